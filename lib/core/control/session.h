@@ -1,0 +1,74 @@
+/* The worker's side of the control protocol: one membership in one job.
+ *
+ *   state      event                           next       what is done
+ *   JOINING    timer (50 ms, doubling to 1 s)  JOINING    JOIN again
+ *   JOINING    PENDING                         JOINING    who is missing is remembered
+ *   JOINING    READY                           READY      the terms are taken over
+ *   JOINING    REFUSED                         FAILED
+ *   JOINING    join deadline                   FAILED     reason CTL_DEADLINE, names the missing ranks, or says that no switch answered
+ *   READY      timer (lost_after / 5)          READY      HEARTBEAT
+ *   READY      ALIVE                           READY
+ *   READY      UNKNOWN, or another boot id     REJOINING  JOIN with resume
+ *   READY      ABORTED                         FAILED
+ *   READY      no answer for lost_after        READY      ctl_session_silent_since tells; the caller's call deadline decides
+ *   REJOINING  READY                           READY      ctl_session_generation counts up: the stream is to be resumed
+ *   REJOINING  REFUSED                         FAILED
+ *   READY      ctl_session_abort               ABORTING   ABORT, repeated until ABORTED or 1 s
+ *   any        ctl_session_leave               LEAVING    LEAVE, repeated until LEFT, UNKNOWN or 1 s
+ *   LEAVING    LEFT                            CLOSED
+ *
+ * Pure, like the registry: now in ns; memory is a plain struct of the caller's, its fields private but for reading.
+ * One thread at a time.
+ */
+#ifndef SWAGG_CORE_CONTROL_SESSION_H
+#define SWAGG_CORE_CONTROL_SESSION_H
+
+#include "wire/control.h"
+
+enum ctl_session_state {
+    CTL_SESSION_JOINING = 1,
+    CTL_SESSION_READY,
+    CTL_SESSION_REJOINING,
+    CTL_SESSION_ABORTING,
+    CTL_SESSION_LEAVING,
+    CTL_SESSION_CLOSED,
+    CTL_SESSION_FAILED,
+};
+
+struct ctl_session_config {
+    uint16_t rank, size;
+    uint64_t incarnation; /* random, not 0 */
+    struct ctl_join join; /* name, data_port, wishes */
+    uint64_t join_deadline_ns; /* from init; also how long a rejoin may take */
+};
+
+struct ctl_session {
+    struct ctl_session_config cfg;
+    enum ctl_session_state state;
+    struct ctl_ready ready;      /* terms, from READY on */
+    struct ctl_failure failure;  /* in FAILED, ABORTING */
+    struct ctl_pending pending;  /* who is missing, while joining; all zero: not known */
+    struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date */
+    uint64_t boot_id;
+    uint32_t epoch, serial;
+    unsigned generation; /* counts READYs: 1 after the first */
+    uint64_t started, heard_at, next_send, interval;
+};
+
+void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now);
+
+/* The next message to send, if one is due: writes it and returns its length, else 0. */
+size_t ctl_session_poll(struct ctl_session *s, uint64_t now, uint8_t out[CTL_MESSAGE_MAX]);
+/* When to call poll next. */
+uint64_t ctl_session_timer(const struct ctl_session *s);
+/* A UDP payload from the switch; untrusted. Returns true if it was for us. */
+bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t bytes, uint64_t now);
+
+/* The data path saw SML_REJECT with this boot id: ask at once instead of waiting for the next heartbeat. */
+void ctl_session_rejected(struct ctl_session *s, uint64_t boot_id, uint64_t now);
+void ctl_session_leave(struct ctl_session *s, uint64_t now);
+void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now);
+
+const char *ctl_session_state_name(enum ctl_session_state s);
+
+#endif

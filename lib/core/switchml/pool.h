@@ -1,0 +1,95 @@
+/* The switch's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 3): one job's pool of slots.
+ *
+ * What differs from the paper's switch, and why (docs/protocol.md tells it at length): a job's chunks are numbered
+ * through its whole life by a running tag, and chunk `tag` always goes through slot tag % slots, version
+ * (tag / slots) & 1. So every slot knows exactly which tag it is collecting (`expected`) and which one it completed
+ * last (`expected - slots`, the shadow copy). Everything older is a stale duplicate, everything newer is a mistake;
+ * neither can touch a sum.
+ *
+ * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated here and
+ * nothing needs to be torn down. Threads: after init, different slots may be used by different threads at once; one
+ * slot by one thread only (its owner). sml_pool_locate reads only what never changes.
+ */
+#ifndef SWAGG_CORE_SWITCHML_POOL_H
+#define SWAGG_CORE_SWITCHML_POOL_H
+
+#include "kernels/kernels.h"
+#include "wire/switchml.h"
+
+struct sml_pool;
+struct sml_slot;
+
+enum sml_mode {
+    SML_ON_ARRIVAL = 0,   /* add each contribution as it comes: least memory; float sums depend on arrival order */
+    SML_WHEN_COMPLETE = 1 /* hold all n contributions, add them in rank order: bit-for-bit reproducible */
+};
+
+struct sml_pool_config {
+    uint16_t workers;     /* n, 1..SML_MAX_WORKERS */
+    uint16_t slots;       /* s, a power of two, 1..SML_MAX_SLOTS */
+    uint16_t chunk_bytes; /* 4 * k, 64..SML_MAX_CHUNK_BYTES */
+    uint8_t job;          /* number on the wire */
+    enum sml_format format;
+    enum sml_mode mode;
+    uint32_t first_tag; /* the first chunk's tag */
+    bool resumed;       /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold of the
+                           chunks first_tag .. first_tag + slots - 1 */
+    const struct agg_kernels *kernels;
+};
+
+/* Bytes for a pool; 0 if the configuration is out of range. */
+size_t sml_pool_footprint(const struct sml_pool_config *cfg);
+
+/* mem: sml_pool_footprint(cfg) bytes, 64-byte aligned, owned by the caller for the pool's life. */
+struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
+
+/* What became of a packet. The first group leads to sending; the second, DROP, does not. Each is counted by name. */
+enum sml_verdict_kind {
+    /* send */
+    SML_SEND_ALL,    /* the chunk is complete: send its result to every rank */
+    SML_SEND_ONE,    /* the chunk was complete already: send its result to the sender again */
+    SML_SEND_ANSWER, /* send verdict.answer to the sender (NACK, WAIT) */
+    SML_SEND_QUARREL, /* a mismatch: send verdict.answer to the sender; the sums are untouched */
+    /* keep or drop */
+    SML_HELD,              /* added; waiting for other ranks */
+    SML_RESTORED,          /* a handed-back result was adopted */
+    SML_DROP_DUPLICATE,    /* this rank has contributed to this chunk already, others have not */
+    SML_DROP_STALE,        /* older than the chunk completed last in this slot */
+    SML_DROP_AHEAD,        /* a chunk that this rank cannot have reached yet (a restore is under way, or it is broken) */
+    SML_DROP_BAD_SLOT,     /* slot out of range, or slot and version do not go with the tag */
+    SML_DROP_BAD_LENGTH,   /* body longer than the agreed chunk, not whole elements, or a size code that contradicts */
+    SML_DROP_BAD_TYPE,     /* type or operation unknown */
+    SML_DROP_BAD_KIND,     /* a kind that workers do not send */
+    SML_VERDICTS
+};
+const char *sml_verdict_name(enum sml_verdict_kind kind); /* "send_all", "drop_stale", ... for counters */
+
+enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES };
+
+struct sml_verdict {
+    enum sml_verdict_kind kind;
+    /* SEND_ALL, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory, valid until the slot's
+     * next sml_pool_apply that returns anything but a drop of the packet; send or copy it before. */
+    const uint8_t *result;
+    size_t result_bytes;
+    /* ... of which only the first ack_bytes go to ranks that did not ask for the sum: see sml_pool_wants. */
+    size_t ack_bytes;
+    /* SEND_ANSWER, SEND_QUARREL */
+    uint8_t answer[SML_ANSWER_BYTES];
+    size_t answer_bytes;
+};
+
+/* Stage one: the slot this packet belongs to, checked for range only; NULL: out of range. The adapter prefetches it
+ * (sml_slot_prefetch) while it locates the rest of its burst. */
+struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p);
+void sml_slot_prefetch(const struct sml_slot *slot);
+
+/* Stage two: applies rank's packet to its slot. rank < workers is the adapter's to establish; it is not on the wire.
+ * The packet's body is read during the call only. */
+void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
+                    struct sml_verdict *verdict);
+
+/* After SEND_ALL: whether rank asked for the sum of the chunk just completed in this slot. */
+bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank);
+
+#endif

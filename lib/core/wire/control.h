@@ -1,0 +1,136 @@
+/* Control messages: what lies in the UDP payload on port 0xBEDF (docs/protocol.md, "Control messages").
+ *
+ * Every message has the same 40-byte head, then a body by type. Big endian throughout. A newer version may append to a
+ * body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are copied out and
+ * always terminated. Pure and reentrant.
+ */
+#ifndef SWAGG_CORE_WIRE_CONTROL_H
+#define SWAGG_CORE_WIRE_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/switchml.h"
+
+enum {
+    CTL_PORT = 0xBEDF, /* the switch's UDP port */
+    CTL_VERSION = 1,
+    CTL_HEAD_BYTES = 40,
+    CTL_NAME_MAX = 48, /* a job's name with its terminating zero */
+    CTL_TEXT_MAX = 200, /* a reason with its terminating zero */
+    CTL_MESSAGE_MAX = 512, /* no message is longer */
+    CTL_RANK_WORDS = SML_MAX_WORKERS / 64,
+};
+
+enum ctl_type {
+    /* worker to switch */
+    CTL_JOIN = 1,      /* I am rank r of n of job NAME; repeated until READY, REFUSED or the deadline */
+    CTL_HEARTBEAT = 2, /* I am alive; how far I am */
+    CTL_LEAVE = 3,     /* I am done with this job; repeated until LEFT */
+    CTL_ABORT = 4,     /* I cannot go on, because ...; repeated until the switch says ABORTED */
+    /* switch to worker */
+    CTL_PENDING = 16, /* answer to JOIN: these ranks are still missing */
+    CTL_READY = 17,   /* answer to JOIN, and pushed when the last rank comes: everybody is there, these are the terms */
+    CTL_REFUSED = 18, /* answer to JOIN: no, because ... */
+    CTL_ALIVE = 19,   /* answer to HEARTBEAT: the job is well */
+    CTL_LEFT = 20,    /* answer to LEAVE */
+    CTL_ABORTED = 21, /* answer to anything about a job that has failed, and pushed when it fails */
+    CTL_UNKNOWN = 22, /* answer to HEARTBEAT, LEAVE or ABORT: I know no such job, epoch or member (I may have restarted) */
+};
+
+/* Reasons, in REFUSED, ABORT and ABORTED; the text says it in words. */
+enum ctl_reason {
+    CTL_OK = 0,
+    CTL_BAD_VERSION = 1,   /* the message's version is not spoken here */
+    CTL_BAD_ARGUMENT = 2,  /* rank, size, k, ... out of range */
+    CTL_TERMS_DIFFER = 3,  /* size, format or mode are not what the job's first member said */
+    CTL_RANK_TAKEN = 4,    /* another live endpoint has this rank */
+    CTL_NO_SLOTS = 5,      /* the pool is used up */
+    CTL_NO_JOBS = 6,       /* all job numbers are taken */
+    CTL_RANK_LOST = 7,     /* no sign of life from a rank for lost_after */
+    CTL_MISMATCH = 8,      /* ranks called different collectives */
+    CTL_DEADLINE = 9,      /* a rank gave up waiting */
+    CTL_CANNOT_RESUME = 10, /* the switch restarted and the job's state cannot be put together again */
+    CTL_APPLICATION = 11,  /* the application aborted */
+    CTL_RANK_LEFT = 12,    /* a rank left while others still need it */
+};
+
+/* The head, common to all. */
+struct ctl_head {
+    uint8_t type;     /* enum ctl_type */
+    uint8_t version;  /* CTL_VERSION */
+    uint64_t boot_id; /* the switch's, random at start; 0 from a worker that has not heard it yet */
+    uint64_t incarnation; /* the member's, random at swagg_open: tells a restarted process from a late packet; echoed */
+    uint32_t epoch;   /* the job's, from READY; 0 before */
+    uint16_t rank, size;
+    uint32_t serial;  /* the worker's message counter, echoed in the answer (round trips, reordering) */
+};
+
+struct ctl_join {
+    char name[CTL_NAME_MAX];
+    uint16_t data_port;   /* the UDP port this member sends its data packets from */
+    uint8_t format;       /* enum sml_format */
+    uint8_t mode;         /* enum sml_mode */
+    uint16_t chunk_bytes; /* at most; the job gets the least of all ranks */
+    uint16_t slots;       /* wanted; the job gets what there is, at least 2, as a power of two */
+    bool resume;          /* the job was READY under another boot id: take it up from oldest_tag, with exactly these slots and chunk_bytes */
+    uint32_t oldest_tag;
+};
+
+struct ctl_ready {
+    uint8_t job; /* number on the wire */
+    uint16_t slots, chunk_bytes;
+    uint16_t data_port; /* the switch's UDP port to send data packets to */
+    uint32_t first_tag;
+    uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four times as often */
+};
+
+/* PENDING; ranks that are not there. Word r / 64, bit r % 64. waited_ms: how long the job has been forming. */
+struct ctl_pending {
+    uint32_t waited_ms;
+    uint64_t missing[CTL_RANK_WORDS];
+};
+
+struct ctl_heartbeat {
+    uint32_t calls;   /* collectives completed */
+    bool waiting;     /* in a collective now */
+    uint32_t stalled_ms; /* and without progress for this long */
+    uint32_t oldest_tag; /* oldest chunk without a result */
+};
+
+/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. */
+struct ctl_failure {
+    uint16_t reason; /* enum ctl_reason */
+    uint16_t rank;
+    char text[CTL_TEXT_MAX];
+};
+
+struct ctl_message {
+    struct ctl_head head;
+    union {
+        struct ctl_join join;
+        struct ctl_ready ready;
+        struct ctl_pending pending;
+        struct ctl_heartbeat heartbeat;
+        struct ctl_failure failure;
+    }; /* LEAVE, ALIVE, LEFT, UNKNOWN have no body */
+};
+
+enum ctl_parse_error {
+    CTL_PARSED = 0,
+    CTL_TOO_SHORT,    /* for a head, or for its type's body */
+    CTL_NOT_CONTROL,  /* no magic number */
+    CTL_OTHER_VERSION, /* the head is filled in, so that a refusal can be sent */
+    CTL_BAD_TYPE,
+    CTL_BAD_STRING,   /* a name or text that is not terminated, not printable, or an empty name */
+};
+
+/* Length of the message written (<= CTL_MESSAGE_MAX). */
+size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m);
+enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes);
+
+const char *ctl_type_name(unsigned type);     /* "JOIN", ...; "?" if none */
+const char *ctl_reason_name(unsigned reason); /* "rank lost", ... */
+
+#endif

@@ -1,0 +1,127 @@
+/* SwitchML packets: what lies in the UDP payload on the ports 0xBEE0..0xBEEF (docs/protocol.md, "Data packets").
+ *
+ * The first ten bytes are the published SwitchML header. Kind 1 is the published packet; the other kinds are
+ * ours and share the header. Parsing is checked over (pointer, length) and keeps pointers into the caller's
+ * buffer; nothing is copied. All functions are pure and reentrant.
+ */
+#ifndef SWAGG_CORE_WIRE_SWITCHML_H
+#define SWAGG_CORE_WIRE_SWITCHML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SML_PORT_FIRST = 0xBEE0, /* the switch's UDP ports, first and last */
+    SML_PORT_LAST = 0xBEEF,
+    SML_HEADER_BYTES = 10,
+    SML_CALL_BYTES = 20,       /* a descriptor in front of the elements of an opening packet */
+    SML_MAX_WORKERS = 256,     /* ranks a job can have */
+    SML_MAX_SLOTS = 16384,     /* 14 bits of pool index */
+    SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
+};
+
+/* High nibble of byte 0. W: worker to switch, S: switch to worker. */
+enum sml_kind {
+    SML_DATA = 1,     /* W: a contribution. S: the sum, or no elements at all where the worker asked for none */
+    SML_OPEN = 2,     /* like SML_DATA, for the first chunk of a collective: a struct sml_call precedes the elements */
+    SML_PROBE = 3,    /* W: "where is my result?"; no body */
+    SML_NACK = 4,     /* S: answer to a probe: your contribution to this chunk has not come, send it again; no body */
+    SML_WAIT = 5,     /* S: answer to a probe: waiting for others; body = bitmap of ranks that have contributed */
+    SML_MISMATCH = 6, /* S: you and a peer called different things; body = struct sml_mismatch */
+    SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big endian) */
+    SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
+};
+
+/* Low three bits of byte 0: elements of 4 bytes a packet carries. */
+enum sml_size { SML_SIZE_32 = 0, SML_SIZE_64 = 1, SML_SIZE_128 = 2, SML_SIZE_256 = 3, SML_SIZE_AGREED = 4 };
+
+/* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. */
+enum sml_format {
+    SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns the maxima */
+    SML_FORMAT_TYPED = 1, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as that type travels */
+};
+
+enum {
+    SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk is complete */
+    SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with its struct sml_call */
+};
+
+/* One packet, parsed or to be built. body points into the packet's buffer (parse) or at the caller's bytes (build). */
+struct sml_packet {
+    uint8_t kind;      /* enum sml_kind */
+    uint8_t size_code; /* enum sml_size */
+    uint8_t job;       /* job number on the wire */
+    uint8_t ver;       /* 0 or 1: which of the slot's two versions */
+    uint16_t slot;
+    uint32_t tag; /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the published client writes it */
+    uint8_t e0, e1; /* bytes 8 and 9, meaning as enum sml_format says */
+    const uint8_t *body; /* everything after the ten header bytes */
+    size_t body_bytes;
+};
+
+/* What every rank must agree on for one collective call; the opening packet carries it, big endian on the wire. */
+enum sml_collective { SML_ALLREDUCE = 1, SML_REDUCE = 2 };
+
+struct sml_call {
+    uint32_t seq;       /* counts the job's collectives from 0, modulo 2^32 */
+    uint8_t collective; /* enum sml_collective */
+    uint8_t type;       /* enum agg_type */
+    uint8_t op;         /* enum agg_op */
+    uint32_t root;      /* rank that receives a reduce; 0 for allreduce */
+    uint64_t count;     /* elements */
+};
+
+/* Body of SML_MISMATCH: both sides of the quarrel. opening tells whether the two calls are known (an opening
+ * packet revealed the mismatch) or only the tags and element codes. Big endian on the wire. */
+struct sml_mismatch {
+    uint16_t your_rank, peer_rank;
+    uint32_t your_tag, peer_tag;
+    uint8_t your_e0, peer_e0;
+    bool opening;
+    struct sml_call yours, peers;
+};
+enum { SML_MISMATCH_BYTES = 16 + 2 * SML_CALL_BYTES };
+
+/* Why a payload is no SwitchML packet; each is a named drop counter of the daemon. */
+enum sml_parse_error {
+    SML_OK = 0,
+    SML_TOO_SHORT,     /* fewer than ten bytes */
+    SML_BAD_KIND,      /* high nibble is none of enum sml_kind */
+    SML_BAD_SIZE_CODE, /* bit 3 set, or a size code of 5..7 */
+    SML_BAD_SLOT,      /* bit 14 of the pool index set */
+    SML_BAD_LENGTH,    /* the body's length contradicts the kind or the size code */
+};
+
+/* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet (or none: a result
+ * nobody wanted); code 4 leaves the check against the agreed k to who knows the job. *p is unspecified on error. */
+enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes);
+
+/* Writes the ten header bytes of p. The body is the caller's to append. */
+void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p);
+
+void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c);
+/* The descriptor at the start of an opening packet's body; false if the body is shorter than one. */
+bool sml_parse_call(struct sml_call *c, const uint8_t *body, size_t bytes);
+bool sml_call_equal(const struct sml_call *a, const struct sml_call *b);
+
+void sml_build_mismatch(uint8_t out[SML_MISMATCH_BYTES], const struct sml_mismatch *m);
+bool sml_parse_mismatch(struct sml_mismatch *m, const uint8_t *body, size_t bytes);
+
+/* a comes before b in the job's running chunk numbers (serial number arithmetic, RFC 1982). */
+static inline bool sml_tag_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+/* Slot and version of a chunk: both follow from the tag, slots is a power of two. */
+static inline uint16_t sml_tag_slot(uint32_t tag, uint32_t slots)
+{
+    return (uint16_t)(tag & (slots - 1));
+}
+static inline uint8_t sml_tag_ver(uint32_t tag, uint32_t slots)
+{
+    return (uint8_t)((tag / slots) & 1);
+}
+
+#endif
