@@ -1,0 +1,82 @@
+/* The daemon's configuration: a YAML file, read by libcyaml, checked, completed with defaults
+ * (docs/configuration.md).
+ *
+ * Nothing here needs DPDK: a configuration can be checked anywhere. Main lcore only. A struct config is a
+ * plain value; strings are in it; nothing needs to be freed.
+ */
+#ifndef SWAGG_CONFIG_H
+#define SWAGG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "impair.h"
+#include "placement.h"
+
+enum { CONFIG_NAME_MAX = 32, CONFIG_DEVICE_MAX = 256 };
+
+enum config_memory { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
+enum config_log_level {
+    CONFIG_LOG_ERROR,
+    CONFIG_LOG_WARNING,
+    CONFIG_LOG_NOTICE,
+    CONFIG_LOG_INFO,
+    CONFIG_LOG_DEBUG
+};
+
+struct config_port {
+    char name[CONFIG_NAME_MAX];     /* unique; "port0", ... where none is given */
+    char device[CONFIG_DEVICE_MAX]; /* as for EAL's --vdev (net_af_packet0,iface=eth0), or a PCI address with
+                                       options */
+    struct impair_config rx, tx;    /* hold_for in microseconds */
+};
+
+struct config {
+    unsigned ports; /* 1.. */
+    struct config_port port[SWAGG_MAX_PORTS];
+
+    bool has_mac; /* false: the first port's MAC with the locally administered bit set */
+    uint8_t mac[6];
+    bool has_ip;    /* false: no engine: the daemon is an L2 switch only */
+    uint32_t ip;    /* network order */
+    uint8_t prefix; /* 0..32; 32 where none is given */
+
+    bool has_placement; /* false: placement_default once the CPUs are known */
+    struct placement placement;
+
+    uint16_t mtu; /* bytes of IP packet that ports accept */
+
+    struct {
+        uint32_t slots_per_job; /* a power of two; what a job gets at most */
+        uint32_t megabytes;     /* for all jobs' pools together */
+    } pool;
+    struct {
+        uint32_t jobs;    /* at once, 1..256 */
+        uint32_t workers; /* of one job, 1..256 */
+    } limits;
+    struct {
+        uint32_t lost_after_ms; /* silence after which a worker counts as lost */
+        uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
+    } timers;
+    struct {
+        enum config_memory mode;
+        uint32_t megabytes; /* for DPDK: mbufs, rings, pools; at least pool.megabytes and some */
+    } memory;
+    struct {
+        uint32_t spin;         /* empty polls before an lcore sleeps */
+        uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
+    } idle;
+    enum config_log_level log_level;
+    uint64_t seed; /* of the impairments */
+};
+
+/* Gets each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a probability
+ * (0..1)". */
+typedef void (*config_report)(void *context, const char *message);
+
+/* Reads and checks a file. Returns 0, or after reporting everything that is wrong with it: -ENOENT, -EACCES,
+ * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
+ */
+int config_load(struct config *c, const char *path, config_report report, void *context);
+
+#endif
