@@ -47,8 +47,10 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
 enum sml_verdict_kind {
     /* send */
     SML_SEND_ALL,    /* the chunk is complete: send its result to every rank */
+    SML_RESTORED,    /* the same, but the result was handed back by a rank: send it to every rank */
     SML_SEND_ONE,    /* the chunk was complete already: send its result to the sender again */
-    SML_SEND_ANSWER, /* send verdict.answer to the sender (NACK, WAIT) */
+    SML_SEND_ANSWER, /* send verdict.answer to the sender (NACK, WAIT; to a probe older than the chunk completed last,
+                        a result without a body: who asks holds it already) */
     SML_SEND_QUARREL, /* a mismatch: send verdict.answer to the sender; the sums are untouched */
     /* keep or drop */
     SML_HELD,              /* added; waiting for other ranks */
@@ -68,7 +70,7 @@ enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES };
 
 struct sml_verdict {
     enum sml_verdict_kind kind;
-    /* SEND_ALL, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory, valid until the slot's
+    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory, valid until the slot's
      * next sml_pool_apply that returns anything but a drop of the packet; send or copy it before. */
     const uint8_t *result;
     size_t result_bytes;
@@ -89,7 +91,7 @@ void sml_slot_prefetch(const struct sml_slot *slot);
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     struct sml_verdict *verdict);
 
-/* After SEND_ALL: whether rank asked for the sum of the chunk just completed in this slot. */
+/* After SEND_ALL or RESTORED: whether rank asked for the sum of the chunk just completed in this slot. */
 bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank);
 
 #endif
