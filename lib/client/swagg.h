@@ -62,6 +62,11 @@ struct swagg_options {
     int warn_after_ms;     /* a waiting collective logs who is missing after this, then at doubling intervals; 0 = 2000 */
     void (*log)(void *ctx, enum swagg_log_level level, const char *line); /* called from either thread; may be NULL */
     void *log_ctx;
+    /* For callers with other communication to drive (MPI's point-to-point messages, which a peer may have to receive
+     * before it joins the collective): called from the thread that is in a collective, at least once a millisecond
+     * while that waits. Must return soon and must not use this job. May be NULL. */
+    void (*progress)(void *ctx);
+    void *progress_ctx;
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){0})
 
