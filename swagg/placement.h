@@ -7,7 +7,6 @@
 #ifndef SWAGG_PLACEMENT_H
 #define SWAGG_PLACEMENT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -25,7 +24,7 @@ struct placement_lcore {
 
 struct placement {
     unsigned lcores; /* 1.. */
-    unsigned shards; /* 1.. */
+    unsigned shards; /* 0: nothing is aggregated */
     struct placement_lcore lcore[SWAGG_MAX_LCORES];
 };
 
@@ -35,18 +34,16 @@ struct placement {
  * SWAGG_MAX_PORTS. */
 void placement_default(struct placement *p, unsigned cpus, unsigned ports);
 
-/* Is every port received by exactly one lcore and sent to by exactly one, every shard owned by exactly one,
- * and has every lcore something to do? The first thing that is wrong. */
+/* What can be wrong with a placement. index is the port or shard, lcore the one that has it. */
 enum placement_fault {
-    PLACEMENT_OK = 0,
-    PLACEMENT_RX_NONE,  /* index: a port that nobody receives from */
-    PLACEMENT_RX_TWICE, /* index: a port that two lcores receive from; lcore: the second */
+    PLACEMENT_RX_NONE,  /* a port that no lcore receives from */
+    PLACEMENT_RX_TWICE, /* a port that two lcores receive from; lcore: the second */
     PLACEMENT_TX_NONE,  /* the same for sending */
     PLACEMENT_TX_TWICE,
-    PLACEMENT_SHARD_NONE, /* index: a shard without an owner */
+    PLACEMENT_SHARD_NONE, /* the same for aggregating */
     PLACEMENT_SHARD_TWICE,
-    PLACEMENT_UNKNOWN_PORT, /* index: a port that does not exist; lcore: who has it */
-    PLACEMENT_IDLE,         /* lcore: has no task */
+    PLACEMENT_UNKNOWN, /* a port or shard that does not exist */
+    PLACEMENT_IDLE,    /* lcore has no task */
 };
 
 struct placement_finding {
@@ -54,7 +51,9 @@ struct placement_finding {
     unsigned index, lcore;
 };
 
-/* Writes at most max findings and returns how many there are; 0: the placement is good. */
+/* Is every port received from by exactly one lcore and sent to by exactly one, every shard owned by exactly
+ * one, and has every lcore something to do? Returns how many faults there are, 0 for a good placement, and
+ * writes the first max of them. */
 unsigned placement_check(const struct placement *p, unsigned ports, struct placement_finding findings[],
                          unsigned max);
 

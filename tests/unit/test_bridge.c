@@ -1,0 +1,258 @@
+/* The learning table, from one thread; test_bridge_threads.c has the others. */
+#include "bridge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+enum { STATIONS = 1024, BUCKET = 8 };
+
+struct mac {
+    uint8_t byte[BRIDGE_MAC_BYTES];
+};
+
+/* The i-th of many unicast addresses. */
+static struct mac station(uint32_t i)
+{
+    return (struct mac){{0x02, 0x10, (uint8_t)(i >> 24), (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}};
+}
+
+static struct bridge *make(unsigned stations)
+{
+    return bridge_init(aligned_alloc(64, (bridge_footprint(stations) + 63) / 64 * 64), stations, 7);
+}
+
+static enum bridge_learned learn(struct bridge *b, struct mac m, uint8_t port)
+{
+    return bridge_learn(b, m.byte, port);
+}
+
+static int lookup(const struct bridge *b, struct mac m)
+{
+    return bridge_lookup(b, m.byte);
+}
+
+static unsigned count(const struct bridge *b)
+{
+    struct bridge_station s;
+    size_t cursor = 0;
+    unsigned n = 0;
+
+    while (bridge_next(b, &cursor, &s))
+        n++;
+    return n;
+}
+
+static void test_learn_and_lookup(void)
+{
+    struct bridge *b = make(STATIONS);
+
+    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
+    CU_ASSERT_EQUAL(learn(b, station(1), 3), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(learn(b, station(1), 3), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
+    CU_ASSERT_EQUAL(lookup(b, station(2)), -1);
+    CU_ASSERT_EQUAL(learn(b, station(2), 0), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(b, station(2)), 0);
+    CU_ASSERT_EQUAL(learn(b, station(3), 254), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(b, station(3)), 254);
+    CU_ASSERT_EQUAL(count(b), 3);
+    free(b);
+}
+
+static void test_a_station_that_moves_is_relearned(void)
+{
+    struct bridge *b = make(STATIONS);
+
+    learn(b, station(1), 3);
+    CU_ASSERT_EQUAL(learn(b, station(1), 4), BRIDGE_MOVED);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 4);
+    CU_ASSERT_EQUAL(learn(b, station(1), 4), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(count(b), 1);
+    free(b);
+}
+
+static void test_group_addresses_and_zero_are_never_stations(void)
+{
+    static const struct mac odd[] = {{{0}},
+                                     {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}},
+                                     {{0x01, 0, 0x5E, 0, 0, 1}},
+                                     {{0x33, 0x33, 0, 0, 0, 1}}};
+    struct bridge *b = make(STATIONS);
+
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        CU_ASSERT_EQUAL(learn(b, odd[i], 1), BRIDGE_REFUSED);
+        CU_ASSERT_EQUAL(lookup(b, odd[i]), -1);
+    }
+    CU_ASSERT_EQUAL(count(b), 0);
+    free(b);
+}
+
+static void test_silent_stations_age_away(void)
+{
+    struct bridge *b = make(STATIONS);
+
+    learn(b, station(1), 1);
+    learn(b, station(2), 2);
+    for (unsigned tick = 1; tick < BRIDGE_AGE_TICKS; tick++) {
+        CU_ASSERT_EQUAL(bridge_age(b), 0);
+        CU_ASSERT_EQUAL(learn(b, station(2), 2), BRIDGE_KNOWN);
+    }
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 1);
+    CU_ASSERT_EQUAL(bridge_age(b), 1);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
+    CU_ASSERT_EQUAL(lookup(b, station(2)), 2);
+    free(b);
+}
+
+/* The stamp has eight bits; a station that talks must outlive any number of their turns. */
+static void test_the_stamp_may_wrap(void)
+{
+    struct bridge *b = make(STATIONS);
+
+    learn(b, station(1), 1);
+    for (unsigned tick = 0; tick < 2000; tick++) {
+        if (tick % (BRIDGE_AGE_TICKS - 1) == 0)
+            CU_ASSERT_EQUAL(learn(b, station(1), 1), BRIDGE_KNOWN);
+        CU_ASSERT_EQUAL(bridge_age(b), 0);
+    }
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 1);
+    free(b);
+}
+
+static void test_forget_a_port_or_all(void)
+{
+    struct bridge *b = make(STATIONS);
+
+    for (uint32_t i = 0; i < 30; i++)
+        learn(b, station(i), (uint8_t)(i % 3));
+    CU_ASSERT_EQUAL(bridge_forget(b, 1), 10);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
+    CU_ASSERT_EQUAL(lookup(b, station(2)), 2);
+    CU_ASSERT_EQUAL(bridge_forget(b, -1), 20);
+    CU_ASSERT_EQUAL(count(b), 0);
+    free(b);
+}
+
+static void test_reading_the_table_out(void)
+{
+    struct bridge *b = make(STATIONS);
+    struct bridge_station s;
+    size_t cursor = 0;
+
+    learn(b, station(0xA1B2C3D4), 9);
+    bridge_age(b);
+    bridge_age(b);
+    CU_ASSERT_TRUE_FATAL(bridge_next(b, &cursor, &s));
+    CU_ASSERT_EQUAL(memcmp(s.mac, station(0xA1B2C3D4).byte, sizeof(s.mac)), 0);
+    CU_ASSERT_EQUAL(s.port, 9);
+    CU_ASSERT_EQUAL(s.silent_ticks, 2);
+    CU_ASSERT_FALSE(bridge_next(b, &cursor, &s));
+    free(b);
+}
+
+/* A snapshot of a table of 64 words: the station in each. */
+enum { WORDS = 64 };
+
+struct snapshot {
+    struct bridge_station word[WORDS];
+    bool used[WORDS];
+};
+
+static struct snapshot snapshot(const struct bridge *b)
+{
+    struct snapshot all = {0};
+    struct bridge_station s;
+    size_t cursor = 0;
+
+    while (bridge_next(b, &cursor, &s)) {
+        all.word[cursor - 1] = s;
+        all.used[cursor - 1] = true;
+    }
+    return all;
+}
+
+/* The word that a new station took from an older one: nobody in its bucket may have been silent longer. */
+static void check_eviction(const struct snapshot *before, const struct snapshot *after)
+{
+    unsigned changed = 0;
+
+    for (unsigned i = 0; i < WORDS; i++) {
+        if (memcmp(before->word[i].mac, after->word[i].mac, BRIDGE_MAC_BYTES) == 0)
+            continue;
+        changed++;
+        for (unsigned j = i / BUCKET * BUCKET; j < i / BUCKET * BUCKET + BUCKET; j++)
+            CU_ASSERT(before->used[j] && before->word[j].silent_ticks <= before->word[i].silent_ticks);
+    }
+    CU_ASSERT_EQUAL(changed, 1);
+}
+
+static void test_a_full_bucket_gives_up_its_longest_silent_station(void)
+{
+    struct bridge *b = make(1); /* rounded up to 64 */
+    unsigned evicted = 0;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        struct snapshot before = snapshot(b), after;
+
+        if (learn(b, station(i), (uint8_t)i) == BRIDGE_EVICTED) {
+            after = snapshot(b);
+            check_eviction(&before, &after);
+            evicted++;
+        }
+        CU_ASSERT_EQUAL(lookup(b, station(i)), (int)i);
+        if (i % 5 == 0)
+            bridge_age(b);
+    }
+    CU_ASSERT(evicted >= 200 - WORDS);
+    CU_ASSERT(count(b) <= WORDS);
+    free(b);
+}
+
+/* The header promises room: half full, hardly a bucket overflows, whatever the addresses look like. */
+static void test_half_full_hardly_evicts(void)
+{
+    struct bridge *b = make(2 * STATIONS);
+    unsigned evicted = 0;
+
+    for (uint32_t i = 0; i < STATIONS; i++)
+        evicted += learn(b, station(i << 8), 1) == BRIDGE_EVICTED;
+    CU_ASSERT(evicted < STATIONS / 50);
+    free(b);
+}
+
+static void test_the_seed_changes_the_hash(void)
+{
+    void *mem = aligned_alloc(64, (bridge_footprint(STATIONS) + 63) / 64 * 64);
+    size_t where[2] = {0};
+
+    for (unsigned seed = 0; seed < 2; seed++) {
+        struct bridge *b = bridge_init(mem, STATIONS, seed);
+        struct bridge_station s;
+
+        learn(b, station(1), 1);
+        bridge_next(b, &where[seed], &s);
+    }
+    CU_ASSERT_NOT_EQUAL(where[0], where[1]);
+    free(mem);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_learn_and_lookup),
+        UNIT_TEST(test_a_station_that_moves_is_relearned),
+        UNIT_TEST(test_group_addresses_and_zero_are_never_stations),
+        UNIT_TEST(test_silent_stations_age_away),
+        UNIT_TEST(test_the_stamp_may_wrap),
+        UNIT_TEST(test_forget_a_port_or_all),
+        UNIT_TEST(test_reading_the_table_out),
+        UNIT_TEST(test_a_full_bucket_gives_up_its_longest_silent_station),
+        UNIT_TEST(test_half_full_hardly_evicts),
+        UNIT_TEST(test_the_seed_changes_the_hash),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("bridge", tests);
+}

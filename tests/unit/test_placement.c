@@ -1,0 +1,171 @@
+/* Which lcore does what: defaults, the check, CPUs. */
+#include "placement.h"
+#include "unit.h"
+
+static unsigned faults(const struct placement *p, unsigned ports)
+{
+    return placement_check(p, ports, NULL, 0);
+}
+
+static void test_default_is_good_for_any_machine(void)
+{
+    struct placement p;
+
+    for (unsigned cpus = 1; cpus <= 130; cpus++) {
+        for (unsigned ports = 1; ports <= SWAGG_MAX_PORTS; ports++) {
+            placement_default(&p, cpus, ports);
+            CU_ASSERT_EQUAL(faults(&p, ports), 0);
+            CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 2));
+        }
+    }
+}
+
+static void test_default_on_two_cpus_is_one_lcore(void)
+{
+    struct placement p;
+
+    placement_default(&p, 2, 4);
+    CU_ASSERT_EQUAL(p.lcores, 1);
+    CU_ASSERT_EQUAL(p.shards, 1);
+    CU_ASSERT_EQUAL(p.lcore[0].rx, 0xF);
+    CU_ASSERT_EQUAL(p.lcore[0].tx, 0xF);
+    CU_ASSERT_EQUAL(p.lcore[0].shards, 1);
+    CU_ASSERT_EQUAL(p.lcore[0].cpu, PLACEMENT_ANY_CPU);
+}
+
+static void test_default_deals_ports_out(void)
+{
+    struct placement p;
+
+    placement_default(&p, 8, 6);
+    CU_ASSERT_EQUAL(p.lcores, 4);
+    CU_ASSERT_EQUAL(p.shards, 4);
+    CU_ASSERT_EQUAL(p.lcore[0].rx, 1u << 0 | 1u << 4);
+    CU_ASSERT_EQUAL(p.lcore[3].tx, 1u << 3);
+    placement_default(&p, 64, 3);
+    CU_ASSERT_EQUAL(p.lcores, 3);
+}
+
+/* Two ports, RX and TX apart, two aggregating lcores: good, then broken in each way there is. */
+static struct placement split(void)
+{
+    return (struct placement){
+        .lcores = 4,
+        .shards = 2,
+        .lcore = {{.rx = 3}, {.tx = 3}, {.shards = 1}, {.shards = 2}},
+    };
+}
+
+static void expect(const struct placement *p, enum placement_fault fault, unsigned index, unsigned lcore)
+{
+    struct placement_finding f[4];
+
+    CU_ASSERT_EQUAL(placement_check(p, 2, f, 4), 1);
+    CU_ASSERT_EQUAL(f[0].fault, fault);
+    CU_ASSERT_EQUAL(f[0].index, index);
+    CU_ASSERT_EQUAL(f[0].lcore, lcore);
+}
+
+static void test_each_fault_is_found(void)
+{
+    struct placement p = split();
+
+    CU_ASSERT_EQUAL(faults(&p, 2), 0);
+    p.lcore[0].rx = 1;
+    expect(&p, PLACEMENT_RX_NONE, 1, 0);
+    p = split();
+    p.lcore[2].rx = 2;
+    expect(&p, PLACEMENT_RX_TWICE, 1, 2);
+    p = split();
+    p.lcore[1].tx = 2;
+    expect(&p, PLACEMENT_TX_NONE, 0, 0);
+    p = split();
+    p.lcore[3].tx = 1;
+    expect(&p, PLACEMENT_TX_TWICE, 0, 3);
+    p = split();
+    p.shards = 3;
+    expect(&p, PLACEMENT_SHARD_NONE, 2, 0);
+    p = split();
+    p.lcore[0].shards = 2;
+    expect(&p, PLACEMENT_SHARD_TWICE, 1, 3);
+    p = split();
+    p.lcore[1].tx = 7;
+    expect(&p, PLACEMENT_UNKNOWN, 2, 1);
+    p = split();
+    p.lcores = 5;
+    expect(&p, PLACEMENT_IDLE, 0, 4);
+}
+
+static void test_all_faults_are_counted_and_the_list_not_overrun(void)
+{
+    struct placement p = {.lcores = 1, .shards = 1};
+    struct placement_finding f[3] = {[2] = {.index = 77}};
+
+    /* 2 x rx, 2 x tx, 1 x shard, 1 x idle */
+    CU_ASSERT_EQUAL(placement_check(&p, 2, f, 2), 6);
+    CU_ASSERT_EQUAL(f[1].fault, PLACEMENT_RX_NONE);
+    CU_ASSERT_EQUAL(f[2].index, 77);
+}
+
+static void test_no_shards_is_a_plain_switch(void)
+{
+    struct placement p = {.lcores = 1, .lcore = {{.rx = 1, .tx = 1}}};
+
+    CU_ASSERT_EQUAL(faults(&p, 1), 0);
+}
+
+static void test_pin_leaves_the_first_cpu_to_the_main_lcore(void)
+{
+    const int cpus[] = {2, 3, 6};
+    struct placement p = split();
+
+    for (unsigned l = 0; l < p.lcores; l++)
+        p.lcore[l].cpu = PLACEMENT_ANY_CPU;
+    p.lcore[1].cpu = 40;
+    placement_pin(&p, cpus, 3);
+    CU_ASSERT_EQUAL(p.lcore[0].cpu, 3);
+    CU_ASSERT_EQUAL(p.lcore[1].cpu, 40);
+    CU_ASSERT_EQUAL(p.lcore[2].cpu, 6);
+    CU_ASSERT_EQUAL(p.lcore[3].cpu, 3);
+}
+
+static void test_pin_on_a_single_cpu(void)
+{
+    const int cpus[] = {5};
+    struct placement p;
+
+    placement_default(&p, 1, 2);
+    placement_pin(&p, cpus, 1);
+    CU_ASSERT_EQUAL(p.lcore[0].cpu, 5);
+}
+
+static void test_owners(void)
+{
+    struct placement p;
+
+    placement_default(&p, 8, 6);
+    CU_ASSERT_EQUAL(placement_rx_owner(&p, 5), 1);
+    CU_ASSERT_EQUAL(placement_shard_owner(&p, 3), 3);
+    p = split();
+    CU_ASSERT_EQUAL(placement_rx_owner(&p, 1), 0);
+    CU_ASSERT_EQUAL(placement_tx_owner(&p, 1), 1);
+    CU_ASSERT_EQUAL(placement_shard_owner(&p, 1), 3);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_default_is_good_for_any_machine),
+        UNIT_TEST(test_default_on_two_cpus_is_one_lcore),
+        UNIT_TEST(test_default_deals_ports_out),
+        UNIT_TEST(test_each_fault_is_found),
+        UNIT_TEST(test_all_faults_are_counted_and_the_list_not_overrun),
+        UNIT_TEST(test_no_shards_is_a_plain_switch),
+        UNIT_TEST(test_pin_leaves_the_first_cpu_to_the_main_lcore),
+        UNIT_TEST(test_pin_on_a_single_cpu),
+        UNIT_TEST(test_owners),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("placement", tests);
+}
