@@ -45,13 +45,14 @@ struct impair_stats {
 
 /* Private but for stats. */
 struct impair {
-    uint64_t threshold[IMPAIR_KINDS]; /* probability * 2^64; see impair_init */
+    uint64_t threshold[IMPAIR_KINDS]; /* probability * 2^53 */
     uint32_t every[IMPAIR_KINDS];
     uint64_t random[IMPAIR_KINDS];
     uint64_t hold_frames, hold_for;
     struct impair_stats stats;
-    unsigned held;
-    struct impair_held hold[IMPAIR_HELD_MAX]; /* in the order of arrival */
+    unsigned held, oldest;
+    struct impair_held
+        hold[IMPAIR_HELD_MAX]; /* a ring, in the order of arrival, which is that of release too */
 };
 
 /* stream: a number for this port and direction, so that one seed serves all (port * 2 + direction). */

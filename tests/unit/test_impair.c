@@ -1,0 +1,247 @@
+/* Impairments: deterministic for a seed, as frequent as asked for, and a held frame always comes back. */
+#include "impair.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+enum { FRAMES = 200000, FRAME_BYTES = 1500 };
+static const uint64_t seed = 20250; /* any; a failure is replayed as it is */
+
+static struct impair start(const struct impair_config *cfg)
+{
+    struct impair im;
+
+    impair_init(&im, cfg, seed, 3);
+    return im;
+}
+
+/* Puts FRAMES through impairments of one kind, and returns the statistics. */
+static struct impair_stats run_kind(enum impair_kind kind, double probability)
+{
+    struct impair_config cfg = {.hold_frames = 1};
+    struct impair im;
+
+    cfg.rate[kind].probability = probability;
+    im = start(&cfg);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        if (impair_decide(&im, FRAME_BYTES).hold)
+            impair_hold(&im, &im, 0);
+        while (impair_release(&im, 0) != NULL)
+            ;
+    }
+    return im.stats;
+}
+
+static void test_nothing_asked_for_nothing_done(void)
+{
+    const struct impair_config none = {.hold_frames = 3, .hold_for = 100};
+    const struct impair_config some = {.rate[IMPAIR_CORRUPT].every = 9};
+    struct impair im = start(&none);
+
+    CU_ASSERT_FALSE(impair_active(&none));
+    CU_ASSERT_TRUE(impair_active(&some));
+    for (unsigned i = 0; i < FRAMES; i++) {
+        struct impair_decision d = impair_decide(&im, 64);
+
+        CU_ASSERT_FALSE(d.drop || d.duplicate || d.hold || d.corrupt);
+    }
+    CU_ASSERT_EQUAL(im.stats.frames, FRAMES);
+    CU_ASSERT_PTR_NULL(impair_release(&im, UINT64_MAX));
+}
+
+/* Each kind alone, rare to certain: within five standard deviations of what was asked for. */
+static void test_each_kind_is_as_frequent_as_asked(void)
+{
+    static const double rates[] = {0.0001, 0.001, 0.01, 0.5, 1.0};
+
+    for (unsigned k = 0; k < IMPAIR_KINDS; k++) {
+        for (size_t r = 0; r < sizeof(rates) / sizeof(rates[0]); r++) {
+            const struct impair_stats s = run_kind(k, rates[r]);
+            const double sigma = sqrt(FRAMES * rates[r] * (1 - rates[r]));
+
+            CU_ASSERT(fabs((double)s.hit[k] - FRAMES * rates[r]) <= 5 * sigma);
+            for (unsigned other = 0; other < IMPAIR_KINDS; other++)
+                CU_ASSERT(other == k || s.hit[other] == 0);
+        }
+    }
+}
+
+static void test_every_nth_frame(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_DROP].every = 7};
+    struct impair im = start(&cfg);
+
+    for (unsigned i = 1; i <= 700; i++)
+        CU_ASSERT_EQUAL(impair_decide(&im, 64).drop, i % 7 == 0);
+    CU_ASSERT_EQUAL(im.stats.hit[IMPAIR_DROP], 100);
+}
+
+static void test_a_dropped_frame_suffers_nothing_else(void)
+{
+    const struct impair_config cfg = {
+        .rate = {{.probability = 0.5}, {.probability = 1}, {.probability = 0.5}, {.probability = 1}},
+        .hold_frames = 1,
+    };
+    struct impair im = start(&cfg);
+
+    for (unsigned i = 0; i < 1000; i++) {
+        struct impair_decision d = impair_decide(&im, 64);
+
+        CU_ASSERT(d.drop ? !d.duplicate && !d.hold && !d.corrupt : d.duplicate && d.corrupt);
+    }
+    CU_ASSERT_EQUAL(im.stats.hit[IMPAIR_DROP] + im.stats.hit[IMPAIR_CORRUPT], 1000);
+}
+
+/* A hash of the decisions for one kind, to compare runs. */
+static uint64_t fingerprint(const struct impair_config *cfg, uint64_t with_seed, uint64_t stream)
+{
+    uint64_t hash = 14695981039346656037u;
+    struct impair im;
+
+    impair_init(&im, cfg, with_seed, stream);
+    for (unsigned i = 0; i < 10000; i++) {
+        struct impair_decision d = impair_decide(&im, FRAME_BYTES);
+
+        hash = (hash ^ (d.corrupt ? d.corrupt_bit + 1 : 0)) * 1099511628211u;
+    }
+    return hash;
+}
+
+static void test_a_seed_decides_everything(void)
+{
+    struct impair_config cfg = {.rate[IMPAIR_CORRUPT].probability = 0.1};
+    const uint64_t first = fingerprint(&cfg, seed, 1);
+
+    CU_ASSERT_EQUAL(fingerprint(&cfg, seed, 1), first);
+    CU_ASSERT_NOT_EQUAL(fingerprint(&cfg, seed + 1, 1), first);
+    CU_ASSERT_NOT_EQUAL(fingerprint(&cfg, seed, 2), first);
+    cfg.rate[IMPAIR_DUPLICATE].probability = 0.3; /* another kind, another random stream */
+    CU_ASSERT_EQUAL(fingerprint(&cfg, seed, 1), first);
+}
+
+static void test_streams_are_unrelated(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_DROP].probability = 0.5};
+    struct impair a, b;
+    int same = 0;
+
+    impair_init(&a, &cfg, seed, 0);
+    impair_init(&b, &cfg, seed, 1);
+    for (int i = 0; i < FRAMES; i++)
+        same += impair_decide(&a, 64).drop == impair_decide(&b, 64).drop;
+    CU_ASSERT(abs(same - FRAMES / 2) < 5 * sqrt(FRAMES) / 2);
+}
+
+static void test_any_bit_of_the_frame_may_flip(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_CORRUPT].probability = 1};
+    struct impair im = start(&cfg);
+    unsigned hits[64 * 8] = {0};
+
+    for (unsigned i = 0; i < 64 * 8 * 100; i++) {
+        struct impair_decision d = impair_decide(&im, 64);
+
+        CU_ASSERT_FATAL(d.corrupt_bit < 64 * 8);
+        hits[d.corrupt_bit]++;
+    }
+    for (unsigned bit = 0; bit < 64 * 8; bit++)
+        CU_ASSERT(hits[bit] > 40 && hits[bit] < 160);
+}
+
+/* Frame n is the number n in an array. Puts 1..last through, and writes in what order they come out. */
+static unsigned order_of(struct impair *im, int numbers[], unsigned last, int out[])
+{
+    unsigned n = 0;
+    int *held;
+
+    for (unsigned i = 1; i <= last; i++) {
+        numbers[i] = (int)i;
+        if (impair_decide(im, 64).hold)
+            impair_hold(im, &numbers[i], i);
+        else
+            out[n++] = numbers[i];
+        while ((held = impair_release(im, i)) != NULL)
+            out[n++] = *held;
+    }
+    while ((held = impair_flush(im)) != NULL)
+        out[n++] = *held;
+    return n;
+}
+
+static void test_a_held_frame_is_overtaken_by_as_many_as_asked(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 4, .hold_frames = 2};
+    static const int expected[] = {1, 2, 3, 5, 6, 4, 7, 9, 10, 8};
+    struct impair im = start(&cfg);
+    int numbers[11], out[11];
+
+    CU_ASSERT_EQUAL(order_of(&im, numbers, 10, out), 10);
+    CU_ASSERT_EQUAL(memcmp(out, expected, sizeof(expected)), 0);
+}
+
+static void test_a_held_frame_waits_no_longer_than_asked(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 1, .hold_frames = 100, .hold_for = 50};
+    struct impair im = start(&cfg);
+    int frame;
+
+    CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
+    impair_hold(&im, &frame, 1000);
+    CU_ASSERT_PTR_NULL(impair_release(&im, 1049));
+    CU_ASSERT_PTR_EQUAL(impair_release(&im, 1050), &frame);
+    CU_ASSERT_PTR_NULL(impair_release(&im, 5000));
+}
+
+static void test_without_a_bound_in_time_only_frames_count(void)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 2, .hold_frames = 1};
+    struct impair im = start(&cfg);
+    int frame;
+
+    impair_decide(&im, 64);
+    CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
+    impair_hold(&im, &frame, 0);
+    CU_ASSERT_PTR_NULL(impair_release(&im, UINT64_MAX - 1));
+    impair_decide(&im, 64);
+    CU_ASSERT_PTR_EQUAL(impair_release(&im, 0), &frame);
+}
+
+static void test_no_frame_is_lost_or_doubled_when_no_room_is_left(void)
+{
+    enum { LAST = 1000 };
+    const struct impair_config cfg = {.rate[IMPAIR_REORDER].probability = 0.9, .hold_frames = 200};
+    struct impair im = start(&cfg);
+    int numbers[LAST + 1], out[LAST + 1];
+    bool seen[LAST + 1] = {false};
+
+    CU_ASSERT_EQUAL(order_of(&im, numbers, LAST, out), LAST);
+    for (unsigned i = 0; i < LAST; i++) {
+        CU_ASSERT_FALSE(seen[out[i]]);
+        seen[out[i]] = true;
+    }
+    CU_ASSERT(im.stats.hold_full > 0);
+    CU_ASSERT_EQUAL(im.held, 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_nothing_asked_for_nothing_done),
+        UNIT_TEST(test_each_kind_is_as_frequent_as_asked),
+        UNIT_TEST(test_every_nth_frame),
+        UNIT_TEST(test_a_dropped_frame_suffers_nothing_else),
+        UNIT_TEST(test_a_seed_decides_everything),
+        UNIT_TEST(test_streams_are_unrelated),
+        UNIT_TEST(test_any_bit_of_the_frame_may_flip),
+        UNIT_TEST(test_a_held_frame_is_overtaken_by_as_many_as_asked),
+        UNIT_TEST(test_a_held_frame_waits_no_longer_than_asked),
+        UNIT_TEST(test_without_a_bound_in_time_only_frames_count),
+        UNIT_TEST(test_no_frame_is_lost_or_doubled_when_no_room_is_left),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("impair", tests);
+}
