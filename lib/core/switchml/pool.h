@@ -54,7 +54,6 @@ enum sml_verdict_kind {
     SML_SEND_QUARREL, /* a mismatch: send verdict.answer to the sender; the sums are untouched */
     /* keep or drop */
     SML_HELD,              /* added; waiting for other ranks */
-    SML_RESTORED,          /* a handed-back result was adopted */
     SML_DROP_DUPLICATE,    /* this rank has contributed to this chunk already, others have not */
     SML_DROP_STALE,        /* older than the chunk completed last in this slot */
     SML_DROP_AHEAD,        /* a chunk that this rank cannot have reached yet (a restore is under way, or it is broken) */
