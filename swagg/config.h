@@ -15,7 +15,7 @@
 
 enum { CONFIG_NAME_MAX = 32, CONFIG_DEVICE_MAX = 256 };
 
-enum config_memory { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
+enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
 enum config_log_level {
     CONFIG_LOG_ERROR,
     CONFIG_LOG_WARNING,
@@ -24,11 +24,40 @@ enum config_log_level {
     CONFIG_LOG_DEBUG
 };
 
+struct config_impair {
+    struct impair_config rx, tx; /* hold_for in microseconds */
+};
+
 struct config_port {
-    char name[CONFIG_NAME_MAX];     /* unique; "port0", ... where none is given */
-    char device[CONFIG_DEVICE_MAX]; /* as for EAL's --vdev (net_af_packet0,iface=eth0), or a PCI address with
+    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; "port0", ... where none is given */
+    char device[CONFIG_DEVICE_MAX]; /* for EAL's --vdev (net_af_packet0,iface=eth0), or a PCI address with
                                        options */
-    struct impair_config rx, tx;    /* hold_for in microseconds */
+    struct config_impair impair;
+};
+
+struct config_pool {
+    uint32_t slots_per_job; /* a power of two; what a job gets at most */
+    uint32_t megabytes;     /* for all jobs' pools together */
+};
+
+struct config_limits {
+    uint32_t jobs;    /* at once */
+    uint32_t workers; /* of one job */
+};
+
+struct config_timers {
+    uint32_t lost_after_ms; /* silence after which a worker counts as lost */
+    uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
+};
+
+struct config_memory {
+    enum config_memory_mode mode;
+    uint32_t megabytes; /* for all of DPDK: the pools, and mbufs and rings beside them */
+};
+
+struct config_idle {
+    uint32_t spin;         /* empty polls before an lcore sleeps */
+    uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
 };
 
 struct config {
@@ -37,35 +66,19 @@ struct config {
 
     bool has_mac; /* false: the first port's MAC with the locally administered bit set */
     uint8_t mac[6];
-    bool has_ip;    /* false: no engine: the daemon is an L2 switch only */
+    bool has_ip;    /* false: no control, no engine: the daemon is a plain L2 switch */
     uint32_t ip;    /* network order */
-    uint8_t prefix; /* 0..32; 32 where none is given */
+    uint8_t prefix; /* 1..32; 32 where none is given */
 
-    bool has_placement; /* false: placement_default once the CPUs are known */
+    bool has_placement; /* false: use placement_default once the CPUs are known */
     struct placement placement;
 
-    uint16_t mtu; /* bytes of IP packet that ports accept */
-
-    struct {
-        uint32_t slots_per_job; /* a power of two; what a job gets at most */
-        uint32_t megabytes;     /* for all jobs' pools together */
-    } pool;
-    struct {
-        uint32_t jobs;    /* at once, 1..256 */
-        uint32_t workers; /* of one job, 1..256 */
-    } limits;
-    struct {
-        uint32_t lost_after_ms; /* silence after which a worker counts as lost */
-        uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
-    } timers;
-    struct {
-        enum config_memory mode;
-        uint32_t megabytes; /* for DPDK: mbufs, rings, pools; at least pool.megabytes and some */
-    } memory;
-    struct {
-        uint32_t spin;         /* empty polls before an lcore sleeps */
-        uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
-    } idle;
+    uint32_t mtu; /* longest IP packet that ports carry, in bytes */
+    struct config_pool pool;
+    struct config_limits limits;
+    struct config_timers timers;
+    struct config_memory memory;
+    struct config_idle idle;
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */
 };
