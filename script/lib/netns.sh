@@ -1,0 +1,250 @@
+# shellcheck shell=bash
+# Hosts and a switch out of network namespaces, for the network tests, the demo and the benchmarks. Source it; root only.
+#
+#     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+#     . "$root/script/lib/netns.sh"
+#     net_begin ping                 # own prefix, scratch directory $NET_DIR, clean-up on any exit
+#     net_hosts 4                    # hosts h0..h3, 10.77.0.1..4 on eth0, each on a veth to port p0..p3 of the switch
+#     net_limit 200mbit              # both directions of every link; or of one: net_limit 200mbit 2
+#     net_bridge                     # the switch is a plain Linux bridge, or:
+#     net_swagg_start conf.yaml      # the switch is build/swagg/swagg; returns when it is ready
+#     step "hosts reach one another" # names what follows; a failure says in which step it happened
+#     net_exec 0 ping -c1 "$(net_ip 1)"
+#     net_mpirun 4 -x LD_PRELOAD=libx.so -- ./program args    # 4 ranks, dealt to the hosts in turn
+#     net_until 5 "host 2 is known" sh -c '...'               # bounded polling, for anything that takes time
+#     net_swagg_stop                 # SIGTERM, and waits; or: net_swagg_stop KILL
+#
+# Scripts run under `set -euo pipefail`: the first command that fails ends the script. On the way out, also after a
+# signal, every process in the namespaces is ended, by its id, and the namespaces are deleted; after a failure the state
+# is shown first: links, counters, the daemon's log. The switch's ports live in a namespace of their own ($NET_ID-sw),
+# so names never collide with another run's.
+#
+# Frames on the veths are real frames: segmentation offloads are off, and checksums are computed by the sender.
+
+NET_SUBNET=10.77.0
+NET_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+NET_LIB=$NET_ROOT/script/lib
+NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
+NET_HOSTS=0
+NET_STEP=
+NET_SWAGG_PID=
+
+net_die() {
+    printf '%s: %s\n' "${NET_NAME:-netns}" "$*" >&2
+    exit 1
+}
+
+# --- life of a run ---------------------------------------------------------------------------------------------
+
+net_begin() { # NAME
+    [ "$(id -u)" -eq 0 ] || net_die "network namespaces need root"
+    NET_NAME=$1
+    export NET_ID="swagg-$1-$$"
+    NET_DIR=$(mktemp -d /tmp/swagg.XXXXXX)
+    trap net_end EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    net_add_namespace sw
+}
+
+net_end() {
+    local status=$?
+    trap - EXIT
+    trap '' HUP INT TERM
+    set +e
+    if [ "$status" -ne 0 ]; then
+        printf '%s: failed (status %s)%s\n' "$NET_NAME" "$status" "${NET_STEP:+ in step: $NET_STEP}" >&2
+        [ "$status" -gt 128 ] || net_dump >&2
+    fi
+    local ns
+    for ns in $(net_namespaces); do
+        net_end_processes "$ns"
+        ip netns delete "$ns"
+    done
+    rm -rf "$NET_DIR"
+    exit "$status"
+}
+
+net_namespaces() {
+    ip netns list | awk -v prefix="$NET_ID-" 'index($1, prefix) == 1 { print $1 }'
+}
+
+# Asks the processes of a namespace to end, then insists.
+net_end_processes() { # NAMESPACE
+    local pids signal
+    for signal in TERM KILL; do
+        for _ in {1..30}; do
+            pids=$(ip netns pids "$1")
+            [ -n "$pids" ] || return 0
+            # shellcheck disable=SC2086 # one word a process
+            kill -"$signal" $pids 2>/dev/null
+            sleep 0.1
+        done
+    done
+}
+
+net_dump() {
+    local i
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        echo "--- h$i: $(ip -n "$NET_ID-h$i" -o -4 addr show dev eth0 | tr -s ' ')"
+        ip -n "$NET_ID-h$i" -s link show dev eth0
+        ip -n "$NET_ID-h$i" neigh
+    done
+    echo "--- switch"
+    ip -n "$NET_ID-sw" -s -br link
+    if [ -n "$NET_SWAGG_PID" ]; then
+        echo "--- swagg, counters"
+        net_telemetry /swagg/counters
+    fi
+    local log
+    for log in "$NET_DIR"/*.log; do
+        [ -e "$log" ] || continue
+        echo "--- ${log##*/}, its last lines"
+        tail -n 60 "$log"
+    done
+}
+
+# --- words for test scripts ------------------------------------------------------------------------------------
+
+step() { # TITLE: what the following commands show
+    NET_STEP=$*
+    printf '  %s\n' "$*"
+}
+
+# Fails the script with a reason.
+fail() { # REASON
+    printf '%s: %s\n' "$NET_NAME" "$*" >&2
+    exit 1
+}
+
+# The command must fail; its output goes on.
+refuses() { # COMMAND...
+    if "$@"; then
+        fail "this should have failed: $*"
+    fi
+}
+
+expect_equal() { # WHAT ACTUAL EXPECTED
+    [ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"
+}
+
+expect_match() { # WHAT TEXT REGEX
+    [[ $2 =~ $3 ]] || fail "$1 does not match '$3':"$'\n'"$2"
+}
+
+net_until() { # SECONDS WHAT COMMAND...
+    local seconds=$1 what=$2 i
+    shift 2
+    for ((i = 0; i < seconds * 10; i++)); do
+        if "$@" >/dev/null 2>&1; then
+            return 0
+        fi
+        sleep 0.1
+    done
+    fail "not within $seconds s: $what"
+}
+
+# --- hosts -----------------------------------------------------------------------------------------------------
+
+net_add_namespace() { # NAME
+    ip netns add "$NET_ID-$1"
+    # No frames but those that somebody asked for: no router solicitations, no multicast reports.
+    ip netns exec "$NET_ID-$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+    ip -n "$NET_ID-$1" link set lo up
+}
+
+net_ip() { # HOST
+    echo "$NET_SUBNET.$(($1 + 1))"
+}
+
+net_switch_ip() {
+    echo "$NET_SUBNET.254"
+}
+
+net_mac() { # HOST
+    printf '02:00:00:00:01:%02x\n' $(($1 + 1))
+}
+
+net_hosts() { # COUNT [MTU]
+    local mtu=${2:-1500} i
+    for ((i = 0; i < $1; i++)); do
+        net_add_namespace "h$i"
+        ip link add eth0 netns "$NET_ID-h$i" mtu "$mtu" address "$(net_mac "$i")" type veth \
+            peer name "p$i" netns "$NET_ID-sw" mtu "$mtu"
+        net_real_frames "$NET_ID-h$i" eth0
+        net_real_frames "$NET_ID-sw" "p$i"
+        ip -n "$NET_ID-h$i" addr add "$(net_ip "$i")/24" dev eth0
+        ip -n "$NET_ID-h$i" link set eth0 up
+        ip -n "$NET_ID-sw" link set "p$i" up promisc on
+    done
+    NET_HOSTS=$1
+}
+
+net_real_frames() { # NAMESPACE DEVICE
+    ip netns exec "$1" ethtool -K "$2" tso off gso off gro off tx off >/dev/null
+}
+
+# Limits what leaves a host and what leaves the switch towards it. "none" lifts the limit.
+net_limit() { # RATE [HOST]
+    local i first=${2:-0} last=${2:-$((NET_HOSTS - 1))}
+    for ((i = first; i <= last; i++)); do
+        net_limit_device "$1" "$NET_ID-h$i" eth0
+        net_limit_device "$1" "$NET_ID-sw" "p$i"
+    done
+}
+
+# A bucket of some 20 frames, and the queue of a small switch port behind it.
+net_limit_device() { # RATE NAMESPACE DEVICE
+    if [ "$1" = none ]; then
+        tc -n "$2" qdisc del dev "$3" root 2>/dev/null || true
+    else
+        tc -n "$2" qdisc replace dev "$3" root tbf rate "$1" burst 32kb limit 1mb
+    fi
+}
+
+net_exec() { # HOST COMMAND...
+    local host=$1
+    shift
+    ip netns exec "$NET_ID-h$host" "$@"
+}
+
+# --- the switch: a Linux bridge --------------------------------------------------------------------------------
+
+net_bridge() {
+    local i
+    ip -n "$NET_ID-sw" link add br0 type bridge forward_delay 0 mcast_snooping 0
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        ip -n "$NET_ID-sw" link set "p$i" master br0
+    done
+    ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/24" dev br0
+    ip -n "$NET_ID-sw" link set br0 up
+}
+
+net_bridge_remove() {
+    ip -n "$NET_ID-sw" link del br0
+}
+
+# --- Open MPI --------------------------------------------------------------------------------------------------
+
+# Runs an MPI program, its ranks dealt to the hosts in turn; mpirun runs in h0. Options before "--" are mpirun's.
+net_mpirun() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
+    local ranks=$1 options=() hosts='' i
+    shift
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        hosts+="${hosts:+,}h$i:$(((ranks + NET_HOSTS - 1) / NET_HOSTS))"
+    done
+    # shellcheck disable=SC2016 # for the inner shell
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        net_exec 0 unshare --uts sh -c 'hostname h0; exec "$@"' sh \
+        mpirun --mca plm_rsh_agent "$NET_LIB/netns-rsh" --mca orte_tmpdir_base "$NET_DIR" \
+        --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$NET_SUBNET.0/24" \
+        --mca oob_tcp_if_include "$NET_SUBNET.0/24" \
+        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 \
+        --map-by node -n "$ranks" -H "$hosts" "${options[@]}" "$@" </dev/null
+}
