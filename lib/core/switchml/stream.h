@@ -1,11 +1,12 @@
-/* The worker's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 4): streams one collective
- * after the other through a job's slots.
+/* The worker's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 4): streams one
+ * collective after the other through a job's slots.
  *
- * Chunks are numbered through the job's life (the tag); chunk `tag` may be sent once chunk tag - slots has its result.
- * How many are on their way at once is a window of its own (window.h), from measured round trips, at most the number
- * of slots; so a chunk held up by a loss does not hold up its neighbours. Losses are noticed by a timer with
- * variance and back-off (rtt.h), or earlier, when chunks sent later have completed: then a PROBE of ten bytes asks
- * the switch, which answers with the result, with NACK (send it again) or with WAIT (and who is missing).
+ * Chunks are numbered through the job's life (the tag); chunk `tag` may be sent once chunk tag - slots has
+ * its result. How many are on their way at once is a window of its own (window.h), from measured round trips,
+ * at most the number of slots; so a chunk held up by a loss does not hold up its neighbours. Losses are
+ * noticed by a timer with variance and back-off (rtt.h), or earlier, when chunks sent later have completed:
+ * then a PROBE of ten bytes asks the switch, which answers with the result, with NACK (send it again) or with
+ * WAIT (and who is missing).
  *
  * The stream reads no clock: `now` is in nanoseconds, monotonic, the caller's. Memory is the caller's
  * (sml_stream_footprint, 64-byte aligned). One thread at a time. No output, no globals.
@@ -24,7 +25,7 @@ struct sml_stream_config {
     uint16_t chunk_bytes; /* as agreed at join */
     uint8_t job;
     uint32_t first_tag;
-    uint16_t window_max;                       /* chunks in flight, at most; 0 = slots */
+    uint16_t window_max;                           /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
     const struct agg_kernels *kernels;
 };
@@ -32,21 +33,28 @@ struct sml_stream_config {
 size_t sml_stream_footprint(const struct sml_stream_config *cfg); /* 0: out of range */
 struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg);
 
+/* REJECTED is not for good: sml_stream_boot_id tells whose word it is; sml_stream_resume ends it, and so does
+ * any other answer if the word was a late one. Until then only a rare probe is sent, and the tensors stay in
+ * use. */
 enum sml_stream_status {
-    SML_STREAM_RUNNING = 1, /* in progress */
-    SML_STREAM_DONE = 0,    /* no collective in progress, the last one succeeded */
+    SML_STREAM_RUNNING = 1,   /* in progress */
+    SML_STREAM_DONE = 0,      /* no collective in progress, the last one succeeded */
     SML_STREAM_MISMATCH = -1, /* sml_stream_mismatch tells; only a new job helps */
-    SML_STREAM_REJECTED = -2, /* the switch does not know us (any more); sml_stream_boot_id tells whose word that is */
+    SML_STREAM_REJECTED = -2  /* the switch does not know us (any more); see below */
 };
 
-/* Begins a collective. call.seq is filled in here. in: call.count elements, host order. out: the same, or NULL when this
- * rank is not the root of a reduce; out may equal in, and must not overlap it otherwise. Both stay the caller's and
- * must live, in unchanged, until the status is no longer RUNNING; on an error out is unspecified.
- * Returns 0, -EBUSY (one is in progress), -EINVAL (type, op, root, NULL), -EOVERFLOW (more than 2^31 chunks). */
-int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out, uint64_t now);
+/* Begins a collective. call.seq is filled in here. in: call.count elements, host order. out: the same, or
+ * NULL when this rank is not the root of a reduce; out may equal in, and must not overlap it otherwise. Both
+ * stay the caller's and must live, in unchanged, until the status is DONE or MISMATCH or the stream is given
+ * up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress), -EINVAL (type, op, root, NULL),
+ * -EOVERFLOW (more than 2^31 chunks). */
+int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
+                     uint64_t now);
 
-/* One packet to send: head, then body. body points into `in` (or is NULL); where convert is set it must go through
- * kernels->convert[type] into a buffer of the caller's first. Valid until the next call on this stream. */
+/* One packet to send: head, then body. body points into the caller's tensors or the stream's memory (or is
+ * NULL) and stays valid until the next call of begin, receive or resume; so many packets may be polled and
+ * then sent at once. Where convert is set, it must go through kernels->convert[type] into a buffer of the
+ * caller's first. */
 struct sml_send {
     uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
     size_t head_bytes;
@@ -63,11 +71,13 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
 enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the oldest
- * tag whose result this rank lacks, which it tells the switch when it joins; the switch answers with the smallest over
- * all ranks. From there on this rank hands back the results it still holds (those of the last `slots` chunks are kept) and sends
- * its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies further back than
- * what is kept: the job cannot be resumed. Works between collectives too: then others may still need our results. */
+/* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
+ * oldest tag whose result this rank lacks, which it tells the switch when it joins; the switch answers with
+ * the smallest over all ranks. From there on this rank hands back the results it still holds (those of the
+ * last `slots` chunks are kept) and sends its own contributions again where nobody has a result. Returns 0,
+ * or -ENODATA if first_tag lies further back than what is kept: the job cannot be resumed. Works between
+ * collectives too: then others may still need our results, so the stream must be polled and fed until its
+ * timer says that nothing is outstanding. */
 uint32_t sml_stream_oldest(const struct sml_stream *s);
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now);
 
@@ -81,8 +91,8 @@ uint64_t sml_stream_boot_id(const struct sml_stream *s);
 /* When the stream last made progress (a new result, or begin). */
 uint64_t sml_stream_progress(const struct sml_stream *s);
 
-/* Who is missing: fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to this stream's
- * oldest incomplete chunk, and returns their number; 0: not known (no answer yet). */
+/* Who is missing: fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to
+ * this stream's oldest incomplete chunk, and returns their number; 0: not known (no answer yet). */
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max);
 
 /* Running totals since init. */

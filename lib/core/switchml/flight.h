@@ -1,0 +1,38 @@
+/* What a stream knows of the chunks on their way: one record a slot, and lists of slots linked through the
+ * records, so that every step is O(1). Private to the stream. */
+#ifndef SWAGG_CORE_SWITCHML_FLIGHT_H
+#define SWAGG_CORE_SWITCHML_FLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SML_NO_SLOT = 0xffff };
+
+struct sml_list {
+    uint16_t first, last;
+};
+#define SML_LIST_EMPTY ((struct sml_list){SML_NO_SLOT, SML_NO_SLOT})
+
+/* What is to leave next for a chunk. */
+enum sml_due {
+    SML_DUE_NOTHING = 0,
+    SML_DUE_PROBE,
+    SML_DUE_FULL, /* the contribution or, after a restart of the switch, the result */
+};
+
+struct sml_flight {
+    uint64_t sent_at;      /* when a packet for this chunk left last; of any kind */
+    struct sml_list *list; /* where the slot is linked in; NULL: no chunk of it is in flight */
+    uint16_t next, prev;
+    uint8_t due;   /* enum sml_due */
+    uint8_t sends; /* packets of any kind for this chunk, saturating */
+    bool probed;   /* the last one was a probe */
+    bool heard;    /* the switch has our contribution */
+    bool settled;  /* the switch is done with the chunk; of the chunk in [head, head + slots) */
+    bool have;     /* this rank is done with the chunk; of the chunk in [oldest, oldest + slots) */
+};
+
+void sml_flight_link(struct sml_flight flights[], struct sml_list *list, uint16_t slot); /* at the end */
+void sml_flight_unlink(struct sml_flight flights[], uint16_t slot); /* no-op if not linked */
+
+#endif

@@ -1,0 +1,67 @@
+#include "switchml/rtt.h"
+
+static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base forgets in one to two of these */
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t max64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns)
+{
+    *r = (struct sml_rtt){.first = rto_first_ns, .min = rto_min_ns, .max = rto_max_ns};
+}
+
+static void base_sample(struct sml_rtt *r, uint64_t rtt, uint64_t now)
+{
+    if (r->base == 0) {
+        r->base = r->base_next = rtt;
+        r->base_since = now;
+        return;
+    }
+    if (now - r->base_since >= BASE_PERIOD_NS) {
+        r->base = r->base_next;
+        r->base_next = rtt;
+        r->base_since = now;
+    }
+    r->base = min64(r->base, rtt);
+    r->base_next = min64(r->base_next, rtt);
+}
+
+void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now)
+{
+    uint64_t rtt = max64(rtt_ns, 1); /* 0 stands for "no sample yet" */
+
+    if (r->srtt == 0) {
+        r->srtt = rtt;
+        r->var = rtt / 2;
+    } else {
+        uint64_t error = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
+        r->var = r->var - r->var / 4 + error / 4;
+        r->srtt = max64(r->srtt - r->srtt / 8 + rtt / 8, 1);
+    }
+    base_sample(r, rtt, now);
+}
+
+uint64_t sml_rtt_rto(const struct sml_rtt *r)
+{
+    if (r->srtt == 0)
+        return r->first;
+    return min64(max64(r->srtt + 4 * r->var, r->min), r->max);
+}
+
+uint64_t sml_rtt_interval(const struct sml_rtt *r, unsigned backoff)
+{
+    if (backoff == 0 && r->srtt != 0)
+        return min64(r->srtt + max64(4 * r->var, r->srtt), r->max);
+
+    uint64_t interval = sml_rtt_rto(r);
+    while (backoff-- > 0 && interval < r->max)
+        interval *= 2;
+    return min64(interval, r->max);
+}

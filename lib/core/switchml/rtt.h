@@ -1,0 +1,32 @@
+/* Round trips to the switch: the estimator of RFC 6298, the smallest round trip of late, and the timer's
+ * intervals.
+ *
+ * Only unambiguous samples belong here (Karn's rule): of a packet that was sent once. A result also waits for
+ * the slowest rank, so a sample may be far longer than the path is; that is why the base (the smallest of the
+ * last seconds) is kept beside the mean. Pure; all times in nanoseconds.
+ */
+#ifndef SWAGG_CORE_SWITCHML_RTT_H
+#define SWAGG_CORE_SWITCHML_RTT_H
+
+#include <stdint.h>
+
+struct sml_rtt {
+    uint64_t first, min,
+        max;            /* bounds of the retransmission timeout, and its value before the first sample */
+    uint64_t srtt, var; /* 0 before the first sample */
+    uint64_t base,
+        base_next; /* the smallest sample of this period and the last one, and of this period alone */
+    uint64_t base_since;
+};
+
+void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns);
+void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now);
+
+/* RFC 6298's retransmission timeout, within its bounds. */
+uint64_t sml_rtt_rto(const struct sml_rtt *r);
+
+/* How long to wait before the (backoff + 1)th question in a row. The first is only a probe and may come
+ * early: it is not bound by the minimum. */
+uint64_t sml_rtt_interval(const struct sml_rtt *r, unsigned backoff);
+
+#endif

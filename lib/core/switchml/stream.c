@@ -1,0 +1,215 @@
+#include "switchml/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "switchml/chunks.h"
+#include "switchml/stream_state.h"
+
+enum { ALIGN = 64 };
+
+static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static bool config_ok(const struct sml_stream_config *c)
+{
+    return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
+           c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
+           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0;
+}
+
+size_t sml_stream_footprint(const struct sml_stream_config *cfg)
+{
+    if (!config_ok(cfg))
+        return 0;
+    return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
+           aligned(cfg->slots * sizeof(struct sml_kept)) + (size_t)cfg->slots * cfg->chunk_bytes;
+}
+
+/* Some slots stay in reserve: while a chunk is held up by a loss, as many more can still be sent. */
+static uint32_t default_window(uint32_t slots)
+{
+    uint32_t half = slots / 2;
+    return half >= 32 ? half : slots < 32 ? slots : 32;
+}
+
+struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg)
+{
+    struct sml_stream *s = mem;
+    uint8_t *p = mem;
+
+    memset(s, 0, sizeof(*s));
+    s->cfg = *cfg;
+    p += aligned(sizeof(*s));
+    s->flights = (struct sml_flight *)p;
+    memset(p, 0, cfg->slots * sizeof(struct sml_flight));
+    p += aligned(cfg->slots * sizeof(struct sml_flight));
+    s->kept = (struct sml_kept *)p;
+    p += aligned(cfg->slots * sizeof(struct sml_kept));
+    s->kept_data = p;
+
+    /* The first turn of the upper half leaves room to look back. */
+    s->born = (UINT64_C(1) << 32) + cfg->first_tag;
+    s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->born;
+    s->sent = s->due = SML_LIST_EMPTY;
+
+    sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
+                 cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
+                 cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
+    uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
+    sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots);
+    return s;
+}
+
+static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
+{
+    switch (call->collective) {
+    case SML_ALLREDUCE:
+        if (call->root != 0)
+            return false;
+        break;
+    case SML_REDUCE:
+        if (call->root >= s->cfg.workers)
+            return false;
+        break;
+    default:
+        return false;
+    }
+    return agg_type_size(call->type) != 0 && call->op >= 1 && call->op < AGG_OPS;
+}
+
+int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
+                     uint64_t now)
+{
+    if (s->oldest != s->end)
+        return -EBUSY;
+    if (!call_ok(s, call))
+        return -EINVAL;
+    bool wants = sml_wants(s, call);
+    if (call->count > 0 && (in == NULL || (wants && out == NULL)))
+        return -EINVAL;
+    size_t element = agg_type_size(call->type);
+    if (call->count > PTRDIFF_MAX / element)
+        return -EOVERFLOW;
+    uint64_t chunks = sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
+    if (chunks > UINT64_C(1) << 31)
+        return -EOVERFLOW;
+
+    s->call = *call;
+    s->call.seq = s->next_seq++;
+    s->in = in;
+    s->out = wants ? out : NULL;
+    s->base = s->end;
+    s->end = s->base + chunks;
+    s->progress = now;
+    return 0;
+}
+
+struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
+{
+    if (position < s->base) {
+        uint16_t slot = sml_slot_of(s, position);
+        const struct sml_kept *k = &s->kept[slot];
+        return (struct sml_chunk){&k->call, s->kept_data + (size_t)slot * s->cfg.chunk_bytes, k->bytes,
+                                  k->opening};
+    }
+
+    struct sml_chunk chunk = {.call = &s->call, .opening = position == s->base};
+    size_t element = agg_type_size(s->call.type);
+    uint64_t offset;
+    sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset,
+                   &chunk.bytes);
+    if (chunk.bytes > 0)
+        chunk.data = (sml_wants(s, &s->call) && sml_have(s, position) ? s->out : s->in) + offset;
+    return chunk;
+}
+
+void sml_stream_keep(struct sml_stream *s)
+{
+    uint64_t position = s->end - s->base > s->cfg.slots ? s->end - s->cfg.slots : s->base;
+
+    for (; position < s->end; position++) {
+        uint16_t slot = sml_slot_of(s, position);
+        struct sml_chunk chunk = sml_stream_chunk(s, position);
+        s->kept[slot] = (struct sml_kept){*chunk.call, (uint16_t)chunk.bytes, chunk.opening};
+        if (chunk.bytes > 0)
+            memcpy(s->kept_data + (size_t)slot * s->cfg.chunk_bytes, chunk.data, chunk.bytes);
+    }
+}
+
+uint32_t sml_stream_oldest(const struct sml_stream *s)
+{
+    return (uint32_t)s->oldest;
+}
+
+int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now)
+{
+    int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
+    if (back < 0 || back > s->cfg.slots || (uint64_t)back > s->oldest - s->born)
+        return -ENODATA;
+
+    for (uint32_t slot = 0; slot < s->cfg.slots; slot++) {
+        bool have = s->flights[slot].have;
+        s->flights[slot] = (struct sml_flight){.have = have};
+    }
+    s->sent = s->due = SML_LIST_EMPTY;
+    s->in_flight = 0;
+    s->cfg.job = job;
+    s->head = s->next = s->oldest - (uint64_t)back;
+    sml_window_restart(&s->window, s->next);
+    s->newest_answered = 0;
+    s->quiet_since = now;
+    s->backoff = s->silent = 0;
+    s->waiting_position = 0;
+    s->rejected = false;
+    return 0;
+}
+
+enum sml_stream_status sml_stream_status(const struct sml_stream *s)
+{
+    if (s->quarrelled)
+        return SML_STREAM_MISMATCH;
+    if (s->rejected)
+        return SML_STREAM_REJECTED;
+    return s->oldest == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+}
+
+const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s)
+{
+    return &s->mismatch;
+}
+
+uint64_t sml_stream_boot_id(const struct sml_stream *s)
+{
+    return s->boot_id;
+}
+
+uint64_t sml_stream_progress(const struct sml_stream *s)
+{
+    return s->progress;
+}
+
+unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max)
+{
+    unsigned n = 0;
+
+    if (s->waiting_position != s->oldest)
+        return 0;
+    for (uint16_t r = 0; r < s->cfg.workers && n < max; r++)
+        if (!(s->waiting[r / 8] >> r % 8 & 1))
+            ranks[n++] = r;
+    return n;
+}
+
+void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out)
+{
+    *out = s->stats;
+    out->srtt_ns = s->rtt.srtt;
+    out->rttvar_ns = s->rtt.var;
+    out->rto_ns = sml_rtt_rto(&s->rtt);
+    out->window = s->window.size;
+}

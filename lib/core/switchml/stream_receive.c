@@ -1,0 +1,209 @@
+/* The stream's receiving half. */
+#include <string.h>
+
+#include "switchml/stream_state.h"
+
+/* An answer that comes sooner than the path allows is one to an earlier packet. */
+static bool answers_last_send(const struct sml_stream *s, const struct sml_flight *f, uint64_t now)
+{
+    return f->sends == 1 || now - f->sent_at >= s->rtt.base;
+}
+
+static void note_answered(struct sml_stream *s, const struct sml_flight *f, uint64_t now)
+{
+    if (answers_last_send(s, f, now) && f->sent_at > s->newest_answered)
+        s->newest_answered = f->sent_at;
+}
+
+static void heard(struct sml_stream *s)
+{
+    s->silent = 0;
+    s->rejected = false;
+}
+
+/* An unambiguous round trip of the chunk's packet, or 0. What was sent before the timer last expired has
+ * waited for something other than the path. */
+static uint64_t sample(struct sml_stream *s, const struct sml_flight *f, uint64_t now)
+{
+    if (f->sends != 1 || f->sent_at < s->expired_at)
+        return 0;
+    sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    return now - f->sent_at;
+}
+
+/* The switch is done with the chunk; position is in [head, head + slots). */
+static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
+{
+    uint16_t slot = sml_slot_of(s, position);
+    struct sml_flight *f = &s->flights[slot];
+
+    if (f->list != NULL) {
+        uint64_t rtt = sample(s, f, now);
+        note_answered(s, f, now);
+        sml_flight_unlink(s->flights, slot);
+        s->in_flight--;
+        sml_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
+    }
+    *f = (struct sml_flight){.settled = true, .have = f->have};
+    for (; (f = sml_flight_of(s, s->head))->settled; s->head++)
+        f->settled = false;
+    if (s->next < s->head)
+        s->next = s->head;
+
+    s->quiet_since = now;
+    s->backoff = 0;
+}
+
+/* This rank is done with the chunk; position is in [oldest, oldest + slots). */
+static void take(struct sml_stream *s, uint64_t position, uint64_t now)
+{
+    struct sml_flight *f = sml_flight_of(s, position);
+
+    f->have = true;
+    for (; (f = sml_flight_of(s, s->oldest))->have; s->oldest++)
+        f->have = false;
+    s->progress = now;
+    s->stats.results++;
+    if (s->oldest == s->end)
+        sml_stream_keep(s);
+}
+
+/* Stores the sum if it is the one that was asked for. */
+static bool store(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
+{
+    struct sml_chunk chunk = sml_stream_chunk(s, position);
+    const uint8_t *body = p->body;
+    size_t bytes = p->body_bytes;
+
+    if (p->kind != (chunk.opening ? SML_OPEN : SML_DATA) || p->e0 != (chunk.call->op << 4 | chunk.call->type))
+        return false;
+    if (chunk.opening && bytes > 0) {
+        struct sml_call theirs;
+        if (!sml_parse_call(&theirs, body, bytes) || !sml_call_equal(&theirs, chunk.call))
+            return false;
+        body += SML_CALL_BYTES;
+        bytes -= SML_CALL_BYTES;
+    } else if (chunk.opening && sml_wants(s, chunk.call)) {
+        return false;
+    }
+    if (!sml_wants(s, chunk.call))
+        return bytes == 0;
+    if (bytes != chunk.bytes)
+        return false;
+    if (bytes > 0)
+        s->cfg.kernels->convert[chunk.call->type](s->out + (chunk.data - s->in), body, bytes);
+    return true;
+}
+
+static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                  uint64_t now)
+{
+    if (position >= s->sent_end)
+        return SML_RX_BAD;
+    if (position < s->head)
+        return SML_RX_DUPLICATE;
+
+    bool have = sml_have(s, position);
+    if (!have && !store(s, position, p))
+        return SML_RX_BAD;
+    heard(s);
+    /* Every rank has contributed to this chunk, so to the switch all that come a turn of the slots before it
+     * are done. */
+    while (position >= s->head + s->cfg.slots)
+        settle(s, s->head, now);
+    if (have && sml_flight_of(s, position)->settled)
+        return SML_RX_DUPLICATE;
+    settle(s, position, now);
+    if (have)
+        return SML_RX_NEWS;
+    take(s, position, now);
+    return SML_RX_RESULT;
+}
+
+static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t now)
+{
+    struct sml_flight *f = &s->flights[slot];
+
+    if (!answers_last_send(s, f, now) || f->due == SML_DUE_FULL)
+        return SML_RX_DUPLICATE;
+    note_answered(s, f, now);
+    f->heard = false;
+    sml_make_due(s, slot, SML_DUE_FULL);
+    s->quiet_since = now;
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive on_wait(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                uint64_t now)
+{
+    struct sml_flight *f = sml_flight_of(s, position);
+
+    if (p->body_bytes != (s->cfg.workers + 7u) / 8)
+        return SML_RX_BAD;
+    if (f->sends == 2 && f->probed && !f->heard)
+        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    f->heard = true;
+    if (position == s->oldest) {
+        s->waiting_position = position;
+        memcpy(s->waiting, p->body, p->body_bytes);
+    }
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive on_mismatch(struct sml_stream *s, const struct sml_packet *p)
+{
+    struct sml_mismatch m;
+
+    if (!sml_parse_mismatch(&m, p->body, p->body_bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->tag)
+        return SML_RX_BAD;
+    s->mismatch = m;
+    s->quarrelled = true;
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive on_reject(struct sml_stream *s, const struct sml_packet *p)
+{
+    s->boot_id = 0;
+    for (size_t i = 0; i < p->body_bytes; i++)
+        s->boot_id = s->boot_id << 8 | p->body[i];
+    s->rejected = true;
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p, uint64_t now)
+{
+    if (s->quarrelled || p->job != s->cfg.job || p->slot != sml_tag_slot(p->tag, s->cfg.slots) ||
+        p->ver != sml_tag_ver(p->tag, s->cfg.slots))
+        return SML_RX_BAD;
+
+    uint64_t position = s->head + (uint64_t)(int64_t)(int32_t)(p->tag - (uint32_t)s->head);
+    if (p->kind == SML_DATA || p->kind == SML_OPEN)
+        return on_result(s, position, p, now);
+
+    /* The rest is about chunks on their way now. */
+    if (position < s->head || position >= s->next || sml_flight_of(s, position)->list == NULL)
+        return position < s->sent_end ? SML_RX_DUPLICATE : SML_RX_BAD;
+    if (p->kind == SML_REJECT)
+        return on_reject(s, p);
+    heard(s);
+    switch (p->kind) {
+    case SML_NACK:
+        return on_nack(s, p->slot, now);
+    case SML_WAIT:
+        return on_wait(s, position, p, now);
+    case SML_MISMATCH:
+        return on_mismatch(s, p);
+    default:
+        return SML_RX_BAD;
+    }
+}
+
+enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    struct sml_packet p;
+    enum sml_receive worth = sml_parse(&p, payload, bytes) == SML_OK ? receive(s, &p, now) : SML_RX_BAD;
+
+    s->stats.duplicates += worth == SML_RX_DUPLICATE;
+    s->stats.bad += worth == SML_RX_BAD;
+    return worth;
+}

@@ -1,0 +1,159 @@
+/* The stream's sending half: what leaves next, and when to ask again. */
+#include "switchml/stream_state.h"
+
+enum { RESENDS_AT_ONCE = 4 }; /* when nothing at all is heard, a restarting switch must not find a flood */
+
+static bool travels_swapped(uint8_t type)
+{
+    bool big_endian_wire = type == AGG_I32;
+    return big_endian_wire == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct sml_send *send)
+{
+    struct sml_chunk chunk = sml_stream_chunk(s, position);
+    bool wants = sml_wants(s, chunk.call), have = sml_have(s, position);
+    struct sml_packet p = {
+        .size_code = SML_SIZE_AGREED,
+        .job = s->cfg.job,
+        .ver = sml_tag_ver((uint32_t)position, s->cfg.slots),
+        .slot = sml_slot_of(s, position),
+        .tag = (uint32_t)position,
+        .e0 = (uint8_t)(chunk.call->op << 4 | chunk.call->type),
+        .e1 = wants && !have ? SML_FLAG_WANT : 0,
+    };
+
+    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES, .type = chunk.call->type};
+    if (what == SML_DUE_PROBE) {
+        p.kind = SML_PROBE;
+    } else {
+        send->body = chunk.data;
+        send->body_bytes = chunk.bytes;
+        send->convert = chunk.bytes > 0 && travels_swapped(chunk.call->type);
+        if (wants && have) {
+            p.kind = SML_RESTORE;
+            p.e1 |= chunk.opening ? SML_FLAG_OPENING : 0;
+        } else {
+            p.kind = chunk.opening ? SML_OPEN : SML_DATA;
+        }
+        if (chunk.opening) {
+            sml_build_call(send->head + SML_HEADER_BYTES, chunk.call);
+            send->head_bytes += SML_CALL_BYTES;
+        }
+    }
+    sml_build_header(send->head, &p);
+}
+
+/* Builds the packet and notes that it leaves now. */
+static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uint64_t now,
+                 struct sml_send *send)
+{
+    uint16_t slot = sml_slot_of(s, position);
+    struct sml_flight *f = &s->flights[slot];
+
+    build(s, position, what, send);
+
+    if (s->in_flight == 0)
+        s->quiet_since = now;
+    if (f->list == NULL)
+        s->in_flight++;
+    sml_flight_unlink(s->flights, slot);
+    sml_flight_link(s->flights, &s->sent, slot);
+
+    s->stats.sent++;
+    if (what == SML_DUE_PROBE)
+        s->stats.probes++;
+    else if (f->sends > 0)
+        s->stats.retransmitted++;
+    f->sends += f->sends < UINT8_MAX;
+    f->probed = what == SML_DUE_PROBE;
+    f->due = SML_DUE_NOTHING;
+    f->sent_at = now;
+}
+
+/* The position, in [head, head + slots), of a slot's chunk. */
+static uint64_t position_of(const struct sml_stream *s, uint16_t slot)
+{
+    return s->head + ((slot - s->head) & (s->cfg.slots - 1u));
+}
+
+/* A chunk is late when another that was sent clearly after it has been answered (RACK, RFC 8985). The list is
+ * ordered, so if its first is not late, none is. */
+static bool first_is_late(const struct sml_stream *s)
+{
+    if (s->sent.first == SML_NO_SLOT)
+        return false;
+    uint64_t reordering = s->rtt.srtt / 4;
+    return s->flights[s->sent.first].sent_at + reordering < s->newest_answered;
+}
+
+static uint64_t expiry(const struct sml_stream *s)
+{
+    return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
+}
+
+/* Nothing has moved for a while. Ask about the oldest chunk; if even questions find no answer, send the
+ * oldest few again as well: there may be a switch that knows no probes. */
+static void expire(struct sml_stream *s, uint64_t now)
+{
+    unsigned resends = 0;
+
+    if (s->silent % 2 == 1)
+        for (uint64_t p = s->head; p < s->next && resends < RESENDS_AT_ONCE; p++) {
+            const struct sml_flight *f = sml_flight_of(s, p);
+            if (f->list == NULL || f->heard)
+                continue;
+            sml_make_due(s, sml_slot_of(s, p), SML_DUE_FULL);
+            resends++;
+        }
+    if (resends == 0)
+        sml_make_due(s, sml_slot_of(s, s->head), SML_DUE_PROBE);
+
+    s->stats.timeouts += s->silent > 0;
+    s->silent++;
+    s->backoff++;
+    s->quiet_since = s->expired_at = now;
+}
+
+/* Moves `next` past chunks that need not be sent again, and says whether a new one may leave. */
+static bool may_send_next(struct sml_stream *s)
+{
+    while (s->next < s->end && s->next < s->head + s->cfg.slots && sml_flight_of(s, s->next)->settled)
+        s->next++;
+    if (s->next == s->end || s->next == s->head + s->cfg.slots)
+        return false;
+    if (s->in_flight >= s->window.size) {
+        sml_window_full(&s->window);
+        return false;
+    }
+    return true;
+}
+
+bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
+{
+    if (s->quarrelled)
+        return false;
+    if (s->in_flight > 0 && now >= expiry(s))
+        expire(s, now);
+    else if (!s->rejected && s->due.first == SML_NO_SLOT && first_is_late(s))
+        sml_make_due(s, s->sent.first, SML_DUE_PROBE);
+
+    if (s->due.first != SML_NO_SLOT) {
+        uint64_t position = position_of(s, s->due.first);
+        emit(s, position, (enum sml_due)s->flights[s->due.first].due, now, send);
+        return true;
+    }
+    if (s->rejected || !may_send_next(s))
+        return false;
+
+    emit(s, s->next, SML_DUE_FULL, now, send);
+    s->next++;
+    if (s->next > s->sent_end)
+        s->sent_end = s->next;
+    return true;
+}
+
+uint64_t sml_stream_timer(const struct sml_stream *s)
+{
+    return s->in_flight > 0 && !s->quarrelled ? expiry(s) : UINT64_MAX;
+}

@@ -1,0 +1,110 @@
+/* The inside of a stream; included by the stream's own files only.
+ *
+ * A chunk's position is its running number in 64 bits, so that nothing wraps; its tag is the lower half. Four
+ * positions say it all, head <= oldest <= end and head <= next <= end:
+ *
+ *   head    the first chunk that the switch, in its present life, may not be done with
+ *   next    the next chunk to send for the first time in the switch's present life
+ *   oldest  the first chunk that this rank is not done with
+ *   end     one past the last chunk of the collective
+ *
+ * While no switch restarts, head and oldest are the same. A restart takes head and next back to the first
+ * chunk that any rank lacks; from there the stream walks forward again by the same rules, offering its result
+ * where it has one and its contribution where not. */
+#ifndef SWAGG_CORE_SWITCHML_STREAM_STATE_H
+#define SWAGG_CORE_SWITCHML_STREAM_STATE_H
+
+#include "switchml/flight.h"
+#include "switchml/rtt.h"
+#include "switchml/stream.h"
+#include "switchml/window.h"
+
+/* What is kept of a chunk after its collective has ended; its elements lie in the stream's `kept_data`, host
+ * order. */
+struct sml_kept {
+    struct sml_call call;
+    uint16_t bytes;
+    bool opening;
+};
+
+struct sml_stream {
+    struct sml_stream_config cfg;
+    struct sml_flight *flights; /* [slots] */
+    struct sml_kept *kept;      /* [slots] */
+    uint8_t *kept_data;         /* [slots][chunk_bytes] */
+
+    /* the collective in progress or, if none is, the last one */
+    struct sml_call call;
+    const uint8_t *in;
+    uint8_t *out;       /* NULL if this rank does not want the sum */
+    uint64_t base, end; /* its first position, and one past its last */
+    uint32_t next_seq;
+
+    uint64_t head, next, oldest;
+    uint64_t born;     /* the job's first position */
+    uint64_t sent_end; /* one past the last position ever sent */
+
+    struct sml_list sent; /* by time of last sending */
+    struct sml_list due;
+    uint32_t in_flight; /* slots in either list */
+    struct sml_rtt rtt;
+    struct sml_window window;
+    uint64_t newest_answered; /* when the packet was sent that was sent last of all answered ones */
+    uint64_t quiet_since;     /* from here the timer counts */
+    unsigned backoff;         /* questions the timer has asked since the last result */
+    unsigned silent;          /* those of them since the switch was heard last */
+    uint64_t expired_at;
+    uint64_t progress;
+
+    uint64_t waiting_position; /* which chunk the last WAIT was about; 0: none */
+    uint8_t waiting[SML_MAX_WORKERS / 8];
+
+    bool rejected, quarrelled;
+    uint64_t boot_id;
+    struct sml_mismatch mismatch;
+    struct sml_stream_stats stats;
+};
+
+/* Where a chunk's elements are and what they belong to. */
+struct sml_chunk {
+    const struct sml_call *call;
+    const uint8_t *data;
+    size_t bytes;
+    bool opening;
+};
+
+static inline uint16_t sml_slot_of(const struct sml_stream *s, uint64_t position)
+{
+    return (uint16_t)(position & (s->cfg.slots - 1u));
+}
+static inline struct sml_flight *sml_flight_of(const struct sml_stream *s, uint64_t position)
+{
+    return &s->flights[sml_slot_of(s, position)];
+}
+static inline bool sml_have(const struct sml_stream *s, uint64_t position)
+{
+    return position < s->oldest || (position < s->oldest + s->cfg.slots && sml_flight_of(s, position)->have);
+}
+/* Whether this rank is to get the sum of such a call. */
+static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *call)
+{
+    return call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
+}
+
+/* The slot's chunk, which is in flight, is to leave again. */
+static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_due what)
+{
+    sml_flight_unlink(s->flights, slot);
+    sml_flight_link(s->flights, &s->due, slot);
+    s->flights[slot].due = (uint8_t)what;
+}
+
+/* The chunk at a position of the present collective, or at a kept one before it. data is this rank's result
+ * where it has one and wanted it, else its contribution. */
+struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
+
+/* Copies what a resumed switch may ask for, when the collective has ended: then in and out go back to the
+ * caller. */
+void sml_stream_keep(struct sml_stream *s);
+
+#endif

@@ -1,0 +1,69 @@
+#include "switchml/window.h"
+
+enum {
+    FLOOR = 16,       /* two bursts' worth: less could not keep a batching switch busy */
+    START = 32,       /* the paper's batch */
+    QUEUE = 48,       /* packets to keep queued */
+    OVERRUN = 8,      /* more than one loss in so many chunks is no accident */
+    SHRINK_STEPS = 8, /* how gently to shrink */
+};
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t clamp(const struct sml_window *w, uint32_t size)
+{
+    return size < w->floor ? w->floor : min32(size, w->ceiling);
+}
+
+static void start_round(struct sml_window *w, uint64_t next)
+{
+    w->round_end = next;
+    w->round_rtt = 0;
+    w->delivered = w->lost = 0;
+    w->limited = false;
+}
+
+void sml_window_init(struct sml_window *w, uint32_t ceiling)
+{
+    w->ceiling = ceiling;
+    w->floor = min32(FLOOR, ceiling);
+    w->start = min32(START, ceiling);
+    sml_window_restart(w, 0);
+}
+
+void sml_window_restart(struct sml_window *w, uint64_t next)
+{
+    w->size = w->start;
+    start_round(w, next);
+}
+
+/* The size to go to after this round. */
+static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
+{
+    if (w->lost * OVERRUN > w->delivered)
+        return w->size - w->size / 4;
+    if (w->round_rtt == 0 || base_ns == 0)
+        return w->size;
+
+    uint32_t target = (uint32_t)((double)w->size * (double)base_ns / (double)w->round_rtt) + QUEUE;
+    if (target < w->size)
+        return w->size - (w->size - target + SHRINK_STEPS - 1) / SHRINK_STEPS;
+    return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;
+}
+
+void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
+                       uint64_t base_ns)
+{
+    w->delivered++;
+    w->lost += lost;
+    if (rtt_ns != 0 && (w->round_rtt == 0 || rtt_ns < w->round_rtt))
+        w->round_rtt = rtt_ns;
+    if (position < w->round_end)
+        return;
+
+    w->size = clamp(w, judge(w, base_ns));
+    start_round(w, next);
+}

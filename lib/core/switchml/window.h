@@ -1,0 +1,44 @@
+/* How many chunks may be on their way at once: a delay-based controller.
+ *
+ * It keeps a fixed number of packets queued beyond what the path itself holds, as FAST TCP does: once per
+ * round trip the window moves towards  window * base / rtt + queue. A full queue at the bottleneck keeps
+ * every link busy; a longer one would only add delay. A late result is not always a queue (a rank may be
+ * computing, a core may be busy elsewhere), so the smallest round trip of a round counts, and the window
+ * shrinks in small steps. Losses are repaired by the stream and do not count here, unless so many are lost
+ * that the path must be overrun.
+ *
+ * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
+ */
+#ifndef SWAGG_CORE_SWITCHML_WINDOW_H
+#define SWAGG_CORE_SWITCHML_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sml_window {
+    uint32_t size; /* chunks that may be in flight */
+    uint32_t floor, start, ceiling;
+    uint64_t round_end; /* the round ends with the result of a chunk from here on */
+    uint64_t round_rtt; /* its smallest sample; 0: none */
+    uint32_t delivered, lost;
+    bool limited; /* the window was full at some time in this round: only then is growing worth a try */
+};
+
+/* ceiling >= 1 */
+void sml_window_init(struct sml_window *w, uint32_t ceiling);
+
+/* Back to the start, after the path was interrupted. next: the next new chunk's position. */
+void sml_window_restart(struct sml_window *w, uint64_t next);
+
+/* The stream wanted to send more than the window let it. */
+static inline void sml_window_full(struct sml_window *w)
+{
+    w->limited = true;
+}
+
+/* The result of the chunk at this position has come; next as above. lost: it or our contribution had to be
+ * repeated. rtt_ns: an unambiguous sample, or 0; base_ns: the path's base round trip, or 0. */
+void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
+                       uint64_t base_ns);
+
+#endif

@@ -1,0 +1,187 @@
+/* The window: against a modelled bottleneck it keeps a small queue and a full link, whatever the path; noise
+ * and losses do not make it collapse. */
+#include "switchml/window.h"
+
+#include "unit.h"
+
+static const uint64_t US = 1000;
+
+/* A path with a base round trip and a bottleneck that passes one packet in `gap`. */
+struct path {
+    uint64_t base, gap;
+};
+
+/* The round trip that a full window meets: as long as the path, or as it takes the bottleneck to pass it. */
+static uint64_t rtt_of(const struct path *p, uint32_t window)
+{
+    uint64_t transfer = window * p->gap;
+    return transfer > p->base ? transfer : p->base;
+}
+
+/* One round trip with a full window, of which the first `lost` chunks needed repair, and each sample is
+ * longer by jitter. */
+static void round_trip(struct sml_window *w, const struct path *p, uint64_t *position, uint32_t lost,
+                       uint64_t jitter)
+{
+    uint32_t size = w->size;
+    uint64_t next = *position + size, rtt = rtt_of(p, size) + jitter;
+
+    sml_window_full(w);
+    for (uint32_t i = 0; i < size; i++, (*position)++)
+        sml_window_result(w, *position, next + i, i < lost, i < lost ? 0 : rtt, p->base);
+}
+
+static void test_it_settles_with_a_small_queue_on_any_path(void)
+{
+    static const struct path paths[] = {
+        {20 * 1000, 120},          /* 100 Gb/s, 20 us */
+        {100 * 1000, 1200},        /* 10 Gb/s, 100 us */
+        {300 * 1000, 60 * 1000},   /* 200 Mb/s, 300 us */
+        {20000 * 1000, 12 * 1000}, /* 1 Gb/s, 20 ms */
+    };
+
+    for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct path *p = &paths[i];
+        struct sml_window w;
+        uint64_t position = 0;
+
+        sml_window_init(&w, 4096);
+        for (unsigned r = 0; r < 100; r++)
+            round_trip(&w, p, &position, 0, 0);
+
+        uint64_t held = p->base / p->gap; /* what the path itself holds */
+        CU_ASSERT(w.size >= held + 30);
+        CU_ASSERT(w.size <= held + 66);
+    }
+}
+
+static void test_it_grows_fast_where_nothing_queues(void)
+{
+    const struct path wide = {1000 * US, 1};
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 256);
+    CU_ASSERT_EQUAL(w.size, 32);
+    for (unsigned r = 0; r < 12; r++)
+        round_trip(&w, &wide, &position, 0, 0);
+    CU_ASSERT_EQUAL(w.size, 256);
+}
+
+static void test_it_does_not_grow_when_it_was_not_the_limit(void)
+{
+    struct sml_window w;
+
+    sml_window_init(&w, 256);
+    for (uint64_t p = 0; p < 1000; p++)
+        sml_window_result(&w, p, p + 4, false, 100 * US, 100 * US);
+    CU_ASSERT_EQUAL(w.size, 32);
+}
+
+static void test_a_stall_of_milliseconds_costs_little(void)
+{
+    const struct path p = {100 * US, 1200};
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 512);
+    for (unsigned r = 0; r < 50; r++)
+        round_trip(&w, &p, &position, 0, 0);
+    uint32_t settled = w.size;
+    round_trip(&w, &p, &position, 0, 5000 * US);
+    CU_ASSERT(w.size >= settled * 7 / 8 - 1);
+    for (unsigned r = 0; r < 5; r++)
+        round_trip(&w, &p, &position, 0, 0);
+    CU_ASSERT(w.size >= settled * 15 / 16);
+}
+
+static void test_one_slow_sample_in_a_round_is_no_queue(void)
+{
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 512);
+    for (unsigned r = 0; r < 40; r++) {
+        uint32_t size = w.size;
+        uint64_t next = position + size;
+        sml_window_full(&w);
+        for (uint32_t i = 0; i < size; i++, position++)
+            sml_window_result(&w, position, next + i, false, i == 3 ? 100 * US : 9000 * US, 100 * US);
+    }
+    CU_ASSERT_EQUAL(w.size, 512);
+}
+
+static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
+{
+    const struct path p = {100 * US, 1200};
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 512);
+    for (unsigned r = 0; r < 200; r++)
+        round_trip(&w, &p, &position, 0, 20000 * US);
+    CU_ASSERT(w.size >= 32);
+    CU_ASSERT(w.size <= 64);
+}
+
+static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
+{
+    const struct path p = {1000 * US, 1};
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 256);
+    for (unsigned r = 0; r < 50; r++)
+        round_trip(&w, &p, &position, w.size / 20, 0);
+    CU_ASSERT_EQUAL(w.size, 256);
+    for (unsigned r = 0; r < 50; r++)
+        round_trip(&w, &p, &position, w.size / 3, 0);
+    CU_ASSERT_EQUAL(w.size, 16);
+}
+
+static void test_bounds_hold_for_the_smallest_pools(void)
+{
+    const struct path p = {1000 * US, 1};
+
+    for (uint32_t ceiling = 1; ceiling <= 40; ceiling++) {
+        struct sml_window w;
+        uint64_t position = 0;
+
+        sml_window_init(&w, ceiling);
+        for (unsigned r = 0; r < 20; r++) {
+            CU_ASSERT(w.size >= 1 && w.size <= ceiling);
+            round_trip(&w, &p, &position, r % 2 ? w.size : 0, 0);
+        }
+    }
+}
+
+static void test_restart_goes_back_to_the_start(void)
+{
+    const struct path p = {1000 * US, 1};
+    struct sml_window w;
+    uint64_t position = 0;
+
+    sml_window_init(&w, 256);
+    for (unsigned r = 0; r < 20; r++)
+        round_trip(&w, &p, &position, 0, 0);
+    sml_window_restart(&w, position - 100);
+    CU_ASSERT_EQUAL(w.size, 32);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_it_settles_with_a_small_queue_on_any_path),
+        UNIT_TEST(test_it_grows_fast_where_nothing_queues),
+        UNIT_TEST(test_it_does_not_grow_when_it_was_not_the_limit),
+        UNIT_TEST(test_a_stall_of_milliseconds_costs_little),
+        UNIT_TEST(test_one_slow_sample_in_a_round_is_no_queue),
+        UNIT_TEST(test_ranks_that_are_late_for_ever_leave_a_useful_window),
+        UNIT_TEST(test_scattered_losses_do_not_count_but_an_overrun_does),
+        UNIT_TEST(test_bounds_hold_for_the_smallest_pools),
+        UNIT_TEST(test_restart_goes_back_to_the_start),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("window", tests);
+}
