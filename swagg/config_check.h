@@ -1,0 +1,16 @@
+/* What a configuration has to fulfil beyond the right keys and types, and what it says where it says nothing.
+ */
+#ifndef SWAGG_CONFIG_CHECK_H
+#define SWAGG_CONFIG_CHECK_H
+
+#include "config_schema.h"
+#include "config_text.h"
+
+/* Completes raw->config with the defaults of what is absent in t, resolves the texts, and reports all that is
+ * wrong. */
+void config_check(struct config_text *t, struct config_raw *raw);
+
+/* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
+void config_check_lcores(struct config_text *t, struct config_raw *raw);
+
+#endif

@@ -1,0 +1,30 @@
+/* The configuration file as libcyaml reads it: names of keys, their types, where their values go. */
+#ifndef SWAGG_CONFIG_SCHEMA_H
+#define SWAGG_CONFIG_SCHEMA_H
+
+#include <cyaml/cyaml.h>
+
+#include "config.h"
+
+/* What has to be checked and resolved before it can go into struct config is text here. */
+struct config_raw_switch {
+    char mac[64], ip[64];
+};
+
+struct config_raw_lcore {
+    int32_t cpu;
+    unsigned rx_count, tx_count, aggregate_count;
+    char *rx[SWAGG_MAX_PORTS], *tx[SWAGG_MAX_PORTS]; /* names of ports */
+    uint32_t aggregate[SWAGG_MAX_SHARDS];
+};
+
+struct config_raw {
+    struct config config;
+    struct config_raw_switch sw;
+    unsigned lcores;
+    struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
+};
+
+extern const cyaml_schema_value_t config_schema; /* of a struct config_raw */
+
+#endif

@@ -1,0 +1,384 @@
+/* Configurations, good and bad: what each says, word for word. */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* All messages of one load, a line each, the file's name replaced by "F". */
+struct transcript {
+    const char *file;
+    char text[8192];
+};
+
+static void take_down(void *context, const char *message)
+{
+    struct transcript *t = context;
+    const size_t used = strlen(t->text), prefix = strlen(t->file);
+
+    CU_ASSERT_EQUAL_FATAL(strncmp(message, t->file, prefix), 0);
+    CU_ASSERT_PTR_NULL(strchr(message, '\n'));
+    snprintf(t->text + used, sizeof(t->text) - used, "F%s\n", message + prefix);
+}
+
+/* Writes yaml to a file and loads it. */
+static int load(struct config *c, const char *yaml, size_t bytes, struct transcript *t)
+{
+    char file[] = "/tmp/test_config_XXXXXX";
+    int fd = mkstemp(file), ret;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL_FATAL(write(fd, yaml, bytes), (ssize_t)bytes);
+    close(fd);
+    *t = (struct transcript){.file = file};
+    ret = config_load(c, file, take_down, t);
+    unlink(file);
+    t->file = NULL;
+    return ret;
+}
+
+static struct config good(const char *yaml)
+{
+    struct transcript t;
+    struct config c;
+    int ret = load(&c, yaml, strlen(yaml), &t);
+
+    if (ret != 0)
+        printf("\nunexpected: %s", t.text);
+    CU_ASSERT_EQUAL_FATAL(ret, 0);
+    CU_ASSERT_STRING_EQUAL(t.text, "");
+    return c;
+}
+
+#define PORT            "ports:\n  - device: net_af_packet0,iface=a\n"
+#define PORTS           PORT "  - name: b\n    device: net_af_packet1,iface=b\n"
+#define NUMBER_EXPECTED "is not a whole number, 0 or greater\n"
+#define GROUP           "lines of the form \"key: value\"\n"
+#define LIST            "a list, [a, b, ...] or lines that begin with \"- \"\n"
+
+static const struct {
+    const char *yaml, *messages;
+} bad[] = {
+    /* not a YAML document */
+    {"", "F: the file is empty; the least is: ports: [{device: \"net_af_packet0,iface=eth0\"}]\n"},
+    {"ports: [\n",
+     "F:2: not YAML: did not find expected node content, while parsing a flow node that begins in line 2\n"},
+    {PORT "\tmtu: 3\n",
+     "F:3: not YAML: found a tab character that violates indentation, while scanning a plain scalar "
+     "that begins in line 2\n"},
+    {PORT "---\nmtu: 1500\n",
+     "F:4: a second document begins here; a configuration is one: remove the \"---\" line\n"},
+    /* keys */
+    {"mtu: 1500\n", "F:1: \"ports\" is missing\n"},
+    {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
+    {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
+     "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
+    {PORT "    vlan: 3\n", "F:3: ports[0].vlan: unknown key; known here: name, device, impair\n"},
+    {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
+    {PORT "  - name: b\n", "F:3: ports[1]: \"device\" is missing\n"},
+    {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
+    /* kinds of values */
+    {"- a\n", "F:1: expected " GROUP},
+    {"ports: 3\n", "F:1: ports: expected " LIST},
+    {"ports:\n", "F:1: ports: has no value; expected " LIST},
+    {"ports: []\n", "F:1: ports: is empty; give it at least 1 item\n"},
+    {"ports:\n  - net_null0\n", "F:2: ports[0]: expected " GROUP},
+    {PORT "idle:\nmtu: 1500\n", "F:3: idle: has no value; expected " GROUP},
+    {PORT "mtu: [1500]\n", "F:3: mtu: expected a single value\n"},
+    {PORT "mtu: many\n", "F:3: mtu: \"many\" " NUMBER_EXPECTED},
+    {PORT "mtu: -1500\n", "F:3: mtu: \"-1500\" " NUMBER_EXPECTED},
+    {PORT "mtu: 1500.5\n", "F:3: mtu: \"1500.5\" " NUMBER_EXPECTED},
+    {PORT "mtu:\n", "F:3: mtu: \"\" " NUMBER_EXPECTED},
+    {PORT "mtu: 01500\n", "F:3: mtu: 01500: write the number without leading zeros\n"},
+    {PORT "mtu: 5000000000\n", "F:3: mtu: 5000000000 is too large\n"},
+    {PORT "seed: 99999999999999999999\n", "F:3: seed: 99999999999999999999 is too large\n"},
+    {PORT "log_level: verbose\n",
+     "F:3: log_level: \"verbose\" is none of error, warning, notice, info, debug\n"},
+    {PORT "memory: {mode: 2}\n", "F:3: memory.mode: \"2\" is none of auto, hugepages, no-huge\n"},
+    {PORT "    impair: {tx: {drop: 1%}}\n", "F:3: ports[0].impair.tx.drop: \"1%\" is not a number\n"},
+    {PORT "    name: this-name-is-longer-than-it-may-be\n",
+     "F:3: ports[0].name: is longer than 31 characters\n"},
+    {PORT "switch: {mac: \"02:\\0\"}\n", "F:3: switch.mac: has a zero byte in it\n"},
+    {"ports:\n  - device: \"\"\n", "F:2: ports[0].device: has no value\n"},
+    /* ranges */
+    {PORT "mtu: 100\n", "F:3: mtu: 100 is out of range (256..9600)\n"},
+    {PORT "limits: {jobs: 0, workers: 257}\n",
+     "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 257 is out of range (1..256)\n"},
+    {PORT "pool:\n  slots_per_job: 500\n",
+     "F:4: pool.slots_per_job: 500 is not a power of two (512, 1024, ...)\n"},
+    {PORT "pool:\n  megabytes: 256\n",
+     "F:1: memory.megabytes: 256 is too little for a pool of 256 and 64 for frames: "
+     "make it 320, or the pool less\n"},
+    /* ports */
+    {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
+                                   "PCI address (0000:03:00.0); for a kernel "
+                                   "interface write net_af_packet0,iface=eth0\n"},
+    {"ports:\n  - device: net_af_packet0\n",
+     "F:2: ports[0].device: \"net_af_packet0\" does not say which interface: append ,iface=NAME\n"},
+    {PORT "  - device: net_af_packet0,iface=b\n",
+     "F:3: ports[1].device: \"net_af_packet0\" is the device of ports[0] "
+     "already; number them: net_af_packet0, net_af_packet1, ...\n"},
+    {"ports:\n  - device: 0000:03:00.0\n  - device: 0000:03:00.0\n",
+     "F:3: ports[1].device: \"0000:03:00.0\" is the device of ports[0] already\n"},
+    {PORTS "  - name: b\n    device: net_null2\n",
+     "F:5: ports[2].name: \"b\" is the name of ports[1] already\n"},
+    {PORT "    name: port1\n  - device: net_null2\n",
+     "F:4: ports[1].name: \"port1\" is the name of ports[0] already\n"},
+    {PORT "    name: all\n",
+     "F:3: ports[0].name: \"all\" means every port in the list of lcores; choose another name\n"},
+    {PORT "    name: a b\n", "F:3: ports[0].name: \"a b\" has spaces or unprintable characters in it\n"},
+    /* impairments */
+    {PORTS "    impair:\n      rx:\n        drop: 1.5\n",
+     "F:7: ports[1].impair.rx.drop: 1.5 is not a probability (0..1)\n"},
+    {PORT "    impair: {rx: {corrupt: -0.1, duplicate: nan}}\n",
+     "F:3: ports[0].impair.rx.duplicate: nan is not a probability (0..1)\n"
+     "F:3: ports[0].impair.rx.corrupt: -0.1 is not a probability (0..1)\n"},
+    {PORT "    impair: {tx: {reorder: 0.1, reorder_by: 0, reorder_for_us: 60000000}}\n",
+     "F:3: ports[0].impair.tx.reorder_by: 0 frames is out of range (1..1000)\n"
+     "F:3: ports[0].impair.tx.reorder_for_us: 60000000 microseconds is out of range (1..10000000)\n"},
+    /* the switch */
+    {PORT "switch: {mac: 02-00-00-00-00-01}\n",
+     "F:3: switch.mac: \"02-00-00-00-00-01\" is not a MAC address (02:00:00:00:00:01)\n"},
+    {PORT "switch: {mac: \"02:00:00:00:00:01:02\"}\n",
+     "F:3: switch.mac: \"02:00:00:00:00:01:02\" is not a MAC address (02:00:00:00:00:01)\n"},
+    {PORT "switch: {mac: \"03:00:00:00:00:01\"}\n",
+     "F:3: switch.mac: 03:00:00:00:00:01 is a group address; the first byte must be even\n"},
+    {PORT "switch: {mac: \"0:0:0:0:0:0\"}\n",
+     "F:3: switch.mac: 0:0:0:0:0:0 is no station's address; 02:00:00:00:00:01 would do\n"},
+    {PORT "switch: {ip: 10.0.0.256}\n",
+     "F:3: switch.ip: \"10.0.0.256\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
+    {PORT "switch: {ip: 10.0.0.1/33}\n",
+     "F:3: switch.ip: \"10.0.0.1/33\": the prefix after the / must be 1..32\n"},
+    {PORT "switch: {ip: 10.0.0.0/24}\n",
+     "F:3: switch.ip: 10.0.0.0/24 is the network's own address; choose a host's\n"},
+    {PORT "switch: {ip: 10.0.0.255/24}\n",
+     "F:3: switch.ip: 10.0.0.255/24 is the network's broadcast address; choose a host's\n"},
+    {PORT "switch: {ip: 239.0.0.1}\n",
+     "F:3: switch.ip: 239.0.0.1/32 is not an address that a host can have\n"},
+    /* lcores */
+    {PORT "lcores: []\n", "F:3: lcores: is empty; give it at least 1 item\n"},
+    {PORTS "lcores:\n  - rx: [port0, d]\n    tx: [all]\n",
+     "F:6: lcores[0].rx[1]: no port is called \"d\"; \"all\" stands for every port\n"},
+    {PORTS "lcores:\n  - rx: [port0, prt1]\n    tx: [all]\n",
+     "F:6: lcores[0].rx[1]: no port is called \"prt1\"; did you mean \"port0\"?\n"},
+    {PORTS "lcores:\n  - rx: [b, b, port0]\n    tx: [all, b]\n    aggregate: [0, 0, 64]\n",
+     "F:6: lcores[0].rx[1]: \"b\" is in this list already\n"
+     "F:7: lcores[0].tx[1]: \"b\" is in this list already\n"
+     "F:8: lcores[0].aggregate[1]: 0 is in this list already\n"
+     "F:8: lcores[0].aggregate[2]: 64 is out of range (0..63)\n"},
+    {PORTS "lcores:\n  - rx: [b]\n    aggregate: [1]\n  - tx: [port0]\n",
+     "F:5: lcores: none receives from port \"port0\"; add it to the rx list of one\n"
+     "F:5: lcores: none sends to port \"b\"; add it to the tx list of one\n"
+     "F:5: lcores: none aggregates shard 0; number the shards from 0 without gaps\n"},
+    {PORT "lcores:\n  - {rx: [all], tx: [all], aggregate: [0]}\n  - {rx: [all], tx: [all], aggregate: [0]}\n "
+          " - cpu: 1\n",
+     "F:5: lcores[1].rx: port \"port0\" has an lcore that receives from it already\n"
+     "F:5: lcores[1].tx: port \"port0\" has an lcore that sends to it already\n"
+     "F:5: lcores[1].aggregate: shard 0 has an lcore already\n"
+     "F:6: lcores[2]: has no task; give it rx, tx or aggregate, or remove it\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
+     "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
+    /* several at once */
+    {"ports:\n  - devise: x\nmtu: y\nfoo: bar\n",
+     "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
+     "F:2: ports[0]: \"device\" is missing\n"
+     "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, "
+     "pool, limits, timers, memory, idle, log_level, seed\n"},
+};
+
+static void test_bad_configurations_say_what_is_wrong(void)
+{
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct transcript t;
+        struct config c;
+        int ret = load(&c, bad[i].yaml, strlen(bad[i].yaml), &t);
+
+        CU_ASSERT_EQUAL(ret, -EINVAL);
+        CU_ASSERT_STRING_EQUAL(t.text, bad[i].messages);
+        if (strcmp(t.text, bad[i].messages) != 0)
+            printf("\n%s=>\n%sexpected:\n%s", bad[i].yaml, t.text, bad[i].messages);
+    }
+}
+
+static void test_files_that_cannot_be_read(void)
+{
+    struct transcript t = {.file = "/nowhere/swagg.yaml"};
+    struct config c;
+
+    CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -ENOENT);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: No such file or directory\n");
+    t = (struct transcript){.file = "/"};
+    CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EISDIR);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: Is a directory\n");
+    t = (struct transcript){.file = "/dev/zero"};
+    CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EFBIG);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: File too large\n");
+}
+
+static void test_defaults(void)
+{
+    const struct config c = good(PORT);
+
+    CU_ASSERT_EQUAL(c.ports, 1);
+    CU_ASSERT_STRING_EQUAL(c.port[0].name, "port0");
+    CU_ASSERT_STRING_EQUAL(c.port[0].device, "net_af_packet0,iface=a");
+    CU_ASSERT_FALSE(impair_active(&c.port[0].impair.rx) || impair_active(&c.port[0].impair.tx));
+    CU_ASSERT_FALSE(c.has_mac || c.has_ip || c.has_placement);
+    CU_ASSERT_EQUAL(c.mtu, 1500);
+    CU_ASSERT_EQUAL(c.pool.slots_per_job, 512);
+    CU_ASSERT_EQUAL(c.pool.megabytes, 64);
+    CU_ASSERT_EQUAL(c.limits.jobs, 16);
+    CU_ASSERT_EQUAL(c.limits.workers, 64);
+    CU_ASSERT_EQUAL(c.timers.lost_after_ms, 5000);
+    CU_ASSERT_EQUAL(c.timers.mac_age_s, 300);
+    CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
+    CU_ASSERT_EQUAL(c.memory.megabytes, 256);
+    CU_ASSERT_EQUAL(c.idle.spin, 1000);
+    CU_ASSERT_EQUAL(c.idle.max_sleep_us, 100);
+    CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
+    CU_ASSERT_EQUAL(c.seed, 1);
+}
+
+static void test_every_key_arrives(void)
+{
+    static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xCD, 0xef};
+    const struct config c = good(
+        PORT "    name: h0\n"
+             "    impair:\n"
+             "      rx: {drop: 0.01, drop_every: 2, duplicate: 0.02, duplicate_every: 3, corrupt: 0.04,\n"
+             "           corrupt_every: 5}\n"
+             "      tx: {reorder: 0.03, reorder_every: 4, reorder_by: 7, reorder_for_us: 900}\n"
+             "  - {name: h1, device: \"0000:03:00.0,rx_pkt_burst=64\"}\n"
+             "switch: {mac: \"02:00:00:ab:CD:ef\", ip: 10.1.2.3/16}\n"
+             "lcores:\n"
+             "  - {cpu: 3, rx: [h1, h0]}\n"
+             "  - {tx: [all]}\n"
+             "  - {cpu: 0, aggregate: [1, 0]}\n"
+             "mtu: 9000\n"
+             "pool: {slots_per_job: 1024, megabytes: 128}\n"
+             "limits: {jobs: 256, workers: 2}\n"
+             "timers: {lost_after_ms: 1000, mac_age_s: 60}\n"
+             "memory: {mode: no-huge, megabytes: 0x200}\n"
+             "idle: {spin: 5, max_sleep_us: 0}\n"
+             "log_level: debug\n"
+             "seed: 18446744073709551615\n");
+    const struct impair_config *rx = &c.port[0].impair.rx, *tx = &c.port[0].impair.tx;
+
+    CU_ASSERT_EQUAL(c.ports, 2);
+    CU_ASSERT_STRING_EQUAL(c.port[0].name, "h0");
+    CU_ASSERT_STRING_EQUAL(c.port[1].device, "0000:03:00.0,rx_pkt_burst=64");
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_DROP].probability, 0.01);
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_DROP].every, 2);
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_DUPLICATE].probability, 0.02);
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_DUPLICATE].every, 3);
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_CORRUPT].probability, 0.04);
+    CU_ASSERT_EQUAL(rx->rate[IMPAIR_CORRUPT].every, 5);
+    CU_ASSERT_EQUAL(tx->rate[IMPAIR_REORDER].probability, 0.03);
+    CU_ASSERT_EQUAL(tx->rate[IMPAIR_REORDER].every, 4);
+    CU_ASSERT_EQUAL(tx->hold_frames, 7);
+    CU_ASSERT_EQUAL(tx->hold_for, 900);
+    CU_ASSERT_TRUE(c.has_mac && memcmp(c.mac, mac, sizeof(mac)) == 0);
+    CU_ASSERT_TRUE(c.has_ip && c.ip == htonl(0x0A010203) && c.prefix == 16);
+    CU_ASSERT_TRUE_FATAL(c.has_placement);
+    CU_ASSERT_EQUAL(c.placement.lcores, 3);
+    CU_ASSERT_EQUAL(c.placement.shards, 2);
+    CU_ASSERT_EQUAL(c.placement.lcore[0].cpu, 3);
+    CU_ASSERT_EQUAL(c.placement.lcore[0].rx, 3);
+    CU_ASSERT_EQUAL(c.placement.lcore[1].cpu, PLACEMENT_ANY_CPU);
+    CU_ASSERT_EQUAL(c.placement.lcore[1].tx, 3);
+    CU_ASSERT_EQUAL(c.placement.lcore[2].cpu, 0);
+    CU_ASSERT_EQUAL(c.placement.lcore[2].shards, 3);
+    CU_ASSERT_EQUAL(c.mtu, 9000);
+    CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
+    CU_ASSERT_EQUAL(c.pool.megabytes, 128);
+    CU_ASSERT_EQUAL(c.limits.jobs, 256);
+    CU_ASSERT_EQUAL(c.limits.workers, 2);
+    CU_ASSERT_EQUAL(c.timers.lost_after_ms, 1000);
+    CU_ASSERT_EQUAL(c.timers.mac_age_s, 60);
+    CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_NO_HUGE);
+    CU_ASSERT_EQUAL(c.memory.megabytes, 512);
+    CU_ASSERT_EQUAL(c.idle.spin, 5);
+    CU_ASSERT_EQUAL(c.idle.max_sleep_us, 0);
+    CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
+    CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
+}
+
+static void test_an_address_without_a_prefix(void)
+{
+    const struct config c = good(PORT "switch: {ip: 192.168.0.255}\n");
+
+    CU_ASSERT_TRUE(c.has_ip);
+    CU_ASSERT_EQUAL(c.prefix, 32);
+    CU_ASSERT_EQUAL(good(PORT "switch: {ip: 10.0.0.0/31}\n").prefix, 31);
+}
+
+static void test_anchors_are_shared_text(void)
+{
+    const struct config c = good("ports:\n"
+                                 "  - device: net_null0\n"
+                                 "    impair: &wan {rx: {drop: 0.25}}\n"
+                                 "  - device: net_null1\n"
+                                 "    impair: *wan\n");
+
+    CU_ASSERT_EQUAL(c.port[1].impair.rx.rate[IMPAIR_DROP].probability, 0.25);
+}
+
+/* As many of everything as there may be, and one more. */
+static void test_most_ports(void)
+{
+    char yaml[64 * SWAGG_MAX_PORTS + 64] = "ports:\n";
+    struct transcript t;
+    struct config c;
+
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        snprintf(yaml + strlen(yaml), sizeof(yaml) - strlen(yaml), "  - device: net_null%u\n", p);
+    c = good(yaml);
+    CU_ASSERT_EQUAL(c.ports, SWAGG_MAX_PORTS);
+    CU_ASSERT_STRING_EQUAL(c.port[63].name, "port63");
+    strcat(yaml, "  - device: net_null64\n");
+    CU_ASSERT_EQUAL(load(&c, yaml, strlen(yaml), &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text, "F:1: ports: has 65 items; 64 at most are possible\n");
+}
+
+/* Cut off or with a byte changed anywhere, a file is refused or accepted, but never harms. */
+static void test_damaged_files_do_no_harm(void)
+{
+    static const char yaml[] =
+        PORTS "    impair: &i {rx: {drop: 0.1}}\nlcores: [{rx: [all], tx: [b, port0], cpu: 1}]\n"
+              "switch: {ip: 10.0.0.1/8, mac: '02:00:00:00:00:01'}\nseed: 7\n";
+    static const char bytes[] = "\0\t\n\"&'*,-0:?[]{}|\xFF";
+    char damaged[sizeof(yaml)];
+    struct transcript t;
+    struct config c;
+
+    for (size_t i = 0; i < sizeof(yaml) - 1; i++) {
+        load(&c, yaml, i, &t);
+        for (size_t b = 0; b < sizeof(bytes) - 1; b++) {
+            memcpy(damaged, yaml, sizeof(yaml));
+            damaged[i] = bytes[b];
+            load(&c, damaged, sizeof(yaml) - 1, &t);
+        }
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_bad_configurations_say_what_is_wrong),
+        UNIT_TEST(test_files_that_cannot_be_read),
+        UNIT_TEST(test_defaults),
+        UNIT_TEST(test_every_key_arrives),
+        UNIT_TEST(test_an_address_without_a_prefix),
+        UNIT_TEST(test_anchors_are_shared_text),
+        UNIT_TEST(test_most_ports),
+        UNIT_TEST(test_damaged_files_do_no_harm),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("config", tests);
+}
