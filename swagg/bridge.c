@@ -5,8 +5,8 @@
 
 enum { BUCKET_WORDS = 8, STATIONS_MIN = 64, STATIONS_MAX = 1 << 20 };
 
-typedef _Atomic uint64_t
-    bridge_word; /* mac << 16 | port << 8 | stamp; 0: free (the zero MAC is never learned) */
+/* mac << 16 | port << 8 | stamp; 0: free (the zero MAC is never learned). */
+typedef _Atomic uint64_t bridge_word;
 
 struct bridge {
     uint64_t factor, addend; /* of the hash; never change */

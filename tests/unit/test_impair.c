@@ -2,7 +2,6 @@
 #include "impair.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "unit.h"
@@ -122,17 +121,29 @@ static void test_a_seed_decides_everything(void)
     CU_ASSERT_EQUAL(fingerprint(&cfg, seed, 1), first);
 }
 
-static void test_streams_are_unrelated(void)
+/* Of FRAMES coins thrown twice, half agree. */
+static bool like_chance(unsigned same)
 {
-    const struct impair_config cfg = {.rate[IMPAIR_DROP].probability = 0.5};
+    return fabs((double)same - FRAMES / 2) < 5 * sqrt(FRAMES) / 2;
+}
+
+static void test_ports_and_kinds_are_unrelated(void)
+{
+    const struct impair_config cfg = {
+        .rate = {[IMPAIR_DUPLICATE] = {.probability = 0.5}, [IMPAIR_REORDER] = {.probability = 0.5}}};
+    unsigned same_on_ports = 0, same_for_kinds = 0;
     struct impair a, b;
-    int same = 0;
 
     impair_init(&a, &cfg, seed, 0);
     impair_init(&b, &cfg, seed, 1);
-    for (int i = 0; i < FRAMES; i++)
-        same += impair_decide(&a, 64).drop == impair_decide(&b, 64).drop;
-    CU_ASSERT(abs(same - FRAMES / 2) < 5 * sqrt(FRAMES) / 2);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        struct impair_decision on_a = impair_decide(&a, 64), on_b = impair_decide(&b, 64);
+
+        same_on_ports += on_a.duplicate == on_b.duplicate;
+        same_for_kinds += on_a.duplicate == on_a.hold;
+    }
+    CU_ASSERT(like_chance(same_on_ports));
+    CU_ASSERT(like_chance(same_for_kinds));
 }
 
 static void test_any_bit_of_the_frame_may_flip(void)
@@ -234,7 +245,7 @@ int main(void)
         UNIT_TEST(test_every_nth_frame),
         UNIT_TEST(test_a_dropped_frame_suffers_nothing_else),
         UNIT_TEST(test_a_seed_decides_everything),
-        UNIT_TEST(test_streams_are_unrelated),
+        UNIT_TEST(test_ports_and_kinds_are_unrelated),
         UNIT_TEST(test_any_bit_of_the_frame_may_flip),
         UNIT_TEST(test_a_held_frame_is_overtaken_by_as_many_as_asked),
         UNIT_TEST(test_a_held_frame_waits_no_longer_than_asked),
