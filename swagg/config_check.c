@@ -28,7 +28,7 @@ static const struct number numbers[] = {
     {"timers.mac_age_s", offsetof(struct config, timers.mac_age_s), 1, 86400, 300},
     {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 256},
     {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
-    {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 100},
+    {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
 };
 
 enum {

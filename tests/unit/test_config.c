@@ -239,7 +239,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
     CU_ASSERT_EQUAL(c.memory.megabytes, 256);
     CU_ASSERT_EQUAL(c.idle.spin, 1000);
-    CU_ASSERT_EQUAL(c.idle.max_sleep_us, 100);
+    CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
     CU_ASSERT_EQUAL(c.seed, 1);
 }

@@ -1,0 +1,148 @@
+#include "control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "log.h"
+
+enum { CONTROL_TICK_MS = 100 };
+
+struct control {
+    struct datapath *dp;
+    int epoll, signals, timer;
+    uint64_t mac_age_tick_ns, aged_at;
+    bool drop_seen[DROP_REASONS];
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A drop reason says what it means the first time that it happens. */
+static void report_drops(struct control *c)
+{
+    for (enum drop d = 0; d < DROP_REASONS; d++)
+        for (unsigned p = 0; p < c->dp->ports && !c->drop_seen[d]; p++) {
+            if (datapath_drops(c->dp, p, d) == 0)
+                continue;
+            c->drop_seen[d] = true;
+            log_notice("first drop of kind %s, on port %s: %s", drop_name(d), c->dp->port[p].name,
+                       drop_meaning(d));
+        }
+}
+
+static void age_stations(struct control *c, uint64_t now)
+{
+    if (now - c->aged_at < c->mac_age_tick_ns)
+        return;
+    c->aged_at = now;
+    bridge_age(c->dp->bridge);
+}
+
+static void tick(struct control *c)
+{
+    uint64_t expirations;
+
+    if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
+        return;
+    age_stations(c, now_ns());
+    report_drops(c);
+}
+
+static int watch(struct control *c, int fd)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+
+    if (fd < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
+        return -errno;
+    return 0;
+}
+
+static int open_signals(struct control *c)
+{
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    c->signals = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
+    return watch(c, c->signals);
+}
+
+static int open_timer(struct control *c)
+{
+    const struct timespec every = {.tv_nsec = CONTROL_TICK_MS * 1000000L};
+    const struct itimerspec t = {.it_interval = every, .it_value = every};
+
+    c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (c->timer < 0 || timerfd_settime(c->timer, 0, &t, NULL) < 0)
+        return -errno;
+    return watch(c, c->timer);
+}
+
+int control_open(struct control **out, struct datapath *dp, const struct config *cfg)
+{
+    struct control *c = calloc(1, sizeof(*c));
+    int rc;
+
+    *out = NULL;
+    if (c == NULL)
+        return -ENOMEM;
+    c->dp = dp;
+    c->signals = c->timer = -1;
+    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
+    c->epoll = epoll_create1(EPOLL_CLOEXEC);
+    rc = c->epoll < 0 ? -errno : 0;
+    if (rc == 0)
+        rc = open_signals(c);
+    if (rc == 0)
+        rc = open_timer(c);
+    if (rc < 0) {
+        log_error("cannot set up control: %s", strerror(-rc));
+        control_close(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+void control_close(struct control *c)
+{
+    if (c == NULL)
+        return;
+    if (c->timer >= 0)
+        close(c->timer);
+    if (c->signals >= 0)
+        close(c->signals);
+    if (c->epoll >= 0)
+        close(c->epoll);
+    free(c);
+}
+
+int control_run(struct control *c)
+{
+    for (;;) {
+        struct signalfd_siginfo stop;
+        struct epoll_event e;
+
+        if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
+            log_error("epoll_wait: %s", strerror(errno));
+            return -errno;
+        }
+        if (read(c->signals, &stop, sizeof(stop)) == sizeof(stop))
+            return (int)stop.ssi_signo;
+        tick(c);
+    }
+}

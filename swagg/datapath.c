@@ -1,0 +1,205 @@
+#include "datapath.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_launch.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_random.h>
+
+#include "log.h"
+
+enum {
+    DATAPATH_STATIONS = 4096,
+    DATAPATH_MBUF_CACHE = 256,
+    /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
+     * impairment may hold some back. */
+    DATAPATH_MBUFS_A_PORT = 4096,
+    DATAPATH_MBUFS_AN_LCORE = 2048,
+};
+
+static int make_mbufs(struct datapath *dp, const struct config *cfg)
+{
+    unsigned n = dp->ports * DATAPATH_MBUFS_A_PORT + (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
+    uint16_t bytes = port_buffer_bytes(cfg->mtu);
+
+    dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
+    if (dp->mbufs != NULL)
+        return 0;
+    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u)", n, bytes,
+              cfg->memory.megabytes);
+    return -ENOMEM;
+}
+
+static int make_shared(struct datapath *dp, const struct config *cfg)
+{
+    size_t rcu_bytes = rte_rcu_qsbr_get_memsize(dp->lcores);
+    size_t bridge_bytes = bridge_footprint(DATAPATH_STATIONS);
+    void *bridge = rte_malloc("bridge", bridge_bytes, RTE_CACHE_LINE_SIZE);
+
+    dp->rcu = rte_zmalloc("rcu", rcu_bytes, RTE_CACHE_LINE_SIZE);
+    if (bridge == NULL || dp->rcu == NULL) {
+        rte_free(bridge);
+        log_error("no memory for the bridge: raise memory.megabytes (now %u)", cfg->memory.megabytes);
+        return -ENOMEM;
+    }
+    dp->bridge = bridge_init(bridge, DATAPATH_STATIONS, rte_rand());
+    return rte_rcu_qsbr_init(dp->rcu, dp->lcores);
+}
+
+static uint64_t impaired_ports(const struct datapath *dp)
+{
+    uint64_t ports = 0;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        if (dp->port[p].tx.impaired)
+            ports |= RTE_BIT64(p);
+    return ports;
+}
+
+static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned eal_id)
+{
+    struct lcore *lc = rte_zmalloc("lcore", sizeof(*lc), RTE_CACHE_LINE_SIZE);
+
+    if (lc == NULL) {
+        log_error("no memory for lcore %u: raise memory.megabytes", eal_id);
+        return NULL;
+    }
+    lc->dp = dp;
+    lc->index = index;
+    lc->eal_id = eal_id;
+    return lc;
+}
+
+/* The placement's lcores are the EAL's worker lcores, in order. */
+static int make_lcores(struct datapath *dp, const struct placement *placement)
+{
+    unsigned id = (unsigned)-1;
+
+    for (unsigned i = 0; i < dp->lcores; i++) {
+        const struct placement_lcore *tasks = &placement->lcore[i];
+
+        id = rte_get_next_lcore(id, 1, 0);
+        if (id == RTE_MAX_LCORE) {
+            log_error("the placement has %u lcores besides the main one, the EAL only %u", dp->lcores, i);
+            return -EINVAL;
+        }
+        dp->lcore[i] = make_lcore(dp, i, id);
+        if (dp->lcore[i] == NULL)
+            return -ENOMEM;
+        dp->lcore[i]->rx = tasks->rx;
+        dp->lcore[i]->tx = tasks->tx;
+        dp->lcore[i]->shards = tasks->shards;
+        dp->lcore[i]->tx_impaired = tasks->tx & impaired_ports(dp);
+    }
+    dp->lcore[dp->lcores] = make_lcore(dp, dp->lcores, rte_get_main_lcore());
+    return dp->lcore[dp->lcores] == NULL ? -ENOMEM : 0;
+}
+
+static int open_ports(struct datapath *dp, const struct config *cfg)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
+        rc = port_open(&dp->port[i], i, cfg, dp->mbufs);
+        dp->ports = i + 1;
+    }
+    return rc;
+}
+
+/* Where none is given, the first port's, marked as locally administered, as bridges do. */
+static void choose_mac(struct datapath *dp, const struct config *cfg)
+{
+    if (cfg->has_mac) {
+        memcpy(dp->mac.addr_bytes, cfg->mac, sizeof(dp->mac.addr_bytes));
+        return;
+    }
+    dp->mac = dp->port[0].mac;
+    dp->mac.addr_bytes[0] |= RTE_ETHER_LOCAL_ADMIN_ADDR;
+}
+
+int datapath_open(struct datapath **out, const struct config *cfg, const struct placement *placement)
+{
+    struct datapath *dp = rte_zmalloc("datapath", sizeof(*dp), RTE_CACHE_LINE_SIZE);
+    int rc;
+
+    *out = NULL;
+    if (dp == NULL) {
+        log_error("no memory: raise memory.megabytes (now %u)", cfg->memory.megabytes);
+        return -ENOMEM;
+    }
+    dp->ip = cfg->has_ip ? cfg->ip : 0;
+    dp->ports = cfg->ports;
+    dp->lcores = placement->lcores;
+    dp->shards = placement->shards;
+    dp->spin = cfg->idle.spin;
+    dp->max_sleep_us = cfg->idle.max_sleep_us;
+
+    rc = make_mbufs(dp, cfg);
+    if (rc == 0)
+        rc = make_shared(dp, cfg);
+    if (rc == 0)
+        rc = open_ports(dp, cfg);
+    if (rc == 0)
+        choose_mac(dp, cfg);
+    if (rc == 0)
+        rc = make_lcores(dp, placement);
+    if (rc < 0) {
+        datapath_close(dp);
+        return rc;
+    }
+    *out = dp;
+    return 0;
+}
+
+int datapath_start(struct datapath *dp)
+{
+    int rc = 0;
+
+    for (unsigned p = 0; p < dp->ports && rc == 0; p++)
+        rc = port_start(&dp->port[p]);
+    for (unsigned i = 0; i < dp->lcores && rc == 0; i++)
+        rc = rte_eal_remote_launch(lcore_run, dp->lcore[i], dp->lcore[i]->eal_id);
+    return rc;
+}
+
+void datapath_stop(struct datapath *dp)
+{
+    __atomic_store_n(&dp->stop, true, __ATOMIC_RELAXED);
+    rte_eal_mp_wait_lcore();
+}
+
+void datapath_close(struct datapath *dp)
+{
+    if (dp == NULL)
+        return;
+    datapath_stop(dp);
+    for (unsigned i = 0; i <= dp->lcores; i++)
+        rte_free(dp->lcore[i]);
+    for (unsigned p = 0; p < dp->ports; p++)
+        port_close(&dp->port[p]);
+    rte_free(dp->bridge);
+    rte_free(dp->rcu);
+    rte_mempool_free(dp->mbufs);
+    rte_free(dp);
+}
+
+uint64_t datapath_drops(const struct datapath *dp, unsigned port, enum drop reason)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= dp->lcores; i++)
+        sum += counter_read(&dp->lcore[i]->counters.drop[port][reason]);
+    return sum;
+}
+
+uint64_t datapath_events(const struct datapath *dp, enum event event)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= dp->lcores; i++)
+        sum += counter_read(&dp->lcore[i]->counters.event[event]);
+    return sum;
+}

@@ -1,0 +1,60 @@
+/* The switch as its lcores see it: what they share, and what of it may change while they run.
+ *
+ * Built by the main lcore before the others start and torn down after they have stopped. In between, ports,
+ * lcores and identity do not change; the bridge's table is written by all (bridge.h says how).
+ */
+#ifndef SWAGG_DATAPATH_H
+#define SWAGG_DATAPATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "bridge.h"
+#include "config.h"
+#include "lcore.h"
+#include "port.h"
+
+struct datapath {
+    /* Identity. */
+    struct rte_ether_addr mac;
+    rte_be32_t ip; /* 0: none; then nothing but switching is done */
+
+    unsigned ports, lcores, shards;
+    struct port port[SWAGG_MAX_PORTS];
+    struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
+    uint8_t tx_owner[SWAGG_MAX_PORTS];         /* lcore that sends to a port */
+    uint8_t shard_owner[SWAGG_MAX_SHARDS];
+
+    struct rte_mempool *mbufs;
+    struct bridge *bridge;
+    uint32_t spin, max_sleep_us;
+
+    struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
+    bool stop;                /* atomic; the main lcore sets it */
+};
+
+/* Everything but starting: memory, ports, lcores' tasks. The EAL runs. *dp is NULL on error, which was
+ * logged. */
+int datapath_open(struct datapath **dp, const struct config *cfg, const struct placement *placement);
+
+/* Starts ports and lcores. */
+int datapath_start(struct datapath *dp);
+
+/* Stops the lcores; they hold nothing any more. */
+void datapath_stop(struct datapath *dp);
+
+/* Stops what runs and closes everything; dp may be half opened or NULL. */
+void datapath_close(struct datapath *dp);
+
+static inline struct lcore *datapath_main_lcore(struct datapath *dp)
+{
+    return dp->lcore[dp->lcores];
+}
+
+/* Sums over all lcores, the main one included. */
+uint64_t datapath_drops(const struct datapath *dp, unsigned port, enum drop reason);
+uint64_t datapath_events(const struct datapath *dp, enum event event);
+
+#endif

@@ -1,0 +1,201 @@
+#include "eal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_pci.h>
+
+#include "log.h"
+
+enum { EAL_ARGS_MAX = 256 };
+
+/* The EAL keeps pointers into its arguments, so they stay for the life of the process. */
+static struct {
+    int n;
+    char *arg[EAL_ARGS_MAX + 1];
+} args;
+
+static char memory[128];
+
+static void __attribute__((format(printf, 1, 2))) add(const char *format, ...)
+{
+    va_list ap;
+    char *text;
+
+    va_start(ap, format);
+    if (args.n < EAL_ARGS_MAX && vasprintf(&text, format, ap) >= 0)
+        args.arg[args.n++] = text;
+    va_end(ap);
+}
+
+/* Whether the operator's own arguments contain one of these options. Short ones may have their value
+ * attached. */
+static bool given(char *const user[], const char *const names[])
+{
+    for (; *user != NULL; user++)
+        for (const char *const *name = names; *name != NULL; name++) {
+            size_t n = strlen(*name);
+
+            if (strncmp(*user, *name, n) == 0 && ((*user)[n] == '\0' || (*user)[n] == '=' || n == 2))
+                return true;
+        }
+    return false;
+}
+
+unsigned eal_cpus(int cpu[], unsigned max)
+{
+    cpu_set_t set;
+    unsigned n = 0;
+
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
+        if (CPU_ISSET(i, &set))
+            cpu[n++] = i;
+    return n;
+}
+
+static void add_lcores(const struct placement *placement, int main_cpu)
+{
+    char list[16 + SWAGG_MAX_LCORES * 16];
+    int n = snprintf(list, sizeof(list), "0@%d", main_cpu);
+
+    for (unsigned i = 0; i < placement->lcores; i++)
+        n += snprintf(list + n, sizeof(list) - (size_t)n, ",%u@%d", i + 1, placement->lcore[i].cpu);
+    add("--lcores=%s", list);
+    add("--main-lcore=0");
+}
+
+static unsigned free_hugepage_megabytes(void)
+{
+    static const unsigned kilobytes[] = {2048, 1048576};
+    unsigned long total = 0;
+
+    for (unsigned i = 0; i < sizeof(kilobytes) / sizeof(kilobytes[0]); i++) {
+        char path[80];
+        unsigned long pages = 0;
+        FILE *f;
+
+        snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%ukB/free_hugepages", kilobytes[i]);
+        f = fopen(path, "r");
+        if (f == NULL)
+            continue;
+        if (fscanf(f, "%lu", &pages) == 1)
+            total += pages * kilobytes[i] / 1024;
+        fclose(f);
+    }
+    return (unsigned)total;
+}
+
+static bool use_hugepages(const struct config *cfg)
+{
+    unsigned have;
+
+    if (cfg->memory.mode != CONFIG_MEMORY_AUTO)
+        return cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES;
+    have = free_hugepage_megabytes();
+    if (have >= cfg->memory.megabytes)
+        return true;
+    log_warning(
+        "%u MB of hugepages wanted, %u MB free: running on ordinary pages, which is slower with large pools "
+        "(sysctl vm.nr_hugepages=%u helps)",
+        cfg->memory.megabytes, have, cfg->memory.megabytes / 2);
+    return false;
+}
+
+/* --in-memory takes hugepages straight from the kernel: no hugetlbfs need be mounted. Either way no files
+ * stay behind. */
+static void add_memory(const struct config *cfg)
+{
+    bool huge = use_hugepages(cfg);
+
+    if (huge) {
+        add("--in-memory");
+    } else {
+        add("--no-huge");
+        add("--no-shconf");
+    }
+    add("-m");
+    add("%u", cfg->memory.megabytes);
+    snprintf(memory, sizeof(memory), "%u MB in %s", cfg->memory.megabytes,
+             huge ? "hugepages" : "ordinary pages");
+}
+
+static bool is_pci(const char *device)
+{
+    struct rte_pci_addr address;
+    char name[PCI_PRI_STR_SIZE + 1];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
+    return rte_pci_addr_parse(name, &address) == 0;
+}
+
+/* Virtual devices are made later, by port_open. */
+static void add_devices(const struct config *cfg)
+{
+    bool pci = false;
+
+    for (unsigned p = 0; p < cfg->ports; p++)
+        if (is_pci(cfg->port[p].device)) {
+            add("--allow=%s", cfg->port[p].device);
+            pci = true;
+        }
+    if (!pci)
+        add("--no-pci");
+}
+
+/* Runs after DPDK's own exit handlers, which remove the telemetry socket; fails if somebody else uses the
+ * directory. */
+static void remove_runtime_directory(void)
+{
+    rmdir(rte_eal_get_runtime_dir());
+}
+
+int eal_start(const struct config *cfg, const struct placement *placement, int main_cpu, char *const user[])
+{
+    static const char *const lcore_options[] = {"-l", "-c", "-s", "--lcores", "--main-lcore", NULL};
+    static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
+                                                 "--in-memory", "--huge-dir",   NULL};
+    static const char *const prefix_options[] = {"--file-prefix", NULL};
+
+    add("swagg");
+    if (!given(user, lcore_options))
+        add_lcores(placement, main_cpu);
+    if (given(user, memory_options))
+        snprintf(memory, sizeof(memory), "as the EAL arguments say");
+    else
+        add_memory(cfg);
+    if (!given(user, prefix_options))
+        add("--file-prefix=swagg");
+    add("--iova-mode=va");
+    add("--log-level=%s", cfg->log_level == CONFIG_LOG_DEBUG ? "info" : "warning");
+    add("--log-level=lib.telemetry:error");
+    add_devices(cfg);
+    for (; *user != NULL; user++)
+        add("%s", *user);
+
+    for (int i = 1; i < args.n; i++)
+        log_debug("EAL argument %s", args.arg[i]);
+    atexit(remove_runtime_directory);
+    if (rte_eal_init(args.n, args.arg) >= 0)
+        return 0;
+    log_error("the EAL does not start: %s (its own messages are above)", rte_strerror(rte_errno));
+    return -rte_errno;
+}
+
+void eal_stop(void)
+{
+    rte_eal_cleanup();
+}
+
+const char *eal_memory(void)
+{
+    return memory;
+}

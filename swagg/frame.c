@@ -1,0 +1,90 @@
+#include "frame.h"
+
+#include <string.h>
+
+#include <netinet/in.h>
+
+enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
+{
+    const struct rte_ipv4_hdr *ip = (const void *)((const uint8_t *)frame + RTE_ETHER_HDR_LEN);
+    size_t room = bytes - RTE_ETHER_HDR_LEN, header, total;
+
+    if (room < sizeof(*ip))
+        return DROP_IP_SHORT;
+    header = rte_ipv4_hdr_len(ip);
+    total = rte_be_to_cpu_16(ip->total_length);
+    if (ip->version != 4)
+        return DROP_IP_VERSION;
+    if (header < sizeof(*ip))
+        return DROP_IP_HEADER_LENGTH;
+    if (total < header)
+        return DROP_IP_TOTAL_LENGTH;
+    if (total > room)
+        return DROP_IP_SHORT;
+    if (header > sizeof(*ip))
+        return DROP_IP_OPTIONS;
+    if (rte_raw_cksum(ip, sizeof(*ip)) != 0xFFFF)
+        return DROP_IP_CHECKSUM;
+    if (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK))
+        return DROP_IP_FRAGMENT;
+    if (ip->dst_addr != our_ip)
+        return DROP_IP_NOT_OURS;
+    return DROP_REASONS;
+}
+
+/* Header, data and pseudo header add up to all ones. */
+static bool udp_checksum_holds(const struct frame_udp *f, size_t bytes)
+{
+    uint32_t sum = (uint32_t)rte_raw_cksum(&f->udp, bytes) + rte_ipv4_phdr_cksum(&f->ip, 0);
+
+    return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+}
+
+enum drop frame_check_udp(const void *frame)
+{
+    const struct frame_udp *f = frame;
+    size_t total = rte_be_to_cpu_16(f->ip.total_length) - sizeof(f->ip);
+
+    if (total < sizeof(f->udp) || rte_be_to_cpu_16(f->udp.dgram_len) != total)
+        return DROP_UDP_LENGTH;
+    if (f->udp.dgram_cksum != 0 && !udp_checksum_holds(f, total))
+        return DROP_UDP_CHECKSUM;
+    return DROP_REASONS;
+}
+
+void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to)
+{
+    struct frame_udp f = {
+        .eth = {.dst_addr = to->mac, .src_addr = from->mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4)},
+        .ip = {.version_ihl = RTE_IPV4_VHL_DEF,
+               .fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+               .time_to_live = 64,
+               .next_proto_id = IPPROTO_UDP,
+               .src_addr = from->ip,
+               .dst_addr = to->ip},
+        .udp = {.src_port = from->port, .dst_port = to->port},
+    };
+
+    h->sum = rte_raw_cksum(&f.ip, sizeof(f.ip));
+    memcpy(h->bytes, &f, sizeof(h->bytes));
+}
+
+void frame_header_write(void *out, const struct frame_header *h, rte_be16_t from_port, size_t payload_bytes)
+{
+    struct frame_udp *f = out;
+    rte_be16_t udp_bytes = rte_cpu_to_be_16(sizeof(f->udp) + payload_bytes);
+    rte_be16_t ip_bytes = rte_cpu_to_be_16(sizeof(f->ip) + sizeof(f->udp) + payload_bytes);
+    uint32_t sum = (uint32_t)h->sum + ip_bytes;
+
+    memcpy(out, h->bytes, sizeof(h->bytes));
+    f->ip.total_length = ip_bytes;
+    f->ip.hdr_checksum = (rte_be16_t) ~((sum & 0xFFFF) + (sum >> 16));
+    f->udp.src_port = from_port;
+    f->udp.dgram_len = udp_bytes;
+}
+
+void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to)
+{
+    *from = (struct frame_end){.mac = f->eth.dst_addr, .ip = f->ip.dst_addr, .port = f->udp.dst_port};
+    *to = (struct frame_end){.mac = f->eth.src_addr, .ip = f->ip.src_addr, .port = f->udp.src_port};
+}

@@ -1,0 +1,66 @@
+/* Frames addressed to the switch itself: checked on arrival, built for the answer.
+ *
+ * Untagged Ethernet II, IPv4 without options, ICMP or UDP: every header is at a fixed place, so a checked
+ * frame is simply read as a struct frame_udp. Pure functions over bytes; all fields in network order.
+ */
+#ifndef SWAGG_FRAME_H
+#define SWAGG_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "counters.h"
+
+struct frame_udp {
+    struct rte_ether_hdr eth;
+    struct rte_ipv4_hdr ip;
+    struct rte_udp_hdr udp;
+    uint8_t payload[];
+} __rte_packed __rte_aligned(2);
+
+enum {
+    FRAME_HEADER_BYTES = sizeof(struct frame_udp),        /* 42 */
+    FRAME_PORT_BYTES = RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN, /* a frame may be this much longer than the MTU */
+};
+
+/* What is wrong with a frame whose Ethernet header is whole and says IPv4; DROP_REASONS: nothing. our_ip: the
+ * switch's. */
+enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip);
+
+/* The same for the UDP part of a frame that passed frame_check_ipv4 and says UDP. A zero checksum is none. */
+enum drop frame_check_udp(const void *frame);
+
+static inline size_t frame_payload_bytes(const struct frame_udp *f)
+{
+    return rte_be_to_cpu_16(f->udp.dgram_len) - sizeof(f->udp);
+}
+
+/* One end of a UDP conversation. */
+struct frame_end {
+    struct rte_ether_addr mac;
+    rte_be16_t port;
+    rte_be32_t ip;
+};
+
+/* The headers of a frame from one end to another, ready but for what changes from packet to packet: the
+ * length and the sender's UDP port. */
+struct frame_header {
+    uint8_t bytes[FRAME_HEADER_BYTES];
+    uint16_t sum; /* of the IPv4 header with total length 0, not complemented */
+};
+
+void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
+
+/* Writes the headers for this many bytes of payload: TTL 64, don't fragment, IPv4 checksum right, UDP
+ * checksum none. */
+void frame_header_write(void *out, const struct frame_header *h, rte_be16_t from_port, size_t payload_bytes);
+
+/* The two ends of a checked frame, as its answer sees them: from = the addressed end. */
+void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to);
+
+#endif

@@ -1,0 +1,167 @@
+#include "input.h"
+
+#include <netinet/in.h>
+
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+
+#include "datapath.h"
+#include "frame.h"
+#include "host.h"
+#include "impair_mbuf.h"
+
+static_assert((int)LCORE_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
+
+static void drop(struct lcore *lc, unsigned port, enum drop reason, struct rte_mbuf *m)
+{
+    lcore_drop(lc, port, reason, 1);
+    rte_pktmbuf_free(m);
+}
+
+/* UDP for the switch. */
+static void udp_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    enum drop why = frame_check_udp(rte_pktmbuf_mtod(m, const void *));
+
+    drop(lc, port, why != DROP_REASONS ? why : DROP_UDP_PORT, m);
+}
+
+static void ipv4_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    enum drop why = frame_check_ipv4(f, m->data_len, lc->dp->ip);
+
+    if (why != DROP_REASONS)
+        drop(lc, port, why, m);
+    else if (f->ip.next_proto_id == IPPROTO_UDP)
+        udp_input(lc, port, m);
+    else if (f->ip.next_proto_id == IPPROTO_ICMP)
+        host_icmp(lc, port, m);
+    else
+        drop(lc, port, DROP_IP_PROTOCOL, m);
+}
+
+/* A frame to the switch's own MAC. */
+static void local_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type;
+
+    if (rte_pktmbuf_linearize(m) < 0) {
+        drop(lc, port, DROP_NO_MBUF, m);
+    } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)) {
+        ipv4_input(lc, port, m);
+    } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP)) {
+        host_arp(lc, port, m);
+        rte_pktmbuf_free(m);
+    } else {
+        drop(lc, port, DROP_ETHERTYPE, m);
+    }
+}
+
+/* 01:80:c2:00:00:00 to 0f: between neighbours only (IEEE 802.1D, 7.12.6). */
+static bool is_link_local(const struct rte_ether_addr *a)
+{
+    const unaligned_uint16_t *word = (const void *)a->addr_bytes;
+
+    return word[0] == RTE_BE16(0x0180) && word[1] == RTE_BE16(0xC200) && (word[2] & RTE_BE16(0xFFF0)) == 0;
+}
+
+static void flood(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    lcore_count(lc, EVENT_FLOODED, 1);
+    output_flood(lc, port, m);
+}
+
+static void group_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+
+    if (is_link_local(&eth->dst_addr)) {
+        drop(lc, port, DROP_LINK_LOCAL, m);
+        return;
+    }
+    if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP) && rte_is_broadcast_ether_addr(&eth->dst_addr))
+        host_arp(lc, port, m); /* others may want to hear it, too */
+    flood(lc, port, m);
+}
+
+static void unicast_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    int egress = bridge_lookup(lc->dp->bridge, eth->dst_addr.addr_bytes);
+
+    if (egress < 0) {
+        flood(lc, port, m);
+    } else if ((unsigned)egress == port) {
+        drop(lc, port, DROP_SAME_PORT, m);
+    } else {
+        lcore_count(lc, EVENT_FORWARDED, 1);
+        output_put(lc, (unsigned)egress, m);
+    }
+}
+
+/* False: no station can have this address. */
+static bool learn(struct lcore *lc, unsigned port, const struct rte_ether_addr *source)
+{
+    enum bridge_learned learned = bridge_learn(lc->dp->bridge, source->addr_bytes, (uint8_t)port);
+
+    if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
+        lcore_count(lc, EVENT_LEARNED, 1);
+    else if (learned == BRIDGE_MOVED)
+        lcore_count(lc, EVENT_MOVED, 1);
+    return learned != BRIDGE_REFUSED;
+}
+
+static void frame_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+
+    if (m->data_len < sizeof(*eth)) {
+        drop(lc, port, DROP_RUNT, m);
+        return;
+    }
+    if (m->pkt_len > lc->dp->port[port].max_frame) {
+        drop(lc, port, DROP_OVERSIZE, m);
+        return;
+    }
+    if (rte_is_same_ether_addr(&eth->src_addr, &lc->dp->mac)) {
+        drop(lc, port, DROP_OWN_SOURCE, m);
+        return;
+    }
+    if (!learn(lc, port, &eth->src_addr)) {
+        drop(lc, port, DROP_BAD_SOURCE, m);
+        return;
+    }
+    if (rte_is_same_ether_addr(&eth->dst_addr, &lc->dp->mac))
+        local_input(lc, port, m);
+    else if (rte_is_multicast_ether_addr(&eth->dst_addr))
+        group_input(lc, port, m);
+    else
+        unicast_input(lc, port, m);
+}
+
+static unsigned poll_port(struct lcore *lc, unsigned p)
+{
+    struct port *port = &lc->dp->port[p];
+    struct rte_mbuf *received[LCORE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
+    uint16_t n = rte_eth_rx_burst(port->id, 0, received, LCORE_BURST);
+
+    if (port->rx.impaired) {
+        n = impair_mbufs(&port->rx.impair, received, n, impaired, lc->dp->mbufs, lc->now);
+        frames = impaired;
+    }
+    for (unsigned i = 0; i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(frames[i], const void *));
+    for (unsigned i = 0; i < n; i++)
+        frame_input(lc, p, frames[i]);
+    return n;
+}
+
+unsigned input_poll(struct lcore *lc)
+{
+    unsigned frames = 0;
+
+    for (uint64_t ports = lc->rx; ports != 0; ports &= ports - 1)
+        frames += poll_port(lc, rte_bsf64(ports));
+    return frames;
+}

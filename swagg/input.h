@@ -1,0 +1,10 @@
+/* Where a received frame goes: to the switch itself, or through the bridge. */
+#ifndef SWAGG_INPUT_H
+#define SWAGG_INPUT_H
+
+struct lcore;
+
+/* Receives a burst from each of this lcore's ports and deals with it; returns how many frames. */
+unsigned input_poll(struct lcore *lc);
+
+#endif

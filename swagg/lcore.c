@@ -1,0 +1,93 @@
+#include "lcore.h"
+
+#include <time.h>
+
+#include <sys/prctl.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "datapath.h"
+#include "input.h"
+
+struct idle {
+    uint32_t rounds;   /* without work, in a row */
+    uint64_t since_ns; /* when the first nap of this pause began; 0: none yet */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* A nap takes an eighth of the time that nothing has come: waiting makes no pause longer by more than that.
+ */
+static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
+{
+    uint64_t now = now_ns(), bound = max_us * UINT64_C(1000), ns;
+
+    if (idle->since_ns == 0)
+        idle->since_ns = now;
+    ns = (now - idle->since_ns) / 8 + 1000;
+    return RTE_MIN(ns, bound);
+}
+
+static void back_off(struct lcore *lc, struct idle *idle)
+{
+    const struct datapath *dp = lc->dp;
+    struct timespec nap = {0};
+
+    if (dp->max_sleep_us == 0 || idle->rounds < dp->spin) {
+        idle->rounds++;
+        rte_pause();
+        return;
+    }
+    nap.tv_nsec = (long)nap_ns(idle, dp->max_sleep_us);
+    /* A sleeping lcore holds nothing: whoever waits for it need not. */
+    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
+    nanosleep(&nap, NULL);
+    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
+    lcore_count(lc, EVENT_SLEEPS, 1);
+}
+
+static unsigned do_tasks(struct lcore *lc)
+{
+    unsigned work;
+
+    lc->now = rte_rdtsc();
+    work = input_poll(lc);
+    work += output_collect(lc);
+    output_flush(lc);
+    return work;
+}
+
+int lcore_run(void *lcore)
+{
+    struct lcore *lc = lcore;
+    struct datapath *dp = lc->dp;
+    struct idle idle = {0};
+
+    prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
+    rte_rcu_qsbr_thread_register(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
+
+    while (!__atomic_load_n(&dp->stop, __ATOMIC_RELAXED)) {
+        unsigned work = do_tasks(lc);
+
+        rte_rcu_qsbr_quiescent(dp->rcu, lc->index);
+        lcore_count(lc, EVENT_ROUNDS, 1);
+        if (work == 0) {
+            back_off(lc, &idle);
+        } else {
+            lcore_count(lc, EVENT_BUSY_ROUNDS, 1);
+            idle = (struct idle){0};
+        }
+    }
+
+    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_unregister(dp->rcu, lc->index);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* A polling lcore: its tasks, what it owns, its loop.
+ *
+ * The loop does its tasks in turn (receive, aggregate, send), flushes what they put out, reports that it
+ * holds no job any more (RCU), and backs off when there is nothing to do: it spins for a while, then naps,
+ * the longer the pause the longer the nap, up to a bound.
+ *
+ * The main lcore has a struct lcore, too, without tasks: so that it can count, and send through the ports'
+ * owners.
+ */
+#ifndef SWAGG_LCORE_H
+#define SWAGG_LCORE_H
+
+#include <stdint.h>
+
+#include <rte_ring.h>
+
+#include "counters.h"
+#include "output.h"
+
+struct datapath;
+
+enum { LCORE_BURST = 32 };
+
+struct lcore {
+    /* Set before the start, then only read. */
+    struct datapath *dp;
+    unsigned index; /* in the placement; the main lcore comes after the last */
+    unsigned eal_id;
+    uint64_t rx, tx;      /* bit p: receives from, sends to port p */
+    uint64_t shards;      /* bit s: aggregates shard s */
+    uint64_t tx_impaired; /* those of tx that may have frames to send without being given any */
+
+    /* This lcore's alone. */
+    struct output output __rte_cache_aligned;
+    uint64_t now; /* TSC at the start of this round */
+
+    /* Read by everybody. */
+    struct counters counters __rte_cache_aligned;
+};
+
+static inline void lcore_drop(struct lcore *lc, unsigned port, enum drop reason, unsigned frames)
+{
+    counter_add(&lc->counters.drop[port][reason], frames);
+}
+
+static inline void lcore_count(struct lcore *lc, enum event event, unsigned n)
+{
+    counter_add(&lc->counters.event[event], n);
+}
+
+/* The loop, until datapath.stop; an lcore_function_t, argument: the struct lcore. */
+int lcore_run(void *lcore);
+
+#endif

@@ -1,0 +1,190 @@
+/* swagg: command line, start, stop. */
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "banner.h"
+#include "config.h"
+#include "control.h"
+#include "datapath.h"
+#include "eal.h"
+#include "log.h"
+#include "telemetry.h"
+
+enum { EXIT_USAGE = 2 };
+
+struct command_line {
+    const char *file;
+    bool check;
+    char **eal; /* NULL-terminated, what follows "--" */
+};
+
+static const char usage[] =
+    "usage: swagg [--check] FILE [-- EAL arguments]\n"
+    "An aggregation switch: switches frames between its ports, and sums gradient packets on their way.\n"
+    "\n"
+    "  FILE, -c FILE, --config FILE   the configuration (docs/configuration.md, examples in conf/)\n"
+    "      --check                    only say whether the configuration is good\n"
+    "  -h, --help\n"
+    "      --version\n"
+    "  -- ...                         arguments for DPDK's EAL, such as --file-prefix=NAME; lcore and "
+    "memory\n"
+    "                                 options replace those that the configuration implies\n";
+
+/* What follows "--" is the EAL's: cut off before getopt sees it. */
+static char **split_eal_arguments(int *argc, char *argv[])
+{
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            argv[i] = NULL;
+            *argc = i;
+            return &argv[i + 1];
+        }
+    return &argv[*argc];
+}
+
+/* 0: go on; otherwise exit with *status. */
+static int parse_command_line(struct command_line *cl, int argc, char *argv[], int *status)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"check", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    *cl = (struct command_line){.eal = split_eal_arguments(&argc, argv)};
+    *status = EXIT_USAGE;
+    while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            cl->file = optarg;
+            break;
+        case 'k':
+            cl->check = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            *status = EXIT_SUCCESS;
+            return -1;
+        case 'v':
+            puts("swagg " SWAGG_VERSION);
+            *status = EXIT_SUCCESS;
+            return -1;
+        default:
+            fputs(usage, stderr);
+            return -1;
+        }
+    }
+    if (cl->file == NULL && optind < argc)
+        cl->file = argv[optind++];
+    if (cl->file == NULL || optind < argc) {
+        fputs(usage, stderr);
+        return -1;
+    }
+    return 0;
+}
+
+static void report_configuration(void *context, const char *message)
+{
+    (void)context;
+    log_error("%s", message);
+}
+
+/* From here on SIGINT and SIGTERM wait until the main lcore reads them, in whatever thread they arrive. */
+static void block_signals(void)
+{
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int check(const struct config *cfg, const char *file)
+{
+    printf("%s: good: %u ports, %s\n", file, cfg->ports,
+           cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
+    return EXIT_SUCCESS;
+}
+
+/* The placement that holds: the configuration's, or one that fits this machine. Returns the main lcore's CPU.
+ */
+static int place(struct placement *placement, const struct config *cfg)
+{
+    int cpu[CPU_SETSIZE];
+    unsigned cpus = eal_cpus(cpu, CPU_SETSIZE);
+
+    if (cfg->has_placement)
+        *placement = cfg->placement;
+    else
+        placement_default(placement, cpus, cfg->ports);
+    placement_pin(placement, cpu, cpus);
+    return cpu[0];
+}
+
+static int run(struct datapath *dp, const struct config *cfg)
+{
+    struct control *control;
+    int rc = control_open(&control, dp, cfg);
+
+    if (rc == 0)
+        rc = telemetry_start(dp);
+    if (rc == 0)
+        rc = datapath_start(dp);
+    if (rc == 0) {
+        banner_ready(dp);
+        rc = control_run(control);
+    }
+    if (rc > 0) {
+        log_notice("stopping: %s", strsignal(rc));
+        rc = 0;
+    }
+    datapath_stop(dp);
+    telemetry_stop();
+    control_close(control);
+    return rc;
+}
+
+static int start(const struct config *cfg, char *const eal_arguments[])
+{
+    struct placement placement;
+    struct datapath *dp;
+    int main_cpu = place(&placement, cfg), rc;
+
+    block_signals();
+    log_notice("version %s", SWAGG_VERSION);
+    rc = eal_start(cfg, &placement, main_cpu, eal_arguments);
+    if (rc < 0)
+        return EXIT_FAILURE;
+    log_notice("memory: %s", eal_memory());
+    rc = datapath_open(&dp, cfg, &placement);
+    if (rc == 0)
+        rc = run(dp, cfg);
+    datapath_close(dp);
+    eal_stop();
+    return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char *argv[])
+{
+    static struct config cfg; /* large */
+    struct command_line cl;
+    int status;
+
+    if (parse_command_line(&cl, argc, argv, &status) < 0)
+        return status;
+    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0)
+        return EXIT_USAGE;
+    if (cl.check)
+        return check(&cfg, cl.file);
+    log_set_level((enum log_level)cfg.log_level);
+    return start(&cfg, cl.eal);
+}

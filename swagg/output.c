@@ -1,0 +1,103 @@
+#include "output.h"
+
+#include <rte_ethdev.h>
+
+#include "datapath.h"
+#include "impair_mbuf.h"
+
+static_assert((int)OUTPUT_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
+
+static void drop_rest(struct lcore *lc, unsigned port, enum drop reason, struct rte_mbuf **frames, unsigned n)
+{
+    if (n == 0)
+        return;
+    lcore_drop(lc, port, reason, n);
+    rte_pktmbuf_free_bulk(frames, n);
+}
+
+static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)
+{
+    struct port *port = &lc->dp->port[p];
+    struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
+    uint16_t sent;
+
+    if (port->tx.impaired) {
+        n = impair_mbufs(&port->tx.impair, frames, n, impaired, lc->dp->mbufs, lc->now);
+        frames = impaired;
+    }
+    if (n == 0)
+        return;
+    sent = rte_eth_tx_burst(port->id, 0, frames, n);
+    drop_rest(lc, p, DROP_TX_FULL, frames + sent, n - sent);
+}
+
+static void hand_over(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)
+{
+    unsigned taken = rte_ring_enqueue_burst(lc->dp->port[p].to_send, (void **)frames, n, NULL);
+
+    drop_rest(lc, p, DROP_RING_FULL, frames + taken, n - taken);
+}
+
+static void flush_port(struct lcore *lc, unsigned p)
+{
+    uint16_t n = lc->output.port[p].n;
+
+    lc->output.port[p].n = 0;
+    lc->output.waiting &= ~RTE_BIT64(p);
+    if (lc->tx & RTE_BIT64(p))
+        transmit(lc, p, lc->output.port[p].frame, n);
+    else
+        hand_over(lc, p, lc->output.port[p].frame, n);
+}
+
+void output_put(struct lcore *lc, unsigned port, struct rte_mbuf *frame)
+{
+    struct output *out = &lc->output;
+
+    out->port[port].frame[out->port[port].n++] = frame;
+    out->waiting |= RTE_BIT64(port);
+    if (out->port[port].n == OUTPUT_BURST)
+        flush_port(lc, port);
+}
+
+void output_flood(struct lcore *lc, unsigned except, struct rte_mbuf *frame)
+{
+    unsigned others = lc->dp->ports - 1;
+
+    if (others == 0) {
+        drop_rest(lc, except, DROP_NO_EGRESS, &frame, 1);
+        return;
+    }
+    rte_pktmbuf_refcnt_update(frame, others - 1);
+    for (unsigned p = 0; p < lc->dp->ports; p++)
+        if (p != except)
+            output_put(lc, p, frame);
+}
+
+void output_flush(struct lcore *lc)
+{
+    uint64_t due = lc->output.waiting | lc->tx_impaired;
+
+    while (due != 0) {
+        unsigned p = rte_bsf64(due);
+
+        due &= due - 1;
+        flush_port(lc, p);
+    }
+}
+
+unsigned output_collect(struct lcore *lc)
+{
+    struct rte_mbuf *frames[OUTPUT_BURST];
+    unsigned total = 0;
+
+    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+        unsigned p = rte_bsf64(ports);
+        unsigned n = rte_ring_dequeue_burst(lc->dp->port[p].to_send, (void **)frames, OUTPUT_BURST, NULL);
+
+        for (unsigned i = 0; i < n; i++)
+            output_put(lc, p, frames[i]);
+        total += n;
+    }
+    return total;
+}
