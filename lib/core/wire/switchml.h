@@ -18,6 +18,7 @@ enum {
     SML_CALL_BYTES = 20,       /* a descriptor in front of the elements of an opening packet */
     SML_MAX_WORKERS = 256,     /* ranks a job can have */
     SML_MAX_SLOTS = 16384,     /* 14 bits of pool index */
+    SML_MIN_CHUNK_BYTES = 64,
     SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
 };
 
@@ -27,7 +28,8 @@ enum sml_kind {
     SML_OPEN = 2,     /* like SML_DATA, for the first chunk of a collective: a struct sml_call precedes the elements */
     SML_PROBE = 3,    /* W: "where is my result?"; no body */
     SML_NACK = 4,     /* S: answer to a probe: your contribution to this chunk has not come, send it again; no body */
-    SML_WAIT = 5,     /* S: answer to a probe: waiting for others; body = bitmap of ranks that have contributed */
+    SML_WAIT = 5,     /* S: answer to a probe: waiting for others; body = bitmap of the ranks that have contributed:
+                         rank r is bit r % 8 (of value 1 << r % 8) of byte r / 8, (workers + 7) / 8 bytes in all */
     SML_MISMATCH = 6, /* S: you and a peer called different things; body = struct sml_mismatch */
     SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big endian) */
     SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
@@ -36,6 +38,12 @@ enum sml_kind {
 /* Low three bits of byte 0: elements of 4 bytes a packet carries. */
 enum sml_size { SML_SIZE_32 = 0, SML_SIZE_64 = 1, SML_SIZE_128 = 2, SML_SIZE_256 = 3, SML_SIZE_AGREED = 4 };
 
+/* Bytes of elements that a size code 0..3 stands for. */
+static inline size_t sml_size_bytes(uint8_t size_code)
+{
+    return (size_t)128 << size_code;
+}
+
 /* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. */
 enum sml_format {
     SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns the maxima */
@@ -43,7 +51,8 @@ enum sml_format {
 };
 
 enum {
-    SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk is complete */
+    SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk is complete.
+                                In DATA, OPEN and, for the answer to it, in PROBE */
     SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with its struct sml_call */
 };
 
@@ -72,29 +81,32 @@ struct sml_call {
     uint64_t count;     /* elements */
 };
 
-/* Body of SML_MISMATCH: both sides of the quarrel. opening tells whether the two calls are known (an opening
- * packet revealed the mismatch) or only the tags and element codes. Big endian on the wire. */
+/* Body of SML_MISMATCH: both sides of the quarrel; "you" is who receives it. opening: at least one side sent an opening
+ * packet, so its call is known; the call of a side that did not has collective 0. Otherwise only the tags, the
+ * element codes and the lengths tell the sides apart. Big endian on the wire. */
 struct sml_mismatch {
     uint16_t your_rank, peer_rank;
     uint32_t your_tag, peer_tag;
     uint8_t your_e0, peer_e0;
     bool opening;
+    uint16_t your_bytes, peer_bytes; /* length of the packets' bodies */
     struct sml_call yours, peers;
 };
-enum { SML_MISMATCH_BYTES = 16 + 2 * SML_CALL_BYTES };
+enum { SML_MISMATCH_BYTES = 20 + 2 * SML_CALL_BYTES };
 
 /* Why a payload is no SwitchML packet; each is a named drop counter of the daemon. */
 enum sml_parse_error {
     SML_OK = 0,
     SML_TOO_SHORT,     /* fewer than ten bytes */
     SML_BAD_KIND,      /* high nibble is none of enum sml_kind */
-    SML_BAD_SIZE_CODE, /* bit 3 set, or a size code of 5..7 */
+    SML_BAD_SIZE_CODE, /* bit 3 set, or a size code of 5..7; in OPEN and RESTORE, which are ours, anything but 4 */
     SML_BAD_SLOT,      /* bit 14 of the pool index set */
     SML_BAD_LENGTH,    /* the body's length contradicts the kind or the size code */
 };
 
-/* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet (or none: a result
- * nobody wanted); code 4 leaves the check against the agreed k to who knows the job. *p is unspecified on error. */
+/* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet, or none (exponents
+ * only, or a result that was not wanted); code 4 leaves the check against the agreed k to who knows the job. An OPEN has a
+ * call and maybe elements, or nothing at all (a result that was not wanted). *p is unspecified on error. */
 enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes);
 
 /* Writes the ten header bytes of p. The body is the caller's to append. */
@@ -121,7 +133,7 @@ static inline uint16_t sml_tag_slot(uint32_t tag, uint32_t slots)
 }
 static inline uint8_t sml_tag_ver(uint32_t tag, uint32_t slots)
 {
-    return (uint8_t)((tag / slots) & 1);
+    return (tag & slots) != 0;
 }
 
 #endif

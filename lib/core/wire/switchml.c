@@ -1,0 +1,163 @@
+#include "wire/switchml.h"
+
+#include "wire/bytes.h"
+
+/* Fields within the header and the bodies; docs/protocol.md shows them as tables. */
+enum {
+    KIND_AND_SIZE = 0,
+    JOB = 1,
+    TAG = 2,
+    POOL_INDEX = 6,
+    E0 = 8,
+    E1 = 9,
+
+    VERSION_BIT = 0x8000,
+    RESERVED_BIT = 0x4000,
+    SLOT_MASK = 0x3fff,
+
+    BOOT_ID_BYTES = 8,
+    MAX_BITMAP_BYTES = SML_MAX_WORKERS / 8,
+};
+
+static bool size_code_fits(const struct sml_packet *p)
+{
+    switch (p->kind) {
+    case SML_OPEN:
+    case SML_RESTORE:
+        return p->size_code == SML_SIZE_AGREED;
+    default:
+        return p->size_code <= SML_SIZE_AGREED;
+    }
+}
+
+static bool length_fits(const struct sml_packet *p)
+{
+    switch ((enum sml_kind)p->kind) {
+    case SML_DATA:
+        if (p->size_code == SML_SIZE_AGREED)
+            return p->body_bytes <= SML_MAX_CHUNK_BYTES;
+        return p->body_bytes == sml_size_bytes(p->size_code) || p->body_bytes == 0;
+    case SML_OPEN:
+        return p->body_bytes == 0 ||
+               (p->body_bytes >= SML_CALL_BYTES && p->body_bytes <= SML_MAX_CHUNK_BYTES);
+    case SML_RESTORE:
+        return p->body_bytes <= SML_MAX_CHUNK_BYTES;
+    case SML_PROBE:
+    case SML_NACK:
+        return p->body_bytes == 0;
+    case SML_WAIT:
+        return p->body_bytes >= 1 && p->body_bytes <= MAX_BITMAP_BYTES;
+    case SML_MISMATCH:
+        return p->body_bytes == SML_MISMATCH_BYTES;
+    case SML_REJECT:
+        return p->body_bytes == BOOT_ID_BYTES;
+    }
+    return false;
+}
+
+enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes)
+{
+    if (bytes < SML_HEADER_BYTES)
+        return SML_TOO_SHORT;
+
+    p->kind = payload[KIND_AND_SIZE] >> 4;
+    if (p->kind < SML_DATA || p->kind > SML_RESTORE)
+        return SML_BAD_KIND;
+
+    p->size_code = payload[KIND_AND_SIZE] & 0x0f;
+    if (!size_code_fits(p))
+        return SML_BAD_SIZE_CODE;
+
+    uint16_t index = get_be16(payload + POOL_INDEX);
+    if (index & RESERVED_BIT)
+        return SML_BAD_SLOT;
+    p->ver = (index & VERSION_BIT) != 0;
+    p->slot = index & SLOT_MASK;
+
+    p->job = payload[JOB];
+    p->tag = (uint32_t)payload[TAG] | (uint32_t)payload[TAG + 1] << 8 | (uint32_t)payload[TAG + 2] << 16 |
+             (uint32_t)payload[TAG + 3] << 24;
+    p->e0 = payload[E0];
+    p->e1 = payload[E1];
+    p->body = payload + SML_HEADER_BYTES;
+    p->body_bytes = bytes - SML_HEADER_BYTES;
+    return length_fits(p) ? SML_OK : SML_BAD_LENGTH;
+}
+
+void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p)
+{
+    out[KIND_AND_SIZE] = (uint8_t)(p->kind << 4 | p->size_code);
+    out[JOB] = p->job;
+    for (unsigned i = 0; i < 4; i++)
+        out[TAG + i] = (uint8_t)(p->tag >> 8 * i);
+    put_be16(out + POOL_INDEX, (uint16_t)(p->slot | (p->ver ? VERSION_BIT : 0)));
+    out[E0] = p->e0;
+    out[E1] = p->e1;
+}
+
+void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c)
+{
+    put_be32(out, c->seq);
+    out[4] = c->collective;
+    out[5] = c->type;
+    out[6] = c->op;
+    out[7] = 0;
+    put_be32(out + 8, c->root);
+    put_be64(out + 12, c->count);
+}
+
+bool sml_parse_call(struct sml_call *c, const uint8_t *body, size_t bytes)
+{
+    if (bytes < SML_CALL_BYTES)
+        return false;
+    *c = (struct sml_call){
+        .seq = get_be32(body),
+        .collective = body[4],
+        .type = body[5],
+        .op = body[6],
+        .root = get_be32(body + 8),
+        .count = get_be64(body + 12),
+    };
+    return true;
+}
+
+bool sml_call_equal(const struct sml_call *a, const struct sml_call *b)
+{
+    return a->seq == b->seq && a->collective == b->collective && a->type == b->type && a->op == b->op &&
+           a->root == b->root && a->count == b->count;
+}
+
+void sml_build_mismatch(uint8_t out[SML_MISMATCH_BYTES], const struct sml_mismatch *m)
+{
+    put_be16(out, m->your_rank);
+    put_be16(out + 2, m->peer_rank);
+    put_be32(out + 4, m->your_tag);
+    put_be32(out + 8, m->peer_tag);
+    out[12] = m->your_e0;
+    out[13] = m->peer_e0;
+    out[14] = m->opening;
+    out[15] = 0;
+    put_be16(out + 16, m->your_bytes);
+    put_be16(out + 18, m->peer_bytes);
+    sml_build_call(out + 20, &m->yours);
+    sml_build_call(out + 20 + SML_CALL_BYTES, &m->peers);
+}
+
+bool sml_parse_mismatch(struct sml_mismatch *m, const uint8_t *body, size_t bytes)
+{
+    if (bytes != SML_MISMATCH_BYTES)
+        return false;
+    *m = (struct sml_mismatch){
+        .your_rank = get_be16(body),
+        .peer_rank = get_be16(body + 2),
+        .your_tag = get_be32(body + 4),
+        .peer_tag = get_be32(body + 8),
+        .your_e0 = body[12],
+        .peer_e0 = body[13],
+        .opening = body[14] != 0,
+        .your_bytes = get_be16(body + 16),
+        .peer_bytes = get_be16(body + 18),
+    };
+    return sml_parse_call(&m->yours, body + 20, SML_CALL_BYTES) &&
+           sml_parse_call(&m->peers, body + 20 + SML_CALL_BYTES, SML_CALL_BYTES);
+}
