@@ -1,0 +1,69 @@
+/* The reference: one element at a time. The vector kernels must give the same bits, and use these for short
+ * ends. */
+#include <string.h>
+
+#include "kernels/tables.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native types travel little endian: swap here");
+
+/* Unsigned arithmetic for the integers: they wrap. */
+#define SAME(x) (x)
+
+#define DEFINE_KERNELS(name, element, to_host, to_wire)                                                      \
+    static inline element load_##name(const void *chunk, size_t at)                                          \
+    {                                                                                                        \
+        element x;                                                                                           \
+        memcpy(&x, (const uint8_t *)chunk + at, sizeof x);                                                   \
+        return to_host(x);                                                                                   \
+    }                                                                                                        \
+                                                                                                             \
+    static inline void store_##name(void *chunk, size_t at, element x)                                       \
+    {                                                                                                        \
+        x = to_wire(x);                                                                                      \
+        memcpy((uint8_t *)chunk + at, &x, sizeof x);                                                         \
+    }                                                                                                        \
+                                                                                                             \
+    static void add_##name(void *acc, const void *in, size_t bytes)                                          \
+    {                                                                                                        \
+        for (size_t at = 0; at < bytes; at += sizeof(element))                                               \
+            store_##name(acc, at, load_##name(acc, at) + load_##name(in, at));                               \
+    }                                                                                                        \
+                                                                                                             \
+    static void sum_##name(void *out, const void *const in[], unsigned n, size_t bytes)                      \
+    {                                                                                                        \
+        for (size_t at = 0; at < bytes; at += sizeof(element)) {                                             \
+            element x = load_##name(in[0], at);                                                              \
+            for (unsigned i = 1; i < n; i++)                                                                 \
+                x += load_##name(in[i], at);                                                                 \
+            store_##name(out, at, x);                                                                        \
+        }                                                                                                    \
+    }
+
+DEFINE_KERNELS(i32, uint32_t, __builtin_bswap32, __builtin_bswap32)
+DEFINE_KERNELS(i64, uint64_t, SAME, SAME)
+DEFINE_KERNELS(f32, float, SAME, SAME)
+DEFINE_KERNELS(f64, double, SAME, SAME)
+
+static void convert_i32(void *dst, const void *src, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
+        uint32_t x;
+        memcpy(&x, (const uint8_t *)src + at, sizeof x);
+        store_i32(dst, at, x);
+    }
+}
+
+static void convert_same(void *dst, const void *src, size_t bytes)
+{
+    memmove(dst, src, bytes);
+}
+
+const struct agg_kernels agg_kernels_scalar = {
+    .name = "scalar",
+    .add = {[AGG_I32] = add_i32, [AGG_I64] = add_i64, [AGG_F32] = add_f32, [AGG_F64] = add_f64},
+    .sum = {[AGG_I32] = sum_i32, [AGG_I64] = sum_i64, [AGG_F32] = sum_f32, [AGG_F64] = sum_f64},
+    .convert = {[AGG_I32] = convert_i32,
+                [AGG_I64] = convert_same,
+                [AGG_F32] = convert_same,
+                [AGG_F64] = convert_same},
+};

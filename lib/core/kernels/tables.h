@@ -1,0 +1,10 @@
+/* The implementations behind agg_kernels_get; a table may only be called on a CPU that has its instructions.
+ */
+#ifndef SWAGG_CORE_KERNELS_TABLES_H
+#define SWAGG_CORE_KERNELS_TABLES_H
+
+#include "kernels/kernels.h"
+
+extern const struct agg_kernels agg_kernels_scalar;
+
+#endif
