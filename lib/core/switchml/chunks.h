@@ -19,7 +19,7 @@ static inline size_t sml_chunk_data_bytes(size_t chunk_bytes, size_t element)
 /* Chunks that a tensor of this many bytes takes; at least 1 (an empty tensor still takes its opening packet). */
 uint64_t sml_chunk_count(size_t chunk_bytes, size_t element, uint64_t tensor_bytes);
 
-/* Offset and length in bytes of chunk c within the tensor. */
+/* Offset and length in bytes of chunk c < sml_chunk_count within the tensor. */
 void sml_chunk_span(size_t chunk_bytes, size_t element, uint64_t tensor_bytes, uint64_t c, uint64_t *offset,
                     size_t *bytes);
 

@@ -8,7 +8,8 @@
  *
  * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated here and
  * nothing needs to be torn down. Threads: after init, different slots may be used by different threads at once; one
- * slot by one thread only (its owner). sml_pool_locate reads only what never changes.
+ * slot by one thread only (its owner). sml_pool_locate reads only what never changes; sml_pool_view may be called by any
+ * thread.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_H
 #define SWAGG_CORE_SWITCHML_POOL_H
@@ -27,7 +28,7 @@ enum sml_mode {
 struct sml_pool_config {
     uint16_t workers;     /* n, 1..SML_MAX_WORKERS */
     uint16_t slots;       /* s, a power of two, 1..SML_MAX_SLOTS */
-    uint16_t chunk_bytes; /* 4 * k, 64..SML_MAX_CHUNK_BYTES */
+    uint16_t chunk_bytes; /* 4 * k, SML_MIN_CHUNK_BYTES..SML_MAX_CHUNK_BYTES */
     uint8_t job;          /* number on the wire */
     enum sml_format format;
     enum sml_mode mode;
@@ -57,10 +58,11 @@ enum sml_verdict_kind {
     SML_DROP_DUPLICATE,    /* this rank has contributed to this chunk already, others have not */
     SML_DROP_STALE,        /* older than the chunk completed last in this slot */
     SML_DROP_AHEAD,        /* a chunk that this rank cannot have reached yet (a restore is under way, or it is broken) */
-    SML_DROP_BAD_SLOT,     /* slot out of range, or slot and version do not go with the tag */
+    SML_DROP_BAD_SLOT,     /* slot out of range (sml_pool_locate), or slot and version do not go with the tag */
     SML_DROP_BAD_LENGTH,   /* body longer than the agreed chunk, not whole elements, or a size code that contradicts */
     SML_DROP_BAD_TYPE,     /* type or operation unknown */
-    SML_DROP_BAD_KIND,     /* a kind that workers do not send */
+    SML_DROP_BAD_KIND,     /* a kind that workers do not send, or not in this job: OPEN in the published format,
+                              RESTORE in a job that was not resumed */
     SML_VERDICTS
 };
 const char *sml_verdict_name(enum sml_verdict_kind kind); /* "send_all", "drop_stale", ... for counters */
@@ -69,11 +71,14 @@ enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES };
 
 struct sml_verdict {
     enum sml_verdict_kind kind;
-    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory, valid until the slot's
-     * next sml_pool_apply that returns anything but a drop of the packet; send or copy it before. */
+    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory. The result of chunk
+     * `tag` stays there, unchanged, until the slot takes the first contribution to chunk tag + 2 * slots, which cannot
+     * come before the slot has reported chunk tag + slots complete. */
     const uint8_t *result;
+    /* SEND_ALL, RESTORED: the whole result, for ranks that sml_pool_wants tells. SEND_ONE: what this sender is to get, by
+     * the SML_FLAG_WANT of the packet that it answers. */
     size_t result_bytes;
-    /* ... of which only the first ack_bytes go to ranks that did not ask for the sum: see sml_pool_wants. */
+    /* ... of which only the first ack_bytes go to ranks that did not ask for the sum. */
     size_t ack_bytes;
     /* SEND_ANSWER, SEND_QUARREL */
     uint8_t answer[SML_ANSWER_BYTES];
@@ -90,7 +95,17 @@ void sml_slot_prefetch(const struct sml_slot *slot);
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     struct sml_verdict *verdict);
 
-/* After SEND_ALL or RESTORED: whether rank asked for the sum of the chunk just completed in this slot. */
+/* After SEND_ALL or RESTORED: whether rank asked for the sum of the chunk just completed in this slot. Ranks that have
+ * not contributed to a restored chunk did not ask: they hold the result, or will get it as the answer to their contribution. */
 bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank);
+
+/* For telemetry: what a slot is doing. Any thread may ask; when it is not the slot's owner, the fields can be from
+ * different moments. */
+struct sml_slot_view {
+    uint32_t expected;     /* the tag being collected; expected - slots was completed last, if any was */
+    uint16_t contributed;  /* ranks that have contributed to it; 0: idle */
+    uint64_t ranks[SML_MAX_WORKERS / 64]; /* which: word r / 64, bit r % 64 */
+};
+void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct sml_slot_view *view); /* slot < slots */
 
 #endif

@@ -1,0 +1,106 @@
+/* A pool's memory: layout, beginning, and what can be read of it. What packets do to it is in pool_apply.c.
+ */
+#include "switchml/pool.h"
+
+#include <string.h>
+
+#include "switchml/pool_state.h"
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + SML_LINE - 1) / SML_LINE * SML_LINE;
+}
+
+static bool config_valid(const struct sml_pool_config *cfg)
+{
+    return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && cfg->slots >= 1 &&
+           cfg->slots <= SML_MAX_SLOTS && (cfg->slots & (cfg->slots - 1)) == 0 &&
+           cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
+           cfg->chunk_bytes % 4 == 0 &&
+           (cfg->format == SML_FORMAT_INT32 || cfg->format == SML_FORMAT_TYPED) &&
+           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_WHEN_COMPLETE);
+}
+
+static struct sml_pool layout(const struct sml_pool_config *cfg)
+{
+    struct sml_pool pool = {.cfg = *cfg};
+    size_t held = cfg->mode == SML_WHEN_COMPLETE ? cfg->workers : 0;
+
+    pool.map_words = (cfg->workers + 63u) / 64;
+    pool.body_bytes = whole_lines(cfg->chunk_bytes);
+    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t));
+    pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + held * pool.body_bytes;
+    return pool;
+}
+
+size_t sml_pool_footprint(const struct sml_pool_config *cfg)
+{
+    if (!config_valid(cfg))
+        return 0;
+    return whole_lines(sizeof(struct sml_pool)) + cfg->slots * layout(cfg).slot_bytes;
+}
+
+struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
+{
+    struct sml_pool *pool = mem;
+
+    *pool = layout(cfg);
+    for (uint32_t i = 0; i < cfg->slots; i++) {
+        uint32_t tag = cfg->first_tag + i;
+        struct sml_slot *slot = sml_slot_at(pool, sml_tag_slot(tag, cfg->slots));
+
+        memset(slot, 0, pool->head_bytes);
+        slot->expected = tag;
+    }
+    return pool;
+}
+
+struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p)
+{
+    return p->slot < pool->cfg.slots ? sml_slot_at(pool, p->slot) : NULL;
+}
+
+void sml_slot_prefetch(const struct sml_slot *slot)
+{
+    __builtin_prefetch(slot, 1);
+}
+
+bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank)
+{
+    unsigned completed = !sml_tag_ver(slot->expected, pool->cfg.slots);
+
+    return sml_map_has(sml_slot_want(pool, (struct sml_slot *)slot, completed), rank);
+}
+
+void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct sml_slot_view *view)
+{
+    const struct sml_slot *s = sml_slot_at(pool, slot);
+
+    *view = (struct sml_slot_view){
+        .expected = __atomic_load_n(&s->expected, __ATOMIC_RELAXED),
+        .contributed = __atomic_load_n(&s->contributed, __ATOMIC_RELAXED),
+    };
+    for (size_t i = 0; i < pool->map_words; i++)
+        view->ranks[i] = __atomic_load_n(&s->maps[i], __ATOMIC_RELAXED);
+}
+
+const char *sml_verdict_name(enum sml_verdict_kind kind)
+{
+    static const char *const names[SML_VERDICTS] = {
+        [SML_SEND_ALL] = "send_all",
+        [SML_RESTORED] = "restored",
+        [SML_SEND_ONE] = "send_one",
+        [SML_SEND_ANSWER] = "send_answer",
+        [SML_SEND_QUARREL] = "send_quarrel",
+        [SML_HELD] = "held",
+        [SML_DROP_DUPLICATE] = "drop_duplicate",
+        [SML_DROP_STALE] = "drop_stale",
+        [SML_DROP_AHEAD] = "drop_ahead",
+        [SML_DROP_BAD_SLOT] = "drop_bad_slot",
+        [SML_DROP_BAD_LENGTH] = "drop_bad_length",
+        [SML_DROP_BAD_TYPE] = "drop_bad_type",
+        [SML_DROP_BAD_KIND] = "drop_bad_kind",
+    };
+
+    return (unsigned)kind < SML_VERDICTS ? names[kind] : "?";
+}

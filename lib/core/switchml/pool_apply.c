@@ -1,0 +1,288 @@
+/* What a packet does to its slot. */
+#include <string.h>
+
+#include "switchml/pool.h"
+#include "switchml/pool_state.h"
+
+/* A contribution or a handed-back result, taken apart. */
+struct content {
+    uint8_t kind; /* SML_DATA or SML_OPEN: of the result */
+    uint8_t type; /* enum agg_type */
+    size_t call_bytes;
+    const uint8_t *elements;
+    size_t element_bytes;
+};
+
+/* SML_HELD if the packet is well formed, else the reason to drop it. */
+static enum sml_verdict_kind take_apart(const struct sml_pool *pool, const struct sml_packet *p,
+                                        struct content *c)
+{
+    const struct sml_pool_config *cfg = &pool->cfg;
+    bool typed = cfg->format == SML_FORMAT_TYPED;
+    bool opening = p->kind == SML_OPEN || (typed && p->kind == SML_RESTORE && p->e1 & SML_FLAG_OPENING);
+
+    c->kind = opening ? SML_OPEN : SML_DATA;
+    c->type = typed ? p->e0 & 0x0f : AGG_I32;
+    size_t element = agg_type_size(c->type);
+    if (element == 0 || (typed && p->e0 >> 4 != AGG_SUM))
+        return SML_DROP_BAD_TYPE;
+
+    c->call_bytes = opening ? SML_CALL_BYTES : 0;
+    if (p->body_bytes < c->call_bytes || p->body_bytes > cfg->chunk_bytes)
+        return SML_DROP_BAD_LENGTH;
+    if (p->size_code != SML_SIZE_AGREED && sml_size_bytes(p->size_code) != cfg->chunk_bytes)
+        return SML_DROP_BAD_LENGTH;
+
+    c->elements = p->body + c->call_bytes;
+    c->element_bytes = p->body_bytes - c->call_bytes;
+    bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
+    if (c->element_bytes & (element - 1) || (c->element_bytes == 0 && !may_be_empty))
+        return SML_DROP_BAD_LENGTH;
+    return SML_HELD;
+}
+
+/* The header of an answer about the packet's chunk; the body, if any, is the caller's to append. */
+static enum sml_verdict_kind answer(struct sml_verdict *v, enum sml_kind kind, const struct sml_packet *p,
+                                    size_t body_bytes)
+{
+    struct sml_packet head = *p;
+
+    head.kind = kind;
+    head.e1 = 0;
+    sml_build_header(v->answer, &head);
+    v->answer_bytes = SML_HEADER_BYTES + body_bytes;
+    return kind == SML_MISMATCH ? SML_SEND_QUARREL : SML_SEND_ANSWER;
+}
+
+/* Whether the sender of p is to get the sum itself. The published format knows no other wish. */
+static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    return pool->cfg.format == SML_FORMAT_INT32 || p->e1 & SML_FLAG_WANT;
+}
+
+static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
+                        struct sml_verdict *v)
+{
+    v->result = sml_slot_body(pool, slot, ver) - SML_HEADER_BYTES;
+    v->result_bytes = slot->result_bytes[ver];
+    v->ack_bytes = SML_HEADER_BYTES;
+}
+
+static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot *slot,
+                                    const struct sml_packet *p, struct sml_verdict *v)
+{
+    show_result(pool, slot, p->ver, v);
+    if (!wants(pool, p))
+        v->result_bytes = v->ack_bytes;
+    return SML_SEND_ONE;
+}
+
+/* Takes down what the others will have to agree with. */
+static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                  const struct sml_packet *p, const struct content *c)
+{
+    slot->kind = c->kind;
+    slot->size_code = p->size_code;
+    slot->e0 = p->e0;
+    slot->e1 = pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
+    slot->first_rank = rank;
+    slot->body_bytes = (uint16_t)p->body_bytes;
+    memcpy(sml_slot_body(pool, slot, p->ver), p->body, c->call_bytes);
+}
+
+static bool agrees(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                   const struct content *c)
+{
+    return slot->kind == c->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
+           (pool->cfg.format == SML_FORMAT_INT32 || slot->e0 == p->e0) &&
+           memcmp(sml_slot_body(pool, slot, p->ver), p->body, c->call_bytes) == 0;
+}
+
+static enum sml_verdict_kind quarrel(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                     const struct sml_packet *p, struct sml_verdict *v)
+{
+    struct sml_mismatch m = {
+        .your_rank = rank,
+        .peer_rank = slot->first_rank,
+        .your_tag = p->tag,
+        .peer_tag = slot->expected,
+        .your_e0 = p->e0,
+        .peer_e0 = slot->e0,
+        .your_bytes = (uint16_t)p->body_bytes,
+        .peer_bytes = slot->body_bytes,
+        .opening = p->kind == SML_OPEN || slot->kind == SML_OPEN,
+    };
+
+    if (p->kind == SML_OPEN)
+        sml_parse_call(&m.yours, p->body, p->body_bytes);
+    if (slot->kind == SML_OPEN)
+        sml_parse_call(&m.peers, sml_slot_body(pool, slot, p->ver), slot->body_bytes);
+    sml_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
+    return answer(v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
+}
+
+static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
+{
+    if ((int8_t)p->e0 > (int8_t)slot->e0)
+        slot->e0 = p->e0;
+    if ((int8_t)p->e1 > (int8_t)slot->e1)
+        slot->e1 = p->e1;
+}
+
+/* The sum in rank order; the last contribution to come is taken from its packet. */
+static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, uint16_t last,
+                         const struct content *c, uint8_t *out)
+{
+    const void *in[SML_MAX_WORKERS];
+
+    for (size_t r = 0; r < pool->cfg.workers; r++)
+        in[r] = sml_slot_contribution(pool, slot, r);
+    in[last] = c->elements;
+    pool->cfg.kernels->sum[c->type](out, in, pool->cfg.workers, c->element_bytes);
+}
+
+static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, uint8_t *sum,
+                   const struct content *c)
+{
+    if (pool->cfg.mode == SML_WHEN_COMPLETE) {
+        if (slot->contributed == pool->cfg.workers - 1)
+            sum_in_order(pool, slot, rank, c, sum);
+        else
+            memcpy(sml_slot_contribution(pool, slot, rank), c->elements, c->element_bytes);
+    } else if (slot->contributed == 0) {
+        memcpy(sum, c->elements, c->element_bytes);
+    } else {
+        pool->cfg.kernels->add[c->type](sum, c->elements, c->element_bytes);
+    }
+}
+
+/* The chunk is complete: what was collected becomes the shadow. */
+static void complete(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                     struct sml_verdict *v)
+{
+    struct sml_packet head = *p;
+
+    head.kind = slot->kind;
+    head.e0 = slot->e0;
+    head.e1 = slot->e1;
+    sml_build_header(sml_slot_body(pool, slot, p->ver) - SML_HEADER_BYTES, &head);
+    slot->result_bytes[p->ver] = (uint16_t)(SML_HEADER_BYTES + slot->body_bytes);
+    slot->completed = true;
+    sml_publish(slot->expected, slot->expected + pool->cfg.slots);
+    sml_publish(slot->contributed, 0);
+    sml_map_clear(pool, sml_slot_seen(slot));
+    sml_map_clear(pool, sml_slot_want(pool, slot, !p->ver));
+    show_result(pool, slot, p->ver, v);
+}
+
+static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                        const struct sml_packet *p, struct sml_verdict *v)
+{
+    struct content c;
+    enum sml_verdict_kind formed = take_apart(pool, p, &c);
+
+    if (formed != SML_HELD)
+        return formed;
+    if (sml_map_has(sml_slot_seen(slot), rank))
+        return SML_DROP_DUPLICATE;
+    if (slot->contributed == 0)
+        begin(pool, slot, rank, p, &c);
+    else if (!agrees(pool, slot, p, &c))
+        return quarrel(pool, slot, rank, p, v);
+
+    if (pool->cfg.format == SML_FORMAT_INT32)
+        raise_exponents(slot, p);
+    if (wants(pool, p))
+        sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
+    reduce(pool, slot, rank, sml_slot_body(pool, slot, p->ver) + c.call_bytes, &c);
+
+    if (slot->contributed == pool->cfg.workers - 1) {
+        complete(pool, slot, p, v);
+        return SML_SEND_ALL;
+    }
+    sml_map_add(sml_slot_seen(slot), rank);
+    sml_publish(slot->contributed, slot->contributed + 1);
+    return SML_HELD;
+}
+
+/* Adopts a result of the job's life before the switch restarted. Contributions that have come for the chunk
+ * are forgotten, all but who wants the sum. */
+static enum sml_verdict_kind restore(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                     const struct sml_packet *p, struct sml_verdict *v)
+{
+    struct content c;
+    enum sml_verdict_kind formed = take_apart(pool, p, &c);
+
+    if (formed != SML_HELD)
+        return formed;
+    if (slot->completed) /* the first chunk of this life is done, so there is nothing older that could lack */
+        return SML_DROP_AHEAD;
+    begin(pool, slot, rank, p, &c);
+    memcpy(sml_slot_body(pool, slot, p->ver) + c.call_bytes, c.elements, c.element_bytes);
+    complete(pool, slot, p, v);
+    return SML_RESTORED;
+}
+
+static enum sml_verdict_kind answer_probe(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                          const struct sml_packet *p, struct sml_verdict *v)
+{
+    const uint64_t *seen = sml_slot_seen(slot);
+    size_t map_bytes = (pool->cfg.workers + 7u) / 8;
+
+    if (!sml_map_has(seen, rank))
+        return answer(v, SML_NACK, p, 0);
+    for (size_t i = 0; i < map_bytes; i++)
+        v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
+    return answer(v, SML_WAIT, p, map_bytes);
+}
+
+static bool comes_from_workers(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    switch (p->kind) {
+    case SML_DATA:
+    case SML_PROBE:
+        return true;
+    case SML_OPEN:
+        return pool->cfg.format == SML_FORMAT_TYPED;
+    case SML_RESTORE:
+        return pool->cfg.resumed;
+    default:
+        return false;
+    }
+}
+
+static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                   const struct sml_packet *p, struct sml_verdict *v)
+{
+    uint32_t slots = pool->cfg.slots;
+
+    if (!comes_from_workers(pool, p))
+        return SML_DROP_BAD_KIND;
+    if (p->slot != sml_tag_slot(p->tag, slots) || p->ver != sml_tag_ver(p->tag, slots))
+        return SML_DROP_BAD_SLOT;
+
+    if (p->tag == slot->expected) {
+        switch (p->kind) {
+        case SML_PROBE:
+            return answer_probe(pool, slot, rank, p, v);
+        case SML_RESTORE:
+            return restore(pool, slot, rank, p, v);
+        default:
+            return contribute(pool, slot, rank, p, v);
+        }
+    }
+    if (sml_tag_before(slot->expected, p->tag))
+        return SML_DROP_AHEAD;
+    if (!slot->completed)
+        return SML_DROP_STALE;
+    if (p->tag == slot->expected - slots)
+        return p->kind == SML_RESTORE ? SML_DROP_DUPLICATE : resend(pool, slot, p, v);
+    /* Whoever contributed to the shadow held all results before it, the sender of this old probe too. */
+    return p->kind == SML_PROBE ? answer(v, SML_DATA, p, 0) : SML_DROP_STALE;
+}
+
+void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
+                    struct sml_verdict *verdict)
+{
+    verdict->kind = judge(pool, slot, rank, p, verdict);
+}

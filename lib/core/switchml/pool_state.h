@@ -1,0 +1,86 @@
+/* A pool in memory; for pool.c and pool_apply.c only.
+ *
+ * First struct sml_pool, then the slots, each of them
+ *
+ *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 0 .. n-1
+ * (WHEN_COMPLETE)
+ *
+ * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
+ * line; up to 64 workers, struct sml_slot with its maps is one line.
+ */
+#ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
+#define SWAGG_CORE_SWITCHML_POOL_STATE_H
+
+#include "switchml/pool.h"
+
+enum { SML_LINE = 64 };
+
+struct sml_pool {
+    struct sml_pool_config cfg;
+    size_t map_words;
+    size_t body_bytes; /* room for a chunk, in whole lines */
+    size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
+    size_t slot_bytes; /* from one slot to the next */
+};
+
+/* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
+struct sml_slot {
+    uint32_t expected;    /* the tag that is being collected; tag - slots is the shadow */
+    uint16_t contributed; /* ranks that have contributed to it */
+    bool completed;       /* there is a shadow */
+    /* What the first contribution said, and all others must say; meaningful while contributed > 0. */
+    uint8_t kind, size_code;
+    uint8_t e0, e1; /* typed: element code and 0; published format: the largest exponents so far */
+    uint16_t first_rank;
+    uint16_t body_bytes;
+    uint16_t result_bytes[2]; /* by version, header included */
+    uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
+};
+
+#define sml_publish(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+static inline struct sml_slot *sml_slot_at(const struct sml_pool *pool, size_t i)
+{
+    size_t first = (sizeof *pool + SML_LINE - 1) / SML_LINE * SML_LINE;
+
+    return (struct sml_slot *)((uint8_t *)pool + first + i * pool->slot_bytes);
+}
+
+/* The body of this version's result; its header lies just before it. */
+static inline uint8_t *sml_slot_body(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    return (uint8_t *)slot + pool->head_bytes + ver * (SML_LINE + pool->body_bytes) + SML_LINE;
+}
+
+static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct sml_slot *slot, size_t rank)
+{
+    return sml_slot_body(pool, slot, 1) + (1 + rank) * pool->body_bytes;
+}
+
+static inline uint64_t *sml_slot_seen(struct sml_slot *slot)
+{
+    return slot->maps;
+}
+
+static inline uint64_t *sml_slot_want(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    return slot->maps + (1 + ver) * pool->map_words;
+}
+
+static inline bool sml_map_has(const uint64_t *map, unsigned rank)
+{
+    return map[rank / 64] >> rank % 64 & 1;
+}
+
+static inline void sml_map_add(uint64_t *map, unsigned rank)
+{
+    sml_publish(map[rank / 64], map[rank / 64] | UINT64_C(1) << rank % 64);
+}
+
+static inline void sml_map_clear(const struct sml_pool *pool, uint64_t *map)
+{
+    for (size_t i = 0; i < pool->map_words; i++)
+        sml_publish(map[i], 0);
+}
+
+#endif
