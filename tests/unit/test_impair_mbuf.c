@@ -1,0 +1,205 @@
+/* Impairments carried out on mbufs: the right bytes come out, nothing shared is touched, nothing leaks. */
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "impair_mbuf.h"
+#include "unit.h"
+
+enum { MBUFS = 511, DATA_ROOM = 64, PART_BYTES = 50, PARTS_MAX = 4 };
+
+static struct rte_mempool *pool;
+static struct rte_mbuf *in[IMPAIR_BURST_MAX], *out[IMPAIR_OUT_MAX];
+static struct impair im;
+
+static void set_up(const struct impair_config *cfg)
+{
+    impair_init(&im, cfg, 1, 0);
+}
+
+/* A frame of so many segments that says its number in every byte. */
+static struct rte_mbuf *frame(uint8_t number, unsigned parts)
+{
+    struct rte_mbuf *head = NULL;
+
+    for (unsigned p = 0; p < parts; p++) {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        memset(rte_pktmbuf_append(m, PART_BYTES), number, PART_BYTES);
+        if (head == NULL)
+            head = m;
+        else
+            rte_pktmbuf_chain(head, m);
+    }
+    return head;
+}
+
+static void fill(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        in[i] = frame((uint8_t)i, 1);
+}
+
+/* How many bits of a frame are not as frame() made it; *which: their places within bytes. */
+static unsigned bits_unlike(const struct rte_mbuf *m, uint8_t number, unsigned parts, uint8_t *which)
+{
+    uint8_t copy[PARTS_MAX * PART_BYTES];
+    const uint8_t *bytes = rte_pktmbuf_read(m, 0, parts * PART_BYTES, copy);
+    unsigned bits = 0;
+
+    CU_ASSERT_EQUAL_FATAL(rte_pktmbuf_pkt_len(m), parts * PART_BYTES);
+    for (unsigned i = 0; i < parts * PART_BYTES; i++) {
+        bits += (unsigned)__builtin_popcount(bytes[i] ^ number);
+        *which |= bytes[i] ^ number;
+    }
+    return bits;
+}
+
+static bool is_whole(const struct rte_mbuf *m, uint8_t number, unsigned parts)
+{
+    uint8_t which = 0;
+
+    return bits_unlike(m, number, parts, &which) == 0;
+}
+
+static uint8_t number_of(const struct rte_mbuf *m)
+{
+    return *rte_pktmbuf_mtod(m, const uint8_t *);
+}
+
+static void release(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        rte_pktmbuf_free(out[i]);
+    CU_ASSERT_EQUAL(rte_mempool_avail_count(pool), MBUFS);
+}
+
+static void test_dropped_frames_are_freed(void)
+{
+    set_up(&(struct impair_config){.rate[IMPAIR_DROP] = {.every = 2}});
+    fill(6);
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 6, out, pool, 0), 3);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(number_of(out[i]), 2 * i);
+    release(3);
+}
+
+static void test_a_duplicate_is_a_copy_of_its_own(void)
+{
+    set_up(&(struct impair_config){.rate[IMPAIR_DUPLICATE] = {.every = 1}});
+    fill(1);
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 2);
+    memset(rte_pktmbuf_mtod(out[0], void *), 9, PART_BYTES);
+    CU_ASSERT_TRUE(is_whole(out[1], 0, 1));
+    release(2);
+}
+
+/* With more parts than one mbuf holds, damage hits later segments too. */
+static void test_one_bit_flips_and_shared_bytes_stay(void)
+{
+    for (unsigned parts = 1; parts <= PARTS_MAX; parts++) {
+        struct rte_mbuf *shared = frame(7, parts);
+        uint8_t which = 0;
+
+        set_up(&(struct impair_config){.rate[IMPAIR_CORRUPT] = {.every = 1}});
+        for (unsigned i = 0; i < IMPAIR_BURST_MAX; i++) {
+            rte_pktmbuf_refcnt_update(shared, 1);
+            in[i] = shared;
+        }
+        CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, IMPAIR_BURST_MAX, out, pool, 0), IMPAIR_BURST_MAX);
+        for (unsigned i = 0; i < IMPAIR_BURST_MAX; i++)
+            CU_ASSERT_EQUAL(bits_unlike(out[i], 7, parts, &which), 1);
+        CU_ASSERT_EQUAL(which, 0xFF);
+        CU_ASSERT_TRUE(is_whole(shared, 7, parts));
+        rte_pktmbuf_free(shared);
+        release(IMPAIR_BURST_MAX);
+    }
+}
+
+static void test_held_frames_come_after_later_ones_or_in_time(void)
+{
+    static const uint8_t order[] = {0, 1, 3, 2, 4};
+
+    set_up(&(struct impair_config){.rate[IMPAIR_REORDER] = {.every = 3}, .hold_frames = 1, .hold_for = 10});
+    fill(6);
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 6, out, pool, 0), 5);
+    for (unsigned i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(number_of(out[i]), order[i]);
+    CU_ASSERT_EQUAL(impair_mbufs(&im, NULL, 0, &out[5], pool, 9), 0);
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, NULL, 0, &out[5], pool, 10), 1);
+    CU_ASSERT_EQUAL(number_of(out[5]), 5);
+    release(6);
+}
+
+static void test_flush_frees_what_is_held(void)
+{
+    set_up(&(struct impair_config){.rate[IMPAIR_REORDER] = {.every = 1}, .hold_frames = 100});
+    fill(10);
+    CU_ASSERT_EQUAL(impair_mbufs(&im, in, 10, out, pool, 0), 0);
+    impair_mbufs_flush(&im);
+    release(0);
+}
+
+/* The most that can come out at once: a burst of doubled frames on top of all that were held. */
+static void test_out_has_room_for_the_worst(void)
+{
+    set_up(&(struct impair_config){
+        .rate[IMPAIR_REORDER] = {.probability = 1}, .hold_frames = 1000, .hold_for = 5});
+    fill(IMPAIR_HELD_MAX);
+    CU_ASSERT_EQUAL(impair_mbufs(&im, in, IMPAIR_HELD_MAX, out, pool, 0), 0);
+    im.threshold[IMPAIR_REORDER] = 0;
+    im.threshold[IMPAIR_DUPLICATE] = UINT64_MAX;
+    fill(IMPAIR_BURST_MAX);
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, IMPAIR_BURST_MAX, out, pool, 5), IMPAIR_OUT_MAX);
+    release(IMPAIR_OUT_MAX);
+}
+
+static void test_without_mbufs_frames_pass_untouched(void)
+{
+    struct rte_mbuf *hoard[MBUFS];
+    unsigned hoarded = 0;
+
+    set_up(&(struct impair_config){
+        .rate = {[IMPAIR_DUPLICATE] = {.every = 1}, [IMPAIR_CORRUPT] = {.every = 1}}});
+    fill(1);
+    while ((hoard[hoarded] = rte_pktmbuf_alloc(pool)) != NULL)
+        hoarded++;
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 1);
+    CU_ASSERT_TRUE(is_whole(out[0], 0, 1));
+    rte_pktmbuf_free_bulk(hoard, hoarded);
+    release(1);
+}
+
+/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
+static int start_eal(void)
+{
+    char lcore[32];
+    char *args[] = {"test",           "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
+                    "--no-telemetry", "--log-level=error", lcore};
+
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_dropped_frames_are_freed),
+        UNIT_TEST(test_a_duplicate_is_a_copy_of_its_own),
+        UNIT_TEST(test_one_bit_flips_and_shared_bytes_stay),
+        UNIT_TEST(test_held_frames_come_after_later_ones_or_in_time),
+        UNIT_TEST(test_flush_frees_what_is_held),
+        UNIT_TEST(test_out_has_room_for_the_worst),
+        UNIT_TEST(test_without_mbufs_frames_pass_untouched),
+        CU_TEST_INFO_NULL,
+    };
+
+    if (start_eal() < 0)
+        return 1;
+    pool = rte_pktmbuf_pool_create("test", MBUFS, 0, 0, RTE_PKTMBUF_HEADROOM + DATA_ROOM, SOCKET_ID_ANY);
+    return pool != NULL ? unit_main("impair_mbuf", tests) : 1;
+}
