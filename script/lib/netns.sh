@@ -12,7 +12,7 @@
 #     net_exec 0 ping -c1 "$(net_ip 1)"
 #     net_mpirun 4 -x LD_PRELOAD=libx.so -- ./program args    # 4 ranks, dealt to the hosts in turn
 #     net_until 5 "host 2 is known" sh -c '...'               # bounded polling, for anything that takes time
-#     net_swagg_stop                 # SIGTERM, and waits; or: net_swagg_stop KILL
+#     net_swagg_stop                 # SIGTERM, and waits; net_swagg_kill: SIGKILL
 #
 # Scripts run under `set -euo pipefail`: the first command that fails ends the script. On the way out, also after a
 # signal, every process in the namespaces is ended, by its id, and the namespaces are deleted; after a failure the state
@@ -22,6 +22,7 @@
 # Frames on the veths are real frames: segmentation offloads are off, and checksums are computed by the sender.
 
 NET_SUBNET=10.77.0
+NET_SWITCH_MAC=02:00:00:00:01:fe
 NET_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
@@ -94,8 +95,10 @@ net_dump() {
     echo "--- switch"
     ip -n "$NET_ID-sw" -s -br link
     if [ -n "$NET_SWAGG_PID" ]; then
-        echo "--- swagg, counters"
+        echo "--- swagg"
         net_telemetry /swagg/counters
+        net_telemetry /swagg/drops | grep -v ': 0'
+        net_telemetry /swagg/mac
     fi
     local log
     for log in "$NET_DIR"/*.log; do
@@ -223,6 +226,65 @@ net_bridge() {
 
 net_bridge_remove() {
     ip -n "$NET_ID-sw" link del br0
+}
+
+# --- the switch: swagg -----------------------------------------------------------------------------------------
+
+# Writes a configuration for the hosts that there are. NET_IMPAIR: what befalls every port, as YAML
+# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). The other arguments are further settings, a line each.
+net_swagg_config() { # FILE [YAML...]
+    local file=$1 i
+    shift
+    {
+        printf 'switch: {mac: "%s", ip: %s/24}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
+        for ((i = 0; i < NET_HOSTS; i++)); do
+            # qdisc_bypass=0: what the switch sends goes through the limits of net_limit.
+            printf '  - {name: h%d, device: "net_af_packet%d,iface=p%d,qdisc_bypass=0"%s}\n' "$i" "$i" "$i" \
+                "${NET_IMPAIR:+, impair: $NET_IMPAIR}"
+        done
+        printf '%s\n' "$@"
+    } >"$file"
+}
+
+# Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.
+net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
+    local config=$1
+    shift
+    ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" "$@" \
+        >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+    NET_SWAGG_PID=$!
+    net_until 20 "swagg is ready" net_swagg_ready_or_gone
+    grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
+}
+
+net_swagg_ready_or_gone() {
+    grep -q 'ready:' "$NET_DIR/swagg.log" || ! kill -0 "$NET_SWAGG_PID"
+}
+
+# Ends the daemon as an operator would; returns its exit status.
+net_swagg_stop() {
+    net_swagg_end TERM
+}
+
+# Ends it as a power cut would.
+net_swagg_kill() {
+    net_swagg_end KILL || true
+}
+
+net_swagg_end() { # SIGNAL
+    local pid=$NET_SWAGG_PID
+    kill -"$1" "$pid"
+    net_until 10 "swagg has stopped" net_gone "$pid"
+    NET_SWAGG_PID=
+    wait "$pid"
+}
+
+net_gone() { # PID
+    [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"
+}
+
+net_telemetry() { # COMMAND [KEY...]
+    "$NET_LIB/telemetry" "$NET_ID" "$@"
 }
 
 # --- Open MPI --------------------------------------------------------------------------------------------------

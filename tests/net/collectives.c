@@ -1,0 +1,306 @@
+/* One rank that makes collectives over libswagg and compares every sum, bit for bit, with one that it computes itself.
+ *
+ *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S] [--sizes 1,365,4M] [--calls C] [--mode arrival]
+ *
+ * With --sizes: allreduce and reduce, of each type and number of elements. With --calls: C collectives of random kind, type,
+ * size (up to --largest) and root, the same on every rank by the seed. What a rank contributes follows from the seed,
+ * the call, the rank and the place, so each rank knows what all the others contribute.
+ *
+ * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr). */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "swagg.h"
+
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FAILED = 3, SIZES_MAX = 64 };
+
+struct plan {
+    struct swagg_options options;
+    uint64_t seed;
+    size_t sizes[SIZES_MAX];
+    unsigned size_count;
+    unsigned calls;
+    size_t largest;
+    long pause_ms; /* between calls */
+};
+
+struct call {
+    uint64_t seed;
+    bool reduce, in_place;
+    enum swagg_type type;
+    size_t count;
+    int root;
+};
+
+static const enum swagg_type types[] = {SWAGG_F32, SWAGG_F64, SWAGG_I32, SWAGG_I64};
+static const char *const type_names[] = {[SWAGG_I32] = "int32", [SWAGG_I64] = "int64", [SWAGG_F32] = "float",
+                                         [SWAGG_F64] = "double"};
+
+static const char usage[] =
+    "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
+    "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--window N] [--slots N]\n"
+    "                   [--call-timeout MS] [--join-timeout MS]\n"
+    "Sizes are in elements, with K or M.\n";
+
+/* splitmix64 */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+static uint64_t random_bits(const struct call *c, int rank, size_t i)
+{
+    return mix(c->seed ^ mix((uint64_t)rank << 48 ^ i));
+}
+
+/* Floats of many magnitudes, so that another order of additions gives other bits; small whole numbers where the order is
+ * not promised. */
+static double random_number(const struct plan *p, uint64_t bits)
+{
+    double whole = (double)(int64_t)(bits % 2048) - 1024;
+
+    return p->options.mode == SWAGG_ON_ARRIVAL ? whole : whole * (double)(1 + (bits >> 32) % 100003) / 4096;
+}
+
+static void contribution(const struct plan *p, const struct call *c, int rank, void *out)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        uint64_t bits = random_bits(c, rank, i);
+
+        switch (c->type) {
+        case SWAGG_I32: ((uint32_t *)out)[i] = (uint32_t)bits; break;
+        case SWAGG_I64: ((uint64_t *)out)[i] = bits; break;
+        case SWAGG_F32: ((float *)out)[i] = (float)random_number(p, bits); break;
+        case SWAGG_F64: ((double *)out)[i] = random_number(p, bits); break;
+        }
+    }
+}
+
+static void add(const struct call *c, void *sum, const void *x)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        switch (c->type) {
+        case SWAGG_I32: ((uint32_t *)sum)[i] += ((const uint32_t *)x)[i]; break;
+        case SWAGG_I64: ((uint64_t *)sum)[i] += ((const uint64_t *)x)[i]; break;
+        case SWAGG_F32: ((float *)sum)[i] += ((const float *)x)[i]; break;
+        case SWAGG_F64: ((double *)sum)[i] += ((const double *)x)[i]; break;
+        }
+    }
+}
+
+static void *allocate(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+static int make_call(struct swagg_job *job, const struct call *c, void *send, void *recv)
+{
+    return c->reduce ? swagg_reduce(job, send, recv, c->count, c->type, SWAGG_SUM, c->root)
+                     : swagg_allreduce(job, send, recv, c->count, c->type, SWAGG_SUM);
+}
+
+/* The sums, in rank order. scratch holds one contribution. */
+static void compute(const struct plan *p, const struct call *c, void *sum, void *scratch)
+{
+    contribution(p, c, 0, sum);
+    for (int rank = 1; rank < p->options.size; rank++) {
+        contribution(p, c, rank, scratch);
+        add(c, sum, scratch);
+    }
+}
+
+static int report_wrong(const struct plan *p, const struct call *c, const char *got, const char *expected)
+{
+    size_t element = swagg_type_size(c->type), first = 0, wrong = 0;
+
+    for (size_t i = c->count; i-- > 0;)
+        if (memcmp(got + i * element, expected + i * element, element) != 0) {
+            first = i;
+            wrong++;
+        }
+    fprintf(stderr, "collectives: rank %d: wrong sums in %s of %zu %s: %zu elements, the first is element %zu (seed %" PRIu64 ")\n",
+            p->options.rank, c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], wrong, first, p->seed);
+    return EXIT_WRONG;
+}
+
+static int run_call(const struct plan *p, struct swagg_job *job, const struct call *c)
+{
+    size_t bytes = c->count * swagg_type_size(c->type);
+    bool receives = !c->reduce || c->root == p->options.rank;
+    char *send = allocate(bytes), *sum = allocate(bytes), *recv = c->in_place ? send : allocate(bytes);
+    int status = 0, rc;
+
+    contribution(p, c, p->options.rank, send);
+    rc = make_call(job, c, send, recv);
+    if (rc < 0) {
+        fprintf(stderr, "collectives: rank %d: %s of %zu %s: %s: %s\n", p->options.rank,
+                c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], swagg_strerror(rc),
+                swagg_last_error());
+        status = EXIT_FAILED;
+    } else if (receives) {
+        /* Only now: peers need not wait for this rank's arithmetic. recv is taken, send is free unless in place. */
+        char *scratch = c->in_place ? allocate(bytes) : send;
+
+        compute(p, c, sum, scratch);
+        if (bytes > 0 && memcmp(recv, sum, bytes) != 0)
+            status = report_wrong(p, c, recv, sum);
+        if (scratch != send)
+            free(scratch);
+    }
+    if (recv != send)
+        free(recv);
+    free(send);
+    free(sum);
+    return status;
+}
+
+static void pause_between(const struct plan *p)
+{
+    struct timespec t = {p->pause_ms / 1000, p->pause_ms % 1000 * 1000000};
+
+    if (p->pause_ms > 0)
+        nanosleep(&t, NULL);
+}
+
+static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made)
+{
+    int status = 0;
+
+    for (unsigned s = 0; s < p->size_count && status == 0; s++)
+        for (unsigned k = 0; k < 8 && status == 0; k++) {
+            struct call c = {.seed = mix(p->seed + s * 8 + k), .reduce = k % 2, .in_place = s % 2,
+                             .type = types[k / 2], .count = p->sizes[s], .root = (int)(s % (unsigned)p->options.size)};
+
+            status = run_call(p, job, &c);
+            *made += status == 0;
+            pause_between(p);
+        }
+    return status;
+}
+
+static int run_random(const struct plan *p, struct swagg_job *job, unsigned *made)
+{
+    int status = 0;
+
+    for (unsigned i = 0; i < p->calls && status == 0; i++) {
+        uint64_t r = mix(p->seed ^ (uint64_t)i << 32);
+        /* As many small ones as large ones: the size's logarithm is what is uniform. */
+        size_t limit = p->largest >> r % 20;
+        struct call c = {.seed = mix(r), .reduce = r >> 20 & 1, .in_place = r >> 21 & 1, .type = types[r >> 22 & 3],
+                         .count = limit ? (r >> 24) % (limit + 1) : 1,
+                         .root = (int)(r >> 60) % p->options.size};
+
+        status = run_call(p, job, &c);
+        *made += status == 0;
+        pause_between(p);
+    }
+    return status;
+}
+
+static _Noreturn void bad_usage(const char *what)
+{
+    fprintf(stderr, "collectives: %s\n%s", what, usage);
+    exit(EXIT_USAGE);
+}
+
+static uint64_t parse_number(const char *text, char **end)
+{
+    uint64_t n = strtoull(text, end, 10);
+
+    if (*end == text)
+        bad_usage("not a number");
+    if (**end == 'K' || **end == 'M')
+        n <<= *(*end)++ == 'K' ? 10 : 20;
+    return n;
+}
+
+static void parse_sizes(struct plan *p, char *list)
+{
+    do {
+        if (p->size_count == SIZES_MAX)
+            bad_usage("too many sizes");
+        p->sizes[p->size_count++] = parse_number(list, &list);
+    } while (*list++ == ',');
+}
+
+static void parse(struct plan *p, int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"switch", 1, 0, 's'}, {"job", 1, 0, 'j'},     {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
+        {"seed", 1, 0, 'S'},   {"sizes", 1, 0, 'e'},   {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
+        {"pause", 1, 0, 'p'},  {"mode", 1, 0, 'm'},    {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
+        {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
+    struct swagg_options *o = &p->options;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 's': o->switch_ip = optarg; break;
+        case 'j': o->job = optarg; break;
+        case 'r': o->rank = atoi(optarg); break;
+        case 'n': o->size = atoi(optarg); break;
+        case 'S': p->seed = strtoull(optarg, NULL, 10); break;
+        case 'e': parse_sizes(p, optarg); break;
+        case 'c': p->calls = (unsigned)atoi(optarg); break;
+        case 'l': p->largest = parse_number(optarg, &(char *){NULL}); break;
+        case 'p': p->pause_ms = atol(optarg); break;
+        case 'm': o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED; break;
+        case 'w': o->window = atoi(optarg); break;
+        case 'o': o->slots = atoi(optarg); break;
+        case 't': o->call_timeout_ms = atoi(optarg); break;
+        case 'T': o->join_timeout_ms = atoi(optarg); break;
+        default: bad_usage("unknown option");
+        }
+    }
+    if (optind < argc || o->switch_ip == NULL || o->job == NULL || o->size == 0)
+        bad_usage("--switch, --job, --rank and --size are needed, and nothing but options");
+}
+
+static void log_line(void *context, enum swagg_log_level level, const char *line)
+{
+    const struct plan *p = context;
+
+    if (level <= SWAGG_LOG_INFO)
+        fprintf(stderr, "collectives: rank %d: %s\n", p->options.rank, line);
+}
+
+int main(int argc, char *argv[])
+{
+    struct plan p = {.options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20};
+    struct swagg_stats stats;
+    struct swagg_job *job;
+    unsigned made = 0;
+    int rc, status;
+
+    parse(&p, argc, argv);
+    p.options.log = log_line;
+    p.options.log_ctx = &p;
+    rc = swagg_open(&job, &p.options);
+    if (rc < 0) {
+        fprintf(stderr, "collectives: rank %d: open: %s: %s\n", p.options.rank, swagg_strerror(rc), swagg_last_error());
+        return EXIT_FAILED;
+    }
+    printf("rank %d: open\n", p.options.rank);
+    fflush(stdout);
+    status = run_sizes(&p, job, &made);
+    if (status == 0)
+        status = run_random(&p, job, &made);
+    swagg_get_stats(job, &stats);
+    swagg_close(job);
+    printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64 " probes, %" PRIu32
+           " resumed, seed %" PRIu64 "\n",
+           p.options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes, stats.resumed, p.seed);
+    return status;
+}

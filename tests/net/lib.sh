@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# What the network tests share, on top of script/lib/netns.sh: ranks of libswagg, one process each.
+
+# shellcheck source=script/lib/netns.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../script/lib/netns.sh"
+COLLECTIVES=$NET_BUILD/tests/collectives
+RANK_PID=()
+RANK_STATUS=()
+
+# Hosts and a running swagg: the usual beginning. NET_IMPAIR as for net_swagg_config.
+begin_with_swagg() { # NAME [YAML...]
+    net_begin "$1"
+    shift
+    net_hosts 4
+    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+}
+
+# One ping comes back.
+reaches() { # HOST IP [PING OPTION...]
+    local host=$1 ip=$2
+    shift 2
+    net_exec "$host" ping -q -c1 -W2 "$@" "$ip" >/dev/null || fail "h$host does not reach $ip $*"
+}
+
+rank_start() { # JOB RANK SIZE [ARGUMENT...]: ranks are dealt to the hosts in turn
+    local job=$1 rank=$2 size=$3
+    shift 3
+    ip netns exec "$NET_ID-h$((rank % NET_HOSTS))" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
+        --rank "$rank" --size "$size" "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
+    RANK_PID[rank]=$!
+}
+
+ranks_start() { # JOB SIZE [ARGUMENT...]
+    local job=$1 size=$2 rank
+    shift 2
+    RANK_PID=()
+    for ((rank = 0; rank < size; rank++)); do
+        rank_start "$job" "$rank" "$size" "$@"
+    done
+}
+
+# Waits for all ranks, at most so long; their exit statuses are in RANK_STATUS.
+ranks_wait() { # SECONDS
+    local rank
+    RANK_STATUS=()
+    for rank in "${!RANK_PID[@]}"; do
+        net_until "$1" "rank $rank has ended" net_gone "${RANK_PID[rank]}"
+        RANK_STATUS[rank]=0
+        wait "${RANK_PID[rank]}" || RANK_STATUS[rank]=$?
+    done
+}
+
+# A job whose sums must all be right.
+ranks_run() { # JOB SIZE [ARGUMENT...]
+    local size=$2
+    ranks_start "$@"
+    ranks_wait 120
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$size" | xargs)"
+}
+
+rank_log() { # RANK
+    cat "$NET_DIR/rank$1.log"
+}
+
+# Waits until a rank has said something.
+rank_says() { # SECONDS RANK REGEX
+    net_until "$1" "rank $2 says '$3'" grep -Eq "$3" "$NET_DIR/rank$2.log"
+}
+
+# Waits until a counter of the daemon has reached a number.
+counter_reaches() { # SECONDS COMMAND KEY NUMBER
+    # shellcheck disable=SC2016 # for the inner shell
+    net_until "$1" "$2 $3 is $4" bash -c '(($("$@") >= '"$4"'))' _ "$NET_LIB/telemetry" "$NET_ID" "$2" "$3"
+}
