@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +329,24 @@ static void test_anchors_are_shared_text(void)
     CU_ASSERT_EQUAL(c.port[1].impair.rx.rate[IMPAIR_DROP].probability, 0.25);
 }
 
+static void test_the_examples_are_good(void)
+{
+    glob_t examples;
+
+    CU_ASSERT_EQUAL_FATAL(glob(CONF_DIRECTORY "/*.yaml", 0, NULL, &examples), 0);
+    CU_ASSERT(examples.gl_pathc >= 6);
+    for (size_t i = 0; i < examples.gl_pathc; i++) {
+        struct transcript t = {.file = examples.gl_pathv[i]};
+        struct config c;
+
+        CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), 0);
+        CU_ASSERT_STRING_EQUAL(t.text, "");
+        if (t.text[0] != '\0')
+            printf("\n%s: %s", t.file, t.text);
+    }
+    globfree(&examples);
+}
+
 /* As many of everything as there may be, and one more. */
 static void test_most_ports(void)
 {
@@ -375,6 +394,7 @@ int main(void)
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
+        UNIT_TEST(test_the_examples_are_good),
         UNIT_TEST(test_most_ports),
         UNIT_TEST(test_damaged_files_do_no_harm),
         CU_TEST_INFO_NULL,
