@@ -1,6 +1,6 @@
-/* Plays a transcript against one stream: what is done to it, what it must send, what it must say. A line a step; chunks
- * are counted from the job's first. Elements are int32, sixteen a chunk (eleven in an opening one); this rank contributes
- * its place in the tensor, plus one, and every result is ten times that.
+/* Plays a transcript against one stream: what is done to it, what it must send, what it must say. A line a
+ * step; chunks are counted from the job's first. Elements are int32, sixteen a chunk (eleven in an opening
+ * one); this rank contributes its place in the tensor, plus one, and every result is ten times that.
  *
  *   open RANK WORKERS SLOTS WINDOW       a new stream
  *   allreduce COUNT | inplace COUNT | reduce COUNT ROOT   begins a collective
@@ -38,8 +38,8 @@ struct script {
     uint64_t now;
     int32_t in[SCRIPT_COUNT_MAX], out[SCRIPT_COUNT_MAX];
     bool in_place;
-    struct sml_call call;      /* of the last collective begun */
-    uint32_t base, next_base;  /* its first chunk, and the one after its last */
+    struct sml_call call;     /* of the last collective begun */
+    uint32_t base, next_base; /* its first chunk, and the one after its last */
     const char *line;
     unsigned line_number;
 };
@@ -52,7 +52,8 @@ struct script {
         CU_ASSERT(holds);                                                                                    \
     } while (0)
 
-static inline void script_open(struct script *sc, unsigned rank, unsigned workers, unsigned slots, unsigned window)
+static inline void script_open(struct script *sc, unsigned rank, unsigned workers, unsigned slots,
+                               unsigned window)
 {
     sc->cfg = (struct sml_stream_config){
         .rank = (uint16_t)rank,
@@ -72,8 +73,8 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
     sc->call.seq = UINT32_MAX;
 }
 
-static inline void script_begin(struct script *sc, enum sml_collective collective, unsigned count, unsigned root,
-                                bool in_place)
+static inline void script_begin(struct script *sc, enum sml_collective collective, unsigned count,
+                                unsigned root, bool in_place)
 {
     sc->in_place = in_place;
     for (unsigned i = 0; i < count; i++) {
@@ -121,8 +122,8 @@ static inline size_t script_elements(const struct script *sc, unsigned chunk, ui
 
 static inline void script_expect_send(struct script *sc, const char *kind_name, unsigned chunk, bool want)
 {
-    static const char *const names[] = {[SML_DATA] = "data", [SML_OPEN] = "open", [SML_PROBE] = "probe",
-                                        [SML_RESTORE] = "restore"};
+    static const char *const names[] = {
+        [SML_DATA] = "data", [SML_OPEN] = "open", [SML_PROBE] = "probe", [SML_RESTORE] = "restore"};
     struct sml_send send;
     uint8_t payload[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES], body[SCRIPT_CHUNK_BYTES];
     struct sml_packet p, expected;
@@ -163,8 +164,10 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
 static inline void script_receive(struct script *sc, const char *what, unsigned chunk, const char *argument,
                                   const char *worth)
 {
-    static const char *const worths[] = {[SML_RX_RESULT] = "result", [SML_RX_NEWS] = "news",
-                                         [SML_RX_DUPLICATE] = "duplicate", [SML_RX_BAD] = "bad"};
+    static const char *const worths[] = {[SML_RX_RESULT] = "result",
+                                         [SML_RX_NEWS] = "news",
+                                         [SML_RX_DUPLICATE] = "duplicate",
+                                         [SML_RX_BAD] = "bad"};
     uint8_t payload[256] = {0}, *body = payload + SML_HEADER_BYTES;
     bool opening = chunk == sc->base;
     struct sml_packet p = script_header(sc, opening ? SML_OPEN : SML_DATA, chunk);
@@ -187,7 +190,8 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
         body[7] = (uint8_t)strtoul(argument, NULL, 0);
         bytes = 8;
     } else if (strcmp(what, "mismatch") == 0) {
-        struct sml_mismatch m = {.your_rank = (uint16_t)strtoul(argument, NULL, 0), .your_tag = p.tag, .peer_rank = 3};
+        struct sml_mismatch m = {
+            .your_rank = (uint16_t)strtoul(argument, NULL, 0), .your_tag = p.tag, .peer_rank = 3};
         p.kind = SML_MISMATCH;
         sml_build_mismatch(body, &m);
         bytes = SML_MISMATCH_BYTES;
@@ -217,7 +221,8 @@ static inline void script_step(struct script *sc)
     struct sml_send send;
 
     snprintf(line, sizeof(line), "%s", sc->line);
-    for (char *w = strtok_r(line, " ", &save); w != NULL && words < 8; w = strtok_r(NULL, " ", &save), words++) {
+    for (char *w = strtok_r(line, " ", &save); w != NULL && words < 8;
+         w = strtok_r(NULL, " ", &save), words++) {
         word[words] = w;
         number[words] = (unsigned)strtoul(w, NULL, 0);
     }
@@ -240,7 +245,8 @@ static inline void script_step(struct script *sc)
     } else if (strcmp(word[0], "timer") == 0) {
         uint64_t timer = sml_stream_timer(sc->stream);
         if (timer != (strcmp(word[1], "never") == 0 ? UINT64_MAX : number[1] * UINT64_C(1000)))
-            printf("\n      line %u: %s: is %llu us\n", sc->line_number, sc->line, (unsigned long long)timer / 1000);
+            printf("\n      line %u: %s: is %llu us\n", sc->line_number, sc->line,
+                   (unsigned long long)timer / 1000);
         CU_ASSERT(timer == (strcmp(word[1], "never") == 0 ? UINT64_MAX : number[1] * UINT64_C(1000)));
     } else if (strcmp(word[0], "<") == 0) {
         script_receive(sc, word[1], number[2], word[3], word[words - 1]);

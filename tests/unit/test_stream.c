@@ -5,16 +5,17 @@ static void test_chunks_go_out_in_order_and_results_come_in_any(void)
 {
     SCRIPT("open 0 2 4 4", "status done", "timer never", "idle", "allreduce 43", "status running",
            "> open 0 want", "> data 1 want", "> data 2 want", "idle", "timer 20000", "at 100",
-           "< result 1 = result", "< result 0 = result", "status running", "< result 2 = result", "status done",
-           "sum", "timer never", "idle");
+           "< result 1 = result", "< result 0 = result", "status running", "< result 2 = result",
+           "status done", "sum", "timer never", "idle");
 }
 
 static void test_collectives_follow_each_other_through_the_slots(void)
 {
     SCRIPT("open 0 2 2 2", "allreduce 27", "> open 0 want", "> data 1 want", "at 100", "< result 0 = result",
-           "< result 1 = result", "status done", "sum", "inplace 12", "> open 2 want", "> data 3 want", "at 200",
-           "< result 3 = result", "< result 3 = duplicate", "< result 1 = duplicate", "< result 2 = result", "sum",
-           "status done", "allreduce 1", "> open 4 want", "at 300", "< result 4 = result", "status done", "sum");
+           "< result 1 = result", "status done", "sum", "inplace 12", "> open 2 want", "> data 3 want",
+           "at 200", "< result 3 = result", "< result 3 = duplicate", "< result 1 = duplicate",
+           "< result 2 = result", "sum", "status done", "allreduce 1", "> open 4 want", "at 300",
+           "< result 4 = result", "status done", "sum");
 }
 
 static void test_an_empty_tensor_still_meets_its_peers(void)
@@ -25,17 +26,18 @@ static void test_an_empty_tensor_still_meets_its_peers(void)
 
 static void test_no_chunk_overtakes_its_slot(void)
 {
-    SCRIPT("open 0 2 4 4", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
-           "idle", "at 10", "< result 1 = result", "< result 2 = result", "idle", "< result 0 = result",
-           "> data 4 want", "> data 5 want", "> data 6 want", "idle");
+    SCRIPT("open 0 2 4 4", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "idle", "at 10", "< result 1 = result", "< result 2 = result", "idle",
+           "< result 0 = result", "> data 4 want", "> data 5 want", "> data 6 want", "idle");
 }
 
 static void test_spare_slots_carry_on_while_a_chunk_is_held_up(void)
 {
     SCRIPT("open 0 2 8 2", "allreduce 200", "> open 0 want", "> data 1 want", "idle", "< result 1 = result",
-           "> data 2 want", "idle", "< result 2 = result", "> data 3 want", "< result 3 = result", "> data 4 want",
-           "< result 4 = result", "> data 5 want", "< result 5 = result", "> data 6 want", "< result 6 = result",
-           "> data 7 want", "< result 7 = result", "idle", "< result 0 = result", "> data 8 want");
+           "> data 2 want", "idle", "< result 2 = result", "> data 3 want", "< result 3 = result",
+           "> data 4 want", "< result 4 = result", "> data 5 want", "< result 5 = result", "> data 6 want",
+           "< result 6 = result", "> data 7 want", "< result 7 = result", "idle", "< result 0 = result",
+           "> data 8 want");
 }
 
 /* One round trip is 100 us. Chunk 0 is late once a chunk sent after it is answered. */
@@ -59,42 +61,46 @@ static void test_a_little_reordering_is_no_loss(void)
 static void test_a_lost_contribution_is_sent_again_at_once(void)
 {
     SCRIPT(LATE_CHUNK_0, "at 300", "< nack 0 = news", "> open 0 want", "idle",
-           /* a second one can only be an answer to an earlier packet */
-           "at 301", "< nack 0 = duplicate", "idle",
-           /* but this one answers the packet just sent, if another was asked for in between */
-           "at 400", "< nack 0 = news", "> open 0 want", "< result 0 = result");
+           /* nothing was asked since, so another can only be an answer to an earlier probe */
+           "at 400", "< nack 0 = duplicate", "< result 3 = result", "> data 4 want", "at 500",
+           "< result 4 = result", "> probe 0 want", "< nack 0 = news", "> open 0 want", "> data 5 want",
+           "< result 0 = result");
 }
 
 static void test_who_waits_for_others_asks_once_a_round_trip_at_most(void)
 {
-    SCRIPT(LATE_CHUNK_0, "at 300", "< wait 0 0x1 = news", "missing 1", "< result 3 = result", "> data 4 want", "idle",
-           "at 400", "< result 4 = result", "> probe 0 want", "> data 5 want", "idle", "at 410",
+    SCRIPT(LATE_CHUNK_0, "at 300", "< wait 0 0x1 = news", "missing 1", "< result 3 = result", "> data 4 want",
+           "idle", "at 400", "< result 4 = result", "> probe 0 want", "> data 5 want", "idle", "at 410",
            "< result 5 = result", "> data 6 want", "idle");
 }
 
 static void test_while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ever_more_rarely(void)
 {
-    SCRIPT("open 0 3 4 4", "allreduce 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "idle",
-           "missing", "timer 20000", "at 19999", "idle", "at 20000", "> probe 0 want", "idle", "timer 60000",
-           /* the answer measures the path, 100 us, so the timer's minimum of 2 ms holds, times 2, 4, 8, ... */
-           "at 20100", "< wait 0 0x3 = news", "missing 2", "idle", "timer 24000", "at 24000", "> probe 0 want", "idle",
-           "timer 32000", "at 24100", "< wait 0 0x1 = news", "missing 1 2", "at 32000", "> probe 0 want", "timer 48000",
-           "< wait 0 0x1 = news", "at 48000", "> probe 0 want", "< wait 0 0x1 = news", "timer 80000", "at 80000",
-           "> probe 0 want", "< wait 0 0x1 = news", "timer 144000", "at 144000", "> probe 0 want",
-           "< wait 0 0x1 = news", "timer 272000", "at 272000", "> probe 0 want", "< wait 0 0x1 = news",
-           "timer 472000", "at 472000", "> probe 0 want", "idle", "< wait 0 0x1 = news", "timer 672000",
-           /* progress ends the back-off */
-           "at 600000", "< result 0 = result", "missing", "timer 600300", "< result 1 = result",
-           "< result 2 = result", "< result 3 = result", "status done", "sum");
+    SCRIPT(
+        "open 0 3 4 4", "allreduce 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
+        "idle", "missing", "timer 20000", "at 19999", "idle", "at 20000", "> probe 0 want", "idle",
+        "timer 60000",
+        /* the answer measures the path, 100 us, so the timer's minimum of 2 ms holds, times 2, 4, 8, ... */
+        "at 20100", "< wait 0 0x3 = news", "missing 2", "idle", "timer 24000", "at 24000", "> probe 0 want",
+        "idle", "timer 32000", "at 24100", "< wait 0 0x1 = news", "missing 1 2", "at 32000", "> probe 0 want",
+        "timer 48000", "< wait 0 0x1 = news", "at 48000", "> probe 0 want", "< wait 0 0x1 = news",
+        "timer 80000", "at 80000", "> probe 0 want", "< wait 0 0x1 = news", "timer 144000", "at 144000",
+        "> probe 0 want", "< wait 0 0x1 = news", "timer 272000", "at 272000", "> probe 0 want",
+        "< wait 0 0x1 = news", "timer 472000", "at 472000", "> probe 0 want", "idle", "< wait 0 0x1 = news",
+        "timer 672000",
+        /* progress ends the back-off */
+        "at 600000", "< result 0 = result", "missing", "timer 600300", "< result 1 = result",
+        "< result 2 = result", "< result 3 = result", "status done", "sum");
 }
 
 static void test_when_nothing_is_heard_only_the_oldest_few_are_sent_again(void)
 {
-    SCRIPT("open 0 2 8 8", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
-           "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "idle", "at 20000", "> probe 0 want",
-           "idle", "at 60000", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "idle",
-           "timer 140000", "at 140000", "> probe 0 want", "idle", "timer 300000", "at 300000", "> open 0 want",
-           "> data 1 want", "> data 2 want", "> data 3 want", "idle", "timer 500000");
+    SCRIPT("open 0 2 8 8", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "idle",
+           "at 20000", "> probe 0 want", "idle", "at 60000", "> open 0 want", "> data 1 want",
+           "> data 2 want", "> data 3 want", "idle", "timer 140000", "at 140000", "> probe 0 want", "idle",
+           "timer 300000", "at 300000", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
+           "idle", "timer 500000");
 }
 
 static void test_what_the_switch_has_is_not_sent_again(void)
@@ -104,7 +110,8 @@ static void test_what_the_switch_has_is_not_sent_again(void)
            "> data 1 want", "> data 2 want", "idle");
 }
 
-/* Two samples of 100 us: mean 100, variance 37.5. A result after a probe could answer either packet, so it is none. */
+/* Two samples of 100 us: mean 100, variance 37.5. A result after a probe could answer either packet, so it is
+ * none. */
 static void test_ambiguous_round_trips_are_not_measured(void)
 {
     SCRIPT(LATE_CHUNK_0, "at 5000", "< result 0 = result", "timer 5250");
@@ -120,16 +127,17 @@ static void test_a_reduce_gives_the_sum_to_its_root_only(void)
 
 static void test_in_place_repeats_only_what_has_no_result_yet(void)
 {
-    SCRIPT("open 0 2 4 4", "inplace 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "at 100",
-           "< result 2 = result", "< result 0 = result", "at 400", "> probe 1 want", "at 500", "< nack 1 = news",
-           "> data 1 want", "< result 1 = result", "< result 3 = result", "sum");
+    SCRIPT("open 0 2 4 4", "inplace 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
+           "at 100", "< result 2 = result", "< result 0 = result", "at 400", "> probe 1 want", "at 500",
+           "< nack 1 = news", "> data 1 want", "< result 1 = result", "< result 3 = result", "sum");
 }
 
 static void test_a_mismatch_ends_it_if_it_is_ours(void)
 {
-    SCRIPT("open 1 4 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want", "< result 1 = result",
-           "< mismatch 0 2 = bad", "< mismatch 1 1 = duplicate", "< mismatch 3 1 = bad", "status running",
-           "< mismatch 0 1 = news", "status mismatch", "timer never", "idle",
+    SCRIPT("open 1 4 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want",
+           "< result 1 = result", "< mismatch 0 2 = bad", "< mismatch 1 1 = duplicate",
+           "< mismatch 3 1 = bad", "status running", "< mismatch 0 1 = news", "status mismatch",
+           "timer never", "idle",
            /* the tensors are the caller's again */
            "< result 0 = bad", "at 20000", "idle");
 }
@@ -137,16 +145,17 @@ static void test_a_mismatch_ends_it_if_it_is_ours(void)
 static void test_a_rejection_holds_until_another_word_is_heard(void)
 {
     SCRIPT("open 0 2 8 2", "allreduce 200", "> open 0 want", "> data 1 want", "< reject 5 1 = bad",
-           "< reject 0 9 = news", "status rejected", "idle", "timer 20000", "at 20000", "> probe 0 want", "idle",
-           "< result 1 = result", "status running", "> data 2 want");
+           "< reject 0 9 = news", "status rejected", "idle", "timer 20000", "at 20000", "> probe 0 want",
+           "idle", "< result 1 = result", "status running", "> data 2 want");
 }
 
 static void test_a_restarted_switch_is_given_what_it_lacks_in_order(void)
 {
     SCRIPT("open 0 2 4 4", "allreduce 107", /* chunks 0 to 6 */
-           "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "at 100", "< result 0 = result",
-           "> data 4 want", "< result 1 = result", "> data 5 want", "< result 3 = result", "oldest 2", "idle",
-           "< reject 2 9 = news", "status rejected", "resume 8 0 ok", "status running",
+           "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "at 100",
+           "< result 0 = result", "> data 4 want", "< result 1 = result", "> data 5 want",
+           "< result 3 = result", "oldest 2", "idle", "< reject 2 9 = news", "status rejected",
+           "resume 8 0 ok", "status running",
            /* results where it has them, contributions where not */
            "> restore 0", "> restore 1", "> data 2 want", "> restore 3", "idle", "at 200", "< ack 0 = news",
            "< ack 0 = duplicate", "> data 4 want", "< ack 1 = news", "> data 5 want", "< result 2 = result",
@@ -159,47 +168,52 @@ static void test_what_is_handed_back_is_repeated_until_it_arrives(void)
     SCRIPT("open 0 2 4 4", "inplace 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
            "< result 0 = result", "< result 1 = result", "resume 8 0 ok", "> restore 0", "> restore 1",
            "> data 2 want", "idle", "timer 350", "at 350", "> probe 0", "idle", "at 500", "< nack 0 = news",
-           "> restore 0", "at 600", "< nack 1 = news", "> restore 1", "< wait 2 0x1 = news", "< ack 1 = news",
-           "< ack 0 = news", "< result 2 = result", "status done", "sum");
+           "> restore 0", "> probe 1", "> probe 2 want", "at 600", "< nack 1 = news", "> restore 1",
+           "< wait 2 0x1 = news", "< ack 1 = news", "< ack 0 = news", "< result 2 = result", "status done",
+           "sum");
 }
 
 static void test_results_are_kept_when_the_call_has_ended(void)
 {
     SCRIPT("open 0 2 4 4", "allreduce 12", "> open 0 want", "> data 1 want", "< result 0 = result",
-           "< result 1 = result", "reduce 12 1", "> open 2", "> data 3", "< ack 2 = result", "< ack 3 = result",
-           "status done", "at 1000", "resume 9 0 ok", "status done",
+           "< result 1 = result", "reduce 12 1", "> open 2", "> data 3", "< ack 2 = result",
+           "< ack 3 = result", "status done", "at 1000", "resume 9 0 ok", "status done",
            /* two results, two contributions to sums that others hold */
            "> restore 0", "> restore 1", "> open 2", "> data 3", "idle", "at 1100", "< ack 0 = news",
            /* the next call goes on behind them */
-           "allreduce 12", "> open 4 want", "idle", "< ack 3 = news", "idle", "< ack 1 = news", "> data 5 want",
-           "< ack 2 = news", "< result 4 = result", "< result 5 = result", "status done", "sum", "timer never");
+           "allreduce 12", "> open 4 want", "idle", "< ack 3 = news", "idle", "< ack 1 = news",
+           "> data 5 want", "< ack 2 = news", "< result 4 = result", "< result 5 = result", "status done",
+           "sum", "timer never");
 }
 
 static void test_a_switch_can_be_lost_again_and_again(void)
 {
-    SCRIPT("open 0 2 4 4", "allreduce 107", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
-           "< result 0 = result", "resume 8 0 ok", "> restore 0", "> data 1 want", "resume 9 1 ok", "> data 1 want",
-           "> data 2 want", "> data 3 want", "> data 4 want", "idle", "< result 2 = result", "resume 10 1 ok",
-           "> data 1 want", "> restore 2", "> data 3 want", "> data 4 want", "idle", "< result 1 = result",
-           "> data 5 want", "< ack 2 = news", "> data 6 want", "< result 3 = result", "< result 4 = result",
-           "< result 5 = result", "< result 6 = result", "status done", "sum");
+    SCRIPT("open 0 2 4 4", "allreduce 107", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "< result 0 = result", "resume 8 0 ok", "> restore 0", "> data 1 want",
+           "resume 9 1 ok", "> data 1 want", "> data 2 want", "> data 3 want", "> data 4 want", "idle",
+           "< result 2 = result", "resume 10 1 ok", "> data 1 want", "> restore 2", "> data 3 want",
+           "> data 4 want", "idle", "< result 1 = result", "> data 5 want", "< ack 2 = news", "> data 6 want",
+           "< result 3 = result", "< result 4 = result", "< result 5 = result", "< result 6 = result",
+           "status done", "sum");
 }
 
-/* A contribution of the switch's earlier life was still under way: the chunk can complete before it is sent again, and then
- * the chunk a turn before it is done as well. */
+/* A contribution of the switch's earlier life was still under way: the chunk can complete before it is sent
+ * again, and then the chunk a turn before it is done as well. */
 static void test_a_result_can_come_before_its_chunk_is_sent_again(void)
 {
-    SCRIPT("open 0 2 2 2", "allreduce 43", "> open 0 want", "> data 1 want", "< result 0 = result", "> data 2 want",
-           "resume 8 0 ok", "> restore 0", "> data 1 want", "< result 2 = result", "idle", "< ack 0 = duplicate",
-           "< result 1 = result", "status done", "sum", "timer never", "idle");
+    SCRIPT("open 0 2 2 2", "allreduce 43", "> open 0 want", "> data 1 want", "< result 0 = result",
+           "> data 2 want", "resume 8 0 ok", "> restore 0", "> data 1 want", "< result 2 = result", "idle",
+           "< ack 0 = duplicate", "< result 1 = result", "status done", "sum", "timer never", "idle");
 }
 
 static void test_what_is_no_longer_kept_cannot_be_resumed(void)
 {
-    SCRIPT("open 0 2 2 2", "resume 8 1 gone", "allreduce 43", "> open 0 want", "> data 1 want", "< result 0 = result",
-           "< result 1 = result", "> data 2 want", "< result 2 = result", "status done", "resume 8 0 gone",
-           "resume 8 4 gone", "resume 8 1 ok", "> restore 1", "> restore 2");
-    SCRIPT("open 0 2 4 4", "allreduce 1", "> open 0 want", "< result 0 = result", "resume 8 0 ok", "> restore 0");
+    SCRIPT("open 0 2 2 2", "resume 8 1 gone", "allreduce 43", "> open 0 want", "> data 1 want",
+           "< result 0 = result", "< result 1 = result", "> data 2 want", "< result 2 = result",
+           "status done", "resume 8 0 gone", "resume 8 4 gone", "resume 8 1 ok", "> restore 1",
+           "> restore 2");
+    SCRIPT("open 0 2 4 4", "allreduce 1", "> open 0 want", "< result 0 = result", "resume 8 0 ok",
+           "> restore 0");
 }
 
 static void test_only_sound_calls_begin(void)
@@ -231,7 +245,8 @@ static void test_only_sound_calls_begin(void)
     };
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sc.line_number = i;
-        SCRIPT_CHECK(&sc, sml_stream_begin(sc.stream, &cases[i].call, cases[i].in, cases[i].out, 0) == cases[i].rc);
+        SCRIPT_CHECK(&sc, sml_stream_begin(sc.stream, &cases[i].call, cases[i].in, cases[i].out, 0) ==
+                              cases[i].rc);
     }
     free(sc.stream);
 }

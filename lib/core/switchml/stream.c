@@ -103,7 +103,6 @@ int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const vo
     s->call.seq = s->next_seq++;
     s->in = in;
     s->out = wants ? out : NULL;
-    s->base = s->end;
     s->end = s->base + chunks;
     s->progress = now;
     return 0;
@@ -139,6 +138,7 @@ void sml_stream_keep(struct sml_stream *s)
         if (chunk.bytes > 0)
             memcpy(s->kept_data + (size_t)slot * s->cfg.chunk_bytes, chunk.data, chunk.bytes);
     }
+    s->base = s->end;
 }
 
 uint32_t sml_stream_oldest(const struct sml_stream *s)

@@ -72,12 +72,13 @@ enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
 /* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
- * oldest tag whose result this rank lacks, which it tells the switch when it joins; the switch answers with
- * the smallest over all ranks. From there on this rank hands back the results it still holds (those of the
- * last `slots` chunks are kept) and sends its own contributions again where nobody has a result. Returns 0,
- * or -ENODATA if first_tag lies further back than what is kept: the job cannot be resumed. Works between
- * collectives too: then others may still need our results, so the stream must be polled and fed until its
- * timer says that nothing is outstanding. */
+ * oldest tag whose result this rank lacks, which it tells the switch when it joins; from then on until it
+ * resumes the stream must neither be polled nor fed. The switch answers with the smallest over all ranks.
+ * From there on this rank hands back the results it still holds (those of the last `slots` chunks are kept)
+ * and sends its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies
+ * further back than what is kept: the job cannot be resumed. Works between collectives too: then others may
+ * still need our results, so the stream must be polled and fed until its timer says that nothing is
+ * outstanding. */
 uint32_t sml_stream_oldest(const struct sml_stream *s);
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now);
 

@@ -4,14 +4,9 @@
 #include "switchml/stream_state.h"
 
 /* An answer that comes sooner than the path allows is one to an earlier packet. */
-static bool answers_last_send(const struct sml_stream *s, const struct sml_flight *f, uint64_t now)
-{
-    return f->sends == 1 || now - f->sent_at >= s->rtt.base;
-}
-
 static void note_answered(struct sml_stream *s, const struct sml_flight *f, uint64_t now)
 {
-    if (answers_last_send(s, f, now) && f->sent_at > s->newest_answered)
+    if ((f->sends == 1 || now - f->sent_at >= s->rtt.base) && f->sent_at > s->newest_answered)
         s->newest_answered = f->sent_at;
 }
 
@@ -124,7 +119,7 @@ static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t no
 {
     struct sml_flight *f = &s->flights[slot];
 
-    if (!answers_last_send(s, f, now) || f->due == SML_DUE_FULL)
+    if (!f->probed || f->due == SML_DUE_FULL) /* an answer to an earlier question, and acted upon */
         return SML_RX_DUPLICATE;
     note_answered(s, f, now);
     f->heard = false;

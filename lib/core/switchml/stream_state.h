@@ -33,11 +33,11 @@ struct sml_stream {
     struct sml_kept *kept;      /* [slots] */
     uint8_t *kept_data;         /* [slots][chunk_bytes] */
 
-    /* the collective in progress or, if none is, the last one */
+    /* the collective in progress */
     struct sml_call call;
     const uint8_t *in;
     uint8_t *out;       /* NULL if this rank does not want the sum */
-    uint64_t base, end; /* its first position, and one past its last */
+    uint64_t base, end; /* its first position, and one past its last; equal if none is in progress */
     uint32_t next_seq;
 
     uint64_t head, next, oldest;

@@ -1,0 +1,446 @@
+/* Properties of streams and pool together: n real streams and a real pool exchange packets through a bag, out
+ * of which they come in any order, not at all, or again and again, as late as chance will have it. Whatever
+ * happens, every rank ends with the exact sums. The switch is killed at every step of small runs, and joined
+ * anew. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "switchml/pool.h"
+#include "switchml/stream.h"
+#include "unit.h"
+
+enum {
+    RANKS_MAX = 5,
+    CALLS_MAX = 5,
+    COUNT_MAX = 260,
+    CHUNK_BYTES = 64,
+    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES,
+    BAG_MAX = 512,
+    STEPS_MAX = 200000,
+};
+
+struct packet {
+    bool to_switch;
+    uint16_t rank; /* the worker's */
+    uint16_t bytes;
+    uint8_t payload[PAYLOAD_MAX];
+};
+
+struct rank {
+    struct sml_stream *stream;
+    unsigned call; /* in progress, or next */
+    bool in_call;
+    bool joined, resumed; /* since the switch restarted */
+    uint8_t in[COUNT_MAX * 8], out[COUNT_MAX * 8];
+};
+
+struct world {
+    uint64_t seed, random;
+    unsigned loss, duplication; /* percent */
+    struct sml_pool_config cfg;
+    unsigned calls_count;
+    struct sml_call calls[CALLS_MAX];
+    bool in_place[CALLS_MAX];
+    struct rank ranks[RANKS_MAX];
+    struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
+    uint64_t now;
+    unsigned steps, restart_at, again_at; /* the switch dies at these steps; 0: never */
+    bool keep_number;                     /* after a restart the job has the same number on the wire */
+    unsigned bag_size;
+    struct packet bag[BAG_MAX];
+    bool failed;
+};
+
+static uint64_t draw(struct world *w, uint64_t below)
+{
+    w->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    uint64_t z = w->random;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % below;
+}
+
+static bool chance(struct world *w, unsigned percent)
+{
+    return draw(w, 100) < percent;
+}
+
+static void fail(struct world *w, const char *what)
+{
+    if (!w->failed)
+        printf("\n      seed %" PRIu64 ", restart at steps %u, %u: %s (step %u)\n", w->seed, w->restart_at,
+               w->again_at, what, w->steps);
+    w->failed = true;
+}
+
+/* What a rank contributes: small whole numbers, so that sums are exact in every type. */
+static int64_t element(const struct world *w, unsigned rank, unsigned call, unsigned i)
+{
+    return (int64_t)((w->seed * 31 + rank * 7919 + call * 104729 + i * 613) % 2001) - 1000;
+}
+
+static void put_element(uint8_t *tensor, unsigned type, unsigned i, int64_t value)
+{
+    union {
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+    } u;
+
+    switch (type) {
+    case AGG_I32:
+        u.i32 = (int32_t)value;
+        break;
+    case AGG_I64:
+        u.i64 = value;
+        break;
+    case AGG_F32:
+        u.f32 = (float)value;
+        break;
+    default:
+        u.f64 = (double)value;
+    }
+    memcpy(tensor + i * agg_type_size(type), &u, agg_type_size(type));
+}
+
+static bool wants(const struct sml_call *call, unsigned rank)
+{
+    return call->collective == SML_ALLREDUCE || call->root == rank;
+}
+
+static uint8_t *result_of(struct world *w, struct rank *k)
+{
+    return w->in_place[k->call] ? k->in : k->out;
+}
+
+static void begin(struct world *w, unsigned r)
+{
+    struct rank *k = &w->ranks[r];
+    const struct sml_call *call = &w->calls[k->call];
+
+    for (unsigned i = 0; i < call->count; i++)
+        put_element(k->in, call->type, i, element(w, r, k->call, i));
+    memset(k->out, 0xee, sizeof(k->out));
+    if (sml_stream_begin(k->stream, call, k->in, result_of(w, k), w->now) != 0)
+        fail(w, "begin");
+    k->in_call = true;
+}
+
+static void finish(struct world *w, unsigned r)
+{
+    struct rank *k = &w->ranks[r];
+    const struct sml_call *call = &w->calls[k->call];
+    uint8_t expected[COUNT_MAX * 8];
+
+    if (wants(call, r)) {
+        for (unsigned i = 0; i < call->count; i++) {
+            int64_t sum = 0;
+            for (unsigned p = 0; p < w->cfg.workers; p++)
+                sum += element(w, p, k->call, i);
+            put_element(expected, call->type, i, sum);
+        }
+        if (memcmp(result_of(w, k), expected, call->count * agg_type_size(call->type)) != 0)
+            fail(w, "a wrong sum");
+    }
+    memset(k->in, 0xdd, sizeof(k->in)); /* the caller's again */
+    memset(k->out, 0xdd, sizeof(k->out));
+    k->in_call = false;
+    k->call++;
+}
+
+/* When the bag is full, something in it is lost. */
+static struct packet *put(struct world *w, bool to_switch, unsigned rank)
+{
+    struct packet *p = &w->bag[w->bag_size < BAG_MAX ? w->bag_size++ : draw(w, BAG_MAX)];
+
+    p->to_switch = to_switch;
+    p->rank = (uint16_t)rank;
+    return p;
+}
+
+/* From telling its oldest tag to being told where to resume, a rank stays off the network. */
+static bool off_network(const struct rank *k)
+{
+    return k->joined && !k->resumed;
+}
+
+static void poll_rank(struct world *w, unsigned r)
+{
+    struct sml_send send;
+
+    while (!off_network(&w->ranks[r]) && sml_stream_poll(w->ranks[r].stream, w->now, &send)) {
+        struct packet *p = put(w, true, r);
+        memcpy(p->payload, send.head, send.head_bytes);
+        if (send.convert)
+            w->cfg.kernels->convert[send.type](p->payload + send.head_bytes, send.body, send.body_bytes);
+        else if (send.body_bytes > 0)
+            memcpy(p->payload + send.head_bytes, send.body, send.body_bytes);
+        p->bytes = (uint16_t)(send.head_bytes + send.body_bytes);
+    }
+}
+
+static void send_to(struct world *w, unsigned rank, const uint8_t *payload, size_t bytes)
+{
+    struct packet *p = put(w, false, rank);
+
+    memcpy(p->payload, payload, bytes);
+    p->bytes = (uint16_t)bytes;
+}
+
+static void reject(struct world *w, unsigned rank, struct sml_packet p)
+{
+    uint8_t payload[SML_HEADER_BYTES + 8] = {0};
+
+    p.kind = SML_REJECT;
+    sml_build_header(payload, &p);
+    send_to(w, rank, payload, sizeof(payload));
+}
+
+static void at_switch(struct world *w, const struct packet *in)
+{
+    struct sml_packet p;
+    struct sml_verdict v;
+
+    if (sml_parse(&p, in->payload, in->bytes) != SML_OK) {
+        fail(w, "a malformed packet");
+        return;
+    }
+    if (w->pool == NULL || p.job != w->cfg.job) {
+        if (chance(w, 50))
+            reject(w, in->rank, p);
+        return;
+    }
+    struct sml_slot *slot = sml_pool_locate(w->pool, &p);
+    sml_pool_apply(w->pool, slot, in->rank, &p, &v);
+    switch (v.kind) {
+    case SML_SEND_ALL:
+    case SML_RESTORED:
+        for (unsigned r = 0; r < w->cfg.workers; r++)
+            send_to(w, r, v.result,
+                    sml_pool_wants(w->pool, slot, (uint16_t)r) ? v.result_bytes : v.ack_bytes);
+        break;
+    case SML_SEND_ONE:
+        send_to(w, in->rank, v.result, p.e1 & SML_FLAG_WANT ? v.result_bytes : v.ack_bytes);
+        break;
+    case SML_SEND_ANSWER:
+        send_to(w, in->rank, v.answer, v.answer_bytes);
+        break;
+    case SML_HELD:
+    case SML_DROP_DUPLICATE:
+    case SML_DROP_STALE:
+        break;
+    case SML_DROP_AHEAD:
+        if (w->restart_at == 0)
+            fail(w, "a chunk ahead of its time");
+        break;
+    default:
+        fail(w, sml_verdict_name(v.kind));
+    }
+}
+
+static void deliver(struct world *w, const struct packet *p)
+{
+    if (p->to_switch) {
+        at_switch(w, p);
+        return;
+    }
+    if (off_network(&w->ranks[p->rank]))
+        return;
+    enum sml_receive worth = sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
+    if (worth == SML_RX_BAD && w->restart_at == 0)
+        fail(w, "a bad packet");
+}
+
+static void open_pool(struct world *w)
+{
+    free(w->pool);
+    w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
+}
+
+static void kill_switch(struct world *w)
+{
+    free(w->pool);
+    w->pool = NULL;
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        w->ranks[r].joined = w->ranks[r].resumed = false;
+    w->cfg.resumed = true;
+    w->cfg.first_tag = 0;
+    if (!w->keep_number)
+        w->cfg.job++;
+}
+
+/* One more rank notices the restart, or one more learns that all are there again. */
+static void rejoin(struct world *w)
+{
+    struct rank *k = &w->ranks[draw(w, w->cfg.workers)];
+    bool all_joined = true, any_joined = false;
+
+    if (w->pool != NULL) {
+        if (!k->resumed && sml_stream_resume(k->stream, w->cfg.job, w->cfg.first_tag, w->now) != 0)
+            fail(w, "resume");
+        k->resumed = true;
+        return;
+    }
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        any_joined |= w->ranks[r].joined;
+    uint32_t oldest = sml_stream_oldest(k->stream);
+    if (!k->joined && (!any_joined || sml_tag_before(oldest, w->cfg.first_tag)))
+        w->cfg.first_tag = oldest;
+    k->joined = true;
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        all_joined &= w->ranks[r].joined;
+    if (all_joined)
+        open_pool(w);
+}
+
+static void step(struct world *w)
+{
+    w->steps++;
+    if (w->steps == w->restart_at || w->steps == w->again_at)
+        kill_switch(w);
+    if (w->cfg.resumed && chance(w, 5))
+        rejoin(w);
+
+    if (w->bag_size > 0 && !chance(w, 5)) {
+        unsigned i = (unsigned)draw(w, w->bag_size);
+        struct packet p = w->bag[i];
+        if (!chance(w, w->duplication))
+            w->bag[i] = w->bag[--w->bag_size];
+        w->now += draw(w, 50000);
+        if (!chance(w, w->loss))
+            deliver(w, &p);
+    } else {
+        uint64_t next = w->now + 1000000;
+        for (unsigned r = 0; r < w->cfg.workers; r++) {
+            uint64_t timer = sml_stream_timer(w->ranks[r].stream);
+            next = timer < next ? timer : next;
+        }
+        w->now = next > w->now ? next : w->now;
+    }
+    for (unsigned r = 0; r < w->cfg.workers; r++) {
+        struct rank *k = &w->ranks[r];
+        if (k->in_call && sml_stream_status(k->stream) == SML_STREAM_DONE)
+            finish(w, r);
+        if (!k->in_call && k->call < w->calls_count && chance(w, 20))
+            begin(w, r);
+        poll_rank(w, r);
+    }
+}
+
+static bool quiet(const struct world *w)
+{
+    if (w->steps < w->restart_at || w->steps < w->again_at)
+        return false;
+    for (unsigned r = 0; r < w->cfg.workers; r++) {
+        const struct rank *k = &w->ranks[r];
+        if (k->call < w->calls_count || sml_stream_timer(k->stream) != UINT64_MAX ||
+            (w->cfg.resumed && !k->resumed))
+            return false;
+    }
+    return true;
+}
+
+static void choose_calls(struct world *w, unsigned chunks_max)
+{
+    w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
+    for (unsigned c = 0; c < w->calls_count; c++) {
+        unsigned type = AGG_I32 + (unsigned)draw(w, AGG_TYPES - AGG_I32);
+        bool reduce = chance(w, 40);
+        w->calls[c] = (struct sml_call){
+            .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
+            .type = (uint8_t)type,
+            .op = AGG_SUM,
+            .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
+            .count = draw(w, chunks_max * CHUNK_BYTES / agg_type_size(type)),
+        };
+        w->in_place[c] = chance(w, 50);
+    }
+}
+
+/* Plays the run that the seed decides; returns the steps it took, 0 on failure. */
+static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
+                     unsigned again_at)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    w->seed = w->random = seed;
+    w->loss = loss;
+    w->restart_at = restart_at;
+    w->again_at = again_at;
+    w->duplication = (unsigned)draw(w, 40);
+    w->keep_number = chance(w, 50);
+    w->cfg = (struct sml_pool_config){
+        .workers = (uint16_t)(1 + draw(w, RANKS_MAX)),
+        .slots = (uint16_t)(1 << draw(w, 4)),
+        .chunk_bytes = CHUNK_BYTES,
+        .job = (uint8_t)draw(w, 256),
+        .format = SML_FORMAT_TYPED,
+        .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
+        .first_tag = (uint32_t)(0 - draw(w, 20)),
+        .kernels = agg_kernels_get("scalar"),
+    };
+    choose_calls(w, chunks_max);
+    for (unsigned r = 0; r < w->cfg.workers; r++) {
+        struct sml_stream_config cfg = {
+            .rank = (uint16_t)r,
+            .workers = w->cfg.workers,
+            .slots = w->cfg.slots,
+            .chunk_bytes = CHUNK_BYTES,
+            .job = w->cfg.job,
+            .first_tag = w->cfg.first_tag,
+            .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
+            .kernels = w->cfg.kernels,
+        };
+        w->ranks[r].stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+    }
+    open_pool(w);
+
+    while (!w->failed && !quiet(w)) {
+        step(w);
+        if (w->steps >= STEPS_MAX)
+            fail(w, "no end");
+    }
+    unsigned steps = w->failed ? 0 : w->steps;
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        free(w->ranks[r].stream);
+    free(w->pool);
+    free(w);
+    return steps;
+}
+
+static void test_sums_are_exact_whatever_the_network_does(void)
+{
+    for (uint64_t seed = 1; seed <= 2000; seed++)
+        CU_ASSERT_FATAL(play(seed, 30, seed % 4 * 10, 0, 0) > 0);
+}
+
+static void test_a_switch_may_die_at_any_step(void)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        unsigned steps = play(seed, 6, 10, 0, 0);
+        CU_ASSERT_FATAL(steps > 0);
+        for (unsigned at = 1; at < steps; at++)
+            CU_ASSERT_FATAL(play(seed, 6, 10, at, 0) > 0);
+    }
+}
+
+static void test_a_switch_may_die_again_before_all_is_restored(void)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++)
+        for (unsigned gap = 1; gap < 400; gap += 3)
+            CU_ASSERT_FATAL(play(seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_sums_are_exact_whatever_the_network_does),
+        UNIT_TEST(test_a_switch_may_die_at_any_step),
+        UNIT_TEST(test_a_switch_may_die_again_before_all_is_restored),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("streams", tests);
+}
