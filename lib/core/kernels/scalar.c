@@ -53,7 +53,7 @@ static void convert_i32(void *dst, const void *src, size_t bytes)
     }
 }
 
-static void convert_same(void *dst, const void *src, size_t bytes)
+void agg_convert_same(void *dst, const void *src, size_t bytes)
 {
     memmove(dst, src, bytes);
 }
@@ -63,7 +63,7 @@ const struct agg_kernels agg_kernels_scalar = {
     .add = {[AGG_I32] = add_i32, [AGG_I64] = add_i64, [AGG_F32] = add_f32, [AGG_F64] = add_f64},
     .sum = {[AGG_I32] = sum_i32, [AGG_I64] = sum_i64, [AGG_F32] = sum_f32, [AGG_F64] = sum_f64},
     .convert = {[AGG_I32] = convert_i32,
-                [AGG_I64] = convert_same,
-                [AGG_F32] = convert_same,
-                [AGG_F64] = convert_same},
+                [AGG_I64] = agg_convert_same,
+                [AGG_F32] = agg_convert_same,
+                [AGG_F64] = agg_convert_same},
 };

@@ -1,0 +1,17 @@
+#include <immintrin.h>
+#include <stdint.h>
+
+#define VECTOR_BYTES 32
+#define NAME         "avx2"
+#define TABLE        agg_kernels_avx2
+
+typedef uint32_t swapped __attribute__((vector_size(VECTOR_BYTES)));
+
+static inline swapped swap_i32(swapped v)
+{
+    const __m128i reversed = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+
+    return (swapped)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(reversed));
+}
+
+#include "kernels/vector.h"

@@ -1,0 +1,17 @@
+#include <immintrin.h>
+#include <stdint.h>
+
+#define VECTOR_BYTES 64
+#define NAME         "avx512"
+#define TABLE        agg_kernels_avx512
+
+typedef uint32_t swapped __attribute__((vector_size(VECTOR_BYTES)));
+
+static inline swapped swap_i32(swapped v)
+{
+    const __m128i reversed = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+
+    return (swapped)_mm512_shuffle_epi8((__m512i)v, _mm512_broadcast_i32x4(reversed));
+}
+
+#include "kernels/vector.h"

@@ -1,0 +1,112 @@
+/* The kernels on vectors of VECTOR_BYTES. Included once by each implementation, which first defines
+ *
+ *     VECTOR_BYTES         a multiple of 16
+ *     swap_i32(v)          v, a vector of uint32_t, with the bytes of each element reversed
+ *     NAME, TABLE          what the table is called, for people and for the linker
+ *
+ * and is compiled for its instruction set. A length that is no multiple of the vector ends in a vector that
+ * overlaps the one before it. It is computed first, while the output has not yet overwritten what it reads;
+ * then nothing is added twice.
+ */
+#include <string.h>
+
+#include "kernels/tables.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Vectors summed side by side, to hide the latency of an addition behind those of the others. */
+enum { BLOCK = 4 };
+
+#define SAME(v) (v)
+
+/* Unsigned arithmetic for the integers: they wrap. */
+#define DEFINE_KERNELS(name, element, swap)                                                                  \
+    typedef element name##_vector __attribute__((vector_size(VECTOR_BYTES)));                                \
+                                                                                                             \
+    INLINE name##_vector load_##name(const void *chunk, size_t at)                                           \
+    {                                                                                                        \
+        name##_vector v;                                                                                     \
+        memcpy(&v, (const uint8_t *)chunk + at, sizeof v);                                                   \
+        return swap(v);                                                                                      \
+    }                                                                                                        \
+                                                                                                             \
+    INLINE void store_##name(void *chunk, size_t at, name##_vector v)                                        \
+    {                                                                                                        \
+        v = swap(v);                                                                                         \
+        memcpy((uint8_t *)chunk + at, &v, sizeof v);                                                         \
+    }                                                                                                        \
+                                                                                                             \
+    INLINE void sum_vectors_##name(name##_vector *x, size_t width, const void *const in[], unsigned n,       \
+                                   size_t at)                                                                \
+    {                                                                                                        \
+        for (size_t j = 0; j < width; j++)                                                                   \
+            x[j] = load_##name(in[0], at + j * VECTOR_BYTES);                                                \
+        for (unsigned i = 1; i < n; i++)                                                                     \
+            for (size_t j = 0; j < width; j++)                                                               \
+                x[j] += load_##name(in[i], at + j * VECTOR_BYTES);                                           \
+    }                                                                                                        \
+                                                                                                             \
+    INLINE void sum_all_##name(void *out, const void *const in[], unsigned n, size_t bytes)                  \
+    {                                                                                                        \
+        name##_vector x[BLOCK], last;                                                                        \
+        size_t at = 0;                                                                                       \
+                                                                                                             \
+        sum_vectors_##name(&last, 1, in, n, bytes - VECTOR_BYTES);                                           \
+        for (; at + BLOCK * VECTOR_BYTES < bytes; at += BLOCK * VECTOR_BYTES) {                              \
+            sum_vectors_##name(x, BLOCK, in, n, at);                                                         \
+            for (size_t j = 0; j < BLOCK; j++)                                                               \
+                store_##name(out, at + j * VECTOR_BYTES, x[j]);                                              \
+        }                                                                                                    \
+        for (; at + VECTOR_BYTES < bytes; at += VECTOR_BYTES) {                                              \
+            sum_vectors_##name(x, 1, in, n, at);                                                             \
+            store_##name(out, at, x[0]);                                                                     \
+        }                                                                                                    \
+        store_##name(out, bytes - VECTOR_BYTES, last);                                                       \
+    }                                                                                                        \
+                                                                                                             \
+    static void sum_##name(void *out, const void *const in[], unsigned n, size_t bytes)                      \
+    {                                                                                                        \
+        if (bytes < VECTOR_BYTES)                                                                            \
+            agg_kernels_scalar.sum[AGG_##name](out, in, n, bytes);                                           \
+        else                                                                                                 \
+            sum_all_##name(out, in, n, bytes);                                                               \
+    }                                                                                                        \
+                                                                                                             \
+    static void add_##name(void *acc, const void *in, size_t bytes)                                          \
+    {                                                                                                        \
+        const void *const both[] = {acc, in};                                                                \
+                                                                                                             \
+        if (bytes < VECTOR_BYTES)                                                                            \
+            agg_kernels_scalar.add[AGG_##name](acc, in, bytes);                                              \
+        else                                                                                                 \
+            sum_all_##name(acc, both, 2, bytes);                                                             \
+    }
+
+DEFINE_KERNELS(I32, uint32_t, swap_i32)
+DEFINE_KERNELS(I64, uint64_t, SAME)
+DEFINE_KERNELS(F32, float, SAME)
+DEFINE_KERNELS(F64, double, SAME)
+
+static void convert_I32(void *dst, const void *src, size_t bytes)
+{
+    if (bytes < VECTOR_BYTES) {
+        agg_kernels_scalar.convert[AGG_I32](dst, src, bytes);
+        return;
+    }
+    I32_vector last = load_I32(src, bytes - VECTOR_BYTES);
+    for (size_t at = 0; at + VECTOR_BYTES < bytes; at += VECTOR_BYTES) {
+        I32_vector v = load_I32(src, at);
+        memcpy((uint8_t *)dst + at, &v, sizeof v);
+    }
+    memcpy((uint8_t *)dst + bytes - VECTOR_BYTES, &last, sizeof last);
+}
+
+const struct agg_kernels TABLE = {
+    .name = NAME,
+    .add = {[AGG_I32] = add_I32, [AGG_I64] = add_I64, [AGG_F32] = add_F32, [AGG_F64] = add_F64},
+    .sum = {[AGG_I32] = sum_I32, [AGG_I64] = sum_I64, [AGG_F32] = sum_F32, [AGG_F64] = sum_F64},
+    .convert = {[AGG_I32] = convert_I32,
+                [AGG_I64] = agg_convert_same,
+                [AGG_F32] = agg_convert_same,
+                [AGG_F64] = agg_convert_same},
+};
