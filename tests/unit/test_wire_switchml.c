@@ -1,0 +1,288 @@
+/* SwitchML packets: the published layout byte by byte, every malformed case under its own error, and no read
+ * beyond the length given. Payloads are handed over in memory of exactly their size, so that the address
+ * sanitizer sees that. */
+#include "wire/switchml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+#include "unit.h"
+
+/* Parses a copy of the payload that ends where its memory ends. */
+static enum sml_parse_error parse(const uint8_t *payload, size_t bytes, struct sml_packet *p)
+{
+    static uint8_t *copy; /* stays until the next call: p points into it */
+
+    free(copy);
+    copy = malloc(bytes + !bytes);
+    memcpy(copy, payload, bytes);
+    return sml_parse(p, copy, bytes);
+}
+
+/* What parsing says of a payload with this first byte, the rest harmless, and a body of this length. */
+static enum sml_parse_error verdict(uint8_t first, size_t body_bytes)
+{
+    static uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64];
+    struct sml_packet p;
+
+    payload[0] = first;
+    return parse(payload, SML_HEADER_BYTES + body_bytes, &p);
+}
+
+static void test_the_published_header_is_read_byte_by_byte(void)
+{
+    uint8_t payload[SML_HEADER_BYTES + 128] = {
+        0x10,                   /* kind 1, 32 elements */
+        0x2a,                   /* job 42 */
+        0x04, 0x03, 0x02, 0x01, /* tsi, little endian */
+        0x81, 0x23,             /* version 1, slot 0x123, big endian */
+        0xfe, 0x7f,             /* exponents */
+    };
+    struct sml_packet p;
+
+    payload[SML_HEADER_BYTES] = 0x55;
+    CU_ASSERT_EQUAL_FATAL(parse(payload, sizeof payload, &p), SML_OK);
+    CU_ASSERT_EQUAL(p.kind, SML_DATA);
+    CU_ASSERT_EQUAL(p.size_code, SML_SIZE_32);
+    CU_ASSERT_EQUAL(p.job, 42);
+    CU_ASSERT_EQUAL(p.tag, 0x01020304);
+    CU_ASSERT_EQUAL(p.ver, 1);
+    CU_ASSERT_EQUAL(p.slot, 0x123);
+    CU_ASSERT_EQUAL(p.e0, 0xfe);
+    CU_ASSERT_EQUAL(p.e1, 0x7f);
+    CU_ASSERT_EQUAL(p.body_bytes, 128);
+    CU_ASSERT_EQUAL(p.body[0], 0x55);
+}
+
+static void test_a_header_that_is_built_parses_to_what_it_was_built_from(void)
+{
+    uint64_t rng = rng_seed(3);
+
+    for (unsigned turn = 0; turn < 10000; turn++) {
+        struct sml_packet in = {
+            .kind = SML_DATA,
+            .size_code = SML_SIZE_AGREED,
+            .job = (uint8_t)rng_next(&rng),
+            .ver = rng_below(&rng, 2),
+            .slot = rng_below(&rng, SML_MAX_SLOTS),
+            .tag = (uint32_t)rng_next(&rng),
+            .e0 = (uint8_t)rng_next(&rng),
+            .e1 = (uint8_t)rng_next(&rng),
+        };
+        struct sml_packet out;
+        uint8_t bytes[SML_HEADER_BYTES];
+
+        sml_build_header(bytes, &in);
+        CU_ASSERT_EQUAL_FATAL(parse(bytes, sizeof bytes, &out), SML_OK);
+        CU_ASSERT(out.kind == in.kind && out.size_code == in.size_code && out.job == in.job &&
+                  out.ver == in.ver && out.slot == in.slot && out.tag == in.tag && out.e0 == in.e0 &&
+                  out.e1 == in.e1);
+        CU_ASSERT_EQUAL(out.body_bytes, 0);
+    }
+}
+
+static void test_too_short(void)
+{
+    static const uint8_t payload[SML_HEADER_BYTES] = {0x14};
+    struct sml_packet p;
+
+    for (size_t bytes = 0; bytes < SML_HEADER_BYTES; bytes++)
+        CU_ASSERT_EQUAL(parse(payload, bytes, &p), SML_TOO_SHORT);
+    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES, &p), SML_OK);
+}
+
+static void test_bad_kind(void)
+{
+    CU_ASSERT_EQUAL(verdict(0x04, 0), SML_BAD_KIND);
+    for (unsigned kind = SML_RESTORE + 1; kind < 16; kind++)
+        CU_ASSERT_EQUAL(verdict((uint8_t)(kind << 4 | SML_SIZE_AGREED), 0), SML_BAD_KIND);
+}
+
+static void test_bad_size_code(void)
+{
+    for (unsigned low = SML_SIZE_AGREED + 1; low < 16; low++) /* codes 5..7, and all with bit 3 */
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | low), 128), SML_BAD_SIZE_CODE);
+    for (unsigned code = SML_SIZE_32; code < SML_SIZE_AGREED; code++) {
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_OPEN << 4 | code), SML_CALL_BYTES), SML_BAD_SIZE_CODE);
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_RESTORE << 4 | code), 128), SML_BAD_SIZE_CODE);
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_PROBE << 4 | code), 0), SML_OK);
+    }
+}
+
+static void test_bad_slot(void)
+{
+    uint8_t payload[SML_HEADER_BYTES] = {0x14};
+    struct sml_packet p;
+
+    payload[6] = 0x40;
+    CU_ASSERT_EQUAL(parse(payload, sizeof payload, &p), SML_BAD_SLOT);
+    payload[6] = 0xbf;
+    payload[7] = 0xff;
+    CU_ASSERT_EQUAL(parse(payload, sizeof payload, &p), SML_OK);
+    CU_ASSERT_EQUAL(p.slot, SML_MAX_SLOTS - 1);
+    CU_ASSERT_EQUAL(p.ver, 1);
+}
+
+/* Which lengths each kind and size code allows, all of them tried. */
+static void test_bad_length(void)
+{
+    for (size_t body = 0; body <= SML_MAX_CHUNK_BYTES + 64; body++) {
+        bool fits = body <= SML_MAX_CHUNK_BYTES, none = body == 0;
+        const struct {
+            uint8_t kind, size_code;
+            bool good;
+        } cases[] = {
+            {SML_DATA, SML_SIZE_32, none || body == 128},
+            {SML_DATA, SML_SIZE_64, none || body == 256},
+            {SML_DATA, SML_SIZE_128, none || body == 512},
+            {SML_DATA, SML_SIZE_256, none || body == 1024},
+            {SML_DATA, SML_SIZE_AGREED, fits},
+            {SML_OPEN, SML_SIZE_AGREED, none || (fits && body >= SML_CALL_BYTES)},
+            {SML_RESTORE, SML_SIZE_AGREED, fits},
+            {SML_PROBE, SML_SIZE_AGREED, none},
+            {SML_NACK, SML_SIZE_AGREED, none},
+            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= 32},
+            {SML_MISMATCH, SML_SIZE_AGREED, body == SML_MISMATCH_BYTES},
+            {SML_REJECT, SML_SIZE_AGREED, body == 8},
+        };
+
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            enum sml_parse_error said = verdict((uint8_t)(cases[i].kind << 4 | cases[i].size_code), body);
+            if (said != (cases[i].good ? SML_OK : SML_BAD_LENGTH)) {
+                printf("kind %u, code %u, %zu bytes: %d\n", cases[i].kind, cases[i].size_code, body, said);
+                CU_FAIL("length judged wrongly");
+            }
+        }
+    }
+}
+
+static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
+{
+    uint64_t rng = rng_seed(5);
+    uint8_t payload[300];
+    unsigned parsed = 0;
+
+    for (unsigned turn = 0; turn < 100000; turn++) {
+        size_t bytes = rng_below(&rng, sizeof payload);
+        struct sml_packet p;
+        for (size_t i = 0; i < bytes; i++)
+            payload[i] = (uint8_t)rng_next(&rng);
+        if (turn % 2 == 0)
+            payload[0] = (uint8_t)((1 + rng_below(&rng, 8)) << 4 | SML_SIZE_AGREED);
+        if (parse(payload, bytes, &p) != SML_OK)
+            continue;
+        parsed++;
+        CU_ASSERT_EQUAL(p.body_bytes, bytes - SML_HEADER_BYTES);
+        CU_ASSERT(p.slot < SML_MAX_SLOTS && p.ver <= 1);
+        for (size_t i = 0; i < p.body_bytes; i++)
+            CU_ASSERT_EQUAL(p.body[i], payload[SML_HEADER_BYTES + i]);
+    }
+    CU_ASSERT(parsed > 1000);
+}
+
+static const struct sml_call call = {0x01020304, SML_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x1122334455667788)};
+
+static void test_a_call_is_big_endian_and_comes_back(void)
+{
+    static const uint8_t wire[SML_CALL_BYTES] = {1,    2,    3,    4,    2,    3,    1,    0,    0x0a, 0x0b,
+                                                 0x0c, 0x0d, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+    uint8_t built[SML_CALL_BYTES];
+    struct sml_call parsed;
+
+    sml_build_call(built, &call);
+    CU_ASSERT_EQUAL(memcmp(built, wire, sizeof wire), 0);
+    CU_ASSERT_FATAL(sml_parse_call(&parsed, wire, sizeof wire));
+    CU_ASSERT(sml_call_equal(&parsed, &call));
+    for (size_t bytes = 0; bytes < SML_CALL_BYTES; bytes++)
+        CU_ASSERT_FALSE(sml_parse_call(&parsed, wire, bytes));
+}
+
+static void test_calls_that_differ_in_any_field_differ(void)
+{
+    struct sml_call c[6] = {call, call, call, call, call, call};
+
+    c[0].seq++;
+    c[1].collective = SML_ALLREDUCE;
+    c[2].type++;
+    c[3].op++;
+    c[4].root++;
+    c[5].count += UINT64_C(1) << 40;
+    for (unsigned i = 0; i < 6; i++)
+        CU_ASSERT_FALSE(sml_call_equal(&c[i], &call));
+    CU_ASSERT(sml_call_equal(&call, &call));
+}
+
+static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
+{
+    const struct sml_mismatch m = {
+        .your_rank = 1,
+        .peer_rank = 255,
+        .your_tag = 0x80000001,
+        .peer_tag = 7,
+        .your_e0 = 0x13,
+        .peer_e0 = 0x14,
+        .opening = true,
+        .your_bytes = 1460,
+        .peer_bytes = 8960,
+        .yours = call,
+    };
+    uint8_t wire[SML_MISMATCH_BYTES + 1] = {0};
+    struct sml_mismatch parsed;
+
+    sml_build_mismatch(wire, &m);
+    CU_ASSERT_FATAL(sml_parse_mismatch(&parsed, wire, SML_MISMATCH_BYTES));
+    CU_ASSERT(parsed.your_rank == 1 && parsed.peer_rank == 255);
+    CU_ASSERT(parsed.your_tag == 0x80000001 && parsed.peer_tag == 7);
+    CU_ASSERT(parsed.your_e0 == 0x13 && parsed.peer_e0 == 0x14 && parsed.opening);
+    CU_ASSERT(parsed.your_bytes == 1460 && parsed.peer_bytes == 8960);
+    CU_ASSERT(sml_call_equal(&parsed.yours, &call));
+    CU_ASSERT_EQUAL(parsed.peers.collective, 0);
+    for (size_t bytes = 0; bytes < SML_MISMATCH_BYTES; bytes++)
+        CU_ASSERT_FALSE(sml_parse_mismatch(&parsed, wire, bytes));
+    CU_ASSERT_FALSE(sml_parse_mismatch(&parsed, wire, SML_MISMATCH_BYTES + 1));
+}
+
+static void test_tags_are_ordered_across_their_wrap(void)
+{
+    CU_ASSERT(sml_tag_before(1, 2));
+    CU_ASSERT_FALSE(sml_tag_before(2, 2));
+    CU_ASSERT_FALSE(sml_tag_before(3, 2));
+    CU_ASSERT(sml_tag_before(UINT32_MAX, 0));
+    CU_ASSERT(sml_tag_before(0xfffffff0, 0x10));
+    CU_ASSERT_FALSE(sml_tag_before(0x10, 0xfffffff0));
+}
+
+static void test_slot_and_version_follow_from_the_tag(void)
+{
+    for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2) {
+        for (uint32_t i = 0; i < 4 * slots + 4; i++) {
+            uint32_t tag = i - 2 * slots; /* across the wrap */
+            CU_ASSERT_EQUAL(sml_tag_slot(tag, slots), tag % slots);
+            CU_ASSERT_EQUAL(sml_tag_ver(tag, slots), tag / slots % 2);
+            CU_ASSERT_EQUAL(sml_tag_ver(tag + slots, slots), !sml_tag_ver(tag, slots));
+        }
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_the_published_header_is_read_byte_by_byte),
+        UNIT_TEST(test_a_header_that_is_built_parses_to_what_it_was_built_from),
+        UNIT_TEST(test_too_short),
+        UNIT_TEST(test_bad_kind),
+        UNIT_TEST(test_bad_size_code),
+        UNIT_TEST(test_bad_slot),
+        UNIT_TEST(test_bad_length),
+        UNIT_TEST(test_random_bytes_are_parsed_or_refused_within_their_length),
+        UNIT_TEST(test_a_call_is_big_endian_and_comes_back),
+        UNIT_TEST(test_calls_that_differ_in_any_field_differ),
+        UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),
+        UNIT_TEST(test_tags_are_ordered_across_their_wrap),
+        UNIT_TEST(test_slot_and_version_follow_from_the_tag),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("wire_switchml", tests);
+}
