@@ -26,7 +26,7 @@ expect_match "arping" "$(net_exec 1 arping -c1 -w2 -I eth0 "$(net_switch_ip)")" 
 
 step "the MAC table names every host's port"
 for ((i = 0; i < 4; i++)); do
-    expect_equal "port of h$i" "$(net_telemetry /swagg/mac "$(net_mac "$i" | tr a-f A-F)")" "h$i"
+    expect_match "the MAC table" "$(net_telemetry /swagg/mac)" "\"$(net_mac "$i") h$i\""
 done
 
 step "a bulk transfer arrives whole: TCP with a hash at both ends, both directions at once"
@@ -51,7 +51,7 @@ ip -n "$NET_ID-h2" addr replace "$(net_ip 3)/24" dev eth0
 ip -n "$NET_ID-h3" addr flush dev eth0
 net_exec 2 arping -q -U -c1 -I eth0 "$(net_ip 3)"
 reaches 0 "$(net_ip 3)"
-expect_equal "port of the station" "$(net_telemetry /swagg/mac "$(net_mac 3 | tr a-f A-F)")" h2
+expect_match "the MAC table" "$(net_telemetry /swagg/mac)" "\"$(net_mac 3) h2\""
 expect_equal "moves counted" "$(net_telemetry /swagg/counters stations_moved)" $((moved + 1))
 
 step "a gratuitous ARP of a new MAC for a known address is heard by everybody"
@@ -60,8 +60,8 @@ net_exec 2 arping -q -U -c1 -I eth0 "$(net_ip 3)"
 net_until 2 "h0 has taken it over" sh -c "ip -n $NET_ID-h0 neigh show $(net_ip 3) | grep -q 02:00:00:00:01:44"
 reaches 0 "$(net_ip 3)"
 
-step "nothing was dropped for want of anything"
-for reason in runt oversize own_source bad_source ring_full no_mbuf ip_checksum udp_checksum; do
+step "nothing was dropped for being damaged or for want of buffers"
+for reason in runt oversize own_source bad_source no_mbuf ip_checksum udp_checksum; do
     expect_equal "$reason" "$(net_telemetry /swagg/drops $reason)" 0
 done
 
