@@ -73,3 +73,7 @@ counter_reaches() { # SECONDS COMMAND KEY NUMBER
     # shellcheck disable=SC2016 # for the inner shell
     net_until "$1" "$2 $3 is $4" bash -c '(($("$@") >= '"$4"'))' _ "$NET_LIB/telemetry" "$NET_ID" "$2" "$3"
 }
+
+jobs_are_gone() {
+    [ "$(net_telemetry /swagg/jobs)" = '{}' ] || [ "$(net_telemetry /swagg/jobs)" = '[]' ]
+}

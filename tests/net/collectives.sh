@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Collectives of libswagg through the switch: every size, type and kind, each sum checked by the rank that holds it.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The published example, as it is shipped.
+net_begin collectives
+net_hosts 4
+net_swagg_start "$NET_ROOT/conf/four-hosts.yaml"
+
+step "sizes around every edge: none, one element, a chunk less or more, a window, a pool, and odd ones"
+ranks_run edges 4 --sizes 0,1,2,3,31,32,33,359,360,361,364,365,366,725,730,731,1000,4099,65537,186881,200003
+
+step "tens of mebibytes"
+ranks_run large 4 --sizes 10M --seed 2
+
+step "whatever comes"
+ranks_run mixed 4 --calls 300 --largest 200K --seed 3
+
+step "sums on arrival instead of in rank order"
+ranks_run arrival 4 --mode arrival --sizes 1,365,100003 --calls 50 --seed 4
+
+step "one rank alone, two, and eight on four hosts"
+ranks_run alone 1 --sizes 0,1,100003 --calls 20
+ranks_run two 2 --sizes 1,100003 --calls 20
+ranks_run eight 8 --sizes 1,365,100003 --calls 50 --seed 5
+
+step "a window of one and two slots"
+ranks_run narrow 4 --window 1 --sizes 1,5000
+ranks_run few 4 --slots 2 --sizes 1,5000
+
+step "two jobs at once"
+ranks_start first 4 --calls 100 --seed 6
+first=("${RANK_PID[@]}")
+for rank in 0 1 2 3; do
+    mv "$NET_DIR/rank$rank.log" "$NET_DIR/first$rank.log"
+done
+ranks_run second 4 --calls 100 --seed 7
+RANK_PID=("${first[@]}")
+ranks_wait 60
+expect_equal "exit statuses of the first job" "${RANK_STATUS[*]}" "0 0 0 0"
+
+step "slots and jobs are given back"
+net_until 10 "no job is left" jobs_are_gone
+
+net_swagg_stop

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# What the daemon says to a bad configuration or a machine that does not fit: the file, the line, the key.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin configuration
+net_hosts 2
+config=$NET_DIR/bad.yaml
+
+# --check and a start both refuse it, with these words and no crash.
+says_no() { # REGEX
+    local words status
+    for arguments in --check ''; do
+        status=0
+        # shellcheck disable=SC2086 # an argument or none
+        words=$(ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" $arguments "$config" -- \
+            --file-prefix="$NET_ID" 2>&1) || status=$?
+        expect_equal "exit status (${arguments:-start}) after: $words" "$status" 2
+        expect_match "what swagg says" "$words" "$1"
+    done
+}
+
+step "the examples are good"
+for file in "$NET_ROOT"/conf/*.yaml; do
+    "$NET_BUILD/swagg/swagg" --check "$file"
+done
+
+step "an unknown key is named, with its line"
+net_swagg_config "$config" "pool:" "  slotz_per_job: 64"
+says_no "$config:6: .*slotz_per_job"
+
+step "a value out of range, with its line"
+NET_IMPAIR='{rx: {drop: 1.5}}' net_swagg_config "$config"
+says_no "$config:3: .*drop.*1.5"
+
+step "two ports of one name"
+printf 'ports:\n  - {name: a, device: "net_af_packet0,iface=p0"}\n  - {name: a, device: "net_af_packet1,iface=p1"}\n' \
+    >"$config"
+says_no "$config:3: .*name"
+
+step "no YAML"
+printf 'ports: [\n' >"$config"
+says_no "$config:[0-9]+: "
+
+step "no ports"
+printf 'switch: {ip: 10.0.0.1/24}\n' >"$config"
+says_no "ports"
+
+step "no such file"
+rm "$config"
+says_no "$config.*[Nn]o such file"
+
+# The configuration is fine, the machine is not: exit status 1.
+does_not_start() { # REGEX
+    local words status=0
+    words=$(ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" 2>&1) ||
+        status=$?
+    expect_equal "exit status after: $words" "$status" 1
+    expect_match "what swagg says" "$words" "$1"
+}
+
+step "an interface that is not there"
+printf 'ports:\n  - {name: a, device: "net_af_packet0,iface=nothere"}\n' >"$config"
+does_not_start 'nothere'
+
+step "a device that DPDK does not know"
+printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"
+does_not_start 'net_wondrous0'

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# What becomes of a job when one of those that it needs is not there, dies, comes back, or wants something else.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+begin_with_swagg failures "timers: {lost_after_ms: 1500}"
+
+# The ranks that live must have ended with status 3 and words that match.
+expect_told() { # REGEX RANK...
+    local regex=$1 rank
+    shift
+    for rank; do
+        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
+        expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
+    done
+}
+
+all_open() {
+    local rank
+    for rank in 0 1 2 3; do
+        rank_says 10 "$rank" open
+    done
+}
+
+step "a worker is killed: its peers are told which one, long before their deadline"
+ranks_start killed 4 --calls 1000000 --call-timeout 60000
+all_open
+kill -KILL "${RANK_PID[2]}"
+ranks_wait 10
+expect_told 'rank 2' 0 1 3
+
+step "the job is formed anew under the same name"
+ranks_run killed 4 --sizes 1,100003 --calls 20
+
+step "a worker comes back before its peers have noticed: they are told, and the name is free again"
+ranks_start back 4 --calls 1000000 --call-timeout 60000
+all_open
+kill -KILL "${RANK_PID[1]}"
+rank_start back 1 4 --calls 20 --seed 5 --join-timeout 20000
+for rank in 0 2 3; do
+    net_until 10 "rank $rank has ended" net_gone "${RANK_PID[rank]}"
+    expect_match "what rank $rank says" "$(rank_log "$rank")" 'rank 1'
+    rank_start back "$rank" 4 --calls 20 --seed 5
+done
+ranks_wait 30
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+
+step "a worker that never comes is named"
+for rank in 0 1 2; do
+    rank_start absent "$rank" 4 --join-timeout 1000 --sizes 1
+done
+unset 'RANK_PID[3]'
+ranks_wait 10
+expect_told '(rank|ranks) 3|missing.* 3' 0 1 2
+
+step "a worker that is stopped in the middle is named at the deadline"
+ranks_start stopped 4 --calls 1000000 --call-timeout 800
+all_open
+kill -STOP "${RANK_PID[3]}"
+for rank in 0 1 2; do
+    net_until 10 "rank $rank has ended" net_gone "${RANK_PID[rank]}"
+    expect_match "what rank $rank says" "$(rank_log "$rank")" '3'
+done
+kill -CONT "${RANK_PID[3]}"
+ranks_wait 10
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "3 3 3 3"
+
+step "ranks that call different things are told both, all of them"
+for rank in 0 1 2 3; do
+    rank_start mismatch "$rank" 4 --sizes $((rank == 3 ? 1001 : 1000))
+done
+ranks_wait 10
+expect_told '1001' 0 1 2 3
+expect_told '1000' 0 1 2 3
+
+step "a rank that is out of range or taken is refused with the reason"
+rank_start range 0 2 --sizes 1 --join-timeout 5000
+rank_start range 1 3 --sizes 1 --join-timeout 5000
+unset 'RANK_PID[2]' 'RANK_PID[3]'
+ranks_wait 10
+expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
+
+step "a switch that is killed and comes back in the middle of collectives: nobody notices"
+ranks_start restart 4 --calls 400 --largest 200K --seed 9
+all_open
+for _ in 1 2 3; do
+    sleep 0.3
+    net_swagg_kill
+    net_swagg_start "$NET_DIR/swagg.yaml"
+done
+ranks_wait 60
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
+
+step "a switch that stays away: everybody gets an error by the deadline"
+ranks_start away 4 --calls 1000000 --call-timeout 2000
+all_open
+net_swagg_kill
+ranks_wait 15
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "3 3 3 3"
+
+step "no switch at all: said at once, and how to mend it"
+ranks_start none 4 --sizes 1 --join-timeout 1000
+ranks_wait 10
+expect_told "$(net_switch_ip)" 0 1 2 3

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The same sums when the links lose, double, reorder and damage frames, in both directions of every port.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin impaired
+net_hosts 4
+
+# Runs collectives over impaired links; counters of the impairment must show that it was at work.
+impaired() { # NAME IMPAIRMENT KIND...
+    local name=$1 impairment=$2 kind port hits
+    shift 2
+    step "$name: $impairment"
+    NET_IMPAIR="{rx: {$impairment}, tx: {$impairment}}" net_swagg_config "$NET_DIR/swagg.yaml" "seed: 7"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    ranks_run "$name" 4 --sizes 1,2,365,366,50021,1M --calls 60 --largest 100K --seed 11
+    for kind in "$@"; do
+        hits=0
+        for port in 0 1 2 3; do
+            hits=$((hits + $(net_telemetry "/swagg/port,h$port" "rx_impaired_$kind")))
+            hits=$((hits + $(net_telemetry "/swagg/port,h$port" "tx_impaired_$kind")))
+        done
+        [ "$hits" -gt 0 ] || fail "nothing was impaired: $kind"
+    done
+    net_swagg_stop
+}
+
+impaired loss-permille "drop: 0.001" drop
+impaired loss-percent "drop: 0.01" drop
+impaired duplication "duplicate: 0.02" duplicate
+impaired reordering "reorder: 0.02, reorder_by: 8" reorder
+impaired corruption "corrupt: 0.01" corrupt
+impaired everything "drop: 0.01, duplicate: 0.01, reorder: 0.01, corrupt: 0.01" drop duplicate reorder corrupt

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Run in host 3 beside a rank of a live job: sends frames that are wrong in one way each, and sees that the switch drops each
+under its own counter and under no other: malformed.py NET_ID SWITCH_MAC SWITCH_IP OWN_IP
+
+The gradient packets and control messages are copies of the live rank's own, with one thing changed."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import raw
+
+NET_ID, SWITCH_MAC, SWITCH_IP, OWN_IP = sys.argv[1:]
+COPIES = 3  # of each frame
+TELEMETRY = os.path.join(os.path.dirname(__file__), "..", "..", "script", "lib", "telemetry")
+DATA_PORTS = range(0xBEE0, 0xBEF0)
+CONTROL_PORT = 0xBEDF
+# What a live job's own packets may be counted as at any time.
+LIVELY = {"send_all", "send_one", "send_answer", "held", "drop_duplicate"}
+
+wire = raw.Wire("eth0")
+switch = raw.mac(SWITCH_MAC)
+
+
+def counters():
+    counts = {}
+    for command in ("/swagg/drops", "/swagg/verdicts"):
+        counts.update(json.loads(subprocess.check_output([TELEMETRY, NET_ID, command])))
+    return counts
+
+
+class Datagram:
+    """A UDP payload of the live rank's, and where it went."""
+
+    def __init__(self, ports):
+        def ours(frame):
+            return frame[:6] == switch and frame[12:14] == b"\x08\x00" and frame[23] == 17 and \
+                int.from_bytes(frame[36:38], "big") in ports
+
+        frame = wire.receive(ours, 20)
+        if frame is None:
+            sys.exit(f"malformed: the live rank sends nothing to ports {ports}")
+        self.source = int.from_bytes(frame[34:36], "big")
+        self.destination = int.from_bytes(frame[36:38], "big")
+        self.payload = frame[42:14 + int.from_bytes(frame[16:18], "big")]
+
+    def changed(self, **bytes_at):
+        """A copy with some bytes set: b2=7 sets byte 2."""
+        data = bytearray(self.payload)
+        for name, value in bytes_at.items():
+            data[int(name[1:])] = value
+        return bytes(data)
+
+
+def ip(payload, protocol=17, destination=SWITCH_IP, vlan=None, **wrong):
+    return raw.ethernet(switch, wire.mac, 0x0800, raw.ipv4(OWN_IP, destination, protocol, payload, **wrong), vlan)
+
+
+def udp(payload, sport, dport, **wrong):
+    return ip(raw.udp(OWN_IP, SWITCH_IP, sport, dport, payload, **wrong))
+
+
+def echo(kind=8, data=b"", check=None):
+    message = bytes([kind, 0, 0, 0, 1, 2, 0, 1]) + data
+    check = raw.checksum(message) if check is None else check
+    return message[:2] + check.to_bytes(2, "big") + message[4:]
+
+
+def ethernet_and_ip():
+    request = raw.arp(1, wire.mac, OWN_IP, bytes(6), SWITCH_IP)
+    good = raw.udp(OWN_IP, SWITCH_IP, 4000, 48864, bytes(32))
+    return [
+        ("another ethertype", "ethertype", raw.ethernet(switch, wire.mac, 0x88B5, bytes(46))),
+        ("IPv6", "ethertype", raw.ethernet(switch, wire.mac, 0x86DD, bytes(46))),
+        ("a VLAN tag", "ethertype", ip(good, vlan=7)),
+        ("a group as source", "bad_source", raw.ethernet(switch, raw.mac("03:00:00:00:00:01"), 0x0800, bytes(46))),
+        ("no source", "bad_source", raw.ethernet(switch, bytes(6), 0x0800, bytes(46))),
+        ("the switch's own source", "own_source", raw.ethernet(switch, switch, 0x0800, bytes(46))),
+        ("link local", "link_local", raw.ethernet(raw.mac("01:80:c2:00:00:00"), wire.mac, 0x0026, bytes(46))),
+        ("ARP cut short", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, request[:20])),
+        ("ARP about no Ethernet", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, b"\0\x07" + request[2:])),
+        ("an ARP answer", "arp_ignored",
+         raw.ethernet(switch, wire.mac, 0x0806, raw.arp(2, wire.mac, OWN_IP, switch, SWITCH_IP))),
+        ("a header cut short", "ip_short", raw.ethernet(switch, wire.mac, 0x0800, raw.ipv4(OWN_IP, SWITCH_IP, 17, b"")[:12])),
+        ("more bytes claimed than there are", "ip_short", ip(good, total=20 + len(good) + 100)),
+        ("fewer bytes claimed than the header", "ip_total_length", ip(good, total=19)),
+        ("version 6", "ip_version", ip(good, version=6)),
+        ("a header of 16 bytes", "ip_header_length", ip(good, words=4)),
+        ("options", "ip_options", ip(good, options=b"\x01\x01\x01\x01")),
+        ("a wrong header checksum", "ip_checksum", ip(good, bad_checksum=True)),
+        ("a first fragment", "ip_fragment", ip(good, fragment=0x2000)),
+        ("a later fragment", "ip_fragment", ip(good, fragment=100)),
+        ("another IP", "ip_not_ours", ip(good, destination="10.77.0.253")),
+        ("TCP", "ip_protocol", ip(bytes(20), protocol=6)),
+        ("ICMP cut short", "icmp_malformed", ip(b"\x08\x00", protocol=1)),
+        ("ICMP with a wrong checksum", "icmp_malformed", ip(echo(data=b"x" * 40, check=0x1234), protocol=1)),
+        ("ICMP that is no request", "icmp_ignored", ip(echo(kind=13, data=bytes(12)), protocol=1)),
+        ("a UDP length below the header", "udp_length", ip(raw.udp(OWN_IP, SWITCH_IP, 4000, 48864, b"", length=7))),
+        ("a UDP length beyond the packet", "udp_length",
+         ip(raw.udp(OWN_IP, SWITCH_IP, 4000, 48864, bytes(32), length=100))),
+        ("UDP cut short", "udp_length", ip(b"\x10\x00\xbe")),
+        ("a wrong UDP checksum", "udp_checksum",
+         ip(raw.udp(OWN_IP, SWITCH_IP, 4000, 48864, bytes(32), bad_checksum=True))),
+        ("no port of the switch", "udp_port", udp(bytes(32), 4000, 9999)),
+    ]
+
+
+def gradients(live):
+    def data(payload, sport=live.source):
+        return udp(payload, sport, live.destination)
+
+    head = live.changed()[:10]
+    # A plain contribution of the live job, without a collective's descriptor: kind 1, "k as agreed".
+    plain = bytes([0x14]) + head[1:]
+    return [
+        ("nothing", "sml_too_short", data(b"")),
+        ("nine bytes", "sml_too_short", data(head[:9])),
+        ("kind 0", "sml_bad_kind", data(live.changed(b0=head[0] & 0x0F))),
+        ("kind 15", "sml_bad_kind", data(live.changed(b0=0xF0 | head[0] & 0x0F))),
+        ("the spare bit", "sml_bad_size_code", data(live.changed(b0=head[0] | 0x08))),
+        ("size code 7", "sml_bad_size_code", data(live.changed(b0=head[0] | 0x07))),
+        ("the reserved bit of the slot", "sml_bad_slot", data(live.changed(b6=head[6] | 0x40))),
+        ("size code 0 with 33 elements", "sml_bad_length", data(bytes([0x10]) + head[1:] + bytes(33 * 4))),
+        ("a probe with a body", "sml_bad_length", data(bytes([0x34]) + head[1:] + bytes(4))),
+        ("no such job", "sml_unknown_job", data(live.changed(b1=head[1] ^ 0x80))),
+        ("another port of the same host", "sml_foreign_sender", data(live.payload, sport=4000)),
+        ("a slot out of range", "drop_bad_slot", data(plain[:6] + bytes([plain[6] | 0x3F, 0xFF]) + plain[8:] + bytes(64))),
+        ("a slot that is not the tag's", "drop_bad_slot",
+         data(plain[:7] + bytes([plain[7] ^ 1]) + plain[8:] + bytes(64))),
+        ("longer than agreed", "drop_bad_length", data(plain + bytes(1464))),
+        ("half an element", "drop_bad_length", data(plain + bytes(63))),
+        ("an unknown type", "drop_bad_type", data(plain[:8] + bytes([plain[8] & 0xF0 | 0x0F]) + plain[9:] + bytes(64))),
+        ("what only a switch sends", "drop_bad_kind", data(bytes([0x54]) + head[1:] + bytes(8))),
+    ]
+
+
+def control(live):
+    def message(payload):
+        return udp(payload, live.source, CONTROL_PORT)
+
+    return [
+        ("cut short", "control_too_short", message(live.payload[:20])),
+        ("another magic number", "control_not_control", message(live.changed(b0=0))),
+        ("a later version", "control_other_version", message(live.changed(b4=99))),
+        ("an unknown type", "control_bad_type", message(live.changed(b5=200))),
+        ("a join with an unreadable name", "control_bad_string", message(live.changed(b5=1)[:40] + b"\xff" * 64)),
+    ]
+
+
+def check(title, expected, frame):
+    before = counters()
+    for _ in range(COPIES):
+        wire.send(frame)
+    for _ in range(50):
+        time.sleep(0.02)
+        grown = {name: n - before[name] for name, n in counters().items() if n != before[name]}
+        if grown.get(expected, 0) >= COPIES:
+            break
+    drops = {name: n for name, n in grown.items() if name not in LIVELY}
+    if drops != {expected: COPIES}:
+        print(f"malformed: {title}: expected {COPIES} under {expected}, counted {drops}")
+        return False
+    return True
+
+
+def harmless():
+    """Trailing bytes behind an IPv4 packet are padding, not a fault: a padded ping is answered."""
+    wire.send(ip(echo(data=b"padded"), protocol=1) + b"\xAA" * 40)
+    return wire.receive(lambda f: f[6:12] == switch and f[12:14] == b"\x08\x00" and b"padded" in f, 5) is not None
+
+
+cases = ethernet_and_ip() + gradients(Datagram(DATA_PORTS)) + control(Datagram([CONTROL_PORT]))
+results = [check(*case) for case in cases]
+if not harmless():
+    sys.exit("malformed: a padded ping was not answered")
+print(f"{results.count(True)} of {len(results)} malformed frames were dropped under their own counters")
+sys.exit(results.count(False) > 0)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The same sums however the work is placed on lcores, with hugepages and without.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin placements
+net_hosts 4
+
+placed() { # TITLE YAML...
+    step "$1"
+    shift
+    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    reaches 0 "$(net_ip 3)"
+    ranks_run placed 4 --sizes 1,365,366,100003 --calls 40 --largest 100K
+    net_swagg_stop
+}
+
+placed "the default"
+placed "everything on one lcore, one shard" \
+    "lcores:" "  - {rx: [all], tx: [all], aggregate: [0]}"
+placed "ports on two lcores, four shards dealt to both" \
+    "lcores:" "  - {rx: [h0, h1], tx: [h0, h1], aggregate: [0, 1]}" \
+    "  - {rx: [h2, h3], tx: [h2, h3], aggregate: [2, 3]}"
+placed "aggregation apart from the ports: P + 2X" \
+    "lcores:" "  - {rx: [all], tx: [all]}" "  - {aggregate: [0]}" "  - {aggregate: [1]}"
+placed "receiving, sending and aggregation apart: 2P + X" \
+    "lcores:" "  - {rx: [all]}" "  - {tx: [all]}" "  - {aggregate: [0]}"
+placed "a polling loop that never sleeps" \
+    "idle: {max_sleep_us: 0}" "lcores:" "  - {rx: [all], tx: [all], aggregate: [0]}"
+placed "ordinary pages" "memory: {mode: no-huge}"
