@@ -1,8 +1,8 @@
 /* Control messages: what lies in the UDP payload on port 0xBEDF (docs/protocol.md, "Control messages").
  *
- * Every message has the same 40-byte head, then a body by type. Big endian throughout. A newer version may append to a
- * body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are copied out and
- * always terminated. Pure and reentrant.
+ * Every message has the same 40-byte head, then a body by type. Big endian throughout. Fields may be appended to a
+ * body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are copied out,
+ * always terminated, zero behind their end. Pure and reentrant.
  */
 #ifndef SWAGG_CORE_WIRE_CONTROL_H
 #define SWAGG_CORE_WIRE_CONTROL_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/switchml.h"
+#include "wire/ranks.h"
 
 enum {
     CTL_PORT = 0xBEDF, /* the switch's UDP port */
@@ -20,14 +20,14 @@ enum {
     CTL_NAME_MAX = 48, /* a job's name with its terminating zero */
     CTL_TEXT_MAX = 200, /* a reason with its terminating zero */
     CTL_MESSAGE_MAX = 512, /* no message is longer */
-    CTL_RANK_WORDS = SML_MAX_WORKERS / 64,
+    CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
 };
 
 enum ctl_type {
     /* worker to switch */
     CTL_JOIN = 1,      /* I am rank r of n of job NAME; repeated until READY, REFUSED or the deadline */
     CTL_HEARTBEAT = 2, /* I am alive; how far I am */
-    CTL_LEAVE = 3,     /* I am done with this job; repeated until LEFT */
+    CTL_LEAVE = 3,     /* I am done with this job, this far; repeated until LEFT */
     CTL_ABORT = 4,     /* I cannot go on, because ...; repeated until the switch says ABORTED */
     /* switch to worker */
     CTL_PENDING = 16, /* answer to JOIN: these ranks are still missing */
@@ -56,7 +56,7 @@ enum ctl_reason {
     CTL_RANK_LEFT = 12,    /* a rank left while others still need it */
 };
 
-/* The head, common to all. */
+/* The head, common to all and to every version of the protocol. */
 struct ctl_head {
     uint8_t type;     /* enum ctl_type */
     uint8_t version;  /* CTL_VERSION */
@@ -64,7 +64,7 @@ struct ctl_head {
     uint64_t incarnation; /* the member's, random at swagg_open: tells a restarted process from a late packet; echoed */
     uint32_t epoch;   /* the job's, from READY; 0 before */
     uint16_t rank, size;
-    uint32_t serial;  /* the worker's message counter, echoed in the answer (round trips, reordering) */
+    uint32_t serial;  /* the worker's message counter, from 1; the switch sends back the newest it has had from it */
 };
 
 struct ctl_join {
@@ -84,14 +84,17 @@ struct ctl_ready {
     uint16_t data_port; /* the switch's UDP port to send data packets to */
     uint32_t first_tag;
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four times as often */
+    bool resumed;           /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
 };
 
-/* PENDING; ranks that are not there. Word r / 64, bit r % 64. waited_ms: how long the job has been forming. */
 struct ctl_pending {
-    uint32_t waited_ms;
-    uint64_t missing[CTL_RANK_WORDS];
+    uint32_t waited_ms;       /* how long the job has been forming */
+    bool occupied;            /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken by
+                                 somebody who may be dead. missing: ranks that would have to go */
+    struct ctl_ranks missing; /* otherwise: ranks that are not there */
 };
 
+/* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
     uint32_t calls;   /* collectives completed */
     bool waiting;     /* in a collective now */
@@ -99,7 +102,7 @@ struct ctl_heartbeat {
     uint32_t oldest_tag; /* oldest chunk without a result */
 };
 
-/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. */
+/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job: who shows it does. */
 struct ctl_failure {
     uint16_t reason; /* enum ctl_reason */
     uint16_t rank;
@@ -114,21 +117,30 @@ struct ctl_message {
         struct ctl_pending pending;
         struct ctl_heartbeat heartbeat;
         struct ctl_failure failure;
-    }; /* LEAVE, ALIVE, LEFT, UNKNOWN have no body */
+    }; /* ALIVE, LEFT, UNKNOWN have no body */
 };
 
 enum ctl_parse_error {
     CTL_PARSED = 0,
     CTL_TOO_SHORT,    /* for a head, or for its type's body */
     CTL_NOT_CONTROL,  /* no magic number */
-    CTL_OTHER_VERSION, /* the head is filled in, so that a refusal can be sent */
+    CTL_OTHER_VERSION,
     CTL_BAD_TYPE,
-    CTL_BAD_STRING,   /* a name or text that is not terminated, not printable, or an empty name */
+    CTL_BAD_STRING,   /* a name or text that is not terminated, not printable ASCII, or an empty name */
 };
 
-/* Length of the message written (<= CTL_MESSAGE_MAX). */
+/* Writes the message and returns its length (<= CTL_MESSAGE_MAX). What is not printable in a string becomes '?', so
+ * that every message of a known type parses, but for one with an empty name. */
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m);
+
+/* On an error only m->head is defined: as it stands there, so that a refusal can be sent, or all zero if there is none. */
 enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes);
+
+/* Whether workers send it (else the switch does). */
+static inline bool ctl_type_from_worker(unsigned type)
+{
+    return type < CTL_PENDING;
+}
 
 const char *ctl_type_name(unsigned type);     /* "JOIN", ...; "?" if none */
 const char *ctl_reason_name(unsigned reason); /* "rank lost", ... */

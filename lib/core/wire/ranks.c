@@ -1,0 +1,47 @@
+#include "wire/ranks.h"
+
+#include <stdio.h>
+
+unsigned ctl_ranks_count(const struct ctl_ranks *set)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
+        count += (unsigned)__builtin_popcountll(set->word[i]);
+    return count;
+}
+
+/* The first rank at or after `from` that is, or is not, in the set; SML_MAX_WORKERS if there is none. */
+static unsigned next(const struct ctl_ranks *set, unsigned from, bool member)
+{
+    while (from < SML_MAX_WORKERS && ctl_ranks_has(set, from) != member)
+        from++;
+    return from;
+}
+
+const char *ctl_ranks_text(const struct ctl_ranks *set, char text[CTL_RANKS_TEXT_MAX])
+{
+    enum { ROOM_FOR_ONE = sizeof ", 123-456 and 256 more" };
+    unsigned left = ctl_ranks_count(set);
+    if (left == 0) {
+        snprintf(text, CTL_RANKS_TEXT_MAX, "no rank");
+        return text;
+    }
+    const char *before = left == 1 ? "rank " : "ranks ";
+    size_t used = 0;
+    unsigned first = next(set, 0, true);
+    while (left > 0 && used + ROOM_FOR_ONE <= CTL_RANKS_TEXT_MAX) {
+        unsigned end = next(set, first, false);
+        if (end - first < 3)
+            end = first + 1;
+        int n = end - first == 1
+                    ? snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "%s%u", before, first)
+                    : snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "%s%u-%u", before, first, end - 1);
+        used += (size_t)n;
+        left -= end - first;
+        first = next(set, end, true);
+        before = next(set, first + (first < SML_MAX_WORKERS), true) == SML_MAX_WORKERS ? " and " : ", ";
+    }
+    if (left > 0)
+        snprintf(text + used, CTL_RANKS_TEXT_MAX - used, " and %u more", left);
+    return text;
+}
