@@ -1,18 +1,37 @@
 /* The switch's side of the control protocol: which jobs there are, who is in them, and what becomes of them.
  *
- *   state     event                                     next      what is done
- *   (none)    JOIN                                      FORMING   job created; PENDING to the sender
- *   FORMING   JOIN of a missing rank, others missing    FORMING   PENDING
- *   FORMING   JOIN of the last missing rank             RUNNING   open_pool; READY to all (or REFUSED to all, job dropped)
- *   FORMING   a member silent for lost_after, or LEAVE  FORMING   the member is forgotten; dropped with the last member
- *   RUNNING   JOIN by a member (its READY was lost)     RUNNING   READY again
- *   RUNNING   HEARTBEAT                                 RUNNING   ALIVE
- *   RUNNING   LEAVE                                     RUNNING   LEFT; the job is dropped when all have left
- *   RUNNING   ABORT, a member silent for lost_after,    FAILED    close_pool; ABORTED to all
- *             JOIN of a member's rank by another incarnation from the same endpoint
- *             (it was killed and has come back)
- *   FAILED    anything from a member                    FAILED    ABORTED; dropped when all have left, fallen silent, or joined anew
- *   FAILED    JOIN by a new incarnation                 FORMING   a new job of the same name, next epoch
+ *   state     event                                  next      what is done
+ *   (none)    JOIN                                   FORMING   job created; PENDING
+ *   FORMING   JOIN of a missing rank, others missing FORMING   PENDING
+ *   FORMING   JOIN of the last missing rank          RUNNING   open_pool; READY to all
+ *   FORMING   ... but open_pool says no, or the      FAILED    ABORTED to all
+ *             ranks cannot resume together
+ *   FORMING   JOIN of a taken rank or under other    FORMING   PENDING (occupied) until the member in the way proves that it
+ *             terms, from another endpoint                     lives: REFUSED (RANK_TAKEN, TERMS_DIFFER); or falls silent
+ *   FORMING   the same from the member's endpoint    FORMING   that member was killed: it is forgotten, the newcomer is in
+ *   FORMING   a member silent, or LEAVE              FORMING   the member is forgotten; the job is dropped with the last one
+ *   FORMING   resuming, and a LEAVE or fresh JOIN    FAILED    CANNOT_RESUME: ABORTED to all; the fresh one founds a new job
+ *   FORMING   ABORT                                  FAILED    ABORTED to all
+ *   RUNNING   JOIN by a member (its READY was lost)  RUNNING   READY again
+ *   RUNNING   HEARTBEAT                              RUNNING   ALIVE
+ *   RUNNING   LEAVE                                  RUNNING   LEFT; the job is dropped when all have left
+ *   RUNNING   a HEARTBEAT shows a member waiting in  FAILED    RANK_LEFT: close_pool; ABORTED to all
+ *             a collective that one who left is not in
+ *   RUNNING   ABORT, or members silent               FAILED    close_pool; ABORTED to all
+ *   RUNNING   JOIN by a newcomer, from another       RUNNING   PENDING (occupied) until the member of its rank proves that it
+ *             endpoint than the member's                       lives: REFUSED; or falls silent; or the job ends
+ *   RUNNING   the same from the member's endpoint    FAILED    that member was killed: RANK_LOST, close_pool, ABORTED to all;
+ *                                                              the newcomer founds a new job
+ *   FAILED    LEAVE                                  FAILED    LEFT
+ *   FAILED    anything else from a member            FAILED    ABORTED; dropped when all have left or fallen silent
+ *   FAILED    JOIN by a newcomer                     FAILED    it founds a new job of the same name, next epoch, beside this one
+ *   any       HEARTBEAT of another epoch or boot id, -         UNKNOWN
+ *             LEAVE or ABORT of an unknown incarnation
+ *   any       a serial older than the member's last  -         ignored
+ *
+ * Silent: not heard for lost_after (FORMING: at least 5 s, since JOINs are repeated every second at the slowest).
+ * A newcomer is an incarnation that is in no job of that name. READY and ABORTED are pushed again, with back-off, to members
+ * that have not shown that they know.
  *
  * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out through
  * struct ctl_registry_actions, synchronously, from inside ctl_registry_receive and ctl_registry_tick. One thread.
@@ -36,14 +55,26 @@ struct ctl_endpoint {
 enum ctl_job_state { CTL_JOB_FREE = 0, CTL_JOB_FORMING, CTL_JOB_RUNNING, CTL_JOB_FAILED };
 enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
 
+/* A newcomer that waits for the member in its way to prove that it lives, or to fall silent. */
+struct ctl_challenge {
+    uint64_t since;       /* 0: nobody waits */
+    struct ctl_head head; /* of its JOIN */
+    struct ctl_endpoint endpoint;
+    uint8_t format, mode;
+};
+
 struct ctl_member {
     enum ctl_member_state state;
     struct ctl_endpoint endpoint;
     uint16_t data_port;
+    uint16_t slots, chunk_bytes; /* wished for */
     uint64_t incarnation;
     uint64_t joined_at, heard_at;
+    uint32_t serial; /* the newest heard */
     uint32_t resume_tag;
+    bool confirmed;                 /* has shown that it knows of READY */
     struct ctl_heartbeat heartbeat; /* the last one */
+    struct ctl_challenge challenge;
 };
 
 struct ctl_job {
@@ -51,7 +82,7 @@ struct ctl_job {
     char name[CTL_NAME_MAX];
     uint32_t epoch;
     uint64_t since; /* when it entered this state */
-    uint16_t size, present;
+    uint16_t size, present; /* present: members JOINED */
     uint8_t number; /* on the wire; valid while RUNNING */
     enum sml_format format;
     enum sml_mode mode;
@@ -59,27 +90,30 @@ struct ctl_job {
     bool resumed;
     uint32_t first_tag;
     struct ctl_failure failure; /* while FAILED */
+    uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
+    uint64_t report_at, report_every; /* the next event that names who is missing */
     struct ctl_member members[SML_MAX_WORKERS];
 };
 
 struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
-    /* Makes a pool for the job: fills in *number and may lower *slots (stays a power of two; exactly as asked if
+    /* Makes a pool for the job: fills in *number (of the free ones that which was freed longest ago, so that late packets
+     * of an ended job meet nobody) and may lower *slots (stays a power of two; exactly as asked if
      * job->resumed). 0, or -ENOSPC (no slots; text says what is used up) or -EMFILE (no job numbers). From here on data packets
      * of its members count. */
     int (*open_pool)(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
-    /* The job's packets are to be refused and its slots freed. */
+    /* The job's packets are to be refused and its slots freed. job->number still holds. */
     void (*close_pool)(void *ctx, const struct ctl_job *job);
-    /* For the log: something changed. what is a short sentence. May be NULL. */
+    /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
     void (*event)(void *ctx, const struct ctl_job *job, const char *what);
 };
 
 struct ctl_registry_config {
     uint16_t max_jobs;      /* 1..256 */
     uint64_t boot_id;       /* random, not 0 */
-    uint64_t lost_after_ns; /* default 5 s */
-    uint64_t seed;          /* for first tags */
+    uint64_t lost_after_ns; /* 10 ms .. 1 h; 5 s is a good value */
+    uint64_t seed;          /* for epochs and first tags */
     uint16_t data_port;     /* told in READY */
     struct ctl_registry_actions actions;
 };
@@ -89,7 +123,7 @@ size_t ctl_registry_footprint(const struct ctl_registry_config *cfg); /* 0: out 
 struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_config *cfg);
 
 /* A UDP payload that came to CTL_PORT from `from`. Returns what parsing said; anything but CTL_PARSED was answered with
- * REFUSED where that is possible, and is to be counted. */
+ * REFUSED where that is possible (CTL_BAD_TYPE includes types that only a switch sends), and is to be counted. */
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 

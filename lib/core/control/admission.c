@@ -1,0 +1,174 @@
+#include "control/admission.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned rank, const char *format, ...)
+{
+    f->reason = (uint16_t)reason;
+    f->rank = (uint16_t)rank;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->text, sizeof f->text, format, args);
+    va_end(args);
+}
+
+static bool is_power_of_two(unsigned n)
+{
+    return n && (n & (n - 1)) == 0;
+}
+
+bool ctl_admission_arguments(const struct ctl_message *m, struct ctl_failure *why)
+{
+    const struct ctl_join *j = &m->join;
+    unsigned rank = m->head.rank;
+    if (m->head.size < 1 || m->head.size > SML_MAX_WORKERS)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "a job has 1 to %u ranks, not %u", SML_MAX_WORKERS,
+                        m->head.size);
+    else if (rank >= m->head.size)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "rank %u is not one of the %u ranks, which count from 0",
+                        rank, m->head.size);
+    else if (m->head.incarnation == 0)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "the incarnation is 0");
+    else if (j->format > SML_FORMAT_TYPED)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "packet format %u is not known here", j->format);
+    else if (j->mode > SML_WHEN_COMPLETE)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "mode %u is not known here", j->mode);
+    else if (j->data_port == 0)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "the data port is 0");
+    else if (j->chunk_bytes < 64 || j->chunk_bytes > SML_MAX_CHUNK_BYTES || j->chunk_bytes % 4)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "a chunk has 64 to %u bytes, a multiple of 4, not %u",
+                        SML_MAX_CHUNK_BYTES, j->chunk_bytes);
+    else if (j->slots < 2 || j->slots > SML_MAX_SLOTS)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "a job has 2 to %u slots, not %u", SML_MAX_SLOTS,
+                        j->slots);
+    else if (j->resume && !is_power_of_two(j->slots))
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank,
+                        "a job with %u slots, not a power of two, cannot be resumed", j->slots);
+    else
+        return true;
+    return false;
+}
+
+static bool terms_differ(const struct ctl_job *job, const struct ctl_head *head, uint8_t format, uint8_t mode)
+{
+    return head->size != job->size || format != job->format || mode != job->mode;
+}
+
+/* The first member from this rank on, around the end, that is there; every job has one. */
+static int next_present(const struct ctl_job *job, unsigned rank)
+{
+    unsigned r = rank % job->size;
+    while (job->members[r].state != CTL_MEMBER_JOINED)
+        r = (r + 1) % job->size;
+    return (int)r;
+}
+
+/* Data packets are told apart by IP address and port. */
+static int same_data_source(const struct ctl_job *job, const struct ctl_endpoint *from, uint16_t data_port)
+{
+    for (unsigned r = 0; r < job->size; r++) {
+        const struct ctl_member *member = &job->members[r];
+        if (member->state == CTL_MEMBER_JOINED && member->endpoint.ip == from->ip &&
+            member->data_port == data_port)
+            return (int)r;
+    }
+    return -1;
+}
+
+int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *from,
+                        const struct ctl_message *m)
+{
+    unsigned rank = m->head.rank;
+    if (rank < job->size && job->members[rank].state != CTL_MEMBER_ABSENT)
+        return (int)rank;
+    if (job->state == CTL_JOB_RUNNING || terms_differ(job, &m->head, m->join.format, m->join.mode))
+        return next_present(job, rank);
+    return same_data_source(job, from, m->join.data_port);
+}
+
+static const char *format_name(unsigned format)
+{
+    return format == SML_FORMAT_TYPED ? "typed elements" : "int32 elements with exponents";
+}
+
+static const char *mode_name(unsigned mode)
+{
+    return mode == SML_WHEN_COMPLETE ? "ordered sums" : "sums on arrival";
+}
+
+void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_failure *why)
+{
+    const struct ctl_member *member = &job->members[rank];
+    const struct ctl_challenge *c = &member->challenge;
+    unsigned newcomer = c->head.rank;
+    const uint8_t *ip = (const uint8_t *)&member->endpoint.ip;
+    if (c->head.size != job->size)
+        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer,
+                        "rank %u says that there are %u ranks, rank %u says %u", newcomer, c->head.size, rank,
+                        job->size);
+    else if (c->format != job->format)
+        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
+                        format_name(c->format), rank, format_name(job->format));
+    else if (c->mode != job->mode)
+        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
+                        mode_name(c->mode), rank, mode_name(job->mode));
+    else if (newcomer == rank)
+        ctl_failure_set(why, CTL_RANK_TAKEN, rank,
+                        "rank %u is taken by a process at %u.%u.%u.%u that is alive", rank, ip[0], ip[1],
+                        ip[2], ip[3]);
+    else
+        ctl_failure_set(why, CTL_RANK_TAKEN, rank,
+                        "rank %u uses the data port of rank %u, a process at %u.%u.%u.%u", newcomer, rank,
+                        ip[0], ip[1], ip[2], ip[3]);
+}
+
+static bool resume_terms(struct ctl_job *job, struct ctl_failure *why)
+{
+    const struct ctl_member *first = &job->members[0];
+    int64_t oldest = 0, newest = 0; /* relative to rank 0's */
+    job->slots = first->slots;
+    job->chunk_bytes = first->chunk_bytes;
+    for (unsigned r = 1; r < job->size; r++) {
+        const struct ctl_member *member = &job->members[r];
+        if (member->slots != first->slots || member->chunk_bytes != first->chunk_bytes) {
+            ctl_failure_set(
+                why, CTL_CANNOT_RESUME, r,
+                "rank 0 had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
+                first->slots, first->chunk_bytes, r, member->slots, member->chunk_bytes);
+            return false;
+        }
+        int32_t ahead = (int32_t)(member->resume_tag - first->resume_tag);
+        oldest = ahead < oldest ? ahead : oldest;
+        newest = ahead > newest ? ahead : newest;
+    }
+    job->first_tag = first->resume_tag + (uint32_t)oldest;
+    if (newest - oldest <= job->slots)
+        return true;
+    ctl_failure_set(why, CTL_CANNOT_RESUME, UINT16_MAX,
+                    "the ranks are %lld chunks apart, further than %u slots allow",
+                    (long long)(newest - oldest), job->slots);
+    return false;
+}
+
+static void fresh_terms(struct ctl_job *job)
+{
+    unsigned slots = SML_MAX_SLOTS;
+    job->chunk_bytes = SML_MAX_CHUNK_BYTES;
+    for (unsigned r = 0; r < job->size; r++) {
+        const struct ctl_member *member = &job->members[r];
+        if (member->chunk_bytes < job->chunk_bytes)
+            job->chunk_bytes = member->chunk_bytes;
+        while (slots > member->slots)
+            slots /= 2;
+    }
+    job->slots = (uint16_t)slots;
+}
+
+bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why)
+{
+    if (job->resumed)
+        return resume_terms(job, why);
+    fresh_terms(job);
+    return true;
+}

@@ -1,0 +1,359 @@
+#include "control/session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+enum {
+    REPEAT_FIRST_MS = 50, /* JOIN, ABORT, LEAVE: the first repetition; then doubling */
+    GOODBYE_MS = 1000,    /* how long ABORT and LEAVE are repeated */
+    ASK_AGAIN_MS = 50,    /* between heartbeats that rejections provoke */
+    HEARTBEATS_PER_LOSS = 5,
+};
+
+static void enter(struct ctl_session *s, enum ctl_session_state state, uint64_t now)
+{
+    s->state = state;
+    s->started = now;
+    s->next_send = now;
+    s->interval = REPEAT_FIRST_MS * MS;
+}
+
+static void start_joining(struct ctl_session *s, enum ctl_session_state state, uint64_t now)
+{
+    enter(s, state, now);
+    s->join_serial = s->serial + 1;
+    s->pending = (struct ctl_pending){0};
+}
+
+static void fail(struct ctl_session *s, const struct ctl_failure *why, uint64_t now)
+{
+    s->failure = *why;
+    enter(s, CTL_SESSION_FAILED, now);
+}
+
+__attribute__((format(printf, 4, 5))) static void fail_because(struct ctl_session *s, enum ctl_reason reason,
+                                                               uint64_t now, const char *format, ...)
+{
+    struct ctl_failure why = {.reason = (uint16_t)reason, .rank = s->cfg.rank};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why.text, sizeof why.text, format, args);
+    va_end(args);
+    fail(s, &why, now);
+}
+
+void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now)
+{
+    *s = (struct ctl_session){.cfg = *cfg, .heard_at = now};
+    s->cfg.join.resume = false;
+    start_joining(s, CTL_SESSION_JOINING, now);
+}
+
+static uint64_t lost_after(const struct ctl_session *s)
+{
+    return s->ready.lost_after_ms * MS;
+}
+
+static bool is_joining(const struct ctl_session *s)
+{
+    return s->state == CTL_SESSION_JOINING || s->state == CTL_SESSION_REJOINING;
+}
+
+/* Sending */
+
+static void join_deadline_passed(struct ctl_session *s, uint64_t now)
+{
+    bool again = s->state == CTL_SESSION_REJOINING;
+    double waited = (double)s->cfg.join_deadline_ns / 1e9;
+    char ranks[CTL_RANKS_TEXT_MAX];
+    ctl_ranks_text(&s->pending.missing, ranks);
+
+    if (ctl_ranks_count(&s->pending.missing) == 0)
+        fail_because(s, CTL_DEADLINE, now, "no switch answered%s within %.1f s",
+                     again ? " after a restart" : "", waited);
+    else if (s->pending.occupied)
+        fail_because(s, CTL_DEADLINE, now, "an earlier job of this name was still in use by %s after %.1f s",
+                     ranks, waited);
+    else
+        fail_because(s, CTL_DEADLINE, now, "%s of %u did not join%s within %.1f s", ranks, s->cfg.size,
+                     again ? " again after a restart of the switch" : "", waited);
+}
+
+/* When this state ends by itself; UINT64_MAX: never. */
+static uint64_t state_ends(const struct ctl_session *s)
+{
+    switch (s->state) {
+    case CTL_SESSION_JOINING:
+    case CTL_SESSION_REJOINING:
+        return s->started + s->cfg.join_deadline_ns;
+    case CTL_SESSION_ABORTING:
+    case CTL_SESSION_LEAVING:
+        return s->started + GOODBYE_MS * MS;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static void end_state(struct ctl_session *s, uint64_t now)
+{
+    if (is_joining(s))
+        join_deadline_passed(s, now);
+    else if (s->state == CTL_SESSION_ABORTING)
+        enter(s, CTL_SESSION_FAILED, now);
+    else
+        enter(s, CTL_SESSION_CLOSED, now);
+}
+
+static uint8_t type_to_send(const struct ctl_session *s)
+{
+    switch (s->state) {
+    case CTL_SESSION_JOINING:
+    case CTL_SESSION_REJOINING:
+        return CTL_JOIN;
+    case CTL_SESSION_READY:
+        return CTL_HEARTBEAT;
+    case CTL_SESSION_ABORTING:
+        return CTL_ABORT;
+    case CTL_SESSION_LEAVING:
+        return CTL_LEAVE;
+    default:
+        return 0;
+    }
+}
+
+static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE_MAX])
+{
+    struct ctl_message m = {.head = {.type = type,
+                                     .version = CTL_VERSION,
+                                     .boot_id = s->boot_id,
+                                     .incarnation = s->cfg.incarnation,
+                                     .epoch = s->epoch,
+                                     .rank = s->cfg.rank,
+                                     .size = s->cfg.size,
+                                     .serial = ++s->serial}};
+    if (type == CTL_JOIN) {
+        m.join = s->cfg.join;
+        m.join.oldest_tag = s->heartbeat.oldest_tag;
+    } else if (type == CTL_ABORT) {
+        m.failure = s->failure;
+    } else {
+        m.heartbeat = s->heartbeat;
+    }
+    return ctl_build(out, &m);
+}
+
+static void back_off(struct ctl_session *s)
+{
+    if (s->state == CTL_SESSION_READY)
+        return;
+    s->interval *= 2;
+    if (s->interval > CTL_JOIN_INTERVAL_MAX_MS * MS)
+        s->interval = CTL_JOIN_INTERVAL_MAX_MS * MS;
+}
+
+size_t ctl_session_poll(struct ctl_session *s, uint64_t now, uint8_t out[CTL_MESSAGE_MAX])
+{
+    if (now >= state_ends(s))
+        end_state(s, now);
+    uint8_t type = type_to_send(s);
+    if (!type || now < s->next_send)
+        return 0;
+    s->sent_at = now;
+    s->next_send = now + s->interval;
+    back_off(s);
+    return build(s, type, out);
+}
+
+uint64_t ctl_session_timer(const struct ctl_session *s)
+{
+    uint64_t ends = state_ends(s);
+    return type_to_send(s) && s->next_send < ends ? s->next_send : ends;
+}
+
+/* Receiving */
+
+static bool are_sane_terms(const struct ctl_session *s, const struct ctl_ready *r)
+{
+    bool rejoining = s->state == CTL_SESSION_REJOINING;
+    if (r->resumed != rejoining)
+        return false;
+    if (rejoining && (r->slots != s->ready.slots || r->chunk_bytes != s->ready.chunk_bytes))
+        return false;
+    return r->slots >= 2 && r->slots <= SML_MAX_SLOTS && (r->slots & (r->slots - 1)) == 0 &&
+           r->chunk_bytes >= 64 && r->chunk_bytes <= s->cfg.join.chunk_bytes && r->data_port != 0 &&
+           r->lost_after_ms != 0;
+}
+
+static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    if (!are_sane_terms(s, &m->ready))
+        return false;
+    if (s->generation++ == 0)
+        s->heartbeat.oldest_tag = m->ready.first_tag;
+    s->ready = m->ready;
+    s->epoch = m->head.epoch;
+    enter(s, CTL_SESSION_READY, now); /* the first heartbeat goes out at once: it confirms READY */
+    s->interval = lost_after(s) / HEARTBEATS_PER_LOSS;
+    return true;
+}
+
+static void rejoin(struct ctl_session *s, uint64_t now)
+{
+    s->cfg.join.resume = true;
+    s->cfg.join.slots = s->ready.slots;
+    s->cfg.join.chunk_bytes = s->ready.chunk_bytes;
+    start_joining(s, CTL_SESSION_REJOINING, now);
+}
+
+static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    if (m->head.serial < s->join_serial)
+        return false;
+    switch (m->head.type) {
+    case CTL_PENDING:
+        s->pending = m->pending;
+        break;
+    case CTL_READY:
+        if (!become_ready(s, m, now))
+            return false;
+        break;
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        fail(s, &m->failure, now);
+        break;
+    default:
+        return false;
+    }
+    s->boot_id = m->head.boot_id;
+    return true;
+}
+
+static bool receive_ready(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    if (m->head.epoch != s->epoch)
+        return false;
+    switch (m->head.type) {
+    case CTL_READY: /* pushed again */
+    case CTL_ALIVE:
+        return true;
+    case CTL_UNKNOWN:
+        if (m->head.boot_id != s->boot_id)
+            rejoin(s, now);
+        else
+            fail_because(s, CTL_RANK_LOST, now,
+                         "the switch has given up rank %u, which it had not heard for too long", s->cfg.rank);
+        return true;
+    case CTL_ABORTED:
+        fail(s, &m->failure, now);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool receive_aborting(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    if (m->head.type == CTL_ABORTED)
+        fail(s, &m->failure, now);
+    else if (m->head.type == CTL_UNKNOWN)
+        enter(s, CTL_SESSION_FAILED, now);
+    else
+        return false;
+    return true;
+}
+
+static bool receive_leaving(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    if (m->head.type != CTL_LEFT && m->head.type != CTL_UNKNOWN)
+        return false;
+    enter(s, CTL_SESSION_CLOSED, now);
+    return true;
+}
+
+static bool is_for_us(const struct ctl_session *s, const struct ctl_head *h)
+{
+    return !ctl_type_from_worker(h->type) && h->incarnation == s->cfg.incarnation && h->rank == s->cfg.rank &&
+           h->boot_id != 0;
+}
+
+static bool receive(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    switch (s->state) {
+    case CTL_SESSION_JOINING:
+    case CTL_SESSION_REJOINING:
+        return receive_joining(s, m, now);
+    case CTL_SESSION_READY:
+        return receive_ready(s, m, now);
+    case CTL_SESSION_ABORTING:
+        return receive_aborting(s, m, now);
+    case CTL_SESSION_LEAVING:
+        return receive_leaving(s, m, now);
+    default:
+        return false;
+    }
+}
+
+bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    struct ctl_message m;
+    enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
+    if (!is_for_us(s, &m.head))
+        return false;
+    if (error == CTL_OTHER_VERSION && is_joining(s)) {
+        fail_because(s, CTL_BAD_VERSION, now,
+                     "the switch speaks version %u of the control protocol, this program %u", m.head.version,
+                     CTL_VERSION);
+        return true;
+    }
+    if (error != CTL_PARSED || !receive(s, &m, now))
+        return false;
+    s->heard_at = now;
+    return true;
+}
+
+/* The caller's wishes */
+
+uint64_t ctl_session_silent_since(const struct ctl_session *s, uint64_t now)
+{
+    return s->state == CTL_SESSION_READY && now > s->heard_at + lost_after(s) ? s->heard_at : 0;
+}
+
+void ctl_session_rejected(struct ctl_session *s, uint64_t now)
+{
+    if (s->state != CTL_SESSION_READY)
+        return;
+    uint64_t soon = s->sent_at + ASK_AGAIN_MS * MS;
+    if (soon < now)
+        soon = now;
+    if (s->next_send > soon)
+        s->next_send = soon;
+}
+
+void ctl_session_leave(struct ctl_session *s, uint64_t now)
+{
+    if (s->state == CTL_SESSION_LEAVING || s->state == CTL_SESSION_CLOSED)
+        return;
+    enter(s, s->boot_id ? CTL_SESSION_LEAVING : CTL_SESSION_CLOSED, now);
+}
+
+void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now)
+{
+    if (!is_joining(s) && s->state != CTL_SESSION_READY)
+        return;
+    s->failure = *why;
+    enter(s, CTL_SESSION_ABORTING, now);
+}
+
+const char *ctl_session_state_name(enum ctl_session_state state)
+{
+    static const char *const names[] = {
+        [CTL_SESSION_JOINING] = "joining",     [CTL_SESSION_READY] = "ready",
+        [CTL_SESSION_REJOINING] = "rejoining", [CTL_SESSION_ABORTING] = "aborting",
+        [CTL_SESSION_LEAVING] = "leaving",     [CTL_SESSION_CLOSED] = "closed",
+        [CTL_SESSION_FAILED] = "failed",
+    };
+    return (unsigned)state - 1 < CTL_SESSION_FAILED ? names[state] : "?";
+}

@@ -1,0 +1,157 @@
+/* What time does to jobs: ctl_registry_tick. */
+#include "control/admission.h"
+#include "control/job.h"
+
+enum {
+    PUSH_LAST_MS = 2000,
+    STALL_WORTH_A_WORD_MS = 2000,
+};
+
+#define FORMING_LOST_AFTER (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS)
+
+static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_job *job)
+{
+    uint64_t ns = r->cfg.lost_after_ns;
+    return job->state == CTL_JOB_FORMING && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
+}
+
+/* While nobody called, nobody was heard: that is no silence of theirs. */
+static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
+{
+    uint64_t gap = r->ticked_at ? now - r->ticked_at : 0;
+    r->ticked_at = now;
+    if (gap <= r->cfg.lost_after_ns / 2)
+        return;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        for (unsigned rank = 0; rank < r->jobs[i].size; rank++) {
+            struct ctl_member *member = &r->jobs[i].members[rank];
+            member->heard_at = member->heard_at + gap < now ? member->heard_at + gap : now;
+        }
+}
+
+static void forget_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent)
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    ctl_job_event(r, job, "forgotten, silent for too long: %s", ctl_ranks_text(silent, ranks));
+    for (unsigned rank = 0, size = job->size; rank < size; rank++)
+        if (ctl_ranks_has(silent, rank) && !ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT))
+            return;
+}
+
+static void lose_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent,
+                        uint64_t now)
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    unsigned first = UINT16_MAX;
+    for (unsigned rank = job->size; rank-- > 0;)
+        if (ctl_ranks_has(silent, rank)) {
+            job->members[rank].state = CTL_MEMBER_LOST;
+            first = rank;
+        }
+    job->present = (uint16_t)(job->present - ctl_ranks_count(silent));
+    if (job->state != CTL_JOB_RUNNING)
+        return;
+    struct ctl_failure why;
+    ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
+                    ctl_ranks_text(silent, ranks), (double)(now - job->members[first].heard_at) / 1e9);
+    ctl_job_fail(r, job, &why, now);
+}
+
+/* Returns whether the job is still there. */
+static bool check_silence(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    uint64_t limit = lost_after(r, job);
+    struct ctl_ranks silent = ctl_job_silent(job, now > limit ? now - limit : 0);
+    if (ctl_ranks_count(&silent) > 0) {
+        if (job->state == CTL_JOB_FORMING)
+            forget_silent(r, job, &silent);
+        else
+            lose_silent(r, job, &silent, now);
+    }
+    if (job->state == CTL_JOB_FAILED && job->present == 0)
+        ctl_job_drop(r, job, "over: all ranks have left or fallen silent");
+    return job->state != CTL_JOB_FREE;
+}
+
+static void push_again(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    if (job->state == CTL_JOB_FORMING || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
+        return;
+    ctl_job_push(r, job);
+    job->push_every *= 2;
+    job->push_at = now + job->push_every;
+}
+
+static void report_forming(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
+    ctl_job_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
+                  (double)(now - job->since) / 1e9);
+}
+
+/* The member that has waited longest without progress; NULL if nobody has for long. */
+static const struct ctl_member *find_stalled(const struct ctl_job *job)
+{
+    const struct ctl_member *worst = NULL;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        if (member->state == CTL_MEMBER_JOINED && member->heartbeat.waiting &&
+            member->heartbeat.stalled_ms >= STALL_WORTH_A_WORD_MS &&
+            (!worst || member->heartbeat.stalled_ms > worst->heartbeat.stalled_ms))
+            worst = member;
+    }
+    return worst;
+}
+
+static void report_stalled(struct ctl_registry *r, struct ctl_job *job, const struct ctl_member *stalled)
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    struct ctl_ranks missing = {0};
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_heartbeat *h = &job->members[rank].heartbeat;
+        int32_t behind = (int32_t)(stalled->heartbeat.calls - h->calls);
+        if (behind > 0 || (behind == 0 && !h->waiting))
+            ctl_ranks_add(&missing, rank);
+    }
+    unsigned waiter = (unsigned)(stalled - job->members);
+    double seconds = stalled->heartbeat.stalled_ms / 1e3;
+    if (ctl_ranks_count(&missing) == 0)
+        ctl_job_event(r, job, "rank %u has waited %.1f s in collective %u, though all ranks are in it",
+                      waiter, seconds, stalled->heartbeat.calls);
+    else
+        ctl_job_event(r, job, "rank %u has waited %.1f s in collective %u for %s", waiter, seconds,
+                      stalled->heartbeat.calls, ctl_ranks_text(&missing, ranks));
+}
+
+/* Names who is missing, at growing intervals. */
+static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    const struct ctl_member *stalled = job->state == CTL_JOB_RUNNING ? find_stalled(job) : NULL;
+    if (job->state == CTL_JOB_RUNNING && !stalled) {
+        job->report_at = now;
+        job->report_every = STALL_WORTH_A_WORD_MS * CTL_MS;
+    }
+    if (now < job->report_at)
+        return;
+    if (stalled)
+        report_stalled(r, job, stalled);
+    else if (job->state == CTL_JOB_FORMING)
+        report_forming(r, job, now);
+    else
+        return;
+    job->report_at = now + job->report_every;
+    job->report_every *= 2;
+}
+
+void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
+{
+    forgive_own_absence(r, now);
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_job *job = &r->jobs[i];
+        if (job->state == CTL_JOB_FREE || !check_silence(r, job, now))
+            continue;
+        push_again(r, job, now);
+        report(r, job, now);
+    }
+}
