@@ -1,0 +1,393 @@
+/* The registry and sessions wired together: a network that loses, doubles, delays and reorders, processes
+ * that are killed and come back, a switch that restarts. Whatever happens, once the faults stop everybody
+ * ends in an agreed state. One seed decides everything: test_control SEED replays one world and prints what
+ * happens in it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/registry.h"
+#include "control/session.h"
+#include "unit.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+enum { MAX_RANKS = 5, MAX_FLYING = 256, NUMBERS = 4, JOB_LIMIT = 8 };
+
+struct datagram {
+    uint64_t due;
+    int process; /* to or from; the other side is the switch */
+    bool to_switch;
+    unsigned life; /* of the process: a socket does not outlive it */
+    size_t bytes;
+    uint8_t payload[CTL_MESSAGE_MAX];
+};
+
+struct process {
+    bool alive;
+    unsigned life;
+    struct ctl_endpoint endpoint;
+    struct ctl_session session;
+    uint32_t resumed_epoch;
+    unsigned generation;
+};
+
+struct world {
+    uint64_t random, now;
+    bool trace;
+    unsigned ranks, loss, doubled, delay_ms;
+    struct datagram flying[MAX_FLYING];
+    unsigned in_flight;
+    struct process processes[MAX_RANKS];
+    struct ctl_registry *registry;
+    bool switch_up;
+    uint64_t boot_id;
+    unsigned pools_open;
+    bool number_used[NUMBERS];
+    uint64_t next_tick;
+};
+
+static unsigned pick(struct world *w, unsigned n)
+{
+    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)((w->random >> 33) % n);
+}
+
+static bool chance(struct world *w, unsigned percent)
+{
+    return pick(w, 100) < percent;
+}
+
+static void fly_once(struct world *w, int process, bool to_switch, const uint8_t *payload, size_t bytes)
+{
+    if (w->in_flight == MAX_FLYING)
+        return;
+    struct datagram *d = &w->flying[w->in_flight++];
+    *d = (struct datagram){.due = w->now + 1 + pick(w, w->delay_ms + 1) * MS,
+                           .process = process,
+                           .to_switch = to_switch,
+                           .life = w->processes[process].life,
+                           .bytes = bytes};
+    memcpy(d->payload, payload, bytes);
+}
+
+static void fly(struct world *w, int process, bool to_switch, const uint8_t *payload, size_t bytes)
+{
+    if (w->trace) {
+        struct ctl_message m;
+        ctl_parse(&m, payload, bytes);
+        printf("%9.3f  %d %s %s serial %u epoch %08x\n", (double)w->now / 1e9, process,
+               to_switch ? "->" : "<-", ctl_type_name(m.head.type), m.head.serial, m.head.epoch);
+    }
+    if (!chance(w, w->loss))
+        fly_once(w, process, to_switch, payload, bytes);
+    if (chance(w, w->doubled))
+        fly_once(w, process, to_switch, payload, bytes);
+}
+
+/* The switch's effects */
+
+static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    struct world *w = ctx;
+    for (unsigned i = 0; i < w->ranks; i++)
+        if (memcmp(&w->processes[i].endpoint, to, sizeof *to) == 0)
+            fly(w, (int)i, false, payload, bytes);
+}
+
+static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                       char text[CTL_TEXT_MAX])
+{
+    struct world *w = ctx;
+    CU_ASSERT_EQUAL(job->present, job->size);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        if (w->number_used[i])
+            continue;
+        w->number_used[i] = true;
+        w->pools_open++;
+        *number = (uint8_t)i;
+        if (!job->resumed && *slots > 64)
+            *slots = 64;
+        return 0;
+    }
+    snprintf(text, CTL_TEXT_MAX, "all %u job numbers are taken", NUMBERS);
+    return -EMFILE;
+}
+
+static void effect_close(void *ctx, const struct ctl_job *job)
+{
+    struct world *w = ctx;
+    CU_ASSERT_TRUE(w->number_used[job->number]);
+    w->number_used[job->number] = false;
+    w->pools_open--;
+}
+
+static void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+{
+    struct world *w = ctx;
+    if (w->trace)
+        printf("%9.3f  job '%s' %08x (%s): %s\n", (double)w->now / 1e9, job->name, job->epoch,
+               ctl_job_state_name(job->state), what);
+}
+
+static void start_switch(struct world *w)
+{
+    struct ctl_registry_config cfg = {
+        .max_jobs = JOB_LIMIT,
+        .boot_id = ++w->boot_id,
+        .lost_after_ns = 2 * SECOND,
+        .seed = w->random,
+        .data_port = SML_PORT_FIRST,
+        .actions = {.ctx = w,
+                    .send = effect_send,
+                    .open_pool = effect_open,
+                    .close_pool = effect_close,
+                    .event = effect_event},
+    };
+    if (w->trace)
+        printf("%9.3f  switch starts, boot id %" PRIu64 "\n", (double)w->now / 1e9, cfg.boot_id);
+    w->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+    w->switch_up = true;
+    w->next_tick = w->now;
+    w->pools_open = 0;
+    memset(w->number_used, 0, sizeof w->number_used);
+}
+
+static void kill_switch(struct world *w)
+{
+    free(w->registry);
+    w->registry = NULL;
+    w->switch_up = false;
+}
+
+static void start_process(struct world *w, int i)
+{
+    struct process *p = &w->processes[i];
+    p->alive = true;
+    p->life++;
+    p->generation = 0;
+    bool same_port = chance(w, 30);
+    if (!same_port || p->endpoint.udp_port == 0)
+        p->endpoint.udp_port = (uint16_t)(1000 + 10 * p->life);
+    p->endpoint.ip = (uint32_t)(i + 1);
+    struct ctl_session_config cfg = {
+        .rank = (uint16_t)i,
+        .size = (uint16_t)w->ranks,
+        .incarnation = ((uint64_t)w->random << 8 | (unsigned)i) | UINT64_C(1) << 63,
+        .join = {.data_port = (uint16_t)(p->endpoint.udp_port + 1),
+                 .format = SML_FORMAT_TYPED,
+                 .chunk_bytes = (uint16_t)(1024 + 4 * i),
+                 .slots = (uint16_t)(32 << (i % 3))},
+        .join_deadline_ns = 20 * SECOND,
+    };
+    strcpy(cfg.join.name, "train");
+    ctl_session_init(&p->session, &cfg, w->now);
+    if (w->trace)
+        printf("%9.3f  %d starts\n", (double)w->now / 1e9, i);
+}
+
+static void kill_process(struct world *w, int i)
+{
+    if (w->trace && w->processes[i].alive)
+        printf("%9.3f  %d is killed\n", (double)w->now / 1e9, i);
+    w->processes[i].alive = false;
+    w->processes[i].life++;
+}
+
+/* Ranks that are READY in one epoch have the same terms, always. */
+static void check_terms(const struct world *w)
+{
+    for (unsigned i = 0; i < w->ranks; i++)
+        for (unsigned k = i + 1; k < w->ranks; k++) {
+            const struct ctl_session *a = &w->processes[i].session, *b = &w->processes[k].session;
+            if (a->state != CTL_SESSION_READY || b->state != CTL_SESSION_READY || a->epoch != b->epoch)
+                continue;
+            CU_ASSERT_EQUAL(a->boot_id, b->boot_id);
+            CU_ASSERT_EQUAL(memcmp(&a->ready, &b->ready, sizeof a->ready), 0);
+        }
+}
+
+static void deliver(struct world *w)
+{
+    for (unsigned n = 0; n < w->in_flight;) {
+        if (w->flying[n].due > w->now) {
+            n++;
+            continue;
+        }
+        struct datagram d = w->flying[n];
+        w->flying[n] = w->flying[--w->in_flight];
+        struct process *p = &w->processes[d.process];
+        if (d.to_switch && w->switch_up) {
+            /* From the endpoint that it had: a later life may have another. */
+            ctl_registry_receive(w->registry, &p->endpoint, d.payload, d.bytes, w->now);
+        } else if (!d.to_switch && p->alive && p->life == d.life) {
+            ctl_session_receive(&p->session, d.payload, d.bytes, w->now);
+            check_terms(w);
+        }
+    }
+}
+
+static void poll_processes(struct world *w)
+{
+    for (unsigned i = 0; i < w->ranks; i++) {
+        struct process *p = &w->processes[i];
+        uint8_t out[CTL_MESSAGE_MAX];
+        size_t bytes;
+        while (p->alive && (bytes = ctl_session_poll(&p->session, w->now, out)) > 0)
+            fly(w, (int)i, true, out, bytes);
+        if (p->alive && p->session.generation != p->generation) {
+            CU_ASSERT_EQUAL(p->session.generation, p->generation + 1);
+            p->generation = p->session.generation;
+        }
+    }
+}
+
+static void run(struct world *w, uint64_t ns)
+{
+    for (uint64_t end = w->now + ns; w->now < end; w->now += 10 * MS) {
+        deliver(w);
+        poll_processes(w);
+        if (w->switch_up && w->now >= w->next_tick) {
+            ctl_registry_tick(w->registry, w->now);
+            w->next_tick = w->now + 200 * MS;
+        }
+    }
+}
+
+static void fault(struct world *w)
+{
+    int i = (int)pick(w, w->ranks);
+    struct process *p = &w->processes[i];
+    struct ctl_failure why = {.reason = CTL_APPLICATION, .rank = (uint16_t)i, .text = "no more"};
+    switch (pick(w, 8)) {
+    case 0:
+    case 1:
+        kill_process(w, i);
+        break;
+    case 2:
+    case 3:
+        if (!p->alive)
+            start_process(w, i);
+        break;
+    case 4:
+        kill_switch(w);
+        run(w, pick(w, 3) * SECOND);
+        start_switch(w);
+        break;
+    case 5:
+        if (p->alive)
+            ctl_session_leave(&p->session, w->now);
+        break;
+    case 6:
+        if (p->alive && chance(w, 30))
+            ctl_session_abort(&p->session, &why, w->now);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What a program does with a session that has failed: it closes it. */
+static void close_failed(struct world *w)
+{
+    for (unsigned i = 0; i < w->ranks; i++)
+        if (w->processes[i].alive && w->processes[i].session.state == CTL_SESSION_FAILED)
+            ctl_session_leave(&w->processes[i].session, w->now);
+}
+
+/* All READY in one running job; or nobody is READY and no job runs. A rank that left may be gone while others
+ * are READY: nobody waits for it here. */
+static void check_agreement(const struct world *w)
+{
+    unsigned running = 0;
+    const struct ctl_job *job = NULL;
+    for (unsigned i = 0; i < JOB_LIMIT; i++)
+        if (ctl_registry_job(w->registry, i)->state == CTL_JOB_RUNNING) {
+            job = ctl_registry_job(w->registry, i);
+            running++;
+        }
+    CU_ASSERT_TRUE(running <= 1);
+    CU_ASSERT_EQUAL(w->pools_open, running);
+    for (unsigned i = 0; i < w->ranks; i++) {
+        const struct process *p = &w->processes[i];
+        if (!p->alive)
+            continue;
+        switch (p->session.state) {
+        case CTL_SESSION_CLOSED:
+            break;
+        case CTL_SESSION_READY:
+            CU_ASSERT_PTR_NOT_NULL(job);
+            if (job) {
+                CU_ASSERT_EQUAL(p->session.epoch, job->epoch);
+                CU_ASSERT_EQUAL(job->members[i].state, CTL_MEMBER_JOINED);
+                CU_ASSERT_EQUAL(p->session.ready.job, job->number);
+                CU_ASSERT_EQUAL(p->session.ready.slots, job->slots);
+            }
+            break;
+        default:
+            CU_FAIL("a session is stuck");
+            if (w->trace)
+                printf("process %u is %s\n", i, ctl_session_state_name(p->session.state));
+        }
+    }
+    for (unsigned i = 0; job && i < w->ranks; i++)
+        if (job->members[i].state == CTL_MEMBER_JOINED)
+            CU_ASSERT_TRUE(w->processes[i].alive && w->processes[i].session.state == CTL_SESSION_READY);
+}
+
+static void live_through(uint64_t seed, bool trace)
+{
+    struct world w = {
+        .random = seed * 2654435761u + 12345, .trace = trace, .now = SECOND, .boot_id = seed * 1000};
+    pick(&w, 2);
+    w.ranks = 1 + pick(&w, MAX_RANKS);
+    w.loss = pick(&w, 40);
+    w.doubled = pick(&w, 30);
+    w.delay_ms = pick(&w, 2) ? pick(&w, 400) : pick(&w, 10);
+    start_switch(&w);
+    for (unsigned i = 0; i < w.ranks; i++)
+        start_process(&w, (int)i);
+    for (unsigned n = pick(&w, 12); n > 0; n--) {
+        run(&w, pick(&w, 3000) * MS);
+        fault(&w);
+        if (chance(&w, 50))
+            close_failed(&w);
+    }
+    w.loss = w.doubled = 0;
+    run(&w, 45 * SECOND);
+    close_failed(&w);
+    run(&w, 10 * SECOND);
+    check_agreement(&w);
+    kill_switch(&w);
+}
+
+static void test_agreement(void)
+{
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        unsigned before = CU_get_number_of_failures();
+        live_through(seed, false);
+        if (CU_get_number_of_failures() != before) {
+            printf("\n    failed with seed %" PRIu64 ": test_control %" PRIu64 " shows it\n", seed, seed);
+            return;
+        }
+    }
+}
+
+static uint64_t replayed;
+
+static void test_replay(void)
+{
+    live_through(replayed, true);
+}
+
+int main(int argc, char **argv)
+{
+    CU_TestInfo all[] = {UNIT_TEST(test_agreement), CU_TEST_INFO_NULL};
+    CU_TestInfo one[] = {UNIT_TEST(test_replay), CU_TEST_INFO_NULL};
+    if (argc > 1)
+        replayed = strtoull(argv[1], NULL, 0);
+    return unit_main("control", argc > 1 ? one : all);
+}
