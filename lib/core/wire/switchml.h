@@ -112,6 +112,12 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
 /* Writes the ten header bytes of p. The body is the caller's to append. */
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p);
 
+/* The slot's number in a payload of at least SML_HEADER_BYTES: enough to steer a packet before it is parsed. */
+static inline uint16_t sml_peek_slot(const uint8_t *payload)
+{
+    return (uint16_t)((payload[6] << 8 | payload[7]) & (SML_MAX_SLOTS - 1));
+}
+
 void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c);
 /* The descriptor at the start of an opening packet's body; false if the body is shorter than one. */
 bool sml_parse_call(struct sml_call *c, const uint8_t *body, size_t bytes);
