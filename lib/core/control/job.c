@@ -201,7 +201,7 @@ void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
     }
     int rc = r->cfg.actions.open_pool(r->cfg.actions.ctx, job, &job->slots, &job->number, why.text);
     if (rc < 0) {
-        why.reason = rc == -EMFILE ? CTL_NO_JOBS : CTL_NO_SLOTS;
+        why.reason = rc == -EMFILE ? CTL_NO_JOBS : rc == -EINVAL ? CTL_BAD_ARGUMENT : CTL_NO_SLOTS;
         why.rank = UINT16_MAX;
         ctl_job_fail(r, job, &why, now);
         return;

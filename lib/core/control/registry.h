@@ -100,8 +100,8 @@ struct ctl_registry_actions {
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
     /* Makes a pool for the job: fills in *number (of the free ones that which was freed longest ago, so that late packets
      * of an ended job meet nobody) and may lower *slots (stays a power of two; exactly as asked if
-     * job->resumed). 0, or -ENOSPC (no slots; text says what is used up) or -EMFILE (no job numbers). From here on data packets
-     * of its members count. */
+     * job->resumed). 0, or -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's limits); text says
+     * it in words. From here on data packets of its members count. */
     int (*open_pool)(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
     /* The job's packets are to be refused and its slots freed. job->number still holds. */
     void (*close_pool)(void *ctx, const struct ctl_job *job);
