@@ -4,31 +4,25 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
+#include "clock.h"
 #include "log.h"
 
-enum { CONTROL_TICK_MS = 100 };
+enum { CONTROL_BURST = 32 };
 
 struct control {
     struct datapath *dp;
+    struct registrar *registrar;
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
     bool drop_seen[DROP_REASONS];
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A drop reason says what it means the first time that it happens. */
 static void report_drops(struct control *c)
@@ -57,8 +51,34 @@ static void tick(struct control *c)
 
     if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
         return;
-    age_stations(c, now_ns());
+    registrar_tick(c->registrar);
+    age_stations(c, clock_ns());
     report_drops(c);
+}
+
+static void take_messages(struct control *c)
+{
+    struct rte_mbuf *messages[CONTROL_BURST];
+    eventfd_t wakeups;
+    unsigned n;
+
+    eventfd_read(c->dp->control_wakeup, &wakeups); /* first, so that what comes from now on wakes us again */
+    do {
+        n = rte_ring_dequeue_burst(c->dp->to_control, (void **)messages, CONTROL_BURST, NULL);
+        for (unsigned i = 0; i < n; i++)
+            registrar_receive(c->registrar, messages[i]);
+    } while (n == CONTROL_BURST);
+}
+
+void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    m->port = (uint16_t)port;
+    if (rte_ring_enqueue(lc->dp->to_control, m) == 0) {
+        eventfd_write(lc->dp->control_wakeup, 1);
+        return;
+    }
+    lcore_drop(lc, port, DROP_CONTROL_FULL, 1);
+    rte_pktmbuf_free(m);
 }
 
 static int watch(struct control *c, int fd)
@@ -81,9 +101,11 @@ static int open_signals(struct control *c)
     return watch(c, c->signals);
 }
 
-static int open_timer(struct control *c)
+/* Ten times as often as the registry asks for its tick, within reason. */
+static int open_timer(struct control *c, const struct config *cfg)
 {
-    const struct timespec every = {.tv_nsec = CONTROL_TICK_MS * 1000000L};
+    uint32_t ms = RTE_MIN(cfg->timers.lost_after_ms / 100 + 1, 100u);
+    const struct timespec every = {.tv_nsec = ms * 1000000L};
     const struct itimerspec t = {.it_interval = every, .it_value = every};
 
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -92,7 +114,8 @@ static int open_timer(struct control *c)
     return watch(c, c->timer);
 }
 
-int control_open(struct control **out, struct datapath *dp, const struct config *cfg)
+int control_open(struct control **out, struct datapath *dp, struct registrar *registrar,
+                 const struct config *cfg)
 {
     struct control *c = calloc(1, sizeof(*c));
     int rc;
@@ -101,6 +124,7 @@ int control_open(struct control **out, struct datapath *dp, const struct config 
     if (c == NULL)
         return -ENOMEM;
     c->dp = dp;
+    c->registrar = registrar;
     c->signals = c->timer = -1;
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -108,7 +132,9 @@ int control_open(struct control **out, struct datapath *dp, const struct config 
     if (rc == 0)
         rc = open_signals(c);
     if (rc == 0)
-        rc = open_timer(c);
+        rc = open_timer(c, cfg);
+    if (rc == 0)
+        rc = watch(c, dp->control_wakeup);
     if (rc < 0) {
         log_error("cannot set up control: %s", strerror(-rc));
         control_close(c);
@@ -143,6 +169,8 @@ int control_run(struct control *c)
         }
         if (read(c->signals, &stop, sizeof(stop)) == sizeof(stop))
             return (int)stop.ssi_signo;
+        take_messages(c);
         tick(c);
+        output_flush(datapath_main_lcore(c->dp));
     }
 }

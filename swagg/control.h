@@ -6,12 +6,17 @@
 #define SWAGG_CONTROL_H
 
 #include "datapath.h"
+#include "registrar.h"
 
 struct control;
 
 /* *c is NULL on error, which was logged. SIGINT and SIGTERM must be blocked. */
-int control_open(struct control **c, struct datapath *dp, const struct config *cfg);
+int control_open(struct control **c, struct datapath *dp, struct registrar *registrar,
+                 const struct config *cfg);
 void control_close(struct control *c);
+
+/* Gives the main lcore a checked frame to CTL_PORT that came in on port. Any polling lcore. */
+void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m);
 
 /* Until SIGINT or SIGTERM comes; returns its number, or -errno after logging. */
 int control_run(struct control *c);

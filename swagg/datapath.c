@@ -1,7 +1,11 @@
 #include "datapath.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
 
 #include <rte_ethdev.h>
 #include <rte_launch.h>
@@ -13,6 +17,7 @@
 
 enum {
     DATAPATH_STATIONS = 4096,
+    DATAPATH_CONTROL_RING = 1024,
     DATAPATH_MBUF_CACHE = 256,
     /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
      * impairment may hold some back. */
@@ -22,7 +27,7 @@ enum {
 
 static int make_mbufs(struct datapath *dp, const struct config *cfg)
 {
-    unsigned n = dp->ports * DATAPATH_MBUFS_A_PORT + (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
+    unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
     uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
     dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
@@ -46,7 +51,20 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
         return -ENOMEM;
     }
     dp->bridge = bridge_init(bridge, DATAPATH_STATIONS, rte_rand());
+    dp->jobs.rcu = dp->rcu;
+    dp->jobs.kernels = agg_kernels_best();
+    dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores);
+}
+
+static int make_control_inbox(struct datapath *dp)
+{
+    dp->to_control = rte_ring_create("to_control", DATAPATH_CONTROL_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    dp->control_wakeup = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (dp->to_control != NULL && dp->control_wakeup >= 0)
+        return 0;
+    log_error("no memory for control messages: raise memory.megabytes");
+    return -ENOMEM;
 }
 
 static uint64_t impaired_ports(const struct datapath *dp)
@@ -73,29 +91,46 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
     return lc;
 }
 
+static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
+{
+    char ring[RTE_RING_NAMESIZE];
+
+    lc->rx = tasks->rx;
+    lc->tx = tasks->tx;
+    lc->tx_impaired = tasks->tx & impaired_ports(dp);
+    lc->shards = tasks->shards;
+    if (lc->shards == 0)
+        return 0;
+    snprintf(ring, sizeof(ring), "inbox_%u", lc->index);
+    lc->inbox = rte_ring_create(ring, LCORE_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    if (lc->inbox == NULL) {
+        log_error("no memory for the ring of lcore %u: raise memory.megabytes", lc->eal_id);
+        return -ENOMEM;
+    }
+    for (uint64_t shards = lc->shards; shards != 0; shards &= shards - 1)
+        dp->shard_owner[rte_bsf64(shards)] = (uint8_t)lc->index;
+    return 0;
+}
+
 /* The placement's lcores are the EAL's worker lcores, in order. */
 static int make_lcores(struct datapath *dp, const struct placement *placement)
 {
     unsigned id = (unsigned)-1;
+    int rc = 0;
 
-    for (unsigned i = 0; i < dp->lcores; i++) {
-        const struct placement_lcore *tasks = &placement->lcore[i];
-
+    for (unsigned i = 0; i < dp->lcores && rc == 0; i++) {
         id = rte_get_next_lcore(id, 1, 0);
         if (id == RTE_MAX_LCORE) {
             log_error("the placement has %u lcores besides the main one, the EAL only %u", dp->lcores, i);
             return -EINVAL;
         }
         dp->lcore[i] = make_lcore(dp, i, id);
-        if (dp->lcore[i] == NULL)
-            return -ENOMEM;
-        dp->lcore[i]->rx = tasks->rx;
-        dp->lcore[i]->tx = tasks->tx;
-        dp->lcore[i]->shards = tasks->shards;
-        dp->lcore[i]->tx_impaired = tasks->tx & impaired_ports(dp);
+        rc = dp->lcore[i] == NULL ? -ENOMEM : give_tasks(dp, dp->lcore[i], &placement->lcore[i]);
     }
     dp->lcore[dp->lcores] = make_lcore(dp, dp->lcores, rte_get_main_lcore());
-    return dp->lcore[dp->lcores] == NULL ? -ENOMEM : 0;
+    if (rc == 0 && dp->lcore[dp->lcores] == NULL)
+        rc = -ENOMEM;
+    return rc;
 }
 
 static int open_ports(struct datapath *dp, const struct config *cfg)
@@ -131,7 +166,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         return -ENOMEM;
     }
     dp->ip = cfg->has_ip ? cfg->ip : 0;
-    dp->ports = cfg->ports;
+    dp->control_wakeup = -1;
+    dp->boot_id = rte_rand() | 1;
     dp->lcores = placement->lcores;
     dp->shards = placement->shards;
     dp->spin = cfg->idle.spin;
@@ -140,6 +176,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     rc = make_mbufs(dp, cfg);
     if (rc == 0)
         rc = make_shared(dp, cfg);
+    if (rc == 0)
+        rc = make_control_inbox(dp);
     if (rc == 0)
         rc = open_ports(dp, cfg);
     if (rc == 0)
@@ -171,15 +209,36 @@ void datapath_stop(struct datapath *dp)
     rte_eal_mp_wait_lcore();
 }
 
+static void free_ring(struct rte_ring *ring)
+{
+    struct rte_mbuf *m;
+
+    while (ring != NULL && rte_ring_dequeue(ring, (void **)&m) == 0)
+        rte_pktmbuf_free(m);
+    rte_ring_free(ring);
+}
+
+static void free_lcore(struct lcore *lc)
+{
+    if (lc == NULL)
+        return;
+    free_ring(lc->inbox);
+    rte_free(lc);
+}
+
 void datapath_close(struct datapath *dp)
 {
     if (dp == NULL)
         return;
     datapath_stop(dp);
     for (unsigned i = 0; i <= dp->lcores; i++)
-        rte_free(dp->lcore[i]);
+        free_lcore(dp->lcore[i]);
     for (unsigned p = 0; p < dp->ports; p++)
         port_close(&dp->port[p]);
+    free_ring(dp->to_control);
+    if (dp->control_wakeup >= 0)
+        close(dp->control_wakeup);
+    jobs_free(&dp->jobs);
     rte_free(dp->bridge);
     rte_free(dp->rcu);
     rte_mempool_free(dp->mbufs);
@@ -201,5 +260,14 @@ uint64_t datapath_events(const struct datapath *dp, enum event event)
 
     for (unsigned i = 0; i <= dp->lcores; i++)
         sum += counter_read(&dp->lcore[i]->counters.event[event]);
+    return sum;
+}
+
+uint64_t datapath_verdicts(const struct datapath *dp, enum sml_verdict_kind kind)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= dp->lcores; i++)
+        sum += counter_read(&dp->lcore[i]->counters.verdict[kind]);
     return sum;
 }

@@ -13,13 +13,15 @@
 
 #include "bridge.h"
 #include "config.h"
+#include "jobs.h"
 #include "lcore.h"
 #include "port.h"
 
 struct datapath {
     /* Identity. */
     struct rte_ether_addr mac;
-    rte_be32_t ip; /* 0: none; then nothing but switching is done */
+    rte_be32_t ip;    /* 0: none; then nothing but switching is done */
+    uint64_t boot_id; /* random, tells this run from the one before */
 
     unsigned ports, lcores, shards;
     struct port port[SWAGG_MAX_PORTS];
@@ -29,6 +31,9 @@ struct datapath {
 
     struct rte_mempool *mbufs;
     struct bridge *bridge;
+    struct jobs jobs;
+    struct rte_ring *to_control; /* control messages for the main lcore; many producers */
+    int control_wakeup;          /* eventfd, written after to_control */
     uint32_t spin, max_sleep_us;
 
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
@@ -56,5 +61,6 @@ static inline struct lcore *datapath_main_lcore(struct datapath *dp)
 /* Sums over all lcores, the main one included. */
 uint64_t datapath_drops(const struct datapath *dp, unsigned port, enum drop reason);
 uint64_t datapath_events(const struct datapath *dp, enum event event);
+uint64_t datapath_verdicts(const struct datapath *dp, enum sml_verdict_kind kind);
 
 #endif

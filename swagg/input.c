@@ -5,7 +5,9 @@
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>
 
+#include "control.h"
 #include "datapath.h"
+#include "engine.h"
 #include "frame.h"
 #include "host.h"
 #include "impair_mbuf.h"
@@ -18,18 +20,32 @@ static void drop(struct lcore *lc, unsigned port, enum drop reason, struct rte_m
     rte_pktmbuf_free(m);
 }
 
-/* UDP for the switch. */
+static bool is_data_port(rte_be16_t udp_port)
+{
+    uint16_t port = rte_be_to_cpu_16(udp_port);
+
+    return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
+}
+
 static void udp_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
-    enum drop why = frame_check_udp(rte_pktmbuf_mtod(m, const void *));
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    enum drop why = frame_check_udp(f);
 
-    drop(lc, port, why != DROP_REASONS ? why : DROP_UDP_PORT, m);
+    if (why != DROP_REASONS)
+        drop(lc, port, why, m);
+    else if (is_data_port(f->udp.dst_port))
+        engine_steer(lc, port, m);
+    else if (f->udp.dst_port == RTE_BE16(CTL_PORT))
+        control_hand_over(lc, port, m);
+    else
+        drop(lc, port, DROP_UDP_PORT, m);
 }
 
 static void ipv4_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum drop why = frame_check_ipv4(f, m->data_len, lc->dp->ip);
+    enum drop why = lc->dp->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, lc->dp->ip);
 
     if (why != DROP_REASONS)
         drop(lc, port, why, m);

@@ -7,7 +7,9 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "clock.h"
 #include "datapath.h"
+#include "engine.h"
 #include "input.h"
 
 struct idle {
@@ -15,19 +17,11 @@ struct idle {
     uint64_t since_ns; /* when the first nap of this pause began; 0: none yet */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* A nap takes an eighth of the time that nothing has come: waiting makes no pause longer by more than that.
  */
 static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
 {
-    uint64_t now = now_ns(), bound = max_us * UINT64_C(1000), ns;
+    uint64_t now = clock_ns(), bound = max_us * UINT64_C(1000), ns;
 
     if (idle->since_ns == 0)
         idle->since_ns = now;
@@ -59,6 +53,8 @@ static unsigned do_tasks(struct lcore *lc)
 
     lc->now = rte_rdtsc();
     work = input_poll(lc);
+    engine_flush(lc);
+    work += engine_collect(lc);
     work += output_collect(lc);
     output_flush(lc);
     return work;

@@ -15,23 +15,26 @@
 #include <rte_ring.h>
 
 #include "counters.h"
+#include "engine.h"
 #include "output.h"
 
 struct datapath;
 
-enum { LCORE_BURST = 32 };
+enum { LCORE_BURST = 32, LCORE_RING_SIZE = 2048 };
 
 struct lcore {
     /* Set before the start, then only read. */
     struct datapath *dp;
     unsigned index; /* in the placement; the main lcore comes after the last */
     unsigned eal_id;
-    uint64_t rx, tx;      /* bit p: receives from, sends to port p */
-    uint64_t shards;      /* bit s: aggregates shard s */
-    uint64_t tx_impaired; /* those of tx that may have frames to send without being given any */
+    uint64_t rx, tx;        /* bit p: receives from, sends to port p */
+    uint64_t shards;        /* bit s: aggregates shard s */
+    struct rte_ring *inbox; /* gradient packets for its shards from other lcores; NULL: owns none */
+    uint64_t tx_impaired;   /* those of tx that may have frames to send without being given any */
 
     /* This lcore's alone. */
     struct output output __rte_cache_aligned;
+    struct engine_lcore engine;
     uint64_t now; /* TSC at the start of this round */
 
     /* Read by everybody. */

@@ -132,11 +132,14 @@ static int place(struct placement *placement, const struct config *cfg)
 
 static int run(struct datapath *dp, const struct config *cfg)
 {
-    struct control *control;
-    int rc = control_open(&control, dp, cfg);
+    struct registrar *registrar = NULL;
+    struct control *control = NULL;
+    int rc = registrar_open(&registrar, dp, cfg);
 
     if (rc == 0)
-        rc = telemetry_start(dp);
+        rc = control_open(&control, dp, registrar, cfg);
+    if (rc == 0)
+        rc = telemetry_start(dp, registrar);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0) {
@@ -150,6 +153,7 @@ static int run(struct datapath *dp, const struct config *cfg)
     datapath_stop(dp);
     telemetry_stop();
     control_close(control);
+    registrar_close(registrar);
     return rc;
 }
 

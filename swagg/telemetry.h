@@ -7,9 +7,10 @@
 #define SWAGG_TELEMETRY_H
 
 #include "datapath.h"
+#include "registrar.h"
 
 /* 0, or -errno after logging. */
-int telemetry_start(struct datapath *dp);
+int telemetry_start(struct datapath *dp, struct registrar *registrar);
 
 /* Commands answer with nothing from here on; none is running any more. */
 void telemetry_stop(void);

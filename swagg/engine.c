@@ -1,0 +1,227 @@
+#include "engine.h"
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "datapath.h"
+
+enum {
+    REJECTS_AT_ONCE = 64,
+    REJECTS_A_SECOND = 10000,
+};
+
+/* A packet between the two stages. */
+struct work {
+    struct rte_mbuf *m;
+    const struct job *job;
+    struct sml_slot *slot;
+    uint16_t rank;
+    struct sml_packet packet;
+};
+
+static const struct frame_udp *frame_of(const struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod(m, const struct frame_udp *);
+}
+
+/* Sends payload behind ready headers, from the port that the answered packet was addressed to. */
+static void send_copy(struct lcore *lc, unsigned egress, const struct frame_header *h,
+                      const struct rte_mbuf *answered, const void *payload, size_t bytes)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
+    struct frame_udp *f;
+
+    if (m == NULL) {
+        lcore_drop(lc, egress, DROP_NO_MBUF, 1);
+        return;
+    }
+    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(sizeof(*f) + bytes));
+    frame_header_write(f, h, frame_of(answered)->udp.dst_port, bytes);
+    memcpy(f->payload, payload, bytes);
+    output_put(lc, egress, m);
+}
+
+static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank, const void *payload,
+                           size_t bytes)
+{
+    const struct job_member *member = &w->job->member[rank];
+    int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
+
+    send_copy(lc, known < 0 ? member->port : (unsigned)known, &member->header, w->m, payload, bytes);
+}
+
+static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
+{
+    for (uint16_t rank = 0; rank < w->job->size; rank++)
+        send_to_member(lc, w, rank, v->result,
+                       sml_pool_wants(w->job->pool, w->slot, rank) ? v->result_bytes : v->ack_bytes);
+    lcore_count(lc, EVENT_RESULTS, w->job->size);
+}
+
+static void apply(struct lcore *lc, const struct work *w)
+{
+    struct sml_verdict v;
+
+    if (w->slot == NULL)
+        v.kind = SML_DROP_BAD_SLOT;
+    else
+        sml_pool_apply(w->job->pool, w->slot, w->rank, &w->packet, &v);
+    counter_add(&lc->counters.verdict[v.kind], 1);
+    switch (v.kind) {
+    case SML_SEND_ALL:
+    case SML_RESTORED:
+        send_to_all(lc, w, &v);
+        break;
+    case SML_SEND_ONE:
+        send_to_member(lc, w, w->rank, v.result, v.result_bytes);
+        lcore_count(lc, EVENT_RESULTS, 1);
+        break;
+    case SML_SEND_ANSWER:
+    case SML_SEND_QUARREL:
+        send_to_member(lc, w, w->rank, v.answer, v.answer_bytes);
+        lcore_count(lc, EVENT_ANSWERS, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Rejects are answers to packets that nobody vouches for: they have a rate that they cannot exceed. */
+static bool may_reject(struct lcore *lc)
+{
+    struct engine_lcore *e = &lc->engine;
+    uint64_t interval = rte_get_tsc_hz() / REJECTS_A_SECOND, earned = (lc->now - e->reject_at) / interval;
+
+    if (earned > 0) {
+        e->reject_credit = RTE_MIN(e->reject_credit + earned, (uint64_t)REJECTS_AT_ONCE);
+        e->reject_at = lc->now;
+    }
+    if (e->reject_credit == 0)
+        return false;
+    e->reject_credit--;
+    return true;
+}
+
+static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_packet *p)
+{
+    struct sml_packet answer = *p;
+    struct {
+        uint8_t head[SML_HEADER_BYTES];
+        rte_be64_t boot_id;
+    } __rte_packed payload = {.boot_id = rte_cpu_to_be_64(lc->dp->boot_id)};
+    struct frame_header h;
+    struct frame_end from, to;
+
+    if (!may_reject(lc))
+        return;
+    answer.kind = SML_REJECT;
+    answer.size_code = SML_SIZE_AGREED;
+    sml_build_header(payload.head, &answer);
+    frame_answer_ends(frame_of(m), &from, &to);
+    frame_header_init(&h, &from, &to);
+    send_copy(lc, m->port, &h, m, &payload, sizeof(payload));
+    lcore_count(lc, EVENT_REJECTS, 1);
+}
+
+/* Stage one: whose packet is it, and which slot's? */
+static enum drop locate(const struct lcore *lc, struct work *w)
+{
+    const struct frame_udp *f = frame_of(w->m);
+    enum sml_parse_error e = sml_parse(&w->packet, f->payload, frame_payload_bytes(f));
+    int rank;
+
+    static_assert(DROP_SML_BAD_LENGTH - DROP_SML_TOO_SHORT == SML_BAD_LENGTH - SML_TOO_SHORT,
+                  "in the same order");
+    if (e != SML_OK)
+        return DROP_SML_TOO_SHORT + (e - SML_TOO_SHORT);
+    w->job = jobs_find(&lc->dp->jobs, w->packet.job);
+    if (w->job == NULL)
+        return DROP_SML_UNKNOWN_JOB;
+    rank = job_rank(w->job, f->ip.src_addr, f->udp.src_port);
+    if (rank < 0)
+        return DROP_SML_FOREIGN_SENDER;
+    w->rank = (uint16_t)rank;
+    w->slot = sml_pool_locate(w->job->pool, &w->packet);
+    if (w->slot != NULL)
+        sml_slot_prefetch(w->slot);
+    return DROP_REASONS;
+}
+
+static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
+{
+    struct work work[ENGINE_BURST];
+    unsigned located = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct work *w = &work[located];
+        enum drop why;
+
+        w->m = frames[i];
+        why = locate(lc, w);
+        if (why == DROP_REASONS) {
+            located++;
+            continue;
+        }
+        lcore_drop(lc, w->m->port, why, 1);
+        if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
+            reject(lc, w->m, &w->packet);
+    }
+    for (unsigned i = 0; i < located; i++)
+        apply(lc, &work[i]);
+    lcore_count(lc, EVENT_GRADIENTS, located);
+    rte_pktmbuf_free_bulk(frames, n);
+}
+
+static void work_off(struct lcore *lc, unsigned owner)
+{
+    struct rte_mbuf **frames = lc->engine.to[owner].frame;
+    unsigned n = lc->engine.to[owner].n, taken;
+
+    lc->engine.to[owner].n = 0;
+    lc->engine.waiting &= ~RTE_BIT64(owner);
+    if (owner == lc->index) {
+        process(lc, frames, n);
+        return;
+    }
+    taken = rte_ring_enqueue_burst(lc->dp->lcore[owner]->inbox, (void **)frames, n, NULL);
+    for (unsigned i = taken; i < n; i++)
+        lcore_drop(lc, frames[i]->port, DROP_RING_FULL, 1);
+    rte_pktmbuf_free_bulk(frames + taken, n - taken);
+}
+
+void engine_steer(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = frame_of(m);
+    unsigned owner;
+
+    if (frame_payload_bytes(f) < SML_HEADER_BYTES) {
+        lcore_drop(lc, port, DROP_SML_TOO_SHORT, 1);
+        rte_pktmbuf_free(m);
+        return;
+    }
+    m->port = (uint16_t)port; /* from here on our number, not the device's */
+    owner = lc->dp->shard_owner[sml_peek_slot(f->payload) % lc->dp->shards];
+    lc->engine.to[owner].frame[lc->engine.to[owner].n++] = m;
+    lc->engine.waiting |= RTE_BIT64(owner);
+    if (lc->engine.to[owner].n == ENGINE_BURST)
+        work_off(lc, owner);
+}
+
+void engine_flush(struct lcore *lc)
+{
+    while (lc->engine.waiting != 0)
+        work_off(lc, rte_bsf64(lc->engine.waiting));
+}
+
+unsigned engine_collect(struct lcore *lc)
+{
+    struct rte_mbuf *frames[ENGINE_BURST];
+    unsigned n;
+
+    if (lc->inbox == NULL)
+        return 0;
+    n = rte_ring_dequeue_burst(lc->inbox, (void **)frames, ENGINE_BURST, NULL);
+    if (n > 0)
+        process(lc, frames, n);
+    return n;
+}

@@ -1,0 +1,108 @@
+/* The running jobs, as the data path sees them.
+ *
+ * A job is built by the main lcore, published whole under its number, and not changed any more: polling
+ * lcores read it without locks and let go of it by the end of their round. A job that was taken out is freed
+ * once every lcore has passed such a point (RCU). Its pool has its own rules (switchml/pool.h): a slot
+ * belongs to one lcore.
+ */
+#ifndef SWAGG_JOBS_H
+#define SWAGG_JOBS_H
+
+#include <stdint.h>
+
+#include <rte_rcu_qsbr.h>
+
+#include "control/registry.h"
+#include "frame.h"
+#include "switchml/pool.h"
+
+enum { JOBS_MAX = 256 };
+
+struct job_member {
+    struct frame_header header; /* of what the switch sends it */
+    struct rte_ether_addr mac;
+    uint8_t port; /* where it joined; the bridge may know better by now */
+};
+
+/* Where a packet's sender is looked up: open addressing, at most half full. */
+struct job_seat {
+    uint64_t sender; /* see job_sender; 0: empty */
+    uint16_t rank;
+};
+
+struct job {
+    struct sml_pool *pool;
+    uint8_t number;
+    uint16_t size;
+    uint16_t seats; /* a power of two */
+    struct job_seat *seat;
+    struct job_member *member; /* by rank */
+
+    /* The main lcore's. */
+    size_t bytes;
+    uint64_t retired_at; /* RCU token */
+    struct job *next_retired;
+};
+
+struct jobs {
+    struct job *running[JOBS_MAX]; /* atomic pointers, by number */
+
+    /* The main lcore's. */
+    uint64_t closed_at[JOBS_MAX]; /* by number: the how manieth close freed it; 0: never used */
+    uint64_t closes;
+    struct rte_rcu_qsbr *rcu;
+    const struct agg_kernels *kernels;
+    struct job *retired;
+    size_t bytes, bytes_max; /* of all pools, those still to be freed included */
+};
+
+static inline uint64_t job_sender(rte_be32_t ip, rte_be16_t udp_port)
+{
+    return (uint64_t)ip << 16 | udp_port;
+}
+
+static inline unsigned job_seat_of(const struct job *job, uint64_t sender)
+{
+    return (unsigned)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (job->seats - 1u);
+}
+
+static inline const struct job *jobs_find(const struct jobs *jobs, uint8_t number)
+{
+    return __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE);
+}
+
+/* The rank that sends from there; -1: none of this job. */
+static inline int job_rank(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
+{
+    uint64_t sender = job_sender(ip, udp_port);
+
+    for (unsigned i = job_seat_of(job, sender);; i = (i + 1) & (job->seats - 1u)) {
+        if (job->seat[i].sender == sender)
+            return job->seat[i].rank;
+        if (job->seat[i].sender == 0)
+            return -1;
+    }
+}
+
+/* Where the switch's answers come from; the UDP port is that of the packet that is answered. */
+struct jobs_identity {
+    struct rte_ether_addr mac;
+    rte_be32_t ip;
+};
+
+/* Makes and publishes a running job with a pool of at most *slots slots (lowered to what there is memory for,
+ * unless the job is resumed), and chooses its number. -ENOSPC: no memory for it, -EMFILE: no number; text
+ * says what is used up. */
+int jobs_open(struct jobs *jobs, const struct ctl_job *job, const struct jobs_identity *us, uint16_t *slots,
+              uint8_t *number, char text[CTL_TEXT_MAX]);
+
+/* Takes the job out; its memory is freed by a later jobs_reclaim. */
+void jobs_close(struct jobs *jobs, uint8_t number);
+
+/* Frees what no lcore can hold any more. */
+void jobs_reclaim(struct jobs *jobs);
+
+/* Frees everything. No lcore runs. */
+void jobs_free(struct jobs *jobs);
+
+#endif

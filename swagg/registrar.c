@@ -1,0 +1,166 @@
+#include "registrar.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_random.h>
+
+#include "clock.h"
+#include "frame.h"
+#include "log.h"
+
+struct registrar {
+    struct datapath *dp;
+    struct config_limits limits;
+    uint16_t mtu;
+    pthread_mutex_t lock; /* of the registry: the main lcore changes it, telemetry reads it */
+    struct ctl_registry *registry;
+};
+
+static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    const struct registrar *r = context;
+    struct lcore *lc = datapath_main_lcore(r->dp);
+    const struct frame_end here = {.mac = r->dp->mac, .ip = r->dp->ip};
+    struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
+    struct rte_mbuf *m = rte_pktmbuf_alloc(r->dp->mbufs);
+    int known = bridge_lookup(r->dp->bridge, to->mac);
+    struct frame_header h;
+    struct frame_udp *f;
+
+    if (m == NULL) {
+        lcore_drop(lc, to->port, DROP_NO_MBUF, 1);
+        return;
+    }
+    memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
+    frame_header_init(&h, &here, &there);
+    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(sizeof(*f) + bytes));
+    frame_header_write(f, &h, RTE_BE16(CTL_PORT), bytes);
+    memcpy(f->payload, payload, bytes);
+    lcore_count(lc, EVENT_CONTROL_SENT, 1);
+    output_put(lc, known < 0 ? to->port : (unsigned)known, m);
+}
+
+static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                     char text[CTL_TEXT_MAX])
+{
+    struct registrar *r = context;
+    const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
+    unsigned packet =
+        sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + SML_HEADER_BYTES + job->chunk_bytes;
+
+    if (job->size > r->limits.workers) {
+        snprintf(text, CTL_TEXT_MAX, "%u ranks are more than the switch's limits.workers, %u", job->size,
+                 r->limits.workers);
+        return -EINVAL;
+    }
+    if (packet > r->mtu) {
+        snprintf(text, CTL_TEXT_MAX, "chunks of %u bytes make packets of %u bytes, the switch's mtu is %u",
+                 job->chunk_bytes, packet, r->mtu);
+        return -EINVAL;
+    }
+    return jobs_open(&r->dp->jobs, job, &us, slots, number, text);
+}
+
+static void close_pool(void *context, const struct ctl_job *job)
+{
+    struct registrar *r = context;
+
+    jobs_close(&r->dp->jobs, job->number);
+}
+
+static void report(void *context, const struct ctl_job *job, const char *what)
+{
+    (void)context;
+    log_notice("job %s: %s", job->name, what);
+}
+
+static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
+{
+    return (struct ctl_registry_config){
+        .max_jobs = (uint16_t)cfg->limits.jobs,
+        .boot_id = r->dp->boot_id,
+        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+        .seed = rte_rand(),
+        .data_port = SML_PORT_FIRST,
+        .actions = {.ctx = r,
+                    .send = send_message,
+                    .open_pool = open_pool,
+                    .close_pool = close_pool,
+                    .event = report},
+    };
+}
+
+int registrar_open(struct registrar **out, struct datapath *dp, const struct config *cfg)
+{
+    struct registrar *r = calloc(1, sizeof(*r));
+    struct ctl_registry_config rc;
+    void *mem;
+
+    *out = NULL;
+    if (r == NULL)
+        return -ENOMEM;
+    r->dp = dp;
+    r->limits = cfg->limits;
+    r->mtu = cfg->mtu;
+    rc = registry_config(r, cfg);
+    mem = malloc(ctl_registry_footprint(&rc));
+    if (mem == NULL) {
+        log_error("no memory for %u jobs (limits.jobs)", cfg->limits.jobs);
+        free(r);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&r->lock, NULL);
+    r->registry = ctl_registry_init(mem, &rc);
+    *out = r;
+    return 0;
+}
+
+void registrar_close(struct registrar *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_destroy(&r->lock);
+    free(r->registry);
+    free(r);
+}
+
+void registrar_receive(struct registrar *r, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct lcore *lc = datapath_main_lcore(r->dp);
+    struct ctl_endpoint from = {
+        .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+    enum ctl_parse_error e;
+
+    static_assert(DROP_CONTROL_BAD_STRING - DROP_CONTROL_TOO_SHORT == CTL_BAD_STRING - CTL_TOO_SHORT,
+                  "in the same order");
+    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
+    lcore_count(lc, EVENT_CONTROL_RECEIVED, 1);
+    pthread_mutex_lock(&r->lock);
+    e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), clock_ns());
+    pthread_mutex_unlock(&r->lock);
+    if (e != CTL_PARSED)
+        lcore_drop(lc, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
+    rte_pktmbuf_free(m);
+}
+
+void registrar_tick(struct registrar *r)
+{
+    pthread_mutex_lock(&r->lock);
+    ctl_registry_tick(r->registry, clock_ns());
+    jobs_reclaim(&r->dp->jobs);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
+{
+    pthread_mutex_lock(&r->lock);
+    for (unsigned i = 0; i < r->limits.jobs; i++)
+        if (ctl_registry_job(r->registry, i)->state != CTL_JOB_FREE)
+            visit(context, ctl_registry_job(r->registry, i));
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,207 @@
+/* Views of ports, lcores and the bridge. */
+#include "views.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+
+static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+    rte_tel_data_add_dict_string(d, name, text);
+}
+
+static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_ether_addr *mac)
+{
+    char text[RTE_ETHER_ADDR_FMT_SIZE];
+
+    rte_ether_format_addr(text, sizeof(text), mac);
+    rte_tel_data_add_dict_string(d, name, text);
+}
+
+static int find_port(const struct datapath *dp, const char *name)
+{
+    for (unsigned p = 0; p < dp->ports; p++)
+        if (strcmp(dp->port[p].name, name) == 0)
+            return (int)p;
+    return -ENOENT;
+}
+
+int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_string(d, "version", SWAGG_VERSION);
+    rte_tel_data_add_dict_int(d, "pid", getpid());
+    add_mac(d, "mac", &v->dp->mac);
+    add_ip(d, "ip", v->dp->ip);
+    rte_tel_data_add_dict_int(d, "ports", (int)v->dp->ports);
+    rte_tel_data_add_dict_int(d, "lcores", (int)v->dp->lcores);
+    rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards);
+    rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
+    rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
+    return 0;
+}
+
+int view_ports(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    for (unsigned p = 0; p < v->dp->ports; p++)
+        rte_tel_data_add_array_string(d, v->dp->port[p].name);
+    return 0;
+}
+
+static void add_impairments(struct rte_tel_data *d, const char *direction, const struct port_direction *pd)
+{
+    char name[64];
+
+    for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
+        snprintf(name, sizeof(name), "%s_impaired_%s", direction, impair_kind_name(k));
+        rte_tel_data_add_dict_u64(d, name, counter_read(&pd->impair.stats.hit[k]));
+    }
+}
+
+int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    const struct port *port;
+    int p = params == NULL ? -EINVAL : find_port(v->dp, params);
+    char device[RTE_DEV_NAME_MAX_LEN];
+    struct rte_eth_stats stats = {0};
+    struct rte_eth_link link = {0};
+    uint16_t mtu = 0;
+
+    if (p < 0)
+        return p;
+    port = &v->dp->port[p];
+    rte_eth_dev_get_name_by_port(port->id, device);
+    rte_eth_dev_get_mtu(port->id, &mtu);
+    rte_eth_stats_get(port->id, &stats);
+    rte_eth_link_get_nowait(port->id, &link);
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_string(d, "name", port->name);
+    rte_tel_data_add_dict_string(d, "device", device);
+    add_mac(d, "mac", &port->mac);
+    rte_tel_data_add_dict_int(d, "mtu", mtu);
+    rte_tel_data_add_dict_int(d, "link_up", link.link_status == RTE_ETH_LINK_UP);
+    rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
+    rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
+    rte_tel_data_add_dict_u64(d, "rx_missed", stats.imissed);
+    rte_tel_data_add_dict_u64(d, "rx_errors", stats.ierrors);
+    rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets);
+    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes);
+    rte_tel_data_add_dict_u64(d, "tx_errors", stats.oerrors);
+    add_impairments(d, "rx", &port->rx);
+    add_impairments(d, "tx", &port->tx);
+    return 0;
+}
+
+/* All ports together, or the one named. */
+int view_drops(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    int only = params == NULL ? -1 : find_port(v->dp, params);
+
+    if (params != NULL && only < 0)
+        return only;
+    rte_tel_data_start_dict(d);
+    for (enum drop reason = 0; reason < DROP_REASONS; reason++) {
+        uint64_t sum = 0;
+
+        for (unsigned p = 0; p < v->dp->ports; p++)
+            if (only < 0 || p == (unsigned)only)
+                sum += datapath_drops(v->dp, p, reason);
+        rte_tel_data_add_dict_u64(d, drop_name(reason), sum);
+    }
+    return 0;
+}
+
+int view_counters(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    for (enum event e = 0; e < EVENTS; e++)
+        rte_tel_data_add_dict_u64(d, event_name(e), datapath_events(v->dp, e));
+    return 0;
+}
+
+int view_verdicts(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    for (enum sml_verdict_kind k = 0; k < SML_VERDICTS; k++)
+        rte_tel_data_add_dict_u64(d, sml_verdict_name(k), datapath_verdicts(v->dp, k));
+    return 0;
+}
+
+/* "MAC PORT" each: colons are not allowed in a dictionary's keys. */
+int view_mac(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    struct bridge_station station;
+    size_t cursor = 0;
+
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    while (bridge_next(v->dp->bridge, &cursor, &station)) {
+        const uint8_t *m = station.mac;
+        char text[64];
+
+        snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x %s", m[0], m[1], m[2], m[3], m[4], m[5],
+                 v->dp->port[station.port].name);
+        rte_tel_data_add_array_string(d, text);
+    }
+    return 0;
+}
+
+int view_lcores(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+    for (unsigned i = 0; i < v->dp->lcores; i++)
+        rte_tel_data_add_array_int(d, (int)v->dp->lcore[i]->eal_id);
+    return 0;
+}
+
+static const struct lcore *find_lcore(const struct datapath *dp, const char *params)
+{
+    for (unsigned i = 0; params != NULL && i < dp->lcores; i++)
+        if (dp->lcore[i]->eal_id == (unsigned)atoi(params))
+            return dp->lcore[i];
+    return NULL;
+}
+
+static void add_port_names(struct rte_tel_data *d, const char *name, const struct datapath *dp,
+                           uint64_t ports)
+{
+    struct rte_tel_data *list = rte_tel_data_alloc();
+
+    if (list == NULL)
+        return;
+    rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+    for (; ports != 0; ports &= ports - 1)
+        rte_tel_data_add_array_string(list, dp->port[rte_bsf64(ports)].name);
+    rte_tel_data_add_dict_container(d, name, list, 0);
+}
+
+int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    const struct lcore *lc = find_lcore(v->dp, params);
+
+    if (lc == NULL)
+        return -ENOENT;
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_int(d, "lcore", (int)lc->eal_id);
+    rte_tel_data_add_dict_int(d, "cpu", rte_lcore_to_cpu_id((int)lc->eal_id));
+    add_port_names(d, "rx", v->dp, lc->rx);
+    add_port_names(d, "tx", v->dp, lc->tx);
+    rte_tel_data_add_dict_int(d, "shards", __builtin_popcountll(lc->shards));
+    for (enum event e = 0; e < EVENTS; e++)
+        rte_tel_data_add_dict_u64(d, event_name(e), counter_read(&lc->counters.event[e]));
+    return 0;
+}
