@@ -58,6 +58,25 @@ static void test_a_little_reordering_is_no_loss(void)
            "> data 6 want", "> data 7 want", "idle", "at 220", "< result 3 = result");
 }
 
+/* Another rank is late by 1000 us for a while: its chunks come in order all the same, so nothing is late. */
+static void test_a_lagging_peer_is_no_loss(void)
+{
+    SCRIPT("open 0 2 8 3", "allreduce 200", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
+           "< result 0 = result", "> data 3 want", "at 400", "> probe 1 want", "< wait 1 0x1 = news",
+           "at 1100", "< result 1 = result", "> data 4 want", "idle", "at 1101", "< result 2 = result",
+           "> data 5 want", "idle", "at 1102", "< result 3 = result", "> data 6 want", "idle", "at 1300",
+           "< result 4 = result", "> data 7 want", "idle");
+}
+
+/* All that was sent is due at the same time, but only what others have overtaken is asked for, and once. */
+static void test_several_losses_are_asked_for_together(void)
+{
+    SCRIPT("open 0 2 8 8", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "at 100",
+           "< result 1 = result", "< result 5 = result", "idle", "timer 125", "at 125", "> probe 0 want",
+           "> probe 2 want", "> probe 3 want", "> probe 4 want", "idle", "timer 350");
+}
+
 static void test_a_lost_contribution_is_sent_again_at_once(void)
 {
     SCRIPT(LATE_CHUNK_0, "at 300", "< nack 0 = news", "> open 0 want", "idle",
@@ -167,10 +186,10 @@ static void test_what_is_handed_back_is_repeated_until_it_arrives(void)
 {
     SCRIPT("open 0 2 4 4", "inplace 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
            "< result 0 = result", "< result 1 = result", "resume 8 0 ok", "> restore 0", "> restore 1",
-           "> data 2 want", "idle", "timer 350", "at 350", "> probe 0", "idle", "at 500", "< nack 0 = news",
-           "> restore 0", "> probe 1", "> probe 2 want", "at 600", "< nack 1 = news", "> restore 1",
-           "< wait 2 0x1 = news", "< ack 1 = news", "< ack 0 = news", "< result 2 = result", "status done",
-           "sum");
+           "> data 2 want", "idle", "timer 350", "at 350", "> probe 0", "idle", "at 450", "< nack 0 = news",
+           "> restore 0", "at 550", "< ack 0 = news", "idle", "timer 800", "at 800", "> probe 1", "idle",
+           "at 900", "< nack 1 = news", "> restore 1", "< result 2 = result", "status done", "sum",
+           "< ack 1 = news", "timer never");
 }
 
 static void test_results_are_kept_when_the_call_has_ended(void)
@@ -322,6 +341,8 @@ int main(void)
         UNIT_TEST(test_spare_slots_carry_on_while_a_chunk_is_held_up),
         UNIT_TEST(test_a_late_chunk_is_asked_for_before_any_timer),
         UNIT_TEST(test_a_little_reordering_is_no_loss),
+        UNIT_TEST(test_a_lagging_peer_is_no_loss),
+        UNIT_TEST(test_several_losses_are_asked_for_together),
         UNIT_TEST(test_a_lost_contribution_is_sent_again_at_once),
         UNIT_TEST(test_who_waits_for_others_asks_once_a_round_trip_at_most),
         UNIT_TEST(test_while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ever_more_rarely),

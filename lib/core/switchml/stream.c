@@ -55,7 +55,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     /* The first turn of the upper half leaves room to look back. */
     s->born = (UINT64_C(1) << 32) + cfg->first_tag;
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->born;
-    s->sent = s->due = SML_LIST_EMPTY;
+    s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
     sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
                  cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
@@ -156,12 +156,12 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
         bool have = s->flights[slot].have;
         s->flights[slot] = (struct sml_flight){.have = have};
     }
-    s->sent = s->due = SML_LIST_EMPTY;
+    s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
     s->in_flight = 0;
     s->cfg.job = job;
     s->head = s->next = s->oldest - (uint64_t)back;
     sml_window_restart(&s->window, s->next);
-    s->newest_answered = 0;
+    s->furthest = s->head;
     s->quiet_since = now;
     s->backoff = s->silent = 0;
     s->waiting_position = 0;

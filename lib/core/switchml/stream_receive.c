@@ -3,13 +3,6 @@
 
 #include "switchml/stream_state.h"
 
-/* An answer that comes sooner than the path allows is one to an earlier packet. */
-static void note_answered(struct sml_stream *s, const struct sml_flight *f, uint64_t now)
-{
-    if ((f->sends == 1 || now - f->sent_at >= s->rtt.base) && f->sent_at > s->newest_answered)
-        s->newest_answered = f->sent_at;
-}
-
 static void heard(struct sml_stream *s)
 {
     s->silent = 0;
@@ -34,11 +27,15 @@ static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
 
     if (f->list != NULL) {
         uint64_t rtt = sample(s, f, now);
-        note_answered(s, f, now);
+        if (f->sends == 1)
+            s->settled_rtt = now - f->sent_at;
         sml_flight_unlink(s->flights, slot);
         s->in_flight--;
         sml_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
     }
+    if (position >= s->furthest)
+        s->furthest = position + 1;
+    s->settled_at = now;
     *f = (struct sml_flight){.settled = true, .have = f->have};
     for (; (f = sml_flight_of(s, s->head))->settled; s->head++)
         f->settled = false;
@@ -121,7 +118,6 @@ static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t no
 
     if (!f->probed || f->due == SML_DUE_FULL) /* an answer to an earlier question, and acted upon */
         return SML_RX_DUPLICATE;
-    note_answered(s, f, now);
     f->heard = false;
     sml_make_due(s, slot, SML_DUE_FULL);
     s->quiet_since = now;

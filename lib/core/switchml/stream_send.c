@@ -58,7 +58,7 @@ static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uin
     if (f->list == NULL)
         s->in_flight++;
     sml_flight_unlink(s->flights, slot);
-    sml_flight_link(s->flights, &s->sent, slot);
+    sml_flight_link(s->flights, f->sends == 0 ? &s->fresh : &s->repeated, slot);
 
     s->stats.sent++;
     if (what == SML_DUE_PROBE)
@@ -77,14 +77,28 @@ static uint64_t position_of(const struct sml_stream *s, uint16_t slot)
     return s->head + ((slot - s->head) & (s->cfg.slots - 1u));
 }
 
-/* A chunk is late when another that was sent clearly after it has been answered (RACK, RFC 8985). The list is
- * ordered, so if its first is not late, none is. */
-static bool first_is_late(const struct sml_stream *s)
+/* Every rank sends its chunks in order. So when one is complete, all ranks have sent those before it too; one
+ * of these whose answer is overdue, by the time that others take and some allowance for reordering, has been
+ * lost somewhere. Without such news since it was last asked for, asking again would tell nothing new. Both
+ * lists are in the order of sending, so if the first is not late, none is. Returns when it will be;
+ * UINT64_MAX: unknown. */
+static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
 {
-    if (s->sent.first == SML_NO_SLOT)
-        return false;
-    uint64_t reordering = s->rtt.srtt / 4;
-    return s->flights[s->sent.first].sent_at + reordering < s->newest_answered;
+    if (list->first == SML_NO_SLOT)
+        return UINT64_MAX;
+    const struct sml_flight *f = &s->flights[list->first];
+    if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
+        return UINT64_MAX;
+    return f->sent_at + s->settled_rtt + s->rtt.srtt / 4;
+}
+
+/* Makes the first late chunk due for a probe. */
+static void ask_for_late(struct sml_stream *s, uint64_t now)
+{
+    const struct sml_list *list = late_at(s, &s->fresh) <= now ? &s->fresh : &s->repeated;
+
+    if (late_at(s, list) <= now)
+        sml_make_due(s, list->first, SML_DUE_PROBE);
 }
 
 static uint64_t expiry(const struct sml_stream *s)
@@ -135,8 +149,8 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
         return false;
     if (s->in_flight > 0 && now >= expiry(s))
         expire(s, now);
-    else if (!s->rejected && s->due.first == SML_NO_SLOT && first_is_late(s))
-        sml_make_due(s, s->sent.first, SML_DUE_PROBE);
+    else if (!s->rejected && s->due.first == SML_NO_SLOT)
+        ask_for_late(s, now);
 
     if (s->due.first != SML_NO_SLOT) {
         uint64_t position = position_of(s, s->due.first);
@@ -155,5 +169,11 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
 
 uint64_t sml_stream_timer(const struct sml_stream *s)
 {
-    return s->in_flight > 0 && !s->quarrelled ? expiry(s) : UINT64_MAX;
+    if (s->in_flight == 0 || s->quarrelled)
+        return UINT64_MAX;
+    uint64_t timer = expiry(s), fresh = late_at(s, &s->fresh), repeated = late_at(s, &s->repeated);
+    if (s->rejected)
+        return timer;
+    timer = fresh < timer ? fresh : timer;
+    return repeated < timer ? repeated : timer;
 }

@@ -44,12 +44,15 @@ struct sml_stream {
     uint64_t born;     /* the job's first position */
     uint64_t sent_end; /* one past the last position ever sent */
 
-    struct sml_list sent; /* by time of last sending */
+    struct sml_list fresh;    /* sent once; by time, and so by position */
+    struct sml_list repeated; /* sent or asked for again; by time of the last packet */
     struct sml_list due;
-    uint32_t in_flight; /* slots in either list */
+    uint32_t in_flight; /* slots in any of the lists */
     struct sml_rtt rtt;
     struct sml_window window;
-    uint64_t newest_answered; /* when the packet was sent that was sent last of all answered ones */
+    uint64_t furthest;    /* one past the furthest position that is settled */
+    uint64_t settled_at;  /* when the last one was */
+    uint64_t settled_rtt; /* how long one took that was sent once */
     uint64_t quiet_since;     /* from here the timer counts */
     unsigned backoff;         /* questions the timer has asked since the last result */
     unsigned silent;          /* those of them since the switch was heard last */
