@@ -1,0 +1,39 @@
+"""What the benchmarks' reports share: the machine, tables, and a section of docs/results.md for each."""
+import json
+import os
+import platform
+import re
+
+
+def machine():
+    """The machine in a line: whoever reads a figure must know where it was measured."""
+    with open("/proc/cpuinfo") as f:
+        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "unknown CPU")
+    with open("/proc/meminfo") as f:
+        gib = round(int(f.readline().split()[1]) / 2**20)
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
+
+
+def table(head, rows):
+    """Markdown; the first column is text, the others are numbers."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def write_section(path, name, text):
+    """Puts the text between the section's markers in a Markdown file; nothing else in the file changes."""
+    with open(path) as f:
+        page = f.read()
+    begin, end = f"<!-- bench {name} -->", f"<!-- end of bench {name} -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"{path}: there is no section between '{begin}' and '{end}'")
+    with open(path, "w") as f:
+        f.write(pattern.sub(lambda _: f"{begin}\n{text.strip()}\n{end}", page))
+
+
+def write_json(path, metrics):
+    with open(path, "w") as f:
+        json.dump({name: round(value, 4) for name, value in metrics.items()}, f, indent=2)
+        f.write("\n")
