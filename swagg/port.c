@@ -62,6 +62,19 @@ static int set_up_queues(uint16_t id, struct rte_mempool *mbufs)
     return rc;
 }
 
+/* The most that the device says it takes, if the configuration wants more and the device is virtual; else 0.
+ * DPDK's net_memif and net_af_packet name plain Ethernet's 1518 bytes here, but carry whatever their buffers
+ * hold. */
+static uint16_t understated_mtu(const struct port *port, const struct config_port *cfg)
+{
+    struct rte_eth_dev_info info;
+
+    if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(port->id, &info) < 0 ||
+        info.max_rx_pktlen >= port->max_frame)
+        return 0;
+    return (uint16_t)(info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN);
+}
+
 static int set_mtu(const struct port *port, uint16_t mtu)
 {
     uint16_t has = 0;
@@ -71,15 +84,31 @@ static int set_mtu(const struct port *port, uint16_t mtu)
     if (rc == -ENOTSUP && rte_eth_dev_get_mtu(port->id, &has) == 0 && has >= mtu)
         rc = 0;
     if (rc < 0)
-        log_error("port %s: cannot set MTU %u: %s (net_af_packet needs framesz= for the MTU and 52 bytes)",
-                  port->name, mtu, rte_strerror(-rc));
+        log_error("port %s: cannot set MTU %u: %s", port->name, mtu, rte_strerror(-rc));
     return rc;
+}
+
+/* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
+ * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
+static int configure(const struct port *port, const struct config_port *cfg, uint16_t mtu,
+                     struct rte_mempool *mbufs)
+{
+    const uint16_t understated = understated_mtu(port, cfg);
+    const struct rte_eth_conf conf = {.rxmode = {.mtu = understated > 0 ? understated : mtu}};
+    int rc = rte_eth_dev_configure(port->id, 1, 1, &conf);
+
+    if (rc == 0)
+        rc = set_up_queues(port->id, mbufs);
+    if (rc < 0) {
+        log_error("port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
+        return rc;
+    }
+    return understated > 0 ? 0 : set_mtu(port, mtu);
 }
 
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
 {
     const struct config_port *pc = &cfg->port[index];
-    const struct rte_eth_conf conf = {.rxmode = {.mtu = cfg->mtu}};
     char ring[RTE_RING_NAMESIZE];
     int rc;
 
@@ -100,14 +129,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
         log_error("port %s: no memory for its ring: %s", port->name, rte_strerror(rte_errno));
         return -rte_errno;
     }
-    rc = rte_eth_dev_configure(port->id, 1, 1, &conf);
-    if (rc == 0)
-        rc = set_up_queues(port->id, mbufs);
-    if (rc < 0) {
-        log_error("port %s: cannot set up %s: %s", port->name, pc->device, rte_strerror(-rc));
-        return rc;
-    }
-    rc = set_mtu(port, cfg->mtu);
+    rc = configure(port, pc, cfg->mtu, mbufs);
     if (rc == 0)
         rc = rte_eth_macaddr_get(port->id, &port->mac);
     return rc;
