@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +9,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Settings that are plain numbers (uint32_t): what they may be, and what they are where the file does not
- * say. */
+/* Settings that are plain numbers (uint32_t): the least, the greatest, and the default. */
 struct number {
     const char *path;
     size_t offset;
-    uint32_t min, max, otherwise;
+    uint32_t min, max, fallback;
 };
 
 static const struct number numbers[] = {
@@ -34,27 +32,34 @@ static const struct number numbers[] = {
 enum {
     SEED = 1,
     MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
-    REORDER_BY = 3,
-    REORDER_BY_MAX = 1000,
-    REORDER_FOR_US = 1000,
-    REORDER_FOR_US_MAX = 10000000,
 };
 
-static void check_numbers(struct config_text *t, struct config *c)
+static uint32_t *number_at(struct config *c, const struct number *n)
+{
+    return (uint32_t *)((char *)c + n->offset);
+}
+
+static void set_defaults(struct config_text *t, struct config *c)
 {
     for (size_t i = 0; i < COUNT(numbers); i++) {
-        const struct number *n = &numbers[i];
-        uint32_t *value = (uint32_t *)((char *)c + n->offset);
-
-        if (!config_text_has(t, n->path))
-            *value = n->otherwise;
-        else if (*value < n->min || *value > n->max)
-            config_fault(t, n->path, "%u is out of range (%u..%u)", *value, n->min, n->max);
+        if (!config_text_has(t, numbers[i].path))
+            *number_at(c, &numbers[i]) = numbers[i].fallback;
     }
     if (!config_text_has(t, "log_level"))
         c->log_level = CONFIG_LOG_NOTICE;
     if (!config_text_has(t, "seed"))
         c->seed = SEED;
+}
+
+static void check_numbers(struct config_text *t, struct config *c)
+{
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        const struct number *n = &numbers[i];
+        uint32_t value = *number_at(c, n);
+
+        if (value < n->min || value > n->max)
+            config_fault(t, n->path, "%u is out of range (%u..%u)", value, n->min, n->max);
+    }
 }
 
 static void check_pool(struct config_text *t, const struct config *c)
@@ -70,117 +75,21 @@ static void check_pool(struct config_text *t, const struct config *c)
                      c->pool.megabytes + MEMORY_BESIDE_POOL);
 }
 
-/* The path of something in a port. */
-static const char *port_path(char path[CONFIG_PATH_MAX], unsigned port, const char *rest)
+/* Six bytes of one or two hexadecimal digits. sscanf alone would take signs and blanks, too. */
+static bool parse_mac(const char *text, unsigned b[6])
 {
-    snprintf(path, CONFIG_PATH_MAX, "ports[%u].%s", port, rest);
-    return path;
-}
+    int end = 0;
 
-static void check_impair(struct config_text *t, const char *parent, struct impair_config *im)
-{
-    char path[CONFIG_PATH_MAX];
-
-    for (unsigned k = 0; k < IMPAIR_KINDS; k++) {
-        double p = im->rate[k].probability;
-
-        snprintf(path, sizeof(path), "%s.%s", parent, impair_kind_name(k));
-        if (!(p >= 0 && p <= 1)) /* nor is NaN */
-            config_fault(t, path, "%g is not a probability (0..1)", p);
-    }
-    snprintf(path, sizeof(path), "%s.reorder_by", parent);
-    if (!config_text_has(t, path))
-        im->hold_frames = REORDER_BY;
-    else if (im->hold_frames < 1 || im->hold_frames > REORDER_BY_MAX)
-        config_fault(t, path, "%u frames is out of range (1..%u)", im->hold_frames, REORDER_BY_MAX);
-    snprintf(path, sizeof(path), "%s.reorder_for_us", parent);
-    if (!config_text_has(t, path))
-        im->hold_for = REORDER_FOR_US;
-    else if (im->hold_for < 1 || im->hold_for > REORDER_FOR_US_MAX)
-        config_fault(t, path, "%llu microseconds is out of range (1..%u)", (unsigned long long)im->hold_for,
-                     REORDER_FOR_US_MAX);
-}
-
-/* Bytes of the device's name proper: its arguments follow a comma. */
-static size_t device_name_length(const char *device)
-{
-    return strcspn(device, ",");
-}
-
-static bool starts_with(const char *s, const char *start)
-{
-    return strncmp(s, start, strlen(start)) == 0;
-}
-
-static void check_device(struct config_text *t, const struct config *c, unsigned port)
-{
-    const char *device = c->port[port].device;
-    const size_t length = device_name_length(device);
-    char path[CONFIG_PATH_MAX];
-
-    port_path(path, port, "device");
-    if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
-        config_fault(
-            t, path,
-            "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "
-            "interface write net_af_packet%u,iface=%s",
-            device, port, device);
-    if ((starts_with(device, "net_af_packet") || starts_with(device, "net_af_xdp")) &&
-        strstr(device, ",iface=") == NULL)
-        config_fault(t, path, "\"%s\" does not say which interface: append ,iface=NAME", device);
-    for (unsigned other = 0; other < port; other++) {
-        if (device_name_length(c->port[other].device) == length &&
-            strncmp(c->port[other].device, device, length) == 0)
-            config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, other,
-                         starts_with(device, "net_") ? "; number them: net_af_packet0, net_af_packet1, ..."
-                                                     : "");
-    }
-}
-
-static bool is_printable_word(const char *s)
-{
-    while (isgraph((unsigned char)*s))
-        s++;
-    return *s == '\0';
-}
-
-static void check_name(struct config_text *t, struct config *c, unsigned port)
-{
-    char *name = c->port[port].name;
-    char path[CONFIG_PATH_MAX];
-
-    port_path(path, port, "name");
-    if (!config_text_has(t, path))
-        snprintf(name, CONFIG_NAME_MAX, "port%u", port);
-    if (!is_printable_word(name))
-        config_fault(t, path, "\"%s\" has spaces or unprintable characters in it", name);
-    if (strcmp(name, "all") == 0)
-        config_fault(t, path, "\"all\" means every port in the list of lcores; choose another name");
-    for (unsigned other = 0; other < port; other++) {
-        if (strcmp(c->port[other].name, name) == 0)
-            config_fault(t, path, "\"%s\" is the name of ports[%u] already", name, other);
-    }
-}
-
-static void check_ports(struct config_text *t, struct config *c)
-{
-    char path[CONFIG_PATH_MAX];
-
-    for (unsigned p = 0; p < c->ports; p++) {
-        check_name(t, c, p);
-        check_device(t, c, p);
-        check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);
-        check_impair(t, port_path(path, p, "impair.tx"), &c->port[p].impair.tx);
-    }
+    return text[strspn(text, "0123456789abcdefABCDEF:")] == '\0' &&
+           sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &end) == 6 &&
+           text[end] == '\0';
 }
 
 static void check_mac(struct config_text *t, const char *text, struct config *c)
 {
     unsigned b[6];
-    int end = 0;
 
-    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &end) != 6 ||
-        text[end] != '\0') {
+    if (!parse_mac(text, b)) {
         config_fault(t, "switch.mac", "\"%s\" is not a MAC address (02:00:00:00:00:01)", text);
         return;
     }
@@ -243,7 +152,8 @@ void config_check(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
 
-    check_ports(t, c);
+    set_defaults(t, c);
+    config_check_ports(t, c);
     if (config_text_has(t, "switch.mac"))
         check_mac(t, raw->sw.mac, c);
     if (config_text_has(t, "switch.ip"))

@@ -10,6 +10,9 @@
  * wrong. */
 void config_check(struct config_text *t, struct config_raw *raw);
 
+/* The same for the list of ports alone (config_ports.c); the MTU must be set. */
+void config_check_ports(struct config_text *t, struct config *c);
+
 /* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
 void config_check_lcores(struct config_text *t, struct config_raw *raw);
 

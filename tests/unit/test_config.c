@@ -124,6 +124,12 @@ static const struct {
     {PORT "  - device: net_af_packet0,iface=b\n",
      "F:3: ports[1].device: \"net_af_packet0\" is the device of ports[0] "
      "already; number them: net_af_packet0, net_af_packet1, ...\n"},
+    {PORT "mtu: 2000\n",
+     "F:2: ports[0].device: its ring holds frames of 2048 bytes, too little for mtu 2000: append "
+     ",framesz=3072,blocksz=12288\n"},
+    {"ports:\n  - device: net_af_packet0,iface=a,framesz=4096\nmtu: 9000\n",
+     "F:2: ports[0].device: its ring holds frames of 4096 bytes, too little for mtu 9000: write "
+     ",framesz=9216,blocksz=36864\n"},
     {"ports:\n  - device: 0000:03:00.0\n  - device: 0000:03:00.0\n",
      "F:3: ports[1].device: \"0000:03:00.0\" is the device of ports[0] already\n"},
     {PORTS "  - name: b\n    device: net_null2\n",
@@ -147,6 +153,8 @@ static const struct {
      "F:3: switch.mac: \"02-00-00-00-00-01\" is not a MAC address (02:00:00:00:00:01)\n"},
     {PORT "switch: {mac: \"02:00:00:00:00:01:02\"}\n",
      "F:3: switch.mac: \"02:00:00:00:00:01:02\" is not a MAC address (02:00:00:00:00:01)\n"},
+    {PORT "switch: {mac: \"02:00:00:00:00:-1\"}\n",
+     "F:3: switch.mac: \"02:00:00:00:00:-1\" is not a MAC address (02:00:00:00:00:01)\n"},
     {PORT "switch: {mac: \"03:00:00:00:00:01\"}\n",
      "F:3: switch.mac: 03:00:00:00:00:01 is a group address; the first byte must be even\n"},
     {PORT "switch: {mac: \"0:0:0:0:0:0\"}\n",
@@ -248,8 +256,10 @@ static void test_defaults(void)
 static void test_every_key_arrives(void)
 {
     static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xCD, 0xef};
-    const struct config c = good(
-        PORT "    name: h0\n"
+    const struct config c =
+        good("ports:\n"
+             "  - name: h0\n"
+             "    device: \"net_af_packet0,iface=a,framesz=9216,blocksz=36864\"\n"
              "    impair:\n"
              "      rx: {drop: 0.01, drop_every: 2, duplicate: 0.02, duplicate_every: 3, corrupt: 0.04,\n"
              "           corrupt_every: 5}\n"
