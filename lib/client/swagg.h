@@ -8,13 +8,14 @@
  *     if (rc < 0) fprintf(stderr, "%s: %s\n", swagg_strerror(rc), swagg_last_error());
  *     swagg_close(job);
  *
- * Every rank must make the same calls in the same order. Nothing here hangs: every call returns by its deadline, with
- * the exact result or with an error whose text names what happened and which ranks are missing. After an error other
- * than SWAGG_ERR_ARGUMENT a job can only be closed; its peers get the error too, at the latest in their next call.
+ * Every rank must make the same calls in the same order. Nothing here hangs: every call returns by its
+ * deadline, with the exact result or with an error whose text names what happened and which ranks are
+ * missing. After an error other than SWAGG_ERR_ARGUMENT a job can only be closed; its peers get the error
+ * too, at the latest in their next call.
  *
- * Threads: different jobs may be used by different threads at once; one job by one thread at a time. A job runs one
- * thread of its own, for heartbeats; it touches no buffer of the caller's. The library writes nothing to stdout or
- * stderr; diagnostics go to swagg_options.log.
+ * Threads: different jobs may be used by different threads at once; one job by one thread at a time. A job
+ * runs one thread of its own, for heartbeats; it touches no buffer of the caller's. The library writes
+ * nothing to stdout or stderr; diagnostics go to swagg_options.log.
  */
 #ifndef SWAGG_H
 #define SWAGG_H
@@ -32,19 +33,20 @@ enum swagg_op { SWAGG_SUM = 1 };
 /* 0 is success, errors are negative. */
 enum swagg_status {
     SWAGG_OK = 0,
-    SWAGG_ERR_ARGUMENT = -1,    /* an argument or option is out of range; nothing was sent */
-    SWAGG_ERR_NO_SWITCH = -2,   /* no switch answered at that address */
-    SWAGG_ERR_REFUSED = -3,     /* the switch said no; the text has its reason */
-    SWAGG_ERR_DEADLINE = -4,    /* time is up; the text names the missing ranks */
-    SWAGG_ERR_MISMATCH = -5,    /* ranks called different collectives; the text names both */
-    SWAGG_ERR_LOST = -6,        /* a peer died or left; the text names it */
-    SWAGG_ERR_ABORTED = -7,     /* a peer gave up; the text has its reason */
-    SWAGG_ERR_SYSTEM = -8,      /* a system call failed (sockets, memory); the text has its errno */
+    SWAGG_ERR_ARGUMENT = -1,  /* an argument or option is out of range; nothing was sent */
+    SWAGG_ERR_NO_SWITCH = -2, /* no switch answered at that address */
+    SWAGG_ERR_REFUSED = -3,   /* the switch said no; the text has its reason */
+    SWAGG_ERR_DEADLINE = -4,  /* time is up; the text names the missing ranks */
+    SWAGG_ERR_MISMATCH = -5,  /* ranks called different collectives; the text names both */
+    SWAGG_ERR_LOST = -6,      /* a peer died or left; the text names it */
+    SWAGG_ERR_ABORTED = -7,   /* a peer gave up; the text has its reason */
+    SWAGG_ERR_SYSTEM = -8,    /* a system call failed (sockets, memory); the text has its errno */
 };
 
 enum swagg_mode {
-    SWAGG_ORDERED = 0,   /* contributions are added in rank order: bit-for-bit reproducible. The default */
-    SWAGG_ON_ARRIVAL = 1 /* added as they come: less memory in the switch; float sums may differ in the last bits from run to run */
+    SWAGG_ORDERED = 0, /* contributions are added in rank order: bit-for-bit reproducible. The default */
+    SWAGG_ON_ARRIVAL =
+        1 /* added as they come: less memory in the switch, floats rounded differently each run */
 };
 
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
@@ -54,17 +56,18 @@ struct swagg_options {
     const char *job;       /* name, 1..47 printable characters, the same on every rank; required */
     int rank, size;        /* 0 <= rank < size <= 256 */
     enum swagg_mode mode;
-    int slots;             /* slots wanted from the switch; 0 = 512 */
-    int window;            /* chunks in flight at most; 0 = adapts to the measured path, up to the slots */
-    int mtu;               /* bytes of an IP packet; 0 = that of the interface towards the switch */
-    int join_timeout_ms;   /* swagg_open: everybody must be there by then; 0 = 30000 */
-    int call_timeout_ms;   /* a collective must be done by then; 0 = 120000 */
-    int warn_after_ms;     /* a waiting collective logs who is missing after this, then at doubling intervals; 0 = 2000 */
-    void (*log)(void *ctx, enum swagg_log_level level, const char *line); /* called from either thread; may be NULL */
+    int slots;           /* slots wanted from the switch; 0 = 512 */
+    int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to the slots */
+    int mtu;             /* bytes of an IP packet; 0 = that of the interface towards the switch */
+    int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */
+    int call_timeout_ms; /* a collective must be done by then; 0 = 120000 */
+    int warn_after_ms;   /* a waiting call logs who is missing after this, then doubling it; 0 = 2000 */
+    /* Called from either thread. May be NULL. */
+    void (*log)(void *ctx, enum swagg_log_level level, const char *line);
     void *log_ctx;
-    /* For callers with other communication to drive (MPI's point-to-point messages, which a peer may have to receive
-     * before it joins the collective): called from the thread that is in a collective, at least once a millisecond
-     * while that waits. Must return soon and must not use this job. May be NULL. */
+    /* For callers with other communication to drive (MPI's point-to-point messages, which a peer may have to
+     * receive before it joins the collective): called from the thread that is in a collective, at least once
+     * a millisecond while that waits. Must return soon and must not use this job. May be NULL. */
     void (*progress)(void *ctx);
     void *progress_ctx;
 };
@@ -75,8 +78,9 @@ struct swagg_job;
 /* Joins the job and waits until all ranks are there. *job is NULL on error. The options are copied. */
 int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 
-/* recv[i] = sum over all ranks of send[i], on every rank. send may equal recv; otherwise they must not overlap. Both are
- * the caller's and in use until the call returns; on an error recv is unspecified. count may be 0. */
+/* recv[i] = sum over all ranks of send[i], on every rank. send may equal recv; otherwise they must not
+ * overlap. Both are the caller's and in use until the call returns; on an error recv is unspecified. count
+ * may be 0. */
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op);
 
@@ -101,11 +105,11 @@ const char *swagg_last_error(void);
 
 /* Totals since swagg_open. */
 struct swagg_stats {
-    uint64_t calls, elements, bytes;           /* collectives that succeeded; bytes of this rank's tensors */
+    uint64_t calls, elements, bytes; /* collectives that succeeded; bytes of this rank's tensors */
     uint64_t packets_sent, packets_received, retransmitted, probes, timeouts, duplicates, bad_packets;
-    uint64_t rtt_us, rto_us;                   /* smoothed round trip; retransmission timeout */
+    uint64_t rtt_us, rto_us;                     /* smoothed round trip; retransmission timeout */
     uint32_t window, slots, elements_per_packet; /* in force; of 4 bytes */
-    uint32_t resumed;                          /* times the job outlived a restart of its switch */
+    uint32_t resumed;                            /* times the job outlived a restart of its switch */
 };
 void swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats);
 

@@ -1,0 +1,282 @@
+#include "control_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+
+/* Resets an eventfd, so that the next poll sleeps. */
+static void drain(int eventfd)
+{
+    uint64_t count;
+    while (read(eventfd, &count, sizeof count) < 0 && errno == EINTR)
+        ;
+}
+
+static void wake(int eventfd)
+{
+    uint64_t one = 1;
+    while (write(eventfd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+/* A socket that is connected reports ICMP's "port unreachable" of an earlier datagram with any later call. */
+static void note_error(struct control *c, int error)
+{
+    if (error == ECONNREFUSED)
+        c->refused++;
+}
+
+/* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
+static bool is_held_back(const struct control *c)
+{
+    return c->session.state == CTL_SESSION_REJOINING && c->streaming;
+}
+
+/* Sends what is due. A message that is lost here is repeated by the session. */
+static void send_due(struct control *c, uint64_t now)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    size_t bytes;
+    if (is_held_back(c))
+        return;
+    while ((bytes = ctl_session_poll(&c->session, now, message)) > 0)
+        if (send(c->fd, message, bytes, MSG_DONTWAIT) < 0)
+            note_error(c, errno);
+}
+
+static void receive_all(struct control *c)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    for (;;) {
+        ssize_t bytes = recv(c->fd, message, sizeof message, MSG_DONTWAIT);
+        if (bytes >= 0) {
+            ctl_session_receive(&c->session, message, (size_t)bytes, monotonic_ns());
+        } else if (errno == EAGAIN) {
+            return;
+        } else {
+            note_error(c, errno);
+        }
+    }
+}
+
+static void log_news(const struct logger *log, const struct ctl_session *s)
+{
+    switch (s->state) {
+    case CTL_SESSION_READY:
+        logger_write(log, SWAGG_LOG_INFO,
+                     "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet", s->cfg.join.name,
+                     s->cfg.rank, s->cfg.size, s->epoch, s->ready.slots, s->ready.chunk_bytes);
+        break;
+    case CTL_SESSION_REJOINING:
+        logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",
+                     s->cfg.join.name, s->cfg.rank);
+        break;
+    case CTL_SESSION_FAILED:
+        logger_write(log, SWAGG_LOG_WARN, "job '%s': %s", s->cfg.join.name, s->failure.text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Wakes the caller if there is something that it has not been woken for; true if that is worth a line in the
+ * log. */
+static bool announce(struct control *c)
+{
+    const struct ctl_session *s = &c->session;
+    bool news = s->state != c->seen.state || s->generation != c->seen.generation;
+    if (!news && c->refused == c->seen.refused)
+        return false;
+    c->seen.state = s->state;
+    c->seen.generation = s->generation;
+    c->seen.refused = c->refused;
+    atomic_store(&c->changed, true);
+    wake(c->wake_caller);
+    return news;
+}
+
+/* One turn of the session; returns when the next is due. The log is the caller's code and is called without
+ * the lock. */
+static uint64_t turn(struct control *c)
+{
+    struct ctl_session copy;
+    pthread_mutex_lock(&c->lock);
+    receive_all(c);
+    send_due(c, monotonic_ns());
+    bool news = announce(c);
+    if (news)
+        copy = c->session;
+    uint64_t next = is_held_back(c) ? UINT64_MAX : ctl_session_timer(&c->session);
+    pthread_mutex_unlock(&c->lock);
+    if (news)
+        log_news(c->log, &copy);
+    return next;
+}
+
+static void *run(void *arg)
+{
+    struct control *c = arg;
+    while (!atomic_load(&c->stop)) {
+        uint64_t next = turn(c), guest_next = c->guest.turn(c->guest.ctx);
+        bool guest_waits = guest_next != UINT64_MAX;
+        struct pollfd fds[] = {{.fd = c->fd, .events = POLLIN},
+                               {.fd = c->wake_thread, .events = POLLIN},
+                               {.fd = guest_waits ? c->guest.fd : -1, .events = POLLIN}};
+        struct timespec timeout = timespec_until(next < guest_next ? next : guest_next, monotonic_ns());
+        ppoll(fds, 3, next == UINT64_MAX && !guest_waits ? NULL : &timeout, NULL);
+        if (fds[1].revents)
+            drain(c->wake_thread);
+    }
+    return NULL;
+}
+
+/* Signals are the application's business: this thread takes none. */
+static int start_thread(struct control *c)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&c->thread, NULL, run, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+static int open_fds(struct control *c, struct in_addr switch_ip)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
+    c->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    c->wake_thread = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->wake_caller = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (c->fd < 0 || c->wake_thread < 0 || c->wake_caller < 0 ||
+        connect(c->fd, (struct sockaddr *)&to, sizeof to) < 0)
+        return -errno;
+    return 0;
+}
+
+static void close_fds(struct control *c)
+{
+    int fds[] = {c->fd, c->wake_thread, c->wake_caller};
+    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+int control_open(struct control *c, struct in_addr switch_ip, const struct ctl_session_config *config,
+                 const struct logger *log, const struct control_guest *guest)
+{
+    memset(c, 0, sizeof *c);
+    c->log = log;
+    c->guest = *guest;
+    pthread_mutex_init(&c->lock, NULL);
+    ctl_session_init(&c->session, config, monotonic_ns());
+    int rc = open_fds(c, switch_ip);
+    if (rc < 0 || (rc = start_thread(c)) < 0)
+        goto err;
+    return 0;
+err:
+    close_fds(c);
+    pthread_mutex_destroy(&c->lock);
+    return rc;
+}
+
+void control_close(struct control *c)
+{
+    atomic_store(&c->stop, true);
+    wake(c->wake_thread);
+    pthread_join(c->thread, NULL);
+    close_fds(c);
+    pthread_mutex_destroy(&c->lock);
+}
+
+void control_abandon(struct control *c)
+{
+    close_fds(c);
+}
+
+bool control_changed(struct control *c)
+{
+    return atomic_load(&c->changed) && atomic_exchange(&c->changed, false);
+}
+
+void control_look(struct control *c, struct ctl_session *session)
+{
+    pthread_mutex_lock(&c->lock);
+    *session = c->session;
+    pthread_mutex_unlock(&c->lock);
+}
+
+unsigned control_refusals(struct control *c)
+{
+    pthread_mutex_lock(&c->lock);
+    unsigned refused = c->refused;
+    pthread_mutex_unlock(&c->lock);
+    return refused;
+}
+
+void control_wake(struct control *c)
+{
+    wake(c->wake_thread);
+}
+
+void control_wait(struct control *c, uint64_t until)
+{
+    struct timespec timeout = timespec_until(until, monotonic_ns());
+    struct pollfd fd = {.fd = c->wake_caller, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) > 0)
+        drain(c->wake_caller);
+}
+
+/* What the caller has told the session goes out from here, so that it is sent even if the process ends right
+ * after. */
+static void unlock_and_send(struct control *c)
+{
+    send_due(c, monotonic_ns());
+    pthread_mutex_unlock(&c->lock);
+    wake(c->wake_thread);
+}
+
+void control_progress(struct control *c, const struct ctl_heartbeat *progress, bool streaming)
+{
+    pthread_mutex_lock(&c->lock);
+    bool held_back = is_held_back(c);
+    c->session.heartbeat = *progress;
+    c->streaming = streaming;
+    bool released = held_back && !is_held_back(c);
+    pthread_mutex_unlock(&c->lock);
+    if (released)
+        wake(c->wake_thread);
+}
+
+void control_rejected(struct control *c)
+{
+    pthread_mutex_lock(&c->lock);
+    ctl_session_rejected(&c->session, monotonic_ns());
+    unlock_and_send(c);
+}
+
+void control_abort(struct control *c, enum ctl_reason reason, unsigned rank, const char *text)
+{
+    struct ctl_failure why = {.reason = (uint16_t)reason, .rank = (uint16_t)rank};
+    strncpy(why.text, text, sizeof why.text - 1);
+    pthread_mutex_lock(&c->lock);
+    ctl_session_abort(&c->session, &why, monotonic_ns());
+    unlock_and_send(c);
+}
+
+void control_leave(struct control *c, uint64_t until)
+{
+    pthread_mutex_lock(&c->lock);
+    ctl_session_leave(&c->session, monotonic_ns());
+    unlock_and_send(c);
+    struct ctl_session s;
+    do {
+        control_wait(c, until);
+        control_look(c, &s);
+    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until);
+}

@@ -1,0 +1,190 @@
+#include "drive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "describe.h"
+#include "monotonic.h"
+
+enum { PROGRESS_US = 500 }; /* between calls of options.progress; swagg.h promises 1 ms */
+
+static int fail_system(struct swagg_job *job, int error)
+{
+    char text[CTL_TEXT_MAX];
+    if (error == EMSGSIZE)
+        snprintf(text, sizeof text,
+                 "rank %u: packets for an MTU of %u do not fit the path: lower options.mtu",
+                 job->options.rank, job->transport->mtu);
+    else
+        snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
+                 job->options.switch_text, strerror(error));
+    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+}
+
+static int fail_mismatch(struct swagg_job *job)
+{
+    char text[DESCRIBE_MISMATCH_MAX];
+    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH,
+                             describe_mismatch(sml_stream_mismatch(job->stream), text));
+}
+
+/* Takes in what has arrived; returns how many packets, or a status. */
+static int receive(struct swagg_job *job, uint64_t *now)
+{
+    struct transport_packet packets[TRANSPORT_BATCH];
+    int n = job->transport->ops->receive(job->transport, packets);
+    if (n < 0)
+        return fail_system(job, -n);
+    *now = monotonic_ns();
+    for (int i = 0; i < n; i++)
+        sml_stream_receive(job->stream, packets[i].payload, packets[i].bytes, *now);
+    return n;
+}
+
+static int send_due(struct swagg_job *job, uint64_t now)
+{
+    struct sml_send packets[TRANSPORT_BATCH];
+    unsigned n;
+    do {
+        for (n = 0; n < TRANSPORT_BATCH && sml_stream_poll(job->stream, now, &packets[n]); n++)
+            ;
+        int rc = n ? job->transport->ops->send(job->transport, packets, n) : 0;
+        if (rc < 0)
+            return fail_system(job, -rc);
+    } while (n == TRANSPORT_BATCH);
+    return SWAGG_OK;
+}
+
+/* Receives and sends, both without waiting; returns how many packets came, or a status. */
+static int exchange(struct swagg_job *job)
+{
+    uint64_t now;
+    int received = receive(job, &now);
+    int rc = received < 0 ? received : send_due(job, now);
+    return rc < 0 ? rc : received;
+}
+
+/* Sleeps until something arrives or changes, or something is due. */
+static int wait(struct swagg_job *job, const struct watch *w)
+{
+    if (job->options.progress)
+        job->options.progress(job->options.progress_ctx);
+    uint64_t now = monotonic_ns();
+    uint64_t until = job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
+    uint64_t progress_at = job->options.progress ? now + PROGRESS_US * NS_PER_US : UINT64_MAX;
+    until = until < progress_at ? until : progress_at;
+    until = until < w->tick_at ? until : w->tick_at;
+    if (job->rejoining) {
+        control_wait(&job->control, until);
+        return SWAGG_OK;
+    }
+    uint64_t left = until > now ? until - now : 0;
+    int rc = job->transport->ops->wait(job->transport, job->control.wake_caller, left);
+    return rc < 0 ? fail_system(job, -rc) : SWAGG_OK;
+}
+
+/* The switch has restarted. Once all is taken in that it had sent before, the oldest tag is final and may be
+ * told; nothing more is received until the job has been joined anew. */
+static int prepare_to_rejoin(struct swagg_job *job)
+{
+    uint64_t now;
+    int n;
+    while ((n = receive(job, &now)) > 0)
+        ;
+    if (n < 0)
+        return n;
+    job->rejoining = true;
+    job_report(job, now);
+    return SWAGG_OK;
+}
+
+static int resume(struct swagg_job *job, const struct ctl_session *session)
+{
+    int rc = job_adopt_terms(job, session);
+    if (rc < 0)
+        return rc;
+    uint64_t now = monotonic_ns();
+    if (sml_stream_resume(job->stream, session->ready.job, session->ready.first_tag, now) < 0) {
+        char text[CTL_TEXT_MAX];
+        snprintf(text, sizeof text,
+                 "rank %u: the switch has restarted, and some rank lags too far behind to be helped",
+                 job->options.rank);
+        return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
+    }
+    job->resumed++;
+    job->rejoining = false;
+    return SWAGG_OK;
+}
+
+/* Looks at what the control thread has to tell. */
+static int follow_session(struct swagg_job *job)
+{
+    struct ctl_session session;
+    control_look(&job->control, &session);
+    switch (session.state) {
+    case CTL_SESSION_READY:
+        return session.generation != job->generation ? resume(job, &session) : SWAGG_OK;
+    case CTL_SESSION_REJOINING:
+        return job->rejoining ? SWAGG_OK : prepare_to_rejoin(job);
+    case CTL_SESSION_FAILED:
+        return job_fail_session(job, &session);
+    default:
+        return SWAGG_OK;
+    }
+}
+
+/* One round of the loop: news first, then what is due, then packets; sleeps if there are none. */
+static int turn(struct swagg_job *job, struct watch *w)
+{
+    if (control_changed(&job->control))
+        return follow_session(job);
+    uint64_t now = monotonic_ns();
+    if (now >= w->tick_at)
+        return watch_tick(w, job, now);
+    int received = job->rejoining ? 0 : exchange(job);
+    return received == 0 ? wait(job, w) : received;
+}
+
+int drive_call(struct swagg_job *job, struct watch *w)
+{
+    int rc = follow_session(job);
+    bool rejected = false;
+    while (rc >= 0) {
+        enum sml_stream_status status = sml_stream_status(job->stream);
+        if (status == SML_STREAM_DONE)
+            return SWAGG_OK;
+        if (status == SML_STREAM_MISMATCH)
+            return fail_mismatch(job);
+        if (status == SML_STREAM_REJECTED && !rejected)
+            control_rejected(&job->control);
+        rejected = status == SML_STREAM_REJECTED;
+        rc = turn(job, w);
+    }
+    return rc;
+}
+
+uint64_t drive_between_calls(void *arg)
+{
+    struct swagg_job *job = arg;
+    if (pthread_mutex_trylock(&job->lock) != 0)
+        return UINT64_MAX; /* the caller does it */
+    int rc = job->failure ? job->failure : follow_session(job);
+    if (rc >= 0 && !job->rejoining)
+        rc = exchange(job);
+    uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
+    pthread_mutex_unlock(&job->lock);
+    return next;
+}
+
+bool drive_is_needed(struct swagg_job *job)
+{
+    struct ctl_session session;
+    control_look(&job->control, &session);
+    pthread_mutex_lock(&job->lock);
+    bool needed = session.state == CTL_SESSION_REJOINING || session.generation != job->generation ||
+                  sml_stream_timer(job->stream) != UINT64_MAX;
+    needed = needed && job->failure == 0;
+    pthread_mutex_unlock(&job->lock);
+    return needed;
+}

@@ -1,0 +1,18 @@
+/* Moves a job's packets: receive, let the stream think, send, sleep; and follows the session through restarts
+ * of the switch. Everything here is called with the job's lock held, or takes it. */
+#ifndef SWAGG_CLIENT_DRIVE_H
+#define SWAGG_CLIENT_DRIVE_H
+
+#include "watch.h"
+
+/* Until the call that has begun is done: 0, or its status. */
+int drive_call(struct swagg_job *job, struct watch *watch);
+
+/* A turn of the control thread (struct control_guest): after a restart of the switch others may need what
+ * this rank holds, while its application is between calls. */
+uint64_t drive_between_calls(void *job);
+
+/* Whether others may still need this rank's packets. */
+bool drive_is_needed(struct swagg_job *job);
+
+#endif

@@ -1,0 +1,51 @@
+/* A job, as open, the collectives and close share it. */
+#ifndef SWAGG_CLIENT_JOB_H
+#define SWAGG_CLIENT_JOB_H
+
+#include <sys/types.h>
+
+#include "control_thread.h"
+#include "errors.h"
+#include "options.h"
+#include "swagg.h"
+#include "switchml/stream.h"
+#include "transport.h"
+
+struct swagg_job {
+    struct client_options options;
+    const struct agg_kernels *kernels;
+    pid_t owner; /* a child that inherits the job by fork cannot use it */
+    struct control control;
+    bool control_is_open;
+    /* The rest is the caller's during a call, and the control thread's now and then between calls. */
+    pthread_mutex_t lock;
+    struct transport *transport;
+    void *stream_memory;
+    struct sml_stream *stream;
+    struct ctl_ready terms; /* in force */
+    unsigned generation;    /* of the session, that the stream goes by */
+    bool rejoining;         /* the switch has restarted: nothing is received until the job is joined anew */
+    bool calling;           /* a call is in progress */
+    int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
+    char failure_text[CLIENT_TEXT_MAX];
+    uint64_t calls, elements, bytes; /* of calls that succeeded */
+    uint32_t resumed;
+};
+
+/* The job cannot go on: keeps status and text for later calls. Returns status. */
+int job_fail(struct swagg_job *job, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same, for what the peers have to be told: in the same words. */
+int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text);
+
+/* The same, for a session that has failed: with the words of the switch or of a peer. */
+int job_fail_session(struct swagg_job *job, const struct ctl_session *session);
+
+/* Goes by what the session has agreed with the switch. */
+int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
+
+/* What the next heartbeat is to say. */
+void job_report(struct swagg_job *job, uint64_t now);
+
+#endif

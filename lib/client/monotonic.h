@@ -1,0 +1,26 @@
+/* Time as the core wants it: nanoseconds, monotonic. */
+#ifndef SWAGG_CLIENT_MONOTONIC_H
+#define SWAGG_CLIENT_MONOTONIC_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+static inline uint64_t monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* From now until then, for ppoll; zero if then has passed. */
+static inline struct timespec timespec_until(uint64_t then, uint64_t now)
+{
+    uint64_t left = then > now ? then - now : 0;
+    return (struct timespec){.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+}
+
+#endif

@@ -1,0 +1,111 @@
+#include "options.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+
+#include "errors.h"
+#include "monotonic.h"
+
+enum {
+    DEFAULT_SLOTS = 512,
+    DEFAULT_JOIN_TIMEOUT_MS = 30000,
+    DEFAULT_CALL_TIMEOUT_MS = 120000,
+    DEFAULT_WARN_AFTER_MS = 2000,
+    MTU_MAX = 65535,
+};
+
+static int check_name(const char *name)
+{
+    if (!name || !*name)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.job is missing: give the job a name, the same on every rank");
+    if (strlen(name) >= CTL_NAME_MAX)
+        return client_fail(SWAGG_ERR_ARGUMENT, "options.job has %zu characters: at most %d fit", strlen(name),
+                           CTL_NAME_MAX - 1);
+    for (const char *c = name; *c; c++)
+        if (!isprint((unsigned char)*c) || (unsigned char)*c > 126)
+            return client_fail(SWAGG_ERR_ARGUMENT,
+                               "options.job has a character of code %u at position %td: use printable ASCII",
+                               (unsigned char)*c, c - name);
+    return SWAGG_OK;
+}
+
+static int check_range(const char *what, int value, int least, int most)
+{
+    if (value >= least && value <= most)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d", what, value, least, most);
+}
+
+/* Like check_range, for options where 0 stands for the default. */
+static int check_optional(const char *what, int value, int least, int most)
+{
+    if (value == 0 || (value >= least && value <= most))
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d, or 0 for the default",
+                       what, value, least, most);
+}
+
+static int check_address(struct client_options *out, const char *ip)
+{
+    if (!ip)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.switch_ip is missing: set it to the switch's IPv4 address");
+    if (inet_pton(AF_INET, ip, &out->switch_ip) != 1)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.switch_ip is '%.64s': it must be an IPv4 address like 10.0.0.254", ip);
+    inet_ntop(AF_INET, &out->switch_ip, out->switch_text, sizeof out->switch_text);
+    return SWAGG_OK;
+}
+
+static uint64_t timeout_ns(int ms, int otherwise)
+{
+    return (uint64_t)(ms ? ms : otherwise) * NS_PER_MS;
+}
+
+/* The protocol deals in powers of two only. */
+static uint16_t power_of_two_below(unsigned x)
+{
+    return (uint16_t)(1u << (31 - __builtin_clz(x)));
+}
+
+int client_options_resolve(struct client_options *out, const struct swagg_options *in)
+{
+    memset(out, 0, sizeof *out);
+    if (!in)
+        return client_fail(SWAGG_ERR_ARGUMENT, "options is NULL");
+    int rc;
+    if ((rc = check_address(out, in->switch_ip)) || (rc = check_name(in->job)) ||
+        (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
+        (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
+        (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
+        (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
+        (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
+        (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
+        (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
+        (rc = check_optional("call_timeout_ms", in->call_timeout_ms, 1, INT32_MAX)) ||
+        (rc = check_optional("warn_after_ms", in->warn_after_ms, 1, INT32_MAX)))
+        return rc;
+
+    memcpy(out->job, in->job, strlen(in->job) + 1);
+    out->rank = (uint16_t)in->rank;
+    out->size = (uint16_t)in->size;
+    out->mode = in->mode == SWAGG_ORDERED ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL;
+    out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
+    out->window = (uint16_t)in->window;
+    out->mtu = (unsigned)in->mtu;
+    out->join_timeout_ns = timeout_ns(in->join_timeout_ms, DEFAULT_JOIN_TIMEOUT_MS);
+    out->call_timeout_ns = timeout_ns(in->call_timeout_ms, DEFAULT_CALL_TIMEOUT_MS);
+    out->warn_after_ns = timeout_ns(in->warn_after_ms, DEFAULT_WARN_AFTER_MS);
+    out->progress = in->progress;
+    out->progress_ctx = in->progress_ctx;
+    out->log = (struct logger){.log = in->log, .ctx = in->log_ctx};
+    return SWAGG_OK;
+}
+
+uint16_t client_chunk_bytes(unsigned mtu)
+{
+    unsigned room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES) / 4 * 4;
+    return (uint16_t)(room < SML_MAX_CHUNK_BYTES ? room : SML_MAX_CHUNK_BYTES);
+}

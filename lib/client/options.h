@@ -1,0 +1,38 @@
+/* swagg_options, checked and with every default filled in. */
+#ifndef SWAGG_CLIENT_OPTIONS_H
+#define SWAGG_CLIENT_OPTIONS_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#include "logger.h"
+#include "switchml/pool.h"
+#include "wire/control.h"
+
+struct client_options {
+    struct in_addr switch_ip;
+    char switch_text[INET_ADDRSTRLEN]; /* the same, for messages */
+    char job[CTL_NAME_MAX];
+    uint16_t rank, size;
+    enum sml_mode mode;
+    uint16_t slots;  /* a power of two */
+    uint16_t window; /* 0: up to the slots */
+    unsigned mtu;    /* 0: the path's */
+    uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns;
+    struct logger log;
+    void (*progress)(void *ctx); /* may be NULL */
+    void *progress_ctx;
+};
+
+/* 0, or SWAGG_ERR_ARGUMENT with the text set. */
+int client_options_resolve(struct client_options *out, const struct swagg_options *in);
+
+/* The k of this path, in bytes: what an IP packet of this many bytes has room for. At least 64 for mtu >=
+ * CLIENT_MTU_MIN. */
+enum {
+    CLIENT_IP_UDP_BYTES = 20 + 8,
+    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + 64,
+};
+uint16_t client_chunk_bytes(unsigned mtu);
+
+#endif

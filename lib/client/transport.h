@@ -1,0 +1,45 @@
+/* How a job's data packets reach the switch and come back: what the collective loop asks of a transport.
+ *
+ * One thread at a time: the one that runs the job's collectives. Functions return 0 or more, or -errno for
+ * errors that the job cannot outlive; packets that are merely lost are no error, the stream sends them again.
+ */
+#ifndef SWAGG_CLIENT_TRANSPORT_H
+#define SWAGG_CLIENT_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "switchml/stream.h"
+
+enum { TRANSPORT_BATCH = 64 }; /* packets sent or received at once, at most */
+
+struct transport_packet {
+    const uint8_t *payload;
+    size_t bytes;
+};
+
+struct transport;
+
+struct transport_ops {
+    /* Sends the packets, in order; their memory is read during the call only. n <= TRANSPORT_BATCH. */
+    int (*send)(struct transport *t, const struct sml_send packets[], unsigned n);
+    /* What has arrived, without waiting; returns how many. The payloads are valid until the next call of
+     * receive. */
+    int (*receive)(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH]);
+    /* Waits for a packet, for wake_fd (an eventfd, which it resets), or for the timeout. A signal may end it
+     * early. */
+    int (*wait)(struct transport *t, int wake_fd, uint64_t timeout_ns);
+    /* The switch's UDP port from now on. The local port stays. */
+    int (*set_port)(struct transport *t, uint16_t port);
+    void (*close)(struct transport *t);
+};
+
+struct transport {
+    const struct transport_ops *ops;
+    int fd;              /* readable when packets have arrived */
+    uint16_t local_port; /* that data packets leave from */
+    unsigned mtu;        /* of the path: bytes of an IP packet */
+    uint64_t refused;    /* ICMP said that nobody listens there */
+};
+
+#endif

@@ -1,0 +1,286 @@
+#include "transport_udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "options.h"
+
+enum {
+    SOCKET_BUFFER =
+        8 << 20,       /* a window of SML_MAX_SLOTS / 4 chunks of 1460 bytes with the kernel's overhead */
+    SEGMENTS_MAX = 64, /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
+    SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
+    SEND_PATIENCE_MS = 10, /* a full send buffer drains faster, or something else is wrong */
+};
+
+/* A send may be one packet or a run of packets. */
+struct outgoing {
+    struct mmsghdr message[TRANSPORT_BATCH];
+    unsigned first[TRANSPORT_BATCH]; /* packet that message starts with */
+    struct iovec iov[2 * TRANSPORT_BATCH];
+    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
+    uint8_t *converted; /* TRANSPORT_BATCH bodies in wire order */
+};
+
+struct incoming {
+    struct mmsghdr message[TRANSPORT_BATCH];
+    struct iovec iov[TRANSPORT_BATCH];
+    uint8_t *buffer;
+};
+
+struct udp {
+    struct transport base;
+    struct sockaddr_in switch_address;
+    unsigned segments; /* packets a run may have; 1: the kernel does not segment */
+    size_t packet_max; /* bytes of a UDP payload */
+    const struct agg_kernels *kernels;
+    struct outgoing out;
+    struct incoming in;
+};
+
+/* Errors that tell of a peer that is away or a path that is down for now: the packet is lost, no more. */
+static bool is_transient(int error)
+{
+    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
+           error == ENETDOWN || error == ENOBUFS || error == ENOMEM;
+}
+
+static void note_error(struct udp *u, int error)
+{
+    if (error == ECONNREFUSED)
+        u->base.refused++;
+}
+
+/* The two pieces of a packet, its body in wire order. */
+static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *iov, unsigned index)
+{
+    iov[0] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
+    if (p->body_bytes == 0)
+        return 1;
+    const void *body = p->body;
+    if (p->convert) {
+        body = u->out.converted + index * u->packet_max;
+        u->kernels->convert[p->type]((void *)body, p->body, p->body_bytes);
+    }
+    iov[1] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
+    return 2;
+}
+
+static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
+{
+    m->msg_control = control;
+    m->msg_controllen = CMSG_SPACE(sizeof bytes);
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    *c =
+        (struct cmsghdr){.cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT, .cmsg_len = CMSG_LEN(sizeof bytes)};
+    memcpy(CMSG_DATA(c), &bytes, sizeof bytes);
+}
+
+static size_t packet_bytes(const struct sml_send *p)
+{
+    return p->head_bytes + p->body_bytes;
+}
+
+/* How many of these packets can go as one run: all of one size, but for the last, which may be shorter. At
+ * least 1. */
+static unsigned run_length(const struct udp *u, const struct sml_send packets[], unsigned n)
+{
+    size_t segment = packet_bytes(&packets[0]), total = segment;
+    unsigned length = 1;
+    while (length < n && length < u->segments && packet_bytes(&packets[length - 1]) == segment) {
+        size_t bytes = packet_bytes(&packets[length]);
+        total += bytes;
+        if (bytes > segment || total > SEGMENTED_BYTES_MAX)
+            break;
+        length++;
+    }
+    return length;
+}
+
+/* Prepares one message a run; returns how many. */
+static unsigned gather_runs(struct udp *u, const struct sml_send packets[], unsigned n)
+{
+    struct outgoing *o = &u->out;
+    struct iovec *iov = o->iov;
+    unsigned runs = 0;
+    for (unsigned i = 0; i < n; runs++) {
+        struct msghdr *m = &o->message[runs].msg_hdr;
+        unsigned length = run_length(u, packets + i, n - i);
+        *m = (struct msghdr){.msg_iov = iov};
+        if (length > 1)
+            set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(&packets[i]));
+        o->first[runs] = i;
+        for (unsigned end = i + length; i < end; i++)
+            iov += gather(u, &packets[i], iov, i);
+        m->msg_iovlen = (size_t)(iov - m->msg_iov);
+    }
+    return runs;
+}
+
+static int udp_send(struct transport *t, const struct sml_send packets[], unsigned n)
+{
+    struct udp *u = (struct udp *)t;
+    unsigned runs = gather_runs(u, packets, n);
+    unsigned done = 0;
+    while (done < runs) {
+        int sent = sendmmsg(u->base.fd, &u->out.message[done], runs - done, MSG_DONTWAIT);
+        if (sent > 0) {
+            done += (unsigned)sent;
+        } else if (errno == EAGAIN) {
+            struct pollfd room = {.fd = u->base.fd, .events = POLLOUT};
+            if (poll(&room, 1, SEND_PATIENCE_MS) == 0)
+                return 0; /* lost; the caller has its deadlines to look after */
+        } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
+            u->segments = 1; /* this kernel or device does not segment UDP */
+            unsigned from = u->out.first[done];
+            return udp_send(t, packets + from, n - from);
+        } else if (is_transient(errno)) {
+            note_error(u, errno);
+            done++;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+static int udp_receive(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH])
+{
+    struct udp *u = (struct udp *)t;
+    int n = recvmmsg(u->base.fd, u->in.message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
+    if (n < 0) {
+        if (is_transient(errno))
+            note_error(u, errno);
+        else if (errno != EAGAIN && errno != EINTR)
+            return -errno;
+        return 0;
+    }
+    for (int i = 0; i < n; i++)
+        packets[i] =
+            (struct transport_packet){.payload = u->in.iov[i].iov_base, .bytes = u->in.message[i].msg_len};
+    return n;
+}
+
+static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
+{
+    struct udp *u = (struct udp *)t;
+    struct pollfd fds[] = {{.fd = u->base.fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
+    struct timespec timeout = timespec_until(timeout_ns, 0);
+    if (ppoll(fds, 2, &timeout, NULL) < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (fds[1].revents) {
+        uint64_t count;
+        if (read(wake_fd, &count, sizeof count) < 0 && errno != EAGAIN && errno != EINTR)
+            return -errno;
+    }
+    return 0;
+}
+
+static int udp_set_port(struct transport *t, uint16_t port)
+{
+    struct udp *u = (struct udp *)t;
+    u->switch_address.sin_port = htons(port);
+    return connect(u->base.fd, (struct sockaddr *)&u->switch_address, sizeof u->switch_address) < 0 ? -errno
+                                                                                                    : 0;
+}
+
+static void udp_close(struct transport *t)
+{
+    struct udp *u = (struct udp *)t;
+    if (u->base.fd >= 0)
+        close(u->base.fd);
+    free(u->out.converted);
+    free(u->in.buffer);
+    free(u);
+}
+
+static const struct transport_ops udp_ops = {
+    .send = udp_send, .receive = udp_receive, .wait = udp_wait, .set_port = udp_set_port, .close = udp_close};
+
+/* A whole window may wait in the socket while this process does not run. More than net.core.[rw]mem_max needs
+ * a capability. */
+static void set_buffer(int fd, int forced, int plain)
+{
+    int bytes = SOCKET_BUFFER;
+    if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) < 0)
+        setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof bytes);
+}
+
+static int open_socket(struct udp *u)
+{
+    u->base.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (u->base.fd < 0)
+        return -errno;
+    set_buffer(u->base.fd, SO_RCVBUFFORCE, SO_RCVBUF);
+    set_buffer(u->base.fd, SO_SNDBUFFORCE, SO_SNDBUF);
+    /* The switch takes no fragments: better an error here than silence there. */
+    int discover = IP_PMTUDISC_DO;
+    struct sockaddr_in local;
+    socklen_t local_bytes = sizeof local, mtu_bytes = sizeof(int);
+    int mtu;
+    if (setsockopt(u->base.fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
+        connect(u->base.fd, (struct sockaddr *)&u->switch_address, sizeof u->switch_address) < 0 ||
+        getsockname(u->base.fd, (struct sockaddr *)&local, &local_bytes) < 0 ||
+        getsockopt(u->base.fd, IPPROTO_IP, IP_MTU, &mtu, &mtu_bytes) < 0)
+        return -errno;
+    u->base.local_port = ntohs(local.sin_port);
+    u->base.mtu = (unsigned)mtu;
+    return 0;
+}
+
+static bool kernel_segments(int fd)
+{
+    int off = 0;
+    return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
+}
+
+static int make_buffers(struct udp *u)
+{
+    u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu);
+    u->out.converted = malloc(TRANSPORT_BATCH * u->packet_max);
+    size_t room =
+        u->packet_max + 1; /* so that a packet that is too long does not look like one that is cut */
+    u->in.buffer = malloc(TRANSPORT_BATCH * room);
+    if (!u->out.converted || !u->in.buffer)
+        return -ENOMEM;
+    for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
+        u->in.iov[i] = (struct iovec){.iov_base = u->in.buffer + i * room, .iov_len = room};
+        u->in.message[i].msg_hdr = (struct msghdr){.msg_iov = &u->in.iov[i], .msg_iovlen = 1};
+    }
+    return 0;
+}
+
+int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
+                       const struct agg_kernels *kernels)
+{
+    struct udp *u = calloc(1, sizeof *u);
+    if (!u)
+        return -ENOMEM;
+    u->base.ops = &udp_ops;
+    u->kernels = kernels;
+    u->switch_address =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};
+    int rc = open_socket(u);
+    if (rc < 0)
+        goto err;
+    if (mtu && mtu < u->base.mtu)
+        u->base.mtu = mtu;
+    if (u->base.mtu < CLIENT_MTU_MIN) {
+        rc = -EMSGSIZE;
+        goto err;
+    }
+    if ((rc = make_buffers(u)) < 0)
+        goto err;
+    u->segments = kernel_segments(u->base.fd) ? SEGMENTS_MAX : 1;
+    *out = &u->base;
+    return 0;
+err:
+    udp_close(&u->base);
+    return rc;
+}

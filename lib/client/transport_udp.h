@@ -1,0 +1,15 @@
+/* Data packets over one kernel UDP socket, connected to the switch. Batched (recvmmsg, sendmmsg), head and
+ * tensor gathered by the kernel, runs of packets of equal size handed over as one (UDP_SEGMENT) where the
+ * kernel takes that. */
+#ifndef SWAGG_CLIENT_TRANSPORT_UDP_H
+#define SWAGG_CLIENT_TRANSPORT_UDP_H
+
+#include <netinet/in.h>
+
+#include "transport.h"
+
+/* mtu: 0 for that of the path. *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */
+int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
+                       const struct agg_kernels *kernels);
+
+#endif

@@ -1,0 +1,104 @@
+#include "watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "describe.h"
+#include "monotonic.h"
+#include "switchml/chunks.h"
+
+enum {
+    TICK_MS = 100, /* how exact deadlines, warnings and heartbeats are */
+    WAIT_TEXT_MAX = 400,
+};
+
+void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
+{
+    size_t element = agg_type_size(call->type);
+    *w = (struct watch){
+        .call = *call,
+        .chunks = sml_chunk_count(job->terms.chunk_bytes, element, call->count * element),
+        .first_tag = sml_stream_oldest(job->stream),
+        .began = now,
+        .deadline = now + job->options.call_timeout_ns,
+        .warn_after = job->options.warn_after_ns,
+        .warn_at = now + job->options.warn_after_ns,
+        .tick_at = now + TICK_MS * NS_PER_MS,
+    };
+}
+
+/* Whom or what this rank waits for, as far as it can know. */
+static const char *describe_wait(const struct swagg_job *job, const struct ctl_session *session, uint64_t now,
+                                 char text[WAIT_TEXT_MAX])
+{
+    char names[CTL_RANKS_TEXT_MAX];
+    uint64_t silent = now - session->heard_at;
+    if (silent > session->ready.lost_after_ms * NS_PER_MS / 2) { /* two heartbeats without an answer */
+        snprintf(text, WAIT_TEXT_MAX, "the switch %s has been silent for %.1f s", job->options.switch_text,
+                 (double)silent / NS_PER_S);
+        return text;
+    }
+    if (session->state == CTL_SESSION_REJOINING) {
+        snprintf(text, WAIT_TEXT_MAX, "the switch has restarted and waits for %s to join again",
+                 ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)
+                                                            : "the ranks");
+        return text;
+    }
+    uint16_t list[SML_MAX_WORKERS];
+    struct ctl_ranks missing = {0};
+    for (unsigned n = sml_stream_missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
+        ctl_ranks_add(&missing, list[n - 1]);
+    if (ctl_ranks_count(&missing) == 0)
+        snprintf(text, WAIT_TEXT_MAX, "the switch has not said yet for whom it waits");
+    else
+        snprintf(text, WAIT_TEXT_MAX, "waiting for %s", ctl_ranks_text(&missing, names));
+    return text;
+}
+
+static uint64_t chunks_done(const struct watch *w, const struct swagg_job *job)
+{
+    return sml_stream_oldest(job->stream) - w->first_tag;
+}
+
+static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ctl_session *session,
+                         uint64_t now)
+{
+    char wait[WAIT_TEXT_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: %s: no sum for chunk %" PRIu64 " of %" PRIu64 " within %.1f s: %s",
+             job->options.rank, describe_call(&w->call, call), chunks_done(w, job) + 1, w->chunks,
+             (double)(now - w->began) / NS_PER_S, describe_wait(job, session, now, wait));
+    return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
+}
+
+static void warn(struct watch *w, struct swagg_job *job, const struct ctl_session *session, uint64_t now)
+{
+    uint64_t since = sml_stream_progress(job->stream);
+    if (now - since < w->warn_after) {
+        w->warn_after = job->options.warn_after_ns;
+    } else {
+        char wait[WAIT_TEXT_MAX], call[DESCRIBE_CALL_MAX];
+        logger_write(&job->options.log, SWAGG_LOG_WARN,
+                     "job '%s': rank %u: %s: nothing for %.1f s, %" PRIu64 " of %" PRIu64
+                     " chunks are done: %s",
+                     job->options.job, job->options.rank, describe_call(&w->call, call),
+                     (double)(now - since) / NS_PER_S, chunks_done(w, job), w->chunks,
+                     describe_wait(job, session, now, wait));
+        w->warn_after *= 2;
+    }
+    w->warn_at = since + w->warn_after;
+}
+
+int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
+{
+    job_report(job, now);
+    if (now >= w->warn_at || now >= w->deadline) {
+        struct ctl_session session;
+        control_look(&job->control, &session);
+        if (now >= w->deadline)
+            return fail_deadline(w, job, &session, now);
+        warn(w, job, &session, now);
+    }
+    uint64_t next = now + TICK_MS * NS_PER_MS;
+    w->tick_at = next < w->deadline ? next : w->deadline;
+    return SWAGG_OK;
+}

@@ -1,0 +1,22 @@
+/* The clock over one call: its deadline, warnings while it waits, the progress that heartbeats tell. */
+#ifndef SWAGG_CLIENT_WATCH_H
+#define SWAGG_CLIENT_WATCH_H
+
+#include "job.h"
+
+struct watch {
+    struct sml_call call;
+    uint64_t chunks;
+    uint32_t first_tag;
+    uint64_t began, deadline;
+    uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
+    uint64_t tick_at;             /* watch_tick is due */
+};
+
+/* Before the call begins in the stream. */
+void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now);
+
+/* 0, or the status of a call whose time is up. */
+int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now);
+
+#endif
