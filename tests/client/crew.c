@@ -1,0 +1,225 @@
+#include "crew.h"
+
+#include <CUnit/CUnit.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t seed;
+
+void seed_from_environment(void)
+{
+    const char *given = getenv("SEED");
+    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+    printf("SEED=%" PRIu64 "\n", seed);
+}
+
+uint64_t random_next(uint64_t *state)
+{
+    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+void sleep_ms(long ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&t, &t) < 0)
+        ;
+}
+
+struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg)
+{
+    return (struct crew){.size = size,
+                         .absent = -1,
+                         .work = work,
+                         .arg = arg,
+                         .options = {.switch_ip = loop_switch_ip(ls), .job = job, .mtu = 1500}};
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    struct crew_member *m = ctx;
+    (void)level;
+    pthread_mutex_lock(&m->log_lock);
+    size_t used = strlen(m->log);
+    snprintf(m->log + used, sizeof m->log - used, "%s\n", line);
+    pthread_mutex_unlock(&m->log_lock);
+}
+
+static void *run(void *arg)
+{
+    struct crew_member *m = arg;
+    struct swagg_options options = m->crew->options;
+    options.rank = m->rank;
+    options.size = m->crew->size;
+    options.log = log_line;
+    options.log_ctx = m;
+    m->opened = swagg_open(&m->job, &options);
+    if (m->opened == 0)
+        m->status = m->crew->work(m);
+    if (m->opened < 0 || m->status < 0)
+        snprintf(m->error, sizeof m->error, "%s", swagg_last_error());
+    if (m->opened == 0)
+        swagg_get_stats(m->job, &m->stats);
+    swagg_close(m->job);
+    return NULL;
+}
+
+void crew_start(struct crew *crew)
+{
+    for (int r = 0; r < crew->size; r++) {
+        struct crew_member *m = &crew->member[r];
+        memset(m, 0, sizeof *m);
+        m->crew = crew;
+        m->rank = r;
+        pthread_mutex_init(&m->log_lock, NULL);
+        if (r != crew->absent && pthread_create(&m->thread, NULL, run, m) != 0)
+            abort();
+    }
+}
+
+void crew_join(struct crew *crew)
+{
+    for (int r = 0; r < crew->size; r++) {
+        if (r != crew->absent)
+            pthread_join(crew->member[r].thread, NULL);
+        pthread_mutex_destroy(&crew->member[r].log_lock);
+    }
+}
+
+void crew_run(struct crew *crew)
+{
+    crew_start(crew);
+    crew_join(crew);
+}
+
+void crew_expect_success(const struct crew *crew)
+{
+    for (int r = 0; r < crew->size; r++) {
+        const struct crew_member *m = &crew->member[r];
+        CU_ASSERT_EQUAL(m->opened, 0);
+        CU_ASSERT_EQUAL(m->status, 0);
+        if (m->opened || m->status)
+            printf("\n    rank %d of %d: open %d, status %d: %s\n%s", r, crew->size, m->opened, m->status,
+                   m->error, m->log);
+    }
+}
+
+void crew_succeed(struct crew *crew)
+{
+    crew_run(crew);
+    crew_expect_success(crew);
+}
+
+static uint64_t bits(const struct tensor *t, int rank, size_t i)
+{
+    uint64_t state = t->seed + (uint64_t)rank * 1000003 + (uint64_t)i * 257;
+    return random_next(&state);
+}
+
+/* In (-2^20, 2^20); round ones are integers, small enough for exact sums in a float. */
+static double real(const struct tensor *t, int rank, size_t i)
+{
+    uint64_t b = bits(t, rank, i);
+    if (t->round)
+        return (double)(b % 20001) - 10000;
+    return ((double)(b >> 11) / (double)(UINT64_C(1) << 52) - 1) * (double)(1u << 20);
+}
+
+static void set(const struct tensor *t, int rank, size_t i, void *elements)
+{
+    switch (t->type) {
+    case SWAGG_I32:
+        ((uint32_t *)elements)[i] = (uint32_t)bits(t, rank, i);
+        break;
+    case SWAGG_I64:
+        ((uint64_t *)elements)[i] = bits(t, rank, i);
+        break;
+    case SWAGG_F32:
+        ((float *)elements)[i] = (float)real(t, rank, i);
+        break;
+    case SWAGG_F64:
+        ((double *)elements)[i] = real(t, rank, i);
+        break;
+    }
+}
+
+void tensor_fill(const struct tensor *t, int rank, void *elements)
+{
+    for (size_t i = 0; i < t->count; i++)
+        set(t, rank, i, elements);
+}
+
+/* Element i of the sum; integers wrap, so they are added unsigned. */
+static void set_sum(const struct tensor *t, int size, size_t i, void *sum)
+{
+    uint64_t integer = 0;
+    float single = (float)real(t, 0, i);
+    double twice = real(t, 0, i);
+    for (int r = 0; r < size; r++)
+        integer += bits(t, r, i);
+    for (int r = 1; r < size; r++) {
+        single += (float)real(t, r, i);
+        twice += real(t, r, i);
+    }
+    switch (t->type) {
+    case SWAGG_I32:
+        *(uint32_t *)sum = (uint32_t)integer;
+        break;
+    case SWAGG_I64:
+        *(uint64_t *)sum = integer;
+        break;
+    case SWAGG_F32:
+        *(float *)sum = single;
+        break;
+    case SWAGG_F64:
+        *(double *)sum = twice;
+        break;
+    }
+}
+
+size_t tensor_wrong(const struct tensor *t, int size, const void *sums)
+{
+    size_t element = swagg_type_size(t->type), wrong = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        union {
+            uint32_t i32;
+            uint64_t i64;
+            float f32;
+            double f64;
+        } expected;
+        set_sum(t, size, i, &expected);
+        wrong += memcmp((const char *)sums + i * element, &expected, element) != 0;
+    }
+    return wrong;
+}
+
+int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place)
+{
+    enum { GUARD = 64 };
+    size_t bytes = t->count * swagg_type_size(t->type);
+    unsigned char *send = malloc(bytes + 1), *recv = in_place ? send : malloc(bytes + GUARD);
+    bool receives = root < 0 || root == m->rank;
+    int status = WRONG_SUM;
+    if (!send || !recv)
+        abort();
+    tensor_fill(t, m->rank, send);
+    if (!in_place)
+        memset(recv, 0xa5, bytes + GUARD);
+    status = root < 0
+                 ? swagg_allreduce(m->job, send, recv, t->count, t->type, SWAGG_SUM)
+                 : swagg_reduce(m->job, send, receives ? recv : NULL, t->count, t->type, SWAGG_SUM, root);
+    if (status == 0 && receives && tensor_wrong(t, m->crew->size, recv) > 0)
+        status = WRONG_SUM;
+    for (size_t i = receives ? bytes : 0; !in_place && i < bytes + GUARD; i++)
+        if (recv[i] != 0xa5)
+            status = WRONG_SUM;
+    if (!in_place)
+        free(recv);
+    free(send);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* The ranks of a job as threads of a test, and tensors whose sums are known without asking libswagg. */
+#ifndef SWAGG_TESTS_CREW_H
+#define SWAGG_TESTS_CREW_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop_switch.h"
+#include "swagg.h"
+
+enum { CREW_MAX = 16, CREW_TEXT_MAX = 1024, CREW_LOG_MAX = 16384 };
+
+struct crew;
+
+struct crew_member {
+    struct crew *crew;
+    int rank;
+    struct swagg_job *job;
+    /* what came of it */
+    int opened, status;        /* of swagg_open, and what the crew's function returned */
+    char error[CREW_TEXT_MAX]; /* swagg_last_error after the first of them that failed */
+    struct swagg_stats stats;  /* before close, if it was open */
+    pthread_mutex_t log_lock;
+    char log[CREW_LOG_MAX]; /* the library's lines */
+    pthread_t thread;
+};
+
+/* What a rank does with its open job. Runs in the rank's thread: no CUnit in there. */
+typedef int crew_fn(struct crew_member *m);
+
+struct crew {
+    struct swagg_options options; /* rank and size are filled in */
+    int size;
+    int absent; /* this rank never comes; -1: all do */
+    crew_fn *work;
+    void *arg;
+    struct crew_member member[CREW_MAX];
+};
+
+/* A crew whose packets are those of an Ethernet: mtu 1500. */
+struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg);
+
+/* Opens, works and closes on all ranks at once: crew_join returns when all are through. */
+void crew_start(struct crew *crew);
+void crew_join(struct crew *crew);
+
+/* The same as one, and as an assertion that all went well. For the main thread. */
+void crew_run(struct crew *crew);
+void crew_expect_success(const struct crew *crew);
+void crew_succeed(struct crew *crew);
+
+/* Element i of a rank's tensor, and the sum over ranks 0..size-1 in rank order. The floats are far from
+ * round, so their sum depends on the order; unless round is set: then it is exact in any order. */
+struct tensor {
+    enum swagg_type type;
+    size_t count;
+    uint64_t seed;
+    bool round;
+};
+void tensor_fill(const struct tensor *t, int rank, void *elements);
+size_t tensor_wrong(const struct tensor *t, int size,
+                    const void *sums); /* elements that differ from the sum, bit by bit */
+
+/* Allocates both tensors, sums them, verifies the sum: as one call. Wrong sums give WRONG_SUM. root < 0:
+ * allreduce. */
+enum { WRONG_SUM = -100 };
+int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
+
+/* What the tests draw from; printed, and taken from the environment's SEED for a replay. */
+extern uint64_t seed;
+void seed_from_environment(void);
+uint64_t random_next(uint64_t *state);
+
+void sleep_ms(long ms);
+
+#endif

@@ -1,0 +1,67 @@
+/* The example of docs/libswagg.md, three ranks of it, against the loop switch. Its path is the argument. */
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/unit.h"
+#include "loop_switch.h"
+
+enum { RANKS = 3 };
+
+static const char *example;
+
+/* Starts a rank; its output is to be read from *out. */
+static pid_t start_rank(const char *ip, int rank, FILE **out)
+{
+    extern char **environ;
+    char number[12], size[12];
+    int ends[2];
+    pid_t pid = 0;
+    snprintf(number, sizeof number, "%d", rank);
+    snprintf(size, sizeof size, "%d", RANKS);
+    char *argv[] = {(char *)example, (char *)ip, number, size, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    CU_ASSERT_EQUAL_FATAL(posix_spawn(&pid, example, &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    *out = fdopen(ends[0], "r");
+    return pid;
+}
+
+static void the_example_prints_the_means(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
+    pid_t pid[RANKS];
+    FILE *out[RANKS];
+    for (int r = 0; r < RANKS; r++)
+        pid[r] = start_rank(loop_switch_ip(ls), r, &out[r]);
+    for (int r = 0; r < RANKS; r++) {
+        char line[100], expected[100];
+        int status = -1;
+        for (int step = 1; step <= 3; step++) { /* the mean of 0, step and 2 step */
+            snprintf(expected, sizeof expected, "rank %d, step %d: mean gradient %d\n", r, step, step);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(fgets(line, sizeof line, out[r]));
+            CU_ASSERT_STRING_EQUAL(line, expected);
+        }
+        fclose(out[r]);
+        waitpid(pid[r], &status, 0);
+        CU_ASSERT_EQUAL(status, 0);
+    }
+    loop_switch_stop(ls);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    example = argv[1];
+    CU_TestInfo tests[] = {UNIT_TEST(the_example_prints_the_means), CU_TEST_INFO_NULL};
+    return unit_main("client example", tests);
+}

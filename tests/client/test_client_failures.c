@@ -1,0 +1,472 @@
+/* libswagg over real sockets: what a rank hears when things go wrong, and what it does not notice. */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/unit.h"
+#include "crew.h"
+
+static struct loop_switch *start_switch(void)
+{
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
+}
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+/* Arguments */
+
+static int open_with(struct swagg_options options)
+{
+    struct swagg_job *job = (struct swagg_job *)&options;
+    int rc = swagg_open(&job, &options);
+    CU_ASSERT_PTR_NULL(job);
+    return rc;
+}
+
+static void bad_options_are_named(void)
+{
+    const struct swagg_options good = {.switch_ip = "127.0.0.1", .job = "job", .rank = 0, .size = 2};
+    struct {
+        const char *name;
+        struct swagg_options options;
+    } bad[] = {{"switch_ip", good}, {"switch_ip", good},    {"job", good},   {"job", good},
+               {"job", good},       {"job", good},          {"rank", good},  {"rank", good},
+               {"size", good},      {"size", good},         {"mode", good},  {"slots", good},
+               {"mtu", good},       {"join_timeout", good}, {"window", good}};
+    bad[0].options.switch_ip = NULL;
+    bad[1].options.switch_ip = "10.0.0.256";
+    bad[2].options.job = NULL;
+    bad[3].options.job = "";
+    bad[4].options.job = "a name of forty-eight characters, which is too long";
+    bad[5].options.job = "new\nline";
+    bad[6].options.rank = -1;
+    bad[7].options.rank = 2;
+    bad[8].options.size = 0;
+    bad[9].options.size = 257;
+    bad[10].options.mode = (enum swagg_mode)7;
+    bad[11].options.slots = 1;
+    bad[12].options.mtu = 60;
+    bad[13].options.join_timeout_ms = -1;
+    bad[14].options.window = 20000;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CU_ASSERT_EQUAL(open_with(bad[i].options), SWAGG_ERR_ARGUMENT);
+        CU_ASSERT(says(swagg_last_error(), bad[i].name));
+    }
+    struct swagg_job *job;
+    CU_ASSERT_EQUAL(swagg_open(&job, NULL), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(swagg_open(NULL, &good), SWAGG_ERR_ARGUMENT);
+    swagg_close(NULL);
+}
+
+/* Every bad call is refused without harm: a good one after it still works. */
+static int call_badly(struct crew_member *m)
+{
+    float data[100] = {0};
+    struct swagg_job *job = m->job;
+    const int refused[] = {
+        swagg_allreduce(NULL, data, data, 1, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, NULL, data, 1, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, data, NULL, 1, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, data, data, 1, (enum swagg_type)0, SWAGG_SUM),
+        swagg_allreduce(job, data, data, 1, (enum swagg_type)300, SWAGG_SUM),
+        swagg_allreduce(job, data, data, 1, SWAGG_F32, (enum swagg_op)0),
+        swagg_allreduce(job, data, data, 1, SWAGG_F32, (enum swagg_op)257),
+        swagg_allreduce(job, data, data + 1, 50, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, data + 49, data, 50, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, data, data, SIZE_MAX / 2, SWAGG_F32, SWAGG_SUM),
+        swagg_allreduce(job, data, data, (size_t)1 << 42, SWAGG_F32, SWAGG_SUM),
+        swagg_reduce(job, data, data, 1, SWAGG_F32, SWAGG_SUM, 1),
+        swagg_reduce(job, data, data, 1, SWAGG_F32, SWAGG_SUM, -1),
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (refused[i] != SWAGG_ERR_ARGUMENT)
+            return SWAGG_ERR_SYSTEM;
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10, .seed = seed}, -1, true);
+}
+
+static void bad_arguments_do_no_harm(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(1, ls, "arguments", call_badly, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* Opening */
+
+static int do_nothing(struct crew_member *m)
+{
+    (void)m;
+    return 0;
+}
+
+static void a_closed_port_fails_at_once(void)
+{
+    struct swagg_options o = {.switch_ip = "127.255.0.1", .job = "job", .size = 1};
+    CU_ASSERT_EQUAL(open_with(o), SWAGG_ERR_NO_SWITCH);
+    CU_ASSERT(says(swagg_last_error(), "127.255.0.1 is there, but no swagg runs on it"));
+}
+
+static void a_silent_host_fails_before_the_join_deadline(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct swagg_options o = {.switch_ip = loop_switch_ip(ls), .job = "job", .size = 1};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(0xBEDF)};
+    loop_switch_kill(ls);
+    inet_pton(AF_INET, o.switch_ip, &at.sin_addr);
+    int deaf = socket(AF_INET, SOCK_DGRAM, 0);
+    CU_ASSERT_EQUAL_FATAL(bind(deaf, (struct sockaddr *)&at, sizeof at), 0);
+    CU_ASSERT_EQUAL(open_with(o), SWAGG_ERR_NO_SWITCH);
+    CU_ASSERT(says(swagg_last_error(), "nothing at 127."));
+    close(deaf);
+    loop_switch_stop(ls);
+}
+
+static void a_missing_rank_is_named(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
+    crew.absent = 2;
+    crew.options.join_timeout_ms = 700;
+    crew.options.warn_after_ms = 200;
+    crew_run(&crew);
+    for (int r = 0; r < 4; r++) {
+        if (r == crew.absent)
+            continue;
+        CU_ASSERT_EQUAL(crew.member[r].opened, SWAGG_ERR_DEADLINE);
+        CU_ASSERT(says(crew.member[r].error, "rank 2"));
+        CU_ASSERT(says(crew.member[r].log, "waiting for rank 2 to join"));
+    }
+    loop_switch_stop(ls);
+}
+
+static int open_under_other_terms(struct crew_member *m)
+{
+    struct swagg_options o = m->crew->options;
+    struct swagg_job *job;
+    if (m->rank == 1)
+        return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
+    o.size = 3;
+    int rc = swagg_open(&job, &o), status = SWAGG_ERR_SYSTEM;
+    if (rc == SWAGG_ERR_REFUSED) {
+        printf(" %s", swagg_last_error());
+        status = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
+    }
+    return status;
+}
+
+static void other_terms_are_refused(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(2, ls, "terms", open_under_other_terms, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* Mismatches */
+
+struct quarrel {
+    struct {
+        bool reduce;
+        size_t count;
+        enum swagg_type type;
+        int root;
+    } call[2];
+    const char *words[2];
+};
+
+static int quarrel(struct crew_member *m)
+{
+    const struct quarrel *q = m->crew->arg;
+    double data[1000] = {0};
+    int rc = swagg_allreduce(m->job, data, data, 10, SWAGG_I32, SWAGG_SUM);
+    if (rc < 0)
+        return SWAGG_ERR_SYSTEM;
+    if (q->call[m->rank].reduce)
+        rc = swagg_reduce(m->job, data, data, q->call[m->rank].count, q->call[m->rank].type, SWAGG_SUM,
+                          q->call[m->rank].root);
+    else
+        rc = swagg_allreduce(m->job, data, data, q->call[m->rank].count, q->call[m->rank].type, SWAGG_SUM);
+    int again = swagg_allreduce(m->job, data, data, 1, SWAGG_F32, SWAGG_SUM);
+    return again == rc ? rc : SWAGG_ERR_SYSTEM;
+}
+
+static void a_mismatch_names_both_calls(void)
+{
+    static const struct quarrel quarrels[] = {
+        {{{false, 1000, SWAGG_F32, 0}, {true, 500, SWAGG_F64, 0}},
+         {"rank 0 called allreduce of 1000 f32 (sum)", "rank 1 called reduce of 500 f64 (sum) to rank 0"}},
+        {{{false, 1000, SWAGG_F32, 0}, {false, 999, SWAGG_F32, 0}},
+         {"rank 0 called allreduce of 1000 f32", "rank 1 called allreduce of 999 f32"}},
+        {{{false, 10, SWAGG_F32, 0}, {false, 10, SWAGG_I32, 0}},
+         {"rank 0 called allreduce of 10 f32", "rank 1 called allreduce of 10 i32"}},
+        {{{true, 10, SWAGG_I64, 0}, {true, 10, SWAGG_I64, 1}},
+         {"of 10 i64 (sum) to rank 0", "of 10 i64 (sum) to rank 1"}},
+        {{{true, 10, SWAGG_I64, 0}, {false, 10, SWAGG_I64, 0}},
+         {"rank 0 called reduce", "rank 1 called allreduce"}},
+        {{{false, 0, SWAGG_F64, 0}, {false, 1, SWAGG_F64, 0}}, {"allreduce of 0 f64", "allreduce of 1 f64"}},
+    };
+    struct loop_switch *ls = start_switch();
+    for (size_t i = 0; i < sizeof quarrels / sizeof *quarrels; i++) {
+        struct crew crew = crew_of(2, ls, "quarrel", quarrel, (void *)&quarrels[i]);
+        crew_run(&crew);
+        for (int r = 0; r < 2; r++) {
+            CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
+            CU_ASSERT(says(crew.member[r].error, quarrels[i].words[0]));
+            CU_ASSERT(says(crew.member[r].error, quarrels[i].words[1]));
+        }
+    }
+    loop_switch_stop(ls);
+}
+
+/* Peers that are late, leave, give up or die */
+
+static int one_sum(struct crew_member *m)
+{
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
+}
+
+static int stay_away(struct crew_member *m)
+{
+    int rc = one_sum(m);
+    if (rc < 0 || m->rank != 1)
+        return rc < 0 ? rc : one_sum(m);
+    sleep_ms(1500);
+    return one_sum(m);
+}
+
+static void a_deadline_names_who_is_missing(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(3, ls, "late", stay_away, NULL);
+    crew.options.call_timeout_ms = 700;
+    crew.options.warn_after_ms = 200;
+    crew_run(&crew);
+    int own = (crew.member[0].status == SWAGG_ERR_DEADLINE) + (crew.member[2].status == SWAGG_ERR_DEADLINE);
+    CU_ASSERT(own >= 1);
+    for (int r = 0; r < 3; r += 2) {
+        CU_ASSERT(crew.member[r].status == SWAGG_ERR_DEADLINE || crew.member[r].status == SWAGG_ERR_ABORTED);
+        CU_ASSERT(says(crew.member[r].error, "allreduce of 1000 f32 (sum)"));
+        CU_ASSERT(says(crew.member[r].error, "waiting for rank 1"));
+        CU_ASSERT(says(crew.member[r].log, "waiting for rank 1"));
+    }
+    CU_ASSERT_EQUAL(crew.member[1].status, SWAGG_ERR_ABORTED);
+    CU_ASSERT(says(crew.member[1].error, "waiting for rank 1"));
+    loop_switch_stop(ls);
+}
+
+static int leave_early(struct crew_member *m)
+{
+    int rc = one_sum(m);
+    return rc < 0 || m->rank == 0 ? rc : one_sum(m);
+}
+
+static void a_peer_that_leaves_is_named(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(3, ls, "left", leave_early, NULL);
+    crew_run(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].status, 0);
+    for (int r = 1; r < 3; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
+        CU_ASSERT(says(crew.member[r].error, "rank 0"));
+    }
+    loop_switch_stop(ls);
+}
+
+static int give_up(struct crew_member *m)
+{
+    int rc = one_sum(m);
+    if (rc == 0 && m->rank == 1)
+        swagg_abort(m->job, "the disk is full");
+    return rc < 0 ? rc : one_sum(m);
+}
+
+static void an_abort_reaches_the_peers(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(3, ls, "abort", give_up, NULL);
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_ABORTED);
+        CU_ASSERT(says(crew.member[r].error, "the disk is full"));
+    }
+    loop_switch_stop(ls);
+}
+
+/* A rank of its own process, which can be killed: this program, called again. It sums until it dies. */
+static int be_a_rank(char **argv)
+{
+    static float data[1 << 20];
+    struct swagg_options o = {
+        .switch_ip = argv[2], .job = argv[3], .rank = atoi(argv[4]), .size = atoi(argv[5]), .mtu = 1500};
+    struct swagg_job *job;
+    int rc = swagg_open(&job, &o);
+    while (rc == 0)
+        rc = swagg_allreduce(job, data, data, sizeof data / sizeof *data, SWAGG_F32, SWAGG_SUM);
+    return 1;
+}
+
+static pid_t spawn_rank(const struct loop_switch *ls, const char *job, const char *rank, const char *size)
+{
+    extern char **environ;
+    char *argv[] = {"rank",       "--rank", (char *)loop_switch_ip(ls), (char *)job, (char *)rank,
+                    (char *)size, NULL};
+    pid_t pid = 0;
+    CU_ASSERT_EQUAL_FATAL(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ), 0);
+    return pid;
+}
+
+static int sum_for_ever(struct crew_member *m)
+{
+    float *data = calloc(1 << 20, sizeof *data);
+    int rc;
+    do
+        rc = swagg_allreduce(m->job, data, data, 1 << 20, SWAGG_F32, SWAGG_SUM);
+    while (rc == 0);
+    free(data);
+    return rc;
+}
+
+static void a_killed_peer_is_named(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(3, ls, "killed", sum_for_ever, NULL);
+    crew.absent = 1;
+    pid_t pid = spawn_rank(ls, "killed", "1", "3");
+    crew_start(&crew);
+    while (loop_switch_packets(ls) < 5000)
+        sleep_ms(5);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    crew_join(&crew);
+    for (int r = 0; r < 3; r += 2) {
+        CU_ASSERT_EQUAL(crew.member[r].opened, 0);
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
+        CU_ASSERT(says(crew.member[r].error, "rank 1"));
+    }
+    /* and the job's name is free again */
+    crew = crew_of(2, ls, "killed", one_sum, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+static int fork_and_call(struct crew_member *m)
+{
+    float x = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int rc = swagg_allreduce(m->job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);
+        swagg_close(m->job);
+        _exit(rc == SWAGG_ERR_ARGUMENT ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    return status == 0 ? one_sum(m) : SWAGG_ERR_SYSTEM;
+}
+
+static void a_forked_child_cannot_disturb_the_job(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(1, ls, "fork", fork_and_call, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* The switch */
+
+struct restarts {
+    size_t count;
+    unsigned calls;
+};
+
+static int sum_over_restarts(struct crew_member *m)
+{
+    const struct restarts *r = m->crew->arg;
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < r->calls; i++)
+        rc = crew_sum(
+            m, &(struct tensor){.type = i % 2 ? SWAGG_I32 : SWAGG_F32, .count = r->count, .seed = seed + i},
+            i % 3 == 2 ? 0 : -1, i % 2);
+    return rc;
+}
+
+/* Kills the switch once it has seen so many packets of its life. */
+static void kill_after(struct loop_switch *ls, uint64_t packets, long revive_after_ms)
+{
+    while (loop_switch_packets(ls) < packets)
+        sleep_ms(1);
+    loop_switch_kill(ls);
+    sleep_ms(revive_after_ms);
+    loop_switch_revive(ls);
+}
+
+static void a_restarted_switch_is_not_noticed(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct restarts plan = {.count = 500009, .calls = 3};
+    struct crew crew = crew_of(4, ls, "restart", sum_over_restarts, &plan);
+    crew_start(&crew);
+    kill_after(ls, 3000, 0);
+    kill_after(ls, 4001, 50);
+    kill_after(ls, 2002, 200);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    for (int r = 0; r < 4; r++)
+        CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 3);
+    loop_switch_stop(ls);
+}
+
+static void a_switch_that_stays_away_fails_the_call(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(2, ls, "gone", sum_for_ever, NULL);
+    crew.options.call_timeout_ms = 2000;
+    crew_start(&crew);
+    while (loop_switch_packets(ls) < 3000)
+        sleep_ms(1);
+    loop_switch_kill(ls);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_DEADLINE);
+        CU_ASSERT(says(crew.member[r].error, "has been silent for"));
+    }
+    loop_switch_stop(ls);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 6 && strcmp(argv[1], "--rank") == 0)
+        return be_a_rank(argv);
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(bad_options_are_named),
+        UNIT_TEST(bad_arguments_do_no_harm),
+        UNIT_TEST(a_closed_port_fails_at_once),
+        UNIT_TEST(a_silent_host_fails_before_the_join_deadline),
+        UNIT_TEST(a_missing_rank_is_named),
+        UNIT_TEST(other_terms_are_refused),
+        UNIT_TEST(a_mismatch_names_both_calls),
+        UNIT_TEST(a_deadline_names_who_is_missing),
+        UNIT_TEST(a_peer_that_leaves_is_named),
+        UNIT_TEST(an_abort_reaches_the_peers),
+        UNIT_TEST(a_killed_peer_is_named),
+        UNIT_TEST(a_forked_child_cannot_disturb_the_job),
+        UNIT_TEST(a_restarted_switch_is_not_noticed),
+        UNIT_TEST(a_switch_that_stays_away_fails_the_call),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client failures", tests);
+}

@@ -1,0 +1,265 @@
+/* libswagg over real sockets against the loop switch: sums. Every sum is compared bit by bit with one that
+ * the test computes itself, in rank order. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/time.h>
+
+#include "../unit/unit.h"
+#include "crew.h"
+
+static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F64};
+
+/* Around the boundaries of packets of 365 elements (4 bytes) and 182 (8 bytes), the first with 20 bytes less.
+ */
+static int sum_all_kinds(struct crew_member *m)
+{
+    static const size_t counts[] = {0,   1,   2,   3,   179, 180, 181,  359,
+                                    360, 361, 365, 724, 725, 726, 1000, 10007};
+    const int roots[] = {-1, 0, m->crew->size - 1};
+    bool on_arrival = m->crew->options.mode == SWAGG_ON_ARRIVAL;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
+                struct tensor tensor = {
+                    .type = types[t], .count = counts[c], .seed = seed + c, .round = on_arrival};
+                int rc = crew_sum(m, &tensor, roots[r], (c + r) % 2);
+                if (rc < 0)
+                    return rc;
+            }
+    return 0;
+}
+
+static void every_type_and_size_is_summed(void)
+{
+    static const int sizes[] = {1, 2, 4, 8};
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++) {
+            struct crew crew = crew_of(sizes[i], ls, "kinds", sum_all_kinds, NULL);
+            crew.options.mode = mode;
+            crew_succeed(&crew);
+        }
+    loop_switch_stop(ls);
+}
+
+/* arg: a struct tensor */
+static int sum_one(struct crew_member *m)
+{
+    return crew_sum(m, m->crew->arg, -1, false);
+}
+
+static void megabytes_are_summed(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct tensor tensor = {.type = SWAGG_F32, .count = 1500007, .seed = seed};
+    struct crew crew = crew_of(4, ls, "megabytes", sum_one, &tensor);
+    crew_succeed(&crew);
+    crew.options.mtu = 0; /* jumbo packets: loopback has an MTU of 65536 */
+    tensor.type = SWAGG_I32;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, 2240);
+    loop_switch_stop(ls);
+}
+
+static void one_chunk_in_flight_is_enough(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct tensor tensor = {.type = SWAGG_I64, .count = 1001, .seed = seed};
+    struct crew crew = crew_of(3, ls, "narrow", sum_one, &tensor);
+    crew.options.slots = 2;
+    crew.options.window = 1;
+    crew.options.mtu = 128;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.slots, 2);
+    CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, 22);
+    loop_switch_stop(ls);
+}
+
+static int sum_many_small(struct crew_member *m)
+{
+    uint64_t random = seed;
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < 1000; i++) {
+        struct tensor tensor = {.type = types[i % 4], .count = random_next(&random) % 50, .seed = random};
+        rc = crew_sum(m, &tensor, i % 5 == 0 ? (int)(i % (unsigned)m->crew->size) : -1, i % 3 == 0);
+    }
+    return rc;
+}
+
+static void a_thousand_calls_in_a_row_are_summed(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(3, ls, "many", sum_many_small, NULL);
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[2].stats.calls, 1000);
+    loop_switch_stop(ls);
+}
+
+static struct loop_switch_config impaired(double loss, double duplicates, double reordering)
+{
+    struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = loss},
+                                          [IMPAIR_DUPLICATE] = {.probability = duplicates},
+                                          [IMPAIR_REORDER] = {.probability = reordering}},
+                                 .hold_frames = 5,
+                                 .hold_for = 1000000};
+    return (struct loop_switch_config){.seed = seed, .in = link, .out = link};
+}
+
+static int sum_a_few(struct crew_member *m)
+{
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < 8; i++) {
+        struct tensor tensor = {.type = types[i % 4], .count = 20011, .seed = seed + i};
+        rc = crew_sum(m, &tensor, i == 5 ? 1 : -1, i % 2);
+    }
+    return rc;
+}
+
+static void sums_survive(double loss, double duplicates, double reordering)
+{
+    struct loop_switch_config config = impaired(loss, duplicates, reordering);
+    struct loop_switch *ls = loop_switch_start(&config);
+    struct crew crew = crew_of(4, ls, "impaired", sum_a_few, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+static void sums_survive_loss(void)
+{
+    sums_survive(0.01, 0, 0);
+    sums_survive(0.1, 0, 0);
+}
+
+static void sums_survive_duplicates(void)
+{
+    sums_survive(0, 0.1, 0);
+}
+
+static void sums_survive_reordering(void)
+{
+    sums_survive(0, 0, 0.1);
+}
+
+static void sums_survive_all_of_it(void)
+{
+    sums_survive(0.03, 0.03, 0.03);
+}
+
+/* The same floats in any mix of losses: the order of the additions is that of the ranks, whatever comes
+ * first. */
+static void ordered_floats_are_reproducible(void)
+{
+    struct tensor tensor = {.type = SWAGG_F32, .count = 30001, .seed = seed};
+    for (unsigned run = 0; run < 3; run++) {
+        struct loop_switch_config config = impaired(0.02 * run, 0.01, 0.05 * run);
+        struct loop_switch *ls = loop_switch_start(&config);
+        struct crew crew = crew_of(5, ls, "ordered", sum_one, &tensor);
+        crew_succeed(&crew);
+        loop_switch_stop(ls);
+    }
+}
+
+static void two_jobs_side_by_side(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew one = crew_of(3, ls, "one", sum_a_few, NULL),
+                other = crew_of(2, ls, "other", sum_a_few, NULL);
+    crew_start(&one);
+    crew_start(&other);
+    crew_join(&one);
+    crew_join(&other);
+    crew_expect_success(&one);
+    crew_expect_success(&other);
+    loop_switch_stop(ls);
+}
+
+/* A rank that waits in a collective lets other communication go on; here rank 1 waits for just that. */
+static void count_progress(void *ctx)
+{
+    atomic_fetch_add((atomic_uint *)ctx, 1);
+}
+
+static int wait_for_progress(struct crew_member *m)
+{
+    atomic_uint *calls = m->crew->options.progress_ctx;
+    while (m->rank == 1 && atomic_load(calls) < 20)
+        sleep_ms(1);
+    struct tensor tensor = {.type = SWAGG_F64, .count = 10, .seed = seed};
+    return crew_sum(m, &tensor, -1, false);
+}
+
+static void a_waiting_call_drives_other_communication(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    atomic_uint calls = 0;
+    struct crew crew = crew_of(2, ls, "progress", wait_for_progress, NULL);
+    crew.options.progress = count_progress;
+    crew.options.progress_ctx = &calls;
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+}
+
+static void signals_disturb_nothing(void)
+{
+    struct loop_switch_config config = impaired(0.01, 0, 0);
+    struct loop_switch *ls = loop_switch_start(&config);
+    struct sigaction action = {.sa_handler = on_alarm},
+                     before; /* no SA_RESTART: system calls end with EINTR */
+    struct itimerval often = {.it_interval = {.tv_usec = 500}, .it_value = {.tv_usec = 500}}, never = {0};
+    struct crew crew = crew_of(2, ls, "signals", sum_a_few, NULL);
+    sigaction(SIGALRM, &action, &before);
+    setitimer(ITIMER_REAL, &often, NULL);
+    crew_succeed(&crew);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    loop_switch_stop(ls);
+}
+
+static void statistics_add_up(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct tensor tensor = {.type = SWAGG_F32, .count = 360 + 9 * 365, .seed = seed};
+    struct crew crew = crew_of(2, ls, "statistics", sum_one, &tensor);
+    crew_succeed(&crew);
+    for (int r = 0; r < 2; r++) {
+        const struct swagg_stats *s = &crew.member[r].stats;
+        CU_ASSERT_EQUAL(s->calls, 1);
+        CU_ASSERT_EQUAL(s->elements, tensor.count);
+        CU_ASSERT_EQUAL(s->bytes, 4 * tensor.count);
+        CU_ASSERT_EQUAL(s->packets_sent - s->retransmitted - s->probes, 10);
+        CU_ASSERT(s->packets_received >= 10);
+        CU_ASSERT_EQUAL(s->bad_packets, 0);
+        CU_ASSERT_EQUAL(s->slots, 512);
+        CU_ASSERT_EQUAL(s->elements_per_packet, 365);
+        CU_ASSERT(s->rtt_us > 0);
+        CU_ASSERT_EQUAL(s->resumed, 0);
+    }
+    loop_switch_stop(ls);
+}
+
+int main(void)
+{
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(every_type_and_size_is_summed),
+        UNIT_TEST(megabytes_are_summed),
+        UNIT_TEST(one_chunk_in_flight_is_enough),
+        UNIT_TEST(a_thousand_calls_in_a_row_are_summed),
+        UNIT_TEST(sums_survive_loss),
+        UNIT_TEST(sums_survive_duplicates),
+        UNIT_TEST(sums_survive_reordering),
+        UNIT_TEST(sums_survive_all_of_it),
+        UNIT_TEST(ordered_floats_are_reproducible),
+        UNIT_TEST(two_jobs_side_by_side),
+        UNIT_TEST(a_waiting_call_drives_other_communication),
+        UNIT_TEST(signals_disturb_nothing),
+        UNIT_TEST(statistics_add_up),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client sums", tests);
+}

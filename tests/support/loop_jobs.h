@@ -1,0 +1,35 @@
+/* The protocol half of a loop switch: one life of it, from start to kill. No sockets, no clock. */
+#ifndef SWAGG_TESTS_LOOP_JOBS_H
+#define SWAGG_TESTS_LOOP_JOBS_H
+
+#include "control/registry.h"
+
+enum { LOOP_JOBS = 4 };
+
+struct loop_job {
+    const struct ctl_job *members; /* NULL: no such job */
+    struct sml_pool *pool;
+};
+
+enum loop_port { LOOP_CONTROL, LOOP_DATA, LOOP_PORTS };
+
+/* Sends from one of the switch's ports. ip in network order, port in host order. */
+typedef void loop_send_fn(void *ctx, enum loop_port from, uint32_t ip, uint16_t port, const uint8_t *payload,
+                          size_t bytes);
+
+struct loop_life {
+    uint64_t boot_id;
+    struct ctl_registry *registry;
+    struct loop_job jobs[LOOP_JOBS]; /* by number on the wire */
+    loop_send_fn *send;
+    void *ctx;
+};
+
+void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,
+                     void *ctx);
+void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload,
+                       size_t bytes, uint64_t now);
+void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload, size_t bytes);
+void loop_life_end(struct loop_life *life);
+
+#endif

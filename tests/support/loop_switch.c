@@ -1,0 +1,255 @@
+#include "loop_switch.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "loop_jobs.h"
+#include "monotonic.h"
+
+enum {
+    BATCH = 64,
+    DATAGRAM_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64,
+    HOLD_MS = 1,
+    SOCKET_BUFFER = 16 << 20
+};
+
+struct datagram {
+    enum loop_port port; /* of the switch */
+    struct sockaddr_in peer;
+    size_t bytes;
+    uint8_t payload[];
+};
+
+struct loop_switch {
+    struct loop_switch_config config;
+    char ip[INET_ADDRSTRLEN];
+    int fd[LOOP_PORTS], stop_fd;
+    pthread_t thread;
+    bool alive;
+    uint64_t lives;
+    atomic_uint_fast64_t packets;
+    struct loop_life life;
+    struct impair in, out;
+    struct mmsghdr message[BATCH];
+    struct iovec iov[BATCH];
+    struct sockaddr_in peer[BATCH];
+    uint8_t buffer[BATCH][DATAGRAM_MAX];
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "loop switch: %s: %s\n", what, strerror(errno));
+    abort();
+}
+
+typedef void deliver_fn(struct loop_switch *ls, const struct datagram *d);
+
+static void to_switch(struct loop_switch *ls, const struct datagram *d)
+{
+    uint32_t ip = d->peer.sin_addr.s_addr;
+    uint16_t port = ntohs(d->peer.sin_port);
+    if (d->port == LOOP_CONTROL) {
+        loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
+    } else {
+        atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
+        loop_life_data(&ls->life, ip, port, d->payload, d->bytes);
+    }
+}
+
+/* A worker that is gone or slow loses datagrams; that is not the switch's business. */
+static void to_worker(struct loop_switch *ls, const struct datagram *d)
+{
+    (void)sendto(ls->fd[d->port], d->payload, d->bytes, 0, (const struct sockaddr *)&d->peer, sizeof d->peer);
+}
+
+static void release(struct loop_switch *ls, struct impair *im, deliver_fn *deliver)
+{
+    struct datagram *d;
+    while ((d = impair_release(im, monotonic_ns()))) {
+        deliver(ls, d);
+        free(d);
+    }
+}
+
+/* A datagram's way over an impaired link. Damaged ones would fail their checksum: they count as lost. */
+static void carry(struct loop_switch *ls, struct impair *im, deliver_fn *deliver, enum loop_port port,
+                  const struct sockaddr_in *peer, const uint8_t *payload, size_t bytes)
+{
+    struct impair_decision decision = impair_decide(im, (uint32_t)bytes);
+    if (!decision.drop && !decision.corrupt) {
+        struct datagram *d = malloc(sizeof *d + bytes);
+        if (!d)
+            die("malloc");
+        *d = (struct datagram){.port = port, .peer = *peer, .bytes = bytes};
+        memcpy(d->payload, payload, bytes);
+        if (decision.hold) {
+            impair_hold(im, d, monotonic_ns());
+        } else {
+            deliver(ls, d);
+            if (decision.duplicate)
+                deliver(ls, d);
+            free(d);
+        }
+    }
+    release(ls, im, deliver);
+}
+
+static void send_from(void *ctx, enum loop_port from, uint32_t ip, uint16_t port, const uint8_t *payload,
+                      size_t bytes)
+{
+    struct loop_switch *ls = ctx;
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
+    carry(ls, &ls->out, to_worker, from, &peer, payload, bytes);
+}
+
+static void receive(struct loop_switch *ls, enum loop_port port)
+{
+    for (unsigned i = 0; i < BATCH; i++) {
+        ls->iov[i] = (struct iovec){.iov_base = ls->buffer[i], .iov_len = DATAGRAM_MAX};
+        ls->message[i].msg_hdr = (struct msghdr){.msg_iov = &ls->iov[i],
+                                                 .msg_iovlen = 1,
+                                                 .msg_name = &ls->peer[i],
+                                                 .msg_namelen = sizeof ls->peer[i]};
+    }
+    int n = recvmmsg(ls->fd[port], ls->message, BATCH, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++)
+        carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
+}
+
+static void *run(void *arg)
+{
+    struct loop_switch *ls = arg;
+    struct pollfd fds[] = {{.fd = ls->fd[LOOP_CONTROL], .events = POLLIN},
+                           {.fd = ls->fd[LOOP_DATA], .events = POLLIN},
+                           {.fd = ls->stop_fd, .events = POLLIN}};
+    const int tick_ms = (int)(ls->config.lost_after_ms / 10);
+    uint64_t tick_at = 0;
+    do {
+        bool holds = ls->in.held || ls->out.held;
+        poll(fds, 3, holds && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
+        for (enum loop_port port = 0; port < LOOP_PORTS; port++)
+            if (fds[port].revents)
+                receive(ls, port);
+        release(ls, &ls->in, to_switch);
+        release(ls, &ls->out, to_worker);
+        uint64_t now = monotonic_ns();
+        if (now >= tick_at) {
+            ctl_registry_tick(ls->life.registry, now);
+            tick_at = now + (uint64_t)tick_ms * NS_PER_MS;
+        }
+    } while (!fds[2].revents);
+    return NULL;
+}
+
+static int bind_port(const char *ip, uint16_t port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+    inet_pton(AF_INET, ip, &at.sin_addr);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), bytes = SOCKET_BUFFER;
+    if (fd < 0)
+        die("socket");
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) == 0)
+        return fd;
+    if (errno != EADDRINUSE)
+        die("bind");
+    close(fd);
+    return -1;
+}
+
+static bool bind_ports(struct loop_switch *ls)
+{
+    ls->fd[LOOP_CONTROL] = bind_port(ls->ip, CTL_PORT);
+    if (ls->fd[LOOP_CONTROL] < 0)
+        return false;
+    ls->fd[LOOP_DATA] = bind_port(ls->ip, SML_PORT_FIRST);
+    if (ls->fd[LOOP_DATA] >= 0)
+        return true;
+    close(ls->fd[LOOP_CONTROL]);
+    return false;
+}
+
+/* The ports are bound. */
+static void begin_life(struct loop_switch *ls)
+{
+    ls->lives++;
+    uint64_t boot_id = ls->config.seed * 1000 + ls->lives;
+    impair_init(&ls->in, &ls->config.in, ls->config.seed, 2 * ls->lives);
+    impair_init(&ls->out, &ls->config.out, ls->config.seed, 2 * ls->lives + 1);
+    loop_life_begin(&ls->life, boot_id, ls->config.lost_after_ms * NS_PER_MS, send_from, ls);
+    atomic_store(&ls->packets, 0);
+    ls->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (ls->stop_fd < 0)
+        die("eventfd");
+    if ((errno = pthread_create(&ls->thread, NULL, run, ls)))
+        die("pthread_create");
+    ls->alive = true;
+}
+
+struct loop_switch *loop_switch_start(const struct loop_switch_config *config)
+{
+    static atomic_uint made;
+    struct loop_switch *ls = calloc(1, sizeof *ls);
+    if (!ls)
+        die("calloc");
+    ls->config = *config;
+    if (ls->config.lost_after_ms == 0)
+        ls->config.lost_after_ms = 5000;
+    do {
+        unsigned n = (unsigned)getpid() * 61 + atomic_fetch_add(&made, 1);
+        snprintf(ls->ip, sizeof ls->ip, "127.%u.%u.%u", 1 + n / 62500 % 250, 1 + n / 250 % 250, 1 + n % 250);
+    } while (!bind_ports(ls));
+    begin_life(ls);
+    return ls;
+}
+
+const char *loop_switch_ip(const struct loop_switch *ls)
+{
+    return ls->ip;
+}
+
+void loop_switch_kill(struct loop_switch *ls)
+{
+    uint64_t one = 1;
+    struct datagram *d;
+    if (!ls->alive)
+        return;
+    if (write(ls->stop_fd, &one, sizeof one) < 0)
+        die("write");
+    pthread_join(ls->thread, NULL);
+    close(ls->fd[LOOP_CONTROL]);
+    close(ls->fd[LOOP_DATA]);
+    close(ls->stop_fd);
+    while ((d = impair_flush(&ls->in)) || (d = impair_flush(&ls->out)))
+        free(d);
+    loop_life_end(&ls->life);
+    ls->alive = false;
+}
+
+void loop_switch_revive(struct loop_switch *ls)
+{
+    if (!bind_ports(ls))
+        die("the address is taken");
+    begin_life(ls);
+}
+
+uint64_t loop_switch_packets(const struct loop_switch *ls)
+{
+    return atomic_load_explicit(&ls->packets, memory_order_relaxed);
+}
+
+void loop_switch_stop(struct loop_switch *ls)
+{
+    loop_switch_kill(ls);
+    free(ls);
+}

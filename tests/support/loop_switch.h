@@ -1,0 +1,35 @@
+/* A switch for tests on loopback: the real registry and pools behind two kernel UDP sockets, with
+ * impairments, and with a way to kill it and start it again. It runs in a thread of its own and has a
+ * loopback address of its own, so that tests may run side by side.
+ *
+ * All functions are for the thread that made it. They end the process with a message when the machine gives
+ * no sockets, memory or threads. */
+#ifndef SWAGG_TESTS_LOOP_SWITCH_H
+#define SWAGG_TESTS_LOOP_SWITCH_H
+
+#include <stdint.h>
+
+#include "impair.h"
+
+struct loop_switch_config {
+    uint64_t seed;                /* decides what the impairments hit */
+    struct impair_config in, out; /* of datagrams to the switch and from it, data and control alike */
+    unsigned lost_after_ms;       /* 0: 5000 */
+};
+
+struct loop_switch;
+
+struct loop_switch *loop_switch_start(const struct loop_switch_config *config);
+const char *loop_switch_ip(const struct loop_switch *ls);
+
+/* As kill -9: all state is gone, the ports are closed. */
+void loop_switch_kill(struct loop_switch *ls);
+/* Starts a killed one again, at the same address. */
+void loop_switch_revive(struct loop_switch *ls);
+
+/* Datagrams on the data port taken in so far, in this life. */
+uint64_t loop_switch_packets(const struct loop_switch *ls);
+
+void loop_switch_stop(struct loop_switch *ls);
+
+#endif
