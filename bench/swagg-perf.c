@@ -1,0 +1,392 @@
+/* Speed of collectives over libswagg, in the form of nccl-tests: one process a rank, sizes by factors,
+ * results verified.
+ *
+ *     swagg-perf --switch 10.0.0.254 --job perf --rank R --size N -b 8 -e 16M -f 2
+ *
+ * algbw is bytes of one rank's tensor / time; busbw as nccl-tests define it (allreduce: algbw * 2 (n-1) / n,
+ * reduce: algbw). Rank 0 prints; time is the mean over ranks and iterations. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "swagg.h"
+
+struct perf {
+    struct swagg_options options;
+    struct swagg_job *job;
+    size_t begin, end, factor;
+    int iterations, warmups;
+    enum swagg_type type;
+    const char *type_name;
+    bool reduce, check;
+    int root;
+    void *send, *recv;
+};
+
+static const struct {
+    const char *name;
+    enum swagg_type type;
+} types[] = {{"float", SWAGG_F32}, {"double", SWAGG_F64}, {"int32", SWAGG_I32}, {"int64", SWAGG_I64}};
+
+static const char usage[] =
+    "usage: swagg-perf --switch IP --job NAME --rank R --size N [options]\n"
+    "  -b, --minbytes BYTES     smallest tensor, with K, M or G (default 8)\n"
+    "  -e, --maxbytes BYTES     largest tensor (default 16M)\n"
+    "  -f, --stepfactor F       from one size to the next (default 2)\n"
+    "  -n, --iters N            timed calls a size (default 20)\n"
+    "  -w, --warmup_iters N     calls before them (default 5)\n"
+    "  -c, --check 0|1          verify the sums (default 1)\n"
+    "  -d, --type TYPE          float, double, int32, int64 (default float)\n"
+    "  -o, --op allreduce|reduce (default allreduce)\n"
+    "  -r, --root R             of reduce (default 0)\n"
+    "      --mode ordered|arrival, --slots N, --window N, --mtu BYTES, --timeout MS: as in swagg.h\n"
+    "  -v, --verbose            the library's log to stderr, statistics at the end\n";
+
+static _Noreturn void bad_usage(const char *what, const char *value)
+{
+    fprintf(stderr, "swagg-perf: %s: '%s'\n%s", what, value, usage);
+    exit(2);
+}
+
+static int die(const char *what, int status)
+{
+    fprintf(stderr, "swagg-perf: %s: %s: %s\n", what, swagg_strerror(status), swagg_last_error());
+    return 1;
+}
+
+static size_t parse_bytes(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (errno || end == text || *text == '-' || end[shift != 0] != '\0' || n > SIZE_MAX >> shift)
+        bad_usage("not a number of bytes", text);
+    return (size_t)n << shift;
+}
+
+static int parse_int(const char *text)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (errno || end == text || *end || n < 0 || n > INT32_MAX)
+        bad_usage("not a number", text);
+    return (int)n;
+}
+
+static void parse_type(struct perf *p, const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, name) == 0) {
+            p->type = types[i].type;
+            p->type_name = types[i].name;
+            return;
+        }
+    bad_usage("no such type", name);
+}
+
+/* One of two words. */
+static bool parse_choice(const char *text, const char *no, const char *yes)
+{
+    if (strcmp(text, yes) != 0 && strcmp(text, no) != 0)
+        bad_usage("no such choice", text);
+    return strcmp(text, yes) == 0;
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    (void)ctx;
+    fprintf(stderr, "libswagg: %s: %s\n", names[level], line);
+}
+
+enum { OPT_SWITCH = 256, OPT_JOB, OPT_RANK, OPT_SIZE, OPT_MODE, OPT_SLOTS, OPT_WINDOW, OPT_MTU, OPT_TIMEOUT };
+
+static void parse(struct perf *p, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"switch", 1, 0, OPT_SWITCH}, {"job", 1, 0, OPT_JOB},   {"rank", 1, 0, OPT_RANK},
+        {"size", 1, 0, OPT_SIZE},     {"minbytes", 1, 0, 'b'},  {"maxbytes", 1, 0, 'e'},
+        {"stepfactor", 1, 0, 'f'},    {"iters", 1, 0, 'n'},     {"warmup_iters", 1, 0, 'w'},
+        {"check", 1, 0, 'c'},         {"type", 1, 0, 'd'},      {"op", 1, 0, 'o'},
+        {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE}, {"slots", 1, 0, OPT_SLOTS},
+        {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},   {"timeout", 1, 0, OPT_TIMEOUT},
+        {"verbose", 0, 0, 'v'},       {"help", 0, 0, 'h'},      {0}};
+    struct swagg_options *o = &p->options;
+    int c;
+    while ((c = getopt_long(argc, argv, "b:e:f:n:w:c:d:o:r:vh", longs, NULL)) != -1) {
+        switch (c) {
+        case OPT_SWITCH:
+            o->switch_ip = optarg;
+            break;
+        case OPT_JOB:
+            o->job = optarg;
+            break;
+        case OPT_RANK:
+            o->rank = parse_int(optarg);
+            break;
+        case OPT_SIZE:
+            o->size = parse_int(optarg);
+            break;
+        case 'b':
+            p->begin = parse_bytes(optarg);
+            break;
+        case 'e':
+            p->end = parse_bytes(optarg);
+            break;
+        case 'f':
+            p->factor = (size_t)parse_int(optarg);
+            break;
+        case 'n':
+            p->iterations = parse_int(optarg);
+            break;
+        case 'w':
+            p->warmups = parse_int(optarg);
+            break;
+        case 'c':
+            p->check = parse_choice(optarg, "0", "1");
+            break;
+        case 'd':
+            parse_type(p, optarg);
+            break;
+        case 'o':
+            p->reduce = parse_choice(optarg, "allreduce", "reduce");
+            break;
+        case 'r':
+            p->root = parse_int(optarg);
+            break;
+        case OPT_MODE:
+            o->mode = parse_choice(optarg, "ordered", "arrival") ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
+            break;
+        case OPT_SLOTS:
+            o->slots = parse_int(optarg);
+            break;
+        case OPT_WINDOW:
+            o->window = parse_int(optarg);
+            break;
+        case OPT_MTU:
+            o->mtu = parse_int(optarg);
+            break;
+        case OPT_TIMEOUT:
+            o->call_timeout_ms = o->join_timeout_ms = parse_int(optarg);
+            break;
+        case 'v':
+            o->log = log_line;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            fputs(usage, stderr);
+            exit(2);
+        }
+    }
+    if (optind < argc)
+        bad_usage("what is this", argv[optind]);
+    if (p->factor < 2)
+        bad_usage("the step factor must be 2 or more", "-f");
+    if (p->iterations < 1)
+        bad_usage("at least one iteration", "-n");
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Small integers: exact in every type, whatever the order of the additions. */
+static int64_t element(int rank, size_t i)
+{
+    return (int64_t)((i * 7 + (size_t)rank * 13) % 251) - 125;
+}
+
+static void store(void *tensor, enum swagg_type type, size_t i, int64_t value)
+{
+    switch (type) {
+    case SWAGG_I32:
+        ((int32_t *)tensor)[i] = (int32_t)value;
+        break;
+    case SWAGG_I64:
+        ((int64_t *)tensor)[i] = value;
+        break;
+    case SWAGG_F32:
+        ((float *)tensor)[i] = (float)value;
+        break;
+    case SWAGG_F64:
+        ((double *)tensor)[i] = (double)value;
+        break;
+    }
+}
+
+static bool holds(const void *tensor, enum swagg_type type, size_t i, int64_t value)
+{
+    switch (type) {
+    case SWAGG_I32:
+        return ((const int32_t *)tensor)[i] == value;
+    case SWAGG_I64:
+        return ((const int64_t *)tensor)[i] == value;
+    case SWAGG_F32:
+        return ((const float *)tensor)[i] == (float)value;
+    case SWAGG_F64:
+        return ((const double *)tensor)[i] == (double)value;
+    }
+    return false;
+}
+
+static bool receives(const struct perf *p)
+{
+    return !p->reduce || p->options.rank == p->root;
+}
+
+static int64_t count_wrong(const struct perf *p, size_t count)
+{
+    int64_t wrong = 0;
+    for (size_t i = 0; receives(p) && i < count; i++) {
+        int64_t sum = 0;
+        for (int r = 0; r < p->options.size; r++)
+            sum += element(r, i);
+        wrong += !holds(p->recv, p->type, i, sum);
+    }
+    return wrong;
+}
+
+static int call(struct perf *p, size_t count)
+{
+    return p->reduce ? swagg_reduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM, p->root)
+                     : swagg_allreduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM);
+}
+
+/* Seconds of a call, the mean over iterations and ranks. */
+static int measure(struct perf *p, size_t count, double *mean)
+{
+    int rc = 0, here = 1;
+    for (int i = 0; rc == 0 && i < p->warmups; i++)
+        rc = call(p, count);
+    if (rc == 0) /* a barrier */
+        rc = swagg_allreduce(p->job, &here, &here, 1, SWAGG_I32, SWAGG_SUM);
+    double start = seconds();
+    for (int i = 0; rc == 0 && i < p->iterations; i++)
+        rc = call(p, count);
+    *mean = (seconds() - start) / p->iterations / p->options.size;
+    return rc ? rc : swagg_allreduce(p->job, mean, mean, 1, SWAGG_F64, SWAGG_SUM);
+}
+
+static void print_head(const struct perf *p)
+{
+    struct swagg_stats s;
+    swagg_get_stats(p->job, &s);
+    printf("# swagg-perf %s, %d ranks, switch %s, %u slots, %u elements of 4 bytes a packet\n",
+           p->reduce ? "reduce" : "allreduce", p->options.size, p->options.switch_ip, s.slots,
+           s.elements_per_packet);
+    printf("#%11s %12s %8s %7s %6s %10s %8s %8s %7s\n", "size", "count", "type", "redop", "root", "time",
+           "algbw", "busbw", "#wrong");
+    printf("#%11s %12s %8s %7s %6s %10s %8s %8s %7s\n", "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",
+           "(GB/s)", "");
+}
+
+static void print_row(const struct perf *p, size_t count, double time, int64_t wrong)
+{
+    size_t bytes = count * swagg_type_size(p->type);
+    double n = p->options.size, algbw = (double)bytes / time / 1e9;
+    double busbw = p->reduce ? algbw : algbw * 2 * (n - 1) / n;
+    printf("%12zu %12zu %8s %7s %6d %10.1f %8.4f %8.4f ", bytes, count, p->type_name, "sum",
+           p->reduce ? p->root : -1, time * 1e6, algbw, busbw);
+    if (p->check)
+        printf("%7" PRId64 "\n", wrong);
+    else
+        printf("%7s\n", "N/A");
+    fflush(stdout);
+}
+
+/* Returns a status; adds to *wrong. */
+static int one_size(struct perf *p, size_t count, int64_t *wrong)
+{
+    size_t bytes = count * swagg_type_size(p->type);
+    double time;
+    int64_t here = 0;
+    for (size_t i = 0; i < count; i++)
+        store(p->send, p->type, i, element(p->options.rank, i));
+    memset(p->recv, 0xff, bytes);
+    int rc = measure(p, count, &time);
+    if (rc == 0 && p->check) {
+        here = count_wrong(p, count);
+        rc = swagg_allreduce(p->job, &here, &here, 1, SWAGG_I64, SWAGG_SUM);
+    }
+    if (rc == 0 && p->options.rank == 0)
+        print_row(p, count, time, here);
+    *wrong += here;
+    return rc;
+}
+
+static int sweep(struct perf *p)
+{
+    size_t size = swagg_type_size(p->type);
+    int64_t wrong = 0;
+    int rc = 0;
+    if (p->options.rank == 0)
+        print_head(p);
+    for (size_t bytes = p->begin; rc == 0 && bytes <= p->end; bytes *= p->factor) {
+        rc = one_size(p, bytes / size, &wrong);
+        if (bytes == 0 || bytes > SIZE_MAX / p->factor)
+            break;
+    }
+    if (rc < 0)
+        return die(p->reduce ? "reduce" : "allreduce", rc);
+    if (p->options.rank == 0)
+        printf("# Out of bounds values : %" PRId64 " %s\n", wrong, wrong ? "FAILED" : "OK");
+    return wrong != 0;
+}
+
+static void print_stats(const struct perf *p)
+{
+    struct swagg_stats s;
+    swagg_get_stats(p->job, &s);
+    fprintf(stderr,
+            "rank %d: calls %" PRIu64 " sent %" PRIu64 " received %" PRIu64 " retransmitted %" PRIu64
+            " probes %" PRIu64 " timeouts %" PRIu64 " duplicates %" PRIu64 " bad %" PRIu64 " rtt %" PRIu64
+            " us rto %" PRIu64 " us window %u resumed %u\n",
+            p->options.rank, s.calls, s.packets_sent, s.packets_received, s.retransmitted, s.probes,
+            s.timeouts, s.duplicates, s.bad_packets, s.rtt_us, s.rto_us, s.window, s.resumed);
+}
+
+int main(int argc, char **argv)
+{
+    struct perf p = {.begin = 8,
+                     .end = 16 << 20,
+                     .factor = 2,
+                     .iterations = 20,
+                     .warmups = 5,
+                     .check = true,
+                     .type = SWAGG_F32,
+                     .type_name = "float"};
+    int exit_code = 1;
+    parse(&p, argc, argv);
+    /* calloc and not malloc: pages are touched before the clock runs, not while it does. */
+    p.send = calloc(1, p.end + 1);
+    p.recv = calloc(1, p.end + 1);
+    if (!p.send || !p.recv) {
+        fprintf(stderr, "swagg-perf: no memory for tensors of %zu bytes\n", p.end);
+        goto out;
+    }
+    int rc = swagg_open(&p.job, &p.options);
+    if (rc < 0) {
+        die("cannot join", rc);
+        goto out;
+    }
+    exit_code = sweep(&p);
+    if (p.options.log)
+        print_stats(&p);
+    swagg_close(p.job);
+out:
+    free(p.send);
+    free(p.recv);
+    return exit_code;
+}
