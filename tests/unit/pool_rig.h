@@ -1,0 +1,146 @@
+/* A pool in memory of exactly its footprint, and packets for it whose sums are easy to foretell. */
+#ifndef SWAGG_TESTS_POOL_RIG_H
+#define SWAGG_TESTS_POOL_RIG_H
+
+#include "switchml/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+enum { RIG_JOB = 42, RIG_CODE = AGG_SUM << 4 | AGG_I64 };
+
+struct rig {
+    struct sml_pool_config cfg;
+    struct sml_pool *pool;
+    struct sml_slot *slot; /* of the last packet */
+    struct sml_verdict v;  /* on the last packet */
+    uint8_t body[SML_MAX_CHUNK_BYTES + 64];
+};
+
+/* A pool as cfg says; what it leaves 0 gets a small default. */
+static inline void rig_start(struct rig *rig, struct sml_pool_config cfg)
+{
+    if (cfg.workers == 0)
+        cfg.workers = 2;
+    if (cfg.slots == 0)
+        cfg.slots = 4;
+    if (cfg.chunk_bytes == 0)
+        cfg.chunk_bytes = 64;
+    cfg.job = RIG_JOB;
+    cfg.kernels = agg_kernels_best();
+    rig->cfg = cfg;
+
+    size_t bytes = sml_pool_footprint(&cfg);
+    CU_ASSERT_FATAL(bytes > 0 && bytes % 64 == 0);
+    void *mem = aligned_alloc(64, bytes);
+    memset(mem, 0xa5, bytes); /* nothing may depend on what memory holds before */
+    rig->pool = sml_pool_init(mem, &cfg);
+}
+
+static inline void rig_stop(struct rig *rig)
+{
+    free(rig->pool);
+}
+
+/* A packet for this chunk, without a body. */
+static inline struct sml_packet rig_packet(struct rig *rig, enum sml_kind kind, uint32_t tag)
+{
+    return (struct sml_packet){
+        .kind = kind,
+        .size_code = SML_SIZE_AGREED,
+        .job = RIG_JOB,
+        .tag = tag,
+        .slot = sml_tag_slot(tag, rig->cfg.slots),
+        .ver = sml_tag_ver(tag, rig->cfg.slots),
+        .e0 = RIG_CODE,
+        .e1 = SML_FLAG_WANT,
+        .body = rig->body,
+    };
+}
+
+/* Elements i64 value, 2 * value, 3 * value, ...: behind the call of an opening packet. */
+static inline void rig_elements(struct rig *rig, struct sml_packet *p, size_t call_bytes, int64_t value,
+                                size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t x = value * (int64_t)(i + 1);
+        memcpy(rig->body + call_bytes + i * sizeof x, &x, sizeof x);
+    }
+    p->body_bytes = call_bytes + n * sizeof value;
+}
+
+static inline enum sml_verdict_kind rig_apply(struct rig *rig, uint16_t rank, const struct sml_packet *p)
+{
+    rig->slot = sml_pool_locate(rig->pool, p);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
+    sml_slot_prefetch(rig->slot);
+    sml_pool_apply(rig->pool, rig->slot, rank, p, &rig->v);
+    return rig->v.kind;
+}
+
+static inline enum sml_verdict_kind rig_data(struct rig *rig, uint16_t rank, uint32_t tag, int64_t value)
+{
+    struct sml_packet p = rig_packet(rig, SML_DATA, tag);
+
+    rig_elements(rig, &p, 0, value, 8);
+    return rig_apply(rig, rank, &p);
+}
+
+static inline enum sml_verdict_kind rig_open(struct rig *rig, uint16_t rank, uint32_t tag,
+                                             const struct sml_call *call, int64_t value)
+{
+    struct sml_packet p = rig_packet(rig, SML_OPEN, tag);
+
+    sml_build_call(rig->body, call);
+    rig_elements(rig, &p, SML_CALL_BYTES, value, 5);
+    return rig_apply(rig, rank, &p);
+}
+
+static inline enum sml_verdict_kind rig_probe(struct rig *rig, uint16_t rank, uint32_t tag)
+{
+    struct sml_packet p = rig_packet(rig, SML_PROBE, tag);
+
+    return rig_apply(rig, rank, &p);
+}
+
+/* The last verdict's result is a DATA packet for this chunk with this sum in it. */
+static inline bool rig_result_is(const struct rig *rig, uint32_t tag, int64_t sum)
+{
+    struct sml_packet p;
+
+    if (sml_parse(&p, rig->v.result, rig->v.result_bytes) != SML_OK || p.kind != SML_DATA ||
+        p.job != RIG_JOB || p.size_code != SML_SIZE_AGREED || p.tag != tag ||
+        p.slot != sml_tag_slot(tag, rig->cfg.slots) || p.ver != sml_tag_ver(tag, rig->cfg.slots) ||
+        p.e0 != RIG_CODE || p.e1 != 0 || p.body_bytes != 64 || rig->v.ack_bytes != SML_HEADER_BYTES)
+        return false;
+    for (size_t i = 0; i < 8; i++) {
+        int64_t x;
+        memcpy(&x, p.body + i * sizeof x, sizeof x);
+        if (x != sum * (int64_t)(i + 1))
+            return false;
+    }
+    return true;
+}
+
+/* All ranks from `first` on contribute value * (rank + 1); the last one completes the chunk, whose sum is
+ * checked. */
+static inline void rig_complete(struct rig *rig, uint16_t first, uint32_t tag, int64_t value)
+{
+    uint16_t n = rig->cfg.workers;
+
+    for (uint16_t r = first; r < n - 1; r++)
+        CU_ASSERT_EQUAL(rig_data(rig, r, tag, value * (r + 1)), SML_HELD);
+    CU_ASSERT_EQUAL_FATAL(rig_data(rig, n - 1, tag, value * n), SML_SEND_ALL);
+    CU_ASSERT(rig_result_is(rig, tag, value * n * (n + 1) / 2));
+}
+
+/* Runs a test body for both modes. */
+#define RIG_FOR_EACH_MODE(rig, ...)                                                                          \
+    for (int m_ = SML_ON_ARRIVAL;                                                                            \
+         m_ <= SML_WHEN_COMPLETE &&                                                                          \
+         (rig_start(rig, (struct sml_pool_config){.format = SML_FORMAT_TYPED, .mode = m_, __VA_ARGS__}), 1); \
+         rig_stop(rig), m_++)
+
+#endif

@@ -1,0 +1,418 @@
+/* The slot protocol, switch side: every trap that a literal transcription of the paper's algorithm 3 falls
+ * into. */
+#include "pool_rig.h"
+
+static struct rig rig;
+
+static void test_a_job_of_one_worker_completes_every_chunk_at_once(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 1)
+    {
+        for (uint32_t tag = 0; tag < 20; tag++) {
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, tag), SML_SEND_ALL);
+            CU_ASSERT(rig_result_is(&rig, tag, tag));
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 999), SML_SEND_ONE);
+            CU_ASSERT(rig_result_is(&rig, tag, tag));
+        }
+    }
+}
+
+static void test_a_duplicate_within_its_phase_is_not_added(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    {
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 2), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 2), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 3), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(&rig, 0, 6));
+    }
+}
+
+/* The paper's switch has cleared the seen bit by then, and would add the packet to the wrong chunk. */
+static void test_a_duplicate_delayed_by_two_and_more_phases_is_stale(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        for (uint32_t phase = 0; phase < 12; phase++) {
+            rig_complete(&rig, 0, phase * 4, phase + 1);
+            for (uint32_t late = 2; late <= phase + 1; late++)
+                for (uint16_t rank = 0; rank < 2; rank++)
+                    CU_ASSERT_EQUAL(rig_data(&rig, rank, (phase + 1 - late) * 4, 777), SML_DROP_STALE);
+        }
+        rig_complete(&rig, 0, 12 * 4, 5);
+    }
+}
+
+/* The same, but into a chunk that is half collected and whose version is that of the old packet. */
+static void test_a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        rig_complete(&rig, 0, 1, 1);
+        rig_complete(&rig, 0, 5, 2);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 9, 30), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 1, 777), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 9, 60), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(&rig, 9, 90));
+    }
+}
+
+static void test_a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2, .first_tag = 100)
+    {
+        rig_complete(&rig, 0, 100, 1);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 104, 7), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 101, 7), SML_HELD);
+
+        struct sml_pool_config again = rig.cfg;
+        again.first_tag = 0x9000;
+        rig.pool = sml_pool_init(rig.pool, &again);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 104, 777), SML_DROP_STALE); /* the old life's packets */
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 100, 777), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 100), SML_DROP_STALE);
+        rig_complete(&rig, 0, 0x9000, 3); /* no sum, no contributor is left over */
+        rig_complete(&rig, 0, 0x9001, 4);
+
+        again.first_tag = 100; /* even if the tags were the same */
+        rig.pool = sml_pool_init(rig.pool, &again);
+        rig_complete(&rig, 0, 104 - 4, 5);
+        rig_complete(&rig, 0, 101, 5);
+        rig_complete(&rig, 0, 104, 6);
+    }
+}
+
+static void test_two_workers_retransmit_into_a_slot_that_completes_in_between(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    {
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 2, 2), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(&rig, 2, 2, 3), SML_SEND_ALL);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 2, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(&rig, 2, 6));
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(&rig, 2, 6));
+        rig_complete(&rig, 0, 6, 10);
+    }
+}
+
+/* Worker 0 has its result and has moved on, when its old retransmission arrives after its new contribution.
+ */
+static void test_a_result_that_crosses_a_retransmission(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        rig_complete(&rig, 0, 3, 1);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 7, 5), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 3, 1), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(&rig, 3, 3));
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 3, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(&rig, 3, 3));
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 7, 6), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(&rig, 7, 11));
+    }
+}
+
+/* The header's promise: unchanged until the first contribution to tag + 2 * slots. */
+static void test_a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        uint8_t copy[SML_HEADER_BYTES + 64];
+
+        rig_complete(&rig, 0, 0, 1);
+        const uint8_t *result = rig.v.result;
+        CU_ASSERT_EQUAL_FATAL(rig.v.result_bytes, sizeof copy);
+        CU_ASSERT_EQUAL((uintptr_t)(result + SML_HEADER_BYTES) % 64, 0);
+        memcpy(copy, result, sizeof copy);
+
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 50), SML_HELD);
+        CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 4, 50), SML_SEND_ALL);
+        CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 1), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
+        rig_complete(&rig, 0, 8, 9);
+        CU_ASSERT_PTR_EQUAL(rig.v.result, result); /* two areas take turns */
+    }
+}
+
+static void test_before_its_first_completion_a_slot_has_no_shadow(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .first_tag = 1000)
+    {
+        for (uint32_t tag = 996; tag < 1000; tag++) {
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 1), SML_DROP_STALE);
+            CU_ASSERT_EQUAL(rig_probe(&rig, 0, tag), SML_DROP_STALE);
+        }
+        rig_complete(&rig, 0, 1000, 1);
+    }
+}
+
+static void test_a_chunk_that_cannot_have_been_reached_is_dropped(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 1), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 4), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x7ffffffc, 1), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x80000000, 1), SML_DROP_AHEAD); /* as far as serial numbers go */
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x80000004, 1), SML_DROP_STALE);
+        rig_complete(&rig, 0, 0, 1);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 8, 1), SML_DROP_AHEAD);
+        rig_complete(&rig, 0, 4, 1);
+    }
+}
+
+static void test_tags_wrap_around_2_to_the_32(void)
+{
+    for (uint16_t slots = 1; slots <= 8; slots *= 2) {
+        RIG_FOR_EACH_MODE(&rig, .slots = slots, .first_tag = (uint32_t)-20)
+        {
+            for (int i = 0; i < 60; i++) {
+                uint32_t tag = (uint32_t)(i - 20);
+                CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, i), SML_HELD);
+                if (i >= slots) {
+                    CU_ASSERT_EQUAL(rig_data(&rig, 0, tag - slots, 777), SML_SEND_ONE);
+                    CU_ASSERT(rig_result_is(&rig, tag - slots, 3 * (i - slots)));
+                }
+                if (i >= 2 * slots)
+                    CU_ASSERT_EQUAL(rig_data(&rig, 1, tag - 2 * slots, 777), SML_DROP_STALE);
+                CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 2 * i), SML_SEND_ALL);
+                CU_ASSERT(rig_result_is(&rig, tag, 3 * i));
+            }
+        }
+    }
+}
+
+static void test_a_pool_of_one_slot(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .slots = 1, .first_tag = 7)
+    {
+        for (uint32_t tag = 7; tag < 30; tag++) {
+            rig_complete(&rig, 0, tag, tag);
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag + 2, 1), SML_DROP_AHEAD);
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag - 1, 1), SML_DROP_STALE);
+        }
+    }
+}
+
+static void test_a_pool_of_the_most_slots(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .slots = SML_MAX_SLOTS, .first_tag = UINT32_MAX - 5)
+    {
+        for (uint32_t i = 0; i < SML_MAX_SLOTS + 10; i++)
+            rig_complete(&rig, 0, rig.cfg.first_tag + i, i);
+    }
+}
+
+static void test_slots_do_not_touch_each_other(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    {
+        for (uint32_t tag = 0; tag < 4; tag++)
+            CU_ASSERT_EQUAL(rig_data(&rig, 2, tag, tag), SML_HELD);
+        for (uint32_t tag = 4; tag-- > 0;)
+            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 10 * tag), SML_HELD);
+        for (uint32_t tag = 0; tag < 4; tag++) {
+            CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 100 * tag), SML_SEND_ALL);
+            CU_ASSERT(rig_result_is(&rig, tag, 111 * tag));
+        }
+    }
+}
+
+static void test_jobs_of_64_and_of_256_workers(void)
+{
+    static const uint16_t sizes[] = {63, 64, 65, 128, 256};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        RIG_FOR_EACH_MODE(&rig, .workers = sizes[i], .slots = 2)
+        {
+            for (uint32_t tag = 0; tag < 6; tag++) {
+                for (uint16_t r = 0; r < sizes[i] / 2; r++)
+                    CU_ASSERT_EQUAL(rig_data(&rig, r, tag, r + 1), SML_HELD);
+                for (uint16_t r = 0; r < sizes[i] / 2; r++)
+                    CU_ASSERT_EQUAL(rig_data(&rig, r, tag, r + 1), SML_DROP_DUPLICATE);
+                rig_complete(&rig, sizes[i] / 2, tag, 1);
+                CU_ASSERT_EQUAL(rig_data(&rig, sizes[i] - 1, tag, 1), SML_SEND_ONE);
+            }
+        }
+    }
+}
+
+static void test_slot_and_version_must_go_with_the_tag(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        struct sml_packet p = rig_packet(&rig, SML_DATA, 5);
+
+        rig_elements(&rig, &p, 0, 1, 8);
+        p.slot = 2;
+        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_SLOT);
+        p = rig_packet(&rig, SML_PROBE, 5);
+        p.ver = 0;
+        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_SLOT);
+        p.slot = 4;
+        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p));
+        p.slot = SML_MAX_SLOTS - 1;
+        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p));
+    }
+}
+
+static enum sml_kind answer_kind(struct sml_packet *p)
+{
+    CU_ASSERT_EQUAL_FATAL(sml_parse(p, rig.v.answer, rig.v.answer_bytes), SML_OK);
+    return (enum sml_kind)p->kind;
+}
+
+static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 10)
+    {
+        struct sml_packet p;
+
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 6), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(answer_kind(&p), SML_NACK);
+        CU_ASSERT(p.job == RIG_JOB && p.tag == 2 && p.slot == 2 && p.ver == 0);
+
+        CU_ASSERT_EQUAL(rig_data(&rig, 3, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(&rig, 9, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(answer_kind(&p), SML_WAIT);
+        CU_ASSERT_EQUAL_FATAL(p.body_bytes, 2);
+        CU_ASSERT(p.body[0] == 1 << 3 && p.body[1] == 1 << 1); /* rank r: bit r % 8 of byte r / 8 */
+        CU_ASSERT_EQUAL(rig_probe(&rig, 4, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(answer_kind(&p), SML_NACK);
+
+        for (uint16_t r = 0; r < 10; r++)
+            rig_data(&rig, r, 2, 1);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(&rig, 2, 10));
+    }
+}
+
+/* From a rank that hands results back after a restart while the others are ahead: it must not ask for ever.
+ */
+static void test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        struct sml_packet p;
+
+        rig_complete(&rig, 0, 1, 1);
+        rig_complete(&rig, 0, 5, 1);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 1), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(answer_kind(&p), SML_DATA);
+        CU_ASSERT(p.tag == 1 && p.slot == 1 && p.ver == 0 && p.body_bytes == 0);
+    }
+}
+
+static void test_a_probe_changes_nothing(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    {
+        rig_probe(&rig, 0, 0);
+        rig_complete(&rig, 0, 0, 1);
+        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 1), SML_HELD);
+        rig_probe(&rig, 0, 4);
+        rig_probe(&rig, 1, 4);
+        rig_probe(&rig, 1, 0);
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 4, 2), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(&rig, 4, 3));
+    }
+}
+
+static void test_the_view_tells_what_a_slot_collects(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = 100, .first_tag = 3)
+    {
+        struct sml_slot_view view;
+
+        sml_pool_view(rig.pool, 1, &view);
+        CU_ASSERT(view.expected == 5 && view.contributed == 0 && view.ranks[0] == 0);
+        rig_data(&rig, 2, 5, 1);
+        rig_data(&rig, 99, 5, 1);
+        sml_pool_view(rig.pool, 1, &view);
+        CU_ASSERT(view.expected == 5 && view.contributed == 2);
+        CU_ASSERT(view.ranks[0] == 4 && view.ranks[1] == UINT64_C(1) << 35 && view.ranks[2] == 0);
+        for (uint16_t r = 0; r < 100; r++)
+            rig_data(&rig, r, 5, 1);
+        sml_pool_view(rig.pool, 1, &view);
+        CU_ASSERT(view.expected == 9 && view.contributed == 0 && view.ranks[0] == 0 && view.ranks[1] == 0);
+    }
+}
+
+static void test_a_configuration_out_of_range_has_no_footprint(void)
+{
+    const struct sml_pool_config good = {.workers = 256, .slots = 16384, .chunk_bytes = 8960};
+    struct sml_pool_config c[13];
+
+    for (unsigned i = 0; i < 13; i++)
+        c[i] = good;
+    c[0].workers = 0;
+    c[1].workers = 257;
+    c[2].slots = 0;
+    c[3].slots = 3;
+    c[4].slots = 32768;
+    c[5].chunk_bytes = 60;
+    c[6].chunk_bytes = 66;
+    c[7].chunk_bytes = 8964;
+    c[8].format = 2;
+    c[9].mode = 2;
+    c[10].slots = 16383;
+    c[11].chunk_bytes = 0;
+    c[12].format = -1;
+    for (unsigned i = 0; i < 13; i++)
+        CU_ASSERT_EQUAL(sml_pool_footprint(&c[i]), 0);
+    CU_ASSERT(sml_pool_footprint(&good) >= (size_t)16384 * 2 * 8960);
+    c[0] = good;
+    c[0].mode = SML_WHEN_COMPLETE; /* 37 GB: must not overflow on the way */
+    CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 258 * 8960);
+}
+
+static void test_verdicts_have_names_of_their_own(void)
+{
+    for (unsigned i = 0; i < SML_VERDICTS; i++) {
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sml_verdict_name(i));
+        for (unsigned j = 0; j < i; j++)
+            CU_ASSERT_STRING_NOT_EQUAL(sml_verdict_name(i), sml_verdict_name(j));
+    }
+    CU_ASSERT_STRING_EQUAL(sml_verdict_name(SML_VERDICTS), "?");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_job_of_one_worker_completes_every_chunk_at_once),
+        UNIT_TEST(test_a_duplicate_within_its_phase_is_not_added),
+        UNIT_TEST(test_a_duplicate_delayed_by_two_and_more_phases_is_stale),
+        UNIT_TEST(test_a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version),
+        UNIT_TEST(test_a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one),
+        UNIT_TEST(test_two_workers_retransmit_into_a_slot_that_completes_in_between),
+        UNIT_TEST(test_a_result_that_crosses_a_retransmission),
+        UNIT_TEST(test_a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next),
+        UNIT_TEST(test_before_its_first_completion_a_slot_has_no_shadow),
+        UNIT_TEST(test_a_chunk_that_cannot_have_been_reached_is_dropped),
+        UNIT_TEST(test_tags_wrap_around_2_to_the_32),
+        UNIT_TEST(test_a_pool_of_one_slot),
+        UNIT_TEST(test_a_pool_of_the_most_slots),
+        UNIT_TEST(test_slots_do_not_touch_each_other),
+        UNIT_TEST(test_jobs_of_64_and_of_256_workers),
+        UNIT_TEST(test_slot_and_version_must_go_with_the_tag),
+        UNIT_TEST(test_a_probe_is_told_to_send_again_to_wait_or_the_result),
+        UNIT_TEST(test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged),
+        UNIT_TEST(test_a_probe_changes_nothing),
+        UNIT_TEST(test_the_view_tells_what_a_slot_collects),
+        UNIT_TEST(test_a_configuration_out_of_range_has_no_footprint),
+        UNIT_TEST(test_verdicts_have_names_of_their_own),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("pool", tests);
+}

@@ -1,0 +1,389 @@
+/* Any interleaving of contributions, probes, duplicates, stale, early and contradicting packets: the pool
+ * against an oracle that keeps every chunk's whole history. Loss needs no packet of its own: it is a packet
+ * that is not sent. */
+#include "switchml/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+#include "unit.h"
+
+enum { CHUNKS = 64 };
+
+/* What is known of a chunk: who has contributed, in which order, and the result when there is one. */
+struct history {
+    uint16_t order[SML_MAX_WORKERS], contributed;
+    bool seen[SML_MAX_WORKERS], wants[SML_MAX_WORKERS];
+    bool completed;
+    uint8_t result[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
+    size_t result_bytes;
+};
+
+struct world {
+    struct sml_pool_config cfg;
+    struct sml_pool *pool;
+    uint64_t rng;
+    uint64_t content; /* seed of the elements */
+    uint8_t type;     /* of the job's elements */
+    struct history chunks[CHUNKS];
+    uint64_t verdicts[SML_VERDICTS];
+    const char *wrong; /* the first thing that was */
+};
+
+static bool typed(const struct world *w)
+{
+    return w->cfg.format == SML_FORMAT_TYPED;
+}
+
+/* Content follows from (chunk, rank) alone: a retransmission has the same. */
+
+static uint64_t hash(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t i)
+{
+    uint64_t x = w->content ^ (uint64_t)chunk << 40 ^ (uint64_t)rank << 20 ^ i;
+
+    return rng_next(&x);
+}
+
+static bool opens(const struct world *w, uint32_t chunk)
+{
+    return typed(w) && hash(w, chunk, 1000, 0) % 4 == 0;
+}
+
+static size_t call_bytes(const struct world *w, uint32_t chunk)
+{
+    return opens(w, chunk) ? SML_CALL_BYTES : 0;
+}
+
+static size_t elements(const struct world *w, uint32_t chunk)
+{
+    size_t most = (w->cfg.chunk_bytes - call_bytes(w, chunk)) / agg_type_size(w->type);
+
+    return hash(w, chunk, 1001, 0) % 2 ? most : 1 + hash(w, chunk, 1002, 0) % most;
+}
+
+union element {
+    uint32_t u32;
+    uint64_t u64;
+    float f32;
+    double f64;
+};
+
+static union element element(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t i)
+{
+    uint64_t x = hash(w, chunk, rank, i);
+    double scaled = (double)(int32_t)x / (double)(1u << (x >> 32) % 31);
+
+    switch (w->type) {
+    case AGG_F32:
+        return (union element){.f32 = (float)scaled};
+    case AGG_F64:
+        return (union element){.f64 = scaled};
+    default:
+        return (union element){.u64 = x};
+    }
+}
+
+static union element plus(const struct world *w, union element a, union element b)
+{
+    switch (w->type) {
+    case AGG_I32:
+        return (union element){.u32 = a.u32 + b.u32};
+    case AGG_F32:
+        return (union element){.f32 = a.f32 + b.f32};
+    case AGG_F64:
+        return (union element){.f64 = a.f64 + b.f64};
+    default:
+        return (union element){.u64 = a.u64 + b.u64};
+    }
+}
+
+static void put_element(const struct world *w, uint8_t *body, uint32_t i, union element x)
+{
+    if (w->type == AGG_I32)
+        x.u32 = __builtin_bswap32(x.u32);
+    memcpy(body + i * agg_type_size(w->type), &x, agg_type_size(w->type));
+}
+
+/* Writes the body that rank sends for the chunk and returns its length. */
+static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, uint8_t *body)
+{
+    size_t n = elements(w, chunk), head = call_bytes(w, chunk);
+    struct sml_call call = {
+        .seq = chunk, .collective = SML_ALLREDUCE, .type = w->type, .op = AGG_SUM, .count = n};
+
+    if (head > 0)
+        sml_build_call(body, &call);
+    for (uint32_t i = 0; i < n; i++)
+        put_element(w, body + head, i, element(w, chunk, rank, i));
+    return head + n * agg_type_size(w->type);
+}
+
+static int8_t exponent(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t which)
+{
+    return (int8_t)hash(w, chunk, rank, 100000 + which);
+}
+
+static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint32_t chunk, uint32_t rank)
+{
+    uint32_t tag = w->cfg.first_tag + chunk;
+
+    return (struct sml_packet){
+        .kind = kind,
+        .size_code = SML_SIZE_AGREED,
+        .job = w->cfg.job,
+        .tag = tag,
+        .slot = tag % w->cfg.slots,
+        .ver = tag / w->cfg.slots % 2,
+        .e0 = typed(w) ? AGG_SUM << 4 | w->type : (uint8_t)exponent(w, chunk, rank, 0),
+        .e1 = typed(w) ? 0 : (uint8_t)exponent(w, chunk, rank, 1),
+    };
+}
+
+/* The oracle */
+
+static uint16_t nth(const struct world *w, const struct history *h, uint16_t i)
+{
+    return w->cfg.mode == SML_WHEN_COMPLETE ? i : h->order[i];
+}
+
+/* The whole UDP payload that a complete chunk's result must be. */
+static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *out)
+{
+    const struct history *h = &w->chunks[chunk];
+    struct sml_packet p = packet(w, opens(w, chunk) ? SML_OPEN : SML_DATA, chunk, 0);
+    uint8_t *body = out + SML_HEADER_BYTES;
+    size_t bytes = build_body(w, chunk, 0, body);
+
+    for (uint16_t r = 1; !typed(w) && r < w->cfg.workers; r++) {
+        int8_t e0 = exponent(w, chunk, r, 0), e1 = exponent(w, chunk, r, 1);
+        p.e0 = (uint8_t)(e0 > (int8_t)p.e0 ? e0 : (int8_t)p.e0);
+        p.e1 = (uint8_t)(e1 > (int8_t)p.e1 ? e1 : (int8_t)p.e1);
+    }
+    sml_build_header(out, &p);
+    for (uint32_t i = 0; i < elements(w, chunk); i++) {
+        union element x = element(w, chunk, nth(w, h, 0), i);
+        for (uint16_t j = 1; j < w->cfg.workers; j++)
+            x = plus(w, x, element(w, chunk, nth(w, h, j), i));
+        put_element(w, body + call_bytes(w, chunk), i, x);
+    }
+    return SML_HEADER_BYTES + bytes;
+}
+
+/* The chunk that this chunk's slot is collecting. */
+static uint32_t current(const struct world *w, uint32_t chunk)
+{
+    chunk %= w->cfg.slots;
+    while (chunk < CHUNKS && w->chunks[chunk].completed)
+        chunk += w->cfg.slots;
+    return chunk;
+}
+
+static enum sml_verdict_kind foretell(const struct world *w, const struct sml_packet *p, uint32_t chunk,
+                                      uint16_t rank, bool odd)
+{
+    uint32_t now = current(w, chunk);
+    const struct history *h = &w->chunks[chunk];
+
+    if (chunk > now)
+        return SML_DROP_AHEAD;
+    if (chunk < now && chunk + w->cfg.slots == now)
+        return SML_SEND_ONE;
+    if (chunk < now)
+        return p->kind == SML_PROBE ? SML_SEND_ANSWER : SML_DROP_STALE;
+    if (p->kind == SML_PROBE)
+        return SML_SEND_ANSWER;
+    if (h->seen[rank])
+        return SML_DROP_DUPLICATE;
+    if (odd)
+        return SML_SEND_QUARREL;
+    return h->contributed + 1 == w->cfg.workers ? SML_SEND_ALL : SML_HELD;
+}
+
+static void check(struct world *w, bool good, const char *what)
+{
+    if (!good && w->wrong == NULL)
+        w->wrong = what;
+}
+
+static void check_completed(struct world *w, uint32_t chunk, const struct sml_slot *slot,
+                            const struct sml_verdict *v)
+{
+    struct history *h = &w->chunks[chunk];
+
+    h->completed = true;
+    h->result_bytes = expected_result(w, chunk, h->result);
+    check(w, v->result_bytes == h->result_bytes, "length of the result");
+    check(w, memcmp(v->result, h->result, h->result_bytes) == 0, "bits of the result");
+    for (uint16_t r = 0; r < w->cfg.workers; r++)
+        check(w, sml_pool_wants(w->pool, slot, r) == (h->wants[r] || !typed(w)), "who wants the sum");
+}
+
+static void check_sent_again(struct world *w, uint32_t chunk, const struct sml_packet *p,
+                             const struct sml_verdict *v)
+{
+    const struct history *h = &w->chunks[chunk];
+    bool wanted = !typed(w) || p->e1 & SML_FLAG_WANT;
+
+    check(w, v->result_bytes == (wanted ? h->result_bytes : SML_HEADER_BYTES), "length sent again");
+    check(w, memcmp(v->result, h->result, v->result_bytes) == 0, "bits sent again");
+}
+
+static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const struct sml_verdict *v)
+{
+    const struct history *h = &w->chunks[chunk];
+    struct sml_packet p;
+    enum sml_kind kind = h->completed ? SML_DATA : h->seen[rank] ? SML_WAIT : SML_NACK;
+
+    check(w, sml_parse(&p, v->answer, v->answer_bytes) == SML_OK, "an answer that parses");
+    check(w, p.kind == kind && p.tag == w->cfg.first_tag + chunk, "kind and tag of the answer");
+    check(w, p.body_bytes == (kind == SML_WAIT ? (w->cfg.workers + 7u) / 8 : 0), "length of the answer");
+    for (uint16_t r = 0; kind == SML_WAIT && r < w->cfg.workers; r++)
+        check(w, (p.body[r / 8] >> r % 8 & 1) == h->seen[r], "the bitmap of contributors");
+}
+
+static void check_view(struct world *w, uint32_t chunk, const struct sml_packet *p)
+{
+    struct sml_slot_view view;
+    uint32_t now = current(w, chunk);
+
+    sml_pool_view(w->pool, p->slot, &view);
+    check(w, view.expected == w->cfg.first_tag + now, "the tag that is expected");
+    check(w, view.contributed == (now < CHUNKS ? w->chunks[now].contributed : 0),
+          "the number of contributors");
+    for (uint16_t r = 0; now < CHUNKS && r < w->cfg.workers; r++)
+        check(w, (view.ranks[r / 64] >> r % 64 & 1) == w->chunks[now].seen[r],
+              "the contributors in the view");
+}
+
+/* One packet: mostly of the chunk that some slot collects or of its neighbours in time, of any rank. */
+static void step(struct world *w)
+{
+    static uint8_t body[SML_MAX_CHUNK_BYTES + 64];
+    static const int phases[] = {0, 0, 0, 0, 0, 0, -1, -1, -2, -3, 1};
+    uint32_t now = current(w, rng_below(&w->rng, CHUNKS));
+    int64_t wanted = now + (int64_t)phases[rng_below(&w->rng, 11)] * w->cfg.slots;
+    uint32_t chunk = wanted < 0 || wanted >= CHUNKS ? rng_below(&w->rng, CHUNKS) : (uint32_t)wanted;
+    uint16_t rank = (uint16_t)rng_below(&w->rng, w->cfg.workers);
+    bool probe = rng_below(&w->rng, 8) == 0;
+    struct history *h = &w->chunks[chunk];
+    struct sml_packet p = packet(w, probe ? SML_PROBE : opens(w, chunk) ? SML_OPEN : SML_DATA, chunk, rank);
+    struct sml_verdict v;
+
+    if (typed(w) && rng_below(&w->rng, 2))
+        p.e1 |= SML_FLAG_WANT;
+    if (!probe)
+        p.body_bytes = build_body(w, chunk, rank, body);
+    bool odd = !probe && h->contributed > 0 && elements(w, chunk) > 1 && rng_below(&w->rng, 10) == 0;
+    if (odd)
+        p.body_bytes -= agg_type_size(w->type);
+    uint8_t *exact = malloc(p.body_bytes + 1); /* so that a read beyond the body is seen */
+    memcpy(exact, body, p.body_bytes);
+    p.body = exact;
+
+    struct sml_slot *slot = sml_pool_locate(w->pool, &p);
+    enum sml_verdict_kind foretold = foretell(w, &p, chunk, rank, odd);
+    sml_pool_apply(w->pool, slot, rank, &p, &v);
+    free(exact);
+    check(w, v.kind == foretold, "verdict");
+    if (w->wrong != NULL)
+        return;
+
+    w->verdicts[v.kind]++;
+    if (v.kind == SML_HELD || v.kind == SML_SEND_ALL) {
+        h->order[h->contributed++] = rank;
+        h->seen[rank] = true;
+        h->wants[rank] = p.e1 & SML_FLAG_WANT;
+    }
+    if (v.kind == SML_SEND_ALL)
+        check_completed(w, chunk, slot, &v);
+    if (v.kind == SML_SEND_ONE)
+        check_sent_again(w, chunk, &p, &v);
+    if (v.kind == SML_SEND_ANSWER)
+        check_answer(w, chunk, rank, &v);
+    check_view(w, chunk, &p);
+}
+
+static bool done(const struct world *w)
+{
+    for (uint32_t slot = 0; slot < w->cfg.slots && slot < CHUNKS; slot++)
+        if (current(w, slot) < CHUNKS)
+            return false;
+    return true;
+}
+
+static void draw(struct world *w)
+{
+    static const uint16_t workers[] = {1, 2, 3, 5, 8, 63, 64, 65, 128, 256};
+    static const char *const tables[] = {"scalar", "avx2", "avx512"};
+    bool many = rng_below(&w->rng, 8) == 0;
+
+    w->cfg = (struct sml_pool_config){
+        .workers = workers[rng_below(&w->rng, many ? 10 : 5)],
+        .slots = (uint16_t)(1u << rng_below(&w->rng, 6)),
+        .chunk_bytes = (uint16_t)(64 + 4 * rng_below(&w->rng, rng_below(&w->rng, 4) == 0 ? 2225 : 50)),
+        .job = (uint8_t)rng_next(&w->rng),
+        .format = rng_below(&w->rng, 4) == 0 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = rng_below(&w->rng, 2) ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .first_tag =
+            rng_below(&w->rng, 2) ? (uint32_t)rng_next(&w->rng) : (uint32_t)-rng_below(&w->rng, CHUNKS),
+        .kernels = agg_kernels_get(tables[rng_below(&w->rng, 3)]),
+    };
+    if (w->cfg.kernels == NULL)
+        w->cfg.kernels = agg_kernels_best();
+    if (w->cfg.workers > 8)
+        w->cfg.chunk_bytes = 64;
+    w->type = typed(w) ? (uint8_t)(1 + rng_below(&w->rng, AGG_TYPES - 1)) : AGG_I32;
+    w->content = rng_next(&w->rng);
+}
+
+/* One job of CHUNKS chunks, until all are complete. */
+static void run(struct world *w)
+{
+    draw(w);
+    memset(w->chunks, 0, sizeof w->chunks);
+    w->wrong = NULL;
+    size_t bytes = sml_pool_footprint(&w->cfg);
+    w->pool = sml_pool_init(aligned_alloc(64, bytes), &w->cfg);
+    unsigned steps = 0;
+    for (; steps < 1000000 && w->wrong == NULL && !done(w); steps++)
+        step(w);
+    check(w, done(w), "completion");
+    free(w->pool);
+    if (w->wrong != NULL)
+        printf("\nwrong: %s, after %u steps; workers %u, slots %u, chunk %u bytes, format %d, mode %d, first "
+               "tag %u, "
+               "type %u, kernels %s\n",
+               w->wrong, steps, w->cfg.workers, w->cfg.slots, w->cfg.chunk_bytes, w->cfg.format, w->cfg.mode,
+               w->cfg.first_tag, w->type, w->cfg.kernels->name);
+}
+
+static void test_any_interleaving_gives_what_the_oracle_foretells(void)
+{
+    static struct world w;
+    uint64_t seed = rng_seed(2026);
+    unsigned wrong = 0;
+
+    for (unsigned scenario = 0; scenario < 300 && wrong == 0; scenario++) {
+        w.rng = seed + scenario;
+        run(&w);
+        wrong += w.wrong != NULL;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    /* Every kind of verdict that can come was met, many times. */
+    static const enum sml_verdict_kind met[] = {SML_SEND_ALL,     SML_SEND_ONE,  SML_SEND_ANSWER,
+                                                SML_SEND_QUARREL, SML_HELD,      SML_DROP_DUPLICATE,
+                                                SML_DROP_STALE,   SML_DROP_AHEAD};
+    for (size_t i = 0; i < sizeof met / sizeof *met; i++)
+        CU_ASSERT(w.verdicts[met[i]] > 1000);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_any_interleaving_gives_what_the_oracle_foretells),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("pool_random", tests);
+}
