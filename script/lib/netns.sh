@@ -250,6 +250,7 @@ net_swagg_config() { # FILE [YAML...]
 net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     local config=$1
     shift
+    rm -f "$NET_DIR/swagg.log" # an earlier daemon's would say "ready" before this one is
     ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" "$@" \
         >"$NET_DIR/swagg.log" 2>&1 </dev/null &
     NET_SWAGG_PID=$!
