@@ -117,14 +117,11 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
                                   k->opening};
     }
 
-    struct sml_chunk chunk = {.call = &s->call, .opening = position == s->base};
-    size_t element = agg_type_size(s->call.type);
+    size_t element = agg_type_size(s->call.type), bytes;
     uint64_t offset;
-    sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset,
-                   &chunk.bytes);
-    if (chunk.bytes > 0)
-        chunk.data = (sml_wants(s, &s->call) && sml_have(s, position) ? s->out : s->in) + offset;
-    return chunk;
+    sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset, &bytes);
+    const uint8_t *tensor = sml_wants(s, &s->call) && sml_have(s, position) ? s->out : s->in;
+    return (struct sml_chunk){&s->call, bytes > 0 ? tensor + offset : NULL, bytes, position == s->base};
 }
 
 void sml_stream_keep(struct sml_stream *s)
