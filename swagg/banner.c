@@ -5,6 +5,7 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "frame.h"
 #include "log.h"
 
 enum { LIST_MAX = 512 };
@@ -21,12 +22,10 @@ static const char *port_list(char text[LIST_MAX], const struct datapath *dp, uin
 static void show_port(const struct port *port)
 {
     char mac[RTE_ETHER_ADDR_FMT_SIZE], device[RTE_DEV_NAME_MAX_LEN];
-    uint16_t mtu = 0;
 
     rte_ether_format_addr(mac, sizeof(mac), &port->mac);
     rte_eth_dev_get_name_by_port(port->id, device);
-    rte_eth_dev_get_mtu(port->id, &mtu);
-    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, device, mac, mtu,
+    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, device, mac, port->max_frame - FRAME_PORT_BYTES,
                port->rx.impaired ? ", impaired on receiving" : "",
                port->tx.impaired ? ", impaired on sending" : "");
 }

@@ -24,38 +24,47 @@ static const struct frame_udp *frame_of(const struct rte_mbuf *m)
     return rte_pktmbuf_mtod(m, const struct frame_udp *);
 }
 
-/* Sends payload behind ready headers, from the port that the answered packet was addressed to. */
+/* From the port that the answered packet was addressed to. */
 static void send_copy(struct lcore *lc, unsigned egress, const struct frame_header *h,
-                      const struct rte_mbuf *answered, const void *payload, size_t bytes)
+                      const struct rte_mbuf *answered, const struct frame_payload *payload)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
-    struct frame_udp *f;
 
     if (m == NULL) {
         lcore_drop(lc, egress, DROP_NO_MBUF, 1);
         return;
     }
-    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(sizeof(*f) + bytes));
-    frame_header_write(f, h, frame_of(answered)->udp.dst_port, bytes);
-    memcpy(f->payload, payload, bytes);
+    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + payload->bytes)), h,
+                frame_of(answered)->udp.dst_port, payload);
     output_put(lc, egress, m);
 }
 
-static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank, const void *payload,
-                           size_t bytes)
+static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank,
+                           const struct frame_payload *payload)
 {
     const struct job_member *member = &w->job->member[rank];
     int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
 
-    send_copy(lc, known < 0 ? member->port : (unsigned)known, &member->header, w->m, payload, bytes);
+    send_copy(lc, known < 0 ? member->port : (unsigned)known, &member->header, w->m, payload);
 }
 
 static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
 {
+    const struct frame_payload sum = frame_payload(v->result, v->result_bytes);
+    const struct frame_payload ack = frame_payload(v->result, v->ack_bytes);
+
     for (uint16_t rank = 0; rank < w->job->size; rank++)
-        send_to_member(lc, w, rank, v->result,
-                       sml_pool_wants(w->job->pool, w->slot, rank) ? v->result_bytes : v->ack_bytes);
+        send_to_member(lc, w, rank, sml_pool_wants(w->job->pool, w->slot, rank) ? &sum : &ack);
     lcore_count(lc, EVENT_RESULTS, w->job->size);
+}
+
+static void send_to_sender(struct lcore *lc, const struct work *w, const void *bytes, size_t n,
+                           enum event event)
+{
+    const struct frame_payload payload = frame_payload(bytes, n);
+
+    send_to_member(lc, w, w->rank, &payload);
+    lcore_count(lc, event, 1);
 }
 
 static void apply(struct lcore *lc, const struct work *w)
@@ -73,13 +82,11 @@ static void apply(struct lcore *lc, const struct work *w)
         send_to_all(lc, w, &v);
         break;
     case SML_SEND_ONE:
-        send_to_member(lc, w, w->rank, v.result, v.result_bytes);
-        lcore_count(lc, EVENT_RESULTS, 1);
+        send_to_sender(lc, w, v.result, v.result_bytes, EVENT_RESULTS);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        send_to_member(lc, w, w->rank, v.answer, v.answer_bytes);
-        lcore_count(lc, EVENT_ANSWERS, 1);
+        send_to_sender(lc, w, v.answer, v.answer_bytes, EVENT_ANSWERS);
         break;
     default:
         break;
@@ -108,7 +115,8 @@ static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_
     struct {
         uint8_t head[SML_HEADER_BYTES];
         rte_be64_t boot_id;
-    } __rte_packed payload = {.boot_id = rte_cpu_to_be_64(lc->dp->boot_id)};
+    } __rte_packed body = {.boot_id = rte_cpu_to_be_64(lc->dp->boot_id)};
+    struct frame_payload payload;
     struct frame_header h;
     struct frame_end from, to;
 
@@ -116,10 +124,11 @@ static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_
         return;
     answer.kind = SML_REJECT;
     answer.size_code = SML_SIZE_AGREED;
-    sml_build_header(payload.head, &answer);
+    sml_build_header(body.head, &answer);
+    payload = frame_payload(&body, sizeof(body));
     frame_answer_ends(frame_of(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    send_copy(lc, m->port, &h, m, &payload, sizeof(payload));
+    send_copy(lc, m->port, &h, m, &payload);
     lcore_count(lc, EVENT_REJECTS, 1);
 }
 

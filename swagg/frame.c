@@ -4,6 +4,13 @@
 
 #include <netinet/in.h>
 
+/* One's complement addition. */
+static uint16_t fold(uint32_t sum)
+{
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
+}
+
 enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
 {
     const struct rte_ipv4_hdr *ip = (const void *)((const uint8_t *)frame + RTE_ETHER_HDR_LEN);
@@ -35,9 +42,7 @@ enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
 /* Header, data and pseudo header add up to all ones. */
 static bool udp_checksum_holds(const struct frame_udp *f, size_t bytes)
 {
-    uint32_t sum = (uint32_t)rte_raw_cksum(&f->udp, bytes) + rte_ipv4_phdr_cksum(&f->ip, 0);
-
-    return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+    return fold((uint32_t)rte_raw_cksum(&f->udp, bytes) + rte_ipv4_phdr_cksum(&f->ip, 0)) == 0xFFFF;
 }
 
 enum drop frame_check_udp(const void *frame)
@@ -54,6 +59,7 @@ enum drop frame_check_udp(const void *frame)
 
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to)
 {
+    const uint64_t without_length = RTE_MBUF_F_TX_TCP_SEG; /* what it means to rte_ipv4_phdr_cksum */
     struct frame_udp f = {
         .eth = {.dst_addr = to->mac, .src_addr = from->mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4)},
         .ip = {.version_ihl = RTE_IPV4_VHL_DEF,
@@ -65,22 +71,27 @@ void frame_header_init(struct frame_header *h, const struct frame_end *from, con
         .udp = {.src_port = from->port, .dst_port = to->port},
     };
 
-    h->sum = rte_raw_cksum(&f.ip, sizeof(f.ip));
+    h->ip_sum = rte_raw_cksum(&f.ip, sizeof(f.ip));
+    h->udp_sum = fold((uint32_t)rte_ipv4_phdr_cksum(&f.ip, without_length) + f.udp.dst_port);
     memcpy(h->bytes, &f, sizeof(h->bytes));
 }
 
-void frame_header_write(void *out, const struct frame_header *h, rte_be16_t from_port, size_t payload_bytes)
+void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port, const struct frame_payload *p)
 {
     struct frame_udp *f = out;
-    rte_be16_t udp_bytes = rte_cpu_to_be_16(sizeof(f->udp) + payload_bytes);
-    rte_be16_t ip_bytes = rte_cpu_to_be_16(sizeof(f->ip) + sizeof(f->udp) + payload_bytes);
-    uint32_t sum = (uint32_t)h->sum + ip_bytes;
+    rte_be16_t udp_bytes = rte_cpu_to_be_16((uint16_t)(sizeof(f->udp) + p->bytes));
+    rte_be16_t ip_bytes = rte_cpu_to_be_16((uint16_t)(sizeof(f->ip) + sizeof(f->udp) + p->bytes));
+    /* The UDP length counts twice: in the header and in the pseudo header. */
+    uint16_t udp_sum = fold((uint32_t)h->udp_sum + from_port + udp_bytes + udp_bytes + p->sum);
 
     memcpy(out, h->bytes, sizeof(h->bytes));
     f->ip.total_length = ip_bytes;
-    f->ip.hdr_checksum = (rte_be16_t) ~((sum & 0xFFFF) + (sum >> 16));
+    f->ip.hdr_checksum = (rte_be16_t)~fold((uint32_t)h->ip_sum + ip_bytes);
     f->udp.src_port = from_port;
     f->udp.dgram_len = udp_bytes;
+    f->udp.dgram_cksum =
+        udp_sum == 0xFFFF ? 0xFFFF : (rte_be16_t)~udp_sum; /* a checksum of 0 would be none */
+    memcpy(f->payload, p->at, p->bytes);
 }
 
 void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to)

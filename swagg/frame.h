@@ -47,18 +47,31 @@ struct frame_end {
     rte_be32_t ip;
 };
 
-/* The headers of a frame from one end to another, ready but for what changes from packet to packet: the
- * length and the sender's UDP port. */
+/* The headers of a frame from one end to another, ready but for what changes from packet to packet. */
 struct frame_header {
     uint8_t bytes[FRAME_HEADER_BYTES];
-    uint16_t sum; /* of the IPv4 header with total length 0, not complemented */
+    uint16_t ip_sum;  /* of the IPv4 header without the length, not complemented */
+    uint16_t udp_sum; /* of what goes into the UDP checksum and does not change: addresses, protocol,
+                         receiver's port */
 };
+
+/* What is sent behind them; summed once, however many frames carry it. The bytes stay the caller's. */
+struct frame_payload {
+    const void *at;
+    size_t bytes;
+    uint16_t sum;
+};
+
+static inline struct frame_payload frame_payload(const void *at, size_t bytes)
+{
+    return (struct frame_payload){.at = at, .bytes = bytes, .sum = rte_raw_cksum(at, bytes)};
+}
 
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
-/* Writes the headers for this many bytes of payload: TTL 64, don't fragment, IPv4 checksum right, UDP
- * checksum none. */
-void frame_header_write(void *out, const struct frame_header *h, rte_be16_t from_port, size_t payload_bytes);
+/* Writes a whole frame of FRAME_HEADER_BYTES + p->bytes: TTL 64, don't fragment, both checksums right. */
+void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port,
+                 const struct frame_payload *p);
 
 /* The two ends of a checked frame, as its answer sees them: from = the addressed end. */
 void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to);

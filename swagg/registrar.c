@@ -28,8 +28,8 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
     struct rte_mbuf *m = rte_pktmbuf_alloc(r->dp->mbufs);
     int known = bridge_lookup(r->dp->bridge, to->mac);
+    const struct frame_payload body = frame_payload(payload, bytes);
     struct frame_header h;
-    struct frame_udp *f;
 
     if (m == NULL) {
         lcore_drop(lc, to->port, DROP_NO_MBUF, 1);
@@ -37,9 +37,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     }
     memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
     frame_header_init(&h, &here, &there);
-    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(sizeof(*f) + bytes));
-    frame_header_write(f, &h, RTE_BE16(CTL_PORT), bytes);
-    memcpy(f->payload, payload, bytes);
+    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
     lcore_count(lc, EVENT_CONTROL_SENT, 1);
     output_put(lc, known < 0 ? to->port : (unsigned)known, m);
 }

@@ -9,6 +9,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "frame.h"
+
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
 {
     const uint8_t *b = (const uint8_t *)&ip;
@@ -76,20 +78,18 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     char device[RTE_DEV_NAME_MAX_LEN];
     struct rte_eth_stats stats = {0};
     struct rte_eth_link link = {0};
-    uint16_t mtu = 0;
 
     if (p < 0)
         return p;
     port = &v->dp->port[p];
     rte_eth_dev_get_name_by_port(port->id, device);
-    rte_eth_dev_get_mtu(port->id, &mtu);
     rte_eth_stats_get(port->id, &stats);
     rte_eth_link_get_nowait(port->id, &link);
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_string(d, "name", port->name);
     rte_tel_data_add_dict_string(d, "device", device);
     add_mac(d, "mac", &port->mac);
-    rte_tel_data_add_dict_int(d, "mtu", mtu);
+    rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
     rte_tel_data_add_dict_int(d, "link_up", link.link_status == RTE_ETH_LINK_UP);
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);

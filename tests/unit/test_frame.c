@@ -34,27 +34,28 @@ static void seal_ip(void)
     frame->ip.hdr_checksum = rte_cpu_to_be_16(internet_checksum((void *)&frame->ip, sizeof(frame->ip), 0));
 }
 
-static void seal_udp(void)
+static uint32_t pseudo_sum(void)
 {
-    size_t bytes = rte_be_to_cpu_16(frame->udp.dgram_len);
-    uint32_t pseudo = IPPROTO_UDP + (uint32_t)bytes;
     const uint8_t *addresses = (const uint8_t *)&frame->ip.src_addr;
+    uint32_t sum = IPPROTO_UDP + (uint32_t)rte_be_to_cpu_16(frame->udp.dgram_len);
 
     for (unsigned i = 0; i < 8; i += 2)
-        pseudo += (uint32_t)addresses[i] << 8 | addresses[i + 1];
-    frame->udp.dgram_cksum = 0;
-    frame->udp.dgram_cksum = rte_cpu_to_be_16(internet_checksum((void *)&frame->udp, bytes, pseudo));
+        sum += (uint32_t)addresses[i] << 8 | addresses[i + 1];
+    return sum;
 }
 
 /* A packet from a worker to the switch; returns the frame's length. */
 static size_t make(size_t payload_bytes)
 {
+    static uint8_t bytes[ROOM];
+    struct frame_payload payload;
     struct frame_header h;
 
-    frame_header_init(&h, &there, &here);
-    frame_header_write(frame, &h, there.port, payload_bytes);
     for (size_t i = 0; i < payload_bytes; i++)
-        frame->payload[i] = (uint8_t)(i * 7);
+        bytes[i] = (uint8_t)(i * 7);
+    payload = frame_payload(bytes, payload_bytes);
+    frame_header_init(&h, &there, &here);
+    frame_write(frame, &h, there.port, &payload);
     return sizeof(*frame) + payload_bytes;
 }
 
@@ -72,6 +73,8 @@ static void test_built_frames_are_right_at_every_length(void)
 
         CU_ASSERT_EQUAL(check(bytes), DROP_REASONS);
         CU_ASSERT_EQUAL(internet_checksum((void *)&frame->ip, sizeof(frame->ip), 0), 0);
+        CU_ASSERT_EQUAL(internet_checksum((void *)&frame->udp, sizeof(frame->udp) + payload, pseudo_sum()),
+                        0);
         CU_ASSERT_EQUAL(frame_payload_bytes(frame), payload);
     }
 }
@@ -80,21 +83,38 @@ static void test_built_headers_say_what_they_should(void)
 {
     struct frame_header h;
 
+    struct frame_payload payload = frame_payload("hello", 5);
+
     frame_header_init(&h, &here, &there);
-    frame_header_write(frame, &h, RTE_BE16(0xBEE5), 100);
+    frame_write(frame, &h, RTE_BE16(0xBEE5), &payload);
     CU_ASSERT(rte_is_same_ether_addr(&frame->eth.src_addr, &here.mac));
     CU_ASSERT(rte_is_same_ether_addr(&frame->eth.dst_addr, &there.mac));
     CU_ASSERT_EQUAL(frame->eth.ether_type, RTE_BE16(0x0800));
     CU_ASSERT_EQUAL(frame->ip.version_ihl, 0x45);
-    CU_ASSERT_EQUAL(frame->ip.total_length, RTE_BE16(128));
+    CU_ASSERT_EQUAL(frame->ip.total_length, RTE_BE16(33));
     CU_ASSERT_EQUAL(frame->ip.time_to_live, 64);
     CU_ASSERT_EQUAL(frame->ip.next_proto_id, 17);
     CU_ASSERT_EQUAL(frame->ip.src_addr, here.ip);
     CU_ASSERT_EQUAL(frame->ip.dst_addr, there.ip);
     CU_ASSERT_EQUAL(frame->udp.src_port, RTE_BE16(0xBEE5));
     CU_ASSERT_EQUAL(frame->udp.dst_port, there.port);
-    CU_ASSERT_EQUAL(frame->udp.dgram_len, RTE_BE16(108));
-    CU_ASSERT_EQUAL(frame->udp.dgram_cksum, 0);
+    CU_ASSERT_EQUAL(frame->udp.dgram_len, RTE_BE16(13));
+    CU_ASSERT_EQUAL(memcmp(frame->payload, "hello", 5), 0);
+}
+
+/* For some payload the sum is zero, which would say "no checksum" on the wire. */
+static void test_a_built_udp_checksum_is_never_zero(void)
+{
+    struct frame_header h;
+
+    frame_header_init(&h, &here, &there);
+    for (unsigned word = 0; word < 65536; word++) {
+        uint16_t two = (uint16_t)word;
+        struct frame_payload payload = frame_payload(&two, sizeof(two));
+
+        frame_write(frame, &h, here.port, &payload);
+        CU_ASSERT_NOT_EQUAL(frame->udp.dgram_cksum, 0);
+    }
 }
 
 static void test_an_answer_goes_back(void)
@@ -189,7 +209,6 @@ static void test_udp_checksums_are_verified(void)
     for (size_t payload = 0; payload < 300; payload++) {
         size_t bytes = make(payload);
 
-        seal_udp();
         CU_ASSERT_EQUAL(check(bytes), DROP_REASONS);
         for (unsigned bit = 0; bit < 8 * (sizeof(frame->udp) + payload); bit += 13) {
             uint8_t *byte = (uint8_t *)&frame->udp + bit / 8;
@@ -205,8 +224,9 @@ static void test_a_udp_checksum_of_zero_is_none(void)
 {
     size_t bytes = make(100);
 
-    CU_ASSERT_EQUAL(frame->udp.dgram_cksum, 0);
     frame->payload[50] ^= 1;
+    CU_ASSERT_EQUAL(check(bytes), DROP_UDP_CHECKSUM);
+    frame->udp.dgram_cksum = 0;
     CU_ASSERT_EQUAL(check(bytes), DROP_REASONS);
 }
 
@@ -238,6 +258,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_built_frames_are_right_at_every_length),
         UNIT_TEST(test_built_headers_say_what_they_should),
+        UNIT_TEST(test_a_built_udp_checksum_is_never_zero),
         UNIT_TEST(test_an_answer_goes_back),
         UNIT_TEST(test_padding_behind_the_packet_is_fine),
         UNIT_TEST(test_cut_short_anywhere_is_told),
