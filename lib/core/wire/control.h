@@ -96,7 +96,7 @@ struct ctl_pending {
 
 /* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
-    uint32_t calls;   /* collectives completed */
+    uint32_t calls;   /* collectives completed; exact in a LEAVE: peers in a later one are told that it cannot complete */
     bool waiting;     /* in a collective now */
     uint32_t stalled_ms; /* and without progress for this long */
     uint32_t oldest_tag; /* oldest chunk without a result */

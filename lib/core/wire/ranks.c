@@ -18,28 +18,31 @@ static unsigned next(const struct ctl_ranks *set, unsigned from, bool member)
     return from;
 }
 
+/* One past the last rank that is told together with `first`. */
+static unsigned range_end(const struct ctl_ranks *set, unsigned first)
+{
+    unsigned end = next(set, first, false);
+    return end - first < 3 ? first + 1 : end;
+}
+
 const char *ctl_ranks_text(const struct ctl_ranks *set, char text[CTL_RANKS_TEXT_MAX])
 {
     enum { ROOM_FOR_ONE = sizeof ", 123-456 and 256 more" };
-    unsigned left = ctl_ranks_count(set);
+    unsigned left = ctl_ranks_count(set), first = next(set, 0, true);
+    const char *separator = left == 1 ? "rank " : "ranks ";
+    size_t used = 0;
     if (left == 0) {
         snprintf(text, CTL_RANKS_TEXT_MAX, "no rank");
         return text;
     }
-    const char *before = left == 1 ? "rank " : "ranks ";
-    size_t used = 0;
-    unsigned first = next(set, 0, true);
     while (left > 0 && used + ROOM_FOR_ONE <= CTL_RANKS_TEXT_MAX) {
-        unsigned end = next(set, first, false);
-        if (end - first < 3)
-            end = first + 1;
-        int n = end - first == 1
-                    ? snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "%s%u", before, first)
-                    : snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "%s%u-%u", before, first, end - 1);
-        used += (size_t)n;
+        unsigned end = range_end(set, first);
+        used += (size_t)snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "%s%u", separator, first);
+        if (end - first > 1)
+            used += (size_t)snprintf(text + used, CTL_RANKS_TEXT_MAX - used, "-%u", end - 1);
         left -= end - first;
         first = next(set, end, true);
-        before = next(set, first + (first < SML_MAX_WORKERS), true) == SML_MAX_WORKERS ? " and " : ", ";
+        separator = left > 0 && left == range_end(set, first) - first ? " and " : ", ";
     }
     if (left > 0)
         snprintf(text + used, CTL_RANKS_TEXT_MAX - used, " and %u more", left);

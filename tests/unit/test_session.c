@@ -1,0 +1,539 @@
+/* The worker's side of the control protocol: its state table, timers, late and foreign messages, texts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/session.h"
+#include "unit.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+enum { RANK = 2, SIZE = 4, SLOTS = 64, CHUNK_BYTES = 1024 };
+
+static const uint64_t start = 7 * SECOND, boot = 1111, other_boot = 2222, incarnation = 3333;
+static const uint32_t epoch = 4444, first_tag = 5555;
+
+static struct ctl_session_config config(void)
+{
+    struct ctl_session_config cfg = {
+        .rank = RANK,
+        .size = SIZE,
+        .incarnation = incarnation,
+        .join = {.name = "train-1",
+                 .data_port = 40000,
+                 .format = SML_FORMAT_TYPED,
+                 .chunk_bytes = 1460,
+                 .slots = 512},
+        .join_deadline_ns = 30 * SECOND,
+    };
+    return cfg;
+}
+
+/* What the switch sends to the session at hand, as it should be. */
+static struct ctl_message message(const struct ctl_session *s, uint8_t type)
+{
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = type,
+                               .version = CTL_VERSION,
+                               .boot_id = boot,
+                               .incarnation = incarnation,
+                               .epoch = epoch,
+                               .rank = RANK,
+                               .size = SIZE,
+                               .serial = s->serial};
+    switch (type) {
+    case CTL_READY:
+        m.ready = (struct ctl_ready){.job = 9,
+                                     .slots = SLOTS,
+                                     .chunk_bytes = CHUNK_BYTES,
+                                     .data_port = SML_PORT_FIRST,
+                                     .first_tag = first_tag,
+                                     .lost_after_ms = 5000,
+                                     .resumed = s->state == CTL_SESSION_REJOINING};
+        break;
+    case CTL_PENDING:
+        ctl_ranks_add(&m.pending.missing, 0);
+        ctl_ranks_add(&m.pending.missing, 3);
+        break;
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        m.failure = (struct ctl_failure){.reason = CTL_RANK_LOST, .rank = 1, .text = "rank 1 lost"};
+        break;
+    }
+    return m;
+}
+
+static bool receive(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+{
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    return ctl_session_receive(s, bytes, ctl_build(bytes, m), now);
+}
+
+static bool receive_type(struct ctl_session *s, uint8_t type, uint64_t now)
+{
+    struct ctl_message m = message(s, type);
+    return receive(s, &m, now);
+}
+
+static bool receive_unknown_from(struct ctl_session *s, uint64_t boot_id, uint64_t now)
+{
+    struct ctl_message m = message(s, CTL_UNKNOWN);
+    m.head.boot_id = boot_id;
+    return receive(s, &m, now);
+}
+
+/* The next message that is due; type 0 if there is none. */
+static struct ctl_message poll(struct ctl_session *s, uint64_t now)
+{
+    struct ctl_message m;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    memset(&m, 0, sizeof m);
+    size_t length = ctl_session_poll(s, now, bytes);
+    if (length > 0)
+        CU_ASSERT_EQUAL(ctl_parse(&m, bytes, length), CTL_PARSED);
+    return m;
+}
+
+/* A session in each state, at `start`, having sent what it sends there. */
+static struct ctl_session session_in(enum ctl_session_state state)
+{
+    static const struct ctl_failure why = {.reason = CTL_DEADLINE, .rank = RANK, .text = "out of patience"};
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    ctl_session_init(&s, &cfg, start);
+    poll(&s, start);
+    if (state == CTL_SESSION_JOINING)
+        return s;
+    if (state == CTL_SESSION_FAILED) {
+        receive_type(&s, CTL_REFUSED, start);
+    } else {
+        receive_type(&s, CTL_READY, start);
+        poll(&s, start);
+    }
+    if (state == CTL_SESSION_REJOINING)
+        receive_unknown_from(&s, other_boot, start);
+    if (state == CTL_SESSION_ABORTING)
+        ctl_session_abort(&s, &why, start);
+    if (state == CTL_SESSION_LEAVING || state == CTL_SESSION_CLOSED)
+        ctl_session_leave(&s, start);
+    poll(&s, start);
+    if (state == CTL_SESSION_CLOSED)
+        receive_type(&s, CTL_LEFT, start);
+    CU_ASSERT_EQUAL(s.state, state);
+    return s;
+}
+
+/* Events: messages, the caller's wishes, time. */
+enum event {
+    GETS_PENDING,
+    GETS_READY,
+    GETS_REFUSED,
+    GETS_ALIVE,
+    GETS_LEFT,
+    GETS_ABORTED,
+    GETS_UNKNOWN,
+    GETS_UNKNOWN_OTHER_BOOT,
+    WANTS_ABORT,
+    WANTS_LEAVE,
+    TIME_PASSES,
+    EVENTS
+};
+
+static void happen(struct ctl_session *s, enum event event)
+{
+    static const uint8_t types[] = {
+        [GETS_PENDING] = CTL_PENDING, [GETS_READY] = CTL_READY, [GETS_REFUSED] = CTL_REFUSED,
+        [GETS_ALIVE] = CTL_ALIVE,     [GETS_LEFT] = CTL_LEFT,   [GETS_ABORTED] = CTL_ABORTED,
+        [GETS_UNKNOWN] = CTL_UNKNOWN};
+    struct ctl_failure why = {.reason = CTL_APPLICATION, .rank = RANK, .text = "no more"};
+    switch (event) {
+    case GETS_UNKNOWN_OTHER_BOOT:
+        receive_unknown_from(s, other_boot, start);
+        break;
+    case WANTS_ABORT:
+        ctl_session_abort(s, &why, start);
+        break;
+    case WANTS_LEAVE:
+        ctl_session_leave(s, start);
+        break;
+    case TIME_PASSES:
+        poll(s, start + 30 * SECOND);
+        break;
+    default:
+        receive_type(s, types[event], start);
+        break;
+    }
+}
+
+/* The table of session.h, in full. */
+static void test_every_transition(void)
+{
+    enum {
+        J = CTL_SESSION_JOINING,
+        R = CTL_SESSION_READY,
+        RE = CTL_SESSION_REJOINING,
+        A = CTL_SESSION_ABORTING,
+        L = CTL_SESSION_LEAVING,
+        C = CTL_SESSION_CLOSED,
+        F = CTL_SESSION_FAILED
+    };
+    static const uint8_t next[][EVENTS] = {
+        /*       PENDING READY REFUSED ALIVE LEFT ABORTED UNKNOWN ..OTHER abort leave time */
+        [J] = {J, R, F, J, J, F, J, J, A, C, F},       [R] = {R, R, R, R, R, F, F, RE, A, L, R},
+        [RE] = {RE, R, F, RE, RE, F, RE, RE, A, L, F}, [A] = {A, A, A, A, A, F, F, F, A, L, F},
+        [L] = {L, L, L, L, C, L, C, C, L, L, C},       [C] = {C, C, C, C, C, C, C, C, C, C, C},
+        [F] = {F, F, F, F, F, F, F, F, F, L, F},
+    };
+    for (unsigned state = J; state <= F; state++)
+        for (unsigned event = 0; event < EVENTS; event++) {
+            struct ctl_session s = session_in(state);
+            happen(&s, event);
+            CU_ASSERT_EQUAL(s.state, next[state][event]);
+            if (s.state != next[state][event])
+                printf("\n    %s, event %u: %s\n", ctl_session_state_name(state), event,
+                       ctl_session_state_name(s.state));
+        }
+}
+
+/* A message with one wrong field in its head changes nothing, whatever the state and the type. */
+static void test_foreign_messages_are_ignored(void)
+{
+    for (unsigned state = CTL_SESSION_JOINING; state <= CTL_SESSION_FAILED; state++)
+        for (unsigned type = 0; type < 24; type++)
+            for (unsigned field = 0; field < 4; field++) {
+                struct ctl_session s = session_in(state), before = s;
+                struct ctl_message m = message(&s, (uint8_t)type);
+                m.head.incarnation += field == 0;
+                m.head.rank = (uint16_t)(m.head.rank + (field == 1));
+                m.head.boot_id = field == 2 ? 0 : m.head.boot_id;
+                uint8_t bytes[CTL_MESSAGE_MAX];
+                size_t length = ctl_build(bytes, &m) - (field == 3); /* one byte short */
+                CU_ASSERT_FALSE(ctl_session_receive(&s, bytes, length, start + MS));
+                CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+            }
+}
+
+static void test_workers_messages_are_ignored(void)
+{
+    for (unsigned state = CTL_SESSION_JOINING; state <= CTL_SESSION_FAILED; state++)
+        for (uint8_t type = CTL_JOIN; type <= CTL_ABORT; type++) {
+            struct ctl_session s = session_in(state), before = s;
+            struct ctl_message m = message(&s, type);
+            if (type == CTL_JOIN)
+                strcpy(m.join.name, "train-1");
+            CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+            CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+        }
+}
+
+static void test_ready_ignores_other_epochs(void)
+{
+    static const uint8_t types[] = {CTL_READY, CTL_ALIVE, CTL_ABORTED, CTL_UNKNOWN};
+    for (unsigned i = 0; i < sizeof types; i++) {
+        struct ctl_session s = session_in(CTL_SESSION_READY), before = s;
+        struct ctl_message m = message(&s, types[i]);
+        m.head.epoch--;
+        m.head.boot_id = other_boot;
+        CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+        CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+    }
+}
+
+/* The switch has restarted; answers to what was sent before still arrive from its earlier life. */
+static void test_rejoining_ignores_earlier_answers(void)
+{
+    static const uint8_t types[] = {CTL_READY, CTL_PENDING, CTL_REFUSED, CTL_ABORTED};
+    for (unsigned i = 0; i < sizeof types; i++) {
+        struct ctl_session s = session_in(CTL_SESSION_REJOINING), before = s;
+        struct ctl_message m = message(&s, types[i]);
+        m.head.serial = s.join_serial - 1;
+        CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+        CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+    }
+}
+
+static void test_join_backs_off(void)
+{
+    static const uint64_t at_ms[] = {0, 50, 150, 350, 750, 1550, 2550, 3550, 4550};
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    ctl_session_init(&s, &cfg, start);
+    for (unsigned i = 0; i < sizeof at_ms / sizeof *at_ms; i++) {
+        uint64_t due = start + at_ms[i] * MS;
+        CU_ASSERT_EQUAL(ctl_session_timer(&s), due);
+        if (i > 0)
+            CU_ASSERT_EQUAL(poll(&s, due - 1).head.type, 0);
+        struct ctl_message m = poll(&s, due);
+        CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
+        CU_ASSERT_EQUAL(m.head.serial, i + 1);
+        CU_ASSERT_EQUAL(m.head.epoch, 0);
+        CU_ASSERT_EQUAL(m.head.rank, RANK);
+        CU_ASSERT_EQUAL(m.head.size, SIZE);
+        CU_ASSERT_EQUAL(m.head.incarnation, incarnation);
+        CU_ASSERT_EQUAL(memcmp(&m.join, &cfg.join, sizeof cfg.join), 0);
+        CU_ASSERT_EQUAL(poll(&s, due).head.type, 0);
+    }
+}
+
+static void test_ready_takes_the_terms(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(s.generation, 1);
+    CU_ASSERT_EQUAL(s.boot_id, boot);
+    CU_ASSERT_EQUAL(s.epoch, epoch);
+    CU_ASSERT_EQUAL(s.ready.job, 9);
+    CU_ASSERT_EQUAL(s.ready.slots, SLOTS);
+    CU_ASSERT_EQUAL(s.ready.chunk_bytes, CHUNK_BYTES);
+    CU_ASSERT_EQUAL(s.ready.first_tag, first_tag);
+    CU_ASSERT_EQUAL(s.heartbeat.oldest_tag, first_tag);
+    CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start));
+    CU_ASSERT_EQUAL(s.generation, 1);
+}
+
+static void test_senseless_terms_are_ignored(void)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        struct ctl_session s = session_in(CTL_SESSION_JOINING), before = s;
+        struct ctl_message m = message(&s, CTL_READY);
+        switch (i) {
+        case 0:
+            m.ready.slots = 1;
+            break;
+        case 1:
+            m.ready.slots = 96;
+            break;
+        case 2:
+            m.ready.slots = 2 * SML_MAX_SLOTS;
+            break;
+        case 3:
+            m.ready.chunk_bytes = 60;
+            break;
+        case 4:
+            m.ready.chunk_bytes = 1464; /* more than we asked for */
+            break;
+        case 5:
+            m.ready.lost_after_ms = 0;
+            break;
+        case 6:
+            m.ready.data_port = 0;
+            break;
+        case 7:
+            m.ready.resumed = true; /* we have nothing to resume */
+            break;
+        }
+        CU_ASSERT_FALSE(receive(&s, &m, start));
+        CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+    }
+}
+
+static void test_heartbeats(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_JOINING);
+    receive_type(&s, CTL_READY, start);
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), start);
+    for (uint64_t now = start; now < start + 5 * SECOND; now += SECOND) {
+        s.heartbeat = (struct ctl_heartbeat){.calls = 7, .waiting = true, .stalled_ms = 12, .oldest_tag = 99};
+        CU_ASSERT_EQUAL(poll(&s, now - 1).head.type, 0);
+        struct ctl_message m = poll(&s, now);
+        CU_ASSERT_EQUAL(m.head.type, CTL_HEARTBEAT);
+        CU_ASSERT_EQUAL(m.head.epoch, epoch);
+        CU_ASSERT_EQUAL(m.head.boot_id, boot);
+        CU_ASSERT_EQUAL(memcmp(&m.heartbeat, &s.heartbeat, sizeof m.heartbeat), 0);
+    }
+}
+
+static void test_silent_switch(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 5 * SECOND), 0);
+    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 5 * SECOND + 1), start);
+    CU_ASSERT_EQUAL(poll(&s, start + 3600 * SECOND).head.type, CTL_HEARTBEAT);
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
+    receive_type(&s, CTL_ALIVE, start + 3600 * SECOND);
+    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 3600 * SECOND), 0);
+}
+
+static void test_rejected_asks_at_once(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    ctl_session_rejected(&s, start + 10 * MS);
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), start + 50 * MS); /* a heartbeat has just gone out */
+    CU_ASSERT_EQUAL(poll(&s, start + 50 * MS).head.type, CTL_HEARTBEAT);
+    ctl_session_rejected(&s, start + 400 * MS);
+    CU_ASSERT_EQUAL(poll(&s, start + 400 * MS).head.type, CTL_HEARTBEAT);
+    struct ctl_session joining = session_in(CTL_SESSION_JOINING), before = joining;
+    ctl_session_rejected(&joining, start);
+    CU_ASSERT_EQUAL(memcmp(&joining, &before, sizeof before), 0);
+}
+
+static void test_rejoin(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    s.heartbeat.oldest_tag = first_tag + 17;
+    CU_ASSERT_TRUE(receive_unknown_from(&s, other_boot, start + SECOND));
+    struct ctl_message m = poll(&s, start + SECOND);
+    CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
+    CU_ASSERT_TRUE(m.join.resume);
+    CU_ASSERT_EQUAL(m.join.slots, SLOTS);
+    CU_ASSERT_EQUAL(m.join.chunk_bytes, CHUNK_BYTES);
+    CU_ASSERT_EQUAL(m.join.oldest_tag, first_tag + 17);
+
+    m = message(&s, CTL_READY);
+    m.head.boot_id = other_boot;
+    m.head.epoch = epoch + 5;
+    m.ready.first_tag = first_tag + 3;
+    struct ctl_message bad = m;
+    bad.ready.slots = 2 * SLOTS;
+    CU_ASSERT_FALSE(receive(&s, &bad, start + SECOND));
+    bad = m;
+    bad.ready.resumed = false;
+    CU_ASSERT_FALSE(receive(&s, &bad, start + SECOND));
+    CU_ASSERT_TRUE(receive(&s, &m, start + SECOND));
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(s.generation, 2);
+    CU_ASSERT_EQUAL(s.boot_id, other_boot);
+    CU_ASSERT_EQUAL(s.epoch, epoch + 5);
+    CU_ASSERT_EQUAL(s.ready.first_tag, first_tag + 3);
+    CU_ASSERT_EQUAL(s.heartbeat.oldest_tag, first_tag + 17);
+}
+
+static void check_failure(const struct ctl_session *s, unsigned reason, const char *text)
+{
+    CU_ASSERT_EQUAL(s->state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(s->failure.reason, reason);
+    CU_ASSERT_STRING_EQUAL(s->failure.text, text);
+}
+
+static void test_failures_in_words(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_JOINING);
+    CU_ASSERT_EQUAL(poll(&s, start + 30 * SECOND - 1).head.type, CTL_JOIN);
+    CU_ASSERT_EQUAL(poll(&s, start + 30 * SECOND).head.type, 0);
+    check_failure(&s, CTL_DEADLINE, "no switch answered within 30.0 s");
+
+    s = session_in(CTL_SESSION_JOINING);
+    receive_type(&s, CTL_PENDING, start);
+    poll(&s, start + 30 * SECOND);
+    check_failure(&s, CTL_DEADLINE, "ranks 0 and 3 of 4 did not join within 30.0 s");
+
+    s = session_in(CTL_SESSION_JOINING);
+    struct ctl_message m = message(&s, CTL_PENDING);
+    m.pending.occupied = true;
+    receive(&s, &m, start);
+    poll(&s, start + 30 * SECOND);
+    check_failure(&s, CTL_DEADLINE,
+                  "an earlier job of this name was still in use by ranks 0 and 3 after 30.0 s");
+
+    s = session_in(CTL_SESSION_REJOINING);
+    receive_type(&s, CTL_PENDING, start);
+    poll(&s, start + 30 * SECOND);
+    check_failure(&s, CTL_DEADLINE,
+                  "ranks 0 and 3 of 4 did not join again after a restart of the switch within 30.0 s");
+
+    s = session_in(CTL_SESSION_REJOINING);
+    poll(&s, start + 30 * SECOND);
+    check_failure(&s, CTL_DEADLINE, "no switch answered after a restart within 30.0 s");
+
+    s = session_in(CTL_SESSION_READY);
+    receive_type(&s, CTL_UNKNOWN, start);
+    check_failure(&s, CTL_RANK_LOST, "the switch has given up rank 2, which it had not heard for too long");
+
+    s = session_in(CTL_SESSION_READY);
+    receive_type(&s, CTL_ABORTED, start);
+    check_failure(&s, CTL_RANK_LOST, "rank 1 lost");
+
+    s = session_in(CTL_SESSION_JOINING);
+    m = message(&s, CTL_REFUSED);
+    m.head.version = 9;
+    CU_ASSERT_TRUE(receive(&s, &m, start));
+    check_failure(&s, CTL_BAD_VERSION, "the switch speaks version 9 of the control protocol, this program 1");
+}
+
+static void test_abort(void)
+{
+    struct ctl_failure why = {.reason = CTL_APPLICATION, .rank = RANK, .text = "no more"};
+    static const uint64_t at_ms[] = {0, 50, 150, 350, 750};
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    ctl_session_abort(&s, &why, start);
+    for (unsigned i = 0; i < sizeof at_ms / sizeof *at_ms; i++) {
+        struct ctl_message m = poll(&s, start + at_ms[i] * MS);
+        CU_ASSERT_EQUAL(m.head.type, CTL_ABORT);
+        CU_ASSERT_EQUAL(memcmp(&m.failure, &why, sizeof why), 0);
+    }
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), start + SECOND);
+    poll(&s, start + SECOND);
+    check_failure(&s, CTL_APPLICATION, "no more");
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), UINT64_MAX);
+
+    s = session_in(CTL_SESSION_READY); /* somebody else was first */
+    ctl_session_abort(&s, &why, start);
+    receive_type(&s, CTL_ABORTED, start);
+    check_failure(&s, CTL_RANK_LOST, "rank 1 lost");
+}
+
+static void test_leave(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    s.heartbeat.calls = 12;
+    ctl_session_leave(&s, start);
+    struct ctl_message m = poll(&s, start);
+    CU_ASSERT_EQUAL(m.head.type, CTL_LEAVE);
+    CU_ASSERT_EQUAL(m.heartbeat.calls, 12);
+    CU_ASSERT_EQUAL(poll(&s, start + 50 * MS).head.type, CTL_LEAVE);
+    ctl_session_leave(&s, start + 900 * MS); /* does not start over */
+    poll(&s, start + SECOND);
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_CLOSED);
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), UINT64_MAX);
+    CU_ASSERT_EQUAL(poll(&s, start + 2 * SECOND).head.type, 0);
+
+    s = session_in(CTL_SESSION_FAILED); /* what it failed of is kept */
+    ctl_session_leave(&s, start);
+    CU_ASSERT_STRING_EQUAL(s.failure.text, "rank 1 lost");
+}
+
+/* Noise never changes anything but by a message that could have come from the switch. */
+static void test_noise(void)
+{
+    srand(1);
+    for (unsigned round = 0; round < 20000; round++) {
+        unsigned state = CTL_SESSION_JOINING + (unsigned)rand() % 7;
+        struct ctl_session s = session_in(state), before = s;
+        struct ctl_message m = message(&s, (uint8_t)(CTL_PENDING + rand() % 7));
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        size_t length = ctl_build(bytes, &m);
+        bytes[(unsigned)rand() % 24] ^=
+            (uint8_t)(1 + rand() % 255); /* magic, version, type, boot id, incarnation */
+        uint8_t *copy = malloc(length);
+        memcpy(copy, bytes, length);
+        bool taken = ctl_session_receive(&s, copy, length, start);
+        free(copy);
+        if (!taken)
+            CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+        CU_ASSERT_STRING_NOT_EQUAL(ctl_session_state_name(s.state), "?");
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_transition),
+        UNIT_TEST(test_foreign_messages_are_ignored),
+        UNIT_TEST(test_workers_messages_are_ignored),
+        UNIT_TEST(test_ready_ignores_other_epochs),
+        UNIT_TEST(test_rejoining_ignores_earlier_answers),
+        UNIT_TEST(test_join_backs_off),
+        UNIT_TEST(test_ready_takes_the_terms),
+        UNIT_TEST(test_senseless_terms_are_ignored),
+        UNIT_TEST(test_heartbeats),
+        UNIT_TEST(test_silent_switch),
+        UNIT_TEST(test_rejected_asks_at_once),
+        UNIT_TEST(test_rejoin),
+        UNIT_TEST(test_failures_in_words),
+        UNIT_TEST(test_abort),
+        UNIT_TEST(test_leave),
+        UNIT_TEST(test_noise),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("control/session", tests);
+}

@@ -1,0 +1,364 @@
+/* Control messages: layout byte by byte, every parse error, strings, sets of ranks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "wire/control.h"
+
+static const uint8_t types[] = {CTL_JOIN,  CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT,   CTL_PENDING, CTL_READY,
+                                CTL_ALIVE, CTL_REFUSED,   CTL_LEFT,  CTL_ABORTED, CTL_UNKNOWN};
+
+/* Length of each type's message, from docs/protocol.md. */
+static size_t message_bytes(uint8_t type)
+{
+    switch (type) {
+    case CTL_JOIN:
+        return 40 + 64;
+    case CTL_HEARTBEAT:
+    case CTL_LEAVE:
+    case CTL_READY:
+        return 40 + 16;
+    case CTL_PENDING:
+        return 40 + 40;
+    case CTL_ABORT:
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        return 40 + 204;
+    default:
+        return 40;
+    }
+}
+
+static struct ctl_message sample(uint8_t type)
+{
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = type,
+                               .version = CTL_VERSION,
+                               .boot_id = UINT64_C(0x0102030405060708),
+                               .incarnation = UINT64_C(0x1112131415161718),
+                               .epoch = 0x21222324,
+                               .rank = 0x00a1,
+                               .size = 0x0100,
+                               .serial = 0x31323334};
+    switch (type) {
+    case CTL_JOIN:
+        strcpy(m.join.name, "train-1");
+        m.join.data_port = 0xc001;
+        m.join.format = SML_FORMAT_TYPED;
+        m.join.mode = 1;
+        m.join.chunk_bytes = 0x05b4;
+        m.join.slots = 0x0200;
+        m.join.resume = true;
+        m.join.oldest_tag = 0x41424344;
+        break;
+    case CTL_READY:
+        m.ready = (struct ctl_ready){.job = 7,
+                                     .slots = 0x0200,
+                                     .chunk_bytes = 0x05b4,
+                                     .data_port = 0xbee0,
+                                     .first_tag = 0x51525354,
+                                     .lost_after_ms = 5000,
+                                     .resumed = true};
+        break;
+    case CTL_PENDING:
+        m.pending.waited_ms = 2100;
+        m.pending.occupied = true;
+        ctl_ranks_add(&m.pending.missing, 0);
+        ctl_ranks_add(&m.pending.missing, 65);
+        ctl_ranks_add(&m.pending.missing, 255);
+        break;
+    case CTL_HEARTBEAT:
+    case CTL_LEAVE:
+        m.heartbeat = (struct ctl_heartbeat){
+            .calls = 0x61626364, .waiting = true, .stalled_ms = 1500, .oldest_tag = 0x71727374};
+        break;
+    case CTL_ABORT:
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        m.failure.reason = CTL_RANK_LOST;
+        m.failure.rank = 3;
+        strcpy(m.failure.text, "rank 3 lost");
+        break;
+    }
+    return m;
+}
+
+static void test_round_trip(void)
+{
+    for (size_t i = 0; i < sizeof types; i++) {
+        struct ctl_message in = sample(types[i]), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        memset(bytes, 0xee, sizeof bytes);
+        size_t length = ctl_build(bytes, &in);
+        CU_ASSERT_EQUAL(length, message_bytes(types[i]));
+        CU_ASSERT_EQUAL(bytes[length], 0xee);
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_PARSED);
+        CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    }
+}
+
+static void test_layout_head_and_join(void)
+{
+    static const uint8_t expected[] = {
+        'S',  'W',  'A',  'G',  1,    1,    0,    0,                            /* magic, version, type */
+        0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,                         /* boot id */
+        0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,                         /* incarnation */
+        0x21, 0x22, 0x23, 0x24, 0x00, 0xa1, 0x01, 0x00,                         /* epoch, rank, size */
+        0x31, 0x32, 0x33, 0x34, 0,    0,    0,    0,                            /* serial */
+        't',  'r',  'a',  'i',  'n',  '-',  '1',  0,    0, 0, 0, 0, 0, 0, 0, 0, /* name */
+        0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
+        0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
+        0xc0, 0x01, 1,    1,    0x05, 0xb4, 0x02, 0x00, /* data port, format, mode, chunk bytes, slots */
+        1,    0,    0,    0,    0x41, 0x42, 0x43, 0x44, /* resume, oldest tag */
+    };
+    struct ctl_message m = sample(CTL_JOIN);
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    CU_ASSERT_EQUAL(ctl_build(bytes, &m), sizeof expected);
+    CU_ASSERT_EQUAL(memcmp(bytes, expected, sizeof expected), 0);
+}
+
+static void check_body(uint8_t type, const uint8_t *expected, size_t n)
+{
+    struct ctl_message m = sample(type);
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    ctl_build(bytes, &m);
+    CU_ASSERT_EQUAL(memcmp(bytes + CTL_HEAD_BYTES, expected, n), 0);
+}
+
+static void test_layout_bodies(void)
+{
+    static const uint8_t ready[] = {7,    1,    0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0,
+                                    0x51, 0x52, 0x53, 0x54, 0,    0,    0x13, 0x88};
+    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
+                                      0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
+                                        0,    0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74};
+    static const uint8_t failure[] = {0,   CTL_RANK_LOST, 0,   3,   'r', 'a', 'n', 'k',
+                                      ' ', '3',           ' ', 'l', 'o', 's', 't', 0};
+    check_body(CTL_READY, ready, sizeof ready);
+    check_body(CTL_PENDING, pending, sizeof pending);
+    check_body(CTL_HEARTBEAT, heartbeat, sizeof heartbeat);
+    check_body(CTL_LEAVE, heartbeat, sizeof heartbeat);
+    check_body(CTL_ABORT, failure, sizeof failure);
+    check_body(CTL_REFUSED, failure, sizeof failure);
+    check_body(CTL_ABORTED, failure, sizeof failure);
+}
+
+/* The sanitizers see every byte that is read behind the end. */
+static enum ctl_parse_error parse_exactly(struct ctl_message *m, const uint8_t *bytes, size_t length)
+{
+    uint8_t *copy = malloc(length ? length : 1);
+    if (length)
+        memcpy(copy, bytes, length);
+    enum ctl_parse_error error = ctl_parse(m, copy, length);
+    free(copy);
+    return error;
+}
+
+static bool is_zero(const void *p, size_t bytes)
+{
+    const uint8_t *b = p;
+    while (bytes > 0 && b[bytes - 1] == 0)
+        bytes--;
+    return bytes == 0;
+}
+
+static void test_too_short(void)
+{
+    for (size_t i = 0; i < sizeof types; i++) {
+        struct ctl_message in = sample(types[i]), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        size_t length = ctl_build(bytes, &in);
+        for (size_t n = 0; n < length; n++) {
+            CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
+            struct ctl_head head = n < CTL_HEAD_BYTES ? (struct ctl_head){0} : in.head;
+            CU_ASSERT_EQUAL(memcmp(&out.head, &head, sizeof head), 0);
+        }
+    }
+}
+
+static void test_appended_fields_are_ignored(void)
+{
+    for (size_t i = 0; i < sizeof types; i++) {
+        struct ctl_message in = sample(types[i]), out;
+        uint8_t bytes[2 * CTL_MESSAGE_MAX];
+        memset(bytes, 0xff, sizeof bytes);
+        ctl_build(bytes, &in);
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, sizeof bytes), CTL_PARSED);
+        CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    }
+}
+
+static void test_not_control(void)
+{
+    struct ctl_message in = sample(CTL_ALIVE), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    size_t length = ctl_build(bytes, &in);
+    for (unsigned i = 0; i < 4; i++) {
+        bytes[i] ^= 1;
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_NOT_CONTROL);
+        CU_ASSERT_TRUE(is_zero(&out.head, sizeof out.head));
+        bytes[i] ^= 1;
+    }
+}
+
+static void test_other_version(void)
+{
+    struct ctl_message in = sample(CTL_JOIN), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    in.head.version = CTL_VERSION + 1;
+    ctl_build(bytes, &in);
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, CTL_HEAD_BYTES), CTL_OTHER_VERSION);
+    CU_ASSERT_EQUAL(memcmp(&out.head, &in.head, sizeof in.head), 0);
+}
+
+static void test_bad_type(void)
+{
+    struct ctl_message in = sample(CTL_ALIVE), out;
+    uint8_t bytes[CTL_MESSAGE_MAX] = {0};
+    ctl_build(bytes, &in);
+    for (unsigned type = 0; type < 256; type++) {
+        bool known = memchr(types, (int)type, sizeof types) != NULL;
+        bytes[5] = (uint8_t)type;
+        enum ctl_parse_error error = ctl_parse(&out, bytes, sizeof bytes);
+        CU_ASSERT_EQUAL(error == CTL_BAD_TYPE, !known);
+        CU_ASSERT_EQUAL(strcmp(ctl_type_name(type), "?") != 0, known);
+        CU_ASSERT_EQUAL(out.head.type, type);
+    }
+}
+
+static enum ctl_parse_error parse_with(uint8_t type, size_t at, const void *string, size_t length)
+{
+    struct ctl_message in = sample(type), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    size_t total = ctl_build(bytes, &in);
+    memcpy(bytes + CTL_HEAD_BYTES + at, string, length);
+    return ctl_parse(&out, bytes, total);
+}
+
+static void test_bad_strings(void)
+{
+    char long_one[CTL_TEXT_MAX];
+    memset(long_one, 'x', sizeof long_one);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, "", 1), CTL_BAD_STRING);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, long_one, CTL_NAME_MAX), CTL_BAD_STRING);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, long_one, CTL_NAME_MAX - 1), CTL_PARSED);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, "a\nb", 4), CTL_BAD_STRING);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, "a\x7f", 3), CTL_BAD_STRING);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, "\xc3\xa9", 3), CTL_BAD_STRING);
+    CU_ASSERT_EQUAL(parse_with(CTL_JOIN, 0, "a\0\xff", 3), CTL_PARSED);
+    static const uint8_t with_text[] = {CTL_ABORT, CTL_REFUSED, CTL_ABORTED};
+    for (size_t i = 0; i < sizeof with_text; i++) {
+        CU_ASSERT_EQUAL(parse_with(with_text[i], 4, "", 1), CTL_PARSED);
+        CU_ASSERT_EQUAL(parse_with(with_text[i], 4, long_one, CTL_TEXT_MAX), CTL_BAD_STRING);
+        CU_ASSERT_EQUAL(parse_with(with_text[i], 4, long_one, CTL_TEXT_MAX - 1), CTL_PARSED);
+        CU_ASSERT_EQUAL(parse_with(with_text[i], 4, "a\tb", 4), CTL_BAD_STRING);
+    }
+}
+
+static void test_build_mends_strings(void)
+{
+    struct ctl_message m = sample(CTL_ABORT), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    memset(m.failure.text, '\xe9', sizeof m.failure.text);
+    m.failure.text[0] = 'a';
+    size_t length = ctl_build(bytes, &m);
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_PARSED);
+    CU_ASSERT_EQUAL(strlen(out.failure.text), CTL_TEXT_MAX - 1);
+    CU_ASSERT_EQUAL(strncmp(out.failure.text, "a??", 3), 0);
+}
+
+static void test_names(void)
+{
+    CU_ASSERT_STRING_EQUAL(ctl_type_name(CTL_READY), "READY");
+    CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_RANK_LOST), "rank lost");
+    CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_RANK_LEFT + 1), "?");
+    for (unsigned reason = 0; reason <= CTL_RANK_LEFT; reason++)
+        CU_ASSERT_STRING_NOT_EQUAL(ctl_reason_name(reason), "?");
+    for (unsigned type = 0; type < 256; type++)
+        CU_ASSERT_EQUAL(ctl_type_from_worker(type), type < 16);
+}
+
+static void check_text(const char *expected, unsigned n, const unsigned ranks[])
+{
+    struct ctl_ranks set = {0};
+    char text[CTL_RANKS_TEXT_MAX];
+    for (unsigned i = 0; i < n; i++)
+        ctl_ranks_add(&set, ranks[i]);
+    CU_ASSERT_EQUAL(ctl_ranks_count(&set), n);
+    CU_ASSERT_STRING_EQUAL(ctl_ranks_text(&set, text), expected);
+}
+
+static void test_ranks_text(void)
+{
+    check_text("no rank", 0, NULL);
+    check_text("rank 0", 1, (unsigned[]){0});
+    check_text("rank 255", 1, (unsigned[]){255});
+    check_text("ranks 0 and 1", 2, (unsigned[]){0, 1});
+    check_text("ranks 0-2", 3, (unsigned[]){0, 1, 2});
+    check_text("ranks 253-255", 3, (unsigned[]){253, 254, 255});
+    check_text("ranks 0, 3-5 and 9", 5, (unsigned[]){0, 3, 4, 5, 9});
+    check_text("ranks 0, 1 and 63-65", 5, (unsigned[]){0, 1, 63, 64, 65});
+    unsigned all[SML_MAX_WORKERS];
+    for (unsigned i = 0; i < SML_MAX_WORKERS; i++)
+        all[i] = i;
+    check_text("ranks 0-255", SML_MAX_WORKERS, all);
+    for (unsigned i = 0; i < SML_MAX_WORKERS / 2; i++)
+        all[i] = 2 * i;
+    check_text("ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36 and 109 more",
+               SML_MAX_WORKERS / 2, all);
+}
+
+/* Any set is told completely or says how many more there are, and fits. */
+static void test_ranks_text_always_fits(void)
+{
+    srand(1);
+    for (unsigned round = 0; round < 2000; round++) {
+        struct ctl_ranks set = {0};
+        char text[CTL_RANKS_TEXT_MAX];
+        unsigned density = 1 + (unsigned)rand() % 100, told = 0, more = 0;
+        for (unsigned rank = 0; rank < SML_MAX_WORKERS; rank++)
+            if ((unsigned)rand() % 100 < density)
+                ctl_ranks_add(&set, rank);
+        if (ctl_ranks_count(&set) == 0)
+            continue;
+        ctl_ranks_text(&set, text);
+        char *next = strchr(text, ' ');
+        while (next) {
+            next += strspn(next, " ,adn"); /* separators and "and" */
+            unsigned first = (unsigned)strtoul(next, &next, 10), last = first;
+            if (*next == '-')
+                last = (unsigned)strtoul(next + 1, &next, 10);
+            if (strcmp(next, " more") == 0) {
+                more = first;
+                break;
+            }
+            for (unsigned rank = first; rank <= last; rank++, told++)
+                CU_ASSERT_TRUE(ctl_ranks_has(&set, rank));
+            next = *next ? next : NULL;
+        }
+        CU_ASSERT_EQUAL(told + more, ctl_ranks_count(&set));
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_round_trip),
+        UNIT_TEST(test_layout_head_and_join),
+        UNIT_TEST(test_layout_bodies),
+        UNIT_TEST(test_too_short),
+        UNIT_TEST(test_appended_fields_are_ignored),
+        UNIT_TEST(test_not_control),
+        UNIT_TEST(test_other_version),
+        UNIT_TEST(test_bad_type),
+        UNIT_TEST(test_bad_strings),
+        UNIT_TEST(test_build_mends_strings),
+        UNIT_TEST(test_names),
+        UNIT_TEST(test_ranks_text),
+        UNIT_TEST(test_ranks_text_always_fits),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("wire/control", tests);
+}
