@@ -279,7 +279,7 @@ static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
         CU_ASSERT_EQUAL(rig_probe(&rig, 3, 6), SML_DROP_AHEAD);
         CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_NACK);
-        CU_ASSERT(p.job == RIG_JOB && p.tag == 2 && p.slot == 2 && p.ver == 0);
+        CU_ASSERT(p.job == RIG_JOB && p.tag == 2 && p.slot == 2 && p.ver == 0 && p.e1 == 0);
 
         CU_ASSERT_EQUAL(rig_data(&rig, 3, 2, 1), SML_HELD);
         CU_ASSERT_EQUAL(rig_data(&rig, 9, 2, 1), SML_HELD);

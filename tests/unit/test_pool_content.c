@@ -164,12 +164,14 @@ static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
         m = quarrel(1, 0, 1);
         CU_ASSERT(m.opening && m.yours.collective == 0 && sml_call_equal(&m.peers, &call));
 
-        struct sml_packet p = rig_packet(&rig, SML_DATA, 1); /* of exactly the same length, too */
-        rig_elements(&rig, &p, 0, 1, 8);
+        struct sml_packet p = rig_packet(&rig, SML_OPEN, 2); /* alike in all but the kind */
         p.e0 = AGG_SUM << 4 | AGG_I32;
-        p.body_bytes = SML_CALL_BYTES + 5 * 8;
+        p.body_bytes = SML_CALL_BYTES + 44;
+        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
+        p.kind = SML_DATA;
         rig_apply(&rig, 1, &p);
-        CU_ASSERT_EQUAL(quarrel(1, 0, 1).your_bytes, p.body_bytes);
+        m = quarrel(1, 0, 2);
+        CU_ASSERT(m.opening && m.your_bytes == m.peer_bytes && m.your_e0 == m.peer_e0);
     }
 }
 
@@ -376,6 +378,15 @@ static void test_a_published_size_code_must_be_the_agreed_one(void)
     }
 }
 
+static void test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one(void)
+{
+    start_published(1024);
+    CU_ASSERT_EQUAL(published(0, SML_SIZE_256, 0, 0, 256), SML_HELD);
+    CU_ASSERT_EQUAL(published(1, SML_SIZE_AGREED, 0, 0, 256), SML_SEND_QUARREL);
+    CU_ASSERT_EQUAL(published(1, SML_SIZE_256, 0, 0, 256), SML_HELD);
+    rig_stop(&rig);
+}
+
 static void test_the_published_format_takes_agreed_lengths_and_exponents_alone(void)
 {
     start_published(1460);
@@ -514,6 +525,7 @@ int main(void)
         UNIT_TEST(test_in_rank_order_float_sums_have_the_same_bits_for_any_order_of_arrival),
         UNIT_TEST(test_the_published_format_returns_signed_maxima_of_both_exponents),
         UNIT_TEST(test_a_published_size_code_must_be_the_agreed_one),
+        UNIT_TEST(test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one),
         UNIT_TEST(test_the_published_format_takes_agreed_lengths_and_exponents_alone),
         UNIT_TEST(test_a_result_handed_back_is_adopted_once_and_answers_contributions),
         UNIT_TEST(test_a_result_handed_back_into_a_chunk_that_is_being_collected),
