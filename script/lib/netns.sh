@@ -231,19 +231,26 @@ net_bridge_remove() {
 # --- the switch: swagg -----------------------------------------------------------------------------------------
 
 # Writes a configuration for the hosts that there are. NET_IMPAIR: what befalls every port, as YAML
-# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). The other arguments are further settings, a line each.
+# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_DEVICE: the DPDK driver of the ports. The other arguments are further
+# settings, a line each.
 net_swagg_config() { # FILE [YAML...]
     local file=$1 i
     shift
     {
         printf 'switch: {mac: "%s", ip: %s/24}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
         for ((i = 0; i < NET_HOSTS; i++)); do
-            # qdisc_bypass=0: what the switch sends goes through the limits of net_limit.
-            printf '  - {name: h%d, device: "net_af_packet%d,iface=p%d,qdisc_bypass=0"%s}\n' "$i" "$i" "$i" \
+            printf '  - {name: h%d, device: "%s"%s}\n' "$i" "$(net_device "${NET_DEVICE:-net_af_packet}" "$i")" \
                 "${NET_IMPAIR:+, impair: $NET_IMPAIR}"
         done
         printf '%s\n' "$@"
     } >"$file"
+}
+
+net_device() { # DRIVER PORT
+    local device=$1$2,iface=p$2
+    # What the switch sends goes through the limits of net_limit.
+    [ "$1" != net_af_packet ] || device+=,qdisc_bypass=0
+    echo "$device"
 }
 
 # Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.
@@ -285,7 +292,7 @@ net_gone() { # PID
 }
 
 net_telemetry() { # COMMAND [KEY...]
-    "$NET_LIB/telemetry" "$NET_ID" "$@"
+    "$NET_LIB/telemetry.py" "$NET_ID" "$@"
 }
 
 # --- Open MPI --------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ static const char *const type_names[] = {[SWAGG_I32] = "int32", [SWAGG_I64] = "i
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--window N] [--slots N]\n"
-    "                   [--call-timeout MS] [--join-timeout MS]\n"
+    "                   [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
     "Sizes are in elements, with K or M.\n";
 
 /* splitmix64 */
@@ -241,6 +241,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         {"switch", 1, 0, 's'}, {"job", 1, 0, 'j'},     {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
         {"seed", 1, 0, 'S'},   {"sizes", 1, 0, 'e'},   {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
         {"pause", 1, 0, 'p'},  {"mode", 1, 0, 'm'},    {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
+        {"mtu", 1, 0, 'M'},
         {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
     struct swagg_options *o = &p->options;
     int option;
@@ -259,6 +260,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         case 'm': o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED; break;
         case 'w': o->window = atoi(optarg); break;
         case 'o': o->slots = atoi(optarg); break;
+        case 'M': o->mtu = atoi(optarg); break;
         case 't': o->call_timeout_ms = atoi(optarg); break;
         case 'T': o->join_timeout_ms = atoi(optarg); break;
         default: bad_usage("unknown option");

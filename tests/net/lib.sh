@@ -68,12 +68,6 @@ rank_says() { # SECONDS RANK REGEX
     net_until "$1" "rank $2 says '$3'" grep -Eq "$3" "$NET_DIR/rank$2.log"
 }
 
-# Waits until a counter of the daemon has reached a number.
-counter_reaches() { # SECONDS COMMAND KEY NUMBER
-    # shellcheck disable=SC2016 # for the inner shell
-    net_until "$1" "$2 $3 is $4" bash -c '(($("$@") >= '"$4"'))' _ "$NET_LIB/telemetry" "$NET_ID" "$2" "$3"
-}
-
 jobs_are_gone() {
     [ "$(net_telemetry /swagg/jobs)" = '{}' ] || [ "$(net_telemetry /swagg/jobs)" = '[]' ]
 }

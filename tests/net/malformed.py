@@ -2,32 +2,37 @@
 """Run in host 3 beside a rank of a live job: sends frames that are wrong in one way each, and sees that the switch drops each
 under its own counter and under no other: malformed.py NET_ID SWITCH_MAC SWITCH_IP OWN_IP
 
-The gradient packets and control messages are copies of the live rank's own, with one thing changed."""
-import json
+The gradient packets and control messages are copies of the live rank's own, with one thing changed. The job is to stand still,
+waiting for another rank, so that the live rank's packets are all about one chunk."""
 import os
 import socket
-import subprocess
 import sys
 import time
 
 import raw
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "script", "lib"))
+import telemetry  # noqa: E402
+
 NET_ID, SWITCH_MAC, SWITCH_IP, OWN_IP = sys.argv[1:]
 COPIES = 3  # of each frame
-TELEMETRY = os.path.join(os.path.dirname(__file__), "..", "..", "script", "lib", "telemetry")
 DATA_PORTS = range(0xBEE0, 0xBEF0)
 CONTROL_PORT = 0xBEDF
-# What a live job's own packets may be counted as at any time.
-LIVELY = {"send_all", "send_one", "send_answer", "held", "drop_duplicate"}
+# What the waiting job's own packets may be counted as at any time.
+WAITING = {"send_answer", "drop_duplicate"}
 
 wire = raw.Wire("eth0")
+# The switch tells a foreign sender that it is none: somebody has to listen, or the kernel would answer with ICMP.
+foreign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+foreign.bind((OWN_IP, 0))
+FOREIGN_PORT = foreign.getsockname()[1]
 switch = raw.mac(SWITCH_MAC)
 
 
 def counters():
     counts = {}
     for command in ("/swagg/drops", "/swagg/verdicts"):
-        counts.update(json.loads(subprocess.check_output([TELEMETRY, NET_ID, command])))
+        counts.update(telemetry.ask(NET_ID, command))
     return counts
 
 
@@ -108,30 +113,36 @@ def ethernet_and_ip():
 
 
 def gradients(live):
+    """The live rank's job waits for one chunk of another rank's; head is the header of what it asks for it with."""
+    head = live.payload[:10]
+    tag = int.from_bytes(head[2:6], "little")
+
     def data(payload, sport=live.source):
         return udp(payload, sport, live.destination)
 
-    head = live.changed()[:10]
-    # A plain contribution of the live job, without a collective's descriptor: kind 1, "k as agreed".
-    plain = bytes([0x14]) + head[1:]
+    def chunk(body, *, tag=tag, slot=head[6:8], code=head[8]):
+        """A contribution that is no collective's first: kind 1, "k as agreed"."""
+        return data(bytes([0x14, head[1]]) + (tag % 2**32).to_bytes(4, "little") + slot + bytes([code, head[9]]) + body)
+
     return [
         ("nothing", "sml_too_short", data(b"")),
         ("nine bytes", "sml_too_short", data(head[:9])),
-        ("kind 0", "sml_bad_kind", data(live.changed(b0=head[0] & 0x0F))),
-        ("kind 15", "sml_bad_kind", data(live.changed(b0=0xF0 | head[0] & 0x0F))),
-        ("the spare bit", "sml_bad_size_code", data(live.changed(b0=head[0] | 0x08))),
-        ("size code 7", "sml_bad_size_code", data(live.changed(b0=head[0] | 0x07))),
-        ("the reserved bit of the slot", "sml_bad_slot", data(live.changed(b6=head[6] | 0x40))),
+        ("kind 0", "sml_bad_kind", data(bytes([head[0] & 0x0F]) + head[1:])),
+        ("kind 15", "sml_bad_kind", data(bytes([head[0] | 0xF0]) + head[1:])),
+        ("the spare bit", "sml_bad_size_code", data(bytes([head[0] | 0x08]) + head[1:])),
+        ("size code 7", "sml_bad_size_code", data(bytes([head[0] | 0x07]) + head[1:])),
+        ("the reserved bit of the slot", "sml_bad_slot", data(head[:6] + bytes([head[6] | 0x40]) + head[7:])),
         ("size code 0 with 33 elements", "sml_bad_length", data(bytes([0x10]) + head[1:] + bytes(33 * 4))),
         ("a probe with a body", "sml_bad_length", data(bytes([0x34]) + head[1:] + bytes(4))),
-        ("no such job", "sml_unknown_job", data(live.changed(b1=head[1] ^ 0x80))),
-        ("another port of the same host", "sml_foreign_sender", data(live.payload, sport=4000)),
-        ("a slot out of range", "drop_bad_slot", data(plain[:6] + bytes([plain[6] | 0x3F, 0xFF]) + plain[8:] + bytes(64))),
-        ("a slot that is not the tag's", "drop_bad_slot",
-         data(plain[:7] + bytes([plain[7] ^ 1]) + plain[8:] + bytes(64))),
-        ("longer than agreed", "drop_bad_length", data(plain + bytes(1464))),
-        ("half an element", "drop_bad_length", data(plain + bytes(63))),
-        ("an unknown type", "drop_bad_type", data(plain[:8] + bytes([plain[8] & 0xF0 | 0x0F]) + plain[9:] + bytes(64))),
+        ("no such job", "sml_unknown_job", data(head[:1] + bytes([head[1] ^ 0x80]) + head[2:])),
+        ("another port of the same host", "sml_foreign_sender", data(head, sport=FOREIGN_PORT)),
+        ("a slot out of range", "drop_bad_slot", chunk(bytes(64), slot=bytes([head[6] | 0x3F, 0xFF]))),
+        ("a slot that is not the tag's", "drop_bad_slot", chunk(bytes(64), slot=bytes([head[6], head[7] ^ 1]))),
+        ("longer than agreed", "drop_bad_length", chunk(bytes(1004))),
+        ("half an element", "drop_bad_length", chunk(bytes(63))),
+        ("an unknown type", "drop_bad_type", chunk(bytes(64), code=head[8] | 0x0F)),
+        ("a chunk of long ago", "drop_stale", chunk(bytes(64), tag=tag - 2**20)),
+        ("a chunk far ahead", "drop_ahead", chunk(bytes(64), tag=tag + 2**20)),
         ("what only a switch sends", "drop_bad_kind", data(bytes([0x54]) + head[1:] + bytes(8))),
     ]
 
@@ -158,7 +169,7 @@ def check(title, expected, frame):
         grown = {name: n - before[name] for name, n in counters().items() if n != before[name]}
         if grown.get(expected, 0) >= COPIES:
             break
-    drops = {name: n for name, n in grown.items() if name not in LIVELY}
+    drops = {name: n for name, n in grown.items() if name not in WAITING}
     if drops != {expected: COPIES}:
         print(f"malformed: {title}: expected {COPIES} under {expected}, counted {drops}")
         return False
