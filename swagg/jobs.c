@@ -81,12 +81,13 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
 }
 
 /* The number that has been free for longest, so that late packets of an ended job meet nobody. */
-static int free_number(const struct jobs *jobs, uint8_t *number)
+static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8_t *number)
 {
     int best = -EMFILE;
 
     for (int i = 0; i < JOBS_MAX; i++)
-        if (jobs->running[i] == NULL && (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
+        if (jobs->running[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
+            (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
             best = i;
     if (best < 0)
         return best;
@@ -113,7 +114,7 @@ int jobs_open(struct jobs *jobs, const struct ctl_job *from, const struct jobs_i
 {
     struct sml_pool_config cfg;
     struct job *job;
-    int rc = free_number(jobs, number);
+    int rc = free_number(jobs, from, number);
 
     if (jobs->retired != NULL) { /* their memory may be what is lacking */
         rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);

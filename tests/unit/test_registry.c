@@ -1,15 +1,19 @@
 /* The switch's side of the control protocol, by scripted transcripts. Each script says what happens, one line
  * each, and what the registry is to do about it, indented:
  *
- *   JOIN p 0/2 key=value ...   process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
- * resume (its tag); like=q: from q's endpoint; data=q: from q's host and data port HEARTBEAT p calls=3
- * waiting stalled=2500 (ms) LEAVE p calls=3 ABORT p what it says again                      the last message
- * once more, as it was old p TYPE                 a message of this type with a serial before p's last
- *   wait 2.5                   seconds pass, with ticks
- *   sleep 60                   seconds pass without any
- *   restart                    the switch loses all it knew
- *   full                       open_pool says no from now on
- *   quiet, loud                whether events and repeated pushes are shown
+ *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
+ *                             resume (its tag), was (its job's number before); like=q: from q's endpoint;
+ *                             data=q: from q's host and data port
+ *   HEARTBEAT p calls=3 waiting stalled=2500
+ *   LEAVE p calls=3
+ *   ABORT p what it says
+ *   again                     the last message once more, as it was
+ *   old p TYPE                a message of this type with a serial before p's last
+ *   wait 2.5                  seconds pass, with ticks
+ *   sleep 60                  seconds pass without any
+ *   restart                   the switch loses all it knew
+ *   full                      open_pool says no from now on
+ *   loud                      events are shown from now on
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -99,7 +103,7 @@ static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, ui
     *number = (uint8_t)s->next_number++;
     if (!job->resumed && *slots > 256)
         *slots = 256;
-    say(s, "  open\n");
+    say(s, "  open%s\n", ctl_job_had_number(job, *number) ? ", but not under its old number" : "");
     return 0;
 }
 
@@ -193,6 +197,7 @@ static void do_join(struct stage *s, char name, const char *line)
                                .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                .slots = (uint16_t)number_after(line, "slots=", 128),
                                .resume = strstr(line, "resume="),
+                               .job = (uint8_t)number_after(line, "was=", 99),
                                .oldest_tag = number_after(line, "resume=", 0)};
     strcpy(m.join.name, "t");
     if (job)
@@ -776,6 +781,21 @@ static void test_resume(void)
             "  c ALIVE\n");
 }
 
+/* Late packets from before the restart must not find a job under their number. The script's open_pool, which
+ * takes one number after the other from 0, says when it may not. */
+static void test_resume_under_another_number(void)
+{
+    play(4, "JOIN a 0/1 was=0\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n");
+    play(4, "JOIN a 0/2 resume=5\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 resume=5 was=0\n"
+            "  open, but not under its old number\n"
+            "  a READY 128 slots 1460 bytes resumed at 5\n"
+            "  b READY 128 slots 1460 bytes resumed at 5\n");
+}
+
 static void test_resume_too_far_apart(void)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
@@ -1097,6 +1117,7 @@ int main(void)
         UNIT_TEST(test_rank_left_while_others_wait),
         UNIT_TEST(test_late_messages),
         UNIT_TEST(test_resume),
+        UNIT_TEST(test_resume_under_another_number),
         UNIT_TEST(test_resume_too_far_apart),
         UNIT_TEST(test_resume_other_terms),
         UNIT_TEST(test_resume_without_slots),

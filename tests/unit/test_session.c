@@ -377,6 +377,7 @@ static void test_rejoin(void)
     CU_ASSERT_TRUE(m.join.resume);
     CU_ASSERT_EQUAL(m.join.slots, SLOTS);
     CU_ASSERT_EQUAL(m.join.chunk_bytes, CHUNK_BYTES);
+    CU_ASSERT_EQUAL(m.join.job, 9);
     CU_ASSERT_EQUAL(m.join.oldest_tag, first_tag + 17);
 
     m = message(&s, CTL_READY);

@@ -50,6 +50,7 @@ static struct ctl_message sample(uint8_t type)
         m.join.chunk_bytes = 0x05b4;
         m.join.slots = 0x0200;
         m.join.resume = true;
+        m.join.job = 0x0d;
         m.join.oldest_tag = 0x41424344;
         break;
     case CTL_READY:
@@ -110,7 +111,7 @@ static void test_layout_head_and_join(void)
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0xc0, 0x01, 1,    1,    0x05, 0xb4, 0x02, 0x00, /* data port, format, mode, chunk bytes, slots */
-        1,    0,    0,    0,    0x41, 0x42, 0x43, 0x44, /* resume, oldest tag */
+        1,    0x0d, 0,    0,    0x41, 0x42, 0x43, 0x44, /* resume, job, oldest tag */
     };
     struct ctl_message m = sample(CTL_JOIN);
     uint8_t bytes[CTL_MESSAGE_MAX];

@@ -70,7 +70,8 @@ static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct c
                                   .joined_at = now,
                                   .heard_at = now,
                                   .serial = m->head.serial,
-                                  .resume_tag = m->join.oldest_tag};
+                                  .resume_tag = m->join.oldest_tag,
+                                  .resume_job = m->join.job};
     job->present++;
     ctl_job_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
                   job->resumed ? " again" : "");
@@ -369,6 +370,14 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
 const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i)
 {
     return &r->jobs[i];
+}
+
+bool ctl_job_had_number(const struct ctl_job *job, uint8_t number)
+{
+    for (unsigned rank = 0; job->resumed && rank < job->size; rank++)
+        if (job->members[rank].resume_job == number)
+            return true;
+    return false;
 }
 
 const char *ctl_job_state_name(enum ctl_job_state state)

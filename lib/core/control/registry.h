@@ -72,6 +72,7 @@ struct ctl_member {
     uint64_t joined_at, heard_at;
     uint32_t serial; /* the newest heard */
     uint32_t resume_tag;
+    uint8_t resume_job;
     bool confirmed;                 /* has shown that it knows of READY */
     struct ctl_heartbeat heartbeat; /* the last one */
     struct ctl_challenge challenge;
@@ -98,8 +99,8 @@ struct ctl_job {
 struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
-    /* Makes a pool for the job: fills in *number (of the free ones that which was freed longest ago, so that late packets
-     * of an ended job meet nobody) and may lower *slots (stays a power of two; exactly as asked if
+    /* Makes a pool for the job: fills in *number (of the free ones that ctl_job_had_number does not exclude that which was
+     * freed longest ago, so that late packets of an ended job meet nobody) and may lower *slots (stays a power of two; exactly as asked if
      * job->resumed). 0, or -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's limits); text says
      * it in words. From here on data packets of its members count. */
     int (*open_pool)(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
@@ -132,6 +133,9 @@ void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 
 /* For telemetry and tests: the job in place i (0 <= i < max_jobs), maybe CTL_JOB_FREE. */
 const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i);
+
+/* Whether a resumed job may still have packets under this number on their way, from before its switch restarted. */
+bool ctl_job_had_number(const struct ctl_job *job, uint8_t number);
 
 const char *ctl_job_state_name(enum ctl_job_state s);
 

@@ -205,6 +205,7 @@ static void rejoin(struct ctl_session *s, uint64_t now)
     s->cfg.join.resume = true;
     s->cfg.join.slots = s->ready.slots;
     s->cfg.join.chunk_bytes = s->ready.chunk_bytes;
+    s->cfg.join.job = s->ready.job;
     start_joining(s, CTL_SESSION_REJOINING, now);
 }
 

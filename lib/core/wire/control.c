@@ -23,6 +23,7 @@ enum {
     JOIN_CHUNK_BYTES = 52,
     JOIN_SLOTS = 54,
     JOIN_RESUME = 56,
+    JOIN_JOB = 57,
     JOIN_OLDEST_TAG = 60,
     JOIN_BYTES = 64,
 
@@ -91,6 +92,7 @@ static void build_join(uint8_t *b, const struct ctl_join *j)
     put_be16(b + JOIN_CHUNK_BYTES, j->chunk_bytes);
     put_be16(b + JOIN_SLOTS, j->slots);
     b[JOIN_RESUME] = j->resume;
+    b[JOIN_JOB] = j->job;
     put_be32(b + JOIN_OLDEST_TAG, j->oldest_tag);
 }
 
@@ -102,6 +104,7 @@ static bool parse_join(struct ctl_join *j, const uint8_t *b)
     j->chunk_bytes = get_be16(b + JOIN_CHUNK_BYTES);
     j->slots = get_be16(b + JOIN_SLOTS);
     j->resume = b[JOIN_RESUME] & 1;
+    j->job = b[JOIN_JOB];
     j->oldest_tag = get_be32(b + JOIN_OLDEST_TAG);
     return get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) && j->name[0];
 }

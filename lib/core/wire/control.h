@@ -75,6 +75,7 @@ struct ctl_join {
     uint16_t chunk_bytes; /* at most; the job gets the least of all ranks */
     uint16_t slots;       /* wanted; the job gets what there is, at least 2, as a power of two */
     bool resume;          /* the job was READY under another boot id: take it up from oldest_tag, with exactly these slots and chunk_bytes */
+    uint8_t job;          /* resume: the number that it had on the wire; it gets another, so that late packets meet nobody */
     uint32_t oldest_tag;
 };
 
