@@ -5,7 +5,7 @@
 
 void placement_default(struct placement *p, unsigned cpus, unsigned ports)
 {
-    unsigned lcores = cpus / 2 < ports ? cpus / 2 : ports;
+    unsigned lcores = cpus / 4 < ports ? cpus / 4 : ports;
 
     memset(p, 0, sizeof(*p));
     p->lcores = lcores > 0 ? lcores : 1;

@@ -28,10 +28,11 @@ struct placement {
     struct placement_lcore lcore[SWAGG_MAX_LCORES];
 };
 
-/* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 2))
- * lcores; ports are dealt to them in turn, RX and TX together, and each has one shard. Half of the CPUs stay
- * free: for the main lcore and for whatever else the machine does. cpus and ports >= 1, ports <=
- * SWAGG_MAX_PORTS. */
+/* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 4))
+ * lcores; ports are dealt to them in turn, RX and TX together, and each has one shard. Few lcores, because
+ * every hand-over between them costs, and chunks of different shards overtake each other; the other CPUs are
+ * for the main lcore, the kernel's part of virtual ports, and whatever else the machine does. cpus and ports
+ * >= 1, ports <= SWAGG_MAX_PORTS. */
 void placement_default(struct placement *p, unsigned cpus, unsigned ports);
 
 /* What can be wrong with a placement. index is the port or shard, lcore the one that has it. */

@@ -15,7 +15,7 @@ static void test_default_is_good_for_any_machine(void)
         for (unsigned ports = 1; ports <= SWAGG_MAX_PORTS; ports++) {
             placement_default(&p, cpus, ports);
             CU_ASSERT_EQUAL(faults(&p, ports), 0);
-            CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 2));
+            CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 4));
         }
     }
 }
@@ -37,7 +37,7 @@ static void test_default_deals_ports_out(void)
 {
     struct placement p;
 
-    placement_default(&p, 8, 6);
+    placement_default(&p, 16, 6);
     CU_ASSERT_EQUAL(p.lcores, 4);
     CU_ASSERT_EQUAL(p.shards, 4);
     CU_ASSERT_EQUAL(p.lcore[0].rx, 1u << 0 | 1u << 4);
@@ -143,7 +143,7 @@ static void test_owners(void)
 {
     struct placement p;
 
-    placement_default(&p, 8, 6);
+    placement_default(&p, 16, 6);
     CU_ASSERT_EQUAL(placement_rx_owner(&p, 5), 1);
     CU_ASSERT_EQUAL(placement_shard_owner(&p, 3), 3);
     p = split();
