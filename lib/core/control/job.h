@@ -20,8 +20,8 @@ struct ctl_job *ctl_job_find(struct ctl_registry *r, const char *name);
 /* The job that this process is or was a member of, or NULL. */
 struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head);
 
-/* A FORMING job without members, under the terms of this JOIN. If all places are taken, the oldest FAILED job gives up its
- * own; NULL if there is none. */
+/* A FORMING job without members, under the terms of this JOIN. If all places are taken, the oldest FAILED job
+ * gives up its own; NULL if there is none. */
 struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_message *join, uint64_t now);
 
 /* The last word about a job; it is gone after that. Closes the pool of a RUNNING one. */
@@ -33,20 +33,22 @@ void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now);
 /* FORMING or RUNNING: FAILED, and everybody is told. */
 void ctl_job_fail(struct ctl_registry *r, struct ctl_job *job, const struct ctl_failure *why, uint64_t now);
 
-/* The member is no longer JOINED. Drops the job if it was the last; returns whether the job is still there. */
+/* The member is no longer JOINED. Drops the job if it was the last; returns whether the job is left. */
 bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, enum ctl_member_state state);
 
-/* JOINED members for which silent_since < since. */
+/* JOINED members not heard since then. */
 struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since);
 struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state);
 
-/* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that they know. */
-void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank, const struct ctl_endpoint *to);
+/* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that
+ * they know. */
+void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
+                  const struct ctl_endpoint *to);
 void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job);
 
 /* Sends m, its type and body filled in, as an answer to what had this head. */
-void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head, uint32_t epoch,
-                struct ctl_message *m);
+void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                uint32_t epoch, struct ctl_message *m);
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_failure *why);
 

@@ -1,40 +1,45 @@
 /* The switch's side of the control protocol: which jobs there are, who is in them, and what becomes of them.
  *
- *   state     event                                  next      what is done
- *   (none)    JOIN                                   FORMING   job created; PENDING
- *   FORMING   JOIN of a missing rank, others missing FORMING   PENDING
- *   FORMING   JOIN of the last missing rank          RUNNING   open_pool; READY to all
- *   FORMING   ... but open_pool says no, or the      FAILED    ABORTED to all
- *             ranks cannot resume together
- *   FORMING   JOIN of a taken rank or under other    FORMING   PENDING (occupied) until the member in the way proves that it
- *             terms, from another endpoint                     lives: REFUSED (RANK_TAKEN, TERMS_DIFFER); or falls silent
- *   FORMING   the same from the member's endpoint    FORMING   that member was killed: it is forgotten, the newcomer is in
- *   FORMING   a member silent, or LEAVE              FORMING   the member is forgotten; the job is dropped with the last one
- *   FORMING   resuming, and a LEAVE or fresh JOIN    FAILED    CANNOT_RESUME: ABORTED to all; the fresh one founds a new job
- *   FORMING   ABORT                                  FAILED    ABORTED to all
- *   RUNNING   JOIN by a member (its READY was lost)  RUNNING   READY again
- *   RUNNING   HEARTBEAT                              RUNNING   ALIVE
- *   RUNNING   LEAVE                                  RUNNING   LEFT; the job is dropped when all have left
- *   RUNNING   a HEARTBEAT shows a member waiting in  FAILED    RANK_LEFT: close_pool; ABORTED to all
- *             a collective that one who left is not in
- *   RUNNING   ABORT, or members silent               FAILED    close_pool; ABORTED to all
- *   RUNNING   JOIN by a newcomer, from another       RUNNING   PENDING (occupied) until the member of its rank proves that it
- *             endpoint than the member's                       lives: REFUSED; or falls silent; or the job ends
- *   RUNNING   the same from the member's endpoint    FAILED    that member was killed: RANK_LOST, close_pool, ABORTED to all;
- *                                                              the newcomer founds a new job
- *   FAILED    LEAVE                                  FAILED    LEFT
- *   FAILED    anything else from a member            FAILED    ABORTED; dropped when all have left or fallen silent
- *   FAILED    JOIN by a newcomer                     FAILED    it founds a new job of the same name, next epoch, beside this one
- *   any       HEARTBEAT of another epoch or boot id, -         UNKNOWN
- *             LEAVE or ABORT of an unknown incarnation
- *   any       a serial older than the member's last  -         ignored
+ *   state    event                                   next     what is done
+ *   (none)   JOIN                                    FORMING  job created; PENDING
+ *   FORMING  JOIN of a missing rank                  FORMING  PENDING
+ *   FORMING  JOIN of the last missing rank           RUNNING  open_pool; READY to all
+ *   FORMING  ... but open_pool says no, or           FAILED   ABORTED to all
+ *            the ranks cannot resume together
+ *   FORMING  JOIN of a taken rank, or under other    FORMING  PENDING (occupied) until the member in the way
+ *            terms, from another endpoint                     proves that it lives: REFUSED; or falls silent
+ *   FORMING  the same from that member's endpoint    FORMING  it was killed: forgotten, the newcomer is in
+ *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
+ *   FORMING  resuming, and a LEAVE or fresh JOIN     FAILED   CANNOT_RESUME: ABORTED to all; the fresh one
+ *                                                             founds a new job
+ *   FORMING  ABORT                                   FAILED   ABORTED to all
+ *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
+ *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
+ *   RUNNING  LEAVE                                   RUNNING  LEFT; the job is dropped when all have left
+ *   RUNNING  a member waits in a collective that     FAILED   RANK_LEFT: close_pool; ABORTED to all
+ *            one who left is not in
+ *   RUNNING  ABORT, or members silent                FAILED   close_pool; ABORTED to all
+ *   RUNNING  JOIN by a newcomer                      RUNNING  PENDING (occupied) until the member of its rank
+ *                                                             proves that it lives: REFUSED; or falls
+ *                                                             silent; or the job ends
+ *   RUNNING  the same from that member's endpoint    FAILED   it was killed: RANK_LOST, close_pool, ABORTED
+ *                                                             to all; the newcomer founds a new job
+ *   FAILED   LEAVE                                   FAILED   LEFT
+ *   FAILED   anything else from a member             FAILED   ABORTED; dropped when all have left or fallen
+ *                                                             silent
+ *   FAILED   JOIN by a newcomer                      FAILED   founds a new job of the same name, next epoch,
+ *                                                             beside this one
+ *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
+ *            LEAVE or ABORT of nobody's incarnation
+ *   any      a serial older than the member's last            ignored
  *
- * Silent: not heard for lost_after (FORMING: at least 5 s, since JOINs are repeated every second at the slowest).
- * A newcomer is an incarnation that is in no job of that name. READY and ABORTED are pushed again, with back-off, to members
- * that have not shown that they know.
+ * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every
+ * second). A newcomer is an incarnation that is in no job of that name. READY and ABORTED are pushed again,
+ * with back-off, to members that have not shown that they know.
  *
- * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out through
- * struct ctl_registry_actions, synchronously, from inside ctl_registry_receive and ctl_registry_tick. One thread.
+ * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out
+ * through struct ctl_registry_actions, synchronously, from inside ctl_registry_receive and ctl_registry_tick.
+ * One thread.
  */
 #ifndef SWAGG_CORE_CONTROL_REGISTRY_H
 #define SWAGG_CORE_CONTROL_REGISTRY_H
@@ -45,10 +50,10 @@
 /* Where a member is reached; opaque to the registry but for equality (memcmp): zero the padding. */
 struct ctl_endpoint {
     uint8_t mac[6];
-    uint8_t port;      /* the switch's port it was heard on; only a hint for the first answer */
-    uint8_t reserved;  /* zero */
-    uint32_t ip;       /* network order */
-    uint16_t udp_port; /* host order: of the control socket */
+    uint8_t port;       /* the switch's port it was heard on; only a hint for the first answer */
+    uint8_t reserved;   /* zero */
+    uint32_t ip;        /* network order */
+    uint16_t udp_port;  /* host order: of the control socket */
     uint16_t reserved2; /* zero */
 };
 
@@ -82,15 +87,15 @@ struct ctl_job {
     enum ctl_job_state state;
     char name[CTL_NAME_MAX];
     uint32_t epoch;
-    uint64_t since; /* when it entered this state */
+    uint64_t since;         /* when it entered this state */
     uint16_t size, present; /* present: members JOINED */
-    uint8_t number; /* on the wire; valid while RUNNING */
+    uint8_t number;         /* on the wire; valid while RUNNING */
     enum sml_format format;
     enum sml_mode mode;
     uint16_t slots, chunk_bytes;
     bool resumed;
     uint32_t first_tag;
-    struct ctl_failure failure; /* while FAILED */
+    struct ctl_failure failure;       /* while FAILED */
     uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
     uint64_t report_at, report_every; /* the next event that names who is missing */
     struct ctl_member members[SML_MAX_WORKERS];
@@ -99,11 +104,13 @@ struct ctl_job {
 struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
-    /* Makes a pool for the job: fills in *number (of the free ones that ctl_job_had_number does not exclude that which was
-     * freed longest ago, so that late packets of an ended job meet nobody) and may lower *slots (stays a power of two; exactly as asked if
-     * job->resumed). 0, or -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's limits); text says
-     * it in words. From here on data packets of its members count. */
-    int (*open_pool)(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
+    /* Makes a pool for the job: fills in *number (of the free ones that ctl_job_had_number does not exclude
+     * that which was freed longest ago, so that late packets of an ended job meet nobody) and may lower
+     * *slots (stays a power of two; exactly as asked if job->resumed). 0, or -ENOSPC (no slots), -EMFILE (no
+     * job numbers) or -EINVAL (not within this switch's limits); text says it in words. From here on data
+     * packets of its members count. */
+    int (*open_pool)(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                     char text[CTL_TEXT_MAX]);
     /* The job's packets are to be refused and its slots freed. job->number still holds. */
     void (*close_pool)(void *ctx, const struct ctl_job *job);
     /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
@@ -123,18 +130,21 @@ struct ctl_registry;
 size_t ctl_registry_footprint(const struct ctl_registry_config *cfg); /* 0: out of range */
 struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_config *cfg);
 
-/* A UDP payload that came to CTL_PORT from `from`. Returns what parsing said; anything but CTL_PARSED was answered with
- * REFUSED where that is possible (CTL_BAD_TYPE includes types that only a switch sends), and is to be counted. */
+/* A UDP payload that came to CTL_PORT from `from`. Returns what parsing said; anything but CTL_PARSED was
+ * answered with REFUSED where that is possible (CTL_BAD_TYPE includes types that only a switch sends), and is
+ * to be counted. */
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* Call at least every lost_after / 10: finds the silent, repeats what may have been lost, names who is missing. */
+/* Call at least every lost_after / 10: finds the silent, repeats what may have been lost, names who is
+ * missing. */
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 
 /* For telemetry and tests: the job in place i (0 <= i < max_jobs), maybe CTL_JOB_FREE. */
 const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i);
 
-/* Whether a resumed job may still have packets under this number on their way, from before its switch restarted. */
+/* Whether a resumed job may still have packets under this number on their way, from before its switch
+ * restarted. */
 bool ctl_job_had_number(const struct ctl_job *job, uint8_t number);
 
 const char *ctl_job_state_name(enum ctl_job_state s);

@@ -3,27 +3,29 @@
  *   state      event                           next       what is done
  *   JOINING    timer (50 ms, doubling to 1 s)  JOINING    JOIN again
  *   JOINING    PENDING                         JOINING    who is missing is remembered
- *   JOINING    READY                           READY      the terms are taken over; ctl_session.generation becomes 1
+ *   JOINING    READY                           READY      the terms are taken over; generation becomes 1
  *   JOINING    REFUSED, ABORTED                FAILED
- *   JOINING    deadline                        FAILED     CTL_DEADLINE: names the missing ranks, or says that no switch answered
+ *   JOINING    deadline                        FAILED     CTL_DEADLINE: names the missing ranks, or says that
+ *                                                         no switch answered
  *   READY      timer (lost_after / 5)          READY      HEARTBEAT
  *   READY      ALIVE                           READY
  *   READY      UNKNOWN from another boot id    REJOINING  the switch has restarted: JOIN with resume
  *   READY      UNKNOWN from our boot id        FAILED     CTL_RANK_LOST: the switch has given us up
  *   READY      ABORTED                         FAILED
- *   READY      no answer for lost_after        READY      ctl_session_silent_since tells; the caller's call deadline decides
- *   REJOINING  like JOINING; READY             READY      generation counts up: the stream is to be resumed
+ *   READY      no answer for lost_after        READY      ctl_session_silent_since tells; it is for the
+ *                                                         deadline of the caller's call to decide
+ *   REJOINING  as JOINING; READY               READY      generation counts up: the stream is to be resumed
  *   these      ctl_session_abort               ABORTING   ABORT, repeated until ABORTED, UNKNOWN or 1 s
- *   ABORTING   ABORTED, UNKNOWN, 1 s           FAILED     the switch's reason (the first one it heard) or our own
- *   any        ctl_session_leave               LEAVING    LEAVE, repeated until LEFT, UNKNOWN or 1 s; CLOSED at once if no
- *                                                         switch was ever heard
+ *   ABORTING   ABORTED, UNKNOWN, 1 s           FAILED     the switch's reason (the first it heard) or our own
+ *   any        ctl_session_leave               LEAVING    LEAVE, repeated until LEFT, UNKNOWN or 1 s; CLOSED
+ *                                                         at once if no switch was ever heard
  *   LEAVING    LEFT, UNKNOWN, 1 s              CLOSED
  *
- * Late messages change nothing: while joining, only answers to this attempt count (serial); once READY, only messages of
- * this epoch.
+ * Late messages change nothing: while joining, only answers to this attempt count (serial); once READY, only
+ * messages of this epoch.
  *
- * Pure, like the registry: now in ns; memory is a plain struct of the caller's, its fields private but for reading.
- * One thread at a time.
+ * Pure, like the registry: now in ns; memory is a plain struct of the caller's, its fields private but for
+ * reading. One thread at a time.
  */
 #ifndef SWAGG_CORE_CONTROL_SESSION_H
 #define SWAGG_CORE_CONTROL_SESSION_H
@@ -42,23 +44,25 @@ enum ctl_session_state {
 
 struct ctl_session_config {
     uint16_t rank, size;
-    uint64_t incarnation; /* random, not 0 */
-    struct ctl_join join; /* name, data_port, wishes */
+    uint64_t incarnation;      /* random, not 0 */
+    struct ctl_join join;      /* name, data_port, wishes */
     uint64_t join_deadline_ns; /* how long a join may take, from init, and a rejoin, from its start */
 };
 
 struct ctl_session {
     struct ctl_session_config cfg;
     enum ctl_session_state state;
-    struct ctl_ready ready;      /* terms, from READY on */
-    struct ctl_failure failure;  /* in FAILED, ABORTING */
-    struct ctl_pending pending;  /* who is missing, while joining; all zero: not known */
-    struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date. A rejoin says its oldest_tag */
-    uint64_t boot_id;    /* of the switch heard last while joining, of the READY after that; 0: no switch was ever heard */
+    struct ctl_ready ready;         /* terms, from READY on */
+    struct ctl_failure failure;     /* in FAILED, ABORTING */
+    struct ctl_pending pending;     /* who is missing, while joining; all zero: not known */
+    struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date. A rejoin
+                                       says its oldest_tag */
+    uint64_t boot_id; /* of the switch heard last while joining, of the READY after that; 0: no switch was
+                         ever heard */
     uint32_t epoch, serial;
     uint32_t join_serial; /* of the first JOIN of this attempt */
-    unsigned generation; /* counts READYs: 1 after the first */
-    uint64_t started;    /* when it entered this state */
+    unsigned generation;  /* counts READYs: 1 after the first */
+    uint64_t started;     /* when it entered this state */
     uint64_t heard_at, sent_at, next_send, interval;
 };
 
@@ -74,8 +78,8 @@ bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t b
 /* When the switch was last heard, if that is more than lost_after ago; else 0. */
 uint64_t ctl_session_silent_since(const struct ctl_session *s, uint64_t now);
 
-/* The data path saw SML_REJECT: ask at once instead of waiting for the next heartbeat (at most every 50 ms). It may be a late
- * one: if the answer is ALIVE, the job goes on. */
+/* The data path saw SML_REJECT: ask at once instead of waiting for the next heartbeat (at most every 50 ms).
+ * It may be a late one: if the answer is ALIVE, the job goes on. */
 void ctl_session_rejected(struct ctl_session *s, uint64_t now);
 void ctl_session_leave(struct ctl_session *s, uint64_t now);
 void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now);

@@ -1,8 +1,8 @@
 /* Control messages: what lies in the UDP payload on port 0xBEDF (docs/protocol.md, "Control messages").
  *
- * Every message has the same 40-byte head, then a body by type. Big endian throughout. Fields may be appended to a
- * body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are copied out,
- * always terminated, zero behind their end. Pure and reentrant.
+ * Every message has the same 40-byte head, then a body by type. Big endian throughout. Fields may be appended
+ * to a body; readers ignore what they do not know. Parsing is checked over (pointer, length); strings are
+ * copied out, always terminated, zero behind their end. Pure and reentrant.
  */
 #ifndef SWAGG_CORE_WIRE_CONTROL_H
 #define SWAGG_CORE_WIRE_CONTROL_H
@@ -17,9 +17,9 @@ enum {
     CTL_PORT = 0xBEDF, /* the switch's UDP port */
     CTL_VERSION = 1,
     CTL_HEAD_BYTES = 40,
-    CTL_NAME_MAX = 48, /* a job's name with its terminating zero */
-    CTL_TEXT_MAX = 200, /* a reason with its terminating zero */
-    CTL_MESSAGE_MAX = 512, /* no message is longer */
+    CTL_NAME_MAX = 48,               /* a job's name with its terminating zero */
+    CTL_TEXT_MAX = 200,              /* a reason with its terminating zero */
+    CTL_MESSAGE_MAX = 512,           /* no message is longer */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
 };
 
@@ -31,40 +31,41 @@ enum ctl_type {
     CTL_ABORT = 4,     /* I cannot go on, because ...; repeated until the switch says ABORTED */
     /* switch to worker */
     CTL_PENDING = 16, /* answer to JOIN: these ranks are still missing */
-    CTL_READY = 17,   /* answer to JOIN, and pushed when the last rank comes: everybody is there, these are the terms */
+    CTL_READY = 17,   /* answer to JOIN, and pushed when the last rank comes: all are there; the terms */
     CTL_REFUSED = 18, /* answer to JOIN: no, because ... */
     CTL_ALIVE = 19,   /* answer to HEARTBEAT: the job is well */
     CTL_LEFT = 20,    /* answer to LEAVE */
     CTL_ABORTED = 21, /* answer to anything about a job that has failed, and pushed when it fails */
-    CTL_UNKNOWN = 22, /* answer to HEARTBEAT, LEAVE or ABORT: I know no such job, epoch or member (I may have restarted) */
+    CTL_UNKNOWN =
+        22, /* answer to HEARTBEAT, LEAVE or ABORT: no such member of such a job, not here or not any more */
 };
 
 /* Reasons, in REFUSED, ABORT and ABORTED; the text says it in words. */
 enum ctl_reason {
     CTL_OK = 0,
-    CTL_BAD_VERSION = 1,   /* the message's version is not spoken here */
-    CTL_BAD_ARGUMENT = 2,  /* rank, size, k, ... out of range */
-    CTL_TERMS_DIFFER = 3,  /* size, format or mode are not what the job's first member said */
-    CTL_RANK_TAKEN = 4,    /* another live endpoint has this rank */
-    CTL_NO_SLOTS = 5,      /* the pool is used up */
-    CTL_NO_JOBS = 6,       /* all job numbers are taken */
-    CTL_RANK_LOST = 7,     /* no sign of life from a rank for lost_after */
-    CTL_MISMATCH = 8,      /* ranks called different collectives */
-    CTL_DEADLINE = 9,      /* a rank gave up waiting */
+    CTL_BAD_VERSION = 1,    /* the message's version is not spoken here */
+    CTL_BAD_ARGUMENT = 2,   /* rank, size, k, ... out of range */
+    CTL_TERMS_DIFFER = 3,   /* size, format or mode are not what the job's first member said */
+    CTL_RANK_TAKEN = 4,     /* another live endpoint has this rank */
+    CTL_NO_SLOTS = 5,       /* the pool is used up */
+    CTL_NO_JOBS = 6,        /* all job numbers are taken */
+    CTL_RANK_LOST = 7,      /* no sign of life from a rank for lost_after */
+    CTL_MISMATCH = 8,       /* ranks called different collectives */
+    CTL_DEADLINE = 9,       /* a rank gave up waiting */
     CTL_CANNOT_RESUME = 10, /* the switch restarted and the job's state cannot be put together again */
-    CTL_APPLICATION = 11,  /* the application aborted */
-    CTL_RANK_LEFT = 12,    /* a rank left while others still need it */
+    CTL_APPLICATION = 11,   /* the application aborted */
+    CTL_RANK_LEFT = 12,     /* a rank left while others still need it */
 };
 
 /* The head, common to all and to every version of the protocol. */
 struct ctl_head {
-    uint8_t type;     /* enum ctl_type */
-    uint8_t version;  /* CTL_VERSION */
-    uint64_t boot_id; /* the switch's, random at start; 0 from a worker that has not heard it yet */
-    uint64_t incarnation; /* the member's, random at swagg_open: tells a restarted process from a late packet; echoed */
-    uint32_t epoch;   /* the job's, from READY; 0 before */
+    uint8_t type;         /* enum ctl_type */
+    uint8_t version;      /* CTL_VERSION */
+    uint64_t boot_id;     /* the switch's, random at start; 0 from a worker that has not heard it yet */
+    uint64_t incarnation; /* the member's, random at swagg_open: tells a new process from a late packet */
+    uint32_t epoch;       /* the job's, from READY; 0 before */
     uint16_t rank, size;
-    uint32_t serial;  /* the worker's message counter, from 1; the switch sends back the newest it has had from it */
+    uint32_t serial; /* counts the worker's messages from 1; the switch answers with the newest it has had */
 };
 
 struct ctl_join {
@@ -74,8 +75,10 @@ struct ctl_join {
     uint8_t mode;         /* enum sml_mode */
     uint16_t chunk_bytes; /* at most; the job gets the least of all ranks */
     uint16_t slots;       /* wanted; the job gets what there is, at least 2, as a power of two */
-    bool resume;          /* the job was READY under another boot id: take it up from oldest_tag, with exactly these slots and chunk_bytes */
-    uint8_t job;          /* resume: the number that it had on the wire; it gets another, so that late packets meet nobody */
+    bool resume; /* the job was READY under another boot id: take it up from oldest_tag, with exactly these
+                    slots and chunk_bytes */
+    uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets meet
+                    nobody */
     uint32_t oldest_tag;
 };
 
@@ -84,26 +87,29 @@ struct ctl_ready {
     uint16_t slots, chunk_bytes;
     uint16_t data_port; /* the switch's UDP port to send data packets to */
     uint32_t first_tag;
-    uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four times as often */
-    bool resumed;           /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
+    uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
+                               times as often */
+    bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
 };
 
 struct ctl_pending {
-    uint32_t waited_ms;       /* how long the job has been forming */
-    bool occupied;            /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken by
-                                 somebody who may be dead. missing: ranks that would have to go */
+    uint32_t waited_ms; /* how long the job has been forming */
+    bool occupied; /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
+                      by somebody who may be dead. missing: ranks that would have to go */
     struct ctl_ranks missing; /* otherwise: ranks that are not there */
 };
 
 /* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
-    uint32_t calls;   /* collectives completed; exact in a LEAVE: peers in a later one are told that it cannot complete */
-    bool waiting;     /* in a collective now */
+    uint32_t calls; /* collectives completed; exact in a LEAVE: peers in a later one are told that it cannot
+                       complete */
+    bool waiting;   /* in a collective now */
     uint32_t stalled_ms; /* and without progress for this long */
     uint32_t oldest_tag; /* oldest chunk without a result */
 };
 
-/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job: who shows it does. */
+/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job: who shows
+ * it does. */
 struct ctl_failure {
     uint16_t reason; /* enum ctl_reason */
     uint16_t rank;
@@ -123,18 +129,19 @@ struct ctl_message {
 
 enum ctl_parse_error {
     CTL_PARSED = 0,
-    CTL_TOO_SHORT,    /* for a head, or for its type's body */
-    CTL_NOT_CONTROL,  /* no magic number */
+    CTL_TOO_SHORT,   /* for a head, or for its type's body */
+    CTL_NOT_CONTROL, /* no magic number */
     CTL_OTHER_VERSION,
     CTL_BAD_TYPE,
-    CTL_BAD_STRING,   /* a name or text that is not terminated, not printable ASCII, or an empty name */
+    CTL_BAD_STRING, /* a name or text that is not terminated, not printable ASCII, or an empty name */
 };
 
-/* Writes the message and returns its length (<= CTL_MESSAGE_MAX). What is not printable in a string becomes '?', so
- * that every message of a known type parses, but for one with an empty name. */
+/* Writes the message and returns its length (<= CTL_MESSAGE_MAX). What is not printable in a string becomes
+ * '?', so that every message of a known type parses, but for one with an empty name. */
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m);
 
-/* On an error only m->head is defined: as it stands there, so that a refusal can be sent, or all zero if there is none. */
+/* On an error only m->head is defined: as it stands there, so that a refusal can be sent, or all zero if
+ * there is none. */
 enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes);
 
 /* Whether workers send it (else the switch does). */

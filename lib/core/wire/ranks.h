@@ -28,8 +28,8 @@ static inline bool ctl_ranks_has(const struct ctl_ranks *set, unsigned rank)
 
 unsigned ctl_ranks_count(const struct ctl_ranks *set);
 
-/* Three ranks in a row and more become a range; what does not fit becomes "and N more"; "no rank" if the set is empty.
- * Returns text. */
+/* Three ranks in a row and more become a range; what does not fit becomes "and N more"; "no rank" if the set
+ * is empty. Returns text. */
 const char *ctl_ranks_text(const struct ctl_ranks *set, char text[CTL_RANKS_TEXT_MAX]);
 
 #endif
