@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include <rte_ethdev.h>
-#include <rte_lcore.h>
 
 #include "frame.h"
 #include "log.h"
@@ -35,7 +34,7 @@ static void show_lcore(const struct datapath *dp, const struct lcore *lc)
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
-               rte_lcore_to_cpu_id((int)lc->eal_id), port_list(rx, dp, lc->rx), port_list(tx, dp, lc->tx),
+               lcore_cpu(lc), port_list(rx, dp, lc->rx), port_list(tx, dp, lc->tx),
                (unsigned)__builtin_popcountll(lc->shards), dp->shards);
 }
 

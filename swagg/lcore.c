@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <rte_cycles.h>
+#include <rte_lcore.h>
 #include <rte_pause.h>
 
 #include "clock.h"
@@ -86,4 +87,15 @@ int lcore_run(void *lcore)
     rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
     rte_rcu_qsbr_thread_unregister(dp->rcu, lc->index);
     return 0;
+}
+
+/* Not rte_lcore_to_cpu_id, which takes lcores and CPUs to have the same numbers. */
+int lcore_cpu(const struct lcore *lc)
+{
+    const rte_cpuset_t set = rte_lcore_cpuset(lc->eal_id);
+    int cpu = 0;
+
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &set))
+        cpu++;
+    return cpu;
 }

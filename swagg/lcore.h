@@ -54,4 +54,7 @@ static inline void lcore_count(struct lcore *lc, enum event event, unsigned n)
 /* The loop, until datapath.stop; an lcore_function_t, argument: the struct lcore. */
 int lcore_run(void *lcore);
 
+/* The CPU that it runs on, or the first of several. */
+int lcore_cpu(const struct lcore *lc);
+
 #endif

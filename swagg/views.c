@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <rte_ethdev.h>
-#include <rte_lcore.h>
 
 #include "frame.h"
 
@@ -197,7 +196,7 @@ int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d
         return -ENOENT;
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_int(d, "lcore", (int)lc->eal_id);
-    rte_tel_data_add_dict_int(d, "cpu", rte_lcore_to_cpu_id((int)lc->eal_id));
+    rte_tel_data_add_dict_int(d, "cpu", lcore_cpu(lc));
     add_port_names(d, "rx", v->dp, lc->rx);
     add_port_names(d, "tx", v->dp, lc->tx);
     rte_tel_data_add_dict_int(d, "shards", __builtin_popcountll(lc->shards));
