@@ -4,7 +4,7 @@
 
 #include "control/registry.h"
 
-enum { LOOP_JOBS = 4 };
+enum { LOOP_JOBS = 16 };
 
 struct loop_job {
     const struct ctl_job *members; /* NULL: no such job */
