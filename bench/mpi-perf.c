@@ -1,0 +1,305 @@
+/* How fast an MPI library reduces: a table in the form of nccl-tests, from plain MPI calls. Runs alike over
+ * Open MPI and, with LD_PRELOAD of the shim, over swagg.
+ *
+ * An iteration takes as long as its slowest rank; the table shows the median over the iterations, and the
+ * extremes. */
+#include <errno.h>
+#include <getopt.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elements.h"
+
+enum operation { ALLREDUCE, REDUCE };
+
+ELEMENT_ACCESS(float, f32)
+ELEMENT_ACCESS(double, f64)
+ELEMENT_ACCESS(int32_t, i32)
+ELEMENT_ACCESS(int64_t, i64)
+
+static const struct element elements[] = {
+    ELEMENT("float", MPI_FLOAT, float, f32),
+    ELEMENT("double", MPI_DOUBLE, double, f64),
+    ELEMENT("int32", MPI_INT32_T, int32_t, i32),
+    ELEMENT("int64", MPI_INT64_T, int64_t, i64),
+};
+
+struct options {
+    size_t begin, end, factor; /* tensor sizes in bytes */
+    int iterations, warmups;
+    enum operation operation;
+    const struct element *element;
+    const char *json;
+    int rank, ranks;
+};
+
+struct row {
+    size_t bytes, count;
+    double median, min, max; /* seconds */
+    long wrong;
+};
+
+static const char usage[] = "usage: mpi-perf [options]\n"
+                            "  -b SIZE      smallest tensor (8); K, M and G may follow\n"
+                            "  -e SIZE      largest tensor (16M)\n"
+                            "  -f FACTOR    from one size to the next (2)\n"
+                            "  -n COUNT     iterations of each size (20)\n"
+                            "  -w COUNT     iterations before those, not counted (5)\n"
+                            "  --op OP      allreduce or reduce, to rank 0 (allreduce)\n"
+                            "  --type TYPE  float, double, int32 or int64 (float)\n"
+                            "  --json FILE  writes the table there, too\n";
+
+/* --- options --- */
+
+static void refuse(const struct options *o, const char *option, const char *value)
+{
+    if (o->rank == 0)
+        fprintf(stderr, "mpi-perf: %s cannot be %s\n%s", option, value, usage);
+    MPI_Finalize();
+    exit(2);
+}
+
+static size_t number(const struct options *o, const char *option, const char *text, size_t least)
+{
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (errno || end == text || *text == '-' || end[unit ? 1 : 0] || n > SIZE_MAX >> 32)
+        refuse(o, option, text);
+    size_t value = (size_t)n << (unit ? 10 * (unit - units + 1) : 0);
+    if (value < least)
+        refuse(o, option, text);
+    return value;
+}
+
+static enum operation find_operation(const struct options *o, const char *name)
+{
+    if (strcmp(name, "allreduce") != 0 && strcmp(name, "reduce") != 0)
+        refuse(o, "--op", name);
+    return strcmp(name, "reduce") == 0 ? REDUCE : ALLREDUCE;
+}
+
+static const struct element *find_element(const struct options *o, const char *name)
+{
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
+        if (strcmp(elements[i].name, name) == 0)
+            return &elements[i];
+    refuse(o, "--type", name);
+    return NULL;
+}
+
+static void read_options(struct options *o, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"op", required_argument, NULL, 'o'},
+        {"type", required_argument, NULL, 't'},
+        {"json", required_argument, NULL, 'j'},
+        {0},
+    };
+    int c;
+    opterr = o->rank == 0;
+    while ((c = getopt_long(argc, argv, "b:e:f:n:w:", longs, NULL)) != -1) {
+        switch (c) {
+        case 'b':
+            o->begin = number(o, "-b", optarg, 1);
+            break;
+        case 'e':
+            o->end = number(o, "-e", optarg, 1);
+            break;
+        case 'f':
+            o->factor = number(o, "-f", optarg, 2);
+            break;
+        case 'n':
+            o->iterations = (int)number(o, "-n", optarg, 1);
+            break;
+        case 'w':
+            o->warmups = (int)number(o, "-w", optarg, 0);
+            break;
+        case 'o':
+            o->operation = find_operation(o, optarg);
+            break;
+        case 't':
+            o->element = find_element(o, optarg);
+            break;
+        case 'j':
+            o->json = optarg;
+            break;
+        default:
+            refuse(o, "an option", "unknown");
+        }
+    }
+    if (optind < argc)
+        refuse(o, "an argument", argv[optind]);
+    if (o->begin < o->element->size)
+        o->begin = o->element->size;
+}
+
+/* --- measurement --- */
+
+/* What rank r contributes in place i: small integers, whose sums are exact in every type and order. */
+static long value(int r, size_t i)
+{
+    return (long)((i + 3 * (size_t)r) % 17);
+}
+
+static long count_wrong(const struct options *o, const void *sums, size_t count)
+{
+    long wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        long sum = 0;
+        for (int r = 0; r < o->ranks; r++)
+            sum += value(r, i);
+        wrong += o->element->get(sums, i) != sum;
+    }
+    return wrong;
+}
+
+static double reduce_once(const struct options *o, const void *send, void *recv, size_t count)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    if (o->operation == ALLREDUCE)
+        MPI_Allreduce(send, recv, (int)count, o->element->type, MPI_SUM, MPI_COMM_WORLD);
+    else
+        MPI_Reduce(send, recv, (int)count, o->element->type, MPI_SUM, 0, MPI_COMM_WORLD);
+    return MPI_Wtime() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void *buffer(size_t bytes)
+{
+    void *p = malloc(bytes);
+    if (!p) {
+        fprintf(stderr, "mpi-perf: no memory for %zu bytes\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return p;
+}
+
+static void measure(const struct options *o, struct row *row)
+{
+    const int n = o->iterations;
+    void *send = buffer(row->bytes), *recv = buffer(row->bytes);
+    double *times = buffer((size_t)n * sizeof *times), *slowest = buffer((size_t)n * sizeof *slowest);
+    long wrong = 0;
+    for (size_t i = 0; i < row->count; i++)
+        o->element->set(send, i, value(o->rank, i));
+    for (int i = -o->warmups; i < n; i++) {
+        memset(recv, 0xff, row->bytes);
+        double took = reduce_once(o, send, recv, row->count);
+        if (i >= 0)
+            times[i] = took;
+        if (o->operation == ALLREDUCE || o->rank == 0)
+            wrong += count_wrong(o, recv, row->count);
+    }
+    MPI_Allreduce(times, slowest, n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&wrong, &row->wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    qsort(slowest, (size_t)n, sizeof *slowest, compare);
+    row->median = (slowest[(n - 1) / 2] + slowest[n / 2]) / 2;
+    row->min = slowest[0];
+    row->max = slowest[n - 1];
+    free(send);
+    free(recv);
+    free(times);
+    free(slowest);
+}
+
+/* --- output --- */
+
+static const char *operation_name(const struct options *o)
+{
+    return o->operation == ALLREDUCE ? "allreduce" : "reduce";
+}
+
+/* GB/s. Bus bandwidth as nccl-tests has it: what each link would carry under a ring. */
+static double algbw(const struct row *r)
+{
+    return (double)r->bytes / r->median / 1e9;
+}
+
+static double busbw(const struct options *o, const struct row *r)
+{
+    return o->operation == ALLREDUCE ? algbw(r) * 2 * (o->ranks - 1) / o->ranks : algbw(r);
+}
+
+static void print_head(const struct options *o)
+{
+    printf("# %s, %d ranks, %d iterations after %d warm-ups; time: median of the slowest rank's\n",
+           operation_name(o), o->ranks, o->iterations, o->warmups);
+    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "size", "count", "type", "redop", "root",
+           "time", "algbw", "busbw", "#wrong", "min", "max");
+    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "(B)", "(elements)", "", "", "", "(us)",
+           "(GB/s)", "(GB/s)", "", "(us)", "(us)");
+}
+
+static void print_row(const struct options *o, const struct row *r)
+{
+    printf("%12zu %11zu %7s %6s %5d %11.1f %8.4f %8.4f %7ld %11.1f %11.1f\n", r->bytes, r->count,
+           o->element->name, "sum", o->operation == ALLREDUCE ? -1 : 0, r->median * 1e6, algbw(r),
+           busbw(o, r), r->wrong, r->min * 1e6, r->max * 1e6);
+    fflush(stdout);
+}
+
+static void write_row(const struct options *o, const struct row *r, FILE *f, bool first)
+{
+    fprintf(f,
+            "%s  {\"op\": \"%s\", \"type\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"count\": %zu, "
+            "\"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, \"algbw_GBps\": %.6f, "
+            "\"busbw_GBps\": %.6f, \"wrong\": %ld}",
+            first ? "" : ",\n", operation_name(o), o->element->name, o->ranks, r->bytes, r->count,
+            r->median * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->wrong);
+}
+
+static FILE *open_json(const struct options *o)
+{
+    if (!o->json || o->rank != 0)
+        return NULL;
+    FILE *f = fopen(o->json, "w");
+    if (!f) {
+        fprintf(stderr, "mpi-perf: cannot write %s: %s\n", o->json, strerror(errno));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    fprintf(f, "[\n");
+    return f;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {
+        .begin = 8, .end = 16 << 20, .factor = 2, .iterations = 20, .warmups = 5, .element = &elements[0]};
+    long wrong = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &o.ranks);
+    read_options(&o, argc, argv);
+    FILE *json = open_json(&o);
+    if (o.rank == 0)
+        print_head(&o);
+    for (size_t bytes = o.begin; bytes <= o.end; bytes *= o.factor) {
+        struct row row = {.count = bytes / o.element->size};
+        row.bytes = row.count * o.element->size;
+        measure(&o, &row);
+        wrong += row.wrong;
+        if (o.rank == 0)
+            print_row(&o, &row);
+        if (json)
+            write_row(&o, &row, json, bytes == o.begin);
+    }
+    if (json) {
+        fprintf(json, "\n]\n");
+        fclose(json);
+    }
+    MPI_Finalize();
+    return wrong ? 1 : 0;
+}

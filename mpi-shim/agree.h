@@ -1,0 +1,18 @@
+/* Agreement on an outcome, over Open MPI's own transport. */
+#ifndef SHIM_AGREE_H
+#define SHIM_AGREE_H
+
+#include <mpi.h>
+
+struct outcome {
+    int status; /* enum swagg_status */
+    int rank;   /* whose text it is; set by agree() */
+    char text[512];
+};
+
+/* Collective over comm: every rank gets the worst outcome of all: SWAGG_OK if all have that, else the error
+ * that says most about the cause (the rank that was refused knows more than those that waited for it), of the
+ * lowest such rank. */
+void agree(MPI_Comm comm, struct outcome *o);
+
+#endif

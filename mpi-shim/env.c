@@ -1,0 +1,152 @@
+#include "env.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "swagg.h"
+
+/* Open MPI's own collectives win below this on every path measured so far (docs/mpi.md). */
+#define MIN_BYTES_DEFAULT 16384
+
+static const char *const modes[] = {"ordered", "arrival", NULL};
+static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const fallbacks[] = {"error", "native", NULL};
+static const char *const switches[] = {"0", "1", NULL};
+
+struct variable {
+    const char *name;
+    size_t
+        offset; /* of an int64_t in struct settings; of switch_ip where there are neither words nor a range */
+    const char *const *words; /* a word's place is its value */
+    int64_t min, max;         /* where there are no words */
+};
+
+#define FIELD(f) offsetof(struct settings, f)
+
+static const struct variable variables[] = {
+    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0},
+    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40},
+    {"SWAGG_MODE", FIELD(mode), modes, 0, 0},
+    {"SWAGG_LOG", FIELD(log), levels, 0, 0},
+    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
+    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
+    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14},
+    {"SWAGG_SLOTS", FIELD(slots), NULL, 1, 1 << 14},
+    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0},
+    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0},
+};
+enum { VARIABLES = sizeof variables / sizeof variables[0] };
+
+static const struct variable *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (strlen(variables[i].name) == length && memcmp(variables[i].name, name, length) == 0)
+            return &variables[i];
+    return NULL;
+}
+
+static int read_word(const struct variable *v, const char *value, int64_t *number)
+{
+    for (int i = 0; v->words[i]; i++)
+        if (strcmp(v->words[i], value) == 0) {
+            *number = i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+/* Digits, then perhaps K, M or G (powers of 1024). */
+static int read_number(const struct variable *v, const char *value, int64_t *number)
+{
+    static const char units[] = "KMG";
+    char *end;
+    if (*value < '0' || *value > '9')
+        return -EINVAL;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (errno || end[unit ? 1 : 0] || n > v->max >> shift || n << shift < v->min)
+        return -EINVAL;
+    *number = n << shift;
+    return 0;
+}
+
+static int read_address(struct settings *s, const char *value)
+{
+    struct in_addr address;
+    if (inet_pton(AF_INET, value, &address) != 1)
+        return -EINVAL;
+    snprintf(s->switch_ip, sizeof s->switch_ip, "%s", value);
+    return 0;
+}
+
+static bool is_address(const struct variable *v)
+{
+    return !v->words && !v->max;
+}
+
+static int read_variable(struct settings *s, const struct variable *v, const char *value)
+{
+    int64_t *number = (int64_t *)((char *)s + v->offset);
+    if (is_address(v))
+        return read_address(s, value);
+    return v->words ? read_word(v, value, number) : read_number(v, value, number);
+}
+
+static void say_accepted(const struct variable *v, const char *value, FILE *out)
+{
+    fprintf(out, "%s=%s: use ", v->name, value);
+    if (is_address(v))
+        fprintf(out, "the switch's IPv4 address, like 10.0.0.254");
+    else if (!v->words)
+        fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
+    else
+        for (int i = 0; v->words[i]; i++)
+            fprintf(out, "%s%s", i == 0 ? "" : v->words[i + 1] ? ", " : " or ", v->words[i]);
+}
+
+static void say_unknown(const char *name, size_t length, FILE *out)
+{
+    fprintf(out, "%.*s is not a setting and was ignored; there are", (int)length, name);
+    for (size_t i = 0; i < VARIABLES; i++)
+        fprintf(out, " %s", variables[i].name);
+}
+
+int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
+{
+    const struct variable *v = NULL;
+    const char *name, *equals, *unknown = NULL;
+    int rc = 0;
+
+    *s = (struct settings){.min_bytes = MIN_BYTES_DEFAULT, .log = SWAGG_LOG_WARN};
+    memset(text, 0, size);
+    for (; *environment && rc == 0; environment++) {
+        name = *environment;
+        equals = strchr(name, '=');
+        if (!equals || strncmp(name, "SWAGG_", 6) != 0)
+            continue;
+        v = find(name, (size_t)(equals - name));
+        if (!v)
+            unknown = name;
+        else if (equals[1]) /* an empty value is none */
+            rc = read_variable(s, v, equals + 1);
+    }
+
+    FILE *out = fmemopen(text, size, "w");
+    if (!out)
+        return rc;
+    if (rc < 0)
+        say_accepted(v, equals + 1, out);
+    else if (unknown)
+        say_unknown(unknown, strcspn(unknown, "="), out);
+    fclose(out);
+    text[size - 1] = '\0';
+    return rc;
+}

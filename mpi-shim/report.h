@@ -1,0 +1,12 @@
+/* What the shim says to the user: lines on stderr that begin with "swagg[RANK]: ". Any thread may call. */
+#ifndef SHIM_REPORT_H
+#define SHIM_REPORT_H
+
+#include "swagg.h"
+
+/* Lines above `level` are dropped from now on. Until then: rank 0, warnings and errors. */
+void report_init(int rank, enum swagg_log_level level);
+
+void report(enum swagg_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,137 @@
+/* The shim's settings: what is accepted, and what is said of the rest. */
+#include "env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "swagg.h"
+#include "unit.h"
+
+static struct settings s;
+static char text[512];
+
+static int read_one(char *variable)
+{
+    char *environment[] = {"PATH=/bin", variable, "SWAGGER=1", NULL};
+    return settings_read(&s, environment, text, sizeof text);
+}
+
+static void test_nothing_set(void)
+{
+    CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
+    CU_ASSERT(s.min_bytes > 0);
+    CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
+    CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
+    CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
+    CU_ASSERT_EQUAL(s.call_timeout_ms, 0);
+    CU_ASSERT_EQUAL(s.disable, 0);
+}
+
+static void test_everything_set(void)
+{
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
+                           "SWAGG_MIN_BYTES=64K",
+                           "SWAGG_MODE=arrival",
+                           "SWAGG_LOG=debug",
+                           "SWAGG_JOIN_TIMEOUT_MS=100",
+                           "SWAGG_CALL_TIMEOUT_MS=2K",
+                           "SWAGG_WINDOW=7",
+                           "SWAGG_SLOTS=1024",
+                           "SWAGG_FALLBACK=native",
+                           "SWAGG_DISABLE=1",
+                           NULL};
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
+    CU_ASSERT_EQUAL(s.min_bytes, 65536);
+    CU_ASSERT_EQUAL(s.mode, SWAGG_ON_ARRIVAL);
+    CU_ASSERT_EQUAL(s.log, SWAGG_LOG_DEBUG);
+    CU_ASSERT_EQUAL(s.join_timeout_ms, 100);
+    CU_ASSERT_EQUAL(s.call_timeout_ms, 2048);
+    CU_ASSERT_EQUAL(s.window, 7);
+    CU_ASSERT_EQUAL(s.slots, 1024);
+    CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
+    CU_ASSERT_EQUAL(s.disable, 1);
+}
+
+static void test_numbers(void)
+{
+    CU_ASSERT_EQUAL(read_one("SWAGG_MIN_BYTES=0"), 0);
+    CU_ASSERT_EQUAL(s.min_bytes, 0);
+    CU_ASSERT_EQUAL(read_one("SWAGG_MIN_BYTES=1024G"), 0);
+    CU_ASSERT_EQUAL(s.min_bytes, INT64_C(1) << 40);
+    static char *const wrong[] = {
+        "SWAGG_MIN_BYTES=-1",       "SWAGG_MIN_BYTES=1025G",
+        "SWAGG_MIN_BYTES=K",        "SWAGG_MIN_BYTES=1k",
+        "SWAGG_MIN_BYTES=1KB",      "SWAGG_MIN_BYTES= 1",
+        "SWAGG_MIN_BYTES=0x1",      "SWAGG_MIN_BYTES=1000000000000000000000",
+        "SWAGG_WINDOW=0",           "SWAGG_SLOTS=16385",
+        "SWAGG_CALL_TIMEOUT_MS=2G",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CU_ASSERT_EQUAL(read_one(wrong[i]), -EINVAL);
+}
+
+static void test_an_error_names_the_variable_and_what_it_takes(void)
+{
+    CU_ASSERT_EQUAL(read_one("SWAGG_MODE=odered"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_MODE=odered: use ordered or arrival");
+    CU_ASSERT_EQUAL(read_one("SWAGG_LOG=loud"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
+    CU_ASSERT_EQUAL(read_one("SWAGG_WINDOW=many"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_WINDOW=many: use a number from 1 to 16384; K, M or G may follow");
+    CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=switch.example"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_SWITCH=switch.example: use the switch's IPv4 address, like 10.0.0.254");
+}
+
+static void test_a_misspelt_name_is_told(void)
+{
+    CU_ASSERT_EQUAL(read_one("SWAGG_MINBYTES=3"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_MINBYTES is not a setting"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_MIN_BYTES"));
+}
+
+static void test_an_error_is_told_before_an_unknown_name(void)
+{
+    char *environment[] = {"SWAGG_MINBYTES=3", "SWAGG_LOG=loud", NULL};
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
+}
+
+static void test_an_empty_value_is_none(void)
+{
+    CU_ASSERT_EQUAL(read_one("SWAGG_MODE="), 0);
+    CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
+    CU_ASSERT_STRING_EQUAL(text, "");
+}
+
+static void test_texts_are_cut_to_their_room(void)
+{
+    char *environment[] = {"SWAGG_MINBYTES=3", "SWAGG_LOG=loud", NULL};
+    for (size_t size = 1; size < 80; size++) {
+        char *room = malloc(size); /* the sanitizer sees a byte too many */
+        CU_ASSERT_EQUAL(settings_read(&s, environment, room, size), -EINVAL);
+        CU_ASSERT(strlen(room) < size);
+        free(room);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_nothing_set),
+        UNIT_TEST(test_everything_set),
+        UNIT_TEST(test_numbers),
+        UNIT_TEST(test_an_error_names_the_variable_and_what_it_takes),
+        UNIT_TEST(test_a_misspelt_name_is_told),
+        UNIT_TEST(test_an_error_is_told_before_an_unknown_name),
+        UNIT_TEST(test_an_empty_value_is_none),
+        UNIT_TEST(test_texts_are_cut_to_their_room),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("shim_env", tests);
+}
