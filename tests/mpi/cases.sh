@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# cases.sh CASE: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim say.
+# PROGRAMS is the directory that has them, SHIM the library to preload; with-loop-switch gives SWITCH_IP and SWITCH_PID.
+set -euo pipefail
+case=$1
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset "${!SWAGG_@}" # settings of whoever runs this are not the test's
+
+# Four ranks; output of both kinds goes to $out.
+run_mpi() { # [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
+    timeout 120 mpirun --oversubscribe -n 4 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo \
+        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 "$@" >"$out" 2>&1 </dev/null
+}
+
+run_native() { # PROGRAM
+    run_mpi "$PROGRAMS/mpi-$1"
+}
+
+# Settings are NAME=VALUE, the program comes last.
+run_shim() { # [SETTING...] PROGRAM
+    local options=() setting
+    for setting in "LD_PRELOAD=$SHIM" "${@:1:$#-1}"; do
+        options+=(-x "$setting")
+    done
+    run_mpi "${options[@]}" "$PROGRAMS/mpi-${!#}"
+}
+
+fail() {
+    printf '%s: %s; the output was:\n' "$case" "$*" >&2
+    cat "$out" >&2
+    exit 1
+}
+
+says() { # REGEX [TIMES]: how many lines match, 1 unless given
+    local times
+    times=$(grep -Ec -- "$1" "$out" || true)
+    [ "$times" -eq "${2:-1}" ] || fail "$times lines instead of ${2:-1} match '$1'"
+}
+
+on="SWAGG_SWITCH=$SWITCH_IP"
+
+# The same program twice; through the shim so many of its collectives go to the switch, and so many do not.
+both_ways() { # PROGRAM OFFLOADED NATIVE
+    run_native "$1" || fail "failed natively"
+    run_shim "$on" "$1" || fail "failed with the shim"
+    says '^swagg\[0\]: switch .*: offloaded'
+    says "offloaded $2 calls, .*; failed 0; by Open MPI $3 calls"
+}
+
+case $case in
+reductions)
+    both_ways reductions 502 1230
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    says 'data type 200, operation is not MPI_SUM 40, kind or size of communicator 9\)'
+    run_shim "$on" SWAGG_MODE=arrival SWAGG_FALLBACK=native reductions || fail "failed with agreement after every call"
+    says "offloaded 502 calls, .*; by Open MPI 1230 calls"
+    ;;
+progress) both_ways progress 3 0 ;;
+threads) both_ways threads 40 0 ;;
+fortran)
+    for binding in mpif mpi f08; do
+        both_ways fortran-$binding 3 1
+        says '^fortran: 0 wrong$'
+    done
+    ;;
+settings)
+    run_shim progress || fail "failed without a switch's address"
+    says '^swagg\[0\]: SWAGG_SWITCH is not set'
+    run_shim "$on" SWAGG_MODE=odered progress || fail "failed with a wrong setting"
+    says '^swagg\[0\]: SWAGG_MODE=odered: use ordered or arrival'
+    says 'offloaded 0 calls'
+    run_shim "$on" SWAGG_MINBYTES=1 progress || fail "failed with an unknown setting"
+    says '^swagg\[0\]: SWAGG_MINBYTES is not a setting'
+    says 'offloaded 3 calls'
+    run_shim "$on" SWAGG_MIN_BYTES=1M progress || fail "failed with a high threshold"
+    says 'offloaded 0 calls, .* \(below SWAGG_MIN_BYTES 3\)'
+    run_shim "$on" SWAGG_LOG=info progress || fail "failed with a chatty log"
+    says '^swagg\[[0-3]\]: switch .*: offloaded 3 calls' 4
+    run_shim "$on" SWAGG_DISABLE=1 progress || fail "failed when disabled"
+    says '^swagg' 0
+    ;;
+no_switch)
+    run_shim SWAGG_SWITCH=127.1.2.3 SWAGG_JOIN_TIMEOUT_MS=3000 reductions || fail "failed without a switch"
+    says 'stays with Open MPI' # and that once, not for every communicator
+    says 'offloaded 0 calls, .*no service from the switch 502\)'
+    says '^swagg' 2 # that, and the summary
+    ;;
+missing_shim)
+    run_mpi -n 2 -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_JOIN_TIMEOUT_MS=1000 "$PROGRAMS/mpi-progress" : \
+        -n 2 "$PROGRAMS/mpi-progress" && fail "went on although half of the ranks lack the shim"
+    says '^swagg\[0\]: the shim is not loaded.* in rank 2'
+    ;;
+fault_error)
+    # On every rank: an error that says what happened, no wrong sum, no hang.
+    run_shim "SWITCH_PID=$SWITCH_PID" "$on" SWAGG_CALL_TIMEOUT_MS=2000 faults || fail "did not end well"
+    says '^faults: rank [0-3]: (9|10) of 20 calls failed, 0 sums wrong; first error: swagg: .*' 4
+    says '^swagg\[[0-3]\]: MPI_Allreduce of 1000003 MPI_INT on MPI_COMM_WORLD failed: ' 4
+    ;;
+fault_native)
+    # The call that failed is done again: nobody sees an error.
+    run_shim "SWITCH_PID=$SWITCH_PID" "$on" SWAGG_CALL_TIMEOUT_MS=2000 SWAGG_FALLBACK=native faults || fail "did not end well"
+    says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
+    says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
+    says 'offloaded (9|10) calls, .*no service from the switch (10|11)\)'
+    ;;
+*) fail "no such case" ;;
+esac

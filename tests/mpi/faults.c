@@ -1,0 +1,48 @@
+/* Reduces while rank 0 kills the switch in the middle of it (SWITCH_PID in the environment takes SIGUSR1 for
+ * that). Prints, for every rank, how many calls failed and how many sums were wrong. Errors are returned, not
+ * fatal. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TENSOR = 1000003, CALLS = 20, KILL_BEFORE = 10 };
+
+static int count_wrong(const int *sums, int size, int call)
+{
+    int wrong = 0;
+    for (int i = 0; i < TENSOR; i++)
+        wrong += sums[i] != size * (size - 1) / 2 + size * (call + i);
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, errors = 0, wrong = 0, length;
+    char text[MPI_MAX_ERROR_STRING] = "none";
+    const char *pid = getenv("SWITCH_PID");
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int *mine = malloc(TENSOR * sizeof *mine), *sums = malloc(TENSOR * sizeof *sums);
+    for (int call = 0; call < CALLS; call++) {
+        int *input = call % 2 ? sums : mine; /* every other call is in place */
+        for (int i = 0; i < TENSOR; i++)
+            input[i] = rank + call + i;
+        if (call == KILL_BEFORE && rank == 0 && pid)
+            kill((pid_t)atoi(pid), SIGUSR1);
+        int rc =
+            MPI_Allreduce(call % 2 ? MPI_IN_PLACE : mine, sums, TENSOR, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (rc == MPI_SUCCESS)
+            wrong += count_wrong(sums, size, call) != 0;
+        else if (errors++ == 0)
+            MPI_Error_string(rc, text, &length);
+    }
+    printf("faults: rank %d: %d of %d calls failed, %d sums wrong; first error: %s\n", rank, errors, CALLS,
+           wrong, text);
+    free(mine);
+    free(sums);
+    MPI_Finalize();
+    return wrong != 0;
+}
