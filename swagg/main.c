@@ -1,4 +1,5 @@
 /* swagg: command line, start, stop. */
+#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
@@ -115,19 +116,26 @@ static int check(const struct config *cfg, const char *file)
     return EXIT_SUCCESS;
 }
 
-/* The placement that holds: the configuration's, or one that fits this machine. Returns the main lcore's CPU.
- */
+/* The placement that holds: the configuration's, or one that fits this machine. Returns the main
+ * lcore's CPU, or -EINVAL after logging. */
 static int place(struct placement *placement, const struct config *cfg)
 {
     int cpu[CPU_SETSIZE];
     unsigned cpus = eal_cpus(cpu, CPU_SETSIZE);
+    int stray;
 
     if (cfg->has_placement)
         *placement = cfg->placement;
     else
         placement_default(placement, cpus, cfg->ports);
     placement_pin(placement, cpu, cpus);
-    return cpu[0];
+    stray = placement_find_stray(placement, cpu, cpus);
+    if (stray < 0)
+        return cpu[0];
+    log_error(
+        "lcores[%d].cpu: %d is none of the %u CPUs that this process may use (taskset -cp $$ lists them)",
+        stray, placement->lcore[stray].cpu, cpus);
+    return -EINVAL;
 }
 
 static int run(struct datapath *dp, const struct config *cfg)
@@ -163,6 +171,8 @@ static int start(const struct config *cfg, char *const eal_arguments[])
     struct datapath *dp;
     int main_cpu = place(&placement, cfg), rc;
 
+    if (main_cpu < 0)
+        return EXIT_USAGE;
     block_signals();
     log_notice("version %s", SWAGG_VERSION);
     rc = eal_start(cfg, &placement, main_cpu, eal_arguments);

@@ -103,6 +103,19 @@ void placement_pin(struct placement *p, const int cpu[], unsigned cpus)
     }
 }
 
+int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus)
+{
+    for (unsigned l = 0; l < p->lcores; l++) {
+        unsigned i = 0;
+
+        while (i < cpus && cpu[i] != p->lcore[l].cpu)
+            i++;
+        if (i == cpus)
+            return (int)l;
+    }
+    return -1;
+}
+
 static unsigned owner(const struct placement *p, size_t offset, unsigned bit)
 {
     unsigned l = 0;

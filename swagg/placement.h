@@ -63,6 +63,9 @@ unsigned placement_check(const struct placement *p, unsigned ports, struct place
  * more of them than CPUs. */
 void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
 
+/* The first lcore whose CPU is not among cpu[]; -1: there is none. */
+int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);
+
 /* The owner of a port's RX or TX, of a shard: lcore number, 0..lcores-1. The placement must be good. */
 unsigned placement_rx_owner(const struct placement *p, unsigned port);
 unsigned placement_tx_owner(const struct placement *p, unsigned port);

@@ -139,6 +139,19 @@ static void test_pin_on_a_single_cpu(void)
     CU_ASSERT_EQUAL(p.lcore[0].cpu, 5);
 }
 
+static void test_a_cpu_that_is_not_there_is_found(void)
+{
+    const int cpus[] = {2, 3, 6};
+    struct placement p = split();
+
+    for (unsigned l = 0; l < p.lcores; l++)
+        p.lcore[l].cpu = PLACEMENT_ANY_CPU;
+    placement_pin(&p, cpus, 3);
+    CU_ASSERT_EQUAL(placement_find_stray(&p, cpus, 3), -1);
+    p.lcore[2].cpu = 4;
+    CU_ASSERT_EQUAL(placement_find_stray(&p, cpus, 3), 2);
+}
+
 static void test_owners(void)
 {
     struct placement p;
@@ -163,6 +176,7 @@ int main(void)
         UNIT_TEST(test_no_shards_is_a_plain_switch),
         UNIT_TEST(test_pin_leaves_the_first_cpu_to_the_main_lcore),
         UNIT_TEST(test_pin_on_a_single_cpu),
+        UNIT_TEST(test_a_cpu_that_is_not_there_is_found),
         UNIT_TEST(test_owners),
         CU_TEST_INFO_NULL,
     };
