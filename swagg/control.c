@@ -22,6 +22,7 @@ struct control {
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
     bool drop_seen[DROP_REASONS];
+    uint64_t links_up; /* bit p: port p, when last asked */
 };
 
 /* A drop reason says what it means the first time that it happens. */
@@ -45,6 +46,21 @@ static void age_stations(struct control *c, uint64_t now)
     bridge_age(c->dp->bridge);
 }
 
+/* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
+static void watch_links(struct control *c)
+{
+    for (unsigned p = 0; p < c->dp->ports; p++) {
+        bool was_up = c->links_up & RTE_BIT64(p), up = port_is_up(&c->dp->port[p]);
+
+        if (up == was_up)
+            continue;
+        c->links_up ^= RTE_BIT64(p);
+        log_notice("port %s: link is %s", c->dp->port[p].name, up ? "up" : "down");
+        if (!up)
+            bridge_forget(c->dp->bridge, (int)p);
+    }
+}
+
 static void tick(struct control *c)
 {
     uint64_t expirations;
@@ -53,6 +69,7 @@ static void tick(struct control *c)
         return;
     registrar_tick(c->registrar);
     age_stations(c, clock_ns());
+    watch_links(c);
     report_drops(c);
 }
 
@@ -159,6 +176,7 @@ void control_close(struct control *c)
 
 int control_run(struct control *c)
 {
+    c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
     for (;;) {
         struct signalfd_siginfo stop;
         struct epoll_event e;

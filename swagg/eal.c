@@ -16,7 +16,7 @@
 
 enum { EAL_ARGS_MAX = 256 };
 
-/* The EAL keeps pointers into its arguments, so they stay for the life of the process. */
+/* The EAL keeps pointers to its arguments, so they stay for the life of the process. */
 static struct {
     int n;
     char *arg[EAL_ARGS_MAX + 1];
@@ -94,28 +94,37 @@ static unsigned free_hugepage_megabytes(void)
     return (unsigned)total;
 }
 
-static bool use_hugepages(const struct config *cfg)
+/* 1, 0, or -ENOMEM after logging. */
+static int use_hugepages(const struct config *cfg)
 {
-    unsigned have;
+    unsigned wanted = cfg->memory.megabytes, have;
 
-    if (cfg->memory.mode != CONFIG_MEMORY_AUTO)
-        return cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES;
+    if (cfg->memory.mode == CONFIG_MEMORY_NO_HUGE)
+        return 0;
     have = free_hugepage_megabytes();
-    if (have >= cfg->memory.megabytes)
-        return true;
+    if (have >= wanted)
+        return 1;
+    if (cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES) {
+        log_error("memory.mode is hugepages, but of %u MB only %u MB are free: sysctl vm.nr_hugepages=%u, or "
+                  "mode auto",
+                  wanted, have, wanted / 2);
+        return -ENOMEM;
+    }
     log_warning(
-        "%u MB of hugepages wanted, %u MB free: running on ordinary pages, which is slower with large pools "
-        "(sysctl vm.nr_hugepages=%u helps)",
-        cfg->memory.megabytes, have, cfg->memory.megabytes / 2);
-    return false;
+        "%u MB of hugepages wanted, %u MB free: running on ordinary pages, which is slower with large "
+        "pools (sysctl vm.nr_hugepages=%u helps)",
+        wanted, have, wanted / 2);
+    return 0;
 }
 
 /* --in-memory takes hugepages straight from the kernel: no hugetlbfs need be mounted. Either way no files
  * stay behind. */
-static void add_memory(const struct config *cfg)
+static int add_memory(const struct config *cfg)
 {
-    bool huge = use_hugepages(cfg);
+    int huge = use_hugepages(cfg);
 
+    if (huge < 0)
+        return huge;
     if (huge) {
         add("--in-memory");
     } else {
@@ -126,6 +135,7 @@ static void add_memory(const struct config *cfg)
     add("%u", cfg->memory.megabytes);
     snprintf(memory, sizeof(memory), "%u MB in %s", cfg->memory.megabytes,
              huge ? "hugepages" : "ordinary pages");
+    return 0;
 }
 
 static bool is_pci(const char *device)
@@ -151,6 +161,32 @@ static void add_devices(const struct config *cfg)
         add("--no-pci");
 }
 
+static int add_arguments(const struct config *cfg, const struct placement *placement, int main_cpu,
+                         char *const user[])
+{
+    static const char *const lcore_options[] = {"-l", "-c", "-s", "--lcores", "--main-lcore", NULL};
+    static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
+                                                 "--in-memory", "--huge-dir",   NULL};
+    static const char *const prefix_options[] = {"--file-prefix", NULL};
+    int rc = 0;
+
+    add("swagg");
+    if (!given(user, lcore_options))
+        add_lcores(placement, main_cpu);
+    if (given(user, memory_options))
+        snprintf(memory, sizeof(memory), "as the EAL arguments say");
+    else
+        rc = add_memory(cfg);
+    if (!given(user, prefix_options))
+        add("--file-prefix=swagg");
+    add("--iova-mode=va");
+    add("--log-level=%s", cfg->log_level == CONFIG_LOG_DEBUG ? "info" : "error");
+    add_devices(cfg);
+    for (; *user != NULL; user++)
+        add("%s", *user);
+    return rc;
+}
+
 /* Runs after DPDK's own exit handlers, which remove the telemetry socket; fails if somebody else uses the
  * directory. */
 static void remove_runtime_directory(void)
@@ -160,31 +196,16 @@ static void remove_runtime_directory(void)
 
 int eal_start(const struct config *cfg, const struct placement *placement, int main_cpu, char *const user[])
 {
-    static const char *const lcore_options[] = {"-l", "-c", "-s", "--lcores", "--main-lcore", NULL};
-    static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
-                                                 "--in-memory", "--huge-dir",   NULL};
-    static const char *const prefix_options[] = {"--file-prefix", NULL};
+    char *argv[EAL_ARGS_MAX + 1];
+    int rc = add_arguments(cfg, placement, main_cpu, user);
 
-    add("swagg");
-    if (!given(user, lcore_options))
-        add_lcores(placement, main_cpu);
-    if (given(user, memory_options))
-        snprintf(memory, sizeof(memory), "as the EAL arguments say");
-    else
-        add_memory(cfg);
-    if (!given(user, prefix_options))
-        add("--file-prefix=swagg");
-    add("--iova-mode=va");
-    add("--log-level=%s", cfg->log_level == CONFIG_LOG_DEBUG ? "info" : "warning");
-    add("--log-level=lib.telemetry:error");
-    add_devices(cfg);
-    for (; *user != NULL; user++)
-        add("%s", *user);
-
+    if (rc < 0)
+        return rc;
     for (int i = 1; i < args.n; i++)
         log_debug("EAL argument %s", args.arg[i]);
     atexit(remove_runtime_directory);
-    if (rte_eal_init(args.n, args.arg) >= 0)
+    memcpy(argv, args.arg, sizeof(argv)); /* it changes the array */
+    if (rte_eal_init(args.n, argv) >= 0)
         return 0;
     log_error("the EAL does not start: %s (its own messages are above)", rte_strerror(rte_errno));
     return -rte_errno;

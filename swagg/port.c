@@ -146,6 +146,13 @@ int port_start(struct port *port)
     return rc;
 }
 
+bool port_is_up(const struct port *port)
+{
+    struct rte_eth_link link = {0};
+
+    return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
 void port_close(struct port *port)
 {
     struct rte_mbuf *m;

@@ -40,6 +40,9 @@ uint16_t port_buffer_bytes(uint16_t mtu);
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs);
 int port_start(struct port *port);
 
+/* Whether its link is up, as far as the driver knows. */
+bool port_is_up(const struct port *port);
+
 /* Stops the device, frees what its queues and impairments hold, closes it. Also after a failed port_open. */
 void port_close(struct port *port);
 

@@ -76,20 +76,18 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     int p = params == NULL ? -EINVAL : find_port(v->dp, params);
     char device[RTE_DEV_NAME_MAX_LEN];
     struct rte_eth_stats stats = {0};
-    struct rte_eth_link link = {0};
 
     if (p < 0)
         return p;
     port = &v->dp->port[p];
     rte_eth_dev_get_name_by_port(port->id, device);
     rte_eth_stats_get(port->id, &stats);
-    rte_eth_link_get_nowait(port->id, &link);
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_string(d, "name", port->name);
     rte_tel_data_add_dict_string(d, "device", device);
     add_mac(d, "mac", &port->mac);
     rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
-    rte_tel_data_add_dict_int(d, "link_up", link.link_status == RTE_ETH_LINK_UP);
+    rte_tel_data_add_dict_int(d, "link_up", port_is_up(port));
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
     rte_tel_data_add_dict_u64(d, "rx_missed", stats.imissed);
