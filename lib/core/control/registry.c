@@ -125,6 +125,10 @@ static void join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, c
             return;
         }
         if (!m->join.resume && job->state == CTL_JOB_FORMING && job->resumed) {
+            if (m->head.boot_id != r->cfg.boot_id) { /* it may be a late copy from before the restart */
+                answer_pending(r, from, &m->head, job, true, now);
+                return;
+            }
             ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
                             "rank %u was started anew, so the job cannot resume", m->head.rank);
             ctl_job_fail(r, job, &why, now);

@@ -11,7 +11,8 @@
  *   FORMING  the same from that member's endpoint    FORMING  it was killed: forgotten, the newcomer is in
  *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
  *   FORMING  resuming, and a LEAVE or fresh JOIN     FAILED   CANNOT_RESUME: ABORTED to all; the fresh one
- *                                                             founds a new job
+ *                                                             founds a new job. PENDING (occupied) if the JOIN
+ *                                                             does not know this boot id: it may be a late copy
  *   FORMING  ABORT                                   FAILED   ABORTED to all
  *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
  *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
