@@ -71,3 +71,7 @@ rank_says() { # SECONDS RANK REGEX
 jobs_are_gone() {
     [ "$(net_telemetry /swagg/jobs)" = '{}' ] || [ "$(net_telemetry /swagg/jobs)" = '[]' ]
 }
+
+more_results_than() { # NUMBER
+    [ "$(net_telemetry /swagg/counters results)" -gt "$1" ]
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Unmodified MPI programs on four hosts with swagg as the only thing between them: all of Open MPI's own traffic is
+# switched, the sums are taken on the way.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+PROGRAMS=$NET_BUILD/tests/mpi
+SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
+out=
+
+# Runs a program through the shim; what it prints is in $out.
+offloaded() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
+    local ranks=$1
+    shift
+    out=$(net_mpirun "$ranks" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" "$@" 2>&1) ||
+        fail "$* failed:"$'\n'"$out"
+}
+
+begin_with_swagg mpi "timers: {lost_after_ms: 2000}"
+
+step "every form of reduction, natively: switched, nothing summed"
+out=$(net_mpirun 4 -- "$PROGRAMS/mpi-reductions" 2>&1)
+expect_match "what it prints" "$out" 'reductions: [1-9][0-9]* checks, 0 wrong'
+expect_equal "results of the switch" "$(net_telemetry /swagg/counters results)" 0
+
+step "the same through the shim: summed in the switch"
+offloaded 4 -- "$PROGRAMS/mpi-reductions"
+expect_match "what it prints" "$out" 'reductions: [1-9][0-9]* checks, 0 wrong'
+expect_match "the summary" "$out" 'swagg\[0\]: switch .*: offloaded [1-9][0-9]* calls'
+[ "$(net_telemetry /swagg/counters results)" -gt 1000 ] || fail "the switch has summed nothing"
+
+step "eight ranks on four hosts"
+offloaded 8 -- "$PROGRAMS/mpi-reductions"
+expect_match "what it prints" "$out" 'reductions: [1-9][0-9]* checks, 0 wrong'
+
+step "threads, messages under way, Fortran"
+offloaded 4 -- "$PROGRAMS/mpi-threads"
+offloaded 4 -- "$PROGRAMS/mpi-progress"
+for binding in mpif mpi f08; do
+    offloaded 4 -- "$PROGRAMS/mpi-fortran-$binding"
+    expect_match "what it prints" "$out" 'fortran: 0 wrong'
+done
+
+step "the switch is killed and comes back while a program reduces: it does not notice"
+net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -- \
+    "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -n 100 -w 0 >"$NET_DIR/perf.log" 2>&1 &
+program=$!
+results=$(net_telemetry /swagg/counters results)
+net_until 20 "sums are being taken" more_results_than $((results + 1000))
+net_swagg_kill
+sleep 0.5
+net_swagg_start "$NET_DIR/swagg.yaml"
+wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+
+step "no switch any more: one warning, then Open MPI alone"
+net_swagg_stop
+net_bridge
+offloaded 4 -x SWAGG_JOIN_TIMEOUT_MS=1000 -- "$PROGRAMS/mpi-reductions"
+expect_match "what it prints" "$out" 'reductions: [1-9][0-9]* checks, 0 wrong'
+expect_equal "number of warnings" "$(grep -c 'stays with Open MPI' <<<"$out")" 1
+expect_match "the summary" "$out" 'offloaded 0 calls'
