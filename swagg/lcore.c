@@ -61,16 +61,6 @@ static unsigned do_tasks(struct lcore *lc)
     return work;
 }
 
-int lcore_cpu(const struct lcore *lc)
-{
-    const rte_cpuset_t set = rte_lcore_cpuset(lc->eal_id);
-    int cpu = 0;
-
-    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &set))
-        cpu++;
-    return cpu;
-}
-
 int lcore_run(void *lcore)
 {
     struct lcore *lc = lcore;

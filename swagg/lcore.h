@@ -51,9 +51,6 @@ static inline void lcore_count(struct lcore *lc, enum event event, unsigned n)
     counter_add(&lc->counters.event[event], n);
 }
 
-/* A CPU that it runs on: the only one, unless EAL arguments say otherwise. */
-int lcore_cpu(const struct lcore *lc);
-
 /* The loop, until datapath.stop; an lcore_function_t, argument: the struct lcore. */
 int lcore_run(void *lcore);
 
