@@ -4,39 +4,35 @@
 #include "switchml/pool.h"
 #include "switchml/pool_state.h"
 
-/* A contribution or a handed-back result, taken apart. */
-struct content {
-    uint8_t kind; /* SML_DATA or SML_OPEN: of the result */
-    uint8_t type; /* enum agg_type */
-    size_t call_bytes;
-    const uint8_t *elements;
-    size_t element_bytes;
-};
+/* Whether the body starts with the call of a collective. */
+static bool opens(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    if (p->kind == SML_RESTORE)
+        return pool->cfg.format == SML_FORMAT_TYPED && p->e1 & SML_FLAG_OPENING;
+    return p->kind == SML_OPEN;
+}
 
-/* SML_HELD if the packet is well formed, else the reason to drop it. */
-static enum sml_verdict_kind take_apart(const struct sml_pool *pool, const struct sml_packet *p,
-                                        struct content *c)
+static uint8_t element_type(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    return pool->cfg.format == SML_FORMAT_TYPED ? p->e0 & 0x0f : AGG_I32;
+}
+
+/* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
+static enum sml_verdict_kind inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
-    bool typed = cfg->format == SML_FORMAT_TYPED;
-    bool opening = p->kind == SML_OPEN || (typed && p->kind == SML_RESTORE && p->e1 & SML_FLAG_OPENING);
+    bool typed = cfg->format == SML_FORMAT_TYPED, opening = opens(pool, p);
+    size_t element = agg_type_size(element_type(pool, p));
+    size_t call_bytes = opening ? SML_CALL_BYTES : 0;
+    bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
-    c->kind = opening ? SML_OPEN : SML_DATA;
-    c->type = typed ? p->e0 & 0x0f : AGG_I32;
-    size_t element = agg_type_size(c->type);
     if (element == 0 || (typed && p->e0 >> 4 != AGG_SUM))
         return SML_DROP_BAD_TYPE;
-
-    c->call_bytes = opening ? SML_CALL_BYTES : 0;
-    if (p->body_bytes < c->call_bytes || p->body_bytes > cfg->chunk_bytes)
+    if (p->body_bytes < call_bytes || p->body_bytes > cfg->chunk_bytes)
+        return SML_DROP_BAD_LENGTH;
+    if (((p->body_bytes - call_bytes) & (element - 1)) != 0 || (p->body_bytes == 0 && !may_be_empty))
         return SML_DROP_BAD_LENGTH;
     if (p->size_code != SML_SIZE_AGREED && sml_size_bytes(p->size_code) != cfg->chunk_bytes)
-        return SML_DROP_BAD_LENGTH;
-
-    c->elements = p->body + c->call_bytes;
-    c->element_bytes = p->body_bytes - c->call_bytes;
-    bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
-    if (c->element_bytes & (element - 1) || (c->element_bytes == 0 && !may_be_empty))
         return SML_DROP_BAD_LENGTH;
     return SML_HELD;
 }
@@ -79,23 +75,28 @@ static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot
 
 /* Takes down what the others will have to agree with. */
 static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                  const struct sml_packet *p, const struct content *c)
+                  const struct sml_packet *p)
 {
-    slot->kind = c->kind;
+    bool opening = opens(pool, p);
+
+    slot->kind = opening ? SML_OPEN : SML_DATA;
     slot->size_code = p->size_code;
     slot->e0 = p->e0;
     slot->e1 = pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
-    slot->first_rank = rank;
+    slot->type = element_type(pool, p);
+    slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
-    memcpy(sml_slot_body(pool, slot, p->ver), p->body, c->call_bytes);
+    slot->first_rank = rank;
+    memcpy(sml_slot_body(pool, slot, p->ver), p->body, slot->call_bytes);
 }
 
-static bool agrees(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
-                   const struct content *c)
+/* Says the same as the first contribution; so it is well formed, too. */
+static bool agrees(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
-    return slot->kind == c->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
-           (pool->cfg.format == SML_FORMAT_INT32 || slot->e0 == p->e0) &&
-           memcmp(sml_slot_body(pool, slot, p->ver), p->body, c->call_bytes) == 0;
+    return slot->kind == p->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
+           (slot->e0 == p->e0 || pool->cfg.format == SML_FORMAT_INT32) &&
+           (slot->call_bytes == 0 ||
+            memcmp(sml_slot_body(pool, slot, p->ver), p->body, slot->call_bytes) == 0);
 }
 
 static enum sml_verdict_kind quarrel(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
@@ -131,28 +132,32 @@ static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
 
 /* The sum in rank order; the last contribution to come is taken from its packet. */
 static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, uint16_t last,
-                         const struct content *c, uint8_t *out)
+                         const uint8_t *elements, uint8_t *sum, size_t bytes)
 {
     const void *in[SML_MAX_WORKERS];
 
     for (size_t r = 0; r < pool->cfg.workers; r++)
         in[r] = sml_slot_contribution(pool, slot, r);
-    in[last] = c->elements;
-    pool->cfg.kernels->sum[c->type](out, in, pool->cfg.workers, c->element_bytes);
+    in[last] = elements;
+    pool->cfg.kernels->sum[slot->type](sum, in, pool->cfg.workers, bytes);
 }
 
-static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, uint8_t *sum,
-                   const struct content *c)
+static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                   const struct sml_packet *p)
 {
+    const uint8_t *elements = p->body + slot->call_bytes;
+    uint8_t *sum = sml_slot_body(pool, slot, p->ver) + slot->call_bytes;
+    size_t bytes = p->body_bytes - slot->call_bytes;
+
     if (pool->cfg.mode == SML_WHEN_COMPLETE) {
         if (slot->contributed == pool->cfg.workers - 1)
-            sum_in_order(pool, slot, rank, c, sum);
+            sum_in_order(pool, slot, rank, elements, sum, bytes);
         else
-            memcpy(sml_slot_contribution(pool, slot, rank), c->elements, c->element_bytes);
+            memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
     } else if (slot->contributed == 0) {
-        memcpy(sum, c->elements, c->element_bytes);
+        memcpy(sum, elements, bytes);
     } else {
-        pool->cfg.kernels->add[c->type](sum, c->elements, c->element_bytes);
+        pool->cfg.kernels->add[slot->type](sum, elements, bytes);
     }
 }
 
@@ -178,23 +183,22 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
 static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                         const struct sml_packet *p, struct sml_verdict *v)
 {
-    struct content c;
-    enum sml_verdict_kind formed = take_apart(pool, p, &c);
-
-    if (formed != SML_HELD)
-        return formed;
     if (sml_map_has(sml_slot_seen(slot), rank))
         return SML_DROP_DUPLICATE;
-    if (slot->contributed == 0)
-        begin(pool, slot, rank, p, &c);
-    else if (!agrees(pool, slot, p, &c))
-        return quarrel(pool, slot, rank, p, v);
+    if (slot->contributed == 0 || !agrees(pool, slot, p)) {
+        enum sml_verdict_kind formed = inspect(pool, p);
+        if (formed != SML_HELD)
+            return formed;
+        if (slot->contributed > 0)
+            return quarrel(pool, slot, rank, p, v);
+        begin(pool, slot, rank, p);
+    }
 
     if (pool->cfg.format == SML_FORMAT_INT32)
         raise_exponents(slot, p);
     if (wants(pool, p))
         sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
-    reduce(pool, slot, rank, sml_slot_body(pool, slot, p->ver) + c.call_bytes, &c);
+    reduce(pool, slot, rank, p);
 
     if (slot->contributed == pool->cfg.workers - 1) {
         complete(pool, slot, p, v);
@@ -210,15 +214,14 @@ static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_
 static enum sml_verdict_kind restore(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                      const struct sml_packet *p, struct sml_verdict *v)
 {
-    struct content c;
-    enum sml_verdict_kind formed = take_apart(pool, p, &c);
+    enum sml_verdict_kind formed = inspect(pool, p);
 
     if (formed != SML_HELD)
         return formed;
-    if (slot->completed) /* the first chunk of this life is done, so there is nothing older that could lack */
+    if (slot->completed) /* the slot's only chunk that can have been completed before the restart is done */
         return SML_DROP_AHEAD;
-    begin(pool, slot, rank, p, &c);
-    memcpy(sml_slot_body(pool, slot, p->ver) + c.call_bytes, c.elements, c.element_bytes);
+    begin(pool, slot, rank, p);
+    memcpy(sml_slot_body(pool, slot, p->ver), p->body, p->body_bytes);
     complete(pool, slot, p, v);
     return SML_RESTORED;
 }

@@ -29,10 +29,13 @@ struct sml_slot {
     uint16_t contributed; /* ranks that have contributed to it */
     bool completed;       /* there is a shadow */
     /* What the first contribution said, and all others must say; meaningful while contributed > 0. */
-    uint8_t kind, size_code;
-    uint8_t e0, e1; /* typed: element code and 0; published format: the largest exponents so far */
+    uint8_t kind; /* SML_DATA or SML_OPEN */
+    uint8_t size_code;
+    uint8_t e0, e1;      /* typed: element code and 0; published format: the largest exponents so far */
+    uint8_t type;        /* enum agg_type */
+    uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
+    uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
-    uint16_t body_bytes;
     uint16_t result_bytes[2]; /* by version, header included */
     uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
 };
