@@ -1,0 +1,303 @@
+/* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply, beside two bounds measured in
+ * the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores them.
+ *
+ *     bench-core [--json FILE]
+ *
+ * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
+ * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
+ * bursts, as in the daemon: locate and prefetch all, then apply all. Each figure is the median of REPEATS
+ * measurements; the three of a row take turns. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "switchml/pool.h"
+
+enum {
+    WORKERS = 8,
+    BURST = 32,
+    PACKETS = 16384, /* a measurement */
+    REPEATS = 15,
+    MOST_SLOTS = 512,
+    MOST_BUFFERS = 4096,
+    BUFFER_BYTES = 9216,
+};
+
+static const char *const type_names[AGG_TYPES] = {
+    [AGG_I32] = "i32", [AGG_I64] = "i64", [AGG_F32] = "f32", [AGG_F64] = "f64"};
+static const char *const mode_names[] = {
+    [SML_ON_ARRIVAL] = "on arrival", [SML_WHEN_COMPLETE] = "when complete"};
+
+/* What is measured, and what came out. */
+struct cell {
+    unsigned k; /* elements of 4 bytes */
+    enum agg_type type;
+    enum sml_mode mode;
+    const struct agg_kernels *kernels;
+    bool large;
+    double apply_ns, memcpy_ns, loop_ns; /* a packet */
+};
+
+struct stage {
+    struct sml_pool *pool;
+    unsigned slots, buffers; /* powers of two */
+    uint32_t next_tag;
+    uint8_t *packets; /* buffers of BUFFER_BYTES, the elements received */
+    uint8_t *sums;    /* slots of BUFFER_BYTES, for the peers */
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The compiler must take every byte at p as used and changed. */
+static void touch(void *p)
+{
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
+#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default"), noinline))
+
+#define DEFINE_LOOP(name, element)                                                                           \
+    BEST_CLONE static void loop_##name(element *acc, const element *in, size_t bytes)                        \
+    {                                                                                                        \
+        for (size_t i = 0; i < bytes / sizeof *acc; i++)                                                     \
+            acc[i] += in[i];                                                                                 \
+    }
+
+DEFINE_LOOP(u32, uint32_t)
+DEFINE_LOOP(u64, uint64_t)
+DEFINE_LOOP(f32, float)
+DEFINE_LOOP(f64, double)
+
+static void bare_loop(enum agg_type type, void *acc, const void *in, size_t bytes)
+{
+    switch (type) {
+    case AGG_I32:
+        loop_u32(acc, in, bytes);
+        break;
+    case AGG_I64:
+        loop_u64(acc, in, bytes);
+        break;
+    case AGG_F32:
+        loop_f32(acc, in, bytes);
+        break;
+    default:
+        loop_f64(acc, in, bytes);
+    }
+}
+
+static uint8_t *buffer(const struct stage *s, unsigned i)
+{
+    return s->packets + (size_t)(i & (s->buffers - 1)) * BUFFER_BYTES;
+}
+
+static uint8_t *peer_sum(const struct stage *s, unsigned i)
+{
+    return s->sums + (size_t)(i & (s->slots - 1)) * BUFFER_BYTES;
+}
+
+/* Packets that follow each other: each chunk comes from all workers before the next does. */
+static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned first)
+{
+    struct sml_slot *slot[BURST];
+    struct sml_verdict v = {0};
+
+    for (unsigned i = 0; i < BURST; i++) {
+        p[i].tag = s->next_tag + i / WORKERS;
+        p[i].slot = sml_tag_slot(p[i].tag, s->slots);
+        p[i].ver = sml_tag_ver(p[i].tag, s->slots);
+        p[i].body = buffer(s, first + i);
+        slot[i] = sml_pool_locate(s->pool, &p[i]);
+        sml_slot_prefetch(slot[i]);
+    }
+    for (unsigned i = 0; i < BURST; i++)
+        sml_pool_apply(s->pool, slot[i], i % WORKERS, &p[i], &v);
+    if (v.kind != SML_SEND_ALL) {
+        fprintf(stderr, "bench-core: tag %u ended as %s\n", s->next_tag, sml_verdict_name(v.kind));
+        exit(1);
+    }
+    s->next_tag += BURST / WORKERS;
+}
+
+static double time_apply(struct stage *s, const struct cell *c)
+{
+    struct sml_packet p[BURST];
+
+    for (unsigned i = 0; i < BURST; i++)
+        p[i] = (struct sml_packet){
+            .kind = SML_DATA,
+            .size_code = SML_SIZE_AGREED,
+            .e0 = (uint8_t)(AGG_SUM << 4 | c->type),
+            .e1 = SML_FLAG_WANT,
+            .body_bytes = 4 * c->k,
+        };
+    double start = now_ns();
+    for (unsigned i = 0; i < PACKETS; i += BURST)
+        apply_burst(s, p, i);
+    return (now_ns() - start) / PACKETS;
+}
+
+static double time_memcpy(struct stage *s, const struct cell *c)
+{
+    double start = now_ns();
+
+    for (unsigned i = 0; i < PACKETS; i++) {
+        uint8_t *to = peer_sum(s, i / WORKERS);
+        touch(to);
+        memcpy(to, buffer(s, i), 4 * c->k);
+    }
+    return (now_ns() - start) / PACKETS;
+}
+
+static double time_loop(struct stage *s, const struct cell *c)
+{
+    double start = now_ns();
+
+    for (unsigned i = 0; i < PACKETS; i++) {
+        uint8_t *to = peer_sum(s, i / WORKERS);
+        touch(to);
+        bare_loop(c->type, to, buffer(s, i), 4 * c->k);
+    }
+    return (now_ns() - start) / PACKETS;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double values[REPEATS])
+{
+    qsort(values, REPEATS, sizeof *values, by_value);
+    return values[REPEATS / 2];
+}
+
+static void *take(size_t bytes)
+{
+    void *mem = aligned_alloc(64, bytes);
+
+    if (mem == NULL) {
+        fprintf(stderr, "bench-core: out of memory\n");
+        exit(1);
+    }
+    memset(mem, 0, bytes); /* maps its pages; and sums of zeros stay zero, not infinite or denormal */
+    return mem;
+}
+
+static void measure(struct cell *c)
+{
+    double apply[REPEATS], copy[REPEATS], loop[REPEATS];
+    struct stage s = {.slots = c->large ? MOST_SLOTS : 2, .buffers = c->large ? MOST_BUFFERS : WORKERS};
+    struct sml_pool_config cfg = {
+        .workers = WORKERS,
+        .slots = (uint16_t)s.slots,
+        .chunk_bytes = (uint16_t)(4 * c->k),
+        .format = SML_FORMAT_TYPED,
+        .mode = c->mode,
+        .kernels = c->kernels,
+    };
+
+    s.packets = take((size_t)s.buffers * BUFFER_BYTES);
+    s.sums = take((size_t)s.slots * BUFFER_BYTES);
+    s.pool = sml_pool_init(take(sml_pool_footprint(&cfg)), &cfg);
+    for (unsigned i = 0; i < REPEATS; i++) {
+        apply[i] = time_apply(&s, c);
+        copy[i] = time_memcpy(&s, c);
+        loop[i] = time_loop(&s, c);
+    }
+    free(s.pool);
+    free(s.sums);
+    free(s.packets);
+    c->apply_ns = median(apply);
+    c->memcpy_ns = median(copy);
+    c->loop_ns = median(loop);
+}
+
+static void print_head(const char *title)
+{
+    printf("\n%s\n%-4s %-14s %-8s %6s %6s | %9s %9s %9s | %8s %8s\n", title, "type", "mode", "kernels", "k",
+           "bytes", "apply ns", "memcpy ns", "loop ns", "/ memcpy", "/ loop");
+}
+
+static void measure_and_print(struct cell *c)
+{
+    measure(c);
+    printf("%-4s %-14s %-8s %6u %6u | %9.1f %9.1f %9.1f | %8.2f %8.2f\n", type_names[c->type],
+           mode_names[c->mode], c->kernels->name, c->k, 4 * c->k, c->apply_ns, c->memcpy_ns, c->loop_ns,
+           c->apply_ns / c->memcpy_ns, c->apply_ns / c->loop_ns);
+}
+
+/* Returns apply / memcpy at 256 elements of int32, on arrival. */
+static double table(const char *title, bool large)
+{
+    static const unsigned ks[] = {32, 64, 256, 365, 2240};
+    double ratio = 0;
+
+    print_head(title);
+    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_WHEN_COMPLETE; mode++) {
+        for (enum agg_type type = AGG_I32; type < AGG_TYPES; type++) {
+            for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
+                struct cell c = {.type = type, .mode = mode, .kernels = agg_kernels_best(), .large = large};
+                c.k = ks[i] & ~(unsigned)(agg_type_size(type) / 4 - 1); /* whole elements */
+                measure_and_print(&c);
+                if (type == AGG_I32 && mode == SML_ON_ARRIVAL && c.k == 256)
+                    ratio = c.apply_ns / c.memcpy_ns;
+            }
+        }
+    }
+    return ratio;
+}
+
+static void table_of_kernels(void)
+{
+    static const char *const names[] = {"scalar", "avx2", "avx512"};
+    static const enum agg_type types[] = {AGG_I32, AGG_F32};
+
+    print_head("Kernels, warm");
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        for (unsigned j = 0; j < sizeof types / sizeof *types; j++) {
+            struct cell c = {.k = 256, .type = types[j], .kernels = agg_kernels_get(names[i])};
+            if (c.kernels != NULL)
+                measure_and_print(&c);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    FILE *json = NULL;
+
+    if (argc == 3 && strcmp(argv[1], "--json") == 0) {
+        json = fopen(argv[2], "w");
+        if (json == NULL) {
+            perror(argv[2]);
+            return 1;
+        }
+    } else if (argc != 1) {
+        fprintf(stderr, "usage: bench-core [--json FILE]\n");
+        return 2;
+    }
+
+    printf("Nanoseconds a packet; %d workers; every chunk is completed.\n", WORKERS);
+    double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
+    table_of_kernels();
+    if (json == NULL)
+        return 0;
+    fprintf(json, "{\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f}\n", warm, large);
+    bool failed = ferror(json);
+    if (fclose(json) != 0 || failed) {
+        perror(argv[2]);
+        return 1;
+    }
+    return 0;
+}
