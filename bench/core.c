@@ -63,7 +63,7 @@ static void touch(void *p)
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default"), noinline))
+#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default")))
 
 #define DEFINE_LOOP(name, element)                                                                           \
     BEST_CLONE static void loop_##name(element *acc, const element *in, size_t bytes)                        \
