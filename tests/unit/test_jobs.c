@@ -1,0 +1,198 @@
+/* Jobs of the data path: who sits where, what fits, and that nothing is freed under a polling lcore. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "jobs.h"
+#include "unit.h"
+
+enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
+
+static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
+static struct rte_rcu_qsbr *rcu;
+static struct ctl_job wish;
+static char text[CTL_TEXT_MAX];
+
+static rte_be32_t ip_of(unsigned rank)
+{
+    return rte_cpu_to_be_32(0x0A000001 + rank / 8); /* eight ranks a host */
+}
+
+static uint16_t port_of(unsigned rank)
+{
+    return (uint16_t)(40000 + rank % 8);
+}
+
+static void set_up(struct jobs *jobs, uint16_t size)
+{
+    memset(jobs, 0, sizeof(*jobs));
+    jobs->rcu = rcu;
+    jobs->kernels = agg_kernels_best();
+    jobs->bytes_max = 64 << 20;
+
+    memset(&wish, 0, sizeof(wish));
+    wish.size = size;
+    wish.slots = SLOTS;
+    wish.chunk_bytes = CHUNK;
+    wish.format = SML_FORMAT_TYPED;
+    for (unsigned r = 0; r < size; r++) {
+        wish.members[r].endpoint = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 1, (uint8_t)r}, .ip = ip_of(r)};
+        wish.members[r].data_port = port_of(r);
+    }
+}
+
+static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
+{
+    *slots = wish.slots;
+    return jobs_open(jobs, &wish, &us, slots, number, text);
+}
+
+static const struct job *open_one(struct jobs *jobs)
+{
+    uint16_t slots;
+    uint8_t number;
+
+    CU_ASSERT_EQUAL_FATAL(open_job(jobs, &slots, &number), 0);
+    return jobs_find(jobs, number);
+}
+
+static void test_every_member_is_found_and_nobody_else(void)
+{
+    struct jobs jobs;
+
+    for (uint16_t size = 1; size <= SML_MAX_WORKERS; size = (uint16_t)(size * 2 - size / 3)) {
+        const struct job *job;
+
+        set_up(&jobs, size);
+        job = open_one(&jobs);
+        for (unsigned r = 0; r < size; r++) {
+            rte_be16_t port = rte_cpu_to_be_16(port_of(r));
+
+            CU_ASSERT_EQUAL(job_rank(job, ip_of(r), port), (int)r);
+            CU_ASSERT_EQUAL(job_rank(job, ip_of(r), rte_cpu_to_be_16(50000)), -1);
+            CU_ASSERT_EQUAL(job_rank(job, RTE_BE32(0x0A0000FD), port), -1);
+            CU_ASSERT_EQUAL(job->member[r].mac.addr_bytes[5], (uint8_t)r);
+        }
+        jobs_free(&jobs);
+    }
+}
+
+static void test_a_job_gets_the_slots_there_is_memory_for(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 4);
+    jobs.bytes_max = 0;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "used up"));
+
+    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK; /* three quarters of what SLOTS slots take at least */
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(slots, SLOTS / 2);
+    CU_ASSERT(jobs.bytes <= jobs.bytes_max);
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT(slots < SLOTS / 2);
+    CU_ASSERT(jobs.bytes <= jobs.bytes_max);
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+}
+
+static void test_a_resumed_job_gets_its_slots_or_nothing(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 4);
+    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK;
+    wish.resumed = true;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    jobs.bytes_max *= 2;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(slots, SLOTS);
+    jobs_free(&jobs);
+}
+
+static void test_numbers_run_out_and_come_back_the_oldest_first(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 1);
+    wish.slots = 2;
+    for (unsigned i = 0; i < JOBS_MAX; i++) {
+        CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+        CU_ASSERT_EQUAL(number, i);
+    }
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -EMFILE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "numbers"));
+
+    jobs_close(&jobs, 200);
+    jobs_close(&jobs, 3);
+    jobs_close(&jobs, 77);
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(number, 200);
+    jobs_close(&jobs, 200);
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(number, 3);
+    jobs_free(&jobs);
+}
+
+static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
+{
+    const struct job *job;
+    struct jobs jobs;
+
+    set_up(&jobs, 4);
+    job = open_one(&jobs);
+    rte_rcu_qsbr_thread_online(rcu, LCORE);
+
+    jobs_close(&jobs, job->number);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, 0));
+    jobs_reclaim(&jobs);
+    CU_ASSERT_PTR_EQUAL(jobs.retired, job);
+    CU_ASSERT_EQUAL(job_rank(job, ip_of(0), rte_cpu_to_be_16(port_of(0))), 0); /* as a late reader would */
+
+    rte_rcu_qsbr_quiescent(rcu, LCORE);
+    jobs_reclaim(&jobs);
+    CU_ASSERT_PTR_NULL(jobs.retired);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    rte_rcu_qsbr_thread_offline(rcu, LCORE);
+}
+
+/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
+static int start_eal(void)
+{
+    char lcore[32];
+    char *args[] = {"test",           "--no-huge",         "-m", "128", "--no-pci", "--no-shconf",
+                    "--no-telemetry", "--log-level=error", lcore};
+
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_member_is_found_and_nobody_else),
+        UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
+        UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
+        UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
+        UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),
+        CU_TEST_INFO_NULL,
+    };
+
+    if (start_eal() < 0)
+        return 1;
+    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0 || rte_rcu_qsbr_thread_register(rcu, LCORE) != 0)
+        return 1;
+    return unit_main("jobs", tests);
+}
