@@ -1,0 +1,140 @@
+#include "link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void link_init(struct link *link, struct sim *sim, struct rng *rng, link_receiver *receiver,
+               void *receiver_ctx)
+{
+    *link =
+        (struct link){.sim = sim, .rng = rng_fork(rng), .receiver = receiver, .receiver_ctx = receiver_ctx};
+    link->in_flight.next = link->in_flight.previous = &link->in_flight;
+}
+
+static void unlink_frame(struct frame *f)
+{
+    f->next->previous = f->previous;
+    f->previous->next = f->next;
+}
+
+void link_fini(struct link *link)
+{
+    while (link->in_flight.next != &link->in_flight) {
+        struct frame *f = link->in_flight.next;
+        unlink_frame(f);
+        frame_free(f);
+    }
+}
+
+struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
+                        size_t bytes)
+{
+    struct frame *f = malloc(sizeof(*f) + bytes);
+
+    if (f == NULL)
+        sim_die("out of memory");
+    *f = (struct frame){
+        .host = host, .switch_port = switch_port, .host_port = host_port, .bytes = (uint16_t)bytes};
+    memcpy(f->payload, payload, bytes);
+    return f;
+}
+
+void frame_free(struct frame *frame)
+{
+    free(frame);
+}
+
+static void arrive(void *ctx, uint64_t argument)
+{
+    struct link *link = ctx;
+    struct frame *f = (struct frame *)(uintptr_t)argument;
+
+    unlink_frame(f);
+    link->receiver(link->receiver_ctx, f);
+}
+
+/* The chain of Gilbert and Elliott with a good state that loses nothing and a bad one that loses all. */
+static bool is_lost(struct link *link)
+{
+    const struct link_quality *q = &link->quality;
+    uint32_t burst = q->loss_burst > 1 ? q->loss_burst : 1;
+
+    if (q->loss_ppm == 0) {
+        link->in_burst = false;
+        return false;
+    }
+    if (link->in_burst)
+        link->in_burst = !rng_chance(&link->rng, PPM / burst);
+    else
+        link->in_burst = rng_chance(&link->rng, q->loss_ppm / burst);
+    bool lost = link->in_burst;
+    if (burst == 1)
+        link->in_burst = false;
+    return lost;
+}
+
+static void travel(struct link *link, uint64_t leaves, struct frame *f)
+{
+    const struct link_quality *q = &link->quality;
+    uint64_t at = leaves + q->delay + (q->jitter ? rng_below(&link->rng, q->jitter + 1) : 0);
+
+    if (rng_chance(&link->rng, q->delay_ppm)) {
+        at += rng_below(&link->rng, q->held_ns + 1);
+        link->stats.held++;
+    }
+    if (f->bytes > 0 && rng_chance(&link->rng, q->corrupt_ppm)) {
+        f->payload[rng_below(&link->rng, f->bytes)] ^= (uint8_t)(1u << rng_below(&link->rng, 8));
+        f->damaged = true;
+        link->stats.corrupted++;
+    }
+    f->next = &link->in_flight;
+    f->previous = link->in_flight.previous;
+    f->previous->next = link->in_flight.previous = f;
+    sim_at(link->sim, at, arrive, link, (uintptr_t)f);
+}
+
+/* When the frame has left, or UINT64_MAX if the queue is full. */
+static uint64_t pass_queue(struct link *link, size_t wire_bytes)
+{
+    const struct link_quality *q = &link->quality;
+    uint64_t now_ps = link->sim->now * 1000;
+
+    if (q->bits_per_s == 0)
+        return link->sim->now;
+    if (link->free_at_ps < now_ps)
+        link->free_at_ps = now_ps;
+    uint64_t ps_per_byte = 8 * 1000 * S / q->bits_per_s;
+    if (q->queue_bytes != 0 && (link->free_at_ps - now_ps) / ps_per_byte > q->queue_bytes)
+        return UINT64_MAX;
+    link->free_at_ps += wire_bytes * ps_per_byte;
+    return (link->free_at_ps + 999) / 1000;
+}
+
+/* What becomes of a frame before it travels: NULL, or the counter of its loss. */
+static uint64_t *stopped(struct link *link, uint64_t leaves)
+{
+    if (leaves == UINT64_MAX)
+        return &link->stats.overflowed;
+    if (link->is_cut)
+        return &link->stats.cut;
+    return is_lost(link) ? &link->stats.lost : NULL;
+}
+
+void link_send(struct link *link, struct frame *f)
+{
+    size_t wire_bytes = f->bytes + (size_t)FRAME_WIRE_OVERHEAD;
+    uint64_t leaves = pass_queue(link, wire_bytes), *loss = stopped(link, leaves);
+
+    link->stats.sent++;
+    link->stats.bytes += wire_bytes;
+    if (loss != NULL) {
+        ++*loss;
+        frame_free(f);
+        return;
+    }
+    if (rng_chance(&link->rng, link->quality.duplicate_ppm)) {
+        link->stats.duplicated++;
+        travel(link, leaves, frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes));
+    }
+    travel(link, leaves, f);
+}

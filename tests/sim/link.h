@@ -1,0 +1,65 @@
+/* One direction of a cable: bandwidth with a queue in front of it, delay, and what can go wrong on the way.
+ */
+#ifndef SWAGG_SIM_LINK_H
+#define SWAGG_SIM_LINK_H
+
+#include "rng.h"
+#include "sim.h"
+
+/* UDP over IPv4 over Ethernet. The payload follows. */
+struct frame {
+    struct frame *next,
+        *previous; /* of all that are in flight; a receiver may use them once it owns the frame */
+    unsigned host; /* the end that is not the switch */
+    uint16_t switch_port, host_port; /* UDP */
+    bool damaged;                    /* a bit has flipped on the way */
+    uint16_t bytes;
+    uint8_t payload[];
+};
+
+enum { FRAME_WIRE_OVERHEAD = 8 + 14 + 20 + 8 + 4 + 12 }; /* preamble, Ethernet, IPv4, UDP, FCS, gap */
+
+struct link_quality {
+    uint64_t bits_per_s;    /* 0: infinitely many */
+    uint64_t delay, jitter; /* ns; a jitter longer than a frame takes reorders */
+    uint32_t queue_bytes;   /* waiting for the wire; what comes on top is dropped. 0: no bound */
+    uint32_t loss_ppm;
+    uint32_t loss_burst; /* frames lost in a row, on average; 0 or 1: independent */
+    uint32_t duplicate_ppm;
+    uint32_t corrupt_ppm;
+    uint32_t delay_ppm; /* frames that are held back ... */
+    uint64_t held_ns;   /* ... for up to this long */
+};
+
+struct link_stats {
+    uint64_t sent, bytes, lost, overflowed, cut, duplicated, corrupted, held;
+};
+
+typedef void link_receiver(void *ctx, struct frame *frame); /* takes over the frame; frame_free */
+
+struct link {
+    struct sim *sim;
+    struct rng rng;
+    struct link_quality quality;
+    bool is_cut; /* nothing gets through */
+    link_receiver *receiver;
+    void *receiver_ctx;
+    uint64_t free_at_ps; /* when the wire has sent all that is queued */
+    bool in_burst;
+    struct frame in_flight; /* list head */
+    struct link_stats stats;
+};
+
+void link_init(struct link *link, struct sim *sim, struct rng *rng, link_receiver *receiver,
+               void *receiver_ctx);
+void link_fini(struct link *link); /* and what is in flight; the simulation must not step any more */
+
+/* Takes over the frame. */
+void link_send(struct link *link, struct frame *frame);
+
+/* Copies the payload. */
+struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
+                        size_t bytes);
+void frame_free(struct frame *frame);
+
+#endif

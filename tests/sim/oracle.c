@@ -1,0 +1,133 @@
+#include "oracle.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void oracle_init(struct oracle *o, const struct sim *sim)
+{
+    *o = (struct oracle){.sim = sim};
+}
+
+void oracle_fini(struct oracle *o)
+{
+    while (o->formations != NULL) {
+        struct formation *f = o->formations;
+        o->formations = f->next;
+        free(f);
+    }
+}
+
+void oracle_fail(struct oracle *o, const char *format, ...)
+{
+    va_list args;
+
+    if (o->failed)
+        return;
+    o->failed = true;
+    va_start(args, format);
+    vsnprintf(o->text, sizeof(o->text), format, args);
+    va_end(args);
+    sim_trace(o->sim, "oracle", "FAILED: %s", o->text);
+}
+
+struct formation *oracle_ready(struct oracle *o, struct program *program, unsigned rank, uint64_t key)
+{
+    struct formation *f = o->formations;
+
+    while (f != NULL && (f->program != program || f->key != key))
+        f = f->next;
+    if (f == NULL) {
+        f = sim_alloc(sizeof(*f));
+        *f = (struct formation){.next = o->formations, .program = program, .key = key};
+        o->formations = f;
+    }
+    if (f->rank[rank].ready)
+        oracle_fail(o, "job %s: two processes are rank %u of the same formation", program->name, rank);
+    f->rank[rank].ready = true;
+    return f;
+}
+
+void oracle_begun(struct oracle *o, struct formation *f, unsigned rank)
+{
+    (void)o;
+    f->rank[rank].begun++;
+}
+
+static uint64_t digest_of(const uint8_t *bytes, size_t n)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h | 1;
+}
+
+static void check_sum(struct oracle *o, struct formation *f, unsigned rank, unsigned call,
+                      const uint8_t *tensor)
+{
+    const struct sml_call *c = &f->program->call[call];
+    uint64_t digest = digest_of(tensor, c->count * agg_type_size(c->type));
+
+    if (!program_check(f->program, call, tensor))
+        oracle_fail(o, "job %s, rank %u, call %u: a wrong sum", f->program->name, rank, call);
+    if (f->digest[call] != 0 && f->digest[call] != digest)
+        oracle_fail(o, "job %s, rank %u, call %u: not the sum that another rank has", f->program->name, rank,
+                    call);
+    f->digest[call] = digest;
+}
+
+void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor)
+{
+    unsigned call = f->rank[rank].succeeded++;
+
+    o->calls_succeeded++;
+    if (program_quarrels(f->program, call))
+        oracle_fail(o, "job %s, rank %u, call %u: a sum of different calls", f->program->name, rank, call);
+    else if (tensor != NULL)
+        check_sum(o, f, rank, call, tensor);
+}
+
+void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well)
+{
+    (void)o;
+    f->rank[rank].ended = true;
+    f->rank[rank].well = well;
+}
+
+/* How many calls every rank has at least begun. */
+static unsigned begun_by_all(const struct formation *f)
+{
+    unsigned least = PROGRAM_CALLS_MAX;
+
+    for (unsigned r = 0; r < f->program->size; r++)
+        if (f->rank[r].begun < least)
+            least = f->rank[r].begun;
+    return least;
+}
+
+static void finish_formation(struct oracle *o, const struct formation *f, bool must_succeed)
+{
+    unsigned bound = begun_by_all(f), well = 0;
+
+    for (unsigned r = 0; r < f->program->size; r++) {
+        const struct oracle_life *life = &f->rank[r];
+        well += life->well;
+        if (life->succeeded > bound)
+            oracle_fail(o, "job %s, rank %u: %u calls succeeded, but some rank has begun only %u",
+                        f->program->name, r, life->succeeded, bound);
+        if (life->ready && !life->ended)
+            oracle_fail(o, "job %s, rank %u: hangs in call %u", f->program->name, r, life->succeeded);
+        if (must_succeed && !life->well)
+            oracle_fail(o, "job %s, rank %u: failed in call %u for no good reason", f->program->name, r,
+                        life->succeeded);
+    }
+    o->formations_well += well == f->program->size;
+    o->formations_failed += well != f->program->size;
+}
+
+void oracle_finish(struct oracle *o, bool must_succeed)
+{
+    for (const struct formation *f = o->formations; f != NULL; f = f->next)
+        finish_formation(o, f, must_succeed);
+}

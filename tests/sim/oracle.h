@@ -1,0 +1,57 @@
+/* What must be true of every run, whatever happened in it:
+ *
+ *   - a call that succeeds has the exact sum, and no two ranks have different ones;
+ *   - no rank gets further than a call that another rank has at least begun; so an error on one rank reaches
+ * all others, at the latest in their next call;
+ *   - ranks that call different things all get an error;
+ *   - every call, join and close returns by its deadline (process.c tells when one did not).
+ */
+#ifndef SWAGG_SIM_ORACLE_H
+#define SWAGG_SIM_ORACLE_H
+
+#include "program.h"
+#include "sim.h"
+
+enum { ORACLE_RANKS_MAX = 64, ORACLE_TEXT_MAX = 240 };
+
+/* How far a rank came in one life of a job. */
+struct oracle_life {
+    bool ready;       /* it learned that all were there */
+    bool ended, well; /* well: all its calls succeeded */
+    unsigned begun, succeeded;
+};
+
+/* A job as it was formed once: the ranks that learned of the same epoch. */
+struct formation {
+    struct formation *next;
+    struct program *program;
+    uint64_t key;
+    struct oracle_life rank[ORACLE_RANKS_MAX];
+    uint64_t digest[PROGRAM_CALLS_MAX]; /* of the sum that the first rank got; 0: none has */
+};
+
+struct oracle {
+    const struct sim *sim;
+    struct formation *formations;
+    bool failed;
+    char text[ORACLE_TEXT_MAX]; /* the first failure */
+    uint64_t calls_succeeded, formations_well, formations_failed;
+};
+
+void oracle_init(struct oracle *o, const struct sim *sim);
+void oracle_fini(struct oracle *o);
+
+__attribute__((format(printf, 2, 3))) void oracle_fail(struct oracle *o, const char *format, ...);
+
+/* The formation that the rank has become ready in. key: what all its ranks know alike, and no other formation
+ * does. */
+struct formation *oracle_ready(struct oracle *o, struct program *program, unsigned rank, uint64_t key);
+void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
+/* tensor: what the rank got; NULL: it wanted no sum. */
+void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor);
+void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well);
+
+/* All is over. must_succeed: nothing happened that could keep a job from its end. */
+void oracle_finish(struct oracle *o, bool must_succeed);
+
+#endif

@@ -1,0 +1,85 @@
+/* One rank's process, from start to exit: the real session and stream, and around them what libswagg does
+ * (lib/client: drive.c, watch.c, job.c, control_thread.c), step by step, with events in the place of threads
+ * and sockets. The application in it runs a program (program.h). */
+#ifndef SWAGG_SIM_PROCESS_H
+#define SWAGG_SIM_PROCESS_H
+
+#include "control/session.h"
+#include "oracle.h"
+#include "star.h"
+#include "switchml/stream.h"
+
+enum process_phase {
+    PROCESS_JOINING,   /* in swagg_open */
+    PROCESS_COMPUTING, /* in the application */
+    PROCESS_CALLING,   /* in a collective */
+    PROCESS_HELPING,   /* in swagg_close, while others may still need this rank */
+    PROCESS_LEAVING,   /* in swagg_close */
+    PROCESS_EXITED,
+    PROCESS_KILLED,
+};
+
+/* Datagrams that wait in a socket. */
+struct socket {
+    uint16_t port;
+    struct frame *first, *last;
+    size_t bytes;
+};
+
+struct process;
+
+struct process_config {
+    struct sim *sim;
+    struct star *star;
+    struct oracle *oracle;
+    struct program *program;
+    unsigned rank, host;
+    uint64_t incarnation;
+    uint16_t control_port, data_port;
+    void (*exited)(void *ctx, struct process *process); /* not when it is killed */
+    void *exited_ctx;
+};
+
+struct process {
+    struct process_config cfg;
+    char name[CTL_NAME_MAX + 16];
+    enum process_phase phase;
+    struct socket control, data;
+    bool stopped;                     /* SIGSTOP */
+    uint64_t stopped_at, stopped_for; /* in all, since the phase began */
+    uint64_t wake_at;                 /* the earliest wake-up that is scheduled */
+
+    struct ctl_session session;
+    enum ctl_session_state seen_state; /* what the caller was told of */
+    unsigned seen_generation;
+    bool changed;
+
+    struct sml_stream *stream;
+    struct ctl_ready terms;
+    unsigned generation;
+    bool rejoining, rejected, guest_waits, failed;
+    struct formation *formation;
+
+    unsigned call;                    /* in progress, or next */
+    uint64_t phase_began, phase_ends; /* compute time, call deadline, end of leaving */
+    uint64_t tick_at;
+    uint8_t *in, *out;
+};
+
+/* The process may be freed only when the simulation does not step any more. */
+struct process *process_start(const struct process_config *cfg);
+void process_free(struct process *p);
+
+void process_kill(struct process *p);
+void process_stop(struct process *p);
+void process_continue(struct process *p);
+
+static inline bool process_is_over(const struct process *p)
+{
+    return p->phase >= PROCESS_EXITED;
+}
+
+/* Takes over the frame. False, and it does not, if no socket of the process has this port. */
+bool process_receive(struct process *p, struct frame *frame);
+
+#endif

@@ -1,0 +1,68 @@
+/* What the ranks of a job do: the calls they make, the numbers they put in, and the sums that must come out.
+ */
+#ifndef SWAGG_SIM_PROGRAM_H
+#define SWAGG_SIM_PROGRAM_H
+
+#include "kernels/kernels.h"
+#include "rng.h"
+#include "switchml/pool.h"
+#include "wire/control.h"
+
+enum { PROGRAM_CALLS_MAX = 10 };
+
+/* What one rank does otherwise than the others. */
+enum program_deviation {
+    DEVIATION_NONE,
+    DEVIATION_COUNT, /* calls with another count, ... */
+    DEVIATION_TYPE,
+    DEVIATION_COLLECTIVE,
+    DEVIATION_ABORT, /* gives up instead of making the call */
+    DEVIATION_LEAVE, /* closes the job instead of making the call */
+    DEVIATIONS
+};
+
+struct program {
+    char name[CTL_NAME_MAX];
+    uint64_t seed; /* of the numbers */
+    uint16_t size; /* ranks */
+    enum sml_mode mode;
+    uint16_t slots, chunk_bytes, window; /* wishes */
+    bool whole; /* small whole numbers only, so that every order of adding gives the same sum */
+    unsigned calls;
+    struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
+    uint64_t compute_ns;                     /* at most, before each call */
+    uint64_t call_timeout_ns, join_timeout_ns;
+    unsigned
+        lives; /* how often a rank that failed opens the job anew, and starts from the first call, plus one */
+    struct {
+        enum program_deviation kind;
+        unsigned rank, call;
+    } deviation;
+    uint8_t *expected[PROGRAM_CALLS_MAX]; /* sums in rank order; made when first needed */
+};
+
+void program_fini(struct program *p);
+
+/* The call as this rank makes it. */
+struct sml_call program_call(const struct program *p, unsigned rank, unsigned call);
+static inline bool program_in_place(const struct program *p, unsigned rank, unsigned call)
+{
+    return (p->seed >> (rank + call) % 64 & 1) != 0;
+}
+static inline bool program_wants(const struct sml_call *call, unsigned rank)
+{
+    return call->collective == SML_ALLREDUCE || call->root == rank;
+}
+/* The ranks make different calls here, so none may come to an end. */
+bool program_quarrels(const struct program *p, unsigned call);
+
+uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
+
+/* The rank's contribution, count elements of the call's type. */
+void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor);
+
+/* Whether this is the sum: to the bit where the order of adding is known or does not matter, else within what
+ * rounding can do. */
+bool program_check(struct program *p, unsigned call, const uint8_t *tensor);
+
+#endif

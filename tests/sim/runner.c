@@ -1,0 +1,129 @@
+#include "runner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a child process shows its parent, in memory that they share. */
+struct child {
+    uint64_t seed; /* being played */
+    struct runner_tally tally;
+};
+
+static void add(struct world_result *sum, const struct world_result *r)
+{
+    sum->events += r->events;
+    sum->simulated_ns += r->simulated_ns;
+    sum->calls_succeeded += r->calls_succeeded;
+    sum->formations_well += r->formations_well;
+    sum->formations_failed += r->formations_failed;
+    sum->frames += r->frames;
+    sum->lost += r->lost;
+    sum->duplicated += r->duplicated;
+    sum->corrupted += r->corrupted;
+    for (unsigned i = 0; i < FAULTS; i++)
+        sum->faults[i] += r->faults[i];
+    for (unsigned i = 0; i < SML_VERDICTS; i++)
+        sum->verdicts[i] += r->verdicts[i];
+}
+
+static void play(struct runner_tally *t, uint64_t seed)
+{
+    struct world_result r = world_play(seed, NULL);
+
+    t->scenarios++;
+    t->benign += r.benign;
+    t->failed += r.failed;
+    add(&t->sum, &r);
+    if (r.failed) {
+        printf("seed %" PRIu64 ": %s\n  replay: swagg-sim run --seed %" PRIu64 " --trace\n", seed, r.text,
+               seed);
+        fflush(stdout);
+    }
+}
+
+static void work(const struct runner_config *cfg, struct child *self, unsigned index)
+{
+    for (uint64_t i = index; i < cfg->count; i += cfg->jobs) {
+        self->seed = cfg->first + i;
+        play(&self->tally, self->seed);
+    }
+}
+
+static void collect(struct runner_tally *t, const struct child *child, int status)
+{
+    const struct runner_tally *c = &child->tally;
+
+    t->scenarios += c->scenarios;
+    t->benign += c->benign;
+    t->failed += c->failed;
+    add(&t->sum, &c->sum);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    t->crashed++;
+    printf("seed %" PRIu64 ": the simulation ended with status %#x\n  replay: swagg-sim run --seed %" PRIu64
+           " --trace\n",
+           child->seed, (unsigned)status, child->seed);
+}
+
+static pid_t start(const struct runner_config *cfg, struct child *child, unsigned index)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        sim_die("cannot fork");
+    if (pid == 0) {
+        work(cfg, child, index);
+        fflush(stdout);
+        _exit(0);
+    }
+    return pid;
+}
+
+struct runner_tally runner_run(const struct runner_config *cfg)
+{
+    struct runner_tally tally = {0};
+    pid_t *pids = sim_alloc(cfg->jobs * sizeof(*pids));
+    size_t bytes = cfg->jobs * sizeof(struct child);
+    struct child *children = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (children == MAP_FAILED)
+        sim_die("no shared memory");
+    fflush(stdout);
+    for (unsigned i = 0; i < cfg->jobs; i++)
+        pids[i] = start(cfg, &children[i], i);
+    for (unsigned i = 0; i < cfg->jobs; i++) {
+        int status = 0;
+        if (waitpid(pids[i], &status, 0) < 0)
+            sim_die("cannot wait");
+        collect(&tally, &children[i], status);
+    }
+    free(pids);
+    munmap(children, bytes);
+    return tally;
+}
+
+void runner_print(const struct runner_tally *t, double seconds)
+{
+    const struct world_result *s = &t->sum;
+
+    printf("%" PRIu64 " scenarios (%" PRIu64 " benign), %" PRIu64 " failed, %" PRIu64
+           " crashed; %.1f hours simulated in %.1f s\n",
+           t->scenarios, t->benign, t->failed, t->crashed, (double)s->simulated_ns / 3.6e12, seconds);
+    printf("  jobs: %" PRIu64 " came to their end, %" PRIu64 " failed on all ranks alike; %" PRIu64
+           " calls had their exact sum\n",
+           s->formations_well, s->formations_failed, s->calls_succeeded);
+    printf("  faults:");
+    for (unsigned i = 0; i < FAULTS; i++)
+        printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
+    printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
+           "\n  switch:",
+           s->frames, s->lost, s->duplicated, s->corrupted);
+    for (unsigned i = 0; i < SML_VERDICTS; i++)
+        if (s->verdicts[i] > 0)
+            printf(" %s %" PRIu64, sml_verdict_name(i), s->verdicts[i]);
+    printf("\n");
+}

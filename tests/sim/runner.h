@@ -1,0 +1,22 @@
+/* Plays many scenarios on all CPUs and adds up what happened in them. */
+#ifndef SWAGG_SIM_RUNNER_H
+#define SWAGG_SIM_RUNNER_H
+
+#include "world.h"
+
+struct runner_config {
+    uint64_t first, count; /* seeds */
+    unsigned jobs;         /* processes */
+};
+
+struct runner_tally {
+    uint64_t scenarios, benign, failed, crashed;
+    struct world_result sum; /* of the numbers */
+};
+
+/* Prints each failure as it is found, with how to replay it. */
+struct runner_tally runner_run(const struct runner_config *cfg);
+
+void runner_print(const struct runner_tally *t, double seconds);
+
+#endif

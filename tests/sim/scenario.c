@@ -1,0 +1,209 @@
+#include "scenario.h"
+
+#include <inttypes.h>
+
+const char *const fault_names[FAULTS] = {
+    [FAULT_KILL_SWITCH] = "switch killed",
+    [FAULT_KILL_PROCESS] = "process killed",
+    [FAULT_STOP_PROCESS] = "process stopped",
+    [FAULT_CUT] = "cable cut",
+    [FAULT_BAD_LINK] = "bad link",
+};
+
+static uint64_t pick(struct rng *r, const uint64_t choices[], unsigned n)
+{
+    return choices[rng_below(r, n)];
+}
+
+static uint32_t rarely(struct rng *r, uint32_t percent, uint64_t low, uint64_t high)
+{
+    return rng_below(r, 100) < percent ? (uint32_t)rng_magnitude(r, low, high) : 0;
+}
+
+enum { WORST_BENIGN_PPM = 10000, SLOTS_WANTED_MAX = 128 };
+
+/* Heartbeats are rare, so in a benign scenario losses come neither often nor in bursts: a rank must not count
+ * as lost. */
+static struct link_quality make_quality(struct rng *r, uint32_t worst_ppm)
+{
+    static const uint64_t speeds[] = {20000000, 200000000, 1000000000, 10000000000, 0};
+    struct link_quality q = {
+        .bits_per_s = pick(r, speeds, 5),
+        .delay = rng_magnitude(r, 1 * US, 2 * MS),
+        .jitter = rarely(r, 40, 1 * US, 1 * MS),
+        .loss_ppm = rarely(r, 60, 100, worst_ppm),
+        .loss_burst = worst_ppm > WORST_BENIGN_PPM ? 1 + rarely(r, 30, 1, 20) : 1,
+        .duplicate_ppm = rarely(r, 40, 100, worst_ppm),
+        .corrupt_ppm = rarely(r, 40, 100, worst_ppm),
+        .delay_ppm = rarely(r, 40, 100, worst_ppm),
+        .held_ns = rng_magnitude(r, 10 * US, 500 * MS),
+    };
+
+    if (q.bits_per_s != 0 && rng_below(r, 4) == 0)
+        q.queue_bytes = (uint32_t)rng_magnitude(r, 10000, 1000000);
+    return q;
+}
+
+static void make_calls(struct program *p, struct rng *r)
+{
+    uint64_t most = rng_magnitude(r, 1, 20000); /* elements of a call */
+
+    p->calls = (unsigned)rng_between(r, 1, PROGRAM_CALLS_MAX);
+    for (unsigned c = 0; c < p->calls; c++) {
+        bool reduce = rng_below(r, 3) == 0;
+        p->call[c] = (struct sml_call){
+            .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
+            .type = (uint8_t)rng_between(r, AGG_I32, AGG_TYPES - 1),
+            .op = AGG_SUM,
+            .root = reduce ? (uint32_t)rng_below(r, p->size) : 0,
+            .count = rng_below(r, most + 1),
+        };
+    }
+}
+
+static void make_program(struct program *p, struct rng *r, unsigned index, bool benign)
+{
+    *p = (struct program){
+        .seed = rng_next(r),
+        .size = (uint16_t)(rng_below(r, 10) == 0 ? rng_between(r, 1, 12) : rng_between(r, 2, 5)),
+        .mode = rng_below(r, 2) ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .slots = (uint16_t)rng_magnitude(r, 2, SLOTS_WANTED_MAX),
+        .chunk_bytes = (uint16_t)(4 * rng_magnitude(r, 16, rng_below(r, 5) == 0 ? 365 : 64)),
+        .window = (uint16_t)(rng_below(r, 3) == 0 ? rng_magnitude(r, 1, 64) : 0),
+        .whole = rng_below(r, 2),
+        .compute_ns = rng_below(r, 2) ? rng_magnitude(r, 1 * US, 300 * MS) : 0,
+        .call_timeout_ns = benign ? 60 * S : rng_magnitude(r, 200 * MS, 20 * S),
+        .join_timeout_ns = benign ? 60 * S : rng_magnitude(r, 500 * MS, 20 * S),
+        .lives = benign ? 1 : (unsigned)rng_between(r, 1, 3),
+    };
+    snprintf(p->name, sizeof(p->name), "job%u", index);
+    make_calls(p, r);
+    if (!benign && p->size > 1 && rng_below(r, 6) == 0) {
+        p->deviation.kind = (enum program_deviation)rng_between(r, DEVIATION_COUNT, DEVIATIONS - 1);
+        p->deviation.rank = (unsigned)rng_below(r, p->size);
+        p->deviation.call = (unsigned)rng_below(r, p->calls);
+    }
+}
+
+/* In a benign scenario all faults together are too short to make a rank count as lost. */
+static struct fault make_fault(struct rng *r, const struct scenario *s)
+{
+    uint64_t lost_after = s->switch_config.lost_after_ns,
+             longest = s->benign ? lost_after / 5 / s->faults : 3 * lost_after;
+    struct fault f = {
+        .kind = (enum fault_kind)rng_below(r, FAULTS),
+        .lasts = rng_magnitude(r, 1 * MS, longest),
+        .host = (unsigned)rng_below(r, s->hosts),
+        .up = rng_below(r, 3) != 0,
+        .quality = make_quality(r, s->benign ? WORST_BENIGN_PPM : 900000),
+    };
+
+    f.down = !f.up || rng_below(r, 2);
+    if (f.kind == FAULT_KILL_PROCESS && s->benign)
+        f.kind = FAULT_KILL_SWITCH;
+    if (f.kind == FAULT_KILL_PROCESS && rng_below(r, 3) == 0)
+        f.lasts = 0;
+    if (rng_below(r, 3) != 0)
+        f.at_event = rng_magnitude(r, 32, 30000);
+    else
+        f.at = rng_magnitude(r, 1 * MS, s->calm_at);
+    return f;
+}
+
+static void make_faults(struct scenario *s, struct rng *r)
+{
+    s->faults = (unsigned)rng_below(r, rng_between(r, 1, SCENARIO_FAULTS_MAX) + 1);
+    for (unsigned i = 0; i < s->faults; i++)
+        s->fault[i] = make_fault(r, s);
+}
+
+/* Each life joins, computes, calls and closes within its limits. */
+static uint64_t longest_life(const struct program *p)
+{
+    return p->join_timeout_ns + p->calls * (p->compute_ns + p->call_timeout_ns) + 2 * S;
+}
+
+/* Faults take their time, and each may begin another life. */
+static uint64_t latest_end(const struct scenario *s)
+{
+    uint64_t end = 0;
+
+    for (unsigned i = 0; i < s->programs; i++) {
+        uint64_t life = longest_life(&s->program[i]), longest = life * s->program[i].lives;
+        for (unsigned f = 0; f < s->faults; f++)
+            longest += 2 * s->fault[f].lasts + life;
+        end = longest > end ? longest : end;
+    }
+    return end;
+}
+
+void scenario_make(struct scenario *s, uint64_t seed)
+{
+    struct rng r = {seed};
+
+    *s = (struct scenario){.seed = seed, .benign = rng_below(&r, 3) == 0};
+    s->switch_config = (struct switch_config){
+        .slots_max =
+            (unsigned)rng_magnitude(&r, s->benign ? SCENARIO_PROGRAMS_MAX * SLOTS_WANTED_MAX : 128, 1024),
+        .max_jobs = (uint16_t)rng_between(&r, 4, 16),
+        .lost_after_ns = rng_magnitude(&r, 500 * MS, 5 * S),
+    };
+    s->programs = rng_below(&r, 10) < 7 ? 1 : (unsigned)rng_between(&r, 1, SCENARIO_PROGRAMS_MAX);
+    for (unsigned i = 0; i < s->programs; i++) {
+        make_program(&s->program[i], &r, i, s->benign);
+        s->hosts += s->program[i].size;
+    }
+    s->quality = make_quality(&r, s->benign ? WORST_BENIGN_PPM : 200000);
+    s->calm_at = rng_magnitude(&r, 100 * MS, 30 * S);
+    make_faults(s, &r);
+    s->over_by = latest_end(s);
+}
+
+void scenario_fini(struct scenario *s)
+{
+    for (unsigned i = 0; i < s->programs; i++)
+        program_fini(&s->program[i]);
+}
+
+static void print_quality(const struct link_quality *q, FILE *out)
+{
+    fprintf(out,
+            "%" PRIu64 " Mb/s, delay %" PRIu64 "+%" PRIu64
+            " us, queue %u B, loss %u ppm in bursts of %u, duplicate %u "
+            "ppm, corrupt %u ppm, hold %u ppm for up to %" PRIu64 " us\n",
+            q->bits_per_s / 1000000, q->delay / US, q->jitter / US, q->queue_bytes, q->loss_ppm,
+            q->loss_burst, q->duplicate_ppm, q->corrupt_ppm, q->delay_ppm, q->held_ns / US);
+}
+
+static void print_program(const struct program *p, FILE *out)
+{
+    fprintf(out,
+            "%s: %u ranks, %s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
+            " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
+            p->name, p->size, p->mode == SML_WHEN_COMPLETE ? "in rank order" : "on arrival", p->slots,
+            p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
+            p->join_timeout_ns / MS, p->lives);
+    if (p->deviation.kind != DEVIATION_NONE)
+        fprintf(out, "  rank %u deviates in call %u (%d)\n", p->deviation.rank, p->deviation.call,
+                p->deviation.kind);
+}
+
+void scenario_print(const struct scenario *s, FILE *out)
+{
+    fprintf(out,
+            "seed %" PRIu64 "%s: %u hosts, the switch has %u slots, lost after %" PRIu64
+            " ms, calm at %" PRIu64 " ms\nlinks: ",
+            s->seed, s->benign ? ", benign" : "", s->hosts, s->switch_config.slots_max,
+            s->switch_config.lost_after_ns / MS, s->calm_at / MS);
+    print_quality(&s->quality, out);
+    for (unsigned i = 0; i < s->programs; i++)
+        print_program(&s->program[i], out);
+    for (unsigned i = 0; i < s->faults; i++) {
+        const struct fault *f = &s->fault[i];
+        fprintf(out, "fault: %s, host %u, %s %" PRIu64 ", for %" PRIu64 " ms%s%s\n", fault_names[f->kind],
+                f->host, f->at_event ? "event" : "us", f->at_event ? f->at_event : f->at / US, f->lasts / MS,
+                f->up ? ", up" : "", f->down ? ", down" : "");
+        if (f->kind == FAULT_BAD_LINK)
+            print_quality(&f->quality, out);
+    }
+}

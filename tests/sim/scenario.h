@@ -1,0 +1,48 @@
+/* What a seed stands for: the jobs, the network, the switch, and what goes wrong when. */
+#ifndef SWAGG_SIM_SCENARIO_H
+#define SWAGG_SIM_SCENARIO_H
+
+#include "link.h"
+#include "program.h"
+#include "switch_node.h"
+
+enum { SCENARIO_PROGRAMS_MAX = 3, SCENARIO_FAULTS_MAX = 12 };
+
+enum fault_kind {
+    FAULT_KILL_SWITCH,  /* and start it again after `lasts` */
+    FAULT_KILL_PROCESS, /* and start it again after `lasts`; never if that is 0 */
+    FAULT_STOP_PROCESS, /* and let it continue after `lasts` */
+    FAULT_CUT,          /* a host's cable, both directions or one */
+    FAULT_BAD_LINK,     /* a host's links become as bad as `quality` says */
+    FAULTS
+};
+extern const char *const fault_names[FAULTS];
+
+struct fault {
+    enum fault_kind kind;
+    uint64_t at_event; /* happens with this event of the simulation ... */
+    uint64_t at;       /* ... or, if that is 0, at this time */
+    uint64_t lasts;
+    unsigned host;
+    bool up, down; /* FAULT_CUT, FAULT_BAD_LINK: which directions */
+    struct link_quality quality;
+};
+
+struct scenario {
+    uint64_t seed;
+    unsigned programs, hosts;
+    struct program program[SCENARIO_PROGRAMS_MAX];
+    struct switch_config switch_config;
+    struct link_quality quality; /* of every link, until calm_at */
+    unsigned faults;
+    struct fault fault[SCENARIO_FAULTS_MAX];
+    uint64_t calm_at; /* from here on every link is sound and nothing new goes wrong */
+    uint64_t over_by; /* every process has exited by then */
+    bool benign;      /* nothing happens that may keep a job from its end, so all must succeed */
+};
+
+void scenario_make(struct scenario *s, uint64_t seed);
+void scenario_fini(struct scenario *s);
+void scenario_print(const struct scenario *s, FILE *out);
+
+#endif

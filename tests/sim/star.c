@@ -1,0 +1,37 @@
+#include "star.h"
+
+#include <stdlib.h>
+
+void star_init(struct star *star, struct sim *sim, struct rng *rng, unsigned hosts, link_receiver *at_switch,
+               void *switch_ctx, link_receiver *at_host, void *host_ctx)
+{
+    star->hosts = hosts;
+    star->up = sim_alloc(hosts * sizeof(*star->up));
+    star->down = sim_alloc(hosts * sizeof(*star->down));
+    for (unsigned h = 0; h < hosts; h++) {
+        link_init(&star->up[h], sim, rng, at_switch, switch_ctx);
+        link_init(&star->down[h], sim, rng, at_host, host_ctx);
+    }
+}
+
+void star_fini(struct star *star)
+{
+    for (unsigned h = 0; h < star->hosts; h++) {
+        link_fini(&star->up[h]);
+        link_fini(&star->down[h]);
+    }
+    free(star->up);
+    free(star->down);
+}
+
+void star_send_up(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
+                  const uint8_t *payload, size_t bytes)
+{
+    link_send(&star->up[host], frame_new(host, switch_port, host_port, payload, bytes));
+}
+
+void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
+                    const uint8_t *payload, size_t bytes)
+{
+    link_send(&star->down[host], frame_new(host, switch_port, host_port, payload, bytes));
+}

@@ -1,0 +1,23 @@
+/* The network: a switch in the middle, a host at the end of each cable. */
+#ifndef SWAGG_SIM_STAR_H
+#define SWAGG_SIM_STAR_H
+
+#include "link.h"
+
+struct star {
+    unsigned hosts;
+    struct link *up, *down; /* [hosts] */
+};
+
+/* frame->host says from or to which host a frame goes. */
+void star_init(struct star *star, struct sim *sim, struct rng *rng, unsigned hosts, link_receiver *at_switch,
+               void *switch_ctx, link_receiver *at_host, void *host_ctx);
+void star_fini(struct star *star);
+
+/* Both copy the payload. Ports are UDP's. */
+void star_send_up(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
+                  const uint8_t *payload, size_t bytes);
+void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
+                    const uint8_t *payload, size_t bytes);
+
+#endif

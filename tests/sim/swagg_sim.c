@@ -1,0 +1,245 @@
+/* swagg-sim: plays the switch and its workers against a bad network, by the seed. docs/simulation.md. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runner.h"
+#include "tat_table.h"
+
+static _Noreturn void usage(FILE *out)
+{
+    fprintf(
+        out,
+        "usage: swagg-sim run [--seeds COUNT] [--first SEED] [--jobs N]   play COUNT scenarios (1000, or "
+        "what\n"
+        "                                                                 SWAGG_SIM_SEEDS says) on N CPUs\n"
+        "       swagg-sim run --seed SEED [--trace]                       play one, and show what happens\n"
+        "       swagg-sim tat [--gbps LIST] [--loss LIST] [--workers N] [--mb N] [--slots N] [--chunk "
+        "BYTES]\n"
+        "                     [--delay-us N] [--paper-timer-us N] [--runs N] [--json FILE]\n"
+        "                     time of an allreduce: our timer beside the paper's; losses in percent\n");
+    exit(out == stdout ? 0 : 2);
+}
+
+static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || n < least || n > most) {
+        fprintf(stderr, "swagg-sim: %s: '%s' is not a number from %" PRIu64 " to %" PRIu64 "\n", option, text,
+                least, most);
+        exit(2);
+    }
+    return n;
+}
+
+static unsigned free_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* swagg-sim run */
+
+static int play_one(uint64_t seed, bool trace)
+{
+    struct world_result r = world_play(seed, trace ? stdout : NULL);
+    struct runner_tally t = {.scenarios = 1, .benign = r.benign, .failed = r.failed, .sum = r};
+
+    runner_print(&t, 0);
+    if (r.failed)
+        printf("seed %" PRIu64 ": %s\n", seed, r.text);
+    return r.failed;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seeds", required_argument, NULL, 'n'}, {"first", required_argument, NULL, 'f'},
+        {"jobs", required_argument, NULL, 'j'},  {"seed", required_argument, NULL, 's'},
+        {"trace", no_argument, NULL, 't'},       {NULL, 0, NULL, 0},
+    };
+    const char *seeds = getenv("SWAGG_SIM_SEEDS");
+    struct runner_config cfg = {.first = 1, .count = 1000, .jobs = free_cpus()};
+    bool one = false, trace = false;
+    uint64_t seed = 0;
+
+    if (seeds != NULL)
+        cfg.count = number("SWAGG_SIM_SEEDS", seeds, 1, UINT32_MAX);
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (o) {
+        case 'n':
+            cfg.count = number("--seeds", optarg, 1, UINT32_MAX);
+            break;
+        case 'f':
+            cfg.first = number("--first", optarg, 0, UINT64_MAX / 2);
+            break;
+        case 'j':
+            cfg.jobs = (unsigned)number("--jobs", optarg, 1, 1024);
+            break;
+        case 's':
+            one = true;
+            seed = number("--seed", optarg, 0, UINT64_MAX);
+            break;
+        case 't':
+            trace = true;
+            break;
+        default:
+            usage(stderr);
+        }
+    if (optind != argc || (trace && !one))
+        usage(stderr);
+    if (one)
+        return play_one(seed, trace);
+
+    double start = seconds_now();
+    struct runner_tally t = runner_run(&cfg);
+    runner_print(&t, seconds_now() - start);
+    return t.failed > 0 || t.crashed > 0;
+}
+
+/* swagg-sim tat */
+
+/* "10,100": calls take for each item; at most max. Returns how many. */
+static unsigned list(const char *option, char *text, unsigned max,
+                     void (*take)(void *ctx, unsigned i, const char *item), void *ctx)
+{
+    unsigned n = 0;
+
+    for (char *save, *item = strtok_r(text, ",", &save); item != NULL; item = strtok_r(NULL, ",", &save)) {
+        if (n == max) {
+            fprintf(stderr, "swagg-sim: %s: at most %u\n", option, max);
+            exit(2);
+        }
+        take(ctx, n++, item);
+    }
+    return n;
+}
+
+static void take_speed(void *ctx, unsigned i, const char *item)
+{
+    struct tat_table_config *cfg = ctx;
+
+    cfg->gbps[i] = (unsigned)number("--gbps", item, 1, 1000);
+}
+
+static void take_loss(void *ctx, unsigned i, const char *item)
+{
+    struct tat_table_config *cfg = ctx;
+    char *end;
+    double percent = strtod(item, &end);
+
+    if (*end != '\0' || !(percent >= 0.0001 && percent <= 50)) {
+        fprintf(stderr, "swagg-sim: --loss: '%s' is not a percentage from 0.0001 to 50\n", item);
+        exit(2);
+    }
+    cfg->loss_ppm[i] = (uint32_t)(percent * 1e4 + 0.5);
+}
+
+static void tat_option(struct tat_table_config *cfg, int option, char *text)
+{
+    switch (option) {
+    case 'g':
+        cfg->speeds = list("--gbps", text, TAT_SPEEDS_MAX, take_speed, cfg);
+        break;
+    case 'l':
+        cfg->losses = list("--loss", text, TAT_LOSSES_MAX, take_loss, cfg);
+        break;
+    case 'w':
+        cfg->base.workers = (unsigned)number("--workers", text, 1, SML_MAX_WORKERS);
+        break;
+    case 'm':
+        cfg->base.tensor_bytes = number("--mb", text, 1, 10000) * 1000000;
+        break;
+    case 's':
+        cfg->base.slots = (uint16_t)number("--slots", text, 2, SML_MAX_SLOTS);
+        break;
+    case 'c':
+        cfg->base.chunk_bytes = (uint16_t)number("--chunk", text, 64, SML_MAX_CHUNK_BYTES);
+        break;
+    case 'd':
+        cfg->base.delay_ns = number("--delay-us", text, 0, 1000000) * US;
+        break;
+    case 'p':
+        cfg->base.paper_timeout_ns = number("--paper-timer-us", text, 1, 10000000) * US;
+        break;
+    case 'r':
+        cfg->runs = (unsigned)number("--runs", text, 1, 99);
+        break;
+    case 'j':
+        cfg->json = fopen(text, "w");
+        if (cfg->json == NULL) {
+            fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", text, strerror(errno));
+            exit(2);
+        }
+        break;
+    default:
+        usage(stderr);
+    }
+}
+
+static int tat(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"gbps", required_argument, NULL, 'g'},
+        {"loss", required_argument, NULL, 'l'},
+        {"workers", required_argument, NULL, 'w'},
+        {"mb", required_argument, NULL, 'm'},
+        {"slots", required_argument, NULL, 's'},
+        {"chunk", required_argument, NULL, 'c'},
+        {"delay-us", required_argument, NULL, 'd'},
+        {"paper-timer-us", required_argument, NULL, 'p'},
+        {"runs", required_argument, NULL, 'r'},
+        {"json", required_argument, NULL, 'j'},
+        {NULL, 0, NULL, 0},
+    };
+    struct tat_table_config cfg = {
+        .speeds = 2,
+        .gbps = {10, 100},
+        .losses = 3,
+        .loss_ppm = {100, 1000, 10000},
+        .runs = 3,
+        .base = {.workers = 4,
+                 .tensor_bytes = 100000000,
+                 .slots = 512,
+                 .chunk_bytes = 1460,
+                 .delay_ns = 5 * US,
+                 .paper_timeout_ns = 1 * MS},
+    };
+
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        tat_option(&cfg, o, optarg);
+    if (optind != argc)
+        usage(stderr);
+    bool exact = tat_table(&cfg);
+    if (cfg.json != NULL && fclose(cfg.json) != 0) {
+        fprintf(stderr, "swagg-sim: --json: %s\n", strerror(errno));
+        return 2;
+    }
+    return exact ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        usage(stderr);
+    if (strcmp(argv[1], "run") == 0)
+        return run(argc - 1, argv + 1);
+    if (strcmp(argv[1], "tat") == 0)
+        return tat(argc - 1, argv + 1);
+    usage(strcmp(argv[1], "--help") == 0 ? stdout : stderr);
+}

@@ -1,0 +1,48 @@
+/* The switch: the real registry and pools, and around them what the daemon's engine and registrar do. It can
+ * be killed and started again at any time; nothing of it survives. */
+#ifndef SWAGG_SIM_SWITCH_NODE_H
+#define SWAGG_SIM_SWITCH_NODE_H
+
+#include "control/registry.h"
+#include "star.h"
+
+struct switch_config {
+    unsigned slots_max; /* of all jobs together */
+    uint16_t max_jobs;
+    uint64_t lost_after_ns;
+};
+
+struct switch_job;
+
+struct switch_node {
+    struct switch_config cfg;
+    struct sim *sim;
+    struct star *star;
+    struct rng rng;
+    uint64_t boot_id; /* 0: it is down */
+    uint64_t boots;
+    struct ctl_registry *registry;
+    struct switch_job *jobs[256]; /* by number on the wire; NULL: free */
+    uint64_t freed[256];          /* when the number became free; 0: never used */
+    uint64_t frees;
+    unsigned slots_used;
+    uint64_t verdicts[SML_VERDICTS]; /* since the first start */
+    uint64_t damaged, unknown_job, foreign_sender, malformed;
+};
+
+void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,
+                 const struct switch_config *cfg);
+void switch_start(struct switch_node *s);
+void switch_kill(struct switch_node *s); /* also if it is down already */
+static inline bool switch_is_up(const struct switch_node *s)
+{
+    return s->boot_id != 0;
+}
+
+/* A link_receiver. */
+void switch_receive(void *ctx, struct frame *frame);
+
+/* Jobs that the registry knows of, in whatever state. */
+unsigned switch_jobs(const struct switch_node *s);
+
+#endif

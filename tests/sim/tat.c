@@ -1,0 +1,258 @@
+#include "tat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+#include "paper_worker.h"
+#include "switchml/pool.h"
+#include "switchml/stream.h"
+
+enum { JOB = 1 };
+
+struct tat_worker {
+    struct tat_run *run;
+    unsigned rank;
+    struct link up, down;
+    struct sml_stream *stream; /* ours */
+    struct paper_worker paper;
+    uint64_t timer_at; /* the stream's timer that is scheduled; UINT64_MAX: none */
+};
+
+struct tat_run {
+    struct tat_config cfg;
+    struct sim sim;
+    struct sml_pool *pool;
+    struct tat_worker *workers;
+    int32_t *in, *out; /* all workers contribute the same and receive the same */
+    uint64_t count;
+};
+
+/* The switch */
+
+static void send_down(struct tat_run *run, unsigned rank, const uint8_t *payload, size_t bytes)
+{
+    link_send(&run->workers[rank].down, frame_new(rank, SML_PORT_FIRST, 0, payload, bytes));
+}
+
+static void at_switch(void *ctx, struct frame *f)
+{
+    struct tat_run *run = ctx;
+    struct sml_packet p;
+    struct sml_verdict v = {.kind = SML_DROP_BAD_SLOT};
+
+    if (sml_parse(&p, f->payload, f->bytes) == SML_OK) {
+        struct sml_slot *slot = sml_pool_locate(run->pool, &p);
+        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, &v);
+    }
+    if (v.kind == SML_SEND_ALL)
+        for (unsigned r = 0; r < run->cfg.workers; r++)
+            send_down(run, r, v.result, v.result_bytes);
+    else if (v.kind == SML_SEND_ONE)
+        send_down(run, f->host, v.result, v.result_bytes);
+    else if (v.kind == SML_SEND_ANSWER)
+        send_down(run, f->host, v.answer, v.answer_bytes);
+    frame_free(f);
+}
+
+static void open_pool(struct tat_run *run)
+{
+    struct sml_pool_config cfg = {
+        .workers = (uint16_t)run->cfg.workers,
+        .slots = run->cfg.slots,
+        .chunk_bytes = run->cfg.chunk_bytes,
+        .job = JOB,
+        .format = run->cfg.kind == TAT_PAPER ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = SML_ON_ARRIVAL,
+        .kernels = agg_kernels_best(),
+    };
+    size_t bytes = sml_pool_footprint(&cfg);
+
+    if (bytes == 0)
+        sim_die("slots, workers or chunk bytes are out of range");
+    run->pool = sml_pool_init(sim_alloc(bytes), &cfg);
+}
+
+/* Our worker */
+
+static void send_up(void *ctx, const uint8_t *payload, size_t bytes)
+{
+    struct tat_worker *w = ctx;
+
+    link_send(&w->up, frame_new(w->rank, SML_PORT_FIRST, 0, payload, bytes));
+}
+
+static void turn(void *ctx, uint64_t at)
+{
+    struct tat_worker *w = ctx;
+    struct sim *sim = &w->run->sim;
+    struct sml_send send;
+
+    if (at == w->timer_at)
+        w->timer_at = UINT64_MAX;
+    while (sml_stream_poll(w->stream, sim->now, &send)) {
+        uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
+        memcpy(payload, send.head, send.head_bytes);
+        if (send.body_bytes > 0)
+            agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
+        send_up(w, payload, send.head_bytes + send.body_bytes);
+    }
+    uint64_t timer = sml_stream_timer(w->stream);
+    if (timer < w->timer_at) {
+        w->timer_at = timer;
+        sim_at(sim, timer, turn, w, timer);
+    }
+}
+
+static void start_stream(struct tat_worker *w)
+{
+    const struct tat_config *cfg = &w->run->cfg;
+    struct sml_stream_config sc = {
+        .rank = (uint16_t)w->rank,
+        .workers = (uint16_t)cfg->workers,
+        .slots = cfg->slots,
+        .chunk_bytes = cfg->chunk_bytes,
+        .job = JOB,
+        .kernels = agg_kernels_best(),
+    };
+    struct sml_call call = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
+
+    w->timer_at = UINT64_MAX;
+    w->stream = sml_stream_init(sim_alloc(sml_stream_footprint(&sc)), &sc);
+    if (sml_stream_begin(w->stream, &call, w->run->in, w->run->out, w->run->sim.now) != 0)
+        sim_die("the collective cannot begin");
+    turn(w, 0);
+}
+
+/* Either */
+
+static void at_worker(void *ctx, struct frame *f)
+{
+    struct tat_worker *w = ctx;
+
+    if (w->run->cfg.kind == TAT_PAPER) {
+        paper_worker_receive(&w->paper, f->payload, f->bytes);
+    } else {
+        sml_stream_receive(w->stream, f->payload, f->bytes, w->run->sim.now);
+        turn(w, 0);
+    }
+    frame_free(f);
+}
+
+static void start_worker(struct tat_worker *w)
+{
+    const struct tat_config *cfg = &w->run->cfg;
+
+    if (cfg->kind == TAT_OURS) {
+        start_stream(w);
+        return;
+    }
+    struct paper_worker_config pc = {
+        .slots = cfg->slots,
+        .chunk_bytes = cfg->chunk_bytes,
+        .job = JOB,
+        .timeout_ns = cfg->paper_timeout_ns,
+        .in = w->run->in,
+        .out = w->run->out,
+        .count = w->run->count,
+        .send = send_up,
+        .send_ctx = w,
+    };
+    paper_worker_start(&w->paper, &w->run->sim, &pc);
+}
+
+static bool all_done(const struct tat_run *run)
+{
+    for (unsigned r = 0; r < run->cfg.workers; r++) {
+        const struct tat_worker *w = &run->workers[r];
+        if (run->cfg.kind == TAT_PAPER ? !paper_worker_done(&w->paper)
+                                       : sml_stream_status(w->stream) != SML_STREAM_DONE)
+            return false;
+    }
+    return true;
+}
+
+static void count_packets(const struct tat_run *run, struct tat_result *result)
+{
+    for (unsigned r = 0; r < run->cfg.workers; r++) {
+        const struct tat_worker *w = &run->workers[r];
+        result->packets += w->up.stats.sent;
+        result->retransmitted += w->paper.retransmitted;
+        if (w->stream != NULL) {
+            struct sml_stream_stats stats;
+            sml_stream_stats(w->stream, &stats);
+            result->retransmitted += stats.retransmitted;
+            result->probes += stats.probes;
+        }
+    }
+}
+
+/* The time that the links need for the packets alone, one after the other. */
+static double ideal_seconds(const struct tat_run *run)
+{
+    double chunks = (double)run->cfg.tensor_bytes / run->cfg.chunk_bytes;
+    double bytes = (double)run->cfg.tensor_bytes + chunks * (SML_HEADER_BYTES + FRAME_WIRE_OVERHEAD);
+
+    return bytes * 8 / (double)run->cfg.bits_per_s;
+}
+
+static void open_run(struct tat_run *run)
+{
+    struct rng rng = {run->cfg.seed};
+    const struct link_quality quality = {
+        .bits_per_s = run->cfg.bits_per_s, .delay = run->cfg.delay_ns, .loss_ppm = run->cfg.loss_ppm};
+
+    sim_init(&run->sim, NULL);
+    open_pool(run);
+    run->count = run->cfg.tensor_bytes / sizeof(int32_t);
+    run->in = sim_alloc(run->count * sizeof(int32_t));
+    run->out = sim_alloc(run->count * sizeof(int32_t));
+    for (uint64_t i = 0; i < run->count; i++)
+        run->in[i] = (int32_t)(i * 2654435761u >> 8);
+    run->workers = sim_alloc(run->cfg.workers * sizeof(*run->workers));
+    for (unsigned r = 0; r < run->cfg.workers; r++) {
+        struct tat_worker *w = &run->workers[r];
+        w->run = run;
+        w->rank = r;
+        link_init(&w->up, &run->sim, &rng, at_switch, run);
+        link_init(&w->down, &run->sim, &rng, at_worker, w);
+        w->up.quality = w->down.quality = quality;
+    }
+}
+
+static void close_run(struct tat_run *run)
+{
+    for (unsigned r = 0; r < run->cfg.workers; r++) {
+        struct tat_worker *w = &run->workers[r];
+        link_fini(&w->up);
+        link_fini(&w->down);
+        paper_worker_fini(&w->paper);
+        free(w->stream);
+    }
+    free(run->workers);
+    free(run->pool);
+    free(run->in);
+    free(run->out);
+    sim_fini(&run->sim);
+}
+
+struct tat_result tat_run(const struct tat_config *cfg)
+{
+    struct tat_run run = {.cfg = *cfg};
+    struct tat_result result = {.exact = true};
+
+    open_run(&run);
+    for (unsigned r = 0; r < cfg->workers; r++)
+        start_worker(&run.workers[r]);
+    while (!all_done(&run))
+        if (!sim_step(&run.sim))
+            sim_die("nothing is left to happen, and the sum is not there");
+    result.seconds = (double)run.sim.now / (double)S;
+    result.wire_share = ideal_seconds(&run) / result.seconds;
+    for (uint64_t i = 0; i < run.count; i++)
+        result.exact &= run.out[i] == (int32_t)((uint32_t)run.in[i] * cfg->workers);
+    count_packets(&run, &result);
+    close_run(&run);
+    return result;
+}

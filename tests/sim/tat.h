@@ -1,0 +1,34 @@
+/* Tensor aggregation time: how long an allreduce of one large tensor takes over links of a given speed and
+ * loss, by our workers or by the paper's with its fixed timer. The switch core and the worker cores are the
+ * real ones; their own computing takes no time, so what is measured is the protocol. */
+#ifndef SWAGG_SIM_TAT_H
+#define SWAGG_SIM_TAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tat_worker_kind { TAT_OURS, TAT_PAPER };
+
+struct tat_config {
+    enum tat_worker_kind kind;
+    unsigned workers;
+    uint64_t tensor_bytes;
+    uint16_t slots, chunk_bytes;
+    uint64_t bits_per_s;
+    uint64_t delay_ns; /* one way, worker to switch; a round trip is twice that */
+    uint32_t loss_ppm; /* on every link and direction */
+    uint64_t paper_timeout_ns;
+    uint64_t seed;
+};
+
+struct tat_result {
+    double seconds;    /* until the last worker is done */
+    double wire_share; /* goodput / what the framing allows */
+    uint64_t packets;  /* sent by all workers */
+    uint64_t retransmitted, probes;
+    bool exact; /* the sums are right */
+};
+
+struct tat_result tat_run(const struct tat_config *cfg);
+
+#endif

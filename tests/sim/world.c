@@ -1,0 +1,370 @@
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "process.h"
+#include "switch_node.h"
+
+/* A place for a rank: a host, and the processes that ran on it, one after the other. */
+struct seat {
+    struct world *world;
+    struct program *program;
+    unsigned rank, host;
+    struct process *process; /* the last one */
+    unsigned lives;          /* that have begun */
+};
+
+struct ended_process {
+    struct ended_process *next;
+    struct process *process;
+};
+
+struct world {
+    struct scenario scenario;
+    struct sim sim;
+    struct rng rng;
+    struct star star;
+    struct switch_node node;
+    struct oracle oracle;
+    struct seat *seats; /* by host */
+    struct ended_process *ended;
+    bool fault_done[SCENARIO_FAULTS_MAX];
+    unsigned switch_holds; /* faults that keep the switch down */
+    uint64_t faults[FAULTS];
+};
+
+/* Processes */
+
+static void on_exit_of(void *ctx, struct process *process);
+
+static void start_process(struct seat *seat)
+{
+    struct world *w = seat->world;
+    bool same_ports = seat->process != NULL && rng_below(&w->rng, 2);
+    uint16_t port =
+        same_ports ? seat->process->control.port : (uint16_t)(2 * rng_between(&w->rng, 16384, 32000));
+    struct process_config cfg = {
+        .sim = &w->sim,
+        .star = &w->star,
+        .oracle = &w->oracle,
+        .program = seat->program,
+        .rank = seat->rank,
+        .host = seat->host,
+        .incarnation = rng_next(&w->rng) | 1,
+        .control_port = port,
+        .data_port = (uint16_t)(port + 1),
+        .exited = on_exit_of,
+        .exited_ctx = seat,
+    };
+
+    if (seat->process != NULL) {
+        struct ended_process *e = sim_alloc(sizeof(*e));
+        *e = (struct ended_process){w->ended, seat->process};
+        w->ended = e;
+    }
+    seat->lives++;
+    seat->process = process_start(&cfg);
+}
+
+static void on_start(void *ctx, uint64_t argument)
+{
+    struct seat *seat = ctx;
+
+    (void)argument;
+    if (seat->process == NULL || process_is_over(seat->process))
+        start_process(seat);
+}
+
+/* A rank that failed tries again, as a restarted job does. */
+static void on_exit_of(void *ctx, struct process *process)
+{
+    struct seat *seat = ctx;
+    struct sim *sim = &seat->world->sim;
+
+    if (process->failed && seat->lives < seat->program->lives)
+        sim_at(sim, sim->now + rng_below(&seat->world->rng, 200 * MS), on_start, seat, 0);
+}
+
+static void at_host(void *ctx, struct frame *f)
+{
+    struct world *w = ctx;
+    struct process *p = w->seats[f->host].process;
+
+    if (f->damaged || p == NULL || !process_receive(p, f))
+        frame_free(f);
+}
+
+/* Faults */
+
+static void on_switch_start(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+
+    (void)argument;
+    if (--w->switch_holds == 0)
+        switch_start(&w->node);
+}
+
+static void on_continue(void *ctx, uint64_t argument)
+{
+    struct seat *seat = ctx;
+
+    (void)argument;
+    process_continue(seat->process);
+}
+
+static void set_quality(struct world *w, unsigned host, const struct link_quality *q, bool up, bool down)
+{
+    if (up)
+        w->star.up[host].quality = *q;
+    if (down)
+        w->star.down[host].quality = *q;
+}
+
+static void cut(struct world *w, const struct fault *f, bool is_cut)
+{
+    if (f->up)
+        w->star.up[f->host].is_cut = is_cut;
+    if (f->down)
+        w->star.down[f->host].is_cut = is_cut;
+}
+
+static void on_link_mends(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+    const struct fault *f = &w->scenario.fault[argument];
+
+    sim_trace(&w->sim, "world", "%s is over on host %u", fault_names[f->kind], f->host);
+    if (f->kind == FAULT_CUT)
+        cut(w, f, false);
+    else if (w->sim.now < w->scenario.calm_at)
+        set_quality(w, f->host, &w->scenario.quality, f->up, f->down);
+}
+
+/* A job outlives its switch only while all its ranks are in it. */
+static bool all_are_in_calls(const struct world *w)
+{
+    for (unsigned h = 0; h < w->scenario.hosts; h++) {
+        const struct process *p = w->seats[h].process;
+        if (p == NULL || p->formation == NULL || p->phase > PROCESS_CALLING ||
+            p->call + 1 >= w->seats[h].program->calls)
+            return false;
+    }
+    return true;
+}
+
+static bool inflict(struct world *w, unsigned index)
+{
+    const struct fault *f = &w->scenario.fault[index];
+    struct seat *seat = &w->seats[f->host];
+    uint64_t end = w->sim.now + f->lasts;
+
+    switch (f->kind) {
+    case FAULT_KILL_SWITCH:
+        if (w->scenario.benign && !all_are_in_calls(w))
+            return false;
+        switch_kill(&w->node);
+        w->switch_holds++;
+        sim_at(&w->sim, end, on_switch_start, w, 0);
+        return true;
+    case FAULT_KILL_PROCESS:
+        if (seat->process == NULL || process_is_over(seat->process))
+            return false;
+        process_kill(seat->process);
+        if (f->lasts != 0)
+            sim_at(&w->sim, end, on_start, seat, 0);
+        return true;
+    case FAULT_STOP_PROCESS:
+        if (seat->process == NULL || process_is_over(seat->process) || seat->process->stopped)
+            return false;
+        process_stop(seat->process);
+        sim_at(&w->sim, end, on_continue, seat, 0);
+        return true;
+    case FAULT_CUT:
+        cut(w, f, true);
+        sim_at(&w->sim, end, on_link_mends, w, index);
+        return true;
+    case FAULT_BAD_LINK:
+        set_quality(w, f->host, &f->quality, f->up, f->down);
+        sim_at(&w->sim, end, on_link_mends, w, index);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void consider_faults(struct world *w)
+{
+    for (unsigned i = 0; i < w->scenario.faults; i++) {
+        const struct fault *f = &w->scenario.fault[i];
+        if (w->fault_done[i] || w->sim.now >= w->scenario.calm_at ||
+            (f->at_event ? w->sim.events < f->at_event : w->sim.now < f->at))
+            continue;
+        w->fault_done[i] = true;
+        if (inflict(w, i)) {
+            sim_trace(&w->sim, "world", "%s, host %u", fault_names[f->kind], f->host);
+            w->faults[f->kind]++;
+        }
+    }
+}
+
+static void on_fault_time(void *ctx, uint64_t argument)
+{
+    (void)ctx, (void)argument; /* consider_faults looks after every event */
+}
+
+static void on_calm(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+    struct link_quality sound = {.bits_per_s = w->scenario.quality.bits_per_s,
+                                 .delay = w->scenario.quality.delay};
+
+    (void)argument;
+    sim_trace(&w->sim, "world", "is calm from here on");
+    for (unsigned h = 0; h < w->scenario.hosts; h++)
+        set_quality(w, h, &sound, true, true);
+}
+
+/* The whole */
+
+static void open_seats(struct world *w)
+{
+    unsigned host = 0;
+
+    w->seats = sim_alloc(w->scenario.hosts * sizeof(*w->seats));
+    for (unsigned i = 0; i < w->scenario.programs; i++)
+        for (unsigned r = 0; r < w->scenario.program[i].size; r++, host++) {
+            w->seats[host] =
+                (struct seat){.world = w, .program = &w->scenario.program[i], .rank = r, .host = host};
+            sim_at(&w->sim, rng_below(&w->rng, 100 * MS), on_start, &w->seats[host], 0);
+        }
+}
+
+static void open_world(struct world *w, uint64_t seed, FILE *trace)
+{
+    scenario_make(&w->scenario, seed);
+    w->rng = (struct rng){~seed};
+    sim_init(&w->sim, trace);
+    oracle_init(&w->oracle, &w->sim);
+    star_init(&w->star, &w->sim, &w->rng, w->scenario.hosts, switch_receive, &w->node, at_host, w);
+    for (unsigned h = 0; h < w->scenario.hosts; h++)
+        set_quality(w, h, &w->scenario.quality, true, true);
+    switch_init(&w->node, &w->sim, &w->star, &w->rng, &w->scenario.switch_config);
+    switch_start(&w->node);
+    open_seats(w);
+    for (unsigned i = 0; i < w->scenario.faults; i++)
+        if (!w->scenario.fault[i].at_event)
+            sim_at(&w->sim, w->scenario.fault[i].at, on_fault_time, w, 0);
+    sim_at(&w->sim, w->scenario.calm_at, on_calm, w, 0);
+}
+
+static void close_world(struct world *w)
+{
+    for (unsigned h = 0; h < w->scenario.hosts; h++)
+        if (w->seats[h].process != NULL)
+            process_free(w->seats[h].process);
+    while (w->ended != NULL) {
+        struct ended_process *e = w->ended;
+        w->ended = e->next;
+        process_free(e->process);
+        free(e);
+    }
+    free(w->seats);
+    switch_kill(&w->node);
+    star_fini(&w->star);
+    oracle_fini(&w->oracle);
+    sim_fini(&w->sim);
+    scenario_fini(&w->scenario);
+}
+
+/* Once nobody is left, the switch forgets all jobs: as soon as it counts the last ranks as lost. */
+static void check_switch_forgets(struct world *w)
+{
+    uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
+
+    while (w->sim.now < until && sim_step(&w->sim) && (switch_jobs(&w->node) > 0 || w->switch_holds > 0))
+        ;
+    if (switch_jobs(&w->node) > 0 || w->node.slots_used > 0)
+        oracle_fail(&w->oracle, "the switch still holds %u jobs and %u slots, and nobody is left",
+                    switch_jobs(&w->node), w->node.slots_used);
+}
+
+static void check_verdicts(struct world *w)
+{
+    static const enum sml_verdict_kind never[] = {SML_DROP_BAD_SLOT, SML_DROP_BAD_LENGTH, SML_DROP_BAD_TYPE,
+                                                  SML_DROP_BAD_KIND};
+
+    for (unsigned i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+        if (w->node.verdicts[never[i]] > 0)
+            oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_verdict_name(never[i]));
+    if (w->node.malformed > 0)
+        oracle_fail(&w->oracle, "the switch cannot read a worker's packet");
+}
+
+static bool all_are_over(const struct world *w)
+{
+    for (unsigned h = 0; h < w->scenario.hosts; h++) {
+        const struct seat *seat = &w->seats[h];
+        if (seat->process == NULL || !process_is_over(seat->process) ||
+            (seat->process->phase == PROCESS_EXITED && seat->process->failed &&
+             seat->lives < seat->program->lives))
+            return false;
+    }
+    return true;
+}
+
+static void check_all_are_over(struct world *w)
+{
+    for (unsigned h = 0; h < w->scenario.hosts; h++) {
+        const struct process *p = w->seats[h].process;
+        if (p == NULL || !process_is_over(p))
+            oracle_fail(&w->oracle, "%s hangs in phase %d, call %u", p ? p->name : "a process",
+                        p ? (int)p->phase : -1, p ? p->call : 0);
+        else if (w->scenario.benign && p->formation == NULL)
+            oracle_fail(&w->oracle, "%s could not open its job, for no good reason", p->name);
+    }
+}
+
+static void collect(const struct world *w, struct world_result *result)
+{
+    result->failed = w->oracle.failed;
+    memcpy(result->text, w->oracle.text, sizeof(result->text));
+    result->benign = w->scenario.benign;
+    result->events = w->sim.events;
+    result->simulated_ns = w->sim.now;
+    result->calls_succeeded = w->oracle.calls_succeeded;
+    result->formations_well = w->oracle.formations_well;
+    result->formations_failed = w->oracle.formations_failed;
+    memcpy(result->faults, w->faults, sizeof(result->faults));
+    memcpy(result->verdicts, w->node.verdicts, sizeof(result->verdicts));
+    for (unsigned i = 0; i < 2 * w->scenario.hosts; i++) {
+        const struct link *l = i % 2 ? &w->star.up[i / 2] : &w->star.down[i / 2];
+        result->frames += l->stats.sent;
+        result->lost += l->stats.lost + l->stats.overflowed + l->stats.cut;
+        result->duplicated += l->stats.duplicated;
+        result->corrupted += l->stats.corrupted;
+    }
+}
+
+struct world_result world_play(uint64_t seed, FILE *trace)
+{
+    struct world *w = sim_alloc(sizeof(*w));
+    struct world_result result = {0};
+
+    open_world(w, seed, trace);
+    if (trace != NULL)
+        scenario_print(&w->scenario, trace);
+    while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim))
+        consider_faults(w);
+    if (!w->oracle.failed) {
+        check_all_are_over(w);
+        check_switch_forgets(w);
+        check_verdicts(w);
+        oracle_finish(&w->oracle, w->scenario.benign);
+    }
+    collect(w, &result);
+    close_world(w);
+    free(w);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* Plays one scenario and judges it. */
+#ifndef SWAGG_SIM_WORLD_H
+#define SWAGG_SIM_WORLD_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "oracle.h"
+#include "scenario.h"
+
+struct world_result {
+    bool failed;
+    char text[ORACLE_TEXT_MAX]; /* why */
+    bool benign;
+    uint64_t events, simulated_ns;
+    uint64_t calls_succeeded, formations_well, formations_failed;
+    uint64_t faults[FAULTS]; /* that happened */
+    uint64_t frames, lost, duplicated, corrupted;
+    uint64_t verdicts[SML_VERDICTS];
+};
+
+/* trace: NULL for none. The same seed gives the same result and the same trace. */
+struct world_result world_play(uint64_t seed, FILE *trace);
+
+#endif
