@@ -33,8 +33,8 @@ static int make_mbufs(struct datapath *dp, const struct config *cfg)
     dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
     if (dp->mbufs != NULL)
         return 0;
-    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u)", n, bytes,
-              cfg->memory.megabytes);
+    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to some %u", n,
+              bytes, cfg->memory.megabytes, cfg->pool.megabytes + 32 + (n >> 10) * (bytes + 256u) / 1024);
     return -ENOMEM;
 }
 
@@ -155,6 +155,26 @@ static void choose_mac(struct datapath *dp, const struct config *cfg)
     dp->mac.addr_bytes[0] |= RTE_ETHER_LOCAL_ADMIN_ADDR;
 }
 
+/* Better told now than to the first job. */
+static int check_pool_memory(const struct config *cfg)
+{
+    struct rte_malloc_socket_stats heap;
+    size_t left = 0;
+
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0)
+            left += heap.heap_freesz_bytes;
+    left >>= 20;
+    if (left >= cfg->pool.megabytes)
+        return 0;
+    log_error("packet buffers and rings leave %zu MB of memory.megabytes %u, pool.megabytes is %u: raise the "
+              "former "
+              "to %zu",
+              left, cfg->memory.megabytes, cfg->pool.megabytes,
+              cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
+    return -ENOMEM;
+}
+
 int datapath_open(struct datapath **out, const struct config *cfg, const struct placement *placement)
 {
     struct datapath *dp = rte_zmalloc("datapath", sizeof(*dp), RTE_CACHE_LINE_SIZE);
@@ -184,6 +204,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         choose_mac(dp, cfg);
     if (rc == 0)
         rc = make_lcores(dp, placement);
+    if (rc == 0)
+        rc = check_pool_memory(cfg);
     if (rc < 0) {
         datapath_close(dp);
         return rc;
