@@ -1,0 +1,628 @@
+/* swagg-pcap: what gen writes goes through a real pool, and check agrees with it, or says where it does not.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pcap/pcap.h>
+
+#include "commands.h"
+#include "describe.h"
+#include "elements.h"
+#include "plan.h"
+#include "store.h"
+#include "switchml/pool.h"
+#include "unit.h"
+#include "verify.h"
+#include "wire/control.h"
+
+static const struct plan usual = {
+    .workers = 3,
+    .slots = 4,
+    .phases = 4,
+    .elements = 16,
+    .type = AGG_F32,
+    .format = SML_FORMAT_TYPED,
+    .job = 7,
+    .seed = 1,
+    .sw = {.mac = {2, 0, 0, 0, 1, 0xFE}, .ip = 0x0A4D00FE, .port = SML_PORT_FIRST},
+    .worker = {.mac = {2, 0, 0, 0, 1, 1}, .ip = 0x0A4D0001, .port = 30000},
+};
+
+/* --- frames
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void test_a_datagram_survives_its_frame(void)
+{
+    uint8_t frame[UDP_HEADERS_BYTES + 64];
+    struct udp_datagram d;
+
+    for (size_t bytes = 0; bytes <= 64; bytes++) {
+        uint8_t payload[64];
+        size_t length;
+
+        memset(payload, (int)bytes, sizeof(payload));
+        length = udp_build(frame, &usual.worker, &usual.sw, payload, bytes);
+        CU_ASSERT_EQUAL(length, bytes < 18 ? UDP_FRAME_MIN : UDP_HEADERS_BYTES + bytes);
+        CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, length));
+        CU_ASSERT_EQUAL(d.bytes, bytes);
+        CU_ASSERT_EQUAL(memcmp(d.payload, payload, bytes), 0);
+        CU_ASSERT_EQUAL(memcmp(&d.from, &usual.worker, sizeof(d.from)), 0);
+        CU_ASSERT_EQUAL(memcmp(&d.to, &usual.sw, sizeof(d.to)), 0);
+        CU_ASSERT_FALSE(d.bad_checksum);
+    }
+}
+
+/* Its checksums were computed by other means. */
+static void test_a_known_frame(void)
+{
+    static const uint8_t known[UDP_FRAME_MIN] = {
+        0x02, 0x00, 0x00, 0x00, 0x01, 0xfe, 0x02, 0x00, 0x00, 0x00, 0x01, 0x01, 0x08, 0x00, 0x45, 0x00,
+        0x00, 0x21, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x25, 0x34, 0x0a, 0x4d, 0x00, 0x01, 0x0a, 0x4d,
+        0x00, 0xfe, 0x75, 0x30, 0xbe, 0xe0, 0x00, 0x0d, 0x8c, 0x63, 0x61, 0x62, 0x63, 0x64, 0x65,
+    };
+    uint8_t frame[UDP_FRAME_MIN];
+
+    CU_ASSERT_EQUAL(udp_build(frame, &usual.worker, &usual.sw, "abcde", 5), sizeof(known));
+    CU_ASSERT_EQUAL(memcmp(frame, known, sizeof(known)), 0);
+}
+
+static void test_any_flipped_bit_breaks_a_checksum_or_the_frame(void)
+{
+    uint8_t frame[UDP_HEADERS_BYTES + 20], payload[20] = {1, 2, 3};
+    const size_t length = udp_build(frame, &usual.worker, &usual.sw, payload, sizeof(payload));
+    struct udp_datagram d;
+
+    for (size_t bit = 14 * 8; bit < length * 8; bit++) {
+        frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        CU_ASSERT(!udp_parse(&d, frame, length) || d.bad_checksum);
+        frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+static void test_frames_that_are_cut_off_are_none(void)
+{
+    uint8_t frame[UDP_HEADERS_BYTES + 40], payload[40] = {0};
+    const size_t length = udp_build(frame, &usual.worker, &usual.sw, payload, sizeof(payload));
+    struct udp_datagram d;
+
+    for (size_t bytes = 0; bytes < length; bytes++) {
+        uint8_t *cut = malloc(bytes + 1); /* its end is guarded when a sanitizer looks */
+
+        memcpy(cut, frame, bytes);
+        CU_ASSERT_FALSE(udp_parse(&d, cut, bytes));
+        free(cut);
+    }
+}
+
+/* --- elements
+ * -------------------------------------------------------------------------------------------------- */
+
+static void test_elements_on_the_wire(void)
+{
+    static const struct {
+        unsigned type;
+        union element e;
+        uint8_t wire[8];
+    } known[] = {
+        {AGG_I32, {.i = 1}, {0, 0, 0, 1}},
+        {AGG_I32, {.i = -2}, {0xFF, 0xFF, 0xFF, 0xFE}},
+        {AGG_I64, {.i = 258}, {2, 1}},
+        {AGG_F32, {.f = 1.0}, {0, 0, 0x80, 0x3F}},
+        {AGG_F64, {.f = -2.0}, {0, 0, 0, 0, 0, 0, 0, 0xC0}},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        uint8_t wire[8] = {0};
+
+        element_write(known[i].type, wire, known[i].e);
+        CU_ASSERT_EQUAL(memcmp(wire, known[i].wire, sizeof(wire)), 0);
+        CU_ASSERT_EQUAL(element_read(known[i].type, wire).i, known[i].e.i);
+    }
+}
+
+static void test_sums_of_integers_wrap(void)
+{
+    const union element in[] = {{.i = INT32_MAX}, {.i = 1}};
+    const union element in64[] = {{.i = INT64_MAX}, {.i = 1}};
+
+    CU_ASSERT_TRUE(element_is_sum(AGG_I32, (union element){.i = INT32_MIN}, in, 2));
+    CU_ASSERT_FALSE(element_is_sum(AGG_I32, (union element){.i = INT32_MIN + 1}, in, 2));
+    CU_ASSERT_FALSE(element_is_sum(AGG_I64, (union element){.i = INT32_MIN}, in, 2));
+    CU_ASSERT_TRUE(element_is_sum(AGG_I64, (union element){.i = INT64_MIN}, in64, 2));
+}
+
+static void test_sums_of_floats_may_be_rounded_but_not_wrong(void)
+{
+    const union element in[] = {{.f = 1}, {.f = 1e-9}, {.f = 16777216}};
+    const union element odd[] = {{.f = 1}, {.f = (double)NAN}};
+
+    CU_ASSERT_TRUE(element_is_sum(AGG_F32, (union element){.f = 16777217.000000001}, in, 3));
+    CU_ASSERT_TRUE(element_is_sum(AGG_F32, (union element){.f = 16777216}, in, 3));
+    CU_ASSERT_FALSE(element_is_sum(AGG_F64, (union element){.f = 16777216}, in, 3));
+    CU_ASSERT_FALSE(element_is_sum(AGG_F32, (union element){.f = 16777240}, in, 3));
+    CU_ASSERT_FALSE(element_is_sum(AGG_F32, (union element){.f = 1}, odd, 2));
+    CU_ASSERT_TRUE(element_is_sum(AGG_F32, (union element){.f = (double)NAN}, odd, 2));
+}
+
+/* 256 workers' elements add up without any rounding, so that the order of additions cannot matter. */
+static void test_invented_elements_have_exact_sums(void)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        float sum = 0;
+        double exact = 0;
+
+        for (unsigned w = 0; w < SML_MAX_WORKERS; w++) {
+            const union element e = element_invent(AGG_F32, 5, w, i / 10, i % 10);
+
+            sum += (float)e.f;
+            exact += e.f;
+        }
+        CU_ASSERT_EQUAL((double)sum, exact);
+    }
+}
+
+/* --- plans
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void test_frame_sizes_on_the_wire(void)
+{
+    static const unsigned sizes[][2] = {{64, 2},    {128, 18},   {192, 34},   {256, 50},
+                                        {512, 114}, {1024, 242}, {1518, 365}, {9018, 2240}};
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct plan p = usual;
+
+        p.elements = plan_elements_for_frame(&p, sizes[i][0]);
+        CU_ASSERT_EQUAL(p.elements, sizes[i][1]);
+        CU_ASSERT_PTR_NULL(plan_fault(&p));
+        CU_ASSERT(plan_frame(&p, 0, 0, frame) + 4 <= sizes[i][0]);
+        CU_ASSERT(plan_frame(&p, 0, 0, frame) + 4 + 4 > sizes[i][0]);
+    }
+    CU_ASSERT_EQUAL(plan_elements_for_frame(&usual, 40), 0);
+}
+
+static void expect_fault(struct plan p, const char *word)
+{
+    const char *fault = plan_fault(&p);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
+    CU_ASSERT_PTR_NOT_NULL(strstr(fault, word));
+}
+
+static void test_plans_that_cannot_be(void)
+{
+    struct plan p = usual;
+
+    CU_ASSERT_PTR_NULL(plan_fault(&p));
+    p.workers = 257;
+    expect_fault(p, "workers");
+    p = usual;
+    p.slots = 12;
+    expect_fault(p, "power of two");
+    p = usual;
+    p.phases = 3;
+    expect_fault(p, "even");
+    p = usual;
+    p.first_tag = 4;
+    expect_fault(p, "multiple");
+    p = usual;
+    p.type = AGG_TYPES;
+    expect_fault(p, "type");
+    p = usual;
+    p.elements = 2241;
+    expect_fault(p, "8960");
+    p = usual;
+    p.format = SML_FORMAT_INT32;
+    expect_fault(p, "int32");
+}
+
+static void test_workers_are_told_apart(void)
+{
+    struct plan p = usual;
+
+    CU_ASSERT_EQUAL(plan_worker(&p, 255).ip, usual.worker.ip + 255);
+    CU_ASSERT_EQUAL(plan_worker(&p, 255).mac[4], 2); /* carried over from the last byte */
+    CU_ASSERT_EQUAL(plan_worker(&p, 255).port, usual.worker.port);
+    p.one_host = true;
+    CU_ASSERT_EQUAL(plan_worker(&p, 255).ip, usual.worker.ip);
+    CU_ASSERT_EQUAL(plan_worker(&p, 255).port, usual.worker.port + 255);
+}
+
+/* --- the whole way: a plan through a pool, and back to check
+ * ------------------------------------------------------ */
+
+struct recording {
+    char file[64];
+    pcap_t *pcap;
+    pcap_dumper_t *dumper;
+    struct sml_pool *pool;
+    unsigned results;
+};
+
+static void record(struct recording *r, const uint8_t *frame, size_t bytes)
+{
+    const struct pcap_pkthdr header = {.caplen = (bpf_u_int32)bytes, .len = (bpf_u_int32)bytes};
+
+    pcap_dump((u_char *)r->dumper, &header, frame);
+}
+
+static void record_result(struct recording *r, const struct plan *p, unsigned worker, const uint8_t *payload,
+                          size_t bytes)
+{
+    const struct udp_end to = plan_worker(p, worker);
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    record(r, frame, udp_build(frame, &p->sw, &to, payload, bytes));
+    r->results++;
+}
+
+static void switch_frame(struct recording *r, const struct plan *p, unsigned worker, const uint8_t *frame,
+                         size_t bytes)
+{
+    struct sml_verdict v;
+    struct udp_datagram d;
+    struct sml_packet s;
+
+    CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, bytes));
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&s, d.payload, d.bytes), SML_OK);
+    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s), (uint16_t)worker, &s, &v);
+    if (v.kind == SML_SEND_ALL) {
+        for (unsigned w = 0; w < p->workers; w++)
+            record_result(r, p, w, v.result, v.result_bytes);
+    } else {
+        CU_ASSERT_EQUAL(v.kind, SML_HELD);
+    }
+}
+
+static struct sml_pool *make_pool(const struct plan *p)
+{
+    const struct sml_pool_config cfg = {
+        .workers = (uint16_t)p->workers,
+        .slots = (uint16_t)p->slots,
+        .chunk_bytes = (uint16_t)((p->elements * element_type(p->type)->bytes + 63) / 64 * 64),
+        .job = p->job,
+        .format = p->format,
+        .mode = SML_ON_ARRIVAL,
+        .first_tag = p->first_tag,
+        .kernels = agg_kernels_get("scalar"),
+    };
+
+    return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+}
+
+/* A capture of the plan and of a switch's answers. */
+static struct recording record_run(const struct plan *p)
+{
+    struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    CU_ASSERT_PTR_NULL_FATAL(plan_fault(p));
+    close(mkstemp(r.file));
+    r.dumper = pcap_dump_open(r.pcap, r.file);
+    r.pool = make_pool(p);
+    for (uint32_t chunk = 0; chunk < plan_chunks(p); chunk++) {
+        for (unsigned w = 0; w < p->workers; w++) {
+            const size_t bytes = plan_frame(p, w, chunk, frame);
+
+            record(&r, frame, bytes);
+            switch_frame(&r, p, w, frame, bytes);
+        }
+    }
+    free(r.pool);
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    return r;
+}
+
+static void count_wrong(void *context, const struct stored_packet *result, const char *why)
+{
+    (void)result;
+    snprintf(context, 128, "%s", why);
+}
+
+static struct verify_job check_run(struct recording *r, const struct plan *p, char why[128],
+                                   void (*tamper)(struct store *))
+{
+    struct verify v = {.published = p->format == SML_FORMAT_INT32, .report = count_wrong, .context = why};
+    struct store s = {0};
+
+    why[0] = '\0';
+    CU_ASSERT_EQUAL_FATAL(store_read(&s, r->file), 0);
+    store_sort(&s);
+    if (tamper != NULL)
+        tamper(&s);
+    verify(&v, &s);
+    store_free(&s);
+    unlink(r->file);
+    return v.job[p->job];
+}
+
+static void expect_right(const struct plan *p)
+{
+    struct recording r = record_run(p);
+    char why[128];
+    const struct verify_job j = check_run(&r, p, why, NULL);
+
+    CU_ASSERT_EQUAL(r.results, p->workers * plan_chunks(p));
+    CU_ASSERT_EQUAL(j.workers, p->workers);
+    CU_ASSERT_EQUAL(j.chunks, plan_chunks(p));
+    CU_ASSERT_EQUAL(j.contributions, p->workers * plan_chunks(p));
+    CU_ASSERT_EQUAL(j.right, r.results);
+    CU_ASSERT_EQUAL(j.wrong + j.missing + j.unknown + j.empty + j.repeated + j.conflicts, 0);
+    CU_ASSERT_STRING_EQUAL(why, "");
+}
+
+static void test_a_switch_agrees_on_every_type(void)
+{
+    for (unsigned type = 1; type < AGG_TYPES; type++) {
+        struct plan p = usual;
+
+        p.type = type;
+        expect_right(&p);
+    }
+}
+
+static void test_a_switch_agrees_on_the_published_format(void)
+{
+    for (unsigned elements = 32; elements <= 256; elements *= 2) {
+        struct plan p = usual;
+
+        p.format = SML_FORMAT_INT32;
+        p.type = AGG_I32;
+        p.elements = elements;
+        expect_right(&p);
+    }
+}
+
+static void test_published_packets_have_size_codes(void)
+{
+    static const struct {
+        unsigned elements;
+        uint8_t code;
+    } known[] = {{32, SML_SIZE_32},
+                 {64, SML_SIZE_64},
+                 {128, SML_SIZE_128},
+                 {256, SML_SIZE_256},
+                 {365, SML_SIZE_AGREED}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        struct plan p = usual;
+        uint8_t frame[UDP_FRAME_MAX];
+
+        p.format = SML_FORMAT_INT32;
+        p.elements = known[i].elements;
+        plan_frame(&p, 0, 0, frame);
+        CU_ASSERT_EQUAL(frame[UDP_HEADERS_BYTES] & 7, known[i].code);
+    }
+}
+
+static void test_a_switch_agrees_with_one_worker_or_many(void)
+{
+    struct plan p = usual;
+
+    p.workers = 1;
+    expect_right(&p);
+    p.workers = SML_MAX_WORKERS;
+    p.slots = 1;
+    expect_right(&p);
+    p.one_host = true;
+    p.first_tag = UINT32_MAX - 1; /* over the end of the tags */
+    expect_right(&p);
+}
+
+/* --- what check finds
+ * ------------------------------------------------------------------------------------------ */
+
+static struct stored_packet *first_result(struct store *s)
+{
+    struct stored_packet *p = s->packets;
+
+    while (!p->result)
+        p++;
+    return p;
+}
+
+static void spoil_element(struct store *s)
+{
+    s->bodies[first_result(s)->at + 4 * 5 + 2] ^= 0x10;
+}
+
+static void spoil_length(struct store *s)
+{
+    first_result(s)->bytes -= 4;
+}
+
+static void spoil_code(struct store *s)
+{
+    first_result(s)->e0 = AGG_SUM << 4 | AGG_I32;
+}
+
+static void spoil_exponent(struct store *s)
+{
+    first_result(s)->e0--;
+}
+
+static void test_a_wrong_exponent_is_found(void)
+{
+    struct plan p = usual;
+    struct recording r;
+    char why[128];
+
+    p.format = SML_FORMAT_INT32;
+    p.type = AGG_I32;
+    r = record_run(&p);
+    CU_ASSERT_EQUAL(check_run(&r, &p, why, spoil_exponent).wrong, 1);
+    CU_ASSERT_STRING_EQUAL(why, "its exponents are not the largest of the workers'");
+}
+
+static void test_a_wrong_result_is_found(void)
+{
+    static const struct {
+        void (*tamper)(struct store *);
+        const char *why;
+    } faults[] = {
+        {spoil_element, "element 5, "},
+        {spoil_length, "it is not like the contributions in kind or length"},
+        {spoil_code, "its element code is another"},
+    };
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct recording r = record_run(&usual);
+        char why[128];
+        const struct verify_job j = check_run(&r, &usual, why, faults[i].tamper);
+
+        CU_ASSERT_EQUAL(j.wrong, 1);
+        CU_ASSERT_EQUAL(j.right, r.results - 1);
+        CU_ASSERT_EQUAL(strncmp(why, faults[i].why, strlen(faults[i].why)), 0);
+    }
+}
+
+static void lose_result(struct store *s)
+{
+    struct stored_packet *lost = first_result(s);
+
+    memmove(lost, lost + 1, (size_t)(s->packets + --s->count - lost) * sizeof(*lost));
+}
+
+static void lose_contribution(struct store *s)
+{
+    s->count--;
+    memmove(s->packets, s->packets + 1, s->count * sizeof(*s->packets));
+}
+
+/* The last packet becomes worker 0's first once more, with a body of its own, after all others in time. */
+static void repeat_contribution(struct store *s)
+{
+    struct stored_packet *last = &s->packets[s->count - 1];
+    const size_t at = last->at;
+
+    memcpy(s->bodies + at, s->bodies + s->packets[0].at, s->packets[0].bytes);
+    *last = s->packets[0];
+    last->at = at;
+    store_sort(s);
+}
+
+static void contradict_contribution(struct store *s)
+{
+    repeat_contribution(s);
+    s->bodies[s->packets[1].at] ^= 1;
+}
+
+static void test_what_is_missing_is_counted(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    struct verify_job j = check_run(&r, &usual, why, lose_result);
+
+    CU_ASSERT_EQUAL(j.missing, 1);
+    CU_ASSERT_EQUAL(j.right, r.results - 1);
+
+    r = record_run(&usual);
+    j = check_run(&r, &usual, why, lose_contribution);
+    CU_ASSERT_EQUAL(j.unknown, usual.workers);
+    CU_ASSERT_EQUAL(j.right, r.results - usual.workers);
+    CU_ASSERT_EQUAL(j.wrong, 0);
+}
+
+static void test_retransmissions_are_no_contributions(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    struct verify_job j = check_run(&r, &usual, why, repeat_contribution);
+
+    CU_ASSERT_EQUAL(j.repeated, 1);
+    CU_ASSERT_EQUAL(j.conflicts, 0);
+
+    r = record_run(&usual);
+    j = check_run(&r, &usual, why, contradict_contribution);
+    CU_ASSERT_EQUAL(j.conflicts, 1);
+    CU_ASSERT_EQUAL(j.wrong, 0);
+}
+
+/* --- the commands
+ * ---------------------------------------------------------------------------------------------- */
+
+static int gen(const char *file, const char *option, const char *value)
+{
+    char *argv[] = {"gen", "-o", (char *)file, (char *)option, (char *)value, NULL};
+
+    optind = 0;
+    return command_gen(option == NULL ? 3 : value == NULL ? 4 : 5, argv);
+}
+
+static void test_gen_and_check_by_command(void)
+{
+    struct recording r = record_run(&usual);
+    char generated[] = "/tmp/test_pcap_XXXXXX";
+    char *check_answers[] = {"check", "--complete", r.file, NULL};
+    char *check_requests[] = {"check", generated, NULL};
+
+    close(mkstemp(generated));
+    CU_ASSERT_EQUAL(gen(generated, "--workers", "4"), EXIT_GOOD);
+    CU_ASSERT_EQUAL(gen(generated, "--workers", "many"), EXIT_USAGE);
+    CU_ASSERT_EQUAL(gen(generated, "--phases", "5"), EXIT_USAGE);
+    CU_ASSERT_EQUAL(gen(generated, "--switch", "10.0.0.1"), EXIT_USAGE);
+    CU_ASSERT_EQUAL(gen("/nowhere/x.pcap", NULL, NULL), EXIT_BAD);
+    optind = 0;
+    CU_ASSERT_EQUAL(command_check(3, check_answers), EXIT_GOOD);
+    optind = 0;
+    CU_ASSERT_EQUAL(command_check(2, check_requests), EXIT_BAD);
+    unlink(generated);
+    unlink(r.file);
+}
+
+static void test_packets_in_words(void)
+{
+    static const struct describe how = {.elements = 2};
+    struct ctl_message m = {
+        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .rank = 1, .size = 4, .serial = 9},
+        .join = {.name = "x", .slots = 64, .chunk_bytes = 1460, .data_port = 30001}};
+    uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
+    struct line data = {0}, control = {0}, bad = {0};
+    struct udp_datagram d;
+
+    CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(&usual, 1, 5, frame)));
+    describe_switchml(&data, &how, d.payload, d.bytes);
+    CU_ASSERT_STRING_EQUAL(data.text, "DATA job 7 tag 5 slot 1.1 16 float32: 110.46875 -996.359375 ...");
+    describe_control(&control, message, ctl_build(message, &m));
+    CU_ASSERT_STRING_EQUAL(control.text,
+                           "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", 64 slots, chunks of 1460 bytes, "
+                           "data from port 30001");
+    describe_switchml(&bad, &how, d.payload, 9);
+    CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_datagram_survives_its_frame),
+        UNIT_TEST(test_a_known_frame),
+        UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),
+        UNIT_TEST(test_frames_that_are_cut_off_are_none),
+        UNIT_TEST(test_elements_on_the_wire),
+        UNIT_TEST(test_sums_of_integers_wrap),
+        UNIT_TEST(test_sums_of_floats_may_be_rounded_but_not_wrong),
+        UNIT_TEST(test_invented_elements_have_exact_sums),
+        UNIT_TEST(test_frame_sizes_on_the_wire),
+        UNIT_TEST(test_plans_that_cannot_be),
+        UNIT_TEST(test_workers_are_told_apart),
+        UNIT_TEST(test_a_switch_agrees_on_every_type),
+        UNIT_TEST(test_a_switch_agrees_on_the_published_format),
+        UNIT_TEST(test_published_packets_have_size_codes),
+        UNIT_TEST(test_a_switch_agrees_with_one_worker_or_many),
+        UNIT_TEST(test_a_wrong_exponent_is_found),
+        UNIT_TEST(test_a_wrong_result_is_found),
+        UNIT_TEST(test_what_is_missing_is_counted),
+        UNIT_TEST(test_retransmissions_are_no_contributions),
+        UNIT_TEST(test_gen_and_check_by_command),
+        UNIT_TEST(test_packets_in_words),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("pcap", tests);
+}
