@@ -18,7 +18,8 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 &&
            (cfg->format == SML_FORMAT_INT32 || cfg->format == SML_FORMAT_TYPED) &&
-           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_WHEN_COMPLETE);
+           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_WHEN_COMPLETE) &&
+           (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
 static struct sml_pool layout(const struct sml_pool_config *cfg)
@@ -26,6 +27,7 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     struct sml_pool pool = {.cfg = *cfg};
     size_t held = cfg->mode == SML_WHEN_COMPLETE ? cfg->workers : 0;
 
+    pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.map_words = (cfg->workers + 63u) / 64;
     pool.body_bytes = whole_lines(cfg->chunk_bytes);
     pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t));

@@ -35,6 +35,9 @@ struct sml_pool_config {
     uint32_t first_tag; /* the first chunk's tag */
     bool resumed;       /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold of the
                            chunks first_tag .. first_tag + slots - 1 */
+    uint8_t tag_bits;   /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture of 2^tag_bits
+                           chunks, at least 4 * slots, can be replayed over and over. For measurements only: a packet
+                           that is late by half of them or more passes for a new one */
     const struct agg_kernels *kernels;
 };
 

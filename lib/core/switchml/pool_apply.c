@@ -254,17 +254,25 @@ static bool comes_from_workers(const struct sml_pool *pool, const struct sml_pac
     }
 }
 
+/* How far tag lies behind what the slot expects; negative: ahead of it (serial number arithmetic, RFC 1982). The bits that
+ * do not count are shifted out, so the unit is 1 << tag_shift. */
+static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *slot, uint32_t tag)
+{
+    return (int32_t)((slot->expected - tag) << pool->tag_shift);
+}
+
 static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                    const struct sml_packet *p, struct sml_verdict *v)
 {
     uint32_t slots = pool->cfg.slots;
+    int32_t behind = tag_behind(pool, slot, p->tag);
 
     if (!comes_from_workers(pool, p))
         return SML_DROP_BAD_KIND;
     if (p->slot != sml_tag_slot(p->tag, slots) || p->ver != sml_tag_ver(p->tag, slots))
         return SML_DROP_BAD_SLOT;
 
-    if (p->tag == slot->expected) {
+    if (behind == 0) {
         switch (p->kind) {
         case SML_PROBE:
             return answer_probe(pool, slot, rank, p, v);
@@ -274,11 +282,11 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
             return contribute(pool, slot, rank, p, v);
         }
     }
-    if (sml_tag_before(slot->expected, p->tag))
+    if (behind < 0)
         return SML_DROP_AHEAD;
     if (!slot->completed)
         return SML_DROP_STALE;
-    if (p->tag == slot->expected - slots)
+    if (behind == (int32_t)(slots << pool->tag_shift))
         return p->kind == SML_RESTORE ? SML_DROP_DUPLICATE : resend(pool, slot, p, v);
     /* Whoever contributed to the shadow held all results before it, the sender of this old probe too. */
     return p->kind == SML_PROBE ? answer(v, SML_DATA, p, 0) : SML_DROP_STALE;

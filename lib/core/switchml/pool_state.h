@@ -17,6 +17,7 @@ enum { SML_LINE = 64 };
 
 struct sml_pool {
     struct sml_pool_config cfg;
+    unsigned tag_shift; /* the high bits of a tag that do not count */
     size_t map_words;
     size_t body_bytes; /* room for a chunk, in whole lines */
     size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
