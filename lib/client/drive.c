@@ -7,7 +7,10 @@
 #include "describe.h"
 #include "monotonic.h"
 
-enum { PROGRESS_US = 500 }; /* between calls of options.progress; swagg.h promises 1 ms */
+enum {
+    PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
+    PEERS_WORD_MS = 200,
+};
 
 static int fail_system(struct swagg_job *job, int error)
 {
@@ -22,11 +25,33 @@ static int fail_system(struct swagg_job *job, int error)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-static int fail_mismatch(struct swagg_job *job)
+/* Waits a moment for a peer's word that ends the job; 0 if there is none. */
+static int hear_peers(struct swagg_job *job)
 {
-    char text[DESCRIBE_MISMATCH_MAX];
-    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH,
-                             describe_mismatch(sml_stream_mismatch(job->stream), text));
+    uint64_t until = monotonic_ns() + PEERS_WORD_MS * NS_PER_MS;
+    struct ctl_session session;
+    do {
+        control_wait(&job->control, until);
+        control_look(&job->control, &session);
+    } while (session.state != CTL_SESSION_FAILED && monotonic_ns() < until);
+    return session.state == CTL_SESSION_FAILED ? job_fail_session(job, &session) : 0;
+}
+
+static int fail_mismatch(struct swagg_job *job, const struct watch *w)
+{
+    const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
+    char quarrel[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
+    describe_mismatch(m, quarrel);
+    if (m->opening)
+        return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
+    /* The quarrel is over a later chunk, which does not tell the peer's call. Then the switch has refused the
+     * peer's opening packet, and told it both calls. */
+    int rc = hear_peers(job);
+    if (rc < 0)
+        return rc;
+    snprintf(text, sizeof text, "%s; rank %u called %s", quarrel, job->options.rank,
+             describe_call(&w->call, call));
+    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
 }
 
 /* Takes in what has arrived; returns how many packets, or a status. */
@@ -155,7 +180,7 @@ int drive_call(struct swagg_job *job, struct watch *w)
         if (status == SML_STREAM_DONE)
             return SWAGG_OK;
         if (status == SML_STREAM_MISMATCH)
-            return fail_mismatch(job);
+            return fail_mismatch(job, w);
         if (status == SML_STREAM_REJECTED && !rejected)
             control_rejected(&job->control);
         rejected = status == SML_STREAM_REJECTED;
