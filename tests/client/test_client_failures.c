@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -429,6 +430,79 @@ static void a_restarted_switch_is_not_noticed(void)
     loop_switch_stop(ls);
 }
 
+/* Rank 0 has its sum and goes on to other things; rank 1 lacks it and can get it from rank 0 only. */
+static int wait_for_rank_1(struct crew_member *m)
+{
+    atomic_uint *done = m->crew->arg;
+    int rc = one_sum(m);
+    atomic_fetch_add(done, 1);
+    while (rc == 0 && m->rank == 0 && atomic_load(done) < 2)
+        sleep_ms(1);
+    return rc < 0 ? rc : one_sum(m);
+}
+
+static void a_rank_between_calls_helps_after_a_restart(void)
+{
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000, .deaf = 1u << 1});
+    atomic_uint done = 0;
+    struct crew crew = crew_of(2, ls, "helper", wait_for_rank_1, &done);
+    crew.options.call_timeout_ms = 10000;
+    crew_start(&crew);
+    while (atomic_load(&done) < 1)
+        sleep_ms(1);
+    loop_switch_kill(ls);
+    loop_switch_revive(ls);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    for (int r = 0; r < 2; r++)
+        CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
+    loop_switch_stop(ls);
+}
+
+/* Many calls over a bad network, and a switch that is killed again and again. */
+struct storm {
+    atomic_uint in, through; /* ranks */
+};
+
+static int sum_through_it_all(struct crew_member *m)
+{
+    struct storm *storm = m->crew->arg;
+    uint64_t random = seed;
+    int rc = one_sum(m);
+    atomic_fetch_add(&storm->in, 1);
+    for (unsigned i = 0; rc == 0 && i < 60; i++) {
+        size_t count = random_next(&random) % (random % 4 ? 3000 : 60000);
+        struct tensor tensor = {.type = i % 2 ? SWAGG_F32 : SWAGG_I64, .count = count, .seed = random};
+        rc = crew_sum(m, &tensor, random % 3 ? -1 : (int)(i % (unsigned)m->crew->size), i % 2);
+    }
+    atomic_fetch_add(&storm->through, 1);
+    return rc;
+}
+
+static void restarts_and_losses_together(void)
+{
+    struct impair_config link = {
+        .rate = {[IMPAIR_DROP] = {.probability = 0.01}, [IMPAIR_DUPLICATE] = {.probability = 0.01}}};
+    struct loop_switch *ls = loop_switch_start(
+        &(struct loop_switch_config){.seed = seed, .lost_after_ms = 500, .in = link, .out = link});
+    struct storm storm = {0};
+    struct crew crew = crew_of(3, ls, "storm", sum_through_it_all, &storm);
+    uint64_t random = seed;
+    crew_start(&crew);
+    while (atomic_load(&storm.in) < 3)
+        sleep_ms(1);
+    for (unsigned kills = 0; kills < 6 && atomic_load(&storm.through) == 0; kills++) {
+        sleep_ms((long)(random_next(&random) % 150));
+        loop_switch_kill(ls);
+        sleep_ms((long)(random_next(&random) % 50));
+        loop_switch_revive(ls);
+    }
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    loop_switch_stop(ls);
+}
+
 static void a_switch_that_stays_away_fails_the_call(void)
 {
     struct loop_switch *ls = start_switch();
@@ -465,6 +539,8 @@ int main(int argc, char **argv)
         UNIT_TEST(a_killed_peer_is_named),
         UNIT_TEST(a_forked_child_cannot_disturb_the_job),
         UNIT_TEST(a_restarted_switch_is_not_noticed),
+        UNIT_TEST(a_rank_between_calls_helps_after_a_restart),
+        UNIT_TEST(restarts_and_losses_together),
         UNIT_TEST(a_switch_that_stays_away_fails_the_call),
         CU_TEST_INFO_NULL,
     };

@@ -97,13 +97,20 @@ static void reject(struct loop_life *life, uint32_t ip, uint16_t port, const str
     life->send(life->ctx, LOOP_DATA, ip, port, answer, sizeof answer);
 }
 
+static void send_one(struct loop_life *life, const struct ctl_job *job, unsigned rank, const uint8_t *payload,
+                     size_t bytes)
+{
+    const struct ctl_member *m = &job->members[rank];
+    if (rank >= 32 || !(life->deaf >> rank & 1))
+        life->send(life->ctx, LOOP_DATA, m->endpoint.ip, m->data_port, payload, bytes);
+}
+
 static void send_all(struct loop_life *life, const struct loop_job *job, const struct sml_slot *slot,
                      const struct sml_verdict *v)
 {
     for (uint16_t r = 0; r < job->members->size; r++) {
-        const struct ctl_member *m = &job->members->members[r];
-        life->send(life->ctx, LOOP_DATA, m->endpoint.ip, m->data_port, v->result,
-                   sml_pool_wants(job->pool, slot, r) ? v->result_bytes : v->ack_bytes);
+        bool wants = sml_pool_wants(job->pool, slot, r);
+        send_one(life, job->members, r, v->result, wants ? v->result_bytes : v->ack_bytes);
     }
 }
 
@@ -129,11 +136,11 @@ void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const ui
         send_all(life, job, slot, &v);
         break;
     case SML_SEND_ONE:
-        life->send(life->ctx, LOOP_DATA, ip, port, v.result, v.result_bytes);
+        send_one(life, job->members, (unsigned)rank, v.result, v.result_bytes);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        life->send(life->ctx, LOOP_DATA, ip, port, v.answer, v.answer_bytes);
+        send_one(life, job->members, (unsigned)rank, v.answer, v.answer_bytes);
         break;
     default: /* held or dropped */
         break;

@@ -23,6 +23,7 @@ struct loop_life {
     struct loop_job jobs[LOOP_JOBS]; /* by number on the wire */
     loop_send_fn *send;
     void *ctx;
+    unsigned deaf; /* ranks that data packets do not reach */
 };
 
 void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,

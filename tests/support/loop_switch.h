@@ -15,6 +15,7 @@ struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */
     struct impair_config in, out; /* of datagrams to the switch and from it, data and control alike */
     unsigned lost_after_ms;       /* 0: 5000 */
+    unsigned deaf; /* ranks that the switch's data packets do not reach: bit r for rank r < 32 */
 };
 
 struct loop_switch;
@@ -24,7 +25,7 @@ const char *loop_switch_ip(const struct loop_switch *ls);
 
 /* As kill -9: all state is gone, the ports are closed. */
 void loop_switch_kill(struct loop_switch *ls);
-/* Starts a killed one again, at the same address. */
+/* Starts a killed one again, at the same address; it reaches everybody. */
 void loop_switch_revive(struct loop_switch *ls);
 
 /* Datagrams on the data port taken in so far, in this life. */
