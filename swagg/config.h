@@ -13,7 +13,7 @@
 #include "impair.h"
 #include "placement.h"
 
-enum { CONFIG_NAME_MAX = 32, CONFIG_DEVICE_MAX = 256 };
+enum { CONFIG_NAME_MAX = 32, CONFIG_DEVICE_MAX = 256, CONFIG_REPLAYS_MAX = 16 };
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
 enum config_log_level {
@@ -60,6 +60,19 @@ struct config_idle {
     uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
 };
 
+/* A job that nobody joins, for captures that are replayed over and over (swagg-pcap gen). Its first chunk has
+ * tag 0; after slots * phases chunks, a power of two, tags start over. */
+struct config_replay {
+    uint32_t workers, slots, phases;
+    uint32_t chunk_bytes;  /* of elements in a packet, at most */
+    bool published;        /* format: int32 with exponents */
+    bool in_order;         /* sums in rank order, when complete; else on arrival */
+    uint8_t worker_mac[6]; /* of rank 0; the others count on from its MAC and IP ... */
+    uint32_t worker_ip;    /* network order */
+    uint32_t worker_port;
+    bool one_host; /* ... or from its port */
+};
+
 struct config {
     unsigned ports; /* 1.. */
     struct config_port port[SWAGG_MAX_PORTS];
@@ -81,6 +94,9 @@ struct config {
     struct config_idle idle;
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */
+
+    unsigned replays;
+    struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
 };
 
 /* Gets each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a probability

@@ -70,6 +70,13 @@ static void lint_float(struct config_text *t, const struct place *at)
         config_fault_at(t, at->line, at->path, "\"%s\" is not a number", text);
 }
 
+/* libcyaml would take any word for true that is not one of a dozen for false. */
+static void lint_bool(struct config_text *t, const struct place *at)
+{
+    if (strcmp(text_of(at->node), "true") != 0 && strcmp(text_of(at->node), "false") != 0)
+        config_fault_at(t, at->line, at->path, "\"%s\" is neither true nor false", text_of(at->node));
+}
+
 static void lint_enum(struct config_text *t, const struct place *at, const cyaml_schema_value_t *schema)
 {
     char choices[LIST_MAX] = "";
@@ -204,6 +211,9 @@ static void lint_scalar(struct config_text *t, const struct place *at, const cya
         break;
     case CYAML_FLOAT:
         lint_float(t, at);
+        break;
+    case CYAML_BOOL:
+        lint_bool(t, at);
         break;
     default:
         lint_integer(t, at, schema);

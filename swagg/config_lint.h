@@ -8,7 +8,7 @@
 
 #include "config_text.h"
 
-/* Handles what the daemon's schema uses: mappings, sequences, strings, enums, integers, floats. */
+/* Handles what the daemon's schema uses: mappings, sequences, strings, enums, booleans, integers, floats. */
 void config_lint(struct config_text *t, const cyaml_schema_value_t *schema);
 
 #endif

@@ -108,6 +108,24 @@ static const cyaml_strval_t log_levels[] = {
     {"debug", CONFIG_LOG_DEBUG},
 };
 
+static const cyaml_schema_field_t replay_fields[] = {
+    CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
+    CYAML_FIELD_UINT("phases", OPTIONAL, struct config_raw_replay, replay.phases),
+    CYAML_FIELD_UINT("chunk_bytes", OPTIONAL, struct config_raw_replay, replay.chunk_bytes),
+    CYAML_FIELD_BOOL("published", OPTIONAL, struct config_raw_replay, replay.published),
+    CYAML_FIELD_BOOL("in_order", OPTIONAL, struct config_raw_replay, replay.in_order),
+    CYAML_FIELD_STRING("worker_mac", OPTIONAL, struct config_raw_replay, worker_mac, 1),
+    CYAML_FIELD_STRING("worker_ip", OPTIONAL, struct config_raw_replay, worker_ip, 1),
+    CYAML_FIELD_UINT("worker_port", OPTIONAL, struct config_raw_replay, replay.worker_port),
+    CYAML_FIELD_BOOL("one_host", OPTIONAL, struct config_raw_replay, replay.one_host),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t replay_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_replay, replay_fields),
+};
+
 static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("ports", CYAML_FLAG_DEFAULT, struct config_raw, config.port, config.ports, &port_schema,
                                1, SWAGG_MAX_PORTS),
@@ -122,6 +140,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
+    CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,
+                               1, CONFIG_REPLAYS_MAX),
     CYAML_FIELD_END,
 };
 /* clang-format on */

@@ -18,11 +18,17 @@ struct config_raw_lcore {
     uint32_t aggregate[SWAGG_MAX_SHARDS];
 };
 
+struct config_raw_replay {
+    struct config_replay replay;
+    char worker_mac[64], worker_ip[64];
+};
+
 struct config_raw {
     struct config config;
     struct config_raw_switch sw;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
+    struct config_raw_replay replay[CONFIG_REPLAYS_MAX]; /* as many as config.replays */
 };
 
 extern const cyaml_schema_value_t config_schema; /* of a struct config_raw */

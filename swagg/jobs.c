@@ -109,8 +109,8 @@ static int fit(const struct jobs *jobs, const struct ctl_job *job, struct sml_po
     return -ENOSPC;
 }
 
-int jobs_open(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us, uint16_t *slots,
-              uint8_t *number, char text[CTL_TEXT_MAX])
+int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, const struct jobs_identity *us,
+              uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX])
 {
     struct sml_pool_config cfg;
     struct job *job;
@@ -125,6 +125,7 @@ int jobs_open(struct jobs *jobs, const struct ctl_job *from, const struct jobs_i
         return rc;
     }
     cfg = pool_config(jobs, from, *number, *slots);
+    cfg.tag_bits = tag_bits;
     rc = fit(jobs, from, &cfg);
     job = rc < 0 ? NULL : make_job(jobs, from, us, &cfg);
     if (job == NULL) {

@@ -91,10 +91,10 @@ struct jobs_identity {
 };
 
 /* Makes and publishes a running job with a pool of at most *slots slots (lowered to what there is memory for,
- * unless the job is resumed), and chooses its number. -ENOSPC: no memory for it, -EMFILE: no number; text
- * says what is used up. */
-int jobs_open(struct jobs *jobs, const struct ctl_job *job, const struct jobs_identity *us, uint16_t *slots,
-              uint8_t *number, char text[CTL_TEXT_MAX]);
+ * unless the job is resumed), and chooses its number, the least if none was in use yet. tag_bits as in
+ * switchml/pool.h. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used up. */
+int jobs_open(struct jobs *jobs, const struct ctl_job *job, uint8_t tag_bits, const struct jobs_identity *us,
+              uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. */
 void jobs_close(struct jobs *jobs, uint8_t number);

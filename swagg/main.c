@@ -13,6 +13,7 @@
 #include "datapath.h"
 #include "eal.h"
 #include "log.h"
+#include "replay.h"
 #include "telemetry.h"
 
 enum { EXIT_USAGE = 2 };
@@ -146,6 +147,8 @@ static int run(struct datapath *dp, const struct config *cfg)
 
     if (rc == 0)
         rc = control_open(&control, dp, registrar, cfg);
+    if (rc == 0)
+        rc = replay_open(dp, cfg);
     if (rc == 0)
         rc = telemetry_start(dp, registrar);
     if (rc == 0)

@@ -60,7 +60,7 @@ static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, 
                  job->chunk_bytes, packet, r->mtu);
         return -EINVAL;
     }
-    return jobs_open(&r->dp->jobs, job, &us, slots, number, text);
+    return jobs_open(&r->dp->jobs, job, 0, &us, slots, number, text);
 }
 
 static void close_pool(void *context, const struct ctl_job *job)

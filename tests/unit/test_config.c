@@ -192,12 +192,30 @@ static const struct {
      "F:6: lcores[2]: has no task; give it rx, tx or aggregate, or remove it\n"},
     {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
+    /* replayed jobs */
+    {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
+    {PORT
+     "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 5\n    one_host: yes\n",
+     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 2\n  - phases: 6\n",
+     "F:5: replay[0].workers: 257 is out of range (1..256)\n"
+     "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
+     "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
+     "F:8: replay[1].phases: 6 is not a power of two (512, 1024, ...)\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - slots: 16384\n    phases: 131072\n",
+     "F:6: replay[0].phases: 131072 phases of 16384 slots are more chunks than 1073741824\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - chunk_bytes: 1464\n  - chunk_bytes: 66\n",
+     "F:5: replay[0].chunk_bytes: 1464 must be a multiple of 4 within 64..1460 (mtu less headers)\n"
+     "F:6: replay[1].chunk_bytes: 66 must be a multiple of 4 within 64..1460 (mtu less headers)\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - {worker_mac: x, worker_ip: y}\n",
+     "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
     /* several at once */
     {"ports:\n  - devise: x\nmtu: y\nfoo: bar\n",
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:2: ports[0]: \"device\" is missing\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, "
-     "pool, limits, timers, memory, idle, log_level, seed\n"},
+     "pool, limits, timers, memory, idle, log_level, seed, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -319,6 +337,29 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
 }
 
+static void test_replayed_jobs(void)
+{
+    static const uint8_t first[6] = {2, 0, 0, 0, 1, 1}, other[6] = {2, 3, 4, 5, 6, 7};
+    const struct config c =
+        good(PORT "switch: {ip: 10.0.0.1}\n"
+                  "replay:\n"
+                  "  - {}\n"
+                  "  - {workers: 9, slots: 16, phases: 32, chunk_bytes: 1024, published: true,\n"
+                  "     in_order: true, worker_mac: \"02:03:04:05:06:07\", worker_ip: 10.0.0.9,\n"
+                  "     worker_port: 7, one_host: true}\n");
+    const struct config_replay *r = c.replay;
+
+    CU_ASSERT_EQUAL_FATAL(c.replays, 2);
+    CU_ASSERT(r[0].workers == 2 && r[0].slots == 64 && r[0].phases == 4 && r[0].chunk_bytes == 1460);
+    CU_ASSERT(!r[0].published && !r[0].in_order && !r[0].one_host);
+    CU_ASSERT(memcmp(r[0].worker_mac, first, 6) == 0 && r[0].worker_ip == htonl(0x0A4D0001) &&
+              r[0].worker_port == 30000);
+    CU_ASSERT(r[1].workers == 9 && r[1].slots == 16 && r[1].phases == 32 && r[1].chunk_bytes == 1024);
+    CU_ASSERT(r[1].published && r[1].in_order && r[1].one_host);
+    CU_ASSERT(memcmp(r[1].worker_mac, other, 6) == 0 && r[1].worker_ip == htonl(0x0A000009) &&
+              r[1].worker_port == 7);
+}
+
 static void test_an_address_without_a_prefix(void)
 {
     const struct config c = good(PORT "switch: {ip: 192.168.0.255}\n");
@@ -402,6 +443,7 @@ int main(void)
         UNIT_TEST(test_files_that_cannot_be_read),
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),
+        UNIT_TEST(test_replayed_jobs),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
         UNIT_TEST(test_the_examples_are_good),

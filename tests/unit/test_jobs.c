@@ -48,7 +48,7 @@ static void set_up(struct jobs *jobs, uint16_t size)
 static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
 {
     *slots = wish.slots;
-    return jobs_open(jobs, &wish, &us, slots, number, text);
+    return jobs_open(jobs, &wish, 0, &us, slots, number, text);
 }
 
 static const struct job *open_one(struct jobs *jobs)
