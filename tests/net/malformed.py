@@ -16,6 +16,7 @@ import telemetry  # noqa: E402
 
 NET_ID, SWITCH_MAC, SWITCH_IP, OWN_IP = sys.argv[1:]
 COPIES = 3  # of each frame
+SLOTS = 512  # of the live job
 DATA_PORTS = range(0xBEE0, 0xBEF0)
 CONTROL_PORT = 0xBEDF
 # What the waiting job's own packets may be counted as at any time.
@@ -120,9 +121,15 @@ def gradients(live):
     def data(payload, sport=live.source):
         return udp(payload, sport, live.destination)
 
-    def chunk(body, *, tag=tag, slot=head[6:8], code=head[8]):
-        """A contribution that is no collective's first: kind 1, "k as agreed"."""
-        return data(bytes([0x14, head[1]]) + (tag % 2**32).to_bytes(4, "little") + slot + bytes([code, head[9]]) + body)
+    def chunk(body, *, ahead=0, wrong_slot=0, code=head[8]):
+        """A contribution that is no collective's first, so many chunks after the one that is waited for."""
+        at = (tag + ahead) % 2**32
+        slot = (at // SLOTS % 2 << 15 | at % SLOTS) ^ wrong_slot
+        return data(bytes([0x14, head[1]]) + at.to_bytes(4, "little") + slot.to_bytes(2, "big") +
+                    bytes([code, head[9]]) + body)
+
+    # The rank has contributed to the chunk that is waited for already; to this one nobody has.
+    untouched = SLOTS // 2
 
     return [
         ("nothing", "sml_too_short", data(b"")),
@@ -136,13 +143,13 @@ def gradients(live):
         ("a probe with a body", "sml_bad_length", data(bytes([0x34]) + head[1:] + bytes(4))),
         ("no such job", "sml_unknown_job", data(head[:1] + bytes([head[1] ^ 0x80]) + head[2:])),
         ("another port of the same host", "sml_foreign_sender", data(head, sport=FOREIGN_PORT)),
-        ("a slot out of range", "drop_bad_slot", chunk(bytes(64), slot=bytes([head[6] | 0x3F, 0xFF]))),
-        ("a slot that is not the tag's", "drop_bad_slot", chunk(bytes(64), slot=bytes([head[6], head[7] ^ 1]))),
-        ("longer than agreed", "drop_bad_length", chunk(bytes(1004))),
-        ("half an element", "drop_bad_length", chunk(bytes(63))),
-        ("an unknown type", "drop_bad_type", chunk(bytes(64), code=head[8] | 0x0F)),
-        ("a chunk of long ago", "drop_stale", chunk(bytes(64), tag=tag - 2**20)),
-        ("a chunk far ahead", "drop_ahead", chunk(bytes(64), tag=tag + 2**20)),
+        ("a slot out of range", "drop_bad_slot", chunk(bytes(64), wrong_slot=0x2000)),
+        ("a slot that is not the tag's", "drop_bad_slot", chunk(bytes(64), wrong_slot=1)),
+        ("longer than agreed", "drop_bad_length", chunk(bytes(1004), ahead=untouched)),
+        ("half an element", "drop_bad_length", chunk(bytes(63), ahead=untouched)),
+        ("an unknown type", "drop_bad_type", chunk(bytes(64), ahead=untouched, code=head[8] | 0x0F)),
+        ("a chunk of long ago", "drop_stale", chunk(bytes(64), ahead=-2**20)),
+        ("a chunk far ahead", "drop_ahead", chunk(bytes(64), ahead=2**20)),
         ("what only a switch sends", "drop_bad_kind", data(bytes([0x54]) + head[1:] + bytes(8))),
     ]
 

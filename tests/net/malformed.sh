@@ -9,7 +9,7 @@ set -euo pipefail
 NET_DEVICE=net_pcap begin_with_swagg malformed "timers: {lost_after_ms: 60000}"
 
 step "a job stands still in the middle of its collectives: rank 0 is stopped"
-ranks_start live 4 --calls 200 --largest 5000 --pause 5 --mtu 1000
+ranks_start live 4 --calls 200 --largest 5000 --pause 5 --mtu 1000 --slots 512
 for rank in 0 1 2 3; do
     rank_says 10 "$rank" open
 done
