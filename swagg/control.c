@@ -46,6 +46,13 @@ static void age_stations(struct control *c, uint64_t now)
     bridge_age(c->dp->bridge);
 }
 
+/* Losses before the first lcore saw the frame. */
+static void count_missed(struct control *c)
+{
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        lcore_drop(datapath_main_lcore(c->dp), p, DROP_RX_MISSED, (unsigned)port_missed(&c->dp->port[p]));
+}
+
 /* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
 static void watch_links(struct control *c)
 {
@@ -70,6 +77,7 @@ static void tick(struct control *c)
     registrar_tick(c->registrar);
     age_stations(c, clock_ns());
     watch_links(c);
+    count_missed(c);
     report_drops(c);
 }
 

@@ -14,6 +14,8 @@
 /* X(identifier, name, what it means and what to do about it) */
 #define DROP_LIST(X)                                                                                         \
     X(RUNT, "runt", "frame shorter than an Ethernet header")                                                 \
+    X(RX_MISSED, "rx_missed",                                                                                \
+      "the device's receive ring was full: a larger ring (net_af_packet: framecnt), or another lcore")       \
     X(OVERSIZE, "oversize",                                                                                  \
       "frame longer than the MTU allows: raise mtu, or on veths and virtual machines turn off segmentation " \
       "offloads at both ends (ethtool -K DEV tso off gso off gro off); net_af_packet also puts IP "          \

@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "impair_mbuf.h"
 #include "log.h"
+#include "packet_socket.h"
 
 enum {
     PORT_DESCRIPTORS = 1024,
@@ -106,6 +107,32 @@ static int configure(const struct port *port, const struct config_port *cfg, uin
     return understated > 0 ? 0 : set_mtu(port, mtu);
 }
 
+static bool is_af_packet(const struct rte_eth_dev_info *info)
+{
+    return strcmp(info->driver_name, "net_af_packet") == 0;
+}
+
+static int prepare_packet_socket(struct port *port)
+{
+    struct rte_eth_dev_info info;
+    int rc = rte_eth_dev_info_get(port->id, &info);
+
+    port->packet_socket = -1;
+    if (rc < 0 || !is_af_packet(&info))
+        return rc;
+    if (info.max_rx_queues > 1) {
+        log_error("port %s: qpairs must be 1: frames of the other queues would be lost", port->name);
+        return -EINVAL;
+    }
+    port->packet_socket = packet_socket_find(info.if_index);
+    rc = port->packet_socket < 0 ? -ENOENT : packet_socket_never_wait(port->packet_socket);
+    if (rc < 0)
+        log_warning(
+            "port %s: cannot enlarge its socket's send buffer (%s): when it is congested, other ports wait",
+            port->name, strerror(-rc));
+    return 0;
+}
+
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
 {
     const struct config_port *pc = &cfg->port[index];
@@ -131,6 +158,8 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
     }
     rc = configure(port, pc, cfg->mtu, mbufs);
     if (rc == 0)
+        rc = prepare_packet_socket(port);
+    if (rc == 0)
         rc = rte_eth_macaddr_get(port->id, &port->mac);
     return rc;
 }
@@ -151,6 +180,18 @@ bool port_is_up(const struct port *port)
     struct rte_eth_link link = {0};
 
     return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+uint64_t port_missed(struct port *port)
+{
+    struct rte_eth_stats stats;
+    uint64_t news = 0;
+
+    if (rte_eth_stats_get(port->id, &stats) == 0) {
+        news = stats.imissed - port->missed;
+        port->missed = stats.imissed;
+    }
+    return port->packet_socket < 0 ? news : news + packet_socket_missed(port->packet_socket);
 }
 
 void port_close(struct port *port)

@@ -26,7 +26,9 @@ struct port {
     const char *name; /* the configuration's */
     uint16_t id;      /* the ethernet device's */
     uint16_t max_frame;
+    int packet_socket; /* of net_af_packet; -1: another driver */
     struct rte_ether_addr mac;
+    uint64_t missed;          /* by the device, as far as port_missed has told */
     struct rte_ring *to_send; /* from lcores that do not own tx; many producers, one consumer */
     struct port_direction rx __rte_cache_aligned;
     struct port_direction tx __rte_cache_aligned;
@@ -42,6 +44,9 @@ int port_start(struct port *port);
 
 /* Whether its link is up, as far as the driver knows. */
 bool port_is_up(const struct port *port);
+
+/* Frames lost since the last call because the device's receive ring was full. Main lcore. */
+uint64_t port_missed(struct port *port);
 
 /* Stops the device, frees what its queues and impairments hold, closes it. Also after a failed port_open. */
 void port_close(struct port *port);

@@ -90,7 +90,7 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_int(d, "link_up", port_is_up(port));
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
-    rte_tel_data_add_dict_u64(d, "rx_missed", stats.imissed);
+    rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
     rte_tel_data_add_dict_u64(d, "rx_errors", stats.ierrors);
     rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets);
     rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes);
