@@ -38,12 +38,13 @@ static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t
 }
 
 /* The free number that was freed longest ago. */
-static int free_number(const struct switch_node *s)
+static int free_number(const struct switch_node *s, const struct ctl_job *job)
 {
     int best = -1;
 
     for (int i = 0; i < 256; i++)
-        if (s->jobs[i] == NULL && (best < 0 || s->freed[i] < s->freed[best]))
+        if (s->jobs[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
+            (best < 0 || s->freed[i] < s->freed[best]))
             best = i;
     return best;
 }
@@ -52,7 +53,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
                      char text[CTL_TEXT_MAX])
 {
     struct switch_node *s = ctx;
-    int n = free_number(s);
+    int n = free_number(s, job);
 
     while (!job->resumed && *slots > 2 && *slots > s->cfg.slots_max - s->slots_used)
         *slots /= 2;

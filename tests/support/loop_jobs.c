@@ -20,7 +20,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
 {
     struct loop_life *life = ctx;
     unsigned i = 0;
-    while (i < LOOP_JOBS && life->jobs[i].pool)
+    while (i < LOOP_JOBS && (life->jobs[i].pool || ctl_job_had_number(job, (uint8_t)i)))
         i++;
     if (i == LOOP_JOBS) {
         snprintf(text, CTL_TEXT_MAX, "all %d job numbers are taken", LOOP_JOBS);
