@@ -276,6 +276,27 @@ static void test_join_backs_off(void)
     }
 }
 
+/* The switch believes only who knows its boot id. */
+static void test_who_learns_of_a_switch_joins_again_at_once(void)
+{
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    ctl_session_init(&s, &cfg, start);
+    CU_ASSERT_EQUAL(poll(&s, start).head.boot_id, 0);
+    CU_ASSERT_TRUE(receive_type(&s, CTL_PENDING, start + MS));
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), start + MS);
+    struct ctl_message m = poll(&s, start + MS);
+    CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
+    CU_ASSERT_EQUAL(m.head.boot_id, boot);
+    CU_ASSERT_TRUE(receive_type(&s, CTL_PENDING, start + 2 * MS));
+    CU_ASSERT_EQUAL(poll(&s, start + 2 * MS).head.type, 0);
+
+    CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start + 3 * MS));
+    CU_ASSERT_TRUE(receive_unknown_from(&s, other_boot, start + 4 * MS));
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_REJOINING);
+    CU_ASSERT_EQUAL(poll(&s, start + 4 * MS).head.boot_id, other_boot);
+}
+
 static void test_ready_takes_the_terms(void)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
@@ -524,6 +545,7 @@ int main(void)
         UNIT_TEST(test_ready_ignores_other_epochs),
         UNIT_TEST(test_rejoining_ignores_earlier_answers),
         UNIT_TEST(test_join_backs_off),
+        UNIT_TEST(test_who_learns_of_a_switch_joins_again_at_once),
         UNIT_TEST(test_ready_takes_the_terms),
         UNIT_TEST(test_senseless_terms_are_ignored),
         UNIT_TEST(test_heartbeats),

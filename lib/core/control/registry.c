@@ -125,10 +125,6 @@ static void join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, c
             return;
         }
         if (!m->join.resume && job->state == CTL_JOB_FORMING && job->resumed) {
-            if (m->head.boot_id != r->cfg.boot_id) { /* it may be a late copy from before the restart */
-                answer_pending(r, from, &m->head, job, true, now);
-                return;
-            }
             ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
                             "rank %u was started anew, so the job cannot resume", m->head.rank);
             ctl_job_fail(r, job, &why, now);
@@ -159,31 +155,13 @@ static void join_again(struct ctl_registry *r, struct ctl_job *job, const struct
                        const struct ctl_message *m, uint64_t now)
 {
     struct ctl_member *member = &job->members[m->head.rank];
-    switch (job->state) {
-    case CTL_JOB_FORMING:
-        if (m->join.resume != job->resumed) {
-            /* What founded this job was a late copy from before the switch restarted. */
-            ctl_job_part(r, job, m->head.rank, CTL_MEMBER_ABSENT);
-            join_anew(r, from, m, now);
-            return;
-        }
-        member->endpoint = *from;
-        member->resume_tag = m->join.oldest_tag;
-        answer_pending(r, from, &m->head, job, false, now);
+    if (job->state != CTL_JOB_FORMING) {
+        answer_member(r, from, &m->head, job);
         return;
-    case CTL_JOB_RUNNING:
-        if (m->join.resume && !job->resumed) {
-            struct ctl_failure why;
-            ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
-                            "rank %u has an older job of this name to resume", m->head.rank);
-            ctl_job_fail(r, job, &why, now);
-            return;
-        }
-        break;
-    default:
-        break;
     }
-    answer_member(r, from, &m->head, job);
+    member->endpoint = *from;
+    member->resume_tag = m->join.oldest_tag;
+    answer_pending(r, from, &m->head, job, false, now);
 }
 
 static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
@@ -192,6 +170,8 @@ static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ct
     struct ctl_failure why;
     if (!ctl_admission_arguments(m, &why))
         ctl_answer_refused(r, from, &m->head, &why);
+    else if (m->head.boot_id != r->cfg.boot_id)
+        answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
     else if (job)
         join_again(r, job, from, m, now);
     else

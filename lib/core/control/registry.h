@@ -11,8 +11,7 @@
  *   FORMING  the same from that member's endpoint    FORMING  it was killed: forgotten, the newcomer is in
  *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
  *   FORMING  resuming, and a LEAVE or fresh JOIN     FAILED   CANNOT_RESUME: ABORTED to all; the fresh one
- *                                                             founds a new job. PENDING (occupied) if the JOIN
- *                                                             does not know this boot id: it may be a late copy
+ *                                                             founds a new job
  *   FORMING  ABORT                                   FAILED   ABORTED to all
  *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
  *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
@@ -32,6 +31,8 @@
  *                                                             beside this one
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
  *            LEAVE or ABORT of nobody's incarnation
+ *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from before
+ *                                                             a restart; a live worker learns the id from this
  *   any      a serial older than the member's last            ignored
  *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every

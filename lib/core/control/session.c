@@ -200,8 +200,9 @@ static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uin
     return true;
 }
 
-static void rejoin(struct ctl_session *s, uint64_t now)
+static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
 {
+    s->boot_id = boot_id;
     s->cfg.join.resume = true;
     s->cfg.join.slots = s->ready.slots;
     s->cfg.join.chunk_bytes = s->ready.chunk_bytes;
@@ -216,6 +217,8 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     switch (m->head.type) {
     case CTL_PENDING:
         s->pending = m->pending;
+        if (m->head.boot_id != s->boot_id) /* only now that we know it, the switch will believe us */
+            s->next_send = now;
         break;
     case CTL_READY:
         if (!become_ready(s, m, now))
@@ -242,7 +245,7 @@ static bool receive_ready(struct ctl_session *s, const struct ctl_message *m, ui
         return true;
     case CTL_UNKNOWN:
         if (m->head.boot_id != s->boot_id)
-            rejoin(s, now);
+            rejoin(s, m->head.boot_id, now);
         else
             fail_because(s, CTL_RANK_LOST, now,
                          "the switch has given up rank %u, which it had not heard for too long", s->cfg.rank);
