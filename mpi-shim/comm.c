@@ -128,15 +128,14 @@ static struct shim_comm *create(MPI_Comm comm)
 {
     int between, rank, size;
     struct shim_comm *c = calloc(1, sizeof *c);
-    if (!c)
-        return NULL;
+    if (!c) { /* this rank cannot take part in what the others are about to agree on */
+        report(SWAGG_LOG_ERROR, "no memory for a communicator's state");
+        PMPI_Abort(comm, EXIT_FAILURE);
+        exit(EXIT_FAILURE);
+    }
     c->handle = comm;
     put_in_list(c);
-    if (PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS) {
-        take_from_list(c);
-        free(c);
-        return NULL;
-    }
+    PMPI_Comm_set_attr(comm, keyval, c);
     PMPI_Comm_test_inter(comm, &between);
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &size);
@@ -157,8 +156,7 @@ struct shim_comm *comm_state(MPI_Comm comm)
 {
     void *value;
     int found;
-    if (PMPI_Comm_get_attr(comm, keyval, &value, &found) != MPI_SUCCESS)
-        return NULL;
+    PMPI_Comm_get_attr(comm, keyval, &value, &found);
     return found ? value : create(comm);
 }
 

@@ -26,7 +26,7 @@ struct shim_comm {
 /* After MPI_Init. *s must outlive all calls. Returns an MPI error code. */
 int comm_init(const struct settings *s);
 
-/* The state of comm; the first call on a communicator is collective over it. NULL when memory is out. */
+/* The state of comm, which must be valid; the first call on a communicator is collective over it. */
 struct shim_comm *comm_state(MPI_Comm comm);
 
 /* Its name for messages. */

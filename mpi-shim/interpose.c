@@ -14,6 +14,7 @@
 #define ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
 static struct settings settings;
+static bool started; /* under an Open MPI, that is */
 
 /* The functions found at load time are those of whatever MPI library the program uses. */
 static int is_open_mpi(void)
@@ -58,6 +59,7 @@ static void start(void)
     rollcall(&settings, rank, size);
     report_init(rank, (enum swagg_log_level)settings.log);
     offload_init(&settings);
+    started = true;
 }
 
 static void say_summary(void)
@@ -88,8 +90,10 @@ EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided
 
 EXPORT int PMPI_Finalize(void)
 {
-    say_summary();
-    offload_exit();
+    if (started) {
+        say_summary();
+        offload_exit();
+    }
     return native.finalize();
 }
 

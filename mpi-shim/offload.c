@@ -44,12 +44,13 @@ static enum why why_native(const struct collective *c, enum swagg_type *type)
 {
     if (!settings || !*settings->switch_ip)
         return WHY_OFF;
+    if (c->comm == MPI_COMM_NULL) /* for Open MPI to complain about, as a negative count is */
+        return WHY_COMMUNICATOR;
     if (c->op != MPI_SUM)
         return WHY_OPERATION;
     *type = type_in_switch(c->type);
     if (!*type)
         return WHY_TYPE;
-    /* No bytes, no work; a negative count is for Open MPI to complain about. */
     if (c->count <= 0 || (size_t)c->count * swagg_type_size(*type) < (size_t)settings->min_bytes)
         return WHY_SMALL;
     return WHY_NOT;
@@ -151,8 +152,6 @@ static int offload(const struct collective *c, enum swagg_type type)
 {
     const size_t bytes = (size_t)c->count * swagg_type_size(type);
     struct shim_comm *comm = comm_state(c->comm);
-    if (!comm)
-        return MPI_ERR_NO_MEM;
     if (comm->broken)
         return fail(c, comm, "an earlier collective failed on this communicator");
     if (!comm->job) {
@@ -168,10 +167,11 @@ int offload_run(const struct collective *c)
     /* What Open MPI calls on its way is its own business, and so is what an error handler calls. */
     static _Thread_local bool inside;
     enum swagg_type type;
-    enum why why = inside ? WHY_NOT : why_native(c, &type);
-    if (inside || why) {
-        if (why)
-            summary_native(why);
+    if (inside)
+        return run_native(c);
+    enum why why = why_native(c, &type);
+    if (why) {
+        summary_native(why);
         return run_native(c);
     }
     inside = true;
