@@ -37,7 +37,7 @@ static const struct variable variables[] = {
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14},
-    {"SWAGG_SLOTS", FIELD(slots), NULL, 1, 1 << 14},
+    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14},
     {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0},
     {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0},
 };

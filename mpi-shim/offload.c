@@ -152,8 +152,6 @@ static int offload(const struct collective *c, enum swagg_type type)
 {
     const size_t bytes = (size_t)c->count * swagg_type_size(type);
     struct shim_comm *comm = comm_state(c->comm);
-    if (comm->broken)
-        return fail(c, comm, "an earlier collective failed on this communicator");
     if (!comm->job) {
         summary_native(comm->why);
         return run_native(c);

@@ -5,8 +5,28 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
-enum { TENSOR = 1000003, CALLS = 20, KILL_BEFORE = 10 };
+enum { TENSOR = 1000003, CALLS = 20, KILL_IN = 11, KILL_AFTER_US = 3000 };
+
+static pid_t victim; /* 0: none */
+
+static void kill_switch(int signal)
+{
+    (void)signal;
+    if (victim)
+        kill(victim, SIGUSR1);
+}
+
+/* In the middle of the call that follows, which takes longer: some ranks then have parts of the sum. */
+static void kill_soon(void)
+{
+    const char *pid = getenv("SWITCH_PID");
+    struct itimerval soon = {.it_value.tv_usec = KILL_AFTER_US};
+    victim = pid ? (pid_t)atoi(pid) : 0;
+    signal(SIGALRM, kill_switch);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
 
 static int count_wrong(const int *sums, int size, int call)
 {
@@ -20,7 +40,6 @@ int main(int argc, char **argv)
 {
     int rank, size, errors = 0, wrong = 0, length;
     char text[MPI_MAX_ERROR_STRING] = "none";
-    const char *pid = getenv("SWITCH_PID");
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -30,8 +49,8 @@ int main(int argc, char **argv)
         int *input = call % 2 ? sums : mine; /* every other call is in place */
         for (int i = 0; i < TENSOR; i++)
             input[i] = rank + call + i;
-        if (call == KILL_BEFORE && rank == 0 && pid)
-            kill((pid_t)atoi(pid), SIGUSR1);
+        if (call == KILL_IN && rank == 0)
+            kill_soon();
         int rc =
             MPI_Allreduce(call % 2 ? MPI_IN_PLACE : mine, sums, TENSOR, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         if (rc == MPI_SUCCESS)

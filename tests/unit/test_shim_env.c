@@ -64,12 +64,12 @@ static void test_numbers(void)
     CU_ASSERT_EQUAL(read_one("SWAGG_MIN_BYTES=1024G"), 0);
     CU_ASSERT_EQUAL(s.min_bytes, INT64_C(1) << 40);
     static char *const wrong[] = {
-        "SWAGG_MIN_BYTES=-1",       "SWAGG_MIN_BYTES=1025G",
-        "SWAGG_MIN_BYTES=K",        "SWAGG_MIN_BYTES=1k",
-        "SWAGG_MIN_BYTES=1KB",      "SWAGG_MIN_BYTES= 1",
-        "SWAGG_MIN_BYTES=0x1",      "SWAGG_MIN_BYTES=1000000000000000000000",
-        "SWAGG_WINDOW=0",           "SWAGG_SLOTS=16385",
-        "SWAGG_CALL_TIMEOUT_MS=2G",
+        "SWAGG_MIN_BYTES=-1",  "SWAGG_MIN_BYTES=1025G",
+        "SWAGG_MIN_BYTES=K",   "SWAGG_MIN_BYTES=1k",
+        "SWAGG_MIN_BYTES=1KB", "SWAGG_MIN_BYTES= 1",
+        "SWAGG_MIN_BYTES=0x1", "SWAGG_MIN_BYTES=1000000000000000000000",
+        "SWAGG_WINDOW=0",      "SWAGG_SLOTS=1",
+        "SWAGG_SLOTS=16385",   "SWAGG_CALL_TIMEOUT_MS=2G",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CU_ASSERT_EQUAL(read_one(wrong[i]), -EINVAL);

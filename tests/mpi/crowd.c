@@ -1,0 +1,45 @@
+/* More communicators at once than the switch has jobs for, then the same number one after another: each
+ * reduces, the switch must refuse some of the former, and none of the latter. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COMMS = 20, TENSOR = 5000 };
+
+static int reduce(MPI_Comm comm, int number)
+{
+    int rank, size, wrong = 0;
+    int *tensor = malloc(TENSOR * sizeof *tensor);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < TENSOR; i++)
+        tensor[i] = rank + number + i;
+    MPI_Allreduce(MPI_IN_PLACE, tensor, TENSOR, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < TENSOR; i++)
+        wrong += tensor[i] != size * (size - 1) / 2 + size * (number + i);
+    free(tensor);
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comms[COMMS];
+    int wrong = 0;
+    MPI_Init(&argc, &argv);
+    for (int c = 0; c < COMMS; c++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
+        wrong += reduce(comms[c], c);
+    }
+    for (int c = 0; c < COMMS; c++)
+        MPI_Comm_free(&comms[c]);
+    MPI_Barrier(MPI_COMM_WORLD); /* every rank has left every job */
+    for (int c = 0; c < COMMS; c++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
+        wrong += reduce(comms[c], c);
+        MPI_Comm_free(&comms[c]);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    printf("crowd: %d wrong\n", wrong);
+    MPI_Finalize();
+    return wrong != 0;
+}
