@@ -190,8 +190,10 @@ int control_run(struct control *c)
         struct epoll_event e;
 
         if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
-            log_error("epoll_wait: %s", strerror(errno));
-            return -errno;
+            int rc = -errno;
+
+            log_error("the main thread cannot wait for events: %s", strerror(-rc));
+            return rc;
         }
         if (read(c->signals, &stop, sizeof(stop)) == sizeof(stop))
             return (int)stop.ssi_signo;

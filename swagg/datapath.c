@@ -167,10 +167,10 @@ static int check_pool_memory(const struct config *cfg)
     left >>= 20;
     if (left >= cfg->pool.megabytes)
         return 0;
-    log_error("packet buffers and rings leave %zu MB of memory.megabytes %u, pool.megabytes is %u: raise the "
-              "former "
-              "to %zu",
-              left, cfg->memory.megabytes, cfg->pool.megabytes,
+    log_error("packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
+              "memory.megabytes "
+              "from %u to %zu",
+              left, cfg->pool.megabytes, cfg->memory.megabytes,
               cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
     return -ENOMEM;
 }
@@ -214,6 +214,15 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     return 0;
 }
 
+static int launch(struct lcore *lc)
+{
+    int rc = rte_eal_remote_launch(lcore_run, lc, lc->eal_id);
+
+    if (rc < 0)
+        log_error("lcore %u does not start: %s", lc->eal_id, strerror(-rc));
+    return rc;
+}
+
 int datapath_start(struct datapath *dp)
 {
     int rc = 0;
@@ -221,7 +230,7 @@ int datapath_start(struct datapath *dp)
     for (unsigned p = 0; p < dp->ports && rc == 0; p++)
         rc = port_start(&dp->port[p]);
     for (unsigned i = 0; i < dp->lcores && rc == 0; i++)
-        rc = rte_eal_remote_launch(lcore_run, dp->lcore[i], dp->lcore[i]->eal_id);
+        rc = launch(dp->lcore[i]);
     return rc;
 }
 

@@ -63,7 +63,7 @@ static void local_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
     rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type;
 
     if (rte_pktmbuf_linearize(m) < 0) {
-        drop(lc, port, DROP_NO_MBUF, m);
+        drop(lc, port, DROP_OVERSIZE, m); /* larger than a buffer, whatever its port says */
     } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)) {
         ipv4_input(lc, port, m);
     } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP)) {
