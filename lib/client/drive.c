@@ -25,10 +25,11 @@ static int fail_system(struct swagg_job *job, int error)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-/* Waits a moment for a peer's word that ends the job; 0 if there is none. */
-static int hear_peers(struct swagg_job *job)
+/* Waits a moment, within the call's deadline, for a peer's word that ends the job; 0 if there is none. */
+static int hear_peers(struct swagg_job *job, const struct watch *w)
 {
     uint64_t until = monotonic_ns() + PEERS_WORD_MS * NS_PER_MS;
+    until = until < w->deadline ? until : w->deadline;
     struct ctl_session session;
     do {
         control_wait(&job->control, until);
@@ -46,7 +47,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
         return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
     /* The quarrel is over a later chunk, which does not tell the peer's call. Then the switch has refused the
      * peer's opening packet, and told it both calls. */
-    int rc = hear_peers(job);
+    int rc = hear_peers(job, w);
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%s; rank %u called %s", quarrel, job->options.rank,

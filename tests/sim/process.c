@@ -9,6 +9,7 @@ enum {
     ANSWER_WITHIN_MS = 3000,
     LEAVE_WITHIN_MS = 1000,
     HELP_POLL_MS = 10,
+    PEERS_WORD_MS = 200,
 };
 
 /* Sockets */
@@ -48,6 +49,11 @@ static void drain(struct socket *socket)
 static uint64_t now_of(const struct process *p)
 {
     return p->cfg.sim->now;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static void enter(struct process *p, enum process_phase phase)
@@ -279,6 +285,7 @@ static void begin_call(struct process *p)
     p->phase_ends = p->phase_began + p->cfg.program->call_timeout_ns;
     p->tick_at = p->phase_began + TICK_MS * MS;
     p->rejected = false;
+    p->quarrel_ends = 0;
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u to %d", p->call, (unsigned)call.count,
               call.type, call.collective == SML_REDUCE ? (int)call.root : -1);
     if (sml_stream_begin(p->stream, &call, p->in, p->out, now_of(p)) != 0)
@@ -354,6 +361,21 @@ static bool tick(struct process *p)
     return true;
 }
 
+/* A quarrel over a later chunk than the first does not tell the peer's call, so its word is waited for. True:
+ * the call is over. */
+static bool quarrel_ends(struct process *p)
+{
+    if (p->quarrel_ends == 0) {
+        bool told = sml_stream_mismatch(p->stream)->opening;
+        p->quarrel_ends = earlier(now_of(p) + (told ? 0 : PEERS_WORD_MS * MS), p->phase_ends);
+    }
+    if (p->session.state == CTL_SESSION_FAILED)
+        fail(p, p->session.failure.text);
+    else if (now_of(p) >= p->quarrel_ends)
+        fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
+    return p->failed;
+}
+
 /* One round of a call's loop; false: there is nothing to do now. */
 static bool calling_turn(struct process *p)
 {
@@ -365,7 +387,9 @@ static bool calling_turn(struct process *p)
         return true;
     }
     if (status == SML_STREAM_MISMATCH) {
-        well = fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
+        if (!quarrel_ends(p))
+            return false;
+        well = false;
     } else {
         if (status == SML_STREAM_REJECTED && !p->rejected)
             ctl_session_rejected(&p->session, now_of(p));
@@ -431,11 +455,6 @@ static bool phase_turn(struct process *p)
 
 /* Time */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* When something is to be done if nothing arrives. */
 static uint64_t next_wake(const struct process *p)
 {
@@ -448,7 +467,7 @@ static uint64_t next_wake(const struct process *p)
     case PROCESS_COMPUTING:
         return earlier(earlier(at, p->phase_ends), p->guest_waits ? stream : UINT64_MAX);
     case PROCESS_CALLING:
-        return earlier(earlier(at, p->tick_at), stream);
+        return p->quarrel_ends != 0 ? earlier(at, p->quarrel_ends) : earlier(earlier(at, p->tick_at), stream);
     case PROCESS_HELPING:
         return earlier(earlier(at, now_of(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
     case PROCESS_LEAVING:
