@@ -28,27 +28,27 @@ const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_M
     return text;
 }
 
-/* Only the element codes and tags are known: the ranks were in the midst of their calls. */
-static void describe_chunks(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX])
+/* What a rank called, if its opening packet told, or else what it sent. */
+static void describe_side(unsigned rank, const struct sml_call *call, unsigned e0, unsigned bytes,
+                          char text[DESCRIBE_CALL_MAX + 32])
 {
-    snprintf(text, DESCRIBE_MISMATCH_MAX,
-             "rank %u sent chunk %" PRIu32 " of %s (%s), rank %u sent chunk %" PRIu32 " of %s (%s)",
-             m->your_rank, m->your_tag, type_name(m->your_e0 & 15), op_name(m->your_e0 >> 4), m->peer_rank,
-             m->peer_tag, type_name(m->peer_e0 & 15), op_name(m->peer_e0 >> 4));
+    char called[DESCRIBE_CALL_MAX];
+    if (call->collective)
+        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(call, called));
+    else
+        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
+                 type_name(e0 & 15), op_name(e0 >> 4));
 }
 
 const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX])
 {
-    char yours[DESCRIBE_CALL_MAX], peers[DESCRIBE_CALL_MAX];
-    if (!m->opening) {
-        describe_chunks(m, text);
-        return text;
-    }
-    /* What the calls look like may be the same, and only their number differ: then that is what to say. */
-    int used = snprintf(text, DESCRIBE_MISMATCH_MAX, "rank %u called %s, rank %u called %s", m->your_rank,
-                        describe_call(&m->yours, yours), m->peer_rank, describe_call(&m->peers, peers));
-    if (m->yours.seq != m->peers.seq)
-        snprintf(text + used, (size_t)(DESCRIBE_MISMATCH_MAX - used), " (calls %" PRIu32 " and %" PRIu32 ")",
-                 m->yours.seq, m->peers.seq);
+    char yours[DESCRIBE_CALL_MAX + 32], peers[DESCRIBE_CALL_MAX + 32];
+    describe_side(m->your_rank, &m->yours, m->your_e0, m->your_bytes, yours);
+    describe_side(m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, peers);
+    /* Calls that look alike differ in their number: one rank is a call ahead. */
+    int used = snprintf(text, DESCRIBE_MISMATCH_MAX, "%s, %s", yours, peers);
+    if (describe_knows_calls(m) && m->yours.seq != m->peers.seq)
+        snprintf(text + used, (size_t)(DESCRIBE_MISMATCH_MAX - used),
+                 " (their calls %" PRIu32 " and %" PRIu32 ")", m->yours.seq, m->peers.seq);
     return text;
 }

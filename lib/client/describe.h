@@ -4,12 +4,19 @@
 
 #include "wire/switchml.h"
 
-enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 256 };
+enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320 };
 
 /* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX]);
 
-/* "rank 1 called allreduce ..., rank 0 called reduce ..." */
+/* Whether both ranks' calls are in it. */
+static inline bool describe_knows_calls(const struct sml_mismatch *m)
+{
+    return m->yours.collective && m->peers.collective;
+}
+
+/* "rank 1 called allreduce ..., rank 0 called reduce ..."; "rank 1 sent 1460 bytes of f32 (sum)" where the
+ * call is unknown */
 const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX]);
 
 #endif

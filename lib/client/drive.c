@@ -43,7 +43,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
     char quarrel[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
     describe_mismatch(m, quarrel);
-    if (m->opening)
+    if (describe_knows_calls(m))
         return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
     /* The quarrel is over a later chunk, which does not tell the peer's call. Then the switch has refused the
      * peer's opening packet, and told it both calls. */
@@ -92,7 +92,7 @@ static int exchange(struct swagg_job *job)
 }
 
 /* Sleeps until something arrives or changes, or something is due. */
-static int wait(struct swagg_job *job, const struct watch *w)
+static int idle(struct swagg_job *job, const struct watch *w)
 {
     if (job->options.progress)
         job->options.progress(job->options.progress_ctx);
@@ -169,7 +169,7 @@ static int turn(struct swagg_job *job, struct watch *w)
     if (now >= w->tick_at)
         return watch_tick(w, job, now);
     int received = job->rejoining ? 0 : exchange(job);
-    return received == 0 ? wait(job, w) : received;
+    return received == 0 ? idle(job, w) : received;
 }
 
 int drive_call(struct swagg_job *job, struct watch *w)

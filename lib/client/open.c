@@ -1,0 +1,187 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "drive.h"
+#include "monotonic.h"
+#include "transport_udp.h"
+
+enum {
+    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": there is a host, but no swagg on it */
+    ANSWER_WITHIN_MS = 3000,
+    STREAM_ALIGNMENT = 64,
+};
+
+static int open_transport(struct swagg_job *job)
+{
+    const struct client_options *o = &job->options;
+    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, o->mtu, job->kernels);
+    if (rc == -ENETUNREACH || rc == -EHOSTUNREACH)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                        "there is no route to the switch %s: check `ip route get %s`", o->switch_text,
+                        o->switch_text);
+    if (rc == -EMSGSIZE)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "the path to the switch %s has an MTU below %d bytes",
+                        o->switch_text, CLIENT_MTU_MIN);
+    if (rc < 0)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the switch %s: %s",
+                        o->switch_text, strerror(-rc));
+    return SWAGG_OK;
+}
+
+static uint64_t random_not_zero(void)
+{
+    uint64_t x = 0;
+    while (x == 0)
+        if (getrandom(&x, sizeof x, 0) < 0)
+            x = monotonic_ns() ^ (uint64_t)getpid() << 32;
+    return x;
+}
+
+static int open_control(struct swagg_job *job)
+{
+    const struct client_options *o = &job->options;
+    struct ctl_session_config config = {
+        .rank = o->rank,
+        .size = o->size,
+        .incarnation = random_not_zero(),
+        .join = {.data_port = job->transport->local_port,
+                 .format = SML_FORMAT_TYPED,
+                 .mode = (uint8_t)o->mode,
+                 .chunk_bytes = client_chunk_bytes(job->transport->mtu),
+                 .slots = o->slots},
+        .join_deadline_ns = o->join_timeout_ns,
+    };
+    memcpy(config.join.name, o->job, sizeof config.join.name);
+    struct control_guest guest = {.fd = job->transport->fd, .turn = drive_between_calls, .ctx = job};
+    int rc = control_open(&job->control, o->switch_ip, &config, &o->log, &guest);
+    if (rc < 0)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's control thread: %s", strerror(-rc));
+    job->control_is_open = true;
+    return SWAGG_OK;
+}
+
+/* A switch that is there answers every JOIN. */
+static uint64_t answer_due(const struct ctl_session *s)
+{
+    return s->started + ANSWER_WITHIN_MS * NS_PER_MS;
+}
+
+static int fail_no_answer(struct swagg_job *job, bool refused)
+{
+    const char *ip = job->options.switch_text;
+    if (refused)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                        "%s is there, but no swagg runs on it (UDP port %d is closed): check "
+                        "options.switch_ip, start swagg",
+                        ip, CTL_PORT);
+    return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                    "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
+                    "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
+                    "DEV tx off`)",
+                    ip, CTL_PORT, ip);
+}
+
+enum { STILL_JOINING = 1 };
+
+static int join_status(struct swagg_job *job, const struct ctl_session *s, unsigned refused, uint64_t now)
+{
+    bool answered = s->boot_id != 0;
+    if (s->state == CTL_SESSION_READY)
+        return SWAGG_OK;
+    if (!answered && refused >= REFUSALS_ENOUGH)
+        return fail_no_answer(job, true);
+    if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(s)))
+        return fail_no_answer(job, false);
+    return s->state == CTL_SESSION_FAILED ? job_fail_session(job, s) : STILL_JOINING;
+}
+
+static void warn_who_is_missing(struct swagg_job *job, const struct ctl_session *s, uint64_t now)
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    if (ctl_ranks_count(&s->pending.missing) > 0)
+        logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': waiting for %s to %s, for %.1f s now",
+                     job->options.job, ctl_ranks_text(&s->pending.missing, ranks),
+                     s->pending.occupied ? "leave an earlier job of this name" : "join",
+                     (double)(now - s->started) / NS_PER_S);
+}
+
+static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s)
+{
+    uint64_t pause = job->options.warn_after_ns, warn_at = monotonic_ns() + pause;
+    for (;;) {
+        control_look(&job->control, s);
+        uint64_t now = monotonic_ns();
+        int rc = join_status(job, s, control_refusals(&job->control), now);
+        if (rc != STILL_JOINING)
+            return rc;
+        if (now >= warn_at) {
+            warn_who_is_missing(job, s, now);
+            pause *= 2;
+            warn_at = now + pause;
+        }
+        control_wait(&job->control, s->boot_id == 0 && answer_due(s) < warn_at ? answer_due(s) : warn_at);
+    }
+}
+
+static int open_stream(struct swagg_job *job)
+{
+    struct sml_stream_config config = {
+        .rank = job->options.rank,
+        .workers = job->options.size,
+        .slots = job->terms.slots,
+        .chunk_bytes = job->terms.chunk_bytes,
+        .job = job->terms.job,
+        .first_tag = job->terms.first_tag,
+        .window_max = job->options.window,
+        .kernels = job->kernels,
+    };
+    size_t bytes = sml_stream_footprint(&config);
+    if (bytes == 0)
+        return job_fail(job, SWAGG_ERR_REFUSED, "the switch's terms make no sense: %u slots of %u bytes",
+                        config.slots, config.chunk_bytes);
+    job->stream_memory =
+        aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
+    if (!job->stream_memory)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "no memory: %zu bytes", bytes);
+    job->stream = sml_stream_init(job->stream_memory, &config);
+    return SWAGG_OK;
+}
+
+static int open_all(struct swagg_job *job)
+{
+    struct ctl_session session;
+    int rc;
+    if ((rc = open_transport(job)) < 0 || (rc = open_control(job)) < 0 ||
+        (rc = wait_until_all_are_there(job, &session)) < 0 || (rc = job_adopt_terms(job, &session)) < 0)
+        return rc;
+    return open_stream(job);
+}
+
+int swagg_open(struct swagg_job **out, const struct swagg_options *options)
+{
+    if (!out)
+        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
+    *out = NULL;
+    struct client_options resolved;
+    int rc = client_options_resolve(&resolved, options);
+    if (rc < 0)
+        return rc;
+    struct swagg_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory: %zu bytes", sizeof *job);
+    job->options = resolved;
+    job->kernels = agg_kernels_best();
+    job->owner = getpid();
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_mutex_lock(&job->lock);
+    rc = open_all(job);
+    pthread_mutex_unlock(&job->lock);
+    if (rc == 0)
+        *out = job;
+    else
+        swagg_close(job);
+    return rc;
+}
