@@ -1,8 +1,11 @@
 """What the benchmarks' reports share: the machine, tables, and a section of docs/results.md for each."""
+import glob
 import json
 import os
 import platform
 import re
+import statistics
+import sys
 
 
 def machine():
@@ -12,6 +15,47 @@ def machine():
     with open("/proc/meminfo") as f:
         gib = round(int(f.readline().split()[1]) / 2**20)
     return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
+
+
+def load_mpi_perf(directory):
+    """{(setting, variant, op): [row of mpi-perf, one a run]} of the files RUN,SETTING,VARIANT,OP.json"""
+    rows = {}
+    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
+        key = tuple(os.path.basename(path)[:-len(".json")].split(",")[1:])
+        with open(path) as f:
+            row, = json.load(f)
+        if row["wrong"]:
+            sys.exit(f"{path}: {row['wrong']} wrong sums")
+        rows.setdefault(key, []).append(row)
+    return rows
+
+
+def times(rows, *key):
+    return [row["median_us"] / 1e6 for row in rows[key]]
+
+
+def ratios(rows, over, under):
+    """Time of one variant over that of another, run by run."""
+    return [a / b for a, b in zip(times(rows, *over), times(rows, *under))]
+
+
+def spread(values):
+    return f"{statistics.median(values):.3f} ({min(values):.3f} .. {max(values):.3f})"
+
+
+def flat(measured):
+    """The JSON form of {name: ([value, one a run], aim)}: medians under the names, extremes beside them."""
+    metrics = {}
+    for name, (values, _) in measured.items():
+        metrics[name] = statistics.median(values)
+        metrics[name + "_min"], metrics[name + "_max"] = min(values), max(values)
+    return metrics
+
+
+def figure_table(measured):
+    return table(("figure", "median", "lowest .. highest run", "aim"),
+                 [(f"`{name}`", f"{statistics.median(values):.3f}", f"{min(values):.3f} .. {max(values):.3f}", aim)
+                  for name, (values, aim) in measured.items()])
 
 
 def table(head, rows):

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# script/bench loss        what losses cost: swagg and Open MPI under the same, and faster links in the simulator
+#
+# Measures: loss.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,LOSS,VARIANT,allreduce.json and DIRECTORY/sim.json, of which loss.py
+# makes figures.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+runs=$1
+records=$2
+
+net_begin bench
+net_hosts 4
+net_limit 200mbit
+for ((run = 1; run <= runs; run++)); do
+    for percent in 0 0.01 0.1 1; do
+        start_swagg "$(awk "BEGIN { print $percent / 100 }")"
+        measure_offloaded "${percent}pct,swagg" allreduce "20M 2 1"
+        measure "${percent}pct,openmpi" allreduce "20M 2 0"
+        net_swagg_stop
+    done
+done
+"$NET_BUILD/tests/sim/swagg-sim" tat --runs "$runs" --json "$records/sim.json" | tee "$records/sim.txt"
