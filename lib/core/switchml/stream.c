@@ -61,7 +61,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
                  cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
                  cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
     uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
-    sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots);
+    sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots, cfg->slots);
     return s;
 }
 

@@ -3,7 +3,8 @@
 enum {
     FLOOR = 16,       /* two bursts' worth: less could not keep a batching switch busy */
     START = 32,       /* the paper's batch */
-    QUEUE = 48,       /* packets to keep queued */
+    QUEUE_MIN = 32,   /* packets to keep queued, at least ... */
+    QUEUE_MAX = 128,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
     OVERRUN = 8,      /* more than one loss in so many chunks is no accident */
     SHRINK_STEPS = 8, /* how gently to shrink */
 };
@@ -26,9 +27,10 @@ static void start_round(struct sml_window *w, uint64_t next)
     w->limited = false;
 }
 
-void sml_window_init(struct sml_window *w, uint32_t ceiling)
+void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots)
 {
     w->ceiling = ceiling;
+    w->roomy = slots * 2 / 7;
     w->floor = min32(FLOOR, ceiling);
     w->start = min32(START, ceiling);
     sml_window_restart(w, 0);
@@ -40,6 +42,14 @@ void sml_window_restart(struct sml_window *w, uint64_t next)
     start_round(w, next);
 }
 
+/* How many packets to keep queued where the path itself holds so many. */
+static uint32_t queue(const struct sml_window *w, uint32_t held)
+{
+    uint32_t room = w->roomy > held ? w->roomy - held : 0;
+
+    return room < QUEUE_MIN ? QUEUE_MIN : min32(room, QUEUE_MAX);
+}
+
 /* The size to go to after this round. */
 static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
 {
@@ -48,7 +58,8 @@ static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
     if (w->round_rtt == 0 || base_ns == 0)
         return w->size;
 
-    uint32_t target = (uint32_t)((double)w->size * (double)base_ns / (double)w->round_rtt) + QUEUE;
+    uint32_t held = (uint32_t)((double)w->size * (double)base_ns / (double)w->round_rtt);
+    uint32_t target = held + queue(w, held);
     if (target < w->size)
         return w->size - (w->size - target + SHRINK_STEPS - 1) / SHRINK_STEPS;
     return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;

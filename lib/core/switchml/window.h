@@ -1,11 +1,13 @@
 /* How many chunks may be on their way at once: a delay-based controller.
  *
- * It keeps a fixed number of packets queued beyond what the path itself holds, as FAST TCP does: once per
- * round trip the window moves towards  window * base / rtt + queue. A full queue at the bottleneck keeps
- * every link busy; a longer one would only add delay. A late result is not always a queue (a rank may be
- * computing, a core may be busy elsewhere), so the smallest round trip of a round counts, and the window
- * shrinks in small steps. Losses are repaired by the stream and do not count here, unless so many are lost
- * that the path must be overrun.
+ * It keeps some packets queued beyond what the path itself holds, as FAST TCP does: once per round trip the
+ * window moves towards  window * base / rtt + queue. The queue keeps every link busy, also while a host gets
+ * no CPU for some milliseconds; a longer one would only add delay. How long it may be depends on the slots: a
+ * loss takes three round trips and a bit to mend, and new chunks should not run out of slots meanwhile.
+ *
+ * A late result is not always a queue (a rank may be computing, a core may be busy elsewhere), so the
+ * smallest round trip of a round counts, and the window shrinks in small steps. Losses are repaired by the
+ * stream and do not count here, unless so many are lost that the path must be overrun.
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
@@ -18,6 +20,7 @@
 struct sml_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
+    uint32_t roomy;     /* a window that leaves slots enough to mend losses without a stall */
     uint64_t round_end; /* the round ends with the result of a chunk from here on */
     uint64_t round_rtt; /* its smallest sample; 0: none */
     uint32_t delivered, lost;
@@ -25,7 +28,7 @@ struct sml_window {
 };
 
 /* ceiling >= 1 */
-void sml_window_init(struct sml_window *w, uint32_t ceiling);
+void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots);
 
 /* Back to the start, after the path was interrupted. next: the next new chunk's position. */
 void sml_window_restart(struct sml_window *w, uint64_t next);
