@@ -8,20 +8,32 @@ void link_init(struct link *link, struct sim *sim, struct rng *rng, link_receive
 {
     *link =
         (struct link){.sim = sim, .rng = rng_fork(rng), .receiver = receiver, .receiver_ctx = receiver_ctx};
-    link->in_flight.next = link->in_flight.previous = &link->in_flight;
 }
 
-static void unlink_frame(struct frame *f)
+static void list_frame(struct link *link, struct frame *f)
 {
-    f->next->previous = f->previous;
-    f->previous->next = f->next;
+    f->previous = NULL;
+    f->next = link->in_flight;
+    if (f->next != NULL)
+        f->next->previous = f;
+    link->in_flight = f;
+}
+
+static void unlist_frame(struct link *link, struct frame *f)
+{
+    if (f->next != NULL)
+        f->next->previous = f->previous;
+    if (f->previous != NULL)
+        f->previous->next = f->next;
+    else
+        link->in_flight = f->next;
 }
 
 void link_fini(struct link *link)
 {
-    while (link->in_flight.next != &link->in_flight) {
-        struct frame *f = link->in_flight.next;
-        unlink_frame(f);
+    while (link->in_flight != NULL) {
+        struct frame *f = link->in_flight;
+        unlist_frame(link, f);
         frame_free(f);
     }
 }
@@ -49,7 +61,7 @@ static void arrive(void *ctx, uint64_t argument)
     struct link *link = ctx;
     struct frame *f = (struct frame *)(uintptr_t)argument;
 
-    unlink_frame(f);
+    unlist_frame(link, f);
     link->receiver(link->receiver_ctx, f);
 }
 
@@ -87,9 +99,7 @@ static void travel(struct link *link, uint64_t leaves, struct frame *f)
         f->damaged = true;
         link->stats.corrupted++;
     }
-    f->next = &link->in_flight;
-    f->previous = link->in_flight.previous;
-    f->previous->next = link->in_flight.previous = f;
+    list_frame(link, f);
     sim_at(link->sim, at, arrive, link, (uintptr_t)f);
 }
 

@@ -46,7 +46,7 @@ struct link {
     void *receiver_ctx;
     uint64_t free_at_ps; /* when the wire has sent all that is queued */
     bool in_burst;
-    struct frame in_flight; /* list head */
+    struct frame *in_flight;
     struct link_stats stats;
 };
 

@@ -3,53 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process_drive.h"
+
 enum {
-    SOCKET_BYTES = 212992, /* Linux' default receive buffer */
     TICK_MS = 100,
     ANSWER_WITHIN_MS = 3000,
     LEAVE_WITHIN_MS = 1000,
     HELP_POLL_MS = 10,
     PEERS_WORD_MS = 200,
 };
-
-/* Sockets */
-
-static void put(struct socket *socket, struct frame *f)
-{
-    if (socket->bytes + f->bytes > SOCKET_BYTES) {
-        frame_free(f);
-        return;
-    }
-    f->next = NULL;
-    if (socket->first == NULL)
-        socket->first = f;
-    else
-        socket->last->next = f;
-    socket->last = f;
-    socket->bytes += f->bytes;
-}
-
-static struct frame *take(struct socket *socket)
-{
-    struct frame *f = socket->first;
-
-    if (f != NULL) {
-        socket->first = f->next;
-        socket->bytes -= f->bytes;
-    }
-    return f;
-}
-
-static void drain(struct socket *socket)
-{
-    for (struct frame *f; (f = take(socket)) != NULL;)
-        frame_free(f);
-}
-
-static uint64_t now_of(const struct process *p)
-{
-    return p->cfg.sim->now;
-}
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -59,148 +21,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void enter(struct process *p, enum process_phase phase)
 {
     p->phase = phase;
-    p->phase_began = now_of(p);
+    p->phase_began = process_now(p);
     p->stopped_for = 0;
-}
-
-/* The control thread */
-
-/* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
-static bool is_held_back(const struct process *p)
-{
-    return p->session.state == CTL_SESSION_REJOINING && p->phase == PROCESS_CALLING && !p->rejoining;
-}
-
-static void control_turn(struct process *p)
-{
-    uint8_t message[CTL_MESSAGE_MAX];
-    size_t bytes;
-
-    for (struct frame *f; (f = take(&p->control)) != NULL; frame_free(f))
-        ctl_session_receive(&p->session, f->payload, f->bytes, now_of(p));
-    while (!is_held_back(p) && (bytes = ctl_session_poll(&p->session, now_of(p), message)) > 0)
-        star_send_up(p->cfg.star, p->cfg.host, p->control.port, CTL_PORT, message, bytes);
-    if (p->session.state != p->seen_state || p->session.generation != p->seen_generation) {
-        sim_trace(p->cfg.sim, p->name, "session is %s%s%s", ctl_session_state_name(p->session.state),
-                  p->session.failure.reason ? ": " : "", p->session.failure.text);
-        p->seen_state = p->session.state;
-        p->seen_generation = p->session.generation;
-        p->changed = true;
-    }
-}
-
-/* What the next heartbeat says. */
-static void report(struct process *p)
-{
-    bool calling = p->phase == PROCESS_CALLING;
-
-    p->session.heartbeat = (struct ctl_heartbeat){
-        .calls = p->call,
-        .waiting = calling,
-        .stalled_ms = calling ? (uint32_t)((now_of(p) - sml_stream_progress(p->stream)) / MS) : 0,
-        .oldest_tag = sml_stream_oldest(p->stream),
-    };
-}
-
-/* Failing. Each returns false: the job cannot go on. */
-
-static bool fail(struct process *p, const char *why)
-{
-    sim_trace(p->cfg.sim, p->name, "call %u fails: %s", p->call, why);
-    p->failed = true;
-    return false;
-}
-
-static bool fail_and_tell(struct process *p, enum ctl_reason reason, const char *why)
-{
-    struct ctl_failure f = {.reason = (uint16_t)reason, .rank = (uint16_t)p->cfg.rank};
-
-    snprintf(f.text, sizeof(f.text), "%s", why);
-    ctl_session_abort(&p->session, &f, now_of(p));
-    return fail(p, why);
-}
-
-/* Moving packets */
-
-/* Returns how many came. */
-static unsigned receive(struct process *p)
-{
-    unsigned n = 0;
-
-    for (struct frame *f; (f = take(&p->data)) != NULL; frame_free(f), n++)
-        sml_stream_receive(p->stream, f->payload, f->bytes, now_of(p));
-    return n;
-}
-
-static void send_due(struct process *p)
-{
-    struct sml_send send;
-    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
-
-    while (sml_stream_poll(p->stream, now_of(p), &send)) {
-        memcpy(payload, send.head, send.head_bytes);
-        if (send.convert)
-            agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
-        else if (send.body_bytes > 0)
-            memcpy(payload + send.head_bytes, send.body, send.body_bytes);
-        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->terms.data_port, payload,
-                     send.head_bytes + send.body_bytes);
-    }
-}
-
-static unsigned exchange(struct process *p)
-{
-    unsigned n = receive(p);
-
-    send_due(p);
-    return n;
-}
-
-/* Following the session */
-
-static bool prepare_to_rejoin(struct process *p)
-{
-    receive(p);
-    p->rejoining = true;
-    report(p);
-    return true;
-}
-
-static bool resume(struct process *p)
-{
-    p->terms = p->session.ready;
-    p->generation = p->session.generation;
-    sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,
-              sml_stream_oldest(p->stream));
-    if (sml_stream_resume(p->stream, p->terms.job, p->terms.first_tag, now_of(p)) < 0)
-        return fail_and_tell(p, CTL_CANNOT_RESUME, "some rank lags too far behind to be helped");
-    p->rejoining = false;
-    return true;
-}
-
-static bool follow_session(struct process *p)
-{
-    p->changed = false;
-    switch (p->session.state) {
-    case CTL_SESSION_READY:
-        return p->session.generation == p->generation || resume(p);
-    case CTL_SESSION_REJOINING:
-        return p->rejoining || prepare_to_rejoin(p);
-    case CTL_SESSION_FAILED:
-        return fail(p, p->session.failure.text);
-    default:
-        return true;
-    }
-}
-
-/* The control thread's turn at the stream while the application computes. */
-static void drive_between_calls(struct process *p)
-{
-    bool well = !p->failed && follow_session(p);
-
-    if (well && !p->rejoining)
-        exchange(p);
-    p->guest_waits = well && !p->rejoining && sml_stream_timer(p->stream) != UINT64_MAX;
 }
 
 /* Phases */
@@ -220,7 +42,7 @@ static void compute(struct process *p)
     p->phase_ends =
         p->phase_began +
         (p->call < p->cfg.program->calls ? program_compute(p->cfg.program, p->cfg.rank, p->call) : 0);
-    report(p);
+    drive_report(p);
 }
 
 static void open_stream(struct process *p)
@@ -245,7 +67,7 @@ static void open_stream(struct process *p)
 
 static void check_time(struct process *p, const char *what, uint64_t limit)
 {
-    uint64_t took = now_of(p) - p->phase_began;
+    uint64_t took = process_now(p) - p->phase_began;
 
     if (took > limit + p->stopped_for)
         oracle_fail(p->cfg.oracle, "%s: %s took %llu ms of %llu", p->name, what,
@@ -254,7 +76,7 @@ static void check_time(struct process *p, const char *what, uint64_t limit)
 
 static bool joining_turn(struct process *p)
 {
-    bool unanswered = p->session.boot_id == 0 && now_of(p) >= p->phase_began + ANSWER_WITHIN_MS * MS;
+    bool unanswered = p->session.boot_id == 0 && process_now(p) >= p->phase_began + ANSWER_WITHIN_MS * MS;
 
     if (p->session.state == CTL_SESSION_READY) {
         open_stream(p);
@@ -288,10 +110,10 @@ static void begin_call(struct process *p)
     p->quarrel_ends = 0;
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u to %d", p->call, (unsigned)call.count,
               call.type, call.collective == SML_REDUCE ? (int)call.root : -1);
-    if (sml_stream_begin(p->stream, &call, p->in, p->out, now_of(p)) != 0)
+    if (sml_stream_begin(p->stream, &call, p->in, p->out, process_now(p)) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
-    report(p);
+    drive_report(p);
     p->changed = true; /* a call begins with a look at the session */
 }
 
@@ -329,7 +151,7 @@ static bool computing_turn(struct process *p)
     const struct program *program = p->cfg.program;
 
     drive_between_calls(p);
-    if (now_of(p) < p->phase_ends)
+    if (process_now(p) < p->phase_ends)
         return false;
     if (p->call == program->calls) {
         close_job(p);
@@ -337,7 +159,7 @@ static bool computing_turn(struct process *p)
     }
     if (program->deviation.rank == p->cfg.rank && program->deviation.call == p->call) {
         if (program->deviation.kind == DEVIATION_ABORT && !p->failed)
-            fail_and_tell(p, CTL_APPLICATION, "the application aborts");
+            drive_fail_and_tell(p, CTL_APPLICATION, "the application aborts");
         if (program->deviation.kind == DEVIATION_ABORT || program->deviation.kind == DEVIATION_LEAVE) {
             close_job(p);
             return true;
@@ -352,10 +174,10 @@ static bool computing_turn(struct process *p)
 
 static bool tick(struct process *p)
 {
-    report(p);
-    if (now_of(p) >= p->phase_ends)
-        return fail_and_tell(p, CTL_DEADLINE, "the deadline has passed");
-    p->tick_at = now_of(p) + TICK_MS * MS;
+    drive_report(p);
+    if (process_now(p) >= p->phase_ends)
+        return drive_fail_and_tell(p, CTL_DEADLINE, "the deadline has passed");
+    p->tick_at = process_now(p) + TICK_MS * MS;
     if (p->tick_at > p->phase_ends)
         p->tick_at = p->phase_ends;
     return true;
@@ -367,12 +189,12 @@ static bool quarrel_ends(struct process *p)
 {
     if (p->quarrel_ends == 0) {
         bool told = sml_stream_mismatch(p->stream)->opening;
-        p->quarrel_ends = earlier(now_of(p) + (told ? 0 : PEERS_WORD_MS * MS), p->phase_ends);
+        p->quarrel_ends = earlier(process_now(p) + (told ? 0 : PEERS_WORD_MS * MS), p->phase_ends);
     }
     if (p->session.state == CTL_SESSION_FAILED)
-        fail(p, p->session.failure.text);
-    else if (now_of(p) >= p->quarrel_ends)
-        fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
+        drive_fail(p, p->session.failure.text);
+    else if (process_now(p) >= p->quarrel_ends)
+        drive_fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
     return p->failed;
 }
 
@@ -392,13 +214,13 @@ static bool calling_turn(struct process *p)
         well = false;
     } else {
         if (status == SML_STREAM_REJECTED && !p->rejected)
-            ctl_session_rejected(&p->session, now_of(p));
+            ctl_session_rejected(&p->session, process_now(p));
         p->rejected = status == SML_STREAM_REJECTED;
         if (p->changed)
-            well = follow_session(p);
-        else if (now_of(p) >= p->tick_at)
+            well = drive_follow_session(p);
+        else if (process_now(p) >= p->tick_at)
             well = tick(p);
-        else if (p->rejoining || exchange(p) == 0)
+        else if (p->rejoining || drive_exchange(p) == 0)
             return false;
     }
     if (!well)
@@ -417,16 +239,16 @@ static bool helping_turn(struct process *p)
 {
     if (p->stream != NULL)
         drive_between_calls(p);
-    if (is_needed(p) && now_of(p) < p->phase_ends)
+    if (is_needed(p) && process_now(p) < p->phase_ends)
         return false;
-    ctl_session_leave(&p->session, now_of(p));
+    ctl_session_leave(&p->session, process_now(p));
     p->phase = PROCESS_LEAVING;
     return true;
 }
 
 static bool leaving_turn(struct process *p)
 {
-    if (p->session.state == CTL_SESSION_LEAVING && now_of(p) < p->phase_ends)
+    if (p->session.state == CTL_SESSION_LEAVING && process_now(p) < p->phase_ends)
         return false;
     check_time(p, "swagg_close", LEAVE_WITHIN_MS * MS);
     sim_trace(p->cfg.sim, p->name, "exits");
@@ -458,7 +280,7 @@ static bool phase_turn(struct process *p)
 /* When something is to be done if nothing arrives. */
 static uint64_t next_wake(const struct process *p)
 {
-    uint64_t at = is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
+    uint64_t at = drive_is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
     uint64_t stream = p->stream != NULL && !p->rejoining ? sml_stream_timer(p->stream) : UINT64_MAX;
 
     switch (p->phase) {
@@ -469,7 +291,7 @@ static uint64_t next_wake(const struct process *p)
     case PROCESS_CALLING:
         return p->quarrel_ends != 0 ? earlier(at, p->quarrel_ends) : earlier(earlier(at, p->tick_at), stream);
     case PROCESS_HELPING:
-        return earlier(earlier(at, now_of(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
+        return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
     case PROCESS_LEAVING:
         return earlier(at, p->phase_ends);
     default:
@@ -484,9 +306,9 @@ static void turn(struct process *p)
     if (p->stopped || process_is_over(p))
         return;
     do
-        control_turn(p);
+        drive_control(p);
     while (phase_turn(p) || p->control.first != NULL);
-    control_turn(p);
+    drive_control(p);
 
     uint64_t at = next_wake(p);
     if (at < p->wake_at) {
@@ -537,8 +359,8 @@ struct process *process_start(const struct process_config *cfg)
 
 static void free_memory(struct process *p)
 {
-    drain(&p->control);
-    drain(&p->data);
+    socket_drain(&p->control);
+    socket_drain(&p->data);
     free_tensors(p);
     free(p->stream);
     p->stream = NULL;
@@ -567,7 +389,7 @@ void process_stop(struct process *p)
         return;
     sim_trace(p->cfg.sim, p->name, "is stopped");
     p->stopped = true;
-    p->stopped_at = now_of(p);
+    p->stopped_at = process_now(p);
 }
 
 void process_continue(struct process *p)
@@ -576,7 +398,7 @@ void process_continue(struct process *p)
         return;
     sim_trace(p->cfg.sim, p->name, "continues");
     p->stopped = false;
-    p->stopped_for += now_of(p) - p->stopped_at;
+    p->stopped_for += process_now(p) - p->stopped_at;
     turn(p);
 }
 
@@ -585,7 +407,7 @@ bool process_receive(struct process *p, struct frame *f)
     if (process_is_over(p) || (f->host_port != p->control.port && f->host_port != p->data.port))
         return false;
     bool is_data = f->host_port == p->data.port;
-    put(is_data ? &p->data : &p->control, f);
+    socket_put(is_data ? &p->data : &p->control, f);
     if (!is_data || p->phase == PROCESS_CALLING || p->guest_waits)
         turn(p);
     return true;

@@ -6,6 +6,7 @@
 
 #include "control/session.h"
 #include "oracle.h"
+#include "socket.h"
 #include "star.h"
 #include "switchml/stream.h"
 
@@ -17,13 +18,6 @@ enum process_phase {
     PROCESS_LEAVING,   /* in swagg_close */
     PROCESS_EXITED,
     PROCESS_KILLED,
-};
-
-/* Datagrams that wait in a socket. */
-struct socket {
-    uint16_t port;
-    struct frame *first, *last;
-    size_t bytes;
 };
 
 struct process;

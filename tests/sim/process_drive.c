@@ -1,0 +1,138 @@
+#include "process_drive.h"
+
+#include <string.h>
+
+/* The control thread */
+
+bool drive_is_held_back(const struct process *p)
+{
+    return p->session.state == CTL_SESSION_REJOINING && p->phase == PROCESS_CALLING && !p->rejoining;
+}
+
+void drive_control(struct process *p)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    size_t bytes;
+
+    for (struct frame *f; (f = socket_take(&p->control)) != NULL; frame_free(f))
+        ctl_session_receive(&p->session, f->payload, f->bytes, process_now(p));
+    while (!drive_is_held_back(p) && (bytes = ctl_session_poll(&p->session, process_now(p), message)) > 0)
+        star_send_up(p->cfg.star, p->cfg.host, p->control.port, CTL_PORT, message, bytes);
+    if (p->session.state != p->seen_state || p->session.generation != p->seen_generation) {
+        sim_trace(p->cfg.sim, p->name, "session is %s%s%s", ctl_session_state_name(p->session.state),
+                  p->session.failure.reason ? ": " : "", p->session.failure.text);
+        p->seen_state = p->session.state;
+        p->seen_generation = p->session.generation;
+        p->changed = true;
+    }
+}
+
+void drive_report(struct process *p)
+{
+    bool calling = p->phase == PROCESS_CALLING;
+
+    p->session.heartbeat = (struct ctl_heartbeat){
+        .calls = p->call,
+        .waiting = calling,
+        .stalled_ms = calling ? (uint32_t)((process_now(p) - sml_stream_progress(p->stream)) / MS) : 0,
+        .oldest_tag = sml_stream_oldest(p->stream),
+    };
+}
+
+bool drive_fail(struct process *p, const char *why)
+{
+    sim_trace(p->cfg.sim, p->name, "call %u fails: %s", p->call, why);
+    p->failed = true;
+    return false;
+}
+
+bool drive_fail_and_tell(struct process *p, enum ctl_reason reason, const char *why)
+{
+    struct ctl_failure f = {.reason = (uint16_t)reason, .rank = (uint16_t)p->cfg.rank};
+
+    snprintf(f.text, sizeof(f.text), "%s", why);
+    ctl_session_abort(&p->session, &f, process_now(p));
+    return drive_fail(p, why);
+}
+
+/* Moving packets */
+
+/* Returns how many came. */
+static unsigned receive(struct process *p)
+{
+    unsigned n = 0;
+
+    for (struct frame *f; (f = socket_take(&p->data)) != NULL; frame_free(f), n++)
+        sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
+    return n;
+}
+
+static void send_due(struct process *p)
+{
+    struct sml_send send;
+    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
+
+    while (sml_stream_poll(p->stream, process_now(p), &send)) {
+        memcpy(payload, send.head, send.head_bytes);
+        if (send.convert)
+            agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
+        else if (send.body_bytes > 0)
+            memcpy(payload + send.head_bytes, send.body, send.body_bytes);
+        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->terms.data_port, payload,
+                     send.head_bytes + send.body_bytes);
+    }
+}
+
+unsigned drive_exchange(struct process *p)
+{
+    unsigned n = receive(p);
+
+    send_due(p);
+    return n;
+}
+
+/* Following the session */
+
+static bool prepare_to_rejoin(struct process *p)
+{
+    receive(p);
+    p->rejoining = true;
+    drive_report(p);
+    return true;
+}
+
+static bool resume(struct process *p)
+{
+    p->terms = p->session.ready;
+    p->generation = p->session.generation;
+    sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,
+              sml_stream_oldest(p->stream));
+    if (sml_stream_resume(p->stream, p->terms.job, p->terms.first_tag, process_now(p)) < 0)
+        return drive_fail_and_tell(p, CTL_CANNOT_RESUME, "some rank lags too far behind to be helped");
+    p->rejoining = false;
+    return true;
+}
+
+bool drive_follow_session(struct process *p)
+{
+    p->changed = false;
+    switch (p->session.state) {
+    case CTL_SESSION_READY:
+        return p->session.generation == p->generation || resume(p);
+    case CTL_SESSION_REJOINING:
+        return p->rejoining || prepare_to_rejoin(p);
+    case CTL_SESSION_FAILED:
+        return drive_fail(p, p->session.failure.text);
+    default:
+        return true;
+    }
+}
+
+void drive_between_calls(struct process *p)
+{
+    bool well = !p->failed && drive_follow_session(p);
+
+    if (well && !p->rejoining)
+        drive_exchange(p);
+    p->guest_waits = well && !p->rejoining && sml_stream_timer(p->stream) != UINT64_MAX;
+}
