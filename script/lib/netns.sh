@@ -248,8 +248,9 @@ net_swagg_config() { # FILE [YAML...]
 
 net_device() { # DRIVER PORT
     local device=$1$2,iface=p$2
-    # What the switch sends goes through the limits of net_limit.
-    [ "$1" != net_af_packet ] || device+=,qdisc_bypass=0
+    # What the switch sends goes through the limits of net_limit. With 512 places, the default, the rings overflow when
+    # the polling thread has to share its CPU.
+    [ "$1" != net_af_packet ] || device+=,qdisc_bypass=0,framecnt=2048
     echo "$device"
 }
 
