@@ -101,8 +101,10 @@ static int idle(struct swagg_job *job, const struct watch *w)
     uint64_t progress_at = job->options.progress ? now + PROGRESS_US * NS_PER_US : UINT64_MAX;
     until = until < progress_at ? until : progress_at;
     until = until < w->tick_at ? until : w->tick_at;
-    if (job->rejoining) {
-        control_wait(&job->control, until);
+    /* Results are left to gather for a moment: while nobody watches the socket, nobody is woken for each. */
+    uint64_t rest = job->rejoining ? UINT64_MAX - now : sml_stream_rest(job->stream, now);
+    if (rest > 0) {
+        control_wait(&job->control, until < now + rest ? until : now + rest);
         return SWAGG_OK;
     }
     uint64_t left = until > now ? until - now : 0;

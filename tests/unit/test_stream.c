@@ -331,6 +331,41 @@ static void test_a_spoilt_result_is_refused(void)
     free(sc.stream);
 }
 
+static unsigned send_all(struct script *sc)
+{
+    struct sml_send send;
+    unsigned n = 0;
+
+    for (; sml_stream_poll(sc->stream, sc->now, &send); n++)
+        ;
+    return n;
+}
+
+/* Rounds of 800 us in which half of what is in flight is answered, so that the window grows. */
+static void test_results_may_gather_while_many_are_in_flight_and_keep_coming(void)
+{
+    struct script sc = {.line = ""};
+    unsigned answered = 0, in_flight;
+
+    script_open(&sc, 0, 2, 256, 256);
+    script_begin(&sc, SML_ALLREDUCE, SCRIPT_COUNT_MAX, 0, false);
+    in_flight = send_all(&sc);
+    CU_ASSERT(in_flight < 64);
+    while (in_flight < 64 && answered < 128) {
+        CU_ASSERT_EQUAL(sml_stream_rest(sc.stream, sc.now), 0);
+        sc.now += 800000;
+        for (unsigned n = in_flight / 2; n > 0; n--, in_flight--)
+            script_receive(&sc, "result", answered++, "", "result");
+        in_flight += send_all(&sc);
+    }
+    CU_ASSERT(in_flight >= 64);
+    uint64_t rest = sml_stream_rest(sc.stream, sc.now);
+    CU_ASSERT(rest > 0 && rest <= 100000);
+    /* a peer has gone silent: nothing gathers */
+    CU_ASSERT_EQUAL(sml_stream_rest(sc.stream, sc.now + 10000000), 0);
+    free(sc.stream);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -362,6 +397,7 @@ int main(void)
         UNIT_TEST(test_only_sound_calls_begin),
         UNIT_TEST(test_only_sound_configurations_have_a_footprint),
         UNIT_TEST(test_a_spoilt_result_is_refused),
+        UNIT_TEST(test_results_may_gather_while_many_are_in_flight_and_keep_coming),
         CU_TEST_INFO_NULL,
     };
 

@@ -85,6 +85,11 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t sml_stream_timer(const struct sml_stream *s);
 
+/* How long results may be left lying from now on, in ns, without slowing the stream down: a small part of the
+ * round trip while many chunks are in flight and results keep coming, else 0. A caller that rests so long is
+ * not woken for each packet. */
+uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now);
+
 enum sml_stream_status sml_stream_status(const struct sml_stream *s);
 const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s);
 uint64_t sml_stream_boot_id(const struct sml_stream *s);

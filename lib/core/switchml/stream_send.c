@@ -1,6 +1,8 @@
 /* The stream's sending half: what leaves next, and when to ask again. */
 #include "switchml/stream_state.h"
 
+enum { REST_IN_FLIGHT = 64, REST_MAX_NS = 100000 }; /* so many keep the path busy while results gather */
+
 enum { RESENDS_AT_ONCE = 4 }; /* when nothing at all is heard, a restarting switch must not find a flood */
 
 static bool travels_swapped(uint8_t type)
@@ -176,4 +178,14 @@ uint64_t sml_stream_timer(const struct sml_stream *s)
         return timer;
     timer = fresh < timer ? fresh : timer;
     return repeated < timer ? repeated : timer;
+}
+
+uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now)
+{
+    uint64_t part = s->rtt.srtt / 8;
+    bool results_come = now - s->settled_at < s->rtt.srtt;
+
+    if (s->in_flight < REST_IN_FLIGHT || s->rejected || !results_come)
+        return 0;
+    return part < REST_MAX_NS ? part : REST_MAX_NS;
 }
