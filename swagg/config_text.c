@@ -1,5 +1,6 @@
 #include "config_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,9 @@ static void report(struct config_text *t, size_t line, const char *path, const c
         snprintf(where, sizeof(where), ":%zu", line);
     snprintf(message, sizeof(message), "%s%s: %s%s%s", t->file, where, path, path[0] != '\0' ? ": " : "",
              what);
+    for (char *p = message; *p != '\0'; p++) /* a value that is quoted may hold anything */
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
     t->report(t->context, message);
     t->faults++;
 }
