@@ -1,0 +1,90 @@
+/* A frame to the switch's own MAC, as far as the daemon reads it: IPv4, UDP, then a data packet or a control
+ * message. The first byte says what is mended before, so that more than checksums is tried. An answer to a
+ * good frame is a good frame. */
+#include <netinet/in.h>
+
+#include "frame.h"
+#include "fuzz.h"
+#include "wire/control.h"
+
+enum { MEND_IP_HEADER = 1, MEND_LENGTHS = 2, MEND_IP_CHECKSUM = 4, MEND_UDP_CHECKSUM = 8 };
+
+static const uint8_t our_ip_bytes[4] = {10, 0, 0, 254};
+
+static rte_be32_t our_ip(void)
+{
+    rte_be32_t ip;
+    memcpy(&ip, our_ip_bytes, sizeof ip);
+    return ip;
+}
+
+static void mend(struct frame_udp *f, size_t bytes, uint8_t what)
+{
+    if (bytes < sizeof *f)
+        return;
+    if (what & MEND_IP_HEADER) {
+        f->ip.version_ihl = RTE_IPV4_VHL_DEF;
+        f->ip.fragment_offset = 0;
+        f->ip.next_proto_id = IPPROTO_UDP;
+        f->ip.dst_addr = our_ip();
+    }
+    if (what & MEND_LENGTHS) {
+        f->ip.total_length = rte_cpu_to_be_16((uint16_t)(bytes - RTE_ETHER_HDR_LEN));
+        f->udp.dgram_len = rte_cpu_to_be_16((uint16_t)(bytes - RTE_ETHER_HDR_LEN - sizeof f->ip));
+    }
+    if (what & MEND_IP_CHECKSUM) {
+        f->ip.hdr_checksum = 0;
+        f->ip.hdr_checksum = (rte_be16_t)~rte_raw_cksum(&f->ip, sizeof f->ip);
+    }
+    if (what & MEND_UDP_CHECKSUM)
+        f->udp.dgram_cksum = 0;
+}
+
+static void check_answer(const struct frame_udp *f, const uint8_t *payload, size_t bytes)
+{
+    struct frame_header h;
+    struct frame_end from, to;
+    const struct frame_payload p = frame_payload(payload, bytes);
+    size_t length = FRAME_HEADER_BYTES + bytes;
+    struct frame_udp *answer = malloc(length);
+    frame_answer_ends(f, &from, &to);
+    frame_header_init(&h, &from, &to);
+    frame_write(answer, &h, from.port, &p);
+    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr) == DROP_REASONS);
+    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer) == DROP_REASONS);
+    REQUIRE(frame_payload_bytes(answer) == bytes && memcmp(answer->payload, payload, bytes) == 0);
+    REQUIRE(answer->udp.dst_port == f->udp.src_port && answer->udp.src_port == f->udp.dst_port);
+    free(answer);
+}
+
+static void read_frame(const struct frame_udp *f, size_t bytes)
+{
+    struct sml_packet p;
+    struct ctl_message m;
+    if (frame_check_ipv4(f, bytes, our_ip()) != DROP_REASONS)
+        return;
+    REQUIRE(rte_be_to_cpu_16(f->ip.total_length) <= bytes - RTE_ETHER_HDR_LEN && f->ip.dst_addr == our_ip());
+    if (f->ip.next_proto_id != IPPROTO_UDP || frame_check_udp(f) != DROP_REASONS)
+        return;
+    size_t n = frame_payload_bytes(f);
+    REQUIRE(FRAME_HEADER_BYTES + n <= bytes);
+    uint8_t *payload = malloc(n ? n : 1); /* so that the sanitizers see its end */
+    memcpy(payload, f->payload, n);
+    sml_parse(&p, payload, n);
+    ctl_parse(&m, payload, n);
+    check_answer(f, payload, n);
+    free(payload);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    uint8_t what = take8(&in);
+    size_t bytes;
+    uint8_t *frame = take_bytes(&in, 9216, &bytes);
+    mend((struct frame_udp *)frame, bytes, what);
+    if (bytes >= RTE_ETHER_HDR_LEN)
+        read_frame((const struct frame_udp *)frame, bytes);
+    free(frame);
+    return 0;
+}

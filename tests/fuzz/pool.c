@@ -1,0 +1,285 @@
+/* A pool: any sequence of packets from any ranks, against an oracle that remembers all contributions to the
+ * chunks being collected and adds them up by itself. An input is the configuration, then a byte for each
+ * packet and what it takes. */
+#include <math.h>
+
+#include "fuzz.h"
+#include "switchml/pool.h"
+
+enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160 };
+
+/* What the oracle knows of a slot. */
+struct slot {
+    uint32_t expected;
+    bool completed, wanted[WORKERS_MAX];
+    unsigned contributed;
+    uint16_t order[WORKERS_MAX]; /* ranks, as they came */
+    bool has[WORKERS_MAX];
+    uint8_t body[WORKERS_MAX][BODY_MAX];
+    struct sml_packet first;
+    uint8_t result[SML_HEADER_BYTES + BODY_MAX]; /* of the chunk completed last */
+    size_t result_bytes;
+};
+
+struct world {
+    struct sml_pool_config cfg;
+    struct sml_pool *pool;
+    struct slot slots[SLOTS_MAX];
+};
+
+static bool is_typed(const struct world *w)
+{
+    return w->cfg.format == SML_FORMAT_TYPED;
+}
+
+static unsigned type_of(const struct world *w, const struct sml_packet *p)
+{
+    return is_typed(w) ? p->e0 & 0x0f : AGG_I32;
+}
+
+static bool same_elements(unsigned type, const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += agg_type_size(type)) {
+        float f, g;
+        double d, e;
+        if (memcmp(a + i, b + i, agg_type_size(type)) == 0)
+            continue;
+        memcpy(&f, a + i, sizeof f);
+        memcpy(&g, b + i, sizeof g);
+        if (type == AGG_F32 && isnan(f) && isnan(g))
+            continue;
+        if (type != AGG_F64)
+            return false;
+        memcpy(&d, a + i, sizeof d);
+        memcpy(&e, b + i, sizeof e);
+        if (!isnan(d) || !isnan(e))
+            return false;
+    }
+    return true;
+}
+
+/* What the chunk adds up to, by the scalar kernels. */
+static void sum(const struct world *w, const struct slot *s, size_t skip, size_t bytes, uint8_t *out)
+{
+    const struct agg_kernels *k = agg_kernels_get("scalar");
+    unsigned type = type_of(w, &s->first);
+    const void *in[WORKERS_MAX];
+    for (unsigned i = 0; i < w->cfg.workers; i++)
+        in[i] = s->body[w->cfg.mode == SML_WHEN_COMPLETE ? i : s->order[i]] + skip;
+    k->sum[type](out, in, w->cfg.workers, bytes);
+}
+
+static void check_result(const struct world *w, struct slot *s, const struct sml_verdict *v)
+{
+    struct sml_packet p;
+    uint8_t expected[BODY_MAX];
+    size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
+    REQUIRE(sml_parse(&p, v->result, v->result_bytes) == SML_OK);
+    REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == w->cfg.job);
+    REQUIRE(p.body_bytes == s->first.body_bytes && v->ack_bytes == SML_HEADER_BYTES);
+    REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
+    sum(w, s, skip, p.body_bytes - skip, expected);
+    REQUIRE(same_elements(type_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
+}
+
+static void keep_result(const struct world *w, struct slot *s, const struct sml_verdict *v)
+{
+    REQUIRE(v->result_bytes <= sizeof s->result);
+    memcpy(s->result, v->result, v->result_bytes);
+    s->result_bytes = v->result_bytes;
+    s->expected += w->cfg.slots;
+    s->completed = true;
+    s->contributed = 0;
+    memset(s->has, 0, sizeof s->has);
+    memset(s->wanted, 0, sizeof s->wanted);
+}
+
+static void note_contribution(const struct world *w, struct slot *s, uint16_t rank,
+                              const struct sml_packet *p)
+{
+    REQUIRE(p->tag == s->expected && !s->has[rank]); /* no wrong chunk, no double add */
+    REQUIRE(p->kind == SML_DATA || p->kind == SML_OPEN);
+    REQUIRE(p->body_bytes <= w->cfg.chunk_bytes);
+    memcpy(s->body[rank], p->body, p->body_bytes);
+    if (s->contributed == 0) {
+        s->first = *p;
+        s->first.body = s->body[rank];
+    }
+    REQUIRE(p->body_bytes == s->first.body_bytes && p->kind == s->first.kind);
+    s->order[s->contributed++] = rank;
+    s->has[rank] = true;
+    s->wanted[rank] = !is_typed(w) || p->e1 & SML_FLAG_WANT;
+}
+
+static void check_answer(const struct world *w, const struct slot *s, uint16_t rank,
+                         const struct sml_packet *p, const struct sml_verdict *v)
+{
+    struct sml_packet a;
+    REQUIRE(sml_parse(&a, v->answer, v->answer_bytes) == SML_OK);
+    REQUIRE(a.tag == p->tag && a.slot == p->slot && a.job == p->job);
+    switch (a.kind) {
+    case SML_NACK:
+        REQUIRE(p->tag == s->expected && !s->has[rank]);
+        break;
+    case SML_WAIT:
+        REQUIRE(p->tag == s->expected && s->has[rank] && a.body_bytes == (w->cfg.workers + 7u) / 8);
+        for (unsigned r = 0; r < w->cfg.workers; r++)
+            REQUIRE(s->has[r] == (a.body[r / 8] >> r % 8 & 1));
+        break;
+    default:
+        REQUIRE(a.kind == SML_DATA && a.body_bytes == 0 && s->completed);
+        REQUIRE(sml_tag_before(p->tag, s->expected - w->cfg.slots));
+        break;
+    }
+}
+
+static void check_quarrel(const struct slot *s, uint16_t rank, const struct sml_packet *p,
+                          const struct sml_verdict *v)
+{
+    struct sml_packet a;
+    struct sml_mismatch m;
+    REQUIRE(sml_parse(&a, v->answer, v->answer_bytes) == SML_OK && a.kind == SML_MISMATCH);
+    REQUIRE(sml_parse_mismatch(&m, a.body, a.body_bytes));
+    REQUIRE(s->contributed > 0 && !s->has[rank] && p->tag == s->expected);
+    REQUIRE(m.your_rank == rank && m.peer_rank == s->order[0] && m.your_tag == p->tag);
+}
+
+static void check_wants(const struct world *w, const struct slot *s, const struct sml_slot *slot)
+{
+    for (uint16_t r = 0; r < w->cfg.workers; r++)
+        REQUIRE(sml_pool_wants(w->pool, slot, r) == s->wanted[r]);
+}
+
+static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, uint16_t rank,
+                  const struct sml_packet *p, const struct sml_verdict *v)
+{
+    bool shadow = s->completed && p->tag == s->expected - w->cfg.slots;
+    switch (v->kind) {
+    case SML_HELD:
+        note_contribution(w, s, rank, p);
+        REQUIRE(s->contributed < w->cfg.workers);
+        break;
+    case SML_SEND_ALL:
+        note_contribution(w, s, rank, p);
+        REQUIRE(s->contributed == w->cfg.workers);
+        check_result(w, s, v);
+        check_wants(w, s, slot);
+        keep_result(w, s, v);
+        break;
+    case SML_RESTORED:
+        REQUIRE(w->cfg.resumed && !s->completed && p->kind == SML_RESTORE && p->tag == s->expected);
+        REQUIRE(v->result_bytes == SML_HEADER_BYTES + p->body_bytes);
+        REQUIRE(memcmp(v->result + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
+        check_wants(w, s, slot);
+        keep_result(w, s, v);
+        break;
+    case SML_SEND_ONE:
+        REQUIRE(shadow && (v->result_bytes == s->result_bytes || v->result_bytes == v->ack_bytes));
+        REQUIRE(memcmp(v->result, s->result, v->result_bytes) == 0);
+        break;
+    case SML_SEND_ANSWER:
+        check_answer(w, s, rank, p, v);
+        break;
+    case SML_SEND_QUARREL:
+        check_quarrel(s, rank, p, v);
+        break;
+    case SML_DROP_DUPLICATE:
+        REQUIRE(p->tag == s->expected ? s->has[rank] : shadow && p->kind == SML_RESTORE);
+        break;
+    default:
+        REQUIRE(v->kind < SML_VERDICTS);
+        break;
+    }
+}
+
+static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
+{
+    struct sml_verdict v;
+    struct sml_slot_view view;
+    struct sml_slot *slot = sml_pool_locate(w->pool, p);
+    REQUIRE((slot != NULL) == (p->slot < w->cfg.slots));
+    if (!slot)
+        return;
+    struct slot *s = &w->slots[p->slot];
+    sml_slot_prefetch(slot);
+    sml_pool_apply(w->pool, slot, rank, p, &v);
+    judge(w, s, slot, rank, p, &v);
+    sml_pool_view(w->pool, p->slot, &view);
+    REQUIRE(view.expected == s->expected && view.contributed == s->contributed);
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
+}
+
+/* Mostly what a rank may send now; any field may be off. */
+static void take_packet(struct world *w, struct input *in)
+{
+    static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_OPEN, SML_PROBE, SML_RESTORE};
+    uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX], odd = take8(in), fill = take8(in);
+    uint16_t rank = take8(in) % w->cfg.workers;
+    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .job = w->cfg.job, .e0 = AGG_SUM << 4 | AGG_F32};
+    p.slot = take8(in) % w->cfg.slots;
+    p.tag = w->slots[p.slot].expected + (uint32_t)(take8(in) % 5 - 2) * w->cfg.slots;
+    p.ver = sml_tag_ver(p.tag, w->cfg.slots);
+    p.kind = kinds[take8(in) % sizeof kinds];
+    p.e1 = odd >> 6;
+    p.body_bytes = p.kind == SML_PROBE ? 0 : w->cfg.chunk_bytes;
+    for (size_t i = 0; i < sizeof body; i++)
+        body[i] = (uint8_t)(p.kind == SML_OPEN && i < SML_CALL_BYTES ? i : fill * (i + 1) + rank);
+    if (odd & 1)
+        p.body_bytes = take8(in) % BODY_MAX;
+    if (odd & 2)
+        p.e0 = take8(in);
+    if (odd & 4)
+        p.size_code = take8(in) & 15;
+    if (odd & 8)
+        p.slot = take8(in);
+    if (odd & 16)
+        p.ver ^= 1;
+    if (odd & 32)
+        body[take8(in) % BODY_MAX] ^= take8(in);
+    sml_build_header(payload, &p);
+    memcpy(payload + SML_HEADER_BYTES, body, p.body_bytes);
+    if (sml_parse(&p, payload, SML_HEADER_BYTES + p.body_bytes) == SML_OK)
+        apply(w, rank, &p);
+}
+
+static void take_raw(struct world *w, struct input *in)
+{
+    struct sml_packet p;
+    size_t bytes;
+    uint16_t rank = take8(in) % w->cfg.workers;
+    uint8_t *raw = take_bytes(in, take8(in), &bytes);
+    if (sml_parse(&p, raw, bytes) == SML_OK)
+        apply(w, rank, &p);
+    free(raw);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    struct world w = {0};
+    uint8_t shape = take8(&in), kind = take8(&in);
+    w.cfg = (struct sml_pool_config){
+        .workers = 1 + shape % WORKERS_MAX,
+        .slots = (uint16_t)(1 << (shape / WORKERS_MAX) % 3),
+        .chunk_bytes = (uint16_t)(64 + 4 * (take8(&in) % 17)),
+        .job = 3,
+        .format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = kind & 2 ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
+        .first_tag = take32(&in),
+        .resumed = kind & 4,
+        .kernels = agg_kernels_best(),
+    };
+    size_t bytes = sml_pool_footprint(&w.cfg);
+    REQUIRE(bytes > 0);
+    w.pool = sml_pool_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
+    for (uint32_t i = 0; i < w.cfg.slots; i++)
+        w.slots[sml_tag_slot(w.cfg.first_tag + i, w.cfg.slots)].expected = w.cfg.first_tag + i;
+    for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
+        if (take8(&in) % 8 == 7)
+            take_raw(&w, &in);
+        else
+            take_packet(&w, &in);
+    free(w.pool);
+    return 0;
+}

@@ -1,0 +1,255 @@
+/* The switch's control state: any sequence of messages from a few processes, and any passing of time. An
+ * input is a byte for each step, then what the step takes. */
+#include "control/registry.h"
+#include "fuzz.h"
+
+#define MS UINT64_C(1000000)
+
+enum { STEPS_MAX = 300, JOBS = 3, PROCESSES = 6, NUMBERS = 2 };
+
+struct process {
+    struct ctl_endpoint endpoint;
+    uint64_t incarnation;
+    uint32_t serial, epoch;
+    uint16_t rank, size;
+    uint8_t name;
+};
+
+struct world {
+    struct ctl_registry *registry;
+    uint64_t now;
+    struct process processes[PROCESSES];
+    bool number_used[NUMBERS];
+    unsigned pools;
+    uint64_t events, incarnations;
+};
+
+static const uint64_t boot_id = 4711;
+
+static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    struct world *w = ctx;
+    struct ctl_message m;
+    (void)to;
+    REQUIRE(ctl_parse(&m, payload, bytes) == CTL_PARSED);
+    REQUIRE(!ctl_type_from_worker(m.head.type) && m.head.boot_id == boot_id);
+    if (m.head.type == CTL_REFUSED || m.head.type == CTL_ABORTED)
+        REQUIRE(m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT);
+    if (m.head.type != CTL_READY)
+        return;
+    REQUIRE(m.ready.slots >= 2 && (m.ready.slots & (m.ready.slots - 1)) == 0);
+    REQUIRE(m.ready.chunk_bytes >= 64 && m.ready.chunk_bytes <= SML_MAX_CHUNK_BYTES);
+    for (unsigned i = 0; i < PROCESSES; i++)
+        if (w->processes[i].incarnation == m.head.incarnation)
+            w->processes[i].epoch = m.head.epoch;
+}
+
+static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                       char text[CTL_TEXT_MAX])
+{
+    struct world *w = ctx;
+    REQUIRE(job->present == job->size);
+    for (unsigned rank = 0; rank < job->size; rank++)
+        REQUIRE(job->members[rank].state == CTL_MEMBER_JOINED &&
+                job->members[rank].chunk_bytes >= job->chunk_bytes && job->members[rank].slots >= *slots);
+    for (uint8_t i = 0; i < NUMBERS; i++) {
+        if (w->number_used[i] || ctl_job_had_number(job, i))
+            continue;
+        w->number_used[i] = true;
+        w->pools++;
+        *number = i;
+        return 0;
+    }
+    snprintf(text, CTL_TEXT_MAX, "no number is free");
+    return -1;
+}
+
+static void effect_close(void *ctx, const struct ctl_job *job)
+{
+    struct world *w = ctx;
+    REQUIRE(job->number < NUMBERS && w->number_used[job->number]);
+    w->number_used[job->number] = false;
+    w->pools--;
+}
+
+static void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+{
+    struct world *w = ctx;
+    REQUIRE(job->state != CTL_JOB_FREE && what[0]);
+    w->events++;
+}
+
+static void check_members(const struct ctl_job *job)
+{
+    unsigned joined = 0;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        joined += member->state == CTL_MEMBER_JOINED;
+        if (job->state == CTL_JOB_FORMING)
+            REQUIRE(member->state == CTL_MEMBER_ABSENT || member->state == CTL_MEMBER_JOINED);
+        if (job->state == CTL_JOB_RUNNING)
+            REQUIRE(member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LEFT);
+        for (unsigned other = 0; other < rank && member->state == CTL_MEMBER_JOINED; other++)
+            REQUIRE(job->members[other].state != CTL_MEMBER_JOINED ||
+                    job->members[other].endpoint.ip != member->endpoint.ip ||
+                    job->members[other].data_port != member->data_port);
+    }
+    REQUIRE(job->present == joined);
+    if (job->state == CTL_JOB_FORMING)
+        REQUIRE(joined > 0 && joined < job->size);
+    if (job->state == CTL_JOB_RUNNING)
+        REQUIRE(joined > 0);
+}
+
+static void check(const struct world *w)
+{
+    unsigned running = 0;
+    for (unsigned i = 0; i < JOBS; i++) {
+        const struct ctl_job *job = ctl_registry_job(w->registry, i);
+        if (job->state == CTL_JOB_FREE)
+            continue;
+        REQUIRE(job->size >= 1 && job->size <= SML_MAX_WORKERS && job->epoch != 0);
+        check_members(job);
+        running += job->state == CTL_JOB_RUNNING;
+        for (unsigned k = 0; k < i; k++) {
+            const struct ctl_job *other = ctl_registry_job(w->registry, k);
+            if (other->state == CTL_JOB_FREE)
+                continue;
+            REQUIRE(other->epoch != job->epoch);
+            REQUIRE(other->state == CTL_JOB_FAILED || job->state == CTL_JOB_FAILED ||
+                    strcmp(other->name, job->name) != 0);
+            REQUIRE(other->state != CTL_JOB_RUNNING || job->state != CTL_JOB_RUNNING ||
+                    other->number != job->number);
+        }
+    }
+    REQUIRE(running == w->pools);
+}
+
+static void take_body(struct input *in, const struct process *p, struct ctl_message *m, uint8_t odd)
+{
+    switch (m->head.type) {
+    case CTL_JOIN:
+        m->join = (struct ctl_join){.data_port = (uint16_t)(p->endpoint.udp_port + 1),
+                                    .format = SML_FORMAT_TYPED,
+                                    .mode = SML_WHEN_COMPLETE,
+                                    .chunk_bytes = 1460,
+                                    .slots = 64,
+                                    .resume = odd & 8,
+                                    .job = odd & 8 ? take8(in) : 0,
+                                    .oldest_tag = odd & 8 ? take8(in) : 0};
+        memset(m->join.name, 'a' + p->name % 2, 1);
+        if (odd & 16) {
+            m->join.data_port = take16(in);
+            m->join.format = take8(in);
+            m->join.mode = take8(in);
+            m->join.chunk_bytes = take16(in);
+            m->join.slots = take16(in);
+            m->join.oldest_tag = take32(in);
+        }
+        break;
+    case CTL_HEARTBEAT:
+    case CTL_LEAVE:
+        m->heartbeat = (struct ctl_heartbeat){
+            .calls = take8(in), .waiting = odd & 8, .stalled_ms = take16(in), .oldest_tag = take8(in)};
+        break;
+    case CTL_ABORT:
+        m->failure.reason = take8(in);
+        m->failure.rank = take8(in);
+        memset(m->failure.text, 'x', take8(in) % CTL_TEXT_MAX);
+        break;
+    }
+}
+
+static void send_from(struct world *w, struct process *p, struct input *in)
+{
+    struct ctl_message m;
+    uint8_t bytes[CTL_MESSAGE_MAX], odd = take8(in);
+    static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = types[take8(in) % sizeof types],
+                               .version = odd & 1 ? take8(in) : CTL_VERSION,
+                               .boot_id = odd & 2 ? take8(in) : boot_id,
+                               .incarnation = p->incarnation,
+                               .epoch = odd & 4 ? take8(in) : p->epoch,
+                               .rank = p->rank,
+                               .size = p->size,
+                               .serial = odd & 32 ? take8(in) : ++p->serial};
+    take_body(in, p, &m, odd);
+    ctl_registry_receive(w->registry, &p->endpoint, bytes, ctl_build(bytes, &m), w->now);
+    if (odd & 64) /* twice */
+        ctl_registry_receive(w->registry, &p->endpoint, bytes, ctl_build(bytes, &m), w->now);
+}
+
+/* A process ends and another is started: maybe on the same socket, maybe as another rank. */
+static void start(struct world *w, struct process *p, struct input *in)
+{
+    uint8_t how = take8(in);
+    p->incarnation = ++w->incarnations;
+    p->serial = p->epoch = 0;
+    p->rank = how & 1 ? take16(in) : take8(in) % 3;
+    p->size = how & 1 ? take16(in) : 1 + take8(in) % 3;
+    p->name = take8(in);
+    p->endpoint.ip = take8(in) % 3;
+    p->endpoint.udp_port = (uint16_t)(1000 + 2 * (take8(in) % 8));
+}
+
+static void step(struct world *w, struct input *in)
+{
+    uint8_t what = take8(in);
+    struct process *p = &w->processes[what / 8 % PROCESSES];
+    uint8_t *raw;
+    size_t n;
+    switch (what % 8) {
+    case 0:
+        start(w, p, in);
+        break;
+    case 1:
+        w->now += take16(in) * MS;
+        ctl_registry_tick(w->registry, w->now);
+        break;
+    case 2:
+        raw = take_bytes(in, take16(in) % CTL_MESSAGE_MAX, &n);
+        ctl_registry_receive(w->registry, &p->endpoint, raw, n, w->now);
+        free(raw);
+        break;
+    default:
+        send_from(w, p, in);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    struct world w = {.now = 1000 * MS};
+    struct ctl_registry_config cfg = {
+        .max_jobs = JOBS,
+        .boot_id = boot_id,
+        .lost_after_ns = 1000 * MS,
+        .seed = take8(&in),
+        .data_port = SML_PORT_FIRST,
+        .actions = {&w, effect_send, effect_open, effect_close, effect_event},
+    };
+    w.registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+    for (unsigned i = 0; i < PROCESSES; i++)
+        w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},
+                                          .incarnation = UINT64_MAX - i,
+                                          .rank = (uint16_t)(i % 3),
+                                          .size = 3,
+                                          .name = (uint8_t)(i / 3)};
+    for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++) {
+        step(&w, &in);
+        check(&w);
+    }
+    /* Left alone, all jobs end and their slots are free. */
+    for (unsigned n = 0; n < 200; n++) {
+        w.now += 100 * MS;
+        ctl_registry_tick(w.registry, w.now);
+        check(&w);
+    }
+    for (unsigned i = 0; i < JOBS; i++)
+        REQUIRE(ctl_registry_job(w.registry, i)->state == CTL_JOB_FREE);
+    REQUIRE(w.pools == 0);
+    free(w.registry);
+    return 0;
+}

@@ -1,0 +1,327 @@
+/* Writes the seed corpora: what real builders build, and runs as they go when nothing is wrong, in the form
+ * that each target reads. seeds DIRECTORY writes them, seeds --check DIRECTORY tells whether they are there
+ * as they should be. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "frame.h"
+#include "fuzz.h"
+#include "switchml/pool.h"
+#include "wire/control.h"
+
+static const char *directory;
+static bool check;
+
+struct seed {
+    uint8_t bytes[4096];
+    size_t n;
+};
+
+static void put_bytes(struct seed *s, const void *bytes, size_t n)
+{
+    REQUIRE(s->n + n <= sizeof s->bytes);
+    if (n > 0)
+        memcpy(s->bytes + s->n, bytes, n);
+    s->n += n;
+}
+
+#define PUT(seed, ...) put_bytes(seed, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+static void fail(const char *path, const char *why)
+{
+    fprintf(stderr, "seeds: %s: %s\n", path, why);
+    exit(EXIT_FAILURE);
+}
+
+static void write_file(const char *path, const struct seed *s)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(s->bytes, 1, s->n, f) != s->n || fclose(f) != 0)
+        fail(path, strerror(errno));
+}
+
+static void compare_file(const char *path, const struct seed *s)
+{
+    uint8_t bytes[sizeof s->bytes + 1];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        fail(path, strerror(errno));
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    if (n != s->n || memcmp(bytes, s->bytes, n) != 0)
+        fail(path, "is not what this program writes: run it again and see what has changed");
+}
+
+static void save(const struct seed *s, const char *target, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, target);
+    if (!check && mkdir(path, 0777) < 0 && errno != EEXIST)
+        fail(path, strerror(errno));
+    snprintf(path, sizeof path, "%s/%s/seed-%s", directory, target, name);
+    if (check)
+        compare_file(path, s);
+    else
+        write_file(path, s);
+}
+
+/* Packets and messages as they are */
+
+static void save_in_frame(const struct seed *payload, uint16_t port, const char *name)
+{
+    struct frame_end host = {
+        .mac = {{2, 0, 0, 0, 0, 1}}, .port = RTE_BE16(40000), .ip = RTE_BE32(0x0a000001)};
+    struct frame_end us = {
+        .mac = {{2, 0, 0, 0, 0, 254}}, .port = rte_cpu_to_be_16(port), .ip = RTE_BE32(0x0a0000fe)};
+    struct frame_header h;
+    struct frame_payload p = frame_payload(payload->bytes, payload->n);
+    uint8_t frame[sizeof payload->bytes];
+    struct seed s = {0};
+    frame_header_init(&h, &host, &us);
+    frame_write(frame, &h, host.port, &p);
+    PUT(&s, 0); /* nothing to mend */
+    put_bytes(&s, frame, FRAME_HEADER_BYTES + payload->n);
+    save(&s, "frame", name);
+}
+
+static void control_seed(uint8_t type)
+{
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    struct seed s = {0};
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = type,
+                               .version = CTL_VERSION,
+                               .boot_id = 0xb007,
+                               .incarnation = 77,
+                               .epoch = 5,
+                               .rank = 1,
+                               .size = 4,
+                               .serial = 3};
+    switch (type) {
+    case CTL_JOIN:
+        strcpy(m.join.name, "train-1");
+        m.join.data_port = 40001;
+        m.join.format = SML_FORMAT_TYPED;
+        m.join.mode = SML_WHEN_COMPLETE;
+        m.join.chunk_bytes = 1460;
+        m.join.slots = 512;
+        break;
+    case CTL_READY:
+        m.ready = (struct ctl_ready){7, 512, 1460, SML_PORT_FIRST, 12345, 5000, false};
+        break;
+    case CTL_PENDING:
+        m.pending.waited_ms = 2100;
+        ctl_ranks_add(&m.pending.missing, 2);
+        ctl_ranks_add(&m.pending.missing, 3);
+        break;
+    case CTL_HEARTBEAT:
+    case CTL_LEAVE:
+        m.heartbeat = (struct ctl_heartbeat){7, true, 2100, 12400};
+        break;
+    case CTL_ABORT:
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        m.failure = (struct ctl_failure){CTL_RANK_LOST, 2, "rank 2 lost: no sign of life for 5.0 s"};
+        break;
+    }
+    put_bytes(&s, bytes, ctl_build(bytes, &m));
+    save(&s, "wire_control", ctl_type_name(type));
+    if (type == CTL_JOIN)
+        save_in_frame(&s, CTL_PORT, "JOIN");
+}
+
+static void save_packet(const char *name, struct sml_packet p, const void *body, size_t bytes)
+{
+    uint8_t head[SML_HEADER_BYTES];
+    struct seed s = {0};
+    p.job = 7;
+    p.slot = 5;
+    p.ver = 1;
+    p.tag = 0x1205;
+    sml_build_header(head, &p);
+    put_bytes(&s, head, sizeof head);
+    put_bytes(&s, body, bytes);
+    save(&s, "wire_switchml", name);
+    if (p.kind == SML_DATA || p.kind == SML_OPEN)
+        save_in_frame(&s, SML_PORT_FIRST, name);
+}
+
+static void packet_seeds(void)
+{
+    static const uint8_t zeros[1024], elements[64] = {1, 2, 3, 4}, boot_id[8] = {0xb0, 7}, ranks[1] = {5};
+    static const struct sml_call call = {
+        .seq = 3, .collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = 26};
+    const struct sml_mismatch mismatch = {
+        .your_rank = 1, .your_tag = 0x1205, .peer_tag = 0x1205, .opening = true, .yours = call};
+    uint8_t opening[SML_CALL_BYTES + sizeof elements], quarrel[SML_MISMATCH_BYTES];
+    const uint8_t f32 = AGG_SUM << 4 | AGG_F32, agreed = SML_SIZE_AGREED;
+    sml_build_call(opening, &call);
+    memcpy(opening + SML_CALL_BYTES, elements, sizeof elements);
+    sml_build_mismatch(quarrel, &mismatch);
+    for (uint8_t code = SML_SIZE_32; code <= SML_SIZE_256; code++) {
+        char name[] = "DATA0";
+        name[4] = (char)('0' + code);
+        save_packet(name, (struct sml_packet){.kind = SML_DATA, .size_code = code, .e0 = 200}, zeros,
+                    sml_size_bytes(code));
+    }
+    save_packet("DATA",
+                (struct sml_packet){.kind = SML_DATA, .size_code = agreed, .e0 = f32, .e1 = SML_FLAG_WANT},
+                elements, sizeof elements);
+    save_packet("OPEN",
+                (struct sml_packet){.kind = SML_OPEN, .size_code = agreed, .e0 = f32, .e1 = SML_FLAG_WANT},
+                opening, sizeof opening);
+    save_packet("PROBE", (struct sml_packet){.kind = SML_PROBE, .size_code = agreed, .e0 = f32}, NULL, 0);
+    save_packet("NACK", (struct sml_packet){.kind = SML_NACK, .size_code = agreed, .e0 = f32}, NULL, 0);
+    save_packet("WAIT", (struct sml_packet){.kind = SML_WAIT, .size_code = agreed, .e0 = f32}, ranks,
+                sizeof ranks);
+    save_packet("MISMATCH", (struct sml_packet){.kind = SML_MISMATCH, .size_code = agreed, .e0 = f32},
+                quarrel, sizeof quarrel);
+    save_packet("REJECT", (struct sml_packet){.kind = SML_REJECT, .size_code = agreed}, boot_id,
+                sizeof boot_id);
+    save_packet("RESTORE",
+                (struct sml_packet){.kind = SML_RESTORE, .size_code = agreed, .e0 = f32, .e1 = SML_FLAG_WANT},
+                elements, sizeof elements);
+}
+
+/* Runs, as the targets read them */
+
+enum { POOL_DATA = 0, POOL_OPEN = 2, POOL_PROBE = 3, POOL_RESTORE = 4, NOW = 2, SHADOW = 1 };
+
+static void pool_packet(struct seed *s, uint8_t rank, uint8_t slot, uint8_t when, uint8_t kind)
+{
+    PUT(s, 0, kind == POOL_PROBE ? 0 : 64 /* WANT */, 9 /* fill */, rank, slot, when, kind);
+}
+
+/* Three ranks, four slots, three turns; a probe, a duplicate and a late copy each time. */
+static void pool_seed(const char *name, uint8_t kind)
+{
+    struct seed s = {0};
+    PUT(&s, 2 + 8 * 2, kind, 5, 0xff, 0xff, 0xff, 0xfe);
+    for (uint8_t turn = 0; turn < 3; turn++)
+        for (uint8_t slot = 0; slot < 4; slot++) {
+            uint8_t what = slot == 0 && turn == 0 && !(kind & 1) ? POOL_OPEN : POOL_DATA;
+            pool_packet(&s, 0, slot, NOW, what);
+            pool_packet(&s, 1, slot, NOW, POOL_PROBE);
+            pool_packet(&s, 1, slot, NOW, what);
+            pool_packet(&s, 1, slot, NOW, what);
+            pool_packet(&s, 0, slot, NOW, POOL_PROBE);
+            if (kind & 4 && turn == 0)
+                pool_packet(&s, 2, slot, NOW, POOL_RESTORE);
+            pool_packet(&s, 2, slot, NOW, what);
+            pool_packet(&s, 0, slot, SHADOW, what);
+        }
+    save(&s, "pool", name);
+}
+
+static void stream_step(struct seed *s, uint8_t kind)
+{
+    PUT(s, 2); /* poll */
+    PUT(s, 5, 0, 17, 0,
+        kind); /* an answer about the oldest chunk: 0 result, 3 NACK, 4 WAIT, 6 REJECT, 7 MISMATCH */
+}
+
+static void stream_seeds(void)
+{
+    struct seed s = {0};
+    PUT(&s, 2, 0xff, 0xff, 0xff, 0xfd); /* four slots; the tags wrap */
+    PUT(&s, 0, 0x20, 1, 150);           /* allreduce of floats */
+    for (unsigned i = 0; i < 12; i++)
+        stream_step(&s, i == 2 ? 4 : i == 4 ? 3 : 0);
+    PUT(&s, 4, 2, 9); /* a restart */
+    for (unsigned i = 0; i < 3; i++)
+        stream_step(&s, 0);
+    PUT(&s, 1, 0xff, 0xff, 1, 0xff, 0xff); /* time-outs */
+    PUT(&s, 0, 0x13, 1, 40);               /* reduce of int64 to this rank, then to another */
+    for (unsigned i = 0; i < 8; i++)
+        stream_step(&s, 0);
+    PUT(&s, 0, 0x01, 1, 40);
+    for (unsigned i = 0; i < 8; i++)
+        stream_step(&s, 0);
+    save(&s, "stream", "calls");
+
+    s.n = 0;
+    PUT(&s, 1, 0, 0, 0, 0, 0, 0x08, 1, 30); /* in place */
+    stream_step(&s, 6);
+    stream_step(&s, 7);
+    save(&s, "stream", "failures");
+}
+
+enum { REGISTRY_JOIN = 0, REGISTRY_HEARTBEAT = 2, REGISTRY_LEAVE = 3, REGISTRY_ABORT = 4 };
+
+static void registry_message(struct seed *s, uint8_t process, uint8_t type, uint8_t odd)
+{
+    PUT(s, (uint8_t)(process * 8 + 3), odd, type);
+    if (type == REGISTRY_JOIN && odd & 8)
+        PUT(s, 0, 5); /* number before, oldest tag */
+    else if (type == REGISTRY_ABORT)
+        PUT(s, CTL_APPLICATION, 0, 9);
+    else if (type != REGISTRY_JOIN)
+        PUT(s, 1, 0, 0, 5);
+}
+
+static void registry_wait(struct seed *s, uint16_t ms)
+{
+    PUT(s, 1, (uint8_t)(ms >> 8), (uint8_t)ms);
+}
+
+static void registry_seed(const char *name, uint8_t odd, uint8_t last)
+{
+    struct seed s = {0};
+    PUT(&s, 1);
+    for (uint8_t p = 0; p < 3; p++)
+        registry_message(&s, p, REGISTRY_JOIN, odd);
+    for (uint8_t p = 0; p < 3; p++)
+        registry_message(&s, p, REGISTRY_HEARTBEAT, 0);
+    registry_wait(&s, 200);
+    PUT(&s, 0, 0, 0, 2, 0, 0, 1); /* process 0 is started again, elsewhere */
+    registry_message(&s, 0, REGISTRY_JOIN, 0);
+    registry_wait(&s, 300);
+    registry_message(&s, 1, REGISTRY_HEARTBEAT, 8);
+    registry_message(&s, 1, last, 64);
+    registry_wait(&s, 900);
+    registry_message(&s, 0, REGISTRY_JOIN, 0);
+    registry_message(&s, 2, REGISTRY_LEAVE, 0);
+    save(&s, "registry", name);
+}
+
+static void session_seeds(void)
+{
+    struct seed s = {0};
+    PUT(&s, 20);
+    PUT(&s, 5, 0, 0, 0, 12, 0, 5);                /* JOIN; PENDING; JOIN */
+    PUT(&s, 0, 0, CTL_READY - 16, 5, 4, 3, 0xe8); /* READY; heartbeat after a second */
+    PUT(&s, 0, 0, CTL_ALIVE - 16, 6, 5);
+    PUT(&s, 0, 2, CTL_UNKNOWN - 16, 9, 5); /* UNKNOWN from another boot id; JOIN */
+    PUT(&s, 0, 2, CTL_READY - 16, 9, 5);
+    PUT(&s, 0, 0, CTL_ABORTED - 16, 7, 20);
+    PUT(&s, 7, 1, 5, 0, 0, CTL_LEFT - 16);
+    save(&s, "session", "life");
+
+    s.n = 0;
+    PUT(&s, 20, 5, 0, 0, CTL_READY - 16, 5, 7, 0, 5, 4, 0xff, 0xff);
+    save(&s, "session", "abort");
+}
+
+int main(int argc, char **argv)
+{
+    check = argc == 3 && strcmp(argv[1], "--check") == 0;
+    if (argc != (check ? 3 : 2)) {
+        fprintf(stderr, "usage: seeds [--check] DIRECTORY\n");
+        return EXIT_FAILURE;
+    }
+    directory = argv[argc - 1];
+    for (uint8_t type = CTL_JOIN; type <= CTL_UNKNOWN; type++)
+        if (type <= CTL_ABORT || type >= CTL_PENDING)
+            control_seed(type);
+    packet_seeds();
+    pool_seed("ordered", 0);
+    pool_seed("published", 1);
+    pool_seed("on-arrival", 2);
+    pool_seed("resumed", 4);
+    stream_seeds();
+    registry_seed("fresh", 0, REGISTRY_LEAVE);
+    registry_seed("resumed", 8, REGISTRY_ABORT);
+    session_seeds();
+    return EXIT_SUCCESS;
+}

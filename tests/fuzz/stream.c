@@ -1,0 +1,304 @@
+/* A stream: any sequence of collectives, packets from the switch, restarts and moments. The oracle keeps a
+ * tensor of its own, to which it copies whatever the stream says that it took as a result. An input is the
+ * configuration, then a byte for each step and what it takes. */
+#include <errno.h>
+
+#include "fuzz.h"
+#include "switchml/chunks.h"
+#include "switchml/stream.h"
+
+#define US UINT64_C(1000)
+
+enum { STEPS_MAX = 300, RANK = 1, WORKERS = 4, PAYLOAD_MAX = SML_HEADER_BYTES + 256 };
+
+struct world {
+    struct sml_stream_config cfg;
+    struct sml_stream *stream;
+    uint64_t now;
+
+    /* The collective at hand, or the last one. */
+    struct sml_call call;
+    uint32_t first_tag; /* of its first chunk */
+    size_t bytes;       /* of its tensor */
+    uint8_t *original, *in, *out, *expected;
+    bool wants;
+
+    uint32_t held_end; /* one past the furthest chunk that this rank has a result of */
+    bool misled; /* resumed from where no switch with honest ranks would: all that counts now is memory */
+};
+
+static size_t element(const struct world *w)
+{
+    return agg_type_size(w->call.type);
+}
+
+/* Whether the tag is one of this collective's chunks; which bytes of the tensor it is. */
+static bool find_chunk(const struct world *w, uint32_t tag, uint64_t *offset, size_t *bytes)
+{
+    uint64_t c = tag - w->first_tag;
+    if (!w->in || c >= sml_chunk_count(w->cfg.chunk_bytes, element(w), w->bytes))
+        return false;
+    sml_chunk_span(w->cfg.chunk_bytes, element(w), w->bytes, c, offset, bytes);
+    return true;
+}
+
+static bool is_busy(const struct world *w)
+{
+    return w->in && sml_stream_oldest(w->stream) !=
+                        w->first_tag + (uint32_t)sml_chunk_count(w->cfg.chunk_bytes, element(w), w->bytes);
+}
+
+static void free_tensors(struct world *w)
+{
+    if (w->out != w->in)
+        free(w->out);
+    free(w->in);
+    free(w->original);
+    free(w->expected);
+    w->in = w->out = w->original = w->expected = NULL;
+}
+
+static void check_done(const struct world *w)
+{
+    if (w->in && w->wants && sml_stream_status(w->stream) == SML_STREAM_DONE)
+        REQUIRE(memcmp(w->out, w->expected, w->bytes) == 0);
+}
+
+static void begin(struct world *w, struct input *in)
+{
+    uint8_t what = take8(in), fill = take8(in);
+    struct sml_call call = {.collective = what & 1 ? SML_REDUCE : SML_ALLREDUCE,
+                            .type = (uint8_t)(1 + what / 16 % 4),
+                            .op = AGG_SUM,
+                            .root = what & 1 ? what / 2 % WORKERS : 0,
+                            .count = take8(in)};
+    if (is_busy(w)) {
+        REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->in, w->now) == -EBUSY);
+        return;
+    }
+    if (sml_stream_status(w->stream) == SML_STREAM_MISMATCH)
+        return;
+    check_done(w);
+    free_tensors(w);
+    w->call = call;
+    w->bytes = call.count * element(w);
+    w->wants = call.collective == SML_ALLREDUCE || call.root == RANK;
+    w->first_tag = sml_stream_oldest(w->stream);
+    w->in = malloc(w->bytes + 1);
+    w->original = malloc(w->bytes + 1);
+    w->expected = malloc(w->bytes + 1);
+    for (size_t i = 0; i < w->bytes; i++)
+        w->in[i] = (uint8_t)(fill + 3 * i);
+    memcpy(w->original, w->in, w->bytes);
+    w->out = !w->wants ? NULL : what & 8 ? w->in : calloc(1, w->bytes + 1);
+    REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->out, w->now) == 0);
+    REQUIRE(sml_stream_status(w->stream) != SML_STREAM_DONE);
+}
+
+/* The packet as it goes out, checked against the rules and the tensor. */
+static void check_sent(const struct world *w, const struct sml_send *send)
+{
+    uint8_t payload[PAYLOAD_MAX];
+    struct sml_packet p;
+    uint64_t offset;
+    size_t bytes, skip;
+    REQUIRE(send->head_bytes + send->body_bytes <= (size_t)SML_HEADER_BYTES + w->cfg.chunk_bytes);
+    memcpy(payload, send->head, send->head_bytes);
+    if (send->body_bytes > 0)
+        memcpy(payload + send->head_bytes, send->body, send->body_bytes);
+    REQUIRE(sml_parse(&p, payload, send->head_bytes + send->body_bytes) == SML_OK);
+    REQUIRE(p.kind == SML_DATA || p.kind == SML_OPEN || p.kind == SML_PROBE || p.kind == SML_RESTORE);
+    REQUIRE(p.job == w->cfg.job && p.slot == sml_tag_slot(p.tag, w->cfg.slots) &&
+            p.ver == sml_tag_ver(p.tag, w->cfg.slots));
+    if (w->misled)
+        return;
+    int32_t ahead = (int32_t)(p.tag - sml_stream_oldest(w->stream));
+    REQUIRE(ahead < (int32_t)w->cfg.slots && ahead >= -(int32_t)w->cfg.slots);
+    if (p.kind == SML_PROBE || !find_chunk(w, p.tag, &offset, &bytes))
+        return;
+    skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
+    REQUIRE(p.body_bytes == skip + bytes);
+    const uint8_t *tensor = p.kind == SML_RESTORE ? w->expected : w->original;
+    REQUIRE(memcmp(p.body + skip, tensor + offset, bytes) == 0);
+}
+
+static void poll(struct world *w)
+{
+    struct sml_send send;
+    unsigned n = 0;
+    while (sml_stream_poll(w->stream, w->now, &send)) {
+        check_sent(w, &send);
+        REQUIRE(++n <= 4u * w->cfg.slots + 16);
+    }
+    REQUIRE(sml_stream_timer(w->stream) > w->now);
+}
+
+static void receive(struct world *w, const uint8_t *payload, size_t bytes)
+{
+    struct sml_packet p;
+    uint64_t offset;
+    size_t chunk, skip;
+    enum sml_receive worth = sml_stream_receive(w->stream, payload, bytes, w->now);
+    if (worth != SML_RX_RESULT)
+        return;
+    REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
+    REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
+    if (sml_tag_before(w->held_end, p.tag + 1))
+        w->held_end = p.tag + 1;
+    skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
+    if (!w->wants) {
+        REQUIRE(p.body_bytes == 0 || p.body_bytes == skip);
+        return;
+    }
+    REQUIRE(p.body_bytes == skip + chunk);
+    if (chunk > 0)
+        w->cfg.kernels->convert[w->call.type](w->expected + offset, p.body + skip, chunk);
+    check_done(w);
+}
+
+static size_t append_body(const struct world *w, const struct sml_packet *p, uint8_t fill, uint8_t *body)
+{
+    uint64_t offset;
+    size_t bytes, n = 0;
+    switch (p->kind) {
+    case SML_OPEN:
+        sml_build_call(body, &w->call);
+        n = SML_CALL_BYTES;
+        /* fall through */
+    case SML_DATA:
+        if (!w->wants || !find_chunk(w, p->tag, &offset, &bytes))
+            return w->wants ? n : 0;
+        memset(body + n, fill, bytes);
+        return n + bytes;
+    case SML_WAIT:
+        body[0] = fill;
+        return 1;
+    case SML_MISMATCH:
+        sml_build_mismatch(body,
+                           &(struct sml_mismatch){.your_rank = RANK, .your_tag = p->tag, .peer_rank = fill});
+        return SML_MISMATCH_BYTES;
+    case SML_REJECT:
+        memset(body, fill, 8);
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* Mostly what a switch would send now; any field may be off. */
+static void take_packet(struct world *w, struct input *in)
+{
+    static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_DATA,   SML_NACK,
+                                    SML_WAIT, SML_DATA, SML_REJECT, SML_MISMATCH};
+    uint8_t payload[PAYLOAD_MAX + 64], odd = take8(in), fill = take8(in);
+    struct sml_packet p = {
+        .size_code = SML_SIZE_AGREED, .job = w->cfg.job, .e0 = (uint8_t)(AGG_SUM << 4 | w->call.type)};
+    p.tag = sml_stream_oldest(w->stream) + (uint32_t)(int8_t)take8(in) % 16;
+    p.kind = kinds[take8(in) % sizeof kinds];
+    if (odd & 1)
+        p.tag = sml_stream_oldest(w->stream) - take8(in);
+    if (p.kind == SML_DATA && p.tag == w->first_tag)
+        p.kind = SML_OPEN;
+    p.slot = sml_tag_slot(p.tag, w->cfg.slots);
+    p.ver = sml_tag_ver(p.tag, w->cfg.slots);
+    if (odd & 2)
+        p.kind = take8(in) & 15;
+    if (odd & 4)
+        p.job = take8(in);
+    if (odd & 8)
+        p.e0 = take8(in);
+    sml_build_header(payload, &p);
+    size_t bytes = SML_HEADER_BYTES + append_body(w, &p, fill, payload + SML_HEADER_BYTES);
+    if (odd & 64) { /* longer than it should be */
+        memset(payload + bytes, fill, 16);
+        bytes += 4 * (1 + take8(in) % 4);
+    }
+    if (odd & 16)
+        bytes = take8(in) % (bytes + 1);
+    if (odd & 32)
+        payload[take8(in) % (bytes + 1)] ^= take8(in);
+    uint8_t *exact = malloc(bytes + 1);
+    memcpy(exact, payload, bytes);
+    receive(w, exact, bytes);
+    free(exact);
+}
+
+static void take_raw(struct world *w, struct input *in)
+{
+    size_t bytes;
+    uint8_t *raw = take_bytes(in, take8(in), &bytes);
+    receive(w, raw, bytes);
+    free(raw);
+}
+
+static void resume(struct world *w, struct input *in)
+{
+    uint32_t back = take8(in) % (w->cfg.slots + 3u);
+    uint8_t job = take8(in);
+    uint32_t first_tag = sml_stream_oldest(w->stream) - back;
+    int rc = sml_stream_resume(w->stream, job, first_tag, w->now);
+    REQUIRE(rc == 0 || rc == -ENODATA);
+    REQUIRE(rc == 0 || back > 0);
+    if (rc < 0)
+        return;
+    w->cfg.job = job;
+    /* Who holds a result knows that all ranks hold those a turn of the slots before it. */
+    w->misled = w->misled || sml_tag_before(first_tag, w->held_end - w->cfg.slots);
+}
+
+static void step(struct world *w, struct input *in)
+{
+    struct sml_stream_stats stats;
+    uint16_t ranks[WORKERS];
+    switch (take8(in) % 8) {
+    case 0:
+        begin(w, in);
+        break;
+    case 1:
+        w->now += take16(in) * US;
+        poll(w);
+        break;
+    case 2:
+        poll(w);
+        break;
+    case 3:
+        take_raw(w, in);
+        break;
+    case 4:
+        resume(w, in);
+        break;
+    default:
+        take_packet(w, in);
+        break;
+    }
+    REQUIRE(sml_stream_missing(w->stream, ranks, WORKERS) <= WORKERS);
+    REQUIRE(sml_stream_progress(w->stream) <= w->now);
+    sml_stream_stats(w->stream, &stats);
+    REQUIRE(stats.window >= 1 && stats.window <= w->cfg.slots);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, size};
+    uint8_t shape = take8(&in);
+    struct world w = {.now = 1000000 * US};
+    w.cfg = (struct sml_stream_config){
+        .rank = RANK,
+        .workers = WORKERS,
+        .slots = (uint16_t)(1 << shape % 4),
+        .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 32)),
+        .job = 3,
+        .first_tag = take32(&in),
+        .kernels = agg_kernels_best(),
+    };
+    size_t bytes = sml_stream_footprint(&w.cfg);
+    REQUIRE(bytes > 0);
+    w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
+    w.first_tag = w.held_end = w.cfg.first_tag;
+    for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
+        step(&w, &in);
+    check_done(&w);
+    free_tensors(&w);
+    free(w.stream);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* Data packets: any payload, parsed; what parses can be built again, byte for byte. */
+#include "fuzz.h"
+#include "wire/switchml.h"
+
+static void check_call(const uint8_t *body, size_t bytes)
+{
+    struct sml_call call, again;
+    uint8_t built[SML_CALL_BYTES];
+    if (!sml_parse_call(&call, body, bytes)) {
+        REQUIRE(bytes < SML_CALL_BYTES);
+        return;
+    }
+    sml_build_call(built, &call);
+    REQUIRE(sml_parse_call(&again, built, sizeof built) && sml_call_equal(&call, &again));
+}
+
+static void check_mismatch(const uint8_t *body, size_t bytes)
+{
+    struct sml_mismatch mismatch, again;
+    uint8_t built[SML_MISMATCH_BYTES];
+    REQUIRE(sml_parse_mismatch(&mismatch, body, bytes));
+    sml_build_mismatch(built, &mismatch);
+    REQUIRE(sml_parse_mismatch(&again, built, sizeof built));
+    REQUIRE(again.your_tag == mismatch.your_tag && again.peer_bytes == mismatch.peer_bytes &&
+            sml_call_equal(&again.peers, &mismatch.peers));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sml_packet p;
+    uint8_t head[SML_HEADER_BYTES];
+    if (sml_parse(&p, data, size) != SML_OK)
+        return 0;
+    REQUIRE(size >= SML_HEADER_BYTES && p.body == data + SML_HEADER_BYTES &&
+            p.body_bytes == size - SML_HEADER_BYTES);
+    REQUIRE(p.kind >= SML_DATA && p.kind <= SML_RESTORE && p.size_code <= SML_SIZE_AGREED);
+    REQUIRE(p.slot < SML_MAX_SLOTS && p.ver <= 1 && p.body_bytes <= SML_MAX_CHUNK_BYTES);
+    REQUIRE(p.slot == sml_peek_slot(data));
+    sml_build_header(head, &p);
+    REQUIRE(memcmp(head, data, sizeof head) == 0);
+    if (p.kind == SML_OPEN || p.kind == SML_RESTORE)
+        check_call(p.body, p.body_bytes);
+    if (p.kind == SML_MISMATCH)
+        check_mismatch(p.body, p.body_bytes);
+    return 0;
+}
