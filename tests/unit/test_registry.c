@@ -3,8 +3,9 @@
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
  *                             resume (its tag), was (its job's number before); like=q: from q's endpoint;
- *                             data=q: from q's host and data port; stranger: it does not know this boot id
- *   HEARTBEAT p calls=3 waiting stalled=2500
+ *                             data=q: from q's host and data port; stranger: it does not know this boot id;
+ *                             moved: it is heard on another port of the switch
+ *   HEARTBEAT p calls=3 waiting stalled=2500 stranger
  *   LEAVE p calls=3
  *   ABORT p what it says
  *   again                     the last message once more, as it was
@@ -12,7 +13,8 @@
  *   wait 2.5                  seconds pass, with ticks
  *   sleep 60                  seconds pass without any
  *   restart                   the switch loses all it knew
- *   full                      open_pool says no from now on
+ *   full, numberless          open_pool says no from now on: there are no slots, no numbers
+ *   hasty                     a new switch, to which a second is a long silence
  *   loud                      events are shown from now on
  */
 #include <errno.h>
@@ -37,7 +39,8 @@ struct stage {
     struct ctl_registry *registry;
     uint64_t now, boot_id;
     unsigned max_jobs;
-    bool loud, full;
+    bool loud, full, numberless, silent;
+    uint64_t lost_after_ns;
     struct process processes[26];
     struct ctl_endpoint last_from;
     uint8_t last[CTL_MESSAGE_MAX];
@@ -63,6 +66,8 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
     struct ctl_message m;
     char ranks[CTL_RANKS_TEXT_MAX];
     CU_ASSERT_EQUAL(ctl_parse(&m, payload, bytes), CTL_PARSED);
+    if (s->silent)
+        return;
     char name = (char)m.head.incarnation;
     struct process *p = &s->processes[name - 'a'];
     CU_ASSERT_EQUAL(memcmp(to, &p->endpoint, sizeof *to), 0);
@@ -100,6 +105,10 @@ static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, ui
         snprintf(text, CTL_TEXT_MAX, "all slots are in use");
         return -ENOSPC;
     }
+    if (s->numberless) {
+        snprintf(text, CTL_TEXT_MAX, "all numbers are in use");
+        return -EMFILE;
+    }
     *number = (uint8_t)s->next_number++;
     if (!job->resumed && *slots > 256)
         *slots = 256;
@@ -127,7 +136,7 @@ static void start_registry(struct stage *s)
     struct ctl_registry_config cfg = {
         .max_jobs = (uint16_t)s->max_jobs,
         .boot_id = ++s->boot_id,
-        .lost_after_ns = 10 * SECOND,
+        .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .seed = 1,
         .data_port = SML_PORT_FIRST,
         .actions = {s, effect_send, effect_open, effect_close, effect_event},
@@ -190,6 +199,7 @@ static void do_join(struct stage *s, char name, const char *line)
     }
     if (like)
         p->endpoint = like->endpoint;
+    p->endpoint.port = strstr(line, "moved") != NULL;
     if (!strstr(line, "stranger"))
         p->boot_id = s->boot_id;
     struct ctl_message m = message_from(name, p, CTL_JOIN);
@@ -211,6 +221,8 @@ static void do_message(struct stage *s, char name, uint8_t type, const char *lin
 {
     struct process *p = &s->processes[name - 'a'];
     struct ctl_message m = message_from(name, p, type);
+    if (strstr(line, "stranger"))
+        m.head.boot_id++;
     if (type == CTL_ABORT) {
         m.failure.reason = CTL_APPLICATION;
         m.failure.rank = UINT16_MAX;
@@ -265,7 +277,12 @@ static void do_line(struct stage *s, const char *line)
         start_registry(s);
     else if (strcmp(verb, "full") == 0)
         s->full = true;
-    else if (strcmp(verb, "loud") == 0)
+    else if (strcmp(verb, "numberless") == 0)
+        s->numberless = true;
+    else if (strcmp(verb, "hasty") == 0) {
+        s->lost_after_ns = SECOND;
+        start_registry(s);
+    } else if (strcmp(verb, "loud") == 0)
         s->loud = true;
     else
         CU_FAIL("a script has a line that means nothing");
@@ -301,7 +318,7 @@ static void test_forms(void)
             "  a PENDING ranks 1 and 2\n"
             "JOIN c 2/3 slots=100 chunk=1000\n"
             "  c PENDING rank 1\n"
-            "JOIN a 0/3\n"
+            "JOIN a 0/3 moved\n"
             "  a PENDING rank 1\n"
             "again\n"
             "  a PENDING rank 1\n"
@@ -355,6 +372,13 @@ static void test_no_slots(void)
             "  a LEFT\n");
 }
 
+static void test_no_numbers(void)
+{
+    play(4, "numberless\n"
+            "JOIN a 0/1\n"
+            "  a ABORTED no jobs: all numbers are in use\n");
+}
+
 static void test_unconfirmed_ready_is_pushed_again(void)
 {
     play(4, "JOIN a 0/2\n"
@@ -404,6 +428,25 @@ static void test_forming_forgets_the_silent(void)
             "wait 0.1\n"
             "  job 't': forgotten, silent for too long: rank 0\n"
             "  job 't': over: nobody is left in it\n");
+}
+
+/* JOINs may be a second apart, however soon a running job's members count as lost. */
+static void test_forming_is_patient(void)
+{
+    play(4, "hasty\n"
+            "loud\n"
+            "JOIN a 0/2\n"
+            "  job 't': rank 0 of 2 has joined\n"
+            "  a PENDING rank 1\n"
+            "wait 4.9\n"
+            "  job 't': waiting for rank 1 for 2.0 s\n"
+            "  job 't': waiting for rank 1 for 4.0 s\n"
+            "JOIN b 1/2\n"
+            "  job 't': rank 1 of 2 has joined\n"
+            "  open\n"
+            "  job 't': ready: 2 ranks, number 0, 128 slots, 1460 bytes a chunk\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n");
 }
 
 static void test_forming_leave_and_abort(void)
@@ -491,6 +534,25 @@ static void test_lost(void)
             "  a LEFT\n"
             "HEARTBEAT c\n"
             "  c UNKNOWN\n");
+}
+
+static void test_a_failed_job_ends_with_its_members(void)
+{
+    play(4, "JOIN a 0/1\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a stranger\n"
+            "  a UNKNOWN\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "loud\n"
+            "wait 10.1\n"
+            "  close\n"
+            "  job 't': failed (rank lost): rank 0 lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 lost: no sign of life for 10.1 s\n"
+            "  job 't': over: all ranks have left or fallen silent\n"
+            "HEARTBEAT a\n"
+            "  a UNKNOWN\n");
 }
 
 /* A switch that was stopped for a while has not listened: its members' silence is its own. */
@@ -764,7 +826,7 @@ static void test_resume(void)
             "restart\n"
             "HEARTBEAT a\n"
             "  a UNKNOWN\n"
-            "JOIN a 0/3 resume=30\n"
+            "JOIN a 0/3 resume=4294967280\n"
             "  a PENDING ranks 1 and 2\n"
             "HEARTBEAT a\n" /* sent before it knew */
             "  a UNKNOWN\n"
@@ -911,6 +973,30 @@ static void test_jobs_side_by_side(void)
             "  b PENDING rank 1\n");
 }
 
+static void test_the_oldest_failed_job_gives_up_its_place(void)
+{
+    play(2, "JOIN a 0/1 job=x\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "JOIN b 0/1 job=y\n"
+            "  open\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "ABORT b first\n"
+            "  close\n"
+            "  b ABORTED application: first\n"
+            "wait 0.05\n"
+            "ABORT a second\n"
+            "  close\n"
+            "  a ABORTED application: second\n"
+            "JOIN c 0/1 job=z\n"
+            "  open\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ABORTED application: second\n"
+            "HEARTBEAT b\n"
+            "  b UNKNOWN\n");
+}
+
 static void test_stalled_is_reported(void)
 {
     play(4, "JOIN a 0/3\n"
@@ -978,6 +1064,61 @@ static void test_bad_arguments(void)
             "  a REFUSED bad argument: a job with 96 slots, not a power of two, cannot be resumed\n"
             "JOIN a 255/256 slots=2 chunk=64\n"
             "  a PENDING ranks 0-254\n");
+}
+
+/* What a script cannot say: arguments that no process has, reasons that nobody may give. */
+static void test_bad_heads_and_reasons(void)
+{
+    static struct stage s;
+    memset(&s, 0, sizeof s);
+    s.max_jobs = 1;
+    start_registry(&s);
+    struct process *p = &s.processes[0];
+    *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s.boot_id};
+    struct ctl_message m = message_from('a', p, CTL_JOIN);
+    m.join = (struct ctl_join){.name = "t", .chunk_bytes = 64, .slots = 2};
+    deliver(&s, p, &m);
+    CU_ASSERT_STRING_EQUAL(s.out, "  a REFUSED bad argument: the data port is 0\n");
+    m.join.data_port = 1;
+    m.head.incarnation = 0;
+    s.silent = true; /* its answer is for nobody that the stage knows */
+    deliver(&s, p, &m);
+    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FREE);
+    m.head.incarnation = 'a';
+    deliver(&s, p, &m);
+    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_RUNNING);
+
+    m = message_from('a', p, CTL_ABORT);
+    m.failure = (struct ctl_failure){.reason = CTL_OK, .rank = 7, .text = "because"};
+    deliver(&s, p, &m);
+    const struct ctl_job *job = ctl_registry_job(s.registry, 0);
+    CU_ASSERT_EQUAL(job->state, CTL_JOB_FAILED);
+    CU_ASSERT_EQUAL(job->failure.reason, CTL_APPLICATION);
+    CU_ASSERT_EQUAL(job->failure.rank, 0);
+    free(s.registry);
+}
+
+/* An epoch of 0 stands for none. */
+static void test_no_epoch_is_zero(void)
+{
+    static struct stage s;
+    struct ctl_registry_config cfg = {
+        .max_jobs = 1,
+        .boot_id = UINT32_MAX, /* with this seed the first epoch would be 0 */
+        .lost_after_ns = SECOND,
+        .actions = {&s, effect_send, effect_open, effect_close, NULL},
+    };
+    memset(&s, 0, sizeof s);
+    s.silent = true;
+    s.registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+    struct process *p = &s.processes[0];
+    *p = (struct process){.rank = 0, .size = 2, .data_port = 1, .boot_id = cfg.boot_id};
+    struct ctl_message m = message_from('a', p, CTL_JOIN);
+    m.join = (struct ctl_join){.name = "t", .chunk_bytes = 64, .slots = 2, .data_port = 1};
+    deliver(&s, p, &m);
+    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FORMING);
+    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->epoch, 1);
+    free(s.registry);
 }
 
 /* What cannot be parsed is refused in words, unless it may be an answer itself. */
@@ -1101,11 +1242,14 @@ int main(void)
         UNIT_TEST(test_one_rank),
         UNIT_TEST(test_open_pool_lowers_slots),
         UNIT_TEST(test_no_slots),
+        UNIT_TEST(test_no_numbers),
         UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
         UNIT_TEST(test_forming_forgets_the_silent),
+        UNIT_TEST(test_forming_is_patient),
         UNIT_TEST(test_forming_leave_and_abort),
         UNIT_TEST(test_abort_first_one_counts),
         UNIT_TEST(test_lost),
+        UNIT_TEST(test_a_failed_job_ends_with_its_members),
         UNIT_TEST(test_own_absence_loses_nobody),
         UNIT_TEST(test_killed_and_back_on_the_same_endpoint),
         UNIT_TEST(test_killed_and_back_on_another_endpoint),
@@ -1126,8 +1270,11 @@ int main(void)
         UNIT_TEST(test_leave_and_abort_while_resuming),
         UNIT_TEST(test_join_by_a_stranger),
         UNIT_TEST(test_jobs_side_by_side),
+        UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_stalled_is_reported),
         UNIT_TEST(test_bad_arguments),
+        UNIT_TEST(test_bad_heads_and_reasons),
+        UNIT_TEST(test_no_epoch_is_zero),
         UNIT_TEST(test_unparsed),
         UNIT_TEST(test_footprint),
         UNIT_TEST(test_extremes),

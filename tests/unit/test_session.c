@@ -383,6 +383,9 @@ static void test_rejected_asks_at_once(void)
     CU_ASSERT_EQUAL(poll(&s, start + 50 * MS).head.type, CTL_HEARTBEAT);
     ctl_session_rejected(&s, start + 400 * MS);
     CU_ASSERT_EQUAL(poll(&s, start + 400 * MS).head.type, CTL_HEARTBEAT);
+    s.next_send = start + 420 * MS; /* sooner than 50 ms after the last one */
+    ctl_session_rejected(&s, start + 401 * MS);
+    CU_ASSERT_EQUAL(ctl_session_timer(&s), start + 420 * MS);
     struct ctl_session joining = session_in(CTL_SESSION_JOINING), before = joining;
     ctl_session_rejected(&joining, start);
     CU_ASSERT_EQUAL(memcmp(&joining, &before, sizeof before), 0);

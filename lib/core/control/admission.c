@@ -82,7 +82,7 @@ int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *fr
     unsigned rank = m->head.rank;
     if (rank < job->size && job->members[rank].state != CTL_MEMBER_ABSENT)
         return (int)rank;
-    if (job->state == CTL_JOB_RUNNING || terms_differ(job, &m->head, m->join.format, m->join.mode))
+    if (terms_differ(job, &m->head, m->join.format, m->join.mode))
         return next_present(job, rank);
     return same_data_source(job, from, m->join.data_port);
 }

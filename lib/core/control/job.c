@@ -193,8 +193,7 @@ void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why)
 void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
     struct ctl_failure why = {0};
-    if (!job->resumed)
-        job->first_tag = (uint32_t)next_random(r);
+    job->first_tag = (uint32_t)next_random(r);
     if (!ctl_admission_terms(job, &why)) {
         ctl_job_fail(r, job, &why, now);
         return;
