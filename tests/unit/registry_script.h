@@ -1,0 +1,318 @@
+/* The switch's side of the control protocol, by scripted transcripts. Each script says what happens, one line
+ * each, and what the registry is to do about it, indented:
+ *
+ *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
+ *                             resume (its tag), was (its job's number before); like=q: from q's endpoint;
+ *                             data=q: from q's host and data port; stranger: it does not know this boot id;
+ *                             moved: it is heard on another port of the switch
+ *   HEARTBEAT p calls=3 waiting stalled=2500 stranger
+ *   LEAVE p calls=3
+ *   ABORT p what it says
+ *   again                     the last message once more, as it was
+ *   old p TYPE                a message of this type with a serial before p's last
+ *   wait 2.5                  seconds pass, with ticks
+ *   sleep 60                  seconds pass without any
+ *   restart                   the switch loses all it knew
+ *   full, numberless          open_pool says no from now on: there are no slots, no numbers
+ *   hasty                     a new switch, to which a second is a long silence
+ *   loud                      events are shown from now on
+ */
+#ifndef SWAGG_TESTS_REGISTRY_SCRIPT_H
+#define SWAGG_TESTS_REGISTRY_SCRIPT_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/registry.h"
+#include "unit.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+struct process {
+    struct ctl_endpoint endpoint;
+    uint16_t data_port, rank, size;
+    uint32_t serial, epoch;
+    uint64_t boot_id;
+};
+
+struct stage {
+    struct ctl_registry *registry;
+    uint64_t now, boot_id;
+    unsigned max_jobs;
+    bool loud, full, numberless, silent;
+    uint64_t lost_after_ns;
+    struct process processes[26];
+    struct ctl_endpoint last_from;
+    uint8_t last[CTL_MESSAGE_MAX];
+    size_t last_bytes;
+    unsigned next_number;
+    char out[8000];
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static inline void say(struct stage *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(s->out + s->used, sizeof s->out - s->used, format, args);
+    va_end(args);
+    if (n > 0 && s->used + (size_t)n < sizeof s->out)
+        s->used += (size_t)n;
+}
+
+static inline void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    struct stage *s = ctx;
+    struct ctl_message m;
+    char ranks[CTL_RANKS_TEXT_MAX];
+    CU_ASSERT_EQUAL(ctl_parse(&m, payload, bytes), CTL_PARSED);
+    if (s->silent)
+        return;
+    char name = (char)m.head.incarnation;
+    struct process *p = &s->processes[name - 'a'];
+    CU_ASSERT_EQUAL(memcmp(to, &p->endpoint, sizeof *to), 0);
+    CU_ASSERT_EQUAL(m.head.rank, p->rank);
+    CU_ASSERT_EQUAL(m.head.size, p->size);
+    CU_ASSERT_EQUAL(m.head.boot_id, s->boot_id);
+    CU_ASSERT_TRUE(m.head.serial <= p->serial);
+    say(s, "  %c %s", name, ctl_type_name(m.head.type));
+    switch (m.head.type) {
+    case CTL_PENDING:
+        say(s, " %s%s", m.pending.occupied ? "occupied by " : "", ctl_ranks_text(&m.pending.missing, ranks));
+        break;
+    case CTL_READY:
+        p->epoch = m.head.epoch;
+        p->boot_id = m.head.boot_id;
+        say(s, " %u slots %u bytes%s", m.ready.slots, m.ready.chunk_bytes, m.ready.resumed ? " resumed" : "");
+        if (m.ready.resumed)
+            say(s, " at %u", m.ready.first_tag);
+        break;
+    case CTL_REFUSED:
+    case CTL_ABORTED:
+        say(s, " %s: %s", ctl_reason_name(m.failure.reason), m.failure.text);
+        break;
+    }
+    say(s, "\n");
+}
+
+static inline int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                              char text[CTL_TEXT_MAX])
+{
+    struct stage *s = ctx;
+    CU_ASSERT_EQUAL(job->state, CTL_JOB_FORMING);
+    CU_ASSERT_EQUAL(job->present, job->size);
+    if (s->full) {
+        snprintf(text, CTL_TEXT_MAX, "all slots are in use");
+        return -ENOSPC;
+    }
+    if (s->numberless) {
+        snprintf(text, CTL_TEXT_MAX, "all numbers are in use");
+        return -EMFILE;
+    }
+    *number = (uint8_t)s->next_number++;
+    if (!job->resumed && *slots > 256)
+        *slots = 256;
+    say(s, "  open%s\n", ctl_job_had_number(job, *number) ? ", but not under its old number" : "");
+    return 0;
+}
+
+static inline void effect_close(void *ctx, const struct ctl_job *job)
+{
+    struct stage *s = ctx;
+    CU_ASSERT_EQUAL(job->state, CTL_JOB_RUNNING);
+    CU_ASSERT_TRUE(job->number < s->next_number);
+    say(s, "  close\n");
+}
+
+static inline void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+{
+    struct stage *s = ctx;
+    if (s->loud)
+        say(s, "  job '%s': %s\n", job->name, what);
+}
+
+static inline void start_registry(struct stage *s)
+{
+    struct ctl_registry_config cfg = {
+        .max_jobs = (uint16_t)s->max_jobs,
+        .boot_id = ++s->boot_id,
+        .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
+        .seed = 1,
+        .data_port = SML_PORT_FIRST,
+        .actions = {s, effect_send, effect_open, effect_close, effect_event},
+    };
+    free(s->registry);
+    s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+}
+
+static inline unsigned number_after(const char *line, const char *key, unsigned otherwise)
+{
+    const char *at = strstr(line, key);
+    return at ? (unsigned)strtoul(at + strlen(key), NULL, 10) : otherwise;
+}
+
+static inline struct process *process_after(struct stage *s, const char *line, const char *key)
+{
+    const char *at = strstr(line, key);
+    return at ? &s->processes[at[strlen(key)] - 'a'] : NULL;
+}
+
+static inline void deliver(struct stage *s, const struct process *p, const struct ctl_message *m)
+{
+    s->last_bytes = ctl_build(s->last, m);
+    s->last_from = p->endpoint;
+    CU_ASSERT_EQUAL(ctl_registry_receive(s->registry, &s->last_from, s->last, s->last_bytes, s->now),
+                    CTL_PARSED);
+}
+
+static inline struct ctl_message message_from(char name, struct process *p, uint8_t type)
+{
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = type,
+                               .version = CTL_VERSION,
+                               .boot_id = p->boot_id,
+                               .incarnation = (uint64_t)name,
+                               .epoch = p->epoch,
+                               .rank = p->rank,
+                               .size = p->size,
+                               .serial = ++p->serial};
+    return m;
+}
+
+static inline void do_join(struct stage *s, char name, const char *line)
+{
+    struct process *p = &s->processes[name - 'a'];
+    const struct process *like = process_after(s, line, "like="), *data = process_after(s, line, "data=");
+    unsigned rank = 0, size = 0;
+    const char *job = strstr(line, "job=");
+    CU_ASSERT_EQUAL(sscanf(line, "JOIN %*c %u/%u", &rank, &size), 2);
+    p->rank = (uint16_t)rank;
+    p->size = (uint16_t)size;
+    p->endpoint =
+        (struct ctl_endpoint){.mac = {2, 0, 0, 0, 0, (uint8_t)name}, .udp_port = (uint16_t)(1000 + name)};
+    memcpy(&p->endpoint.ip, (uint8_t[]){10, 0, 0, (uint8_t)(name - 'a' + 1)}, 4);
+    p->data_port = (uint16_t)(2000 + name);
+    if (data) {
+        p->endpoint.ip = data->endpoint.ip;
+        p->data_port = data->data_port;
+    }
+    if (like)
+        p->endpoint = like->endpoint;
+    p->endpoint.port = strstr(line, "moved") != NULL;
+    if (!strstr(line, "stranger"))
+        p->boot_id = s->boot_id;
+    struct ctl_message m = message_from(name, p, CTL_JOIN);
+    m.join = (struct ctl_join){.data_port = p->data_port,
+                               .format = (uint8_t)number_after(line, "format=", SML_FORMAT_TYPED),
+                               .mode = (uint8_t)number_after(line, "mode=", SML_WHEN_COMPLETE),
+                               .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
+                               .slots = (uint16_t)number_after(line, "slots=", 128),
+                               .resume = strstr(line, "resume="),
+                               .job = (uint8_t)number_after(line, "was=", 99),
+                               .oldest_tag = number_after(line, "resume=", 0)};
+    strcpy(m.join.name, "t");
+    if (job)
+        sscanf(job, "job=%47s", m.join.name);
+    deliver(s, p, &m);
+}
+
+static inline void do_message(struct stage *s, char name, uint8_t type, const char *line)
+{
+    struct process *p = &s->processes[name - 'a'];
+    struct ctl_message m = message_from(name, p, type);
+    if (strstr(line, "stranger"))
+        m.head.boot_id++;
+    if (type == CTL_ABORT) {
+        m.failure.reason = CTL_APPLICATION;
+        m.failure.rank = UINT16_MAX;
+        snprintf(m.failure.text, sizeof m.failure.text, "%s", line + strlen("ABORT a "));
+    } else {
+        m.heartbeat = (struct ctl_heartbeat){.calls = number_after(line, "calls=", 0),
+                                             .waiting = strstr(line, "waiting"),
+                                             .stalled_ms = number_after(line, "stalled=", 0)};
+    }
+    deliver(s, p, &m);
+}
+
+static inline void do_old(struct stage *s, char name, const char *type)
+{
+    struct process *p = &s->processes[name - 'a'];
+    struct process before = *p;
+    p->serial -= 2;
+    do_message(s, name, strcmp(type, "LEAVE") == 0 ? CTL_LEAVE : CTL_ABORT, "ABORT a late");
+    *p = before;
+}
+
+static inline void do_wait(struct stage *s, double seconds, uint64_t step)
+{
+    for (uint64_t end = s->now + (uint64_t)(seconds * 1e3 + 0.5) * MS; s->now < end;) {
+        s->now += step < end - s->now ? step : end - s->now;
+        ctl_registry_tick(s->registry, s->now);
+    }
+}
+
+static inline void do_line(struct stage *s, const char *line)
+{
+    char verb[16] = "", name = 'a', type[16] = "";
+    double seconds = 0;
+    sscanf(line, "%15s %c %15s", verb, &name, type);
+    if (strcmp(verb, "JOIN") == 0)
+        do_join(s, name, line);
+    else if (strcmp(verb, "HEARTBEAT") == 0)
+        do_message(s, name, CTL_HEARTBEAT, line);
+    else if (strcmp(verb, "LEAVE") == 0)
+        do_message(s, name, CTL_LEAVE, line);
+    else if (strcmp(verb, "ABORT") == 0)
+        do_message(s, name, CTL_ABORT, line);
+    else if (strcmp(verb, "again") == 0)
+        ctl_registry_receive(s->registry, &s->last_from, s->last, s->last_bytes, s->now);
+    else if (strcmp(verb, "old") == 0)
+        do_old(s, name, type);
+    else if (sscanf(line, "wait %lf", &seconds) == 1)
+        do_wait(s, seconds, 100 * MS);
+    else if (sscanf(line, "sleep %lf", &seconds) == 1)
+        do_wait(s, seconds, UINT64_MAX);
+    else if (strcmp(verb, "restart") == 0)
+        start_registry(s);
+    else if (strcmp(verb, "full") == 0)
+        s->full = true;
+    else if (strcmp(verb, "numberless") == 0)
+        s->numberless = true;
+    else if (strcmp(verb, "hasty") == 0) {
+        s->lost_after_ns = SECOND;
+        start_registry(s);
+    } else if (strcmp(verb, "loud") == 0)
+        s->loud = true;
+    else
+        CU_FAIL("a script has a line that means nothing");
+}
+
+static inline void play(unsigned max_jobs, const char *script)
+{
+    struct stage *s = calloc(1, sizeof *s);
+    s->max_jobs = max_jobs;
+    s->now = SECOND;
+    s->boot_id = 100;
+    start_registry(s);
+    for (const char *line = script; *line;) {
+        const char *end = strchr(line, '\n');
+        if (*line != ' ') {
+            char copy[200];
+            snprintf(copy, sizeof copy, "%.*s", (int)(end - line), line);
+            say(s, "%s\n", copy);
+            do_line(s, copy);
+        }
+        line = end + 1;
+    }
+    CU_ASSERT_STRING_EQUAL(s->out, script);
+    if (strcmp(s->out, script) != 0)
+        printf("\n---- expected\n%s---- seen\n%s", script, s->out);
+    free(s->registry);
+    free(s);
+}
+
+#endif

@@ -1,0 +1,464 @@
+/* The registry: what becomes of a running job, and how a job is resumed after a restart of the switch. */
+#include "registry_script.h"
+
+static void test_unconfirmed_ready_is_pushed_again(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 0.1\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "wait 0.1\n"
+            "wait 0.1\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "wait 3.2\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 5\n");
+}
+
+static void test_abort_first_one_counts(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "ABORT b first\n"
+            "  close\n"
+            "  a ABORTED application: first\n"
+            "  b ABORTED application: first\n"
+            "ABORT a second\n"
+            "  a ABORTED application: first\n"
+            "HEARTBEAT a\n"
+            "  a ABORTED application: first\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "again\n"
+            "  a LEFT\n"
+            "wait 3.4\n"
+            "  b ABORTED application: first\n"
+            "  b ABORTED application: first\n"
+            "  b ABORTED application: first\n"
+            "  b ABORTED application: first\n"
+            "  b ABORTED application: first\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "HEARTBEAT b\n"
+            "  b UNKNOWN\n");
+}
+
+static void test_lost(void)
+{
+    play(4, "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "HEARTBEAT c\n"
+            "  c ALIVE\n"
+            "wait 6\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "wait 4\n"
+            "again\n"
+            "  a ALIVE\n"
+            "wait 0.1\n"
+            "  close\n"
+            "  a ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "  b ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "  c ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "HEARTBEAT b\n"
+            "  b ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "HEARTBEAT c\n"
+            "  c UNKNOWN\n");
+}
+
+static void test_a_failed_job_ends_with_its_members(void)
+{
+    play(4, "JOIN a 0/1\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a stranger\n"
+            "  a UNKNOWN\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "loud\n"
+            "wait 10.1\n"
+            "  close\n"
+            "  job 't': failed (rank lost): rank 0 lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 lost: no sign of life for 10.1 s\n"
+            "  job 't': over: all ranks have left or fallen silent\n"
+            "HEARTBEAT a\n"
+            "  a UNKNOWN\n");
+}
+
+/* A switch that was stopped for a while has not listened: its members' silence is its own. */
+static void test_own_absence_loses_nobody(void)
+{
+    play(4, "JOIN a 0/1\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "wait 1\n"
+            "sleep 60\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n");
+}
+
+static void test_killed_and_back_on_the_same_endpoint(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN c 0/2 like=a\n"
+            "  c PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "JOIN d 1/2 like=b\n"
+            "  close\n"
+            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "  b ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "  d PENDING rank 0\n"
+            "HEARTBEAT c\n"
+            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "JOIN e 0/2\n"
+            "  open\n"
+            "  e READY 128 slots 1460 bytes\n"
+            "  d READY 128 slots 1460 bytes\n"
+            "HEARTBEAT c\n"
+            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "HEARTBEAT e\n"
+            "  e ALIVE\n");
+}
+
+static void test_killed_and_back_on_another_endpoint(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 2\n"
+            "JOIN c 1/2\n"
+            "  c PENDING occupied by ranks 0 and 1\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "wait 8\n"
+            "wait 0.1\n"
+            "  close\n"
+            "  a ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
+            "  b ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
+            "JOIN c 1/2\n"
+            "  c PENDING rank 0\n");
+}
+
+static void test_rank_left(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "HEARTBEAT b calls=1 waiting\n"
+            "  b ALIVE\n"
+            "LEAVE a calls=2\n" /* b's collective is complete in the switch; b will get it */
+            "  a LEFT\n"
+            "HEARTBEAT b calls=2\n"
+            "  b ALIVE\n"
+            "HEARTBEAT b calls=2 waiting\n"
+            "  b ALIVE\n"
+            "  close\n"
+            "  b ABORTED rank left: rank 0 left after 2 collectives, but rank 1 waits for it in another\n"
+            "LEAVE b calls=2\n"
+            "  b LEFT\n"
+            "HEARTBEAT b\n"
+            "  b UNKNOWN\n");
+}
+
+static void test_rank_left_while_others_wait(void)
+{
+    play(4, "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a calls=5 waiting\n"
+            "  a ALIVE\n"
+            "LEAVE c calls=5\n"
+            "  c LEFT\n"
+            "  close\n"
+            "  a ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n"
+            "  b ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n");
+}
+
+static void test_late_messages(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "old a LEAVE\n"
+            "old a ABORT\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "JOIN a 0/2\n"
+            "  a LEFT\n"
+            "HEARTBEAT a\n"
+            "  a LEFT\n"
+            "ABORT a after all\n"
+            "  a LEFT\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n");
+}
+
+static void test_stalled_is_reported(void)
+{
+    play(4, "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b calls=7\n"
+            "  b ALIVE\n"
+            "HEARTBEAT c\n"
+            "  c ALIVE\n"
+            "wait 2.5\n"
+            "loud\n"
+            "HEARTBEAT c calls=6 waiting stalled=2100\n"
+            "  c ALIVE\n"
+            "HEARTBEAT a calls=7 waiting stalled=2200\n"
+            "  a ALIVE\n"
+            "wait 0.1\n"
+            "  job 't': rank 0 has waited 2.2 s in collective 7 for ranks 1 and 2\n"
+            "wait 1.9\n"
+            "HEARTBEAT a calls=7 waiting stalled=4200\n"
+            "  a ALIVE\n"
+            "wait 0.1\n"
+            "  job 't': rank 0 has waited 4.2 s in collective 7 for ranks 1 and 2\n"
+            "HEARTBEAT c calls=7 waiting stalled=0\n"
+            "  c ALIVE\n"
+            "HEARTBEAT b calls=7 waiting stalled=0\n"
+            "  b ALIVE\n"
+            "wait 4\n"
+            "  job 't': rank 0 has waited 4.2 s in collective 7, though all ranks are in it\n"
+            "HEARTBEAT a calls=8\n"
+            "  a ALIVE\n"
+            "wait 1\n");
+}
+
+static void test_resume(void)
+{
+    play(4, "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "restart\n"
+            "HEARTBEAT a\n"
+            "  a UNKNOWN\n"
+            "JOIN a 0/3 resume=4294967280\n"
+            "  a PENDING ranks 1 and 2\n"
+            "HEARTBEAT a\n" /* sent before it knew */
+            "  a UNKNOWN\n"
+            "JOIN b 1/3 resume=4294967290\n"
+            "  b PENDING rank 2\n"
+            "JOIN a 0/3 resume=35\n"
+            "  a PENDING rank 2\n"
+            "JOIN c 2/3 resume=10\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 4294967290\n"
+            "  b READY 128 slots 1460 bytes resumed at 4294967290\n"
+            "  c READY 128 slots 1460 bytes resumed at 4294967290\n"
+            "JOIN c 2/3 resume=10\n"
+            "  c READY 128 slots 1460 bytes resumed at 4294967290\n"
+            "HEARTBEAT c\n"
+            "  c ALIVE\n");
+}
+
+/* Late packets from before the restart must not find a job under their number. The script's open_pool, which
+ * takes one number after the other from 0, says when it may not. */
+static void test_resume_under_another_number(void)
+{
+    play(4, "JOIN a 0/1 was=0\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n");
+    play(4, "JOIN a 0/2 resume=5\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 resume=5 was=0\n"
+            "  open, but not under its old number\n"
+            "  a READY 128 slots 1460 bytes resumed at 5\n"
+            "  b READY 128 slots 1460 bytes resumed at 5\n");
+}
+
+static void test_resume_too_far_apart(void)
+{
+    play(4, "JOIN a 0/2 slots=64 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 slots=64 resume=164\n"
+            "  open\n"
+            "  a READY 64 slots 1460 bytes resumed at 100\n"
+            "  b READY 64 slots 1460 bytes resumed at 100\n");
+    play(4, "JOIN a 0/2 slots=64 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 slots=64 resume=165\n"
+            "  a ABORTED cannot resume: the ranks are 65 chunks apart, further than 64 slots allow\n"
+            "  b ABORTED cannot resume: the ranks are 65 chunks apart, further than 64 slots allow\n");
+    play(4,
+         "JOIN a 0/3 slots=64 resume=0\n"
+         "  a PENDING ranks 1 and 2\n"
+         "JOIN b 1/3 slots=64 resume=2147483647\n"
+         "  b PENDING rank 2\n"
+         "JOIN c 2/3 slots=64 resume=4294967294\n"
+         "  a ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n"
+         "  b ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n"
+         "  c ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n");
+}
+
+static void test_resume_other_terms(void)
+{
+    play(4, "JOIN a 0/2 slots=64 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 slots=32 resume=100\n"
+            "  a ABORTED cannot resume: rank 0 had 64 slots and 1460 bytes a chunk, rank 1 had 32 and 1460: "
+            "not the same "
+            "job\n"
+            "  b ABORTED cannot resume: rank 0 had 64 slots and 1460 bytes a chunk, rank 1 had 32 and 1460: "
+            "not the same "
+            "job\n");
+}
+
+static void test_resume_without_slots(void)
+{
+    play(4, "full\n"
+            "JOIN a 0/1 resume=100\n"
+            "  a ABORTED no slots: all slots are in use\n");
+}
+
+static void test_fresh_rank_among_resuming(void)
+{
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3\n"
+            "  a ABORTED cannot resume: rank 1 was started anew, so the job cannot resume\n"
+            "  b PENDING ranks 0 and 2\n"
+            "JOIN c 2/3 resume=100\n"
+            "  c REFUSED cannot resume: the job has been started anew, without rank 2\n");
+}
+
+static void test_leave_and_abort_while_resuming(void)
+{
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3 resume=100\n"
+            "  b PENDING rank 2\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "  a ABORTED cannot resume: rank 1 left, so the job cannot resume\n"
+            "JOIN c 2/3 resume=100\n"
+            "  c PENDING ranks 0 and 1\n");
+}
+
+/* A JOIN that does not know the switch may be a late copy from before its restart: it changes nothing. */
+static void test_join_by_a_stranger(void)
+{
+    play(4, "JOIN a 0/2 stranger\n"
+            "  a PENDING no rank\n"
+            "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "restart\n"
+            "again\n"
+            "  b PENDING no rank\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 stranger\n"
+            "  b PENDING no rank\n"
+            "JOIN b 1/2 resume=101\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes resumed at 100\n");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
+        UNIT_TEST(test_abort_first_one_counts),
+        UNIT_TEST(test_lost),
+        UNIT_TEST(test_a_failed_job_ends_with_its_members),
+        UNIT_TEST(test_own_absence_loses_nobody),
+        UNIT_TEST(test_killed_and_back_on_the_same_endpoint),
+        UNIT_TEST(test_killed_and_back_on_another_endpoint),
+        UNIT_TEST(test_rank_left),
+        UNIT_TEST(test_rank_left_while_others_wait),
+        UNIT_TEST(test_late_messages),
+        UNIT_TEST(test_stalled_is_reported),
+        UNIT_TEST(test_resume),
+        UNIT_TEST(test_resume_under_another_number),
+        UNIT_TEST(test_resume_too_far_apart),
+        UNIT_TEST(test_resume_other_terms),
+        UNIT_TEST(test_resume_without_slots),
+        UNIT_TEST(test_fresh_rank_among_resuming),
+        UNIT_TEST(test_leave_and_abort_while_resuming),
+        UNIT_TEST(test_join_by_a_stranger),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("control/registry, running jobs", tests);
+}
