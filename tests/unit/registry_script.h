@@ -63,7 +63,8 @@ __attribute__((format(printf, 2, 3))) static inline void say(struct stage *s, co
         s->used += (size_t)n;
 }
 
-static inline void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+/* Not inlined: gcc 12 then believes that m is used after its scope has ended. */
+__attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     struct stage *s = ctx;
     struct ctl_message m;
