@@ -31,8 +31,8 @@
  *                                                             beside this one
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
  *            LEAVE or ABORT of nobody's incarnation
- *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from before
- *                                                             a restart; a live worker learns the id from this
+ *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from
+ *                                                             before a restart; a live worker learns the id
  *   any      a serial older than the member's last            ignored
  *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every

@@ -2,9 +2,9 @@
  *
  *   state      event                           next       what is done
  *   JOINING    timer (50 ms, doubling to 1 s)  JOINING    JOIN again
- *   JOINING    PENDING                         JOINING    who is missing is remembered; if its boot id is new:
- *                                                         JOIN again at once, since the switch believes only
- *                                                         who knows it
+ *   JOINING    PENDING                         JOINING    who is missing is remembered. Under a new boot
+ *                                                         id: JOIN again at once, since the switch believes
+ *                                                         only who knows it
  *   JOINING    READY                           READY      the terms are taken over; generation becomes 1
  *   JOINING    REFUSED, ABORTED                FAILED
  *   JOINING    deadline                        FAILED     CTL_DEADLINE: names the missing ranks, or says that
