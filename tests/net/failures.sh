@@ -82,10 +82,9 @@ ranks_wait 10
 expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
 
 step "a switch that is killed and comes back in the middle of collectives: nobody notices"
-ranks_start restart 4 --calls 400 --largest 200K --seed 9
-all_open
+ranks_start restart 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
 for _ in 1 2 3; do
-    sleep 0.3
+    net_until 10 "sums go out" more_results_than 1000
     net_swagg_kill
     net_swagg_start "$NET_DIR/swagg.yaml"
 done
