@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "udp.h"
+
 enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
 int command_gen(int argc, char *argv[]);
@@ -16,7 +18,10 @@ int command_show(int argc, char *argv[]);
 bool parse_number(const char *option, const char *text, uint64_t max, uint64_t *value);
 bool parse_unsigned(const char *option, const char *text, unsigned max, unsigned *value);
 
-/* "swagg-pcap: ..." to standard error. */
+/* MAC/IP[:PORT]; the port stays what it is if it is not given. */
+bool parse_end(const char *option, const char *text, struct udp_end *e);
+
+/* "PROGRAM: ..." to standard error. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 
 #endif

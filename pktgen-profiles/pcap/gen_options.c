@@ -1,5 +1,4 @@
 /* swagg-pcap gen: its command line. */
-#include <arpa/inet.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -54,29 +53,6 @@ static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
-
-/* MAC/IP[:PORT]; the port stays what it is if it is not given. */
-static bool parse_end(const char *option, const char *text, struct udp_end *e)
-{
-    unsigned b[6], port = e->port;
-    struct in_addr ip;
-    char address[16];
-    int n = 0;
-
-    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x/%15[0-9.]%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], address,
-               &n) != 7 ||
-        inet_pton(AF_INET, address, &ip) != 1 || (text[n] != '\0' && text[n] != ':')) {
-        complain("gen: %s: \"%s\" is not of the form 02:00:00:00:00:01/10.0.0.1:30000", option, text);
-        return false;
-    }
-    if (text[n] == ':' && !parse_unsigned(option, text + n + 1, UINT16_MAX, &port))
-        return false;
-    for (unsigned i = 0; i < 6; i++)
-        e->mac[i] = (uint8_t)b[i];
-    e->ip = ntohl(ip.s_addr);
-    e->port = (uint16_t)port;
-    return true;
-}
 
 static bool take_option(struct gen *g, int option, const char *name)
 {

@@ -1,0 +1,35 @@
+/* swagg-source: what its command line says. */
+#ifndef SWAGG_SOURCE_OPTIONS_H
+#define SWAGG_SOURCE_OPTIONS_H
+
+#include "plan.h"
+
+enum source_mode {
+    SOURCE_WORKERS, /* the workers of a job: frames to the switch, sums come back */
+    SOURCE_FORWARD, /* the same frames; whoever gets them sends them back as they are, MAC addresses swapped
+                     */
+    SOURCE_BRIDGE,  /* frames between stations on two ports; they come out of the other port as they are */
+};
+
+struct source_options {
+    enum source_mode mode;
+    struct plan plan;
+    bool no_udp_checksum;
+    unsigned check_every; /* results; 0: none is checked */
+    unsigned burst;
+    unsigned resend_ms;
+    unsigned long long packets; /* results to wait for; 0: until the time is up */
+    double warmup, seconds;
+    const char *json; /* NULL: none */
+};
+
+enum { SOURCE_PARSED = -1, SOURCE_BURST_MAX = 256 };
+
+extern const char source_usage[];
+
+/* SOURCE_PARSED, or the exit code: something is wrong, and said. argv[0] is not an option. */
+int source_parse(struct source_options *o, int argc, char *argv[]);
+
+const char *source_mode_name(enum source_mode mode);
+
+#endif

@@ -1,0 +1,244 @@
+#include "play.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+
+#include "commands.h"
+#include "wire/bytes.h"
+
+enum {
+    IP_AT = 14,
+    UDP_AT = IP_AT + 20,
+    SML_AT = UDP_AT + 8,
+    LOW_HALF = 2, /* of an IP address */
+    FROM_IP_AT = IP_AT + 12 + LOW_HALF,
+    TO_IP_AT = IP_AT + 16 + LOW_HALF,
+    FROM_PORT_AT = UDP_AT,
+    TO_PORT_AT = UDP_AT + 2,
+};
+
+/* Sums come back to their worker; a forwarder's frames still say who sent them. */
+static void tell_workers_by(struct play *p)
+{
+    const struct plan *plan = &p->options->plan;
+
+    if (plan->one_host) {
+        p->worker_at = p->options->mode == SOURCE_WORKERS ? TO_PORT_AT : FROM_PORT_AT;
+        p->worker_0 = plan->worker.port;
+    } else {
+        p->worker_at = p->options->mode == SOURCE_WORKERS ? TO_IP_AT : FROM_IP_AT;
+        p->worker_0 = (uint16_t)plan->worker.ip;
+    }
+}
+
+static struct play_port *port_of(struct play *p, unsigned worker)
+{
+    return &p->port[worker % p->ports];
+}
+
+static void put(struct play *p, struct flight *f)
+{
+    struct play_port *port = port_of(p, f->worker);
+
+    if (port->n == port->room)
+        return; /* its turn to be sent again will come */
+    f->sent_at = p->now;
+    rte_mbuf_refcnt_update(f->m, 1); /* the device gives back one, we keep one */
+    port->due[port->n++] = f->m;
+}
+
+int play_init(struct play *p, const struct source_options *o, unsigned ports)
+{
+    int rc;
+
+    *p = (struct play){.options = o, .ports = ports, .until_check = o->check_every};
+    tell_workers_by(p);
+    rc = frames_build(&p->frames, o);
+    if (rc < 0)
+        return rc;
+    p->resend_after = o->resend_ms * rte_get_tsc_hz() / MS_PER_S;
+    p->now = rte_rdtsc();
+    for (unsigned i = 0; i < ports; i++) {
+        p->port[i].id = (uint16_t)i;
+        p->port[i].room = 2 * frames_count(&p->frames);
+        p->port[i].due = calloc(p->port[i].room, sizeof(struct rte_mbuf *));
+        if (p->port[i].due == NULL)
+            return -ENOMEM;
+    }
+    /* Chunk by chunk, as they will go on when the sums come back. */
+    for (unsigned slot = 0; slot < o->plan.slots; slot++)
+        for (unsigned w = 0; w < o->plan.workers; w++)
+            put(p, &p->frames.flight[w * o->plan.slots + slot]);
+    return 0;
+}
+
+void play_free(struct play *p)
+{
+    for (unsigned i = 0; i < p->ports; i++)
+        free(p->port[i].due);
+    frames_free(&p->frames);
+}
+
+static uint32_t tag_of(const uint8_t *frame)
+{
+    const uint8_t *at = frame + SML_AT + 2;
+
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Which flight lands with this frame; NULL: none. */
+static struct flight *flight_of(const struct play *p, const struct rte_mbuf *m, const uint8_t *frame)
+{
+    const struct plan *plan = &p->options->plan;
+    unsigned worker;
+
+    if (m->data_len < SML_AT + SML_HEADER_BYTES)
+        return NULL;
+    worker = (uint16_t)(get_be16(frame + p->worker_at) - p->worker_0);
+    if (worker >= plan->workers)
+        return NULL;
+    return &p->frames.flight[worker * plan->slots + (tag_of(frame) & (plan->slots - 1))];
+}
+
+/* A switch that says no will go on saying so. */
+static void refused(struct play *p, unsigned kind)
+{
+    if (kind == SML_REJECT)
+        complain("the switch rejects our packets: it has no job %u with these workers", p->options->plan.job);
+    else if (kind == SML_MISMATCH)
+        complain("the switch says that our workers do not agree");
+    p->failed |= kind == SML_REJECT || kind == SML_MISMATCH;
+}
+
+static void land(struct play *p, struct flight *f, const struct rte_mbuf *m)
+{
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    unsigned kind = frame[SML_AT] >> 4;
+
+    if (kind != SML_DATA) {
+        p->count.unexpected++;
+        refused(p, kind);
+        return;
+    }
+    if (tag_of(frame) != f->tag) {
+        p->count.unexpected++;
+        return;
+    }
+    p->count.answers++;
+    if (p->until_check > 0 && --p->until_check == 0) {
+        p->until_check = p->options->check_every;
+        if (!frames_check_answer(&p->frames, f, frame, m->data_len)) {
+            p->failed = true;
+            return;
+        }
+        p->count.checked++;
+    }
+    frames_stamp(&p->frames, f, f->tag + p->options->plan.slots);
+    put(p, f);
+}
+
+static unsigned receive(struct play *p, const struct play_port *port)
+{
+    struct rte_mbuf *m[SOURCE_BURST_MAX];
+    struct flight *f[SOURCE_BURST_MAX];
+    uint16_t n = rte_eth_rx_burst(port->id, 0, m, (uint16_t)p->options->burst);
+
+    for (unsigned i = 0; i < n; i++) {
+        f[i] = flight_of(p, m[i], rte_pktmbuf_mtod(m[i], const uint8_t *));
+        if (f[i] != NULL) {
+            rte_prefetch0(f[i]->frame);
+            rte_prefetch0(f[i]->m);
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (f[i] != NULL)
+            land(p, f[i], m[i]);
+        else
+            p->count.unexpected++;
+    }
+    if (n > 0)
+        rte_pktmbuf_free_bulk(m, n);
+    return n;
+}
+
+static unsigned transmit(struct play *p, struct play_port *port)
+{
+    unsigned left, sent = 0;
+    uint16_t n;
+
+    do {
+        n = (uint16_t)RTE_MIN(port->n - sent, p->options->burst);
+        n = n > 0 ? rte_eth_tx_burst(port->id, 0, port->due + sent, n) : 0;
+        sent += n;
+    } while (n == p->options->burst);
+    left = port->n - sent;
+    if (sent > 0)
+        memmove(port->due, port->due + sent, left * sizeof(port->due[0]));
+    port->n = left;
+    p->count.sent += sent;
+    return sent;
+}
+
+/* Looks four times within the interval; a frame that is due already cannot be missing. */
+static void resend(struct play *p)
+{
+    unsigned due = 0;
+
+    if (p->now < p->resend_at)
+        return;
+    p->resend_at = p->now + p->resend_after / 4;
+    for (unsigned i = 0; i < p->ports; i++)
+        due += p->port[i].n;
+    for (unsigned i = 0; due == 0 && i < frames_count(&p->frames); i++) {
+        struct flight *f = &p->frames.flight[i];
+
+        if (p->now - f->sent_at > p->resend_after) {
+            put(p, f);
+            p->count.resent++;
+        }
+    }
+}
+
+static void play_round(struct play *p)
+{
+    unsigned work = 0;
+    uint64_t now;
+
+    for (unsigned i = 0; i < p->ports; i++)
+        work += receive(p, &p->port[i]);
+    for (unsigned i = 0; i < p->ports; i++)
+        work += transmit(p, &p->port[i]);
+    resend(p);
+    now = rte_rdtsc();
+    p->count.rounds++;
+    p->count.cycles += now - p->now;
+    if (work == 0) {
+        p->count.idle_rounds++;
+        p->count.idle_cycles += now - p->now;
+    }
+    p->now = now;
+}
+
+static void play_for(struct play *p, double seconds, unsigned long long packets, const volatile bool *stop)
+{
+    uint64_t until = p->now + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+
+    while (!p->failed && !*stop && p->now < until && (packets == 0 || p->count.answers < packets))
+        play_round(p);
+}
+
+void play_run(struct play *p, const volatile bool *stop)
+{
+    p->now = rte_rdtsc();
+    play_for(p, p->options->warmup, 0, stop);
+    p->count = (struct play_counts){0};
+    play_for(p, p->options->seconds, p->options->packets, stop);
+    if (!p->failed && !*stop && p->count.answers == 0) {
+        complain("no answers came");
+        p->failed = true;
+    }
+}

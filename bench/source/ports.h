@@ -1,0 +1,13 @@
+/* The source's ports: all that the EAL has. */
+#ifndef SWAGG_SOURCE_PORTS_H
+#define SWAGG_SOURCE_PORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Starts them, with buffers for frames of so many bytes, and waits for their links. The number of ports, or
+ * -errno after saying why. */
+int ports_open(size_t frame_bytes, const volatile bool *stop);
+void ports_close(void);
+
+#endif
