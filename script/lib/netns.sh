@@ -28,6 +28,7 @@ NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
 NET_HOSTS=0
 NET_STEP=
+NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
 
 net_die() {
@@ -64,6 +65,7 @@ net_end() {
         ip netns delete "$ns"
     done
     rm -rf "$NET_DIR"
+    $NET_AT_END
     exit "$status"
 }
 

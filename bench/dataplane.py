@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Makes figures of what dataplane.sh measured: dataplane.py RECORDS RESULTS.md [FIGURES.json]"""
+import glob
+import json
+import os
+import statistics
+import sys
+
+import report
+
+READING = """
+swagg on one lcore (`aggregated`: the job is summed; `switched`: frames go from one port to the other) beside `dpdk-testpmd`
+on the same CPU, which only swaps MAC addresses and sends the frame back (`forwarded`, out of the same port or the other one).
+Both work between the same memifs, with the same frames, bursts of 32 and 256 frames on their way, and take turns in each
+run. `swagg-source`, on another CPU, plays 8 workers on one port that send float32, to be added on arrival: it sends a worker's
+next frame as soon as the answer has come, and compares a sample of the answers bit by bit. It does not copy (memif's
+zero-copy), so that it is not what bounds the others: `idle` is the share of its time in which it had nothing to do. Sizes are
+those on the wire, with the 4 bytes of the FCS. Mpps are frames received by the device under test, each of which is answered
+by one; medians over the runs. A percentage is of the forwarder, within each run.
+"""
+
+
+def load(directory):
+    """{(device, what): [the source's report, one a run]}"""
+    rows = {}
+    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
+        _, device, what = os.path.basename(path)[:-len(".json")].split(",", 2)
+        with open(path) as f:
+            rows.setdefault((device, what), []).append(json.load(f))
+    return rows
+
+
+def rates(rows, device, what):
+    return [row["answers_pps"] for row in rows[device, what]]
+
+
+def ratios(rows, over, under):
+    """Run by run."""
+    return [a / b for a, b in zip(rates(rows, *over), rates(rows, *under))]
+
+
+def against_forwarding(rows, what, size):
+    ports = "two_ports" if what == "switched" else "one_port"
+    return ratios(rows, ("swagg", f"{what},{size}"), ("testpmd", f"{ports},{size}"))
+
+
+def figures(rows, core):
+    """{name: ([value, one a run], aim)}"""
+    measured = {}
+    for name, size, aim in (("192", 192, ">= 0.80"), ("1076", 1076, ">= 0.90"), ("1516", 1516, ">= 0.90"),
+                            ("9000", 9018, ">= 0.90")):
+        measured[f"agg_vs_forward_{name}"] = (against_forwarding(rows, "aggregated", size), aim)
+    measured["bridge_vs_forward_64"] = (against_forwarding(rows, "switched", 64), ">= 0.80")
+    measured["rate_n8_vs_n2"] = (ratios(rows, ("swagg", "aggregated,1076"), ("swagg", "two_workers,1076")), ">= 0.90")
+    measured["apply_vs_memcpy_1024"] = ([core["apply_vs_memcpy_1024"]], "<= 1.5")
+    return measured
+
+
+def mpps(rows, device, what):
+    return f"{statistics.median(rates(rows, device, what)) / 1e6:.2f}"
+
+
+def idle(rows, device, what):
+    return f"{100 * statistics.median(row['idle'] for row in rows[device, what]):.0f}%"
+
+
+def percent(values):
+    return f"{100 * statistics.median(values):.0f}%"
+
+
+def size_table(rows):
+    sizes = sorted(int(what.split(",")[1]) for device, what in rows if what.startswith("aggregated,"))
+    lines = []
+    for size in sizes:
+        aggregated, = {row["elements"] for row in rows["swagg", f"aggregated,{size}"]}
+        lines.append((size, aggregated, mpps(rows, "swagg", f"aggregated,{size}"), mpps(rows, "testpmd", f"one_port,{size}"),
+                      percent(against_forwarding(rows, "aggregated", size)),
+                      idle(rows, "swagg", f"aggregated,{size}"), idle(rows, "testpmd", f"one_port,{size}"),
+                      mpps(rows, "swagg", f"switched,{size}"), mpps(rows, "testpmd", f"two_ports,{size}"),
+                      percent(against_forwarding(rows, "switched", size)),
+                      idle(rows, "swagg", f"switched,{size}"), idle(rows, "testpmd", f"two_ports,{size}")))
+    return report.table(("frame", "floats", "aggregated Mpps", "forwarded Mpps", "%", "idle", "idle",
+                         "switched Mpps", "forwarded Mpps", "%", "idle", "idle"), lines)
+
+
+JOBS = (("aggregated", "8 workers, float32, on arrival"), ("two_workers", "2 workers"), ("in_order", "in the order of the ranks"),
+        ("int32", "int32"), ("no_checksum", "contributions without UDP checksum"))
+
+
+def job_table(rows):
+    forwarded = "testpmd", "one_port,1076"
+    lines = [(name, mpps(rows, "swagg", f"{what},1076"), percent(ratios(rows, ("swagg", f"{what},1076"), forwarded)),
+              idle(rows, "swagg", f"{what},1076")) for what, name in JOBS]
+    return report.table(("frames of 1076 bytes", "aggregated Mpps", "% of forwarded", "idle"), lines)
+
+
+def main():
+    directory, results, *figures_file = sys.argv[1:]
+    rows = load(directory)
+    with open(os.path.join(directory, "core.json")) as f:
+        measured = figures(rows, json.load(f))
+    checked = sum(row["checked"] for (device, what), group in rows.items() for row in group if device == "swagg")
+    runs = len(rows["swagg", "aggregated,1076"])
+    text = "\n\n".join([f"Measured by `script/bench dataplane` in {runs} runs on {report.machine()}.", READING.strip(),
+                        report.figure_table(measured), size_table(rows), job_table(rows),
+                        f"Of swagg's answers {checked:,} were compared; all were right."])
+    report.write_section(results, "dataplane", text)
+    if figures_file:
+        report.write_json(figures_file[0], report.flat(measured))
+    print(text)
+
+
+main()

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# script/bench dataplane   one lcore of swagg, aggregating and switching, beside one of testpmd that only forwards; --quick
+#
+# Measures: dataplane.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,DEVICE,WHAT.json, of which dataplane.py makes figures. Both
+# devices under test take turns on the same CPU, between the same memifs, with the same frames; swagg-source has another.
+set -euo pipefail
+# shellcheck source=script/lib/netns.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
+
+runs=$1
+records=$2
+sizes=(64 128 192 256 512 1024 1076 1516 1518 9018)
+seconds=1
+if [ -n "${3:-}" ]; then
+    sizes=(64 192 1076 1516 9018)
+    seconds=0.3
+fi
+IN_FLIGHT=256 # frames, of all workers together
+MEMORY=256    # MB, for each process
+PHASES=$((1 << 22))
+
+# The last two CPUs: the first one has most of the interrupts.
+mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
+[ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the device under test"
+source_cpu=${cpus[-2]}
+dut_cpu=${cpus[-1]}
+taskset -cp "$dut_cpu" $$ >/dev/null # where the devices' main threads sleep, and this script
+testpmd_pid=
+
+# Hugepages for two processes, if the kernel has them; they are given back at the end.
+pages_before=$(cat /proc/sys/vm/nr_hugepages)
+take_hugepages() {
+    local free
+    NET_AT_END=give_hugepages_back
+    free=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
+    if [ "$free" -lt "$MEMORY" ]; then
+        sysctl -qw vm.nr_hugepages=$((pages_before + MEMORY - free)) || true
+        free=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
+    fi
+    if [ "$free" -ge "$MEMORY" ]; then
+        eal_memory=(--in-memory -m "$MEMORY")
+        swagg_memory=hugepages
+    else
+        eal_memory=(--no-huge --no-shconf -m "$MEMORY")
+        swagg_memory=no-huge
+    fi
+    echo "  memory: $swagg_memory"
+}
+give_hugepages_back() {
+    sysctl -qw vm.nr_hugepages="$pages_before"
+}
+
+memif() { # I SIZE ROLE
+    echo "net_memif$1,role=$3,socket=$NET_DIR/$1.sock,socket-abstract=no,rsize=10,bsize=$(($2 > 1518 ? 9216 : 2048))"
+}
+
+start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]
+    local i
+    {
+        echo 'ports:'
+        for ((i = 0; i < $1; i++)); do
+            printf '  - {name: p%d, device: "%s"}\n' "$i" "$(memif "$i" "$2" server)"
+        done
+        cat <<END
+switch: {mac: "$NET_SWITCH_MAC", ip: $(net_switch_ip)}
+mtu: $(($2 > 1518 ? 9000 : 1500))
+lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]
+memory: {mode: $swagg_memory, megabytes: $MEMORY}
+replay: [{workers: $3, slots: $4, phases: $PHASES${5:+, $5}}]
+idle: {max_sleep_us: 0}
+END
+    } >"$NET_DIR/swagg.yaml"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+}
+
+start_testpmd() { # PORTS SIZE
+    local i vdevs=()
+    for ((i = 0; i < $1; i++)); do
+        vdevs+=("--vdev=$(memif "$i" "$2" server)")
+    done
+    rm -f "$NET_DIR/testpmd.log"
+    # It ends when its input does.
+    ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$dut_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
+        --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=32 --nb-cores=1 \
+        --port-topology="$([ "$1" -eq 1 ] && echo loop || echo paired)" --total-num-mbufs=8192 \
+        --mbuf-size=$(($2 > 1518 ? 10368 : 2176)) >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
+    testpmd_pid=$!
+    net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
+}
+
+# A testpmd whose peer has gone may crash: its exit status says nothing.
+stop_testpmd() {
+    kill -TERM "$testpmd_pid"
+    net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
+    wait "$testpmd_pid" || true
+}
+
+# The source copies nothing (zero-copy): what a packet costs is what the device under test does with it.
+play() { # DEVICE WHAT PORTS SIZE [OPTION...]
+    local name="$1,$2" ports=$3 size=$4 i vdevs=()
+    shift 4
+    for ((i = 0; i < ports; i++)); do
+        vdevs+=("--vdev=$(memif "$i" "$size" client),zero-copy=yes")
+    done
+    taskset -c "$source_cpu" ip netns exec "$NET_ID-sw" "$NET_BUILD/bench/swagg-source" --lcores "0@$source_cpu" "${eal_memory[@]}" --single-file-segments \
+        --no-pci --no-telemetry --log-level=error --file-prefix="$NET_ID-source" "${vdevs[@]}" -- --frame "$size" \
+        --seconds "$seconds" --json "$records/$run,$name.json" "$@" >"$NET_DIR/source.log" 2>&1 ||
+        fail "$name: $(cat "$NET_DIR/source.log")"
+    printf '  run %s: %-28s %s\n' "$run" "$name" "$(sed -n 2p "$NET_DIR/source.log")"
+}
+
+aggregate() { # WHAT SIZE WORKERS [REPLAY [OPTION...]]
+    local what=$1 size=$2 workers=$3 slots=$((IN_FLIGHT / $3)) replay=${4:-}
+    shift $(($# < 4 ? 3 : 4))
+    start_swagg 1 "$size" "$workers" "$slots" "$replay"
+    play swagg "$what" 1 "$size" --workers "$workers" --slots "$slots" "$@"
+    net_swagg_stop
+}
+
+switch() { # SIZE
+    start_swagg 2 "$1" 2 $((IN_FLIGHT / 2))
+    play swagg "switched,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
+    net_swagg_stop
+}
+
+forward() { # SIZE
+    start_testpmd 1 "$1"
+    play testpmd "one_port,$1" 1 "$1" --mode forward --workers 8 --slots $((IN_FLIGHT / 8))
+    stop_testpmd
+    start_testpmd 2 "$1"
+    play testpmd "two_ports,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
+    stop_testpmd
+}
+
+net_begin dataplane
+take_hugepages
+for ((run = 1; run <= runs; run++)); do
+    for size in "${sizes[@]}"; do
+        aggregate "aggregated,$size" "$size" 8
+        forward "$size"
+        switch "$size"
+    done
+    aggregate two_workers,1076 1076 2
+    aggregate in_order,1076 1076 8 "in_order: true"
+    aggregate int32,1076 1076 8 "" --type int32
+    aggregate no_checksum,1076 1076 8 "" --no-udp-checksum
+done
+"$NET_BUILD/bench/bench-core" --json "$records/core.json" >"$records/core.txt"
