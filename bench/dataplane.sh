@@ -6,6 +6,8 @@
 set -euo pipefail
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
+# shellcheck source=script/lib/memif.sh
+. "$NET_LIB/memif.sh"
 
 runs=$1
 records=$2
@@ -24,7 +26,10 @@ mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for
 [ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the device under test"
 source_cpu=${cpus[-2]}
 dut_cpu=${cpus[-1]}
-taskset -cp "$dut_cpu" $$ >/dev/null # where the devices' main threads sleep, and this script
+# The devices' other threads sleep on the source's CPU, the first of these. Not on their own: memif's control thread, which
+# unmaps the rings when the source has gone, must not do so while it keeps the polling thread off the CPU in the midst of using
+# them, or that crashes.
+taskset -cp "$source_cpu,$dut_cpu" $$ >/dev/null
 testpmd_pid=
 
 # Hugepages for two processes, if the kernel has them; they are given back at the end.
@@ -50,40 +55,24 @@ give_hugepages_back() {
     sysctl -qw vm.nr_hugepages="$pages_before"
 }
 
-memif() { # I SIZE ROLE
-    echo "net_memif$1,role=$3,socket=$NET_DIR/$1.sock,socket-abstract=no,rsize=10,bsize=$(($2 > 1518 ? 9216 : 2048))"
-}
-
 start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]
-    local i
-    {
-        echo 'ports:'
-        for ((i = 0; i < $1; i++)); do
-            printf '  - {name: p%d, device: "%s"}\n' "$i" "$(memif "$i" "$2" server)"
-        done
-        cat <<END
-switch: {mac: "$NET_SWITCH_MAC", ip: $(net_switch_ip)}
-mtu: $(($2 > 1518 ? 9000 : 1500))
-lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]
-memory: {mode: $swagg_memory, megabytes: $MEMORY}
-replay: [{workers: $3, slots: $4, phases: $PHASES${5:+, $5}}]
-idle: {max_sleep_us: 0}
-END
-    } >"$NET_DIR/swagg.yaml"
+    memif_config "$NET_DIR/swagg.yaml" "$1" "$2" "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]" \
+        "memory: {mode: $swagg_memory, megabytes: $MEMORY}" "idle: {max_sleep_us: 0}" \
+        "replay: [{workers: $3, slots: $4, phases: $PHASES${5:+, $5}}]"
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
 start_testpmd() { # PORTS SIZE
     local i vdevs=()
     for ((i = 0; i < $1; i++)); do
-        vdevs+=("--vdev=$(memif "$i" "$2" server)")
+        vdevs+=("--vdev=$(memif_device "$i" "$2" server)")
     done
     rm -f "$NET_DIR/testpmd.log"
     # It ends when its input does.
-    ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$dut_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
+    ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
         --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=32 --nb-cores=1 \
         --port-topology="$([ "$1" -eq 1 ] && echo loop || echo paired)" --total-num-mbufs=8192 \
-        --mbuf-size=$(($2 > 1518 ? 10368 : 2176)) >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
+        --mbuf-size="$(memif_is_jumbo "$2" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
     testpmd_pid=$!
     net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
 }
@@ -95,17 +84,14 @@ stop_testpmd() {
     wait "$testpmd_pid" || true
 }
 
-# The source copies nothing (zero-copy): what a packet costs is what the device under test does with it.
+# The source copies nothing (zero-copy): what a packet costs is what the device under test does with it. Larger bursts than
+# those of the devices keep it ahead of them.
 play() { # DEVICE WHAT PORTS SIZE [OPTION...]
-    local name="$1,$2" ports=$3 size=$4 i vdevs=()
+    local name="$1,$2" ports=$3 size=$4
+    local MEMIF_CLIENT=,zero-copy=yes MEMIF_EAL=(--lcores "0@$source_cpu" "${eal_memory[@]}" --single-file-segments)
     shift 4
-    for ((i = 0; i < ports; i++)); do
-        vdevs+=("--vdev=$(memif "$i" "$size" client),zero-copy=yes")
-    done
-    taskset -c "$source_cpu" ip netns exec "$NET_ID-sw" "$NET_BUILD/bench/swagg-source" --lcores "0@$source_cpu" "${eal_memory[@]}" --single-file-segments \
-        --no-pci --no-telemetry --log-level=error --file-prefix="$NET_ID-source" "${vdevs[@]}" -- --frame "$size" \
-        --seconds "$seconds" --json "$records/$run,$name.json" "$@" >"$NET_DIR/source.log" 2>&1 ||
-        fail "$name: $(cat "$NET_DIR/source.log")"
+    memif_source "$ports" "$size" --seconds "$seconds" --burst 64 --json "$records/$run,$name.json" "$@" \
+        >"$NET_DIR/source.log" 2>&1 || fail "$name: $(cat "$NET_DIR/source.log")"
     printf '  run %s: %-28s %s\n' "$run" "$name" "$(sed -n 2p "$NET_DIR/source.log")"
 }
 

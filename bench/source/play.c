@@ -147,11 +147,13 @@ static unsigned receive(struct play *p, const struct play_port *port)
     struct flight *f[SOURCE_BURST_MAX];
     uint16_t n = rte_eth_rx_burst(port->id, 0, m, (uint16_t)p->options->burst);
 
+    for (unsigned i = 0; i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(m[i], const uint8_t *));
     for (unsigned i = 0; i < n; i++) {
         f[i] = flight_of(p, m[i], rte_pktmbuf_mtod(m[i], const uint8_t *));
         if (f[i] != NULL) {
-            rte_prefetch0(f[i]->frame);
-            rte_prefetch0(f[i]->m);
+            __builtin_prefetch(f[i]->frame, 1); /* the other side's cache has it, if it was not copied */
+            __builtin_prefetch(f[i]->m, 1);
         }
     }
     for (unsigned i = 0; i < n; i++) {
@@ -231,12 +233,32 @@ static void play_for(struct play *p, double seconds, unsigned long long packets,
         play_round(p);
 }
 
+/* Takes what is still on its way, until nothing has come for a while: a memif whose peer leaves while frames
+ * are being copied has crashed the process at its other end. */
+static void drain(struct play *p)
+{
+    const uint64_t quiet = rte_get_tsc_hz() / 100, end = rte_rdtsc() + rte_get_tsc_hz();
+    uint64_t heard_at = rte_rdtsc(), now;
+    struct rte_mbuf *m[SOURCE_BURST_MAX];
+
+    while ((now = rte_rdtsc()) < end && now - heard_at < quiet) {
+        for (unsigned i = 0; i < p->ports; i++) {
+            uint16_t n = rte_eth_rx_burst(p->port[i].id, 0, m, (uint16_t)p->options->burst);
+
+            if (n > 0)
+                heard_at = now;
+            rte_pktmbuf_free_bulk(m, n);
+        }
+    }
+}
+
 void play_run(struct play *p, const volatile bool *stop)
 {
     p->now = rte_rdtsc();
     play_for(p, p->options->warmup, 0, stop);
     p->count = (struct play_counts){0};
     play_for(p, p->options->seconds, p->options->packets, stop);
+    drain(p);
     if (!p->failed && !*stop && p->count.answers == 0) {
         complain("no answers came");
         p->failed = true;

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# A switch and bench/source on one machine, between memifs: for the benchmark of the data path and its test. On top of
+# script/lib/netns.sh. The processes run in the namespace of the switch, so that they end with it.
+
+MEMIF_SOURCE=$NET_BUILD/bench/swagg-source
+
+memif_is_jumbo() { # FRAME
+    [ "$1" -gt 1518 ]
+}
+
+# The device string of port I. The source is the client.
+memif_device() { # I FRAME server|client
+    local bytes=2048
+    ! memif_is_jumbo "$2" || bytes=9216
+    echo "net_memif$1,role=$3,socket=$NET_DIR/$1.sock,socket-abstract=no,rsize=10,bsize=$bytes"
+}
+
+# Writes swagg's configuration: ports p0, p1, ... for frames of at most so many bytes. The other arguments are further
+# settings, a line each. MEMIF_IMPAIR: what befalls every port, as YAML.
+memif_config() { # FILE PORTS FRAME [YAML...]
+    local file=$1 ports=$2 frame=$3 i
+    shift 3
+    {
+        printf 'switch: {mac: "%s", ip: %s}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
+        for ((i = 0; i < ports; i++)); do
+            printf '  - {name: p%d, device: "%s"%s}\n' "$i" "$(memif_device "$i" "$frame" server)" \
+                "${MEMIF_IMPAIR:+, impair: $MEMIF_IMPAIR}"
+        done
+        ! memif_is_jumbo "$frame" || echo 'mtu: 9000'
+        printf '%s\n' "$@"
+    } >"$file"
+}
+
+# Runs the source against the ports' servers. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of
+# the devices.
+memif_source() { # PORTS FRAME OPTION...
+    local ports=$1 frame=$2 i vdevs=()
+    shift 2
+    for ((i = 0; i < ports; i++)); do
+        vdevs+=("--vdev=$(memif_device "$i" "$frame" client)${MEMIF_CLIENT:-}")
+    done
+    ip netns exec "$NET_ID-sw" "$MEMIF_SOURCE" "${MEMIF_EAL[@]}" --no-pci --no-telemetry --log-level=error \
+        --file-prefix="$NET_ID-source" "${vdevs[@]}" -- --frame "$frame" "$@"
+}

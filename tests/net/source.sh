@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The benchmark's source of traffic against swagg over memif: every sum is compared, bit by bit. And it must notice what is
+# wrong: damaged sums, no such job.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=script/lib/memif.sh
+. "$NET_LIB/memif.sh"
+
+PACKETS=20000 # enough that every slot is used often; bounded, since a slow machine takes its time
+MEMIF_EAL=(--lcores "0@($(taskset -cp $$ | sed 's/.*: //'))" --no-huge --no-shconf -m 256)
+
+# Runs the source against a switch with this job.
+play() { # PORTS FRAME REPLAY [OPTION...]
+    local ports=$1 frame=$2 replay=$3 status=0
+    shift 3
+    memif_config "$NET_DIR/swagg.yaml" "$ports" "$frame" "replay: [$replay]"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    memif_source "$ports" "$frame" --seconds 60 --warmup 0 --packets "$PACKETS" --check 1 --json "$NET_DIR/source.json" "$@" \
+        >"$NET_DIR/source.log" 2>&1 || status=$?
+    net_swagg_stop
+    return "$status"
+}
+
+reported() { # KEY
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$NET_DIR/source.json" "$1"
+}
+
+# All sums come and are right.
+sums() { # PORTS FRAME REPLAY [OPTION...]
+    play "$@" || fail "the source failed: $(cat "$NET_DIR/source.log")"
+    [ "$(reported answers)" -ge "$PACKETS" ] || fail "only $(reported answers) answers came"
+    expect_equal "number of checked answers" "$(reported checked)" "$(reported answers)"
+}
+
+# It must fail, and say this.
+notices() { # REGEX PORTS FRAME REPLAY [OPTION...]
+    local words=$1
+    shift
+    refuses play "$@"
+    expect_match "the source's words" "$(cat "$NET_DIR/source.log")" "$words"
+}
+
+net_begin source
+step "two workers, float32, on arrival"
+sums 1 1076 '{workers: 2, slots: 64}' --workers 2 --slots 64
+step "eight workers, int32, an odd number of elements"
+sums 1 192 '{workers: 8, slots: 16}' --workers 8 --slots 16 --type int32 -k 33
+step "eight workers, int64, in order"
+sums 1 1518 '{workers: 8, slots: 16, in_order: true}' --workers 8 --slots 16 --type int64
+step "the published format, two workers on one host, no UDP checksum"
+sums 1 1082 '{published: true, chunk_bytes: 1024, one_host: true}' --published --one-host --no-udp-checksum
+step "jumbo frames: 2240 elements, eight workers"
+sums 1 9018 '{workers: 8, slots: 16}' --workers 8 --slots 16
+step "jumbo frames in order, two workers"
+sums 1 9018 '{workers: 2, slots: 16, in_order: true}' --workers 2 --slots 16
+step "workers on several ports"
+sums 3 256 '{workers: 6, slots: 16}' --workers 6 --slots 16
+step "switched from port to port"
+sums 2 64 '{}' --mode bridge
+step "lost frames are sent again"
+MEMIF_IMPAIR='{rx: {drop_every: 500}, tx: {drop_every: 700}}' sums 1 1076 '{workers: 4}' --workers 4 --resend-ms 5
+[ "$(reported resent)" -gt 0 ] || fail "nothing was sent again"
+step "damaged sums are noticed"
+MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG SUM' 1 1076 '{}'
+step "so is a job that the switch does not have"
+notices 'rejects our packets: it has no job 7' 1 1076 '{}' --job 7
