@@ -11,7 +11,7 @@ set -euo pipefail
 
 runs=$1
 records=$2
-sizes=(64 128 192 256 512 1024 1076 1516 1518 9018)
+sizes=(64 128 192 256 512 1024 1076 1516 9018)
 seconds=1
 if [ -n "${3:-}" ]; then
     sizes=(64 192 1076 1516 9018)
@@ -79,9 +79,11 @@ start_testpmd() { # PORTS SIZE
 
 # A testpmd whose peer has gone may crash: its exit status says nothing.
 stop_testpmd() {
-    kill -TERM "$testpmd_pid"
-    net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
-    wait "$testpmd_pid" || true
+    {
+        kill -TERM "$testpmd_pid" || true
+        net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
+        wait "$testpmd_pid" || true
+    } 2>>"$NET_DIR/testpmd.log"
 }
 
 # The source copies nothing (zero-copy): what a packet costs is what the device under test does with it. Larger bursts than
