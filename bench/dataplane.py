@@ -42,7 +42,7 @@ def ratios(rows, over, under):
 
 
 # What swagg does, and the forwarding that it is compared with.
-AGGREGATED, SWITCHED = ("aggregated", "one_port"), ("switched", "two_ports")
+AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
 
 
 def against_forwarding(rows, pair, size):
@@ -88,15 +88,17 @@ def size_table(rows, what, forwarded):
                         lines)
 
 
-JOBS = (("aggregated", "8 workers, float32, on arrival"), ("two_workers", "2 workers"), ("in_order", "in the order of the ranks"),
-        ("int32", "int32"), ("no_checksum", "contributions without UDP checksum"))
+JOBS = (("aggregated", "returned", "8 workers on one port, float32, on arrival"), ("two_workers", "returned", "2 workers"),
+        ("in_order", "returned", "in the order of the ranks"), ("int32", "returned", "int32"),
+        ("no_checksum", "returned", "workers send no UDP checksums"), ("eight_ports", "eight_ports", "each worker on a port of its own"))
 
 
 def job_table(rows):
-    forwarded = "testpmd", "one_port,1076"
-    lines = [(name, mpps(rows, "swagg", f"{what},1076"), percent(ratios(rows, ("swagg", f"{what},1076"), forwarded)),
-              idle(rows, "swagg", f"{what},1076")) for what, name in JOBS]
-    return report.table(("frames of 1076 bytes", "aggregated, Mpps", "of forwarding", "idle"), lines)
+    lines = []
+    for what, forwarded, name in JOBS:
+        ours, theirs = ("swagg", f"{what},1076"), ("testpmd", f"{forwarded},1076")
+        lines.append((name, mpps(rows, *ours), mpps(rows, *theirs), percent(ratios(rows, ours, theirs)), idle(rows, *ours)))
+    return report.table(("frames of 1076 bytes", "aggregated, Mpps", "forwarded, Mpps", "of forwarding", "idle: aggregated"), lines)
 
 
 def main():

@@ -62,7 +62,7 @@ start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
-start_testpmd() { # PORTS SIZE
+start_testpmd() { # PORTS SIZE TOPOLOGY
     local i vdevs=()
     for ((i = 0; i < $1; i++)); do
         vdevs+=("--vdev=$(memif_device "$i" "$2" server)")
@@ -71,7 +71,7 @@ start_testpmd() { # PORTS SIZE
     # It ends when its input does.
     ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
         --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=32 --nb-cores=1 \
-        --port-topology="$([ "$1" -eq 1 ] && echo loop || echo paired)" --total-num-mbufs=8192 \
+        --port-topology="$3" --total-num-mbufs=$((4096 + 4096 * $1)) \
         --mbuf-size="$(memif_is_jumbo "$2" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
     testpmd_pid=$!
     net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
@@ -97,11 +97,11 @@ play() { # DEVICE WHAT PORTS SIZE [OPTION...]
     printf '  run %s: %-28s %s\n' "$run" "$name" "$(sed -n 2p "$NET_DIR/source.log")"
 }
 
-aggregate() { # WHAT SIZE WORKERS [REPLAY [OPTION...]]
-    local what=$1 size=$2 workers=$3 slots=$((IN_FLIGHT / $3)) replay=${4:-}
-    shift $(($# < 4 ? 3 : 4))
-    start_swagg 1 "$size" "$workers" "$slots" "$replay"
-    play swagg "$what" 1 "$size" --workers "$workers" --slots "$slots" "$@"
+aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
+    local what=$1 ports=$2 size=$3 workers=$4 slots=$((IN_FLIGHT / $4)) replay=${5:-}
+    shift $(($# < 5 ? 4 : 5))
+    start_swagg "$ports" "$size" "$workers" "$slots" "$replay"
+    play swagg "$what,$size" "$ports" "$size" --workers "$workers" --slots "$slots" "$@"
     net_swagg_stop
 }
 
@@ -111,12 +111,17 @@ switch() { # SIZE
     net_swagg_stop
 }
 
-forward() { # SIZE
-    start_testpmd 1 "$1"
-    play testpmd "one_port,$1" 1 "$1" --mode forward --workers 8 --slots $((IN_FLIGHT / 8))
+# Back out of the port where they came in: what aggregation is compared with.
+return_frames() { # WHAT PORTS SIZE
+    start_testpmd "$2" "$3" loop
+    play testpmd "$1,$3" "$2" "$3" --mode forward --workers 8 --slots $((IN_FLIGHT / 8))
     stop_testpmd
-    start_testpmd 2 "$1"
-    play testpmd "two_ports,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
+}
+
+# Out of the other port: what switching is compared with.
+exchange_frames() { # SIZE
+    start_testpmd 2 "$1" paired
+    play testpmd "exchanged,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
     stop_testpmd
 }
 
@@ -124,13 +129,16 @@ net_begin dataplane
 take_hugepages
 for ((run = 1; run <= runs; run++)); do
     for size in "${sizes[@]}"; do
-        aggregate "aggregated,$size" "$size" 8
-        forward "$size"
+        aggregate aggregated 1 "$size" 8
+        return_frames returned 1 "$size"
+        exchange_frames "$size"
         switch "$size"
     done
-    aggregate two_workers,1076 1076 2
-    aggregate in_order,1076 1076 8 "in_order: true"
-    aggregate int32,1076 1076 8 "" --type int32
-    aggregate no_checksum,1076 1076 8 "" --no-udp-checksum
+    aggregate two_workers 1 1076 2
+    aggregate in_order 1 1076 8 "in_order: true"
+    aggregate int32 1 1076 8 "" --type int32
+    aggregate no_checksum 1 1076 8 "" --no-udp-checksum
+    aggregate eight_ports 8 1076 8
+    return_frames eight_ports 8 1076
 done
 "$NET_BUILD/bench/bench-core" --json "$records/core.json" >"$records/core.txt"

@@ -14,6 +14,7 @@ enum {
     IP_AT = 14,
     UDP_AT = IP_AT + 20,
     SML_AT = UDP_AT + 8,
+    HEAD_BYTES = SML_AT + SML_HEADER_BYTES,
     LOW_HALF = 2, /* of an IP address */
     FROM_IP_AT = IP_AT + 12 + LOW_HALF,
     TO_IP_AT = IP_AT + 16 + LOW_HALF,
@@ -83,25 +84,32 @@ void play_free(struct play *p)
     frames_free(&p->frames);
 }
 
-static uint32_t tag_of(const uint8_t *frame)
-{
-    const uint8_t *at = frame + SML_AT + 2;
+/* What a received frame is about. */
+struct landing {
+    struct flight *f; /* NULL: none of ours */
+    uint32_t tag;
+    uint8_t kind;
+};
 
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-/* Which flight lands with this frame; NULL: none. */
-static struct flight *flight_of(const struct play *p, const struct rte_mbuf *m, const uint8_t *frame)
+/* A device may hand over a frame in pieces, headers apart. */
+static struct landing landing_of(const struct play *p, const struct rte_mbuf *m)
 {
     const struct plan *plan = &p->options->plan;
+    uint8_t gathered[HEAD_BYTES];
+    const uint8_t *head = rte_pktmbuf_read(m, 0, HEAD_BYTES, gathered), *tag;
+    struct landing l = {0};
     unsigned worker;
 
-    if (m->data_len < SML_AT + SML_HEADER_BYTES)
-        return NULL;
-    worker = (uint16_t)(get_be16(frame + p->worker_at) - p->worker_0);
+    if (head == NULL)
+        return l;
+    worker = (uint16_t)(get_be16(head + p->worker_at) - p->worker_0);
     if (worker >= plan->workers)
-        return NULL;
-    return &p->frames.flight[worker * plan->slots + (tag_of(frame) & (plan->slots - 1))];
+        return l;
+    tag = head + SML_AT + 2;
+    l.kind = head[SML_AT] >> 4;
+    l.tag = tag[0] | (uint32_t)tag[1] << 8 | (uint32_t)tag[2] << 16 | (uint32_t)tag[3] << 24;
+    l.f = &p->frames.flight[worker * plan->slots + (l.tag & (plan->slots - 1))];
+    return l;
 }
 
 /* A switch that says no will go on saying so. */
@@ -114,54 +122,52 @@ static void refused(struct play *p, unsigned kind)
     p->failed |= kind == SML_REJECT || kind == SML_MISMATCH;
 }
 
-static void land(struct play *p, struct flight *f, const struct rte_mbuf *m)
+static bool is_right(const struct play *p, const struct flight *f, struct rte_mbuf *m)
 {
-    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-    unsigned kind = frame[SML_AT] >> 4;
-
-    if (kind != SML_DATA) {
-        p->count.unexpected++;
-        refused(p, kind);
-        return;
+    if (rte_pktmbuf_linearize(m) < 0) {
+        complain("a frame of %u bytes came", m->pkt_len);
+        return false;
     }
-    if (tag_of(frame) != f->tag) {
+    return frames_check_answer(&p->frames, f, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+}
+
+static void land(struct play *p, const struct landing *l, struct rte_mbuf *m)
+{
+    if (l->f == NULL || l->kind != SML_DATA || l->tag != l->f->tag) {
         p->count.unexpected++;
+        refused(p, l->kind);
         return;
     }
     p->count.answers++;
     if (p->until_check > 0 && --p->until_check == 0) {
         p->until_check = p->options->check_every;
-        if (!frames_check_answer(&p->frames, f, frame, m->data_len)) {
+        if (!is_right(p, l->f, m)) {
             p->failed = true;
             return;
         }
         p->count.checked++;
     }
-    frames_stamp(&p->frames, f, f->tag + p->options->plan.slots);
-    put(p, f);
+    frames_stamp(&p->frames, l->f, l->tag + p->options->plan.slots);
+    put(p, l->f);
 }
 
 static unsigned receive(struct play *p, const struct play_port *port)
 {
     struct rte_mbuf *m[SOURCE_BURST_MAX];
-    struct flight *f[SOURCE_BURST_MAX];
+    struct landing l[SOURCE_BURST_MAX];
     uint16_t n = rte_eth_rx_burst(port->id, 0, m, (uint16_t)p->options->burst);
 
     for (unsigned i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(m[i], const uint8_t *));
     for (unsigned i = 0; i < n; i++) {
-        f[i] = flight_of(p, m[i], rte_pktmbuf_mtod(m[i], const uint8_t *));
-        if (f[i] != NULL) {
-            __builtin_prefetch(f[i]->frame, 1); /* the other side's cache has it, if it was not copied */
-            __builtin_prefetch(f[i]->m, 1);
+        l[i] = landing_of(p, m[i]);
+        if (l[i].f != NULL) {
+            __builtin_prefetch(l[i].f->frame, 1); /* the other side's cache has it, if it was not copied */
+            __builtin_prefetch(l[i].f->m, 1);
         }
     }
-    for (unsigned i = 0; i < n; i++) {
-        if (f[i] != NULL)
-            land(p, f[i], m[i]);
-        else
-            p->count.unexpected++;
-    }
+    for (unsigned i = 0; i < n; i++)
+        land(p, &l[i], m[i]);
     if (n > 0)
         rte_pktmbuf_free_bulk(m, n);
     return n;

@@ -1,15 +1,19 @@
 #include "ports.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_memory.h>
 
 #include "commands.h"
 
 enum {
-    BUFFERS = 8192,
+    BUFFERS = 4096,
+    BUFFERS_A_PORT =
+        2048,           /* a full ring, where the device takes buffers in advance, and what is on its way */
     BUFFER_STEP = 2048, /* a memif's buffer goes into one of ours at once if that is no smaller */
     RING = 1024,
     LINK_SECONDS = 10,
@@ -51,6 +55,38 @@ static int wait_for_link(uint16_t id, const volatile bool *stop)
     return -ENOLINK;
 }
 
+static int take_file(const struct rte_memseg_list *list, const struct rte_memseg *segment, void *fd)
+{
+    (void)list;
+    *(int *)fd = rte_memseg_get_fd_thread_unsafe(segment);
+    return *(int *)fd >= 0;
+}
+
+/* Of DPDK's memory; negative: none. With --single-file-segments, which zero-copy memifs need, there is one.
+ */
+static int memory_file(void)
+{
+    int fd = -1;
+
+    rte_memseg_walk(take_file, &fd);
+    return fd;
+}
+
+/* A zero-copy memif of DPDK 22.11 shares the memory with its peer, and then closes the EAL's own file, which
+ * the next port's needs, too. */
+static int open_port(uint16_t id, struct rte_mempool *pool, const volatile bool *stop)
+{
+    int fd = memory_file(), copy = fd < 0 ? -1 : dup(fd), rc = start(id, pool);
+
+    if (rc == 0)
+        rc = wait_for_link(id, stop);
+    if (copy >= 0) {
+        dup2(copy, fd);
+        close(copy);
+    }
+    return rc;
+}
+
 int ports_open(size_t frame_bytes, const volatile bool *stop)
 {
     const uint16_t ports = rte_eth_dev_count_avail();
@@ -62,22 +98,24 @@ int ports_open(size_t frame_bytes, const volatile bool *stop)
         return -ENODEV;
     }
     pool = rte_pktmbuf_pool_create(
-        "received", BUFFERS, 256, 0,
+        "received", BUFFERS + ports * BUFFERS_A_PORT, 256, 0,
         (uint16_t)(RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(frame_bytes, BUFFER_STEP)), SOCKET_ID_ANY);
     if (pool == NULL) {
         complain("no memory for buffers: give the EAL more (-m)");
         return -ENOMEM;
     }
     for (uint16_t id = 0; id < ports && rc == 0; id++)
-        rc = start(id, pool);
-    for (uint16_t id = 0; id < ports && rc == 0; id++)
-        rc = wait_for_link(id, stop);
+        rc = open_port(id, pool, stop);
     return rc < 0 ? rc : ports;
 }
 
 void ports_close(void)
 {
-    for (uint16_t id = 0; id < rte_eth_dev_count_avail(); id++) {
+    uint16_t id;
+
+    RTE_ETH_FOREACH_DEV(id)
+    {
         rte_eth_dev_stop(id);
+        rte_eth_dev_close(id);
     }
 }

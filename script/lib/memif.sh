@@ -8,10 +8,11 @@ memif_is_jumbo() { # FRAME
     [ "$1" -gt 1518 ]
 }
 
-# The device string of port I. The source is the client.
+# The device string of port I. The source is the client. A place in a ring is as large as a buffer of swagg's: then the driver
+# copies frames in its fast way.
 memif_device() { # I FRAME server|client
     local bytes=2048
-    ! memif_is_jumbo "$2" || bytes=9216
+    ! memif_is_jumbo "$2" || bytes=10240
     echo "net_memif$1,role=$3,socket=$NET_DIR/$1.sock,socket-abstract=no,rsize=10,bsize=$bytes"
 }
 
