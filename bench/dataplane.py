@@ -11,8 +11,8 @@ import report
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
 CPU, which only swaps a frame's MAC addresses and sends it back, out of the same port or the other one. Both work between the
-same memifs, with the same frames, 256 of them on their way, and take turns in each run. `swagg-source`, on another CPU,
-plays 8 workers on one port that send float32, to be added on arrival: it sends a worker's next frame as soon as the answer has
+same memifs, with the same frames, 256 of them on their way (in each direction), and take turns in each run. `swagg-source`,
+on another CPU, plays 8 workers on one port that send float32, to be added on arrival: it sends a worker's next frame as soon as the answer has
 come, and compares a sample of the answers bit by bit. Sizes are those on the wire, with the 4 bytes of the FCS (1518 gives
 the same frames as 1516: 365 floats). Mpps are frames received by the device under test, each of which is answered by one;
 medians over the runs. Percentages are of forwarding in the same run. `idle` is the share of time in which the source had

@@ -17,7 +17,7 @@ if [ -n "${3:-}" ]; then
     sizes=(64 192 1076 1516 9018)
     seconds=0.3
 fi
-IN_FLIGHT=256 # frames, of all workers together
+IN_FLIGHT=256 # frames: of all workers together; between stations, in each direction
 MEMORY=256    # MB, for each process
 PHASES=$((1 << 22))
 
@@ -106,8 +106,8 @@ aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
 }
 
 switch() { # SIZE
-    start_swagg 2 "$1" 2 $((IN_FLIGHT / 2))
-    play swagg "switched,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
+    start_swagg 2 "$1" 2 $IN_FLIGHT
+    play swagg "switched,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     net_swagg_stop
 }
 
@@ -121,7 +121,7 @@ return_frames() { # WHAT PORTS SIZE
 # Out of the other port: what switching is compared with.
 exchange_frames() { # SIZE
     start_testpmd 2 "$1" paired
-    play testpmd "exchanged,$1" 2 "$1" --mode bridge --slots $((IN_FLIGHT / 2))
+    play testpmd "exchanged,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     stop_testpmd
 }
 
