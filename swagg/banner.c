@@ -9,12 +9,37 @@
 
 enum { LIST_MAX = 512 };
 
-static const char *port_list(char text[LIST_MAX], const struct datapath *dp, uint64_t ports)
+static int append_queue(char text[LIST_MAX], int n, const struct port *port, unsigned queues, unsigned queue)
 {
-    int n = snprintf(text, LIST_MAX, "%s", ports == 0 ? " -" : "");
+    char name[PORT_QUEUE_NAME_MAX];
 
-    for (; ports != 0 && n < LIST_MAX; ports &= ports - 1)
-        n += snprintf(text + n, LIST_MAX - (size_t)n, " %s", dp->port[rte_bsf64(ports)].name);
+    if (n < LIST_MAX)
+        n += snprintf(text + n, LIST_MAX - (size_t)n, " %s", port_queue_name(name, port, queues, queue));
+    return n;
+}
+
+static const char *rx_list(char text[LIST_MAX], const struct lcore *lc)
+{
+    int n = snprintf(text, LIST_MAX, "%s", lc->rx_count == 0 ? " -" : "");
+
+    for (unsigned i = 0; i < lc->rx_count; i++) {
+        const struct port *port = &lc->dp->port[lc->rx[i].port];
+
+        n = append_queue(text, n, port, port->rx_queues, lc->rx[i].queue);
+    }
+    return text;
+}
+
+static const char *tx_list(char text[LIST_MAX], const struct lcore *lc)
+{
+    int n = snprintf(text, LIST_MAX, "%s", lc->tx == 0 ? " -" : "");
+
+    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+        const unsigned p = rte_bsf64(ports);
+        const struct port *port = &lc->dp->port[p];
+
+        n = append_queue(text, n, port, port->tx_queues, lc->tx_queue[p]);
+    }
     return text;
 }
 
@@ -25,8 +50,8 @@ static void show_port(const struct port *port)
     rte_ether_format_addr(mac, sizeof(mac), &port->mac);
     rte_eth_dev_get_name_by_port(port->id, device);
     log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, device, mac, port->max_frame - FRAME_PORT_BYTES,
-               port->rx.impaired ? ", impaired on receiving" : "",
-               port->tx.impaired ? ", impaired on sending" : "");
+               port->rx[0].impaired ? ", impaired on receiving" : "",
+               port->tx[0].impaired ? ", impaired on sending" : "");
 }
 
 static void show_lcore(const struct datapath *dp, const struct lcore *lc)
@@ -34,8 +59,8 @@ static void show_lcore(const struct datapath *dp, const struct lcore *lc)
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
-               lcore_cpu(lc), port_list(rx, dp, lc->rx), port_list(tx, dp, lc->tx),
-               (unsigned)__builtin_popcountll(lc->shards), dp->shards);
+               lcore_cpu(lc), rx_list(rx, lc), tx_list(tx, lc), (unsigned)__builtin_popcountll(lc->shards),
+               dp->shards);
 }
 
 void banner_ready(const struct datapath *dp)

@@ -50,3 +50,12 @@ int config_load(struct config *c, const char *path, config_report report, void *
     config_text_free(&text);
     return ret;
 }
+
+void config_queues(const struct config *c, struct placement_ports *ports)
+{
+    *ports = (struct placement_ports){.ports = c->ports};
+    for (unsigned p = 0; p < c->ports; p++) {
+        ports->rx_queues[p] = c->port[p].rx_queues;
+        ports->tx_queues[p] = c->port[p].tx_queues;
+    }
+}

@@ -32,6 +32,7 @@ struct config_port {
     char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; "port0", ... where none is given */
     char device[CONFIG_DEVICE_MAX]; /* for EAL's --vdev (net_af_packet0,iface=eth0), or a PCI address with
                                        options */
+    uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
 };
 
@@ -107,5 +108,8 @@ typedef void (*config_report)(void *context, const char *message);
  * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
+
+/* The queues that the configuration's ports have. */
+void config_queues(const struct config *c, struct placement_ports *ports);
 
 #endif

@@ -1,10 +1,12 @@
 /* The list of ports: names, devices, impairments. */
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config_check.h"
+#include "config_value.h"
 
 enum {
     REORDER_BY = 3,
@@ -14,6 +16,12 @@ enum {
     RING_FRAME = 2048,        /* net_af_packet's framesz where none is given */
     RING_FRAME_OVERHEAD = 84, /* of it: the kernel's header before the IP packet, a VLAN tag included */
 };
+
+static const struct config_number queues[] = {
+    {"rx_queues", offsetof(struct config_port, rx_queues), 1, SWAGG_MAX_QUEUES, 1},
+    {"tx_queues", offsetof(struct config_port, tx_queues), 1, SWAGG_MAX_QUEUES, 1},
+};
+enum { QUEUES = sizeof(queues) / sizeof(queues[0]) };
 
 /* The path of something in a port. */
 static const char *port_path(char path[CONFIG_PATH_MAX], unsigned port, const char *rest)
@@ -71,6 +79,22 @@ static void check_ring_frame(struct config_text *t, const char *path, const stru
                      bytes, c->mtu, given != NULL ? "write" : "append", need, 4 * need);
 }
 
+/* The kernel deals frames to as many sockets as there are queue pairs; what one that is not polled gets is
+ * lost. */
+static void check_queue_pairs(struct config_text *t, const char *path, const struct config_port *port)
+{
+    const char *given = strstr(port->device, ",qpairs=");
+    const unsigned long pairs = given != NULL ? strtoul(given + strlen(",qpairs="), NULL, 10) : 1;
+
+    if (pairs != port->rx_queues)
+        config_fault(t, path, "has queue pairs for %lu receive queues, but rx_queues is %u: %s ,qpairs=%u",
+                     pairs, port->rx_queues, given != NULL ? "write" : "append", port->rx_queues);
+    else if (pairs < port->tx_queues)
+        config_fault(t, path,
+                     "has %lu queue pairs, but tx_queues is %u: lower it, or raise qpairs and rx_queues",
+                     pairs, port->tx_queues);
+}
+
 static void check_device(struct config_text *t, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device;
@@ -87,8 +111,10 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
     if ((starts_with(device, "net_af_packet") || starts_with(device, "net_af_xdp")) &&
         strstr(device, ",iface=") == NULL)
         config_fault(t, path, "\"%s\" does not say which interface: append ,iface=NAME", device);
-    if (starts_with(device, "net_af_packet"))
+    if (starts_with(device, "net_af_packet")) {
         check_ring_frame(t, path, c, device);
+        check_queue_pairs(t, path, &c->port[port]);
+    }
     for (unsigned other = 0; other < port; other++) {
         if (device_name_length(c->port[other].device) == length &&
             strncmp(c->port[other].device, device, length) == 0)
@@ -129,6 +155,8 @@ void config_check_ports(struct config_text *t, struct config *c)
 
     for (unsigned p = 0; p < c->ports; p++) {
         check_name(t, c, p);
+        config_default_numbers(t, port_path(path, p, ""), &c->port[p], queues, QUEUES);
+        config_check_numbers(t, path, &c->port[p], queues, QUEUES);
         check_device(t, c, p);
         check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);
         check_impair(t, port_path(path, p, "impair.tx"), &c->port[p].impair.tx);

@@ -30,6 +30,8 @@ static const cyaml_schema_field_t directions_fields[] = {
 static const cyaml_schema_field_t port_fields[] = {
     CYAML_FIELD_STRING("name", OPTIONAL, struct config_port, name, 1),
     CYAML_FIELD_STRING("device", CYAML_FLAG_DEFAULT, struct config_port, device, 1),
+    CYAML_FIELD_UINT("rx_queues", OPTIONAL, struct config_port, rx_queues),
+    CYAML_FIELD_UINT("tx_queues", OPTIONAL, struct config_port, tx_queues),
     CYAML_FIELD_MAPPING("impair", OPTIONAL, struct config_port, impair, directions_fields),
     CYAML_FIELD_END,
 };
@@ -54,8 +56,8 @@ static const cyaml_schema_value_t shard_schema = {
 
 static const cyaml_schema_field_t lcore_fields[] = {
     CYAML_FIELD_INT("cpu", OPTIONAL, struct config_raw_lcore, cpu),
-    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema, 0, SWAGG_MAX_PORTS),
-    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema, 0, SWAGG_MAX_PORTS),
+    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
+    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
     CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema, 0, SWAGG_MAX_SHARDS),
     CYAML_FIELD_END,
 };

@@ -11,10 +11,12 @@ struct config_raw_switch {
     char mac[64], ip[64];
 };
 
+enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* named in one list */
+
 struct config_raw_lcore {
     int32_t cpu;
     unsigned rx_count, tx_count, aggregate_count;
-    char *rx[SWAGG_MAX_PORTS], *tx[SWAGG_MAX_PORTS]; /* names of ports */
+    char *rx[CONFIG_QUEUES_MAX], *tx[CONFIG_QUEUES_MAX]; /* "NAME", or "NAME:QUEUE" */
     uint32_t aggregate[SWAGG_MAX_SHARDS];
 };
 

@@ -73,6 +73,7 @@ enum drop {
 };
 
 #define EVENT_LIST(X)                                                                                        \
+    X(RECEIVED, "received", "frames received, impairments aside")                                            \
     X(FORWARDED, "forwarded", "frames switched to one port")                                                 \
     X(FLOODED, "flooded", "frames switched to all other ports")                                              \
     X(LEARNED, "stations_learned", "stations that were new to the bridge")                                   \
@@ -80,6 +81,8 @@ enum drop {
     X(ARP_REPLIES, "arp_replies", "ARP requests for the switch's IP answered")                               \
     X(ECHO_REPLIES, "echo_replies", "pings answered")                                                        \
     X(GRADIENTS, "gradients", "gradient packets of members, given to their slots")                           \
+    X(TAKEN_OVER, "taken_over",                                                                              \
+      "gradient packets that arrived on another lcore than their shard's, and crossed by ring")              \
     X(RESULTS, "results", "results sent, one per receiver")                                                  \
     X(ANSWERS, "answers", "other answers sent to members (nack, wait, mismatch)")                            \
     X(REJECTS, "rejects", "rejects sent to senders that are in no job")                                      \

@@ -14,6 +14,7 @@
 #include <rte_random.h>
 
 #include "log.h"
+#include "steer.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -22,12 +23,23 @@ enum {
     /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
      * impairment may hold some back. */
     DATAPATH_MBUFS_A_PORT = 4096,
+    DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
     DATAPATH_MBUFS_AN_LCORE = 2048,
 };
 
+static unsigned further_queues(const struct config *cfg)
+{
+    unsigned queues = 0;
+
+    for (unsigned p = 0; p < cfg->ports; p++)
+        queues += cfg->port[p].rx_queues - 1 + cfg->port[p].tx_queues - 1;
+    return queues;
+}
+
 static int make_mbufs(struct datapath *dp, const struct config *cfg)
 {
-    unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
+    unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
+                 (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
     uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
     dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
@@ -72,7 +84,7 @@ static uint64_t impaired_ports(const struct datapath *dp)
     uint64_t ports = 0;
 
     for (unsigned p = 0; p < dp->ports; p++)
-        if (dp->port[p].tx.impaired)
+        if (dp->port[p].tx[0].impaired)
             ports |= RTE_BIT64(p);
     return ports;
 }
@@ -91,13 +103,28 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
     return lc;
 }
 
+static void give_queues(const struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
+{
+    for (unsigned p = 0; p < dp->ports; p++) {
+        const int tx_queue = placement_tx_queue(tasks, p);
+
+        for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+            if (tasks->rx[q] & RTE_BIT64(p))
+                lc->rx[lc->rx_count++] = (struct lcore_queue){.port = (uint8_t)p, .queue = (uint8_t)q};
+        if (tx_queue < 0)
+            continue;
+        lc->tx |= RTE_BIT64(p);
+        lc->tx_queue[p] = (uint8_t)tx_queue;
+    }
+    lc->tx_for_others = tasks->tx[0];
+    lc->tx_impaired = lc->tx & impaired_ports(dp);
+}
+
 static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
 {
     char ring[RTE_RING_NAMESIZE];
 
-    lc->rx = tasks->rx;
-    lc->tx = tasks->tx;
-    lc->tx_impaired = tasks->tx & impaired_ports(dp);
+    give_queues(dp, lc, tasks);
     lc->shards = tasks->shards;
     if (lc->shards == 0)
         return 0;
@@ -227,8 +254,11 @@ int datapath_start(struct datapath *dp)
 {
     int rc = 0;
 
-    for (unsigned p = 0; p < dp->ports && rc == 0; p++)
+    for (unsigned p = 0; p < dp->ports && rc == 0; p++) {
         rc = port_start(&dp->port[p]);
+        if (rc == 0)
+            steer_port(dp, p);
+    }
     for (unsigned i = 0; i < dp->lcores && rc == 0; i++)
         rc = launch(dp->lcore[i]);
     return rc;

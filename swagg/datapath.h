@@ -26,7 +26,6 @@ struct datapath {
     unsigned ports, lcores, shards;
     struct port port[SWAGG_MAX_PORTS];
     struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
-    uint8_t tx_owner[SWAGG_MAX_PORTS];         /* lcore that sends to a port */
     uint8_t shard_owner[SWAGG_MAX_SHARDS];
 
     struct rte_mempool *mbufs;

@@ -156,14 +156,15 @@ static void frame_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
         unicast_input(lc, port, m);
 }
 
-static unsigned poll_port(struct lcore *lc, unsigned p)
+static unsigned poll_queue(struct lcore *lc, unsigned p, uint16_t q)
 {
-    struct port *port = &lc->dp->port[p];
+    const struct port *port = &lc->dp->port[p];
     struct rte_mbuf *received[LCORE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
-    uint16_t n = rte_eth_rx_burst(port->id, 0, received, LCORE_BURST);
+    uint16_t n = rte_eth_rx_burst(port->id, q, received, LCORE_BURST);
 
-    if (port->rx.impaired) {
-        n = impair_mbufs(&port->rx.impair, received, n, impaired, lc->dp->mbufs, lc->now);
+    lcore_count(lc, EVENT_RECEIVED, n);
+    if (port->rx[q].impaired) {
+        n = impair_mbufs(&port->rx[q].impair, received, n, impaired, lc->dp->mbufs, lc->now);
         frames = impaired;
     }
     for (unsigned i = 0; i < n; i++)
@@ -177,7 +178,7 @@ unsigned input_poll(struct lcore *lc)
 {
     unsigned frames = 0;
 
-    for (uint64_t ports = lc->rx; ports != 0; ports &= ports - 1)
-        frames += poll_port(lc, rte_bsf64(ports));
+    for (unsigned i = 0; i < lc->rx_count; i++)
+        frames += poll_queue(lc, lc->rx[i].port, lc->rx[i].queue);
     return frames;
 }

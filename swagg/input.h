@@ -4,7 +4,7 @@
 
 struct lcore;
 
-/* Receives a burst from each of this lcore's ports and deals with it; returns how many frames. */
+/* Receives a burst from each of this lcore's receive queues and deals with it; returns how many frames. */
 unsigned input_poll(struct lcore *lc);
 
 #endif

@@ -50,12 +50,14 @@ static void back_off(struct lcore *lc, struct idle *idle)
 
 static unsigned do_tasks(struct lcore *lc)
 {
-    unsigned work;
+    unsigned work, taken_over;
 
     lc->now = rte_rdtsc();
     work = input_poll(lc);
     engine_flush(lc);
-    work += engine_collect(lc);
+    taken_over = engine_collect(lc);
+    lcore_count(lc, EVENT_TAKEN_OVER, taken_over);
+    work += taken_over;
     work += output_collect(lc);
     output_flush(lc);
     return work;

@@ -22,12 +22,20 @@ struct datapath;
 
 enum { LCORE_BURST = 32, LCORE_RING_SIZE = 2048 };
 
+struct lcore_queue {
+    uint8_t port, queue;
+};
+
 struct lcore {
     /* Set before the start, then only read. */
     struct datapath *dp;
     unsigned index; /* in the placement; the main lcore comes after the last */
     unsigned eal_id;
-    uint64_t rx, tx;        /* bit p: receives from, sends to port p */
+    unsigned rx_count;
+    struct lcore_queue rx[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
+    uint64_t tx;                                               /* bit p: sends to port p ... */
+    uint8_t tx_queue[SWAGG_MAX_PORTS];                         /* ... by this queue */
+    uint64_t tx_for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
     uint64_t shards;        /* bit s: aggregates shard s */
     struct rte_ring *inbox; /* gradient packets for its shards from other lcores; NULL: owns none */
     uint64_t tx_impaired;   /* those of tx that may have frames to send without being given any */

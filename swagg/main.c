@@ -123,12 +123,14 @@ static int place(struct placement *placement, const struct config *cfg)
 {
     int cpu[CPU_SETSIZE];
     unsigned cpus = eal_cpus(cpu, CPU_SETSIZE);
+    struct placement_ports ports;
     int stray;
 
+    config_queues(cfg, &ports);
     if (cfg->has_placement)
         *placement = cfg->placement;
     else
-        placement_default(placement, cpus, cfg->ports);
+        placement_default(placement, cpus, &ports);
     placement_pin(placement, cpu, cpus);
     stray = placement_find_stray(placement, cpu, cpus);
     if (stray < 0)

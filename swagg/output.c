@@ -17,17 +17,18 @@ static void drop_rest(struct lcore *lc, unsigned port, enum drop reason, struct 
 
 static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)
 {
-    struct port *port = &lc->dp->port[p];
+    const struct port *port = &lc->dp->port[p];
+    const uint16_t q = lc->tx_queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
     uint16_t sent;
 
-    if (port->tx.impaired) {
-        n = impair_mbufs(&port->tx.impair, frames, n, impaired, lc->dp->mbufs, lc->now);
+    if (port->tx[q].impaired) {
+        n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, lc->dp->mbufs, lc->now);
         frames = impaired;
     }
     if (n == 0)
         return;
-    sent = rte_eth_tx_burst(port->id, 0, frames, n);
+    sent = rte_eth_tx_burst(port->id, q, frames, n);
     drop_rest(lc, p, DROP_TX_FULL, frames + sent, n - sent);
 }
 
@@ -91,7 +92,7 @@ unsigned output_collect(struct lcore *lc)
     struct rte_mbuf *frames[OUTPUT_BURST];
     unsigned total = 0;
 
-    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+    for (uint64_t ports = lc->tx_for_others; ports != 0; ports &= ports - 1) {
         unsigned p = rte_bsf64(ports);
         unsigned n = rte_ring_dequeue_burst(lc->dp->port[p].to_send, (void **)frames, OUTPUT_BURST, NULL);
 

@@ -20,18 +20,18 @@ static bool is_on(int fd, unsigned if_index)
            address.sll_ifindex == (int)if_index;
 }
 
-int packet_socket_find(unsigned if_index)
+unsigned packet_socket_find(unsigned if_index, int fds[], unsigned max)
 {
-    DIR *fds = opendir("/proc/self/fd");
+    DIR *open_files = opendir("/proc/self/fd");
     const struct dirent *entry;
-    int found = -1;
+    unsigned found = 0;
 
-    if (fds == NULL)
-        return -1;
-    while (found < 0 && (entry = readdir(fds)) != NULL)
+    if (open_files == NULL)
+        return 0;
+    while (found < max && (entry = readdir(open_files)) != NULL)
         if (isdigit((unsigned char)entry->d_name[0]) && is_on(atoi(entry->d_name), if_index))
-            found = atoi(entry->d_name);
-    closedir(fds);
+            fds[found++] = atoi(entry->d_name);
+    closedir(open_files);
     return found;
 }
 

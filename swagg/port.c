@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_malloc.h>
 
 #include "frame.h"
 #include "impair_mbuf.h"
@@ -19,6 +20,11 @@ enum {
     /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */
     PORT_BUFFER_STEP = 2048,
 };
+
+/* What a packet's receive queue may depend on: never less than its flow, so that flows stay in order. */
+#define PORT_RSS                                                                                             \
+    (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |     \
+     RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
 uint16_t port_buffer_bytes(uint16_t mtu)
 {
@@ -41,25 +47,43 @@ static int find_device(uint16_t *id, const struct config_port *cfg)
     return rc;
 }
 
-static void init_direction(struct port_direction *d, const struct impair_config *cfg, uint64_t seed,
-                           unsigned stream)
+/* Every queue has random numbers of its own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */
+static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
+                                      unsigned stream)
 {
+    struct port_queue *queue = rte_zmalloc("queues", n * sizeof(*queue), RTE_CACHE_LINE_SIZE);
     struct impair_config in_cycles = *cfg;
 
     in_cycles.hold_for = cfg->hold_for * rte_get_tsc_hz() / US_PER_S;
-    d->impaired = impair_active(cfg);
-    impair_init(&d->impair, &in_cycles, seed, stream);
+    for (unsigned q = 0; queue != NULL && q < n; q++) {
+        queue[q].impaired = impair_active(cfg);
+        impair_init(&queue[q].impair, &in_cycles, seed, stream + q * 2 * SWAGG_MAX_PORTS);
+    }
+    return queue;
 }
 
-static int set_up_queues(uint16_t id, struct rte_mempool *mbufs)
+static int make_impairments(struct port *port, unsigned index, const struct config *cfg)
+{
+    const struct config_impair *impair = &cfg->port[index].impair;
+
+    port->rx = make_queues(port->rx_queues, &impair->rx, cfg->seed, index * 2);
+    port->tx = make_queues(port->tx_queues, &impair->tx, cfg->seed, index * 2 + 1);
+    if (port->rx != NULL && port->tx != NULL)
+        return 0;
+    log_error("port %s: no memory for its queues: raise memory.megabytes (now %u)", port->name,
+              cfg->memory.megabytes);
+    return -ENOMEM;
+}
+
+static int set_up_queues(const struct port *port, struct rte_mempool *mbufs)
 {
     uint16_t rx_descriptors = PORT_DESCRIPTORS, tx_descriptors = PORT_DESCRIPTORS;
-    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_descriptors, &tx_descriptors);
+    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_descriptors, &tx_descriptors);
 
-    if (rc == 0)
-        rc = rte_eth_rx_queue_setup(id, 0, rx_descriptors, SOCKET_ID_ANY, NULL, mbufs);
-    if (rc == 0)
-        rc = rte_eth_tx_queue_setup(id, 0, tx_descriptors, SOCKET_ID_ANY, NULL);
+    for (uint16_t q = 0; q < port->rx_queues && rc == 0; q++)
+        rc = rte_eth_rx_queue_setup(port->id, q, rx_descriptors, SOCKET_ID_ANY, NULL, mbufs);
+    for (uint16_t q = 0; q < port->tx_queues && rc == 0; q++)
+        rc = rte_eth_tx_queue_setup(port->id, q, tx_descriptors, SOCKET_ID_ANY, NULL);
     return rc;
 }
 
@@ -89,17 +113,39 @@ static int set_mtu(const struct port *port, uint16_t mtu)
     return rc;
 }
 
+static int check_queues(const struct port *port, const struct rte_eth_dev_info *info)
+{
+    if (port->rx_queues <= info->max_rx_queues && port->tx_queues <= info->max_tx_queues)
+        return 0;
+    log_error("port %s: the device has at most %u receive and %u send queues: lower rx_queues (%u) or "
+              "tx_queues (%u)",
+              port->name, info->max_rx_queues, info->max_tx_queues, port->rx_queues, port->tx_queues);
+    return -EINVAL;
+}
+
 /* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
  * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
-static int configure(const struct port *port, const struct config_port *cfg, uint16_t mtu,
+static int configure(struct port *port, const struct config_port *cfg, uint16_t mtu,
                      struct rte_mempool *mbufs)
 {
     const uint16_t understated = understated_mtu(port, cfg);
-    const struct rte_eth_conf conf = {.rxmode = {.mtu = understated > 0 ? understated : mtu}};
-    int rc = rte_eth_dev_configure(port->id, 1, 1, &conf);
+    struct rte_eth_conf conf = {.rxmode = {.mtu = understated > 0 ? understated : mtu}};
+    struct rte_eth_dev_info info;
+    int rc = rte_eth_dev_info_get(port->id, &info);
 
+    if (rc == 0) {
+        rc = check_queues(port, &info);
+        if (rc < 0)
+            return rc;
+        port->rss = port->rx_queues > 1 ? info.flow_type_rss_offloads & PORT_RSS : 0;
+        if (port->rss != 0) {
+            conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+            conf.rx_adv_conf.rss_conf.rss_hf = port->rss;
+        }
+        rc = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
+    }
     if (rc == 0)
-        rc = set_up_queues(port->id, mbufs);
+        rc = set_up_queues(port, mbufs);
     if (rc < 0) {
         log_error("port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
         return rc;
@@ -112,20 +158,17 @@ static bool is_af_packet(const struct rte_eth_dev_info *info)
     return strcmp(info->driver_name, "net_af_packet") == 0;
 }
 
-static int prepare_packet_socket(struct port *port)
+static int prepare_packet_sockets(struct port *port)
 {
     struct rte_eth_dev_info info;
     int rc = rte_eth_dev_info_get(port->id, &info);
 
-    port->packet_socket = -1;
     if (rc < 0 || !is_af_packet(&info))
         return rc;
-    if (info.max_rx_queues > 1) {
-        log_error("port %s: qpairs must be 1: frames of the other queues would be lost", port->name);
-        return -EINVAL;
-    }
-    port->packet_socket = packet_socket_find(info.if_index);
-    rc = port->packet_socket < 0 ? -ENOENT : packet_socket_never_wait(port->packet_socket);
+    port->packet_sockets = packet_socket_find(info.if_index, port->packet_socket, SWAGG_MAX_QUEUES);
+    rc = port->packet_sockets == 0 ? -ENOENT : 0;
+    for (unsigned i = 0; i < port->packet_sockets && rc == 0; i++)
+        rc = packet_socket_never_wait(port->packet_socket[i]);
     if (rc < 0)
         log_warning(
             "port %s: cannot enlarge its socket's send buffer (%s): when it is congested, other ports wait",
@@ -133,32 +176,41 @@ static int prepare_packet_socket(struct port *port)
     return 0;
 }
 
+static int make_ring(struct port *port, unsigned index)
+{
+    char ring[RTE_RING_NAMESIZE];
+
+    snprintf(ring, sizeof(ring), "to_send_%u", index);
+    port->to_send = rte_ring_create(ring, PORT_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    if (port->to_send != NULL)
+        return 0;
+    log_error("port %s: no memory for its ring: %s", port->name, rte_strerror(rte_errno));
+    return -rte_errno;
+}
+
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
 {
     const struct config_port *pc = &cfg->port[index];
-    char ring[RTE_RING_NAMESIZE];
     int rc;
 
     port->name = pc->name;
     port->id = PORT_NONE;
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
-    init_direction(&port->rx, &pc->impair.rx, cfg->seed, index * 2);
-    init_direction(&port->tx, &pc->impair.tx, cfg->seed, index * 2 + 1);
+    port->rx_queues = (uint16_t)pc->rx_queues;
+    port->tx_queues = (uint16_t)pc->tx_queues;
 
     rc = find_device(&port->id, pc);
     if (rc < 0) {
         log_error("port %s: cannot open device %s: %s", port->name, pc->device, rte_strerror(-rc));
         return rc;
     }
-    snprintf(ring, sizeof(ring), "to_send_%u", index);
-    port->to_send = rte_ring_create(ring, PORT_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
-    if (port->to_send == NULL) {
-        log_error("port %s: no memory for its ring: %s", port->name, rte_strerror(rte_errno));
-        return -rte_errno;
-    }
-    rc = configure(port, pc, cfg->mtu, mbufs);
+    rc = make_impairments(port, index, cfg);
     if (rc == 0)
-        rc = prepare_packet_socket(port);
+        rc = make_ring(port, index);
+    if (rc == 0)
+        rc = configure(port, pc, cfg->mtu, mbufs);
+    if (rc == 0)
+        rc = prepare_packet_sockets(port);
     if (rc == 0)
         rc = rte_eth_macaddr_get(port->id, &port->mac);
     return rc;
@@ -182,6 +234,16 @@ bool port_is_up(const struct port *port)
     return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,
+                            unsigned queue)
+{
+    if (queues > 1)
+        snprintf(name, PORT_QUEUE_NAME_MAX, "%s:%u", port->name, queue);
+    else
+        snprintf(name, PORT_QUEUE_NAME_MAX, "%s", port->name);
+    return name;
+}
+
 uint64_t port_missed(struct port *port)
 {
     struct rte_eth_stats stats;
@@ -191,15 +253,24 @@ uint64_t port_missed(struct port *port)
         news = stats.imissed - port->missed;
         port->missed = stats.imissed;
     }
-    return port->packet_socket < 0 ? news : news + packet_socket_missed(port->packet_socket);
+    for (unsigned i = 0; i < port->packet_sockets; i++)
+        news += packet_socket_missed(port->packet_socket[i]);
+    return news;
+}
+
+static void free_queues(struct port_queue *queue, unsigned n)
+{
+    for (unsigned q = 0; queue != NULL && q < n; q++)
+        impair_mbufs_flush(&queue[q].impair);
+    rte_free(queue);
 }
 
 void port_close(struct port *port)
 {
     struct rte_mbuf *m;
 
-    impair_mbufs_flush(&port->rx.impair);
-    impair_mbufs_flush(&port->tx.impair);
+    free_queues(port->rx, port->rx_queues);
+    free_queues(port->tx, port->tx_queues);
     while (port->to_send != NULL && rte_ring_dequeue(port->to_send, (void **)&m) == 0)
         rte_pktmbuf_free(m);
     rte_ring_free(port->to_send);

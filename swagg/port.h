@@ -1,7 +1,7 @@
-/* A port of the switch: a DPDK ethernet device with one queue each way, and its impairments.
+/* A port of the switch: a DPDK ethernet device with one or more queues each way, and its impairments.
  *
- * Opened, started and closed by the main lcore while no lcore polls. In between, the receiving lcore owns
- * `rx`, the sending one `tx`; the rest does not change.
+ * Opened, started and closed by the main lcore while no lcore polls. In between, the lcore that receives from
+ * queue q owns `rx[q]`, the one that sends to it `tx[q]`; the rest does not change.
  */
 #ifndef SWAGG_PORT_H
 #define SWAGG_PORT_H
@@ -15,23 +15,27 @@
 
 #include "config.h"
 
-enum { PORT_RING_SIZE = 1024 };
+enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 
-struct port_direction {
+/* One direction of a queue. */
+struct port_queue {
     bool impaired;
     struct impair impair;
-};
+} __rte_cache_aligned;
 
 struct port {
     const char *name; /* the configuration's */
     uint16_t id;      /* the ethernet device's */
     uint16_t max_frame;
-    int packet_socket; /* of net_af_packet; -1: another driver */
+    uint16_t rx_queues, tx_queues;
+    unsigned packet_sockets; /* of net_af_packet, one a queue pair; 0: another driver */
+    int packet_socket[SWAGG_MAX_QUEUES];
+    uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
-    uint64_t missed;          /* by the device, as far as port_missed has told */
-    struct rte_ring *to_send; /* from lcores that do not own tx; many producers, one consumer */
-    struct port_direction rx __rte_cache_aligned;
-    struct port_direction tx __rte_cache_aligned;
+    uint64_t missed; /* by the device, as far as port_missed has told */
+    struct rte_ring
+        *to_send; /* from lcores without a TX queue of it; many producers, one consumer: who has tx[0] */
+    struct port_queue *rx, *tx;
 };
 
 /* Data room that packet buffers need on ports with this MTU. */
@@ -44,6 +48,10 @@ int port_start(struct port *port);
 
 /* Whether its link is up, as far as the driver knows. */
 bool port_is_up(const struct port *port);
+
+/* As in the list of lcores: "NAME:QUEUE", or the name alone where there is one queue only. */
+const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,
+                            unsigned queue);
 
 /* Frames lost since the last call because the device's receive ring was full. Main lcore. */
 uint64_t port_missed(struct port *port);

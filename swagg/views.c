@@ -60,13 +60,18 @@ int view_ports(const struct views *v, const char *params, struct rte_tel_data *d
     return 0;
 }
 
-static void add_impairments(struct rte_tel_data *d, const char *direction, const struct port_direction *pd)
+static void add_impairments(struct rte_tel_data *d, const char *direction, const struct port_queue queue[],
+                            unsigned queues)
 {
     char name[64];
 
     for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
+        uint64_t hits = 0;
+
+        for (unsigned q = 0; q < queues; q++)
+            hits += counter_read(&queue[q].impair.stats.hit[k]);
         snprintf(name, sizeof(name), "%s_impaired_%s", direction, impair_kind_name(k));
-        rte_tel_data_add_dict_u64(d, name, counter_read(&pd->impair.stats.hit[k]));
+        rte_tel_data_add_dict_u64(d, name, hits);
     }
 }
 
@@ -95,8 +100,8 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets);
     rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes);
     rte_tel_data_add_dict_u64(d, "tx_errors", stats.oerrors);
-    add_impairments(d, "rx", &port->rx);
-    add_impairments(d, "tx", &port->tx);
+    add_impairments(d, "rx", port->rx, port->rx_queues);
+    add_impairments(d, "tx", port->tx, port->tx_queues);
     return 0;
 }
 
@@ -173,16 +178,38 @@ static const struct lcore *find_lcore(const struct datapath *dp, const char *par
     return NULL;
 }
 
-static void add_port_names(struct rte_tel_data *d, const char *name, const struct datapath *dp,
-                           uint64_t ports)
+static void add_rx_names(struct rte_tel_data *list, const struct lcore *lc)
+{
+    char name[PORT_QUEUE_NAME_MAX];
+
+    for (unsigned i = 0; i < lc->rx_count; i++) {
+        const struct port *port = &lc->dp->port[lc->rx[i].port];
+
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->rx_queues, lc->rx[i].queue));
+    }
+}
+
+static void add_tx_names(struct rte_tel_data *list, const struct lcore *lc)
+{
+    char name[PORT_QUEUE_NAME_MAX];
+
+    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+        const unsigned p = rte_bsf64(ports);
+        const struct port *port = &lc->dp->port[p];
+
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->tx_queues, lc->tx_queue[p]));
+    }
+}
+
+static void add_names(struct rte_tel_data *d, const char *name, const struct lcore *lc,
+                      void (*add)(struct rte_tel_data *, const struct lcore *))
 {
     struct rte_tel_data *list = rte_tel_data_alloc();
 
     if (list == NULL)
         return;
     rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
-    for (; ports != 0; ports &= ports - 1)
-        rte_tel_data_add_array_string(list, dp->port[rte_bsf64(ports)].name);
+    add(list, lc);
     rte_tel_data_add_dict_container(d, name, list, 0);
 }
 
@@ -195,8 +222,8 @@ int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_int(d, "lcore", (int)lc->eal_id);
     rte_tel_data_add_dict_int(d, "cpu", lcore_cpu(lc));
-    add_port_names(d, "rx", v->dp, lc->rx);
-    add_port_names(d, "tx", v->dp, lc->tx);
+    add_names(d, "rx", lc, add_rx_names);
+    add_names(d, "tx", lc, add_tx_names);
     rte_tel_data_add_dict_int(d, "shards", __builtin_popcountll(lc->shards));
     for (enum event e = 0; e < EVENTS; e++)
         rte_tel_data_add_dict_u64(d, event_name(e), counter_read(&lc->counters.event[e]));

@@ -58,6 +58,7 @@ static struct config good(const char *yaml)
 
 #define PORT            "ports:\n  - device: net_af_packet0,iface=a\n"
 #define PORTS           PORT "  - name: b\n    device: net_af_packet1,iface=b\n"
+#define TWO_QUEUES      "ports: [{device: \"net_tap0,iface=a\", name: a, rx_queues: 2, tx_queues: 2}]\n"
 #define NUMBER_EXPECTED "is not a whole number, 0 or greater\n"
 #define GROUP           "lines of the form \"key: value\"\n"
 #define LIST            "a list, [a, b, ...] or lines that begin with \"- \"\n"
@@ -79,7 +80,7 @@ static const struct {
     {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
-    {PORT "    vlan: 3\n", "F:3: ports[0].vlan: unknown key; known here: name, device, impair\n"},
+    {PORT "    vlan: 3\n", "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair\n"},
     {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
     {PORT "  - name: b\n", "F:3: ports[1]: \"device\" is missing\n"},
     {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
@@ -190,6 +191,22 @@ static const struct {
      "F:5: lcores[1].tx: port \"port0\" has an lcore that sends to it already\n"
      "F:5: lcores[1].aggregate: shard 0 has an lcore already\n"
      "F:6: lcores[2]: has no task; give it rx, tx or aggregate, or remove it\n"},
+    {TWO_QUEUES "lcores:\n  - {rx: [all:0], tx: [all, all:2]}\n  - {rx: [a:2, \"a:\", a:0x1], tx: [a:0, a]}\n",
+     "F:3: lcores[0].tx[1]: there is no queue 2: they count from 0 to less than the port's tx_queues\n"
+     "F:4: lcores[1].rx[0]: there is no queue 2: they count from 0 to less than the port's rx_queues\n"
+     "F:4: lcores[1].rx[1]: no port is called \"a:\"; did you mean \"a\"?\n"
+     "F:4: lcores[1].rx[2]: no port is called \"a:0x1\"; \"all\" stands for every port\n"
+     "F:4: lcores[1].tx[1]: \"a\" is in this list already\n"},
+    {TWO_QUEUES "lcores:\n  - {rx: [a:0], tx: [a:1]}\n  - {rx: [a:0], tx: [a:1]}\n",
+     "F:4: lcores[1].rx: port \"a:0\" has an lcore that receives from it already\n"
+     "F:2: lcores: none sends to port \"a:0\"; add it to the tx list of one\n"
+     "F:2: lcores: none receives from port \"a:1\"; add it to the rx list of one\n"
+     "F:4: lcores[1].tx: port \"a:1\" has an lcore that sends to it already\n"},
+    {PORT "    rx_queues: 2\n    tx_queues: 17\n",
+     "F:4: ports[0].tx_queues: 17 is out of range (1..16)\n"
+     "F:2: ports[0].device: has queue pairs for 1 receive queues, but rx_queues is 2: append ,qpairs=2\n"},
+    {PORT "    tx_queues: 2\n",
+     "F:2: ports[0].device: has 1 queue pairs, but tx_queues is 2: lower it, or raise qpairs and rx_queues\n"},
     {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
     /* replayed jobs */
@@ -317,9 +334,9 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.placement.lcores, 3);
     CU_ASSERT_EQUAL(c.placement.shards, 2);
     CU_ASSERT_EQUAL(c.placement.lcore[0].cpu, 3);
-    CU_ASSERT_EQUAL(c.placement.lcore[0].rx, 3);
+    CU_ASSERT_EQUAL(c.placement.lcore[0].rx[0], 3);
     CU_ASSERT_EQUAL(c.placement.lcore[1].cpu, PLACEMENT_ANY_CPU);
-    CU_ASSERT_EQUAL(c.placement.lcore[1].tx, 3);
+    CU_ASSERT_EQUAL(c.placement.lcore[1].tx[0], 3);
     CU_ASSERT_EQUAL(c.placement.lcore[2].cpu, 0);
     CU_ASSERT_EQUAL(c.placement.lcore[2].shards, 3);
     CU_ASSERT_EQUAL(c.mtu, 9000);
@@ -335,6 +352,21 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 0);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
+}
+
+static void test_queues_are_dealt_by_name(void)
+{
+    struct config c = good("ports:\n  - {device: net_tap0, name: a, rx_queues: 3, tx_queues: 2}\n"
+                           "  - {device: net_tap1, name: b:7}\n"
+                           "lcores:\n  - {rx: [all:0, a:2], tx: [a:0, b:7]}\n  - {rx: [a:1], tx: [a:1]}\n");
+    const struct placement_lcore *first = &c.placement.lcore[0], *second = &c.placement.lcore[1];
+
+    CU_ASSERT_EQUAL(first->rx[0], 3);
+    CU_ASSERT_EQUAL(first->rx[1], 0);
+    CU_ASSERT_EQUAL(first->rx[2], 1);
+    CU_ASSERT_EQUAL(first->tx[0], 3);
+    CU_ASSERT_EQUAL(second->rx[1], 1);
+    CU_ASSERT_EQUAL(second->tx[1], 1);
 }
 
 static void test_replayed_jobs(void)
@@ -443,6 +475,7 @@ int main(void)
         UNIT_TEST(test_files_that_cannot_be_read),
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),
+        UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_replayed_jobs),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),

@@ -2,9 +2,30 @@
 #include "placement.h"
 #include "unit.h"
 
+/* Ports with so many queues each in either direction. */
+static struct placement_ports ports_with(unsigned ports, unsigned rx_queues, unsigned tx_queues)
+{
+    struct placement_ports all = {.ports = ports};
+
+    for (unsigned p = 0; p < ports; p++) {
+        all.rx_queues[p] = rx_queues;
+        all.tx_queues[p] = tx_queues;
+    }
+    return all;
+}
+
 static unsigned faults(const struct placement *p, unsigned ports)
 {
-    return placement_check(p, ports, NULL, 0);
+    struct placement_ports all = ports_with(ports, 1, 1);
+
+    return placement_check(p, &all, NULL, 0);
+}
+
+static void make_default(struct placement *p, unsigned cpus, unsigned ports)
+{
+    struct placement_ports all = ports_with(ports, 1, 1);
+
+    placement_default(p, cpus, &all);
 }
 
 static void test_default_is_good_for_any_machine(void)
@@ -13,7 +34,7 @@ static void test_default_is_good_for_any_machine(void)
 
     for (unsigned cpus = 1; cpus <= 130; cpus++) {
         for (unsigned ports = 1; ports <= SWAGG_MAX_PORTS; ports++) {
-            placement_default(&p, cpus, ports);
+            make_default(&p, cpus, ports);
             CU_ASSERT_EQUAL(faults(&p, ports), 0);
             CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 4));
         }
@@ -24,11 +45,11 @@ static void test_default_on_two_cpus_is_one_lcore(void)
 {
     struct placement p;
 
-    placement_default(&p, 2, 4);
+    make_default(&p, 2, 4);
     CU_ASSERT_EQUAL(p.lcores, 1);
     CU_ASSERT_EQUAL(p.shards, 1);
-    CU_ASSERT_EQUAL(p.lcore[0].rx, 0xF);
-    CU_ASSERT_EQUAL(p.lcore[0].tx, 0xF);
+    CU_ASSERT_EQUAL(p.lcore[0].rx[0], 0xF);
+    CU_ASSERT_EQUAL(p.lcore[0].tx[0], 0xF);
     CU_ASSERT_EQUAL(p.lcore[0].shards, 1);
     CU_ASSERT_EQUAL(p.lcore[0].cpu, PLACEMENT_ANY_CPU);
 }
@@ -37,12 +58,12 @@ static void test_default_deals_ports_out(void)
 {
     struct placement p;
 
-    placement_default(&p, 16, 6);
+    make_default(&p, 16, 6);
     CU_ASSERT_EQUAL(p.lcores, 4);
     CU_ASSERT_EQUAL(p.shards, 4);
-    CU_ASSERT_EQUAL(p.lcore[0].rx, 1u << 0 | 1u << 4);
-    CU_ASSERT_EQUAL(p.lcore[3].tx, 1u << 3);
-    placement_default(&p, 64, 3);
+    CU_ASSERT_EQUAL(p.lcore[0].rx[0], 1u << 0 | 1u << 4);
+    CU_ASSERT_EQUAL(p.lcore[3].tx[0], 1u << 3);
+    make_default(&p, 64, 3);
     CU_ASSERT_EQUAL(p.lcores, 3);
 }
 
@@ -52,15 +73,16 @@ static struct placement split(void)
     return (struct placement){
         .lcores = 4,
         .shards = 2,
-        .lcore = {{.rx = 3}, {.tx = 3}, {.shards = 1}, {.shards = 2}},
+        .lcore = {{.rx = {3}}, {.tx = {3}}, {.shards = 1}, {.shards = 2}},
     };
 }
 
 static void expect(const struct placement *p, enum placement_fault fault, unsigned index, unsigned lcore)
 {
+    const struct placement_ports two = ports_with(2, 1, 1);
     struct placement_finding f[4];
 
-    CU_ASSERT_EQUAL(placement_check(p, 2, f, 4), 1);
+    CU_ASSERT_EQUAL(placement_check(p, &two, f, 4), 1);
     CU_ASSERT_EQUAL(f[0].fault, fault);
     CU_ASSERT_EQUAL(f[0].index, index);
     CU_ASSERT_EQUAL(f[0].lcore, lcore);
@@ -71,16 +93,16 @@ static void test_each_fault_is_found(void)
     struct placement p = split();
 
     CU_ASSERT_EQUAL(faults(&p, 2), 0);
-    p.lcore[0].rx = 1;
+    p.lcore[0].rx[0] = 1;
     expect(&p, PLACEMENT_RX_NONE, 1, 0);
     p = split();
-    p.lcore[2].rx = 2;
+    p.lcore[2].rx[0] = 2;
     expect(&p, PLACEMENT_RX_TWICE, 1, 2);
     p = split();
-    p.lcore[1].tx = 2;
+    p.lcore[1].tx[0] = 2;
     expect(&p, PLACEMENT_TX_NONE, 0, 0);
     p = split();
-    p.lcore[3].tx = 1;
+    p.lcore[3].tx[0] = 1;
     expect(&p, PLACEMENT_TX_TWICE, 0, 3);
     p = split();
     p.shards = 3;
@@ -89,7 +111,7 @@ static void test_each_fault_is_found(void)
     p.lcore[0].shards = 2;
     expect(&p, PLACEMENT_SHARD_TWICE, 1, 3);
     p = split();
-    p.lcore[1].tx = 7;
+    p.lcore[1].tx[0] = 7;
     expect(&p, PLACEMENT_UNKNOWN, 2, 1);
     p = split();
     p.lcores = 5;
@@ -99,17 +121,18 @@ static void test_each_fault_is_found(void)
 static void test_all_faults_are_counted_and_the_list_not_overrun(void)
 {
     struct placement p = {.lcores = 1, .shards = 1};
+    const struct placement_ports two = ports_with(2, 1, 1);
     struct placement_finding f[3] = {[2] = {.index = 77}};
 
     /* 2 x rx, 2 x tx, 1 x shard, 1 x idle */
-    CU_ASSERT_EQUAL(placement_check(&p, 2, f, 2), 6);
+    CU_ASSERT_EQUAL(placement_check(&p, &two, f, 2), 6);
     CU_ASSERT_EQUAL(f[1].fault, PLACEMENT_RX_NONE);
     CU_ASSERT_EQUAL(f[2].index, 77);
 }
 
 static void test_no_shards_is_a_plain_switch(void)
 {
-    struct placement p = {.lcores = 1, .lcore = {{.rx = 1, .tx = 1}}};
+    struct placement p = {.lcores = 1, .lcore = {{.rx = {1}, .tx = {1}}}};
 
     CU_ASSERT_EQUAL(faults(&p, 1), 0);
 }
@@ -134,7 +157,7 @@ static void test_pin_on_a_single_cpu(void)
     const int cpus[] = {5};
     struct placement p;
 
-    placement_default(&p, 1, 2);
+    make_default(&p, 1, 2);
     placement_pin(&p, cpus, 1);
     CU_ASSERT_EQUAL(p.lcore[0].cpu, 5);
 }
@@ -156,13 +179,62 @@ static void test_owners(void)
 {
     struct placement p;
 
-    placement_default(&p, 16, 6);
-    CU_ASSERT_EQUAL(placement_rx_owner(&p, 5), 1);
+    make_default(&p, 16, 6);
+    CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[1], 5), 0);
+    CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[0], 5), -1);
     CU_ASSERT_EQUAL(placement_shard_owner(&p, 3), 3);
     p = split();
-    CU_ASSERT_EQUAL(placement_rx_owner(&p, 1), 0);
-    CU_ASSERT_EQUAL(placement_tx_owner(&p, 1), 1);
+    p.lcore[1].tx[2] = 2;
+    CU_ASSERT_EQUAL(placement_tx_queue(&p.lcore[1], 1), 0);
+    p.lcore[1].tx[0] = 1;
+    CU_ASSERT_EQUAL(placement_tx_queue(&p.lcore[1], 1), 2);
+    CU_ASSERT_EQUAL(placement_tx_queue(&p.lcore[0], 1), -1);
     CU_ASSERT_EQUAL(placement_shard_owner(&p, 1), 3);
+}
+
+static void test_default_deals_queues_out(void)
+{
+    struct placement_ports ports = ports_with(2, 2, 1);
+    struct placement p;
+
+    ports.rx_queues[1] = 1;
+    placement_default(&p, 64, &ports);
+    CU_ASSERT_EQUAL(p.lcores, 3);
+    CU_ASSERT_EQUAL(placement_check(&p, &ports, NULL, 0), 0);
+    placement_default(&p, 8, &ports);
+    CU_ASSERT_EQUAL(p.lcores, 2);
+    CU_ASSERT_EQUAL(p.lcore[0].rx[0], 1);
+    CU_ASSERT_EQUAL(p.lcore[1].rx[0], 2);
+    CU_ASSERT_EQUAL(p.lcore[1].rx[1], 1);
+    CU_ASSERT_EQUAL(p.lcore[0].tx[0], 1);
+    CU_ASSERT_EQUAL(placement_check(&p, &ports, NULL, 0), 0);
+}
+
+static void test_every_queue_has_one_owner(void)
+{
+    const struct placement_ports two = ports_with(2, 2, 2);
+    struct placement p = {
+        .lcores = 2,
+        .lcore = {{.rx = {3}, .tx = {3}}, {.rx = {0, 3}, .tx = {0, 3}}},
+    };
+    struct placement_finding f[2];
+
+    CU_ASSERT_EQUAL(placement_check(&p, &two, NULL, 0), 0);
+    p.lcore[1].rx[1] = 1;
+    CU_ASSERT_EQUAL(placement_check(&p, &two, f, 2), 1);
+    CU_ASSERT_EQUAL(f[0].fault, PLACEMENT_RX_NONE);
+    CU_ASSERT_EQUAL(f[0].index, 1);
+    CU_ASSERT_EQUAL(f[0].queue, 1);
+    p.lcore[1].rx[1] = 3;
+    p.lcore[0].tx[1] = 1;
+    CU_ASSERT_EQUAL(placement_check(&p, &two, f, 2), 1);
+    CU_ASSERT_EQUAL(f[0].fault, PLACEMENT_TX_TWICE);
+    CU_ASSERT_EQUAL(f[0].queue, 1);
+    p.lcore[0].tx[1] = 0;
+    p.lcore[0].tx[2] = 2;
+    CU_ASSERT_EQUAL(placement_check(&p, &two, f, 2), 1);
+    CU_ASSERT_EQUAL(f[0].fault, PLACEMENT_UNKNOWN);
+    CU_ASSERT_EQUAL(f[0].queue, 2);
 }
 
 int main(void)
@@ -171,6 +243,8 @@ int main(void)
         UNIT_TEST(test_default_is_good_for_any_machine),
         UNIT_TEST(test_default_on_two_cpus_is_one_lcore),
         UNIT_TEST(test_default_deals_ports_out),
+        UNIT_TEST(test_default_deals_queues_out),
+        UNIT_TEST(test_every_queue_has_one_owner),
         UNIT_TEST(test_each_fault_is_found),
         UNIT_TEST(test_all_faults_are_counted_and_the_list_not_overrun),
         UNIT_TEST(test_no_shards_is_a_plain_switch),

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Several queues a port, dealt to two lcores: the kernel spreads flows over them; sums, pings and TCP stay right.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin queues
+net_hosts 4
+
+config() { # RX_QUEUES TX_QUEUES YAML...
+    local rx=$1 tx=$2
+    shift 2
+    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
+    sed -i "s/framecnt=2048\"/framecnt=2048,qpairs=$rx\", rx_queues: $rx, tx_queues: $tx/" "$NET_DIR/swagg.yaml"
+}
+
+all_work() {
+    local host flow
+    for host in 1 2 3; do
+        reaches 0 "$(net_ip "$host")"
+        reaches "$host" "$(net_switch_ip)" -s 1472
+    done
+    ranks_run queues 8 --sizes 1,365,366,100003 --calls 40 --largest 100K
+    ip netns exec "$NET_ID-h3" timeout 30 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
+    net_exec 0 timeout 20 iperf3 -c "$(net_ip 3)" -n 8M -P 8 >"$NET_DIR/tcp.log" || fail "TCP: $(cat "$NET_DIR/tcp.log")"
+    # Flows fall on queues by their hash: so many that they do not all miss one.
+    for flow in {1..16}; do
+        ranks_run "flow$flow" 4 --sizes 1000
+    done
+}
+
+busy() { # LCORE: it has received, as one that never does would not
+    [ "$(net_telemetry "/swagg/lcore,$1" received)" -gt 500 ] || fail "lcore $1 received next to nothing"
+}
+
+step "two queues each way on two lcores"
+config 2 2 "lcores:" "  - {rx: [all:0], tx: [all:0], aggregate: [0]}" "  - {rx: [all:1], tx: [all:1], aggregate: [1]}"
+net_swagg_start "$NET_DIR/swagg.yaml"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "spreads frames over 2 queues"
+all_work
+busy 1
+busy 2
+expect_equal "receive queues of lcore 2" "$(net_telemetry /swagg/lcore,2 rx | xargs)" "[ h0:1, h1:1, h2:1, h3:1 ]"
+[ "$(net_telemetry /swagg/counters taken_over)" -gt 0 ] || fail "no packet crossed to its shard's lcore"
+net_swagg_stop
+
+step "two receive queues, one sending queue, aggregation apart, and links that drop and reorder"
+NET_IMPAIR='{rx: {drop: 0.002, reorder: 0.002}, tx: {drop: 0.002}}' \
+    config 2 1 "lcores:" "  - {rx: [all:0], tx: [all]}" "  - {rx: [all:1]}" "  - {aggregate: [0]}"
+net_swagg_start "$NET_DIR/swagg.yaml"
+ranks_run lossy 8 --sizes 1,365,100003 --calls 20
+net_swagg_stop
+
+step "three queues on one lcore"
+config 3 1
+net_swagg_start "$NET_DIR/swagg.yaml"
+all_work
+net_swagg_stop
+
+step "queues that nobody would poll are refused, with file, line and key"
+net_swagg_config "$NET_DIR/bad.yaml"
+sed -i '3s/framecnt=2048/framecnt=2048,qpairs=2/' "$NET_DIR/bad.yaml"
+status=0
+words=$("$NET_BUILD/swagg/swagg" --check "$NET_DIR/bad.yaml" 2>&1) || status=$?
+expect_equal "exit status" "$status" 2
+expect_match "what swagg says" "$words" 'bad.yaml:3: ports\[0\].device: .*rx_queues is 1: write ,qpairs=1'
