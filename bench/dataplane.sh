@@ -32,17 +32,19 @@ dut_cpu=${cpus[-1]}
 taskset -cp "$source_cpu,$dut_cpu" $$ >/dev/null
 testpmd_pid=
 
-# Hugepages for two processes, if the kernel has them; they are given back at the end.
-pages_before=$(cat /proc/sys/vm/nr_hugepages)
+# Hugepages for two processes, if the kernel has them: MEMORY pages of 2 MB. They are given back at the end. Somebody else may do
+# the same meanwhile, so it is by difference.
+pages_taken=0
+change_hugepages() { # BY
+    sysctl -qw vm.nr_hugepages=$(($(cat /proc/sys/vm/nr_hugepages) + $1)) || true
+}
 take_hugepages() {
-    local free
+    local before
+    before=$(cat /proc/sys/vm/nr_hugepages)
     NET_AT_END=give_hugepages_back
-    free=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
-    if [ "$free" -lt "$MEMORY" ]; then
-        sysctl -qw vm.nr_hugepages=$((pages_before + MEMORY - free)) || true
-        free=$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)
-    fi
-    if [ "$free" -ge "$MEMORY" ]; then
+    change_hugepages "$MEMORY"
+    pages_taken=$(($(cat /proc/sys/vm/nr_hugepages) - before))
+    if [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge "$MEMORY" ]; then
         eal_memory=(--in-memory -m "$MEMORY")
         swagg_memory=hugepages
     else
@@ -52,7 +54,7 @@ take_hugepages() {
     echo "  memory: $swagg_memory"
 }
 give_hugepages_back() {
-    sysctl -qw vm.nr_hugepages="$pages_before"
+    change_hugepages -$pages_taken
 }
 
 start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]

@@ -116,7 +116,7 @@ int main(int argc, char *argv[])
     }
     used = rte_eal_init(argc, argv);
     if (used < 0) {
-        complain("the EAL does not start (its own messages are above)\n\n%s", source_usage);
+        complain("the EAL does not start (above: why); swagg-source --help says how to call it");
         return EXIT_USAGE;
     }
     rc = source_parse(&o, argc - used, argv + used);
