@@ -63,7 +63,7 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
 {
     const struct plan *p = &fr->options->plan;
     uint8_t *frame = f->frame;
-    unsigned element = p->type == AGG_I32 || p->type == AGG_F32 ? 4 : 8;
+    const size_t element = agg_type_size(p->type);
     uint32_t sum;
     uint16_t checksum;
 

@@ -133,6 +133,8 @@ static bool is_right(const struct play *p, const struct flight *f, struct rte_mb
 
 static void land(struct play *p, const struct landing *l, struct rte_mbuf *m)
 {
+    if (p->failed)
+        return;
     if (l->f == NULL || l->kind != SML_DATA || l->tag != l->f->tag) {
         p->count.unexpected++;
         refused(p, l->kind);

@@ -106,6 +106,8 @@ int ports_open(size_t frame_bytes, const volatile bool *stop)
     }
     for (uint16_t id = 0; id < ports && rc == 0; id++)
         rc = open_port(id, pool, stop);
+    if (rc < 0)
+        ports_close();
     return rc < 0 ? rc : ports;
 }
 
