@@ -136,7 +136,8 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
                                     .slots = 64,
                                     .resume = odd & 8,
                                     .job = odd & 8 ? take8(in) : 0,
-                                    .oldest_tag = odd & 8 ? take8(in) : 0};
+                                    .oldest_tag = odd & 8 ? take8(in) : 0,
+                                    .waited = odd & 32};
         memset(m->join.name, 'a' + p->name % 2, 1);
         if (odd & 16) {
             m->join.data_port = take16(in);

@@ -96,7 +96,7 @@ static void poll(struct ctl_session *s, uint64_t now)
         REQUIRE(ctl_type_from_worker(m.head.type));
         REQUIRE(m.head.serial == s->serial && m.head.incarnation == s->cfg.incarnation);
         if (m.head.type == CTL_JOIN)
-            REQUIRE(m.join.resume == (s->generation > 0));
+            REQUIRE(m.join.resume == (s->generation > 0) && !(m.join.resume && m.join.waited));
     }
     REQUIRE(ctl_session_poll(s, now, out) == 0);
     REQUIRE(ctl_session_timer(s) > now);

@@ -61,8 +61,7 @@ static void open_stream(struct process *p)
     p->terms = p->session.ready;
     p->generation = p->session.generation;
     p->stream = sml_stream_init(sim_alloc(sml_stream_footprint(&cfg)), &cfg);
-    p->formation =
-        oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.boot_id ^ p->session.epoch);
+    p->formation = oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.ready.roster);
 }
 
 static void check_time(struct process *p, const char *what, uint64_t limit)

@@ -103,7 +103,10 @@ static struct fault make_fault(struct rng *r, const struct scenario *s)
         f.kind = FAULT_KILL_SWITCH;
     if (f.kind == FAULT_KILL_PROCESS && rng_below(r, 3) == 0)
         f.lasts = 0;
-    if (rng_below(r, 3) != 0)
+    bool while_forming = f.kind == FAULT_KILL_SWITCH && rng_below(r, 2);
+    if (while_forming)
+        f.at_event = rng_magnitude(r, 8, 16 * s->hosts);
+    else if (rng_below(r, 3) != 0)
         f.at_event = rng_magnitude(r, 32, 30000);
     else
         f.at = rng_magnitude(r, 1 * MS, s->calm_at);

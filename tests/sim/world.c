@@ -142,13 +142,13 @@ static void on_link_mends(void *ctx, uint64_t argument)
         set_quality(w, f->host, &w->scenario.quality, f->up, f->down);
 }
 
-/* A job outlives its switch only while all its ranks are in it. */
-static bool all_are_in_calls(const struct world *w)
+/* A job outlives its switch only while no rank leaves it; whether all are in it already does not matter. */
+static bool nobody_is_about_to_leave(const struct world *w)
 {
     for (unsigned h = 0; h < w->scenario.hosts; h++) {
         const struct process *p = w->seats[h].process;
-        if (p == NULL || p->formation == NULL || p->phase > PROCESS_CALLING ||
-            p->call + 1 >= w->seats[h].program->calls)
+        if (p != NULL && p->formation != NULL &&
+            (p->phase > PROCESS_CALLING || p->call + 1 >= w->seats[h].program->calls))
             return false;
     }
     return true;
@@ -162,7 +162,7 @@ static bool inflict(struct world *w, unsigned index)
 
     switch (f->kind) {
     case FAULT_KILL_SWITCH:
-        if (w->scenario.benign && !all_are_in_calls(w))
+        if (w->scenario.benign && !nobody_is_about_to_leave(w))
             return false;
         switch_kill(&w->node);
         w->switch_holds++;

@@ -2,7 +2,9 @@
  * each, and what the registry is to do about it, indented:
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
- *                             resume (its tag), was (its job's number before); like=q: from q's endpoint;
+ *                             resume (its tag), was (its job's number before), among (the processes that it
+ *                             was READY with; else a, b, c, ...); waited: since before a restart; like=q: from
+ *                             q's endpoint;
  *                             data=q: from q's host and data port; stranger: it does not know this boot id;
  *                             moved: it is heard on another port of the switch
  *   HEARTBEAT p calls=3 waiting stalled=2500 stranger
@@ -189,7 +191,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
     struct process *p = &s->processes[name - 'a'];
     const struct process *like = process_after(s, line, "like="), *data = process_after(s, line, "data=");
     unsigned rank = 0, size = 0;
-    const char *job = strstr(line, "job=");
+    const char *job = strstr(line, "job="), *among = strstr(line, "among=");
     CU_ASSERT_EQUAL(sscanf(line, "JOIN %*c %u/%u", &rank, &size), 2);
     p->rank = (uint16_t)rank;
     p->size = (uint16_t)size;
@@ -214,7 +216,10 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .slots = (uint16_t)number_after(line, "slots=", 128),
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
+                               .waited = strstr(line, "waited"),
                                .oldest_tag = number_after(line, "resume=", 0)};
+    for (unsigned i = 0; among ? among[6 + i] >= 'a' : i < size; i++)
+        m.join.roster ^= (uint64_t)(among ? among[6 + i] : 'a' + (int)i);
     strcpy(m.join.name, "t");
     if (job)
         sscanf(job, "job=%47s", m.join.name);

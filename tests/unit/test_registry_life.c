@@ -97,6 +97,25 @@ static void test_lost(void)
             "  c UNKNOWN\n");
 }
 
+/* A rank that waits to get in may say so as rarely as every second. */
+static void test_silence_counts_from_ready_on(void)
+{
+    play(4, "hasty\n"
+            "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "wait 1.1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 0.1\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n");
+}
+
 static void test_a_failed_job_ends_with_its_members(void)
 {
     play(4, "JOIN a 0/1\n"
@@ -396,7 +415,93 @@ static void test_fresh_rank_among_resuming(void)
             "  a ABORTED cannot resume: rank 1 was started anew, so the job cannot resume\n"
             "  b PENDING ranks 0 and 2\n"
             "JOIN c 2/3 resume=100\n"
-            "  c REFUSED cannot resume: the job has been started anew, without rank 2\n");
+            "  c REFUSED cannot resume: rank 1 was started anew, so the job cannot resume\n");
+}
+
+/* The switch restarted when some ranks were READY and others had not heard of it yet: no chunk can have
+ * completed without these, so all go on together, whoever comes first. */
+static void test_resume_with_ranks_that_never_were_ready(void)
+{
+    play(4, "JOIN a 0/3 resume=100 slots=64\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3 resume=100 slots=64\n"
+            "  open\n"
+            "  a READY 64 slots 1460 bytes resumed at 100\n"
+            "  b READY 64 slots 1460 bytes\n"
+            "  c READY 64 slots 1460 bytes resumed at 100\n");
+    play(4, "JOIN b 1/2 waited\n"
+            "  b PENDING rank 0\n"
+            "JOIN a 0/2 resume=100 slots=64\n"
+            "  open\n"
+            "  a READY 64 slots 1460 bytes resumed at 100\n"
+            "  b READY 64 slots 1460 bytes\n");
+    /* Only the job's old number is to be avoided. */
+    play(4, "JOIN b 1/2 waited was=0\n"
+            "  b PENDING rank 0\n"
+            "JOIN a 0/2 resume=100 was=0\n"
+            "  open, but not under its old number\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes\n");
+    play(4, "JOIN a 0/2 waited was=0\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 resume=7 was=9\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes resumed at 7\n");
+    play(4, "JOIN a 0/2 waited\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 waited\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n");
+}
+
+/* A process that waited may not be the one that the others were READY with: that one may have had sums. */
+static void test_waiting_is_no_proof(void)
+{
+    play(4,
+         "JOIN b 1/2 waited\n"
+         "  b PENDING rank 0\n"
+         "JOIN a 0/2 resume=100 among=ax\n"
+         "  a ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n"
+         "  b ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n");
+}
+
+static void test_newcomer_among_resuming_and_waiting(void)
+{
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  a ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
+            "  b ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
+            "  c PENDING ranks 0 and 1\n");
+    play(4, "JOIN b 1/3 waited\n"
+            "  b PENDING ranks 0 and 2\n"
+            "JOIN c 2/3\n"
+            "  c PENDING rank 0\n"
+            "JOIN a 0/3 resume=100\n"
+            "  a REFUSED cannot resume: the job has been started anew, without rank 0\n");
+    /* The only one that resumed leaves: the one that waited is told. */
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING rank 2\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "  b ABORTED cannot resume: rank 0 left, so the job cannot resume\n");
+    /* It falls silent: then there is nothing to resume any more. */
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "wait 6\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING rank 2\n"
+            "wait 5\n"
+            "JOIN c 2/3\n"
+            "  c PENDING rank 0\n");
 }
 
 static void test_leave_and_abort_while_resuming(void)
@@ -409,7 +514,7 @@ static void test_leave_and_abort_while_resuming(void)
             "  b LEFT\n"
             "  a ABORTED cannot resume: rank 1 left, so the job cannot resume\n"
             "JOIN c 2/3 resume=100\n"
-            "  c PENDING ranks 0 and 1\n");
+            "  c REFUSED cannot resume: rank 1 left, so the job cannot resume\n");
 }
 
 /* A JOIN that does not know the switch may be a late copy from before its restart: it changes nothing. */
@@ -442,6 +547,7 @@ int main(void)
         UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
         UNIT_TEST(test_abort_first_one_counts),
         UNIT_TEST(test_lost),
+        UNIT_TEST(test_silence_counts_from_ready_on),
         UNIT_TEST(test_a_failed_job_ends_with_its_members),
         UNIT_TEST(test_own_absence_loses_nobody),
         UNIT_TEST(test_killed_and_back_on_the_same_endpoint),
@@ -456,6 +562,9 @@ int main(void)
         UNIT_TEST(test_resume_other_terms),
         UNIT_TEST(test_resume_without_slots),
         UNIT_TEST(test_fresh_rank_among_resuming),
+        UNIT_TEST(test_resume_with_ranks_that_never_were_ready),
+        UNIT_TEST(test_waiting_is_no_proof),
+        UNIT_TEST(test_newcomer_among_resuming_and_waiting),
         UNIT_TEST(test_leave_and_abort_while_resuming),
         UNIT_TEST(test_join_by_a_stranger),
         CU_TEST_INFO_NULL,

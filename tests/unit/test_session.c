@@ -50,7 +50,8 @@ static struct ctl_message message(const struct ctl_session *s, uint8_t type)
                                      .data_port = SML_PORT_FIRST,
                                      .first_tag = first_tag,
                                      .lost_after_ms = 5000,
-                                     .resumed = s->state == CTL_SESSION_REJOINING};
+                                     .resumed = s->state == CTL_SESSION_REJOINING,
+                                     .roster = 0x5a5a};
         break;
     case CTL_PENDING:
         ctl_ranks_add(&m.pending.missing, 0);
@@ -391,6 +392,21 @@ static void test_rejected_asks_at_once(void)
     CU_ASSERT_EQUAL(memcmp(&joining, &before, sizeof before), 0);
 }
 
+/* Who still waits to get in when the switch restarts says so, but not who has only just heard of a switch. */
+static void test_waited_since_before_a_restart(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_JOINING);
+    CU_ASSERT_FALSE(poll(&s, start + SECOND).join.waited);
+    struct ctl_message m = message(&s, CTL_PENDING);
+    CU_ASSERT_TRUE(receive(&s, &m, start + SECOND));
+    CU_ASSERT_FALSE(poll(&s, start + 3 * SECOND).join.waited);
+    m = message(&s, CTL_PENDING);
+    m.head.boot_id = other_boot;
+    CU_ASSERT_TRUE(receive(&s, &m, start + 3 * SECOND));
+    m = poll(&s, start + 3 * SECOND);
+    CU_ASSERT_TRUE(m.join.waited && !m.join.resume);
+}
+
 static void test_rejoin(void)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
@@ -403,6 +419,9 @@ static void test_rejoin(void)
     CU_ASSERT_EQUAL(m.join.chunk_bytes, CHUNK_BYTES);
     CU_ASSERT_EQUAL(m.join.job, 9);
     CU_ASSERT_EQUAL(m.join.oldest_tag, first_tag + 17);
+    CU_ASSERT_EQUAL(m.join.roster, s.ready.roster);
+    CU_ASSERT_NOT_EQUAL(m.join.roster, 0);
+    CU_ASSERT_FALSE(m.join.waited);
 
     m = message(&s, CTL_READY);
     m.head.boot_id = other_boot;
@@ -554,6 +573,7 @@ int main(void)
         UNIT_TEST(test_heartbeats),
         UNIT_TEST(test_silent_switch),
         UNIT_TEST(test_rejected_asks_at_once),
+        UNIT_TEST(test_waited_since_before_a_restart),
         UNIT_TEST(test_rejoin),
         UNIT_TEST(test_failures_in_words),
         UNIT_TEST(test_abort),

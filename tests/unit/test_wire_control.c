@@ -13,11 +13,12 @@ static size_t message_bytes(uint8_t type)
 {
     switch (type) {
     case CTL_JOIN:
-        return 40 + 64;
+        return 40 + 72;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-    case CTL_READY:
         return 40 + 16;
+    case CTL_READY:
+        return 40 + 24;
     case CTL_PENDING:
         return 40 + 40;
     case CTL_ABORT:
@@ -51,7 +52,9 @@ static struct ctl_message sample(uint8_t type)
         m.join.slots = 0x0200;
         m.join.resume = true;
         m.join.job = 0x0d;
+        m.join.waited = true;
         m.join.oldest_tag = 0x41424344;
+        m.join.roster = UINT64_C(0x8182838485868788);
         break;
     case CTL_READY:
         m.ready = (struct ctl_ready){.job = 7,
@@ -60,7 +63,8 @@ static struct ctl_message sample(uint8_t type)
                                      .data_port = 0xbee0,
                                      .first_tag = 0x51525354,
                                      .lost_after_ms = 5000,
-                                     .resumed = true};
+                                     .resumed = true,
+                                     .roster = UINT64_C(0x9192939495969798)};
         break;
     case CTL_PENDING:
         m.pending.waited_ms = 2100;
@@ -111,7 +115,8 @@ static void test_layout_head_and_join(void)
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0xc0, 0x01, 1,    1,    0x05, 0xb4, 0x02, 0x00, /* data port, format, mode, chunk bytes, slots */
-        1,    0x0d, 0,    0,    0x41, 0x42, 0x43, 0x44, /* resume, job, oldest tag */
+        1,    0x0d, 1,    0,    0x41, 0x42, 0x43, 0x44, /* resume, job, waited, oldest tag */
+        0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, /* roster */
     };
     struct ctl_message m = sample(CTL_JOIN);
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -129,8 +134,8 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
 
 static void test_layout_bodies(void)
 {
-    static const uint8_t ready[] = {7,    1,    0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0,
-                                    0x51, 0x52, 0x53, 0x54, 0,    0,    0x13, 0x88};
+    static const uint8_t ready[] = {7, 1, 0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0, 0x51, 0x52, 0x53, 0x54,
+                                    0, 0, 0x13, 0x88, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,

@@ -123,19 +123,39 @@ void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_
                         ip[0], ip[1], ip[2], ip[3]);
 }
 
+static uint64_t roster(const struct ctl_job *job)
+{
+    uint64_t all = 0;
+    for (unsigned r = 0; r < job->size; r++)
+        all ^= job->members[r].incarnation;
+    return all;
+}
+
+/* A rank that was not READY before the restart has sent no contribution, so no chunk can have completed, and
+ * those that were READY lack them all: it can start where they go on. */
 static bool resume_terms(struct ctl_job *job, struct ctl_failure *why)
 {
-    const struct ctl_member *first = &job->members[0];
-    int64_t oldest = 0, newest = 0; /* relative to rank 0's */
+    const struct ctl_member *first = job->members;
+    int64_t oldest = 0, newest = 0; /* relative to the first's */
+    while (first->origin != CTL_RESUMES)
+        first++;
     job->slots = first->slots;
     job->chunk_bytes = first->chunk_bytes;
-    for (unsigned r = 1; r < job->size; r++) {
+    for (unsigned r = 0; r < job->size; r++) {
         const struct ctl_member *member = &job->members[r];
+        if (member->origin != CTL_RESUMES)
+            continue;
+        if (member->roster != job->roster) {
+            ctl_failure_set(why, CTL_CANNOT_RESUME, r,
+                            "rank %u was in a job with other processes before the switch restarted", r);
+            return false;
+        }
         if (member->slots != first->slots || member->chunk_bytes != first->chunk_bytes) {
             ctl_failure_set(
                 why, CTL_CANNOT_RESUME, r,
-                "rank 0 had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
-                first->slots, first->chunk_bytes, r, member->slots, member->chunk_bytes);
+                "rank %u had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
+                (unsigned)(first - job->members), first->slots, first->chunk_bytes, r, member->slots,
+                member->chunk_bytes);
             return false;
         }
         int32_t ahead = (int32_t)(member->resume_tag - first->resume_tag);
@@ -167,6 +187,7 @@ static void fresh_terms(struct ctl_job *job)
 
 bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why)
 {
+    job->roster = roster(job);
     if (job->resumed)
         return resume_terms(job, why);
     fresh_terms(job);

@@ -55,6 +55,14 @@ struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since)
     return set;
 }
 
+bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin)
+{
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].state == CTL_MEMBER_JOINED && job->members[rank].origin == origin)
+            return true;
+    return false;
+}
+
 /* Telling */
 
 void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char *format, ...)
@@ -107,7 +115,8 @@ void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned ra
                                      .data_port = r->cfg.data_port,
                                      .first_tag = job->first_tag,
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
-                                     .resumed = job->resumed};
+                                     .resumed = member->origin == CTL_RESUMES,
+                                     .roster = job->roster};
     } else {
         m.head.type = CTL_ABORTED;
         m.failure = job->failure;
@@ -177,7 +186,6 @@ struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_message 
     job->size = m->head.size;
     job->format = m->join.format;
     job->mode = m->join.mode;
-    job->resumed = m->join.resume;
     enter(job, CTL_JOB_FORMING, now);
     return job;
 }
@@ -206,6 +214,8 @@ void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
         return;
     }
     enter(job, CTL_JOB_RUNNING, now);
+    for (unsigned rank = 0; rank < job->size; rank++)
+        job->members[rank].heard_at = now; /* JOINs may come more rarely than heartbeats */
     ctl_job_event(r, job, "%s: %u ranks, number %u, %u slots, %u bytes a chunk",
                   job->resumed ? "resumed" : "ready", job->size, job->number, job->slots, job->chunk_bytes);
     ctl_job_push(r, job);
@@ -224,8 +234,11 @@ void ctl_job_fail(struct ctl_registry *r, struct ctl_job *job, const struct ctl_
 bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, enum ctl_member_state state)
 {
     job->members[rank].state = state;
-    if (--job->present > 0)
+    if (--job->present > 0) {
+        if (job->state == CTL_JOB_FORMING)
+            job->resumed = ctl_job_has(job, CTL_RESUMES);
         return true;
+    }
     ctl_job_drop(r, job, "over: nobody is left in it");
     return false;
 }

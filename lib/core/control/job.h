@@ -38,6 +38,8 @@ bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, en
 
 /* JOINED members not heard since then. */
 struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since);
+/* Whether some JOINED member is of this origin. */
+bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin);
 struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state);
 
 /* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that

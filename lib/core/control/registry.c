@@ -57,6 +57,11 @@ static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to,
 
 /* JOIN */
 
+static enum ctl_origin origin(const struct ctl_join *join)
+{
+    return join->resume ? CTL_RESUMES : join->waited ? CTL_WAITED : CTL_IS_NEW;
+}
+
 static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
@@ -70,11 +75,14 @@ static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct c
                                   .joined_at = now,
                                   .heard_at = now,
                                   .serial = m->head.serial,
+                                  .origin = origin(&m->join),
                                   .resume_tag = m->join.oldest_tag,
-                                  .resume_job = m->join.job};
+                                  .resume_job = m->join.job,
+                                  .roster = m->join.roster};
     job->present++;
+    job->resumed |= m->join.resume;
     ctl_job_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
-                  job->resumed ? " again" : "");
+                  m->join.resume ? " again" : "");
     if (job->present == job->size)
         ctl_job_run(r, job, now);
     else
@@ -113,18 +121,35 @@ static void refuse_resume(struct ctl_registry *r, const struct ctl_endpoint *fro
     ctl_answer_refused(r, from, head, &why);
 }
 
+/* The job that this rank was READY in has failed already while others tried to resume it; NULL: not so. */
+static const struct ctl_job *find_failed_without(const struct ctl_registry *r, const struct ctl_join *join)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        const struct ctl_job *job = &r->jobs[i];
+        for (unsigned rank = 0; job->state == CTL_JOB_FAILED && rank < job->size; rank++)
+            if (job->members[rank].origin == CTL_RESUMES && job->members[rank].roster == join->roster)
+                return job;
+    }
+    return NULL;
+}
+
 /* A JOIN by a process that is in no job. */
 static void join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
                       uint64_t now)
 {
     struct ctl_failure why;
     struct ctl_job *job;
+    const struct ctl_job *failed = m->join.resume ? find_failed_without(r, &m->join) : NULL;
+    if (failed) {
+        ctl_answer_refused(r, from, &m->head, &failed->failure);
+        return;
+    }
     while ((job = ctl_job_find(r, m->join.name))) {
-        if (m->join.resume && (job->state == CTL_JOB_RUNNING || !job->resumed)) {
+        if (m->join.resume && (job->state == CTL_JOB_RUNNING || ctl_job_has(job, CTL_IS_NEW))) {
             refuse_resume(r, from, &m->head);
             return;
         }
-        if (!m->join.resume && job->state == CTL_JOB_FORMING && job->resumed) {
+        if (origin(&m->join) == CTL_IS_NEW && job->state == CTL_JOB_FORMING && job->resumed) {
             ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
                             "rank %u was started anew, so the job cannot resume", m->head.rank);
             ctl_job_fail(r, job, &why, now);
@@ -240,7 +265,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_job *job, const struct c
         return;
     if (job->state == CTL_JOB_RUNNING) {
         check_left_behind(r, job, now);
-    } else if (job->state == CTL_JOB_FORMING && job->resumed) {
+    } else if (job->state == CTL_JOB_FORMING && !forget) {
         struct ctl_failure why;
         ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "rank %u left, so the job cannot resume", rank);
         ctl_job_fail(r, job, &why, now);
@@ -358,8 +383,8 @@ const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i)
 
 bool ctl_job_had_number(const struct ctl_job *job, uint8_t number)
 {
-    for (unsigned rank = 0; job->resumed && rank < job->size; rank++)
-        if (job->members[rank].resume_job == number)
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].origin == CTL_RESUMES && job->members[rank].resume_job == number)
             return true;
     return false;
 }

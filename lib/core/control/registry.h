@@ -10,8 +10,10 @@
  *            terms, from another endpoint                     proves that it lives: REFUSED; or falls silent
  *   FORMING  the same from that member's endpoint    FORMING  it was killed: forgotten, the newcomer is in
  *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
- *   FORMING  resuming, and a LEAVE or fresh JOIN     FAILED   CANNOT_RESUME: ABORTED to all; the fresh one
- *                                                             founds a new job
+ *   FORMING  resuming, and a JOIN that has waited    FORMING  the job was forming when the switch restarted:
+ *            since before the restart                         all go on, if they are who they were (roster)
+ *   FORMING  resuming, and a LEAVE or a newcomer's   FAILED   CANNOT_RESUME: ABORTED to all; the newcomer
+ *            JOIN                                             founds a new job
  *   FORMING  ABORT                                   FAILED   ABORTED to all
  *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
  *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
@@ -27,6 +29,7 @@
  *   FAILED   LEAVE                                   FAILED   LEFT
  *   FAILED   anything else from a member             FAILED   ABORTED; dropped when all have left or fallen
  *                                                             silent
+ *   FAILED   resuming, and a JOIN of that roster     FAILED   REFUSED: why it failed
  *   FAILED   JOIN by a newcomer                      FAILED   founds a new job of the same name, next epoch,
  *                                                             beside this one
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
@@ -62,6 +65,13 @@ struct ctl_endpoint {
 enum ctl_job_state { CTL_JOB_FREE = 0, CTL_JOB_FORMING, CTL_JOB_RUNNING, CTL_JOB_FAILED };
 enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
 
+/* Since when a member has been there, as its JOIN says. */
+enum ctl_origin {
+    CTL_IS_NEW,  /* it began to join under this boot id */
+    CTL_WAITED,  /* it began to join before the switch restarted, and never was READY */
+    CTL_RESUMES, /* it was READY before the switch restarted */
+};
+
 /* A newcomer that waits for the member in its way to prove that it lives, or to fall silent. */
 struct ctl_challenge {
     uint64_t since;       /* 0: nobody waits */
@@ -78,8 +88,10 @@ struct ctl_member {
     uint64_t incarnation;
     uint64_t joined_at, heard_at;
     uint32_t serial; /* the newest heard */
+    enum ctl_origin origin;
     uint32_t resume_tag;
     uint8_t resume_job;
+    uint64_t roster;                /* CTL_RESUMES: of the job that it was in */
     bool confirmed;                 /* has shown that it knows of READY */
     struct ctl_heartbeat heartbeat; /* the last one */
     struct ctl_challenge challenge;
@@ -95,7 +107,8 @@ struct ctl_job {
     enum sml_format format;
     enum sml_mode mode;
     uint16_t slots, chunk_bytes;
-    bool resumed;
+    bool resumed;    /* some member resumes */
+    uint64_t roster; /* while RUNNING: the exclusive or of its members' incarnations */
     uint32_t first_tag;
     struct ctl_failure failure;       /* while FAILED */
     uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */

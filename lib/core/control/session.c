@@ -48,7 +48,7 @@ __attribute__((format(printf, 4, 5))) static void fail_because(struct ctl_sessio
 void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now)
 {
     *s = (struct ctl_session){.cfg = *cfg, .heard_at = now};
-    s->cfg.join.resume = false;
+    s->cfg.join.resume = s->cfg.join.waited = false;
     start_joining(s, CTL_SESSION_JOINING, now);
 }
 
@@ -207,6 +207,8 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
     s->cfg.join.slots = s->ready.slots;
     s->cfg.join.chunk_bytes = s->ready.chunk_bytes;
     s->cfg.join.job = s->ready.job;
+    s->cfg.join.roster = s->ready.roster;
+    s->cfg.join.waited = false;
     start_joining(s, CTL_SESSION_REJOINING, now);
 }
 
@@ -217,8 +219,10 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     switch (m->head.type) {
     case CTL_PENDING:
         s->pending = m->pending;
-        if (m->head.boot_id != s->boot_id) /* only now that we know it, the switch will believe us */
+        if (m->head.boot_id != s->boot_id) { /* only now that we know it, the switch will believe us */
             s->next_send = now;
+            s->cfg.join.waited = s->state == CTL_SESSION_JOINING && s->boot_id != 0;
+        }
         break;
     case CTL_READY:
         if (!become_ready(s, m, now))

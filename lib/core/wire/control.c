@@ -24,8 +24,10 @@ enum {
     JOIN_SLOTS = 54,
     JOIN_RESUME = 56,
     JOIN_JOB = 57,
+    JOIN_WAITED = 58,
     JOIN_OLDEST_TAG = 60,
-    JOIN_BYTES = 64,
+    JOIN_ROSTER = 64,
+    JOIN_BYTES = 72,
 
     READY_JOB = 0,
     READY_RESUMED = 1,
@@ -34,7 +36,8 @@ enum {
     READY_DATA_PORT = 6,
     READY_FIRST_TAG = 8,
     READY_LOST_AFTER_MS = 12,
-    READY_BYTES = 16,
+    READY_ROSTER = 16,
+    READY_BYTES = 24,
 
     PENDING_WAITED_MS = 0,
     PENDING_OCCUPIED = 4,
@@ -93,7 +96,9 @@ static void build_join(uint8_t *b, const struct ctl_join *j)
     put_be16(b + JOIN_SLOTS, j->slots);
     b[JOIN_RESUME] = j->resume;
     b[JOIN_JOB] = j->job;
+    b[JOIN_WAITED] = j->waited;
     put_be32(b + JOIN_OLDEST_TAG, j->oldest_tag);
+    put_be64(b + JOIN_ROSTER, j->roster);
 }
 
 static bool parse_join(struct ctl_join *j, const uint8_t *b)
@@ -105,7 +110,9 @@ static bool parse_join(struct ctl_join *j, const uint8_t *b)
     j->slots = get_be16(b + JOIN_SLOTS);
     j->resume = b[JOIN_RESUME] & 1;
     j->job = b[JOIN_JOB];
+    j->waited = b[JOIN_WAITED] & 1;
     j->oldest_tag = get_be32(b + JOIN_OLDEST_TAG);
+    j->roster = get_be64(b + JOIN_ROSTER);
     return get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) && j->name[0];
 }
 
@@ -118,6 +125,7 @@ static void build_ready(uint8_t *b, const struct ctl_ready *r)
     put_be16(b + READY_DATA_PORT, r->data_port);
     put_be32(b + READY_FIRST_TAG, r->first_tag);
     put_be32(b + READY_LOST_AFTER_MS, r->lost_after_ms);
+    put_be64(b + READY_ROSTER, r->roster);
 }
 
 static void parse_ready(struct ctl_ready *r, const uint8_t *b)
@@ -129,6 +137,7 @@ static void parse_ready(struct ctl_ready *r, const uint8_t *b)
     r->data_port = get_be16(b + READY_DATA_PORT);
     r->first_tag = get_be32(b + READY_FIRST_TAG);
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
+    r->roster = get_be64(b + READY_ROSTER);
 }
 
 static void build_pending(uint8_t *b, const struct ctl_pending *p)

@@ -79,7 +79,9 @@ struct ctl_join {
                     slots and chunk_bytes */
     uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets meet
                     nobody */
+    bool waited; /* not resume: this process has been joining since before the switch restarted */
     uint32_t oldest_tag;
+    uint64_t roster; /* resume: that of READY */
 };
 
 struct ctl_ready {
@@ -90,6 +92,7 @@ struct ctl_ready {
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
+    uint64_t roster; /* who is in the job: the exclusive or of all ranks' incarnations */
 };
 
 struct ctl_pending {
