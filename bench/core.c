@@ -1,12 +1,15 @@
 /* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply, beside two bounds measured in
  * the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores them.
  *
- *     bench-core [--json FILE]
+ *     bench-core [--json FILE | --instructions]
  *
  * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
  * bursts, as in the daemon: locate and prefetch all, then apply all. Each figure is the median of REPEATS
- * measurements; the three of a row take turns. */
+ * measurements; the three of a row take turns.
+ *
+ * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
+ * what it has counted under the row's name; core.sh says in which function it counts. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,12 +17,15 @@
 #include <string.h>
 #include <time.h>
 
+#include <valgrind/callgrind.h>
+
 #include "switchml/pool.h"
 
 enum {
     WORKERS = 8,
     BURST = 32,
-    PACKETS = 16384, /* a measurement */
+    PACKETS = 16384,        /* a measurement */
+    PACKETS_COUNTED = 1024, /* of instructions */
     REPEATS = 15,
     MOST_SLOTS = 512,
     MOST_BUFFERS = 4096,
@@ -38,6 +44,7 @@ struct cell {
     enum sml_mode mode;
     const struct agg_kernels *kernels;
     bool large;
+    unsigned packets;                    /* a measurement */
     double apply_ns, memcpy_ns, loop_ns; /* a packet */
 };
 
@@ -63,7 +70,9 @@ static void touch(void *p)
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default")))
+/* So that callgrind can tell them apart. */
+#define NOT_INLINED __attribute__((noinline))
+#define BEST_CLONE  __attribute__((target_clones("avx512f", "avx2", "default")))
 
 #define DEFINE_LOOP(name, element)                                                                           \
     BEST_CLONE static void loop_##name(element *acc, const element *in, size_t bytes)                        \
@@ -127,7 +136,7 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
     s->next_tag += BURST / WORKERS;
 }
 
-static double time_apply(struct stage *s, const struct cell *c)
+NOT_INLINED static double time_apply(struct stage *s, const struct cell *c)
 {
     struct sml_packet p[BURST];
 
@@ -140,33 +149,33 @@ static double time_apply(struct stage *s, const struct cell *c)
             .body_bytes = 4 * c->k,
         };
     double start = now_ns();
-    for (unsigned i = 0; i < PACKETS; i += BURST)
+    for (unsigned i = 0; i < c->packets; i += BURST)
         apply_burst(s, p, i);
-    return (now_ns() - start) / PACKETS;
+    return (now_ns() - start) / c->packets;
 }
 
-static double time_memcpy(struct stage *s, const struct cell *c)
+NOT_INLINED static double time_memcpy(struct stage *s, const struct cell *c)
 {
     double start = now_ns();
 
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < c->packets; i++) {
         uint8_t *to = peer_sum(s, i / WORKERS);
         touch(to);
         memcpy(to, buffer(s, i), 4 * c->k);
     }
-    return (now_ns() - start) / PACKETS;
+    return (now_ns() - start) / c->packets;
 }
 
-static double time_loop(struct stage *s, const struct cell *c)
+NOT_INLINED static double time_loop(struct stage *s, const struct cell *c)
 {
     double start = now_ns();
 
-    for (unsigned i = 0; i < PACKETS; i++) {
+    for (unsigned i = 0; i < c->packets; i++) {
         uint8_t *to = peer_sum(s, i / WORKERS);
         touch(to);
         bare_loop(c->type, to, buffer(s, i), 4 * c->k);
     }
-    return (now_ns() - start) / PACKETS;
+    return (now_ns() - start) / c->packets;
 }
 
 static int by_value(const void *a, const void *b)
@@ -194,30 +203,42 @@ static void *take(size_t bytes)
     return mem;
 }
 
-static void measure(struct cell *c)
+static void open_stage(struct stage *s, const struct cell *c)
 {
-    double apply[REPEATS], copy[REPEATS], loop[REPEATS];
-    struct stage s = {.slots = c->large ? MOST_SLOTS : 2, .buffers = c->large ? MOST_BUFFERS : WORKERS};
-    struct sml_pool_config cfg = {
+    const struct sml_pool_config cfg = {
         .workers = WORKERS,
-        .slots = (uint16_t)s.slots,
+        .slots = c->large ? MOST_SLOTS : 2,
         .chunk_bytes = (uint16_t)(4 * c->k),
         .format = SML_FORMAT_TYPED,
         .mode = c->mode,
         .kernels = c->kernels,
     };
 
-    s.packets = take((size_t)s.buffers * BUFFER_BYTES);
-    s.sums = take((size_t)s.slots * BUFFER_BYTES);
-    s.pool = sml_pool_init(take(sml_pool_footprint(&cfg)), &cfg);
+    *s = (struct stage){.slots = cfg.slots, .buffers = c->large ? MOST_BUFFERS : WORKERS};
+    s->packets = take((size_t)s->buffers * BUFFER_BYTES);
+    s->sums = take((size_t)s->slots * BUFFER_BYTES);
+    s->pool = sml_pool_init(take(sml_pool_footprint(&cfg)), &cfg);
+}
+
+static void close_stage(struct stage *s)
+{
+    free(s->pool);
+    free(s->sums);
+    free(s->packets);
+}
+
+static void measure(struct cell *c)
+{
+    double apply[REPEATS], copy[REPEATS], loop[REPEATS];
+    struct stage s;
+
+    open_stage(&s, c);
     for (unsigned i = 0; i < REPEATS; i++) {
         apply[i] = time_apply(&s, c);
         copy[i] = time_memcpy(&s, c);
         loop[i] = time_loop(&s, c);
     }
-    free(s.pool);
-    free(s.sums);
-    free(s.packets);
+    close_stage(&s);
     c->apply_ns = median(apply);
     c->memcpy_ns = median(copy);
     c->loop_ns = median(loop);
@@ -231,31 +252,53 @@ static void print_head(const char *title)
 
 static void measure_and_print(struct cell *c)
 {
+    c->packets = PACKETS;
     measure(c);
     printf("%-4s %-14s %-8s %6u %6u | %9.1f %9.1f %9.1f | %8.2f %8.2f\n", type_names[c->type],
            mode_names[c->mode], c->kernels->name, c->k, 4 * c->k, c->apply_ns, c->memcpy_ns, c->loop_ns,
            c->apply_ns / c->memcpy_ns, c->apply_ns / c->loop_ns);
 }
 
-/* Returns apply / memcpy at 256 elements of int32, on arrival. */
-static double table(const char *title, bool large)
+static void count_and_dump(struct cell *c)
+{
+    struct stage s;
+    char row[128];
+
+    c->packets = PACKETS_COUNTED;
+    snprintf(row, sizeof row, "%s,%s,%s,%u,%u", type_names[c->type], mode_names[c->mode], c->kernels->name,
+             c->k, c->packets);
+    open_stage(&s, c);
+    time_apply(&s, c);
+    time_memcpy(&s, c);
+    time_loop(&s, c);
+    close_stage(&s);
+    CALLGRIND_DUMP_STATS_AT(row);
+}
+
+/* Each type and mode with each number of elements. Returns apply / memcpy at 256 of int32, on arrival. */
+static double each_row(bool large, void (*do_row)(struct cell *))
 {
     static const unsigned ks[] = {32, 64, 256, 365, 2240};
     double ratio = 0;
 
-    print_head(title);
     for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_WHEN_COMPLETE; mode++) {
         for (enum agg_type type = AGG_I32; type < AGG_TYPES; type++) {
             for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
                 struct cell c = {.type = type, .mode = mode, .kernels = agg_kernels_best(), .large = large};
                 c.k = ks[i] & ~(unsigned)(agg_type_size(type) / 4 - 1); /* whole elements */
-                measure_and_print(&c);
+                do_row(&c);
                 if (type == AGG_I32 && mode == SML_ON_ARRIVAL && c.k == 256)
                     ratio = c.apply_ns / c.memcpy_ns;
             }
         }
     }
     return ratio;
+}
+
+static double table(const char *title, bool large)
+{
+    print_head(title);
+    return each_row(large, measure_and_print);
 }
 
 static void table_of_kernels(void)
@@ -277,6 +320,10 @@ int main(int argc, char **argv)
 {
     FILE *json = NULL;
 
+    if (argc == 2 && strcmp(argv[1], "--instructions") == 0) {
+        each_row(false, count_and_dump);
+        return 0;
+    }
     if (argc == 3 && strcmp(argv[1], "--json") == 0) {
         json = fopen(argv[2], "w");
         if (json == NULL) {
@@ -284,7 +331,7 @@ int main(int argc, char **argv)
             return 1;
         }
     } else if (argc != 1) {
-        fprintf(stderr, "usage: bench-core [--json FILE]\n");
+        fprintf(stderr, "usage: bench-core [--json FILE | --instructions]\n");
         return 2;
     }
 

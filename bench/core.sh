@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# script/bench core        nanoseconds a packet in the core, beside memcpy and a bare loop
+# script/bench core        nanoseconds and instructions a packet in the core, beside memcpy and a bare loop
 #
-# Measures: core.sh RUNS DIRECTORY. bench-core takes its own medians; RUNS is not for it.
+# Measures: core.sh RUNS DIRECTORY [quick]. bench-core takes its own medians; RUNS is not for it. Leaves DIRECTORY/core.txt and
+# core.json, and DIRECTORY/FUNCTION.N, callgrind's counts, a file a row of the table.
 set -euo pipefail
-build=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build
-"$build/bench/bench-core" --json "$2/core.json" | tee "$2/core.txt"
+core=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/bench/bench-core
+records=$2
+"$core" --json "$records/core.json" | tee "$records/core.txt"
+for function in sml_pool_locate sml_pool_apply time_memcpy time_loop; do
+    valgrind --tool=callgrind --toggle-collect="$function" --callgrind-out-file="$records/$function" "$core" --instructions \
+        >"$records/valgrind.log" 2>&1 || { cat "$records/valgrind.log" >&2; exit 1; }
+done
