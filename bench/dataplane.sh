@@ -79,13 +79,11 @@ start_testpmd() { # PORTS SIZE TOPOLOGY
     net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
 }
 
-# A testpmd whose peer has gone may crash: its exit status says nothing.
 stop_testpmd() {
-    {
-        kill -TERM "$testpmd_pid" || true
-        net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
-        wait "$testpmd_pid" || true
-    } 2>>"$NET_DIR/testpmd.log"
+    kill -TERM "$testpmd_pid"
+    net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
+    wait "$testpmd_pid" || fail "testpmd failed"
+    played
 }
 
 # The source copies nothing (zero-copy): what a packet costs is what the device under test does with it. Larger bursts than
@@ -94,9 +92,12 @@ play() { # DEVICE WHAT PORTS SIZE [OPTION...]
     local name="$1,$2" ports=$3 size=$4
     local MEMIF_CLIENT=,zero-copy=yes MEMIF_EAL=(--lcores "0@$source_cpu" "${eal_memory[@]}" --single-file-segments)
     shift 4
-    memif_source "$ports" "$size" --seconds "$seconds" --burst 64 --json "$records/$run,$name.json" "$@" \
-        >"$NET_DIR/source.log" 2>&1 || fail "$name: $(cat "$NET_DIR/source.log")"
+    memif_source_start "$ports" "$size" --seconds "$seconds" --burst 64 --json "$records/$run,$name.json" "$@"
     printf '  run %s: %-28s %s\n' "$run" "$name" "$(sed -n 2p "$NET_DIR/source.log")"
+}
+
+played() {
+    memif_source_end || fail "the source failed: $(cat "$NET_DIR/source.log")"
 }
 
 aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
@@ -105,12 +106,14 @@ aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
     start_swagg "$ports" "$size" "$workers" "$slots" "$replay"
     play swagg "$what,$size" "$ports" "$size" --workers "$workers" --slots "$slots" "$@"
     net_swagg_stop
+    played
 }
 
 switch() { # SIZE
     start_swagg 2 "$1" 2 $IN_FLIGHT
     play swagg "switched,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     net_swagg_stop
+    played
 }
 
 # Back out of the port where they came in: what aggregation is compared with.

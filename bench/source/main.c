@@ -98,6 +98,9 @@ static int play(const struct source_options *o)
     print_report(&p);
     if (!p.failed && (o->json == NULL || write_json(&p) == 0))
         rc = EXIT_GOOD;
+    fflush(stdout);
+    if (o->stay)
+        ports_await_end(&stop);
 close:
     ports_close();
     if (p.options != NULL)

@@ -43,6 +43,9 @@ const char source_usage[] =
     "      --resend-ms=MS     send again what is unanswered for so long; default 20\n"
     "      --burst=N          frames received or sent at once, 1..256; default 32\n"
     "      --json=FILE        the report as one flat object\n"
+    "      --stay             after the report, wait until the other ends have gone, 10 seconds at most: a "
+    "memif's\n"
+    "                         other end may crash if this one leaves first\n"
     "\n"
     "Exit code 0: all went well; 1: a wrong sum, a rejected packet, no answers, no link; 2: bad arguments.\n";
 
@@ -60,6 +63,7 @@ enum {
     OPT_RESEND,
     OPT_BURST,
     OPT_JSON,
+    OPT_STAY,
 };
 
 static const struct option options[] = {
@@ -82,6 +86,7 @@ static const struct option options[] = {
     {"resend-ms", required_argument, NULL, OPT_RESEND},
     {"burst", required_argument, NULL, OPT_BURST},
     {"json", required_argument, NULL, OPT_JSON},
+    {"stay", no_argument, NULL, OPT_STAY},
     {NULL, 0, NULL, 0},
 };
 
@@ -172,6 +177,9 @@ static bool take_option(struct source_options *o, unsigned *frame_bytes, int opt
         return parse_unsigned(name, optarg, SOURCE_BURST_MAX, &o->burst);
     case OPT_JSON:
         o->json = optarg;
+        return true;
+    case OPT_STAY:
+        o->stay = true;
         return true;
     default:
         return false; /* getopt has said what is wrong */

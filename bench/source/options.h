@@ -20,6 +20,7 @@ struct source_options {
     unsigned resend_ms;
     unsigned long long packets; /* results to wait for; 0: until the time is up */
     double warmup, seconds;
+    bool stay;
     const char *json; /* NULL: none */
 };
 

@@ -42,15 +42,22 @@ static int start(uint16_t id, struct rte_mempool *pool)
     return rc;
 }
 
-static int wait_for_link(uint16_t id, const volatile bool *stop)
+static bool link_becomes(uint16_t id, unsigned status, const volatile bool *stop)
 {
     struct rte_eth_link link = {0};
 
     for (unsigned i = 0; i < LINK_SECONDS * 100 && !*stop; i++) {
-        if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
-            return 0;
+        if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == status)
+            return true;
         rte_delay_us_sleep(10000);
     }
+    return false;
+}
+
+static int wait_for_link(uint16_t id, const volatile bool *stop)
+{
+    if (link_becomes(id, RTE_ETH_LINK_UP, stop))
+        return 0;
     complain("port %u: no link; is there anybody at its other end?", id);
     return -ENOLINK;
 }
@@ -120,4 +127,12 @@ void ports_close(void)
         rte_eth_dev_stop(id);
         rte_eth_dev_close(id);
     }
+}
+
+void ports_await_end(const volatile bool *stop)
+{
+    uint16_t id;
+
+    RTE_ETH_FOREACH_DEV(id)
+    link_becomes(id, RTE_ETH_LINK_DOWN, stop);
 }

@@ -10,4 +10,7 @@
 int ports_open(size_t frame_bytes, const volatile bool *stop);
 void ports_close(void);
 
+/* Waits until all links are down: the other ends have gone. */
+void ports_await_end(const volatile bool *stop);
+
 #endif

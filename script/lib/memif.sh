@@ -32,8 +32,8 @@ memif_config() { # FILE PORTS FRAME [YAML...]
     } >"$file"
 }
 
-# Runs the source against the ports' servers. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of
-# the devices.
+# Runs the source against the ports' servers. MEMIF_EAL: an array, the EAL's other options. MEMIF_CLIENT: further arguments of the
+# devices.
 memif_source() { # PORTS FRAME OPTION...
     local ports=$1 frame=$2 i vdevs=()
     shift 2
@@ -42,4 +42,23 @@ memif_source() { # PORTS FRAME OPTION...
     done
     ip netns exec "$NET_ID-sw" "$MEMIF_SOURCE" "${MEMIF_EAL[@]}" --no-pci --no-telemetry --log-level=error \
         --file-prefix="$NET_ID-source" "${vdevs[@]}" -- --frame "$frame" "$@"
+}
+
+# The same, up to the report, which goes to source.log in $NET_DIR. The source stays until the servers have stopped, since they
+# may crash if it leaves first; then memif_source_end has its exit status.
+memif_source_start() { # PORTS FRAME OPTION...
+    local line
+    exec {MEMIF_WORDS}< <(memif_source "$@" --stay 2>&1)
+    MEMIF_PID=$!
+    : >"$NET_DIR/source.log"
+    while read -r line <&"$MEMIF_WORDS"; do
+        printf '%s\n' "$line" >>"$NET_DIR/source.log"
+        [[ $line != idle* ]] || break # the report's last line
+    done
+}
+
+memif_source_end() {
+    cat <&"$MEMIF_WORDS" >>"$NET_DIR/source.log"
+    exec {MEMIF_WORDS}<&-
+    wait "$MEMIF_PID"
 }

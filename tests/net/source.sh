@@ -12,14 +12,13 @@ MEMIF_EAL=(--lcores "0@($(taskset -cp $$ | sed 's/.*: //'))" --no-huge --no-shco
 
 # Runs the source against a switch with this job.
 play() { # PORTS FRAME REPLAY [OPTION...]
-    local ports=$1 frame=$2 replay=$3 status=0
+    local ports=$1 frame=$2 replay=$3
     shift 3
     memif_config "$NET_DIR/swagg.yaml" "$ports" "$frame" "replay: [$replay]"
     net_swagg_start "$NET_DIR/swagg.yaml"
-    memif_source "$ports" "$frame" --seconds 60 --warmup 0 --packets "$PACKETS" --check 1 --json "$NET_DIR/source.json" "$@" \
-        >"$NET_DIR/source.log" 2>&1 || status=$?
-    net_swagg_stop
-    return "$status"
+    memif_source_start "$ports" "$frame" --seconds 60 --warmup 0 --packets "$PACKETS" --check 1 --json "$NET_DIR/source.json" "$@"
+    net_swagg_stop || return 1
+    memif_source_end
 }
 
 reported() { # KEY
