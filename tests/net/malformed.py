@@ -139,6 +139,7 @@ def gradients(live):
         ("the spare bit", "sml_bad_size_code", data(bytes([head[0] | 0x08]) + head[1:])),
         ("size code 7", "sml_bad_size_code", data(bytes([head[0] | 0x07]) + head[1:])),
         ("the reserved bit of the slot", "sml_bad_slot", data(head[:6] + bytes([head[6] | 0x40]) + head[7:])),
+        ("size code 0 with 31 elements", "sml_bad_length", data(bytes([0x10]) + head[1:] + bytes(31 * 4))),
         ("size code 0 with 33 elements", "sml_bad_length", data(bytes([0x10]) + head[1:] + bytes(33 * 4))),
         ("a probe with a body", "sml_bad_length", data(bytes([0x34]) + head[1:] + bytes(4))),
         ("no such job", "sml_unknown_job", data(head[:1] + bytes([head[1] ^ 0x80]) + head[2:])),
@@ -160,10 +161,11 @@ def control(live):
 
     return [
         ("cut short", "control_too_short", message(live.payload[:20])),
+        ("a join without its end", "control_too_short", message(live.changed(b5=1)[:40] + bytes(71))),
         ("another magic number", "control_not_control", message(live.changed(b0=0))),
         ("a later version", "control_other_version", message(live.changed(b4=99))),
         ("an unknown type", "control_bad_type", message(live.changed(b5=200))),
-        ("a join with an unreadable name", "control_bad_string", message(live.changed(b5=1)[:40] + b"\xff" * 64)),
+        ("a join with an unreadable name", "control_bad_string", message(live.changed(b5=1)[:40] + b"\xff" * 72)),
     ]
 
 

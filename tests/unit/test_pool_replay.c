@@ -65,10 +65,19 @@ static void test_too_few_bits_for_the_slots_are_refused(void)
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
     cfg.tag_bits = 3;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
-    cfg.tag_bits = 31;
+}
+
+/* Not even those that a shift by as many bits would take for fewer. */
+static void test_more_bits_than_a_tag_has_are_refused(void)
+{
+    struct sml_pool_config cfg = {
+        .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = SML_FORMAT_TYPED, .tag_bits = 31};
+
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
-    cfg.tag_bits = 32;
-    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
+    for (unsigned bits = 32; bits <= UINT8_MAX; bits++) {
+        cfg.tag_bits = (uint8_t)bits;
+        CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
+    }
 }
 
 int main(void)
@@ -77,6 +86,7 @@ int main(void)
         UNIT_TEST(test_a_capture_can_be_replayed_over_and_over),
         UNIT_TEST(test_stale_and_early_packets_are_told_apart_within_half_the_tags),
         UNIT_TEST(test_too_few_bits_for_the_slots_are_refused),
+        UNIT_TEST(test_more_bits_than_a_tag_has_are_refused),
         CU_TEST_INFO_NULL,
     };
 
