@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Jumbo frames over kernel interfaces: chunks of up to 2240 elements, odd ones, and ranks whose MTUs differ.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin jumbo
+net_hosts 4 9000
+net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 9000" "memory: {megabytes: 384}"
+sed -i 's/framecnt=2048"/framesz=9216,blocksz=36864,framecnt=512"/' "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+
+step "frames of 9000 bytes are switched whole"
+reaches 0 "$(net_ip 3)" -M "do" -s 8972
+reaches 1 "$(net_switch_ip)" -M "do" -s 8972
+
+step "2240 elements in a packet"
+ranks_start full 4 --sizes 1,2234,2235,2236,2239,2240,2241,4475,4479,100003 --calls 60 --pause 50
+net_until 10 "chunks of 8960 bytes" sh -c "[ \"\$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/job,full chunk_bytes)\" = 8960 ]"
+ranks_wait 60
+expect_equal "exit statuses" "${RANK_STATUS[*]}" "0 0 0 0"
+ranks_run arrival 4 --mode arrival --sizes 2240,100003 --calls 20
+
+for mtu in 8994 4998 562; do # 2239, 1240 and 131 elements of 4 bytes
+    step "MTU $mtu"
+    ranks_run "odd$mtu" 4 --mtu "$mtu" --sizes 1,126,131,132,1239,1241,2239,100003 --calls 20
+done
+
+step "one rank with a smaller MTU: the least counts"
+RANK_PID=()
+rank_start least 0 2 --mtu 1498 --sizes 1,365,366,2240
+rank_start least 1 2 --sizes 1,365,366,2240
+ranks_wait 60
+expect_equal "exit statuses" "${RANK_STATUS[*]}" "0 0"
+
+net_swagg_stop
