@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 
 #include "clock.h"
+#include "host.h"
 #include "log.h"
 
 enum { CONTROL_BURST = 32 };
@@ -63,7 +64,9 @@ static void watch_links(struct control *c)
             continue;
         c->links_up ^= RTE_BIT64(p);
         log_notice("port %s: link is %s", c->dp->port[p].name, up ? "up" : "down");
-        if (!up)
+        if (up)
+            host_announce(datapath_main_lcore(c->dp), p);
+        else
             bridge_forget(c->dp->bridge, (int)p);
     }
 }
@@ -185,6 +188,8 @@ void control_close(struct control *c)
 int control_run(struct control *c)
 {
     c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        host_announce(datapath_main_lcore(c->dp), p);
     for (;;) {
         struct signalfd_siginfo stop;
         struct epoll_event e;

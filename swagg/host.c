@@ -62,6 +62,30 @@ void host_arp(struct lcore *lc, unsigned port, const struct rte_mbuf *m)
     output_put(lc, port, reply);
 }
 
+void host_announce(struct lcore *lc, unsigned port)
+{
+    const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+    struct rte_mbuf *m;
+
+    if (lc->dp->ip == 0)
+        return;
+    m = rte_pktmbuf_alloc(lc->dp->mbufs);
+    if (m == NULL) {
+        lcore_drop(lc, port, DROP_NO_MBUF, 1);
+        return;
+    }
+    *(struct frame_arp *)rte_pktmbuf_append(m, sizeof(struct frame_arp)) = (struct frame_arp){
+        .eth = {.dst_addr = all, .src_addr = lc->dp->mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP)},
+        .arp = {.arp_hardware = RTE_BE16(RTE_ARP_HRD_ETHER),
+                .arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+                .arp_hlen = RTE_ETHER_ADDR_LEN,
+                .arp_plen = sizeof(rte_be32_t),
+                .arp_opcode = RTE_BE16(RTE_ARP_OP_REQUEST),
+                .arp_data = {.arp_sha = lc->dp->mac, .arp_sip = lc->dp->ip, .arp_tip = lc->dp->ip}},
+    };
+    output_put(lc, port, m);
+}
+
 void host_icmp(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
     struct frame_icmp *f = rte_pktmbuf_mtod(m, struct frame_icmp *);

@@ -65,6 +65,13 @@ for reason in runt oversize own_source bad_source no_mbuf ip_checksum udp_checks
     expect_equal "$reason" "$(net_telemetry /swagg/drops $reason)" 0
 done
 
+step "a switch that comes back with another MAC says so: hosts that remember the old one take it over"
+net_swagg_stop
+sed -i "s/$NET_SWITCH_MAC/02:00:00:00:01:fd/" "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+net_until 5 "h0 has taken it over" sh -c "ip -n $NET_ID-h0 neigh show $(net_switch_ip) | grep -q 02:00:00:00:01:fd"
+reaches 0 "$(net_switch_ip)"
+
 step "SIGTERM ends it cleanly, and what it said names no error"
 net_swagg_stop
 refuses grep -i error "$NET_DIR/swagg.log"
