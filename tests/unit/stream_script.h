@@ -16,6 +16,7 @@
  *   missing RANK ... | missing
  *   oldest CHUNK
  *   resume JOB CHUNK RESULT              RESULT: ok or gone
+ *   job JOB                              the number that packets bear from here on, both ways
  *   sum                                  the result tensor is right, all of it
  */
 #ifndef SWAGG_TESTS_STREAM_SCRIPT_H
@@ -264,6 +265,8 @@ static inline void script_step(struct script *sc)
         if (rc == 0)
             sc->cfg.job = (uint8_t)number[1];
         SCRIPT_CHECK(sc, rc == (strcmp(word[3], "ok") == 0 ? 0 : -ENODATA));
+    } else if (strcmp(word[0], "job") == 0) {
+        sc->cfg.job = (uint8_t)number[1];
     } else if (strcmp(word[0], "sum") == 0) {
         const int32_t *out = sc->in_place ? sc->in : sc->out;
         for (unsigned i = 0; i < sc->call.count; i++)

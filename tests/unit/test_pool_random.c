@@ -275,7 +275,9 @@ static void step(struct world *w)
     if (!probe)
         p.body_bytes = build_body(w, chunk, rank, body);
     bool odd = !probe && h->contributed > 0 && elements(w, chunk) > 1 && rng_below(&w->rng, 10) == 0;
-    if (odd)
+    if (odd && p.kind == SML_OPEN && rng_below(&w->rng, 2))
+        body[0] ^= 1; /* another call */
+    else if (odd)
         p.body_bytes -= agg_type_size(w->type);
     uint8_t *exact = malloc(p.body_bytes + 1); /* so that a read beyond the body is seen */
     memcpy(exact, body, p.body_bytes);

@@ -235,6 +235,22 @@ static void test_what_is_no_longer_kept_cannot_be_resumed(void)
            "> restore 0");
 }
 
+/* Every kind of packet that a switch sends, under a number that is not the job's. */
+#define ALL_KINDS_ABOUT(chunk)                                                                               \
+    "< result " chunk " = bad", "< nack " chunk " = bad", "< wait " chunk " 0x1 = bad",                      \
+        "< reject " chunk " 9 = bad", "< mismatch " chunk " 0 = bad", "status running", "missing", "idle"
+
+static void test_packets_of_another_job_are_refused_whatever_they_say(void)
+{
+    SCRIPT("open 0 2 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 20000",
+           "> probe 0 want", "job 6", ALL_KINDS_ABOUT("0"), "job 7", "< wait 0 0x1 = news", "missing 1",
+           "< nack 0 = news", "> open 0 want", "< result 0 = result", "at 60000", "> probe 1 want",
+           /* late packets of the switch's earlier life, in which the job had its old number */
+           "resume 8 0 ok", "> restore 0", "> data 1 want", "> data 2 want", "at 80000", "> probe 0", "job 7",
+           ALL_KINDS_ABOUT("1"), "< ack 0 = bad", "job 8", "< ack 0 = news", "< result 1 = result",
+           "< result 2 = result", "status done", "sum");
+}
+
 static void test_only_sound_calls_begin(void)
 {
     struct script sc = {.line = "calls"};
@@ -394,6 +410,7 @@ int main(void)
         UNIT_TEST(test_a_switch_can_be_lost_again_and_again),
         UNIT_TEST(test_a_result_can_come_before_its_chunk_is_sent_again),
         UNIT_TEST(test_what_is_no_longer_kept_cannot_be_resumed),
+        UNIT_TEST(test_packets_of_another_job_are_refused_whatever_they_say),
         UNIT_TEST(test_only_sound_calls_begin),
         UNIT_TEST(test_only_sound_configurations_have_a_footprint),
         UNIT_TEST(test_a_spoilt_result_is_refused),
