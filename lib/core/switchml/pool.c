@@ -25,7 +25,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
-    size_t held = cfg->mode == SML_WHEN_COMPLETE ? cfg->workers : 0;
+    size_t held = cfg->mode == SML_WHEN_COMPLETE ? cfg->workers - 1u : 0;
 
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.map_words = (cfg->workers + 63u) / 64;

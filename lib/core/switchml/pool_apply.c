@@ -87,6 +87,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
     slot->first_rank = rank;
+    slot->summed = 0;
     memcpy(sml_slot_body(pool, slot, p->ver), p->body, slot->call_bytes);
 }
 
@@ -130,16 +131,24 @@ static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
         slot->e1 = p->e1;
 }
 
-/* The sum in rank order; the last contribution to come is taken from its packet. */
-static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, uint16_t last,
-                         const uint8_t *elements, uint8_t *sum, size_t bytes)
+/* The rank whose turn it is has come: adds its contribution, and with it those that waited for it. All of them are read
+ * once, and the sum is written once. The rank that completes the chunk is always one whose turn it is. */
+static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
+                         uint8_t *sum, size_t bytes)
 {
+    const uint64_t *seen = sml_slot_seen(slot);
     const void *in[SML_MAX_WORKERS];
+    unsigned n = 0;
 
-    for (size_t r = 0; r < pool->cfg.workers; r++)
-        in[r] = sml_slot_contribution(pool, slot, r);
-    in[last] = elements;
-    pool->cfg.kernels->sum[slot->type](sum, in, pool->cfg.workers, bytes);
+    if (slot->summed > 0)
+        in[n++] = sum;
+    in[n++] = elements;
+    for (slot->summed++; slot->summed < pool->cfg.workers && sml_map_has(seen, slot->summed); slot->summed++)
+        in[n++] = sml_slot_contribution(pool, slot, slot->summed);
+    if (n == 1)
+        memcpy(sum, elements, bytes);
+    else
+        pool->cfg.kernels->sum[slot->type](sum, in, n, bytes);
 }
 
 static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
@@ -150,8 +159,8 @@ static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t 
     size_t bytes = p->body_bytes - slot->call_bytes;
 
     if (pool->cfg.mode == SML_WHEN_COMPLETE) {
-        if (slot->contributed == pool->cfg.workers - 1)
-            sum_in_order(pool, slot, rank, elements, sum, bytes);
+        if (rank == slot->summed)
+            sum_in_order(pool, slot, elements, sum, bytes);
         else
             memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
     } else if (slot->contributed == 0) {

@@ -2,8 +2,8 @@
  *
  * First struct sml_pool, then the slots, each of them
  *
- *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 0 .. n-1
- * (WHEN_COMPLETE)
+ *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 1 .. n-1
+ * (WHEN_COMPLETE; rank 0's need never wait for another)
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; up to 64 workers, struct sml_slot with its maps is one line.
@@ -37,6 +37,7 @@ struct sml_slot {
     uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
+    uint16_t summed;          /* WHEN_COMPLETE: the ranks below are in the sum, it is not */
     uint16_t result_bytes[2]; /* by version, header included */
     uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
 };
@@ -56,9 +57,10 @@ static inline uint8_t *sml_slot_body(const struct sml_pool *pool, struct sml_slo
     return (uint8_t *)slot + pool->head_bytes + ver * (SML_LINE + pool->body_bytes) + SML_LINE;
 }
 
+/* rank >= 1 */
 static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct sml_slot *slot, size_t rank)
 {
-    return sml_slot_body(pool, slot, 1) + (1 + rank) * pool->body_bytes;
+    return sml_slot_body(pool, slot, 1) + rank * pool->body_bytes;
 }
 
 static inline uint64_t *sml_slot_seen(struct sml_slot *slot)
