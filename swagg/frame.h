@@ -62,9 +62,13 @@ struct frame_payload {
     uint16_t sum;
 };
 
+/* The one's complement sum of the bytes, taken as 16-bit words in network order, the last padded (RFC 1071).
+ */
+uint16_t frame_sum(const void *bytes, size_t n);
+
 static inline struct frame_payload frame_payload(const void *at, size_t bytes)
 {
-    return (struct frame_payload){.at = at, .bytes = bytes, .sum = rte_raw_cksum(at, bytes)};
+    return (struct frame_payload){.at = at, .bytes = bytes, .sum = frame_sum(at, bytes)};
 }
 
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
