@@ -291,7 +291,7 @@ net_swagg_end() { # SIGNAL
 }
 
 net_gone() { # PID
-    [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"
+    ! grep -qs '^State:.[^Z]' "/proc/$1/status"
 }
 
 net_telemetry() { # COMMAND [KEY...]
