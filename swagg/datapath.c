@@ -164,8 +164,10 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = 0;
 
+    dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
         rc = port_open(&dp->port[i], i, cfg, dp->mbufs);
+        dp->multi_segment &= dp->port[i].multi_segment;
         dp->ports = i + 1;
     }
     return rc;

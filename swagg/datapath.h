@@ -25,6 +25,7 @@ struct datapath {
 
     unsigned ports, lcores, shards;
     struct port port[SWAGG_MAX_PORTS];
+    bool multi_segment; /* every port sends frames of several segments */
     struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
     uint8_t shard_owner[SWAGG_MAX_SHARDS];
 

@@ -2,12 +2,14 @@
 
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
+#include <rte_memcpy.h>
 
 #include "datapath.h"
 
 enum {
     REJECTS_AT_ONCE = 64,
     REJECTS_A_SECOND = 10000,
+    SHARE_FROM_BYTES = 512, /* shorter sums are cheaper copied than counted */
 };
 
 /* A packet between the two stages. */
@@ -39,22 +41,76 @@ static void send_copy(struct lcore *lc, unsigned egress, const struct frame_head
     output_put(lc, egress, m);
 }
 
+/* The same with a payload that lies in a buffer of its own, of which the frame gets a reference that the
+ * caller has counted. */
+static void send_shared(struct lcore *lc, unsigned egress, const struct frame_header *h,
+                        const struct rte_mbuf *answered, const struct frame_payload *payload,
+                        struct rte_mbuf *body)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
+
+    if (m == NULL) {
+        rte_pktmbuf_free(body);
+        lcore_drop(lc, egress, DROP_NO_MBUF, 1);
+        return;
+    }
+    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, frame_of(answered)->udp.dst_port,
+                        payload);
+    m->next = body;
+    m->nb_segs = 2;
+    m->pkt_len += body->data_len;
+    output_put(lc, egress, m);
+}
+
+static unsigned egress_of(const struct lcore *lc, const struct job_member *member)
+{
+    int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
+
+    return known < 0 ? member->port : (unsigned)known;
+}
+
 static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank,
                            const struct frame_payload *payload)
 {
     const struct job_member *member = &w->job->member[rank];
-    int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
 
-    send_copy(lc, known < 0 ? member->port : (unsigned)known, &member->header, w->m, payload);
+    send_copy(lc, egress_of(lc, member), &member->header, w->m, payload);
+}
+
+/* A buffer with the sum and a reference to it for each rank that wants it; NULL: to be copied for each. */
+static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const struct frame_payload *sum)
+{
+    struct rte_mbuf *body;
+    uint16_t wanted = 0;
+
+    if (!lc->dp->multi_segment || sum->bytes < SHARE_FROM_BYTES)
+        return NULL;
+    for (uint16_t rank = 0; rank < w->job->size; rank++)
+        wanted += sml_pool_wants(w->job->pool, w->slot, rank);
+    body = wanted < 2 ? NULL : rte_pktmbuf_alloc(lc->dp->mbufs);
+    if (body == NULL)
+        return NULL;
+    rte_memcpy(rte_pktmbuf_append(body, (uint16_t)sum->bytes), sum->at, sum->bytes);
+    rte_mbuf_refcnt_set(body, wanted);
+    return body;
 }
 
 static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
 {
     const struct frame_payload sum = frame_payload(v->result, v->result_bytes);
     const struct frame_payload ack = frame_payload(v->result, v->ack_bytes);
+    struct rte_mbuf *body = share(lc, w, &sum);
 
-    for (uint16_t rank = 0; rank < w->job->size; rank++)
-        send_to_member(lc, w, rank, sml_pool_wants(w->job->pool, w->slot, rank) ? &sum : &ack);
+    for (uint16_t rank = 0; rank < w->job->size; rank++) {
+        const struct job_member *member = &w->job->member[rank];
+
+        if (!sml_pool_wants(w->job->pool, w->slot, rank))
+            send_to_member(lc, w, rank, &ack);
+        else if (body == NULL)
+            send_to_member(lc, w, rank, &sum);
+        else
+            send_shared(lc, egress_of(lc, member), &member->header, w->m, &sum, body);
+    }
     lcore_count(lc, EVENT_RESULTS, w->job->size);
 }
 

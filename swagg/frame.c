@@ -105,7 +105,8 @@ void frame_header_init(struct frame_header *h, const struct frame_end *from, con
     memcpy(h->bytes, &f, sizeof(h->bytes));
 }
 
-void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port, const struct frame_payload *p)
+void frame_write_headers(void *out, const struct frame_header *h, rte_be16_t from_port,
+                         const struct frame_payload *p)
 {
     struct frame_udp *f = out;
     rte_be16_t udp_bytes = rte_cpu_to_be_16((uint16_t)(sizeof(f->udp) + p->bytes));
@@ -120,6 +121,13 @@ void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port, 
     f->udp.dgram_len = udp_bytes;
     f->udp.dgram_cksum =
         udp_sum == 0xFFFF ? 0xFFFF : (rte_be16_t)~udp_sum; /* a checksum of 0 would be none */
+}
+
+void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port, const struct frame_payload *p)
+{
+    struct frame_udp *f = out;
+
+    frame_write_headers(out, h, from_port, p);
     memcpy(f->payload, p->at, p->bytes);
 }
 

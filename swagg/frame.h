@@ -73,7 +73,12 @@ static inline struct frame_payload frame_payload(const void *at, size_t bytes)
 
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
-/* Writes a whole frame of FRAME_HEADER_BYTES + p->bytes: TTL 64, don't fragment, both checksums right. */
+/* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload: TTL 64, don't fragment, both
+ * checksums right. */
+void frame_write_headers(void *out, const struct frame_header *h, rte_be16_t from_port,
+                         const struct frame_payload *p);
+
+/* The same and the payload behind them. */
 void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port,
                  const struct frame_payload *p);
 

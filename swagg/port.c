@@ -142,6 +142,8 @@ static int configure(struct port *port, const struct config_port *cfg, uint16_t 
             conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
             conf.rx_adv_conf.rss_conf.rss_hf = port->rss;
         }
+        conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+        port->multi_segment = conf.txmode.offloads != 0;
         rc = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
     }
     if (rc == 0)
