@@ -16,7 +16,8 @@ static uint16_t fold(uint32_t sum)
 /* Sums of 32-bit words fold to the same as those of 16-bit words, and eight lanes of 64 bits never overflow.
  * For every frame is read whole by this, it is compiled for each size of vectors, and the loader takes the
  * largest that the CPU has. */
-__attribute__((target_clones("avx512f", "avx2", "default"))) uint16_t frame_sum(const void *bytes, size_t n)
+__attribute__((target_clones("avx512f", "avx2", "default"))) static uint16_t sum_vectors(const void *bytes,
+                                                                                         size_t n)
 {
     const uint8_t *at = bytes;
     lanes words, sums = {0};
@@ -38,6 +39,11 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) uint16_t frame_sum(
     sum += word;
     sum = (sum & UINT32_MAX) + (sum >> 32);
     return fold((uint32_t)((sum & 0xFFFF) + (sum >> 16)));
+}
+
+uint16_t frame_sum(const void *bytes, size_t n)
+{
+    return sum_vectors(bytes, n);
 }
 
 enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
