@@ -72,7 +72,7 @@ start_testpmd() { # PORTS SIZE TOPOLOGY
     rm -f "$NET_DIR/testpmd.log"
     # It ends when its input does.
     ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
-        --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=32 --nb-cores=1 \
+        --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=64 --nb-cores=1 \
         --port-topology="$3" --total-num-mbufs=$((4096 + 4096 * $1)) \
         --mbuf-size="$(memif_is_jumbo "$2" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
     testpmd_pid=$!

@@ -15,7 +15,7 @@
 struct lcore;
 struct rte_mbuf;
 
-enum { ENGINE_BURST = 32 };
+enum { ENGINE_BURST = 64 };
 
 /* Packets gathered for each lcore. */
 struct engine_lcore {

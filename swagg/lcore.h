@@ -20,7 +20,7 @@
 
 struct datapath;
 
-enum { LCORE_BURST = 32, LCORE_RING_SIZE = 2048 };
+enum { LCORE_BURST = 64, LCORE_RING_SIZE = 2048 };
 
 struct lcore_queue {
     uint8_t port, queue;
