@@ -1,0 +1,89 @@
+/* The clock over one call, driven by the test: no time passes, no switch is asked. */
+#include "../unit/stream_script.h"
+#include "job.h"
+#include "monotonic.h"
+#include "watch.h"
+
+enum { TICK_MS = 100, WARNINGS_MAX = 64 };
+
+/* A call of rank 0 of 2 that gets nothing but what the test hands it. */
+struct lonely {
+    struct script script; /* its stream */
+    struct swagg_job job;
+    struct watch watch;
+    unsigned now_ms;
+    unsigned warned_ms[WARNINGS_MAX], warnings; /* when the log got a line */
+};
+
+static void note_warning(void *ctx, enum swagg_log_level level, const char *line)
+{
+    struct lonely *l = ctx;
+
+    (void)line;
+    CU_ASSERT_EQUAL(level, SWAGG_LOG_WARN);
+    CU_ASSERT_FATAL(l->warnings < WARNINGS_MAX);
+    l->warned_ms[l->warnings++] = l->now_ms;
+}
+
+static void begin(struct lonely *l, unsigned warn_after_ms)
+{
+    *l = (struct lonely){.script = {.line = "watch"}};
+    script_open(&l->script, 0, 2, 4, 4);
+    l->job = (struct swagg_job){
+        .options = {.job = "lonely",
+                    .call_timeout_ns = 3600 * NS_PER_S,
+                    .warn_after_ns = warn_after_ms * NS_PER_MS,
+                    .log = {note_warning, l}},
+        .control = {.fd = -1, .wake_thread = -1, .wake_caller = -1},
+        .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
+        .stream = l->script.stream,
+    };
+    pthread_mutex_init(&l->job.control.lock, NULL);
+    struct sml_call call = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
+    watch_start(&l->watch, &l->job, &call, 0);
+    script_begin(&l->script, SML_ALLREDUCE, call.count, 0, false);
+    for (struct sml_send send; sml_stream_poll(l->script.stream, 0, &send);)
+        ;
+}
+
+static void end(struct lonely *l)
+{
+    pthread_mutex_destroy(&l->job.control.lock);
+    free(l->script.stream);
+}
+
+static void wait_until(struct lonely *l, unsigned ms)
+{
+    while (l->now_ms < ms) {
+        l->now_ms += TICK_MS;
+        CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, l->now_ms * NS_PER_MS), SWAGG_OK);
+    }
+}
+
+static void a_wait_is_warned_of_ever_more_rarely_until_there_is_progress(void)
+{
+    static const unsigned expected_ms[] = {200, 400, 800, 1600, 3100 + 200, 3100 + 400, 3100 + 800};
+    enum { EXPECTED = sizeof expected_ms / sizeof *expected_ms };
+    static struct lonely l;
+
+    begin(&l, 200);
+    wait_until(&l, 3100);
+    l.script.now = 3100 * NS_PER_MS;
+    script_receive(&l.script, "result", 0, "", "result");
+    wait_until(&l, 4600);
+    CU_ASSERT_EQUAL(l.warnings, EXPECTED);
+    for (unsigned i = 0; i < EXPECTED && i < l.warnings; i++)
+        CU_ASSERT_EQUAL(l.warned_ms[i], expected_ms[i]);
+    end(&l);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("client watch", tests);
+}
