@@ -83,7 +83,8 @@ static void warn(struct watch *w, struct swagg_job *job, const struct ctl_sessio
                      job->options.job, job->options.rank, describe_call(&w->call, call),
                      (double)(now - since) / NS_PER_S, chunks_done(w, job), w->chunks,
                      describe_wait(job, session, now, wait));
-        w->warn_after *= 2;
+        while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
+            w->warn_after *= 2;
     }
     w->warn_at = since + w->warn_after;
 }

@@ -61,27 +61,44 @@ static void wait_until(struct lonely *l, unsigned ms)
     }
 }
 
-static void a_wait_is_warned_of_ever_more_rarely_until_there_is_progress(void)
+/* Warned of after 200 ms, with one result in between. */
+static void expect_warnings(unsigned progress_ms, unsigned end_ms, const unsigned expected_ms[],
+                            unsigned expected)
 {
-    static const unsigned expected_ms[] = {200, 400, 800, 1600, 3100 + 200, 3100 + 400, 3100 + 800};
-    enum { EXPECTED = sizeof expected_ms / sizeof *expected_ms };
     static struct lonely l;
 
     begin(&l, 200);
-    wait_until(&l, 3100);
-    l.script.now = 3100 * NS_PER_MS;
+    wait_until(&l, progress_ms);
+    l.script.now = progress_ms * NS_PER_MS;
     script_receive(&l.script, "result", 0, "", "result");
-    wait_until(&l, 4600);
-    CU_ASSERT_EQUAL(l.warnings, EXPECTED);
-    for (unsigned i = 0; i < EXPECTED && i < l.warnings; i++)
+    wait_until(&l, end_ms);
+    CU_ASSERT_EQUAL(l.warnings, expected);
+    for (unsigned i = 0; i < expected && i < l.warnings; i++)
         CU_ASSERT_EQUAL(l.warned_ms[i], expected_ms[i]);
     end(&l);
+}
+
+static void a_wait_is_warned_of_ever_more_rarely_until_there_is_progress(void)
+{
+    static const unsigned expected_ms[] = {200, 400, 800, 1600, 3100 + 200, 3100 + 400, 3100 + 800};
+
+    expect_warnings(3100, 4600, expected_ms, sizeof expected_ms / sizeof *expected_ms);
+}
+
+/* Seen when the old warning was due, at 3200: told a tick later, and then as if this wait had been warned of
+ * all along. */
+static void a_wait_that_began_between_two_warnings_is_not_told_over_and_over(void)
+{
+    static const unsigned expected_ms[] = {200, 400, 800, 1600, 3300, 2000 + 1600, 2000 + 3200};
+
+    expect_warnings(2000, 6000, expected_ms, sizeof expected_ms / sizeof *expected_ms);
 }
 
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress),
+        UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
         CU_TEST_INFO_NULL,
     };
 
