@@ -28,14 +28,14 @@ struct port {
     uint16_t id;      /* the ethernet device's */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
-    bool multi_segment; /* it sends frames of several segments */
+    bool multi_segment;      /* it sends frames of several segments */
     unsigned packet_sockets; /* of net_af_packet, one a queue pair; 0: another driver */
     int packet_socket[SWAGG_MAX_QUEUES];
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
     uint64_t missed; /* by the device, as far as port_missed has told */
-    struct rte_ring
-        *to_send; /* from lcores without a TX queue of it; many producers, one consumer: who has tx[0] */
+    /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
+    struct rte_ring *to_send;
     struct port_queue *rx, *tx;
 };
 
