@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "frame.h"
 #include "log.h"
+#include "steer.h"
 
 struct registrar {
     struct datapath *dp;
@@ -84,6 +85,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .seed = rte_rand(),
         .data_port = SML_PORT_FIRST,
+        .data_ports = (uint8_t)steer_data_ports(r->dp),
         .actions = {.ctx = r,
                     .send = send_message,
                     .open_pool = open_pool,

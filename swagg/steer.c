@@ -8,6 +8,20 @@
 
 enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
 
+static bool ports_tell_shards(const struct datapath *dp)
+{
+    return dp->shards > 0 && DATA_PORTS % dp->shards == 0;
+}
+
+unsigned steer_data_ports(const struct datapath *dp)
+{
+    unsigned queues = 0;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        queues = RTE_MAX(queues, dp->port[p].rx_queues);
+    return queues > 1 && ports_tell_shards(dp) ? dp->shards : 1;
+}
+
 /* The queue by which this lcore receives from the port; -1: none. */
 static int queue_of(const struct lcore *lc, unsigned port)
 {
@@ -66,8 +80,7 @@ void steer_port(const struct datapath *dp, unsigned p)
 
     if (port->rx_queues == 1)
         return;
-    /* Otherwise a data port says nothing about the shard. */
-    if (dp->shards > 0 && DATA_PORTS % dp->shards == 0 && add_rules(dp, p) == 0)
+    if (ports_tell_shards(dp) && add_rules(dp, p) == 0)
         log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
                    "spreads the rest over "
                    "%u queues by %s",

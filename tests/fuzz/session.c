@@ -47,6 +47,7 @@ static void take_message(struct input *in, const struct ctl_session *s, struct c
             m->ready.slots = take16(in);
             m->ready.chunk_bytes = take16(in);
             m->ready.data_port = take16(in);
+            m->ready.data_ports = take8(in);
             m->ready.lost_after_ms = take32(in);
             m->ready.resumed = take8(in) & 1;
         }

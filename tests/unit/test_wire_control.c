@@ -18,7 +18,7 @@ static size_t message_bytes(uint8_t type)
     case CTL_LEAVE:
         return 40 + 16;
     case CTL_READY:
-        return 40 + 24;
+        return 40 + 28;
     case CTL_PENDING:
         return 40 + 40;
     case CTL_ABORT:
@@ -28,6 +28,12 @@ static size_t message_bytes(uint8_t type)
     default:
         return 40;
     }
+}
+
+/* That a reader can do without. */
+static size_t appended_bytes(uint8_t type)
+{
+    return type == CTL_READY ? 4 : 0;
 }
 
 static struct ctl_message sample(uint8_t type)
@@ -61,6 +67,7 @@ static struct ctl_message sample(uint8_t type)
                                      .slots = 0x0200,
                                      .chunk_bytes = 0x05b4,
                                      .data_port = 0xbee0,
+                                     .data_ports = 4,
                                      .first_tag = 0x51525354,
                                      .lost_after_ms = 5000,
                                      .resumed = true,
@@ -134,8 +141,9 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
 
 static void test_layout_bodies(void)
 {
-    static const uint8_t ready[] = {7, 1, 0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0, 0x51, 0x52, 0x53, 0x54,
-                                    0, 0, 0x13, 0x88, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98};
+    static const uint8_t ready[] = {7,    1,    0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0, 0x51, 0x52,
+                                    0x53, 0x54, 0,    0,    0x13, 0x88, 0x91, 0x92, 0x93, 0x94,
+                                    0x95, 0x96, 0x97, 0x98, 4,    0,    0,    0};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
@@ -175,13 +183,23 @@ static void test_too_short(void)
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[CTL_MESSAGE_MAX];
-        size_t length = ctl_build(bytes, &in);
+        size_t length = ctl_build(bytes, &in) - appended_bytes(types[i]);
         for (size_t n = 0; n < length; n++) {
             CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
             struct ctl_head head = n < CTL_HEAD_BYTES ? (struct ctl_head){0} : in.head;
             CU_ASSERT_EQUAL(memcmp(&out.head, &head, sizeof head), 0);
         }
     }
+}
+
+static void test_appended_fields_may_be_missing(void)
+{
+    struct ctl_message in = sample(CTL_READY), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    size_t length = ctl_build(bytes, &in) - appended_bytes(CTL_READY);
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
+    in.ready.data_ports = 1;
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
 }
 
 static void test_appended_fields_are_ignored(void)
@@ -355,6 +373,7 @@ int main(void)
         UNIT_TEST(test_layout_head_and_join),
         UNIT_TEST(test_layout_bodies),
         UNIT_TEST(test_too_short),
+        UNIT_TEST(test_appended_fields_may_be_missing),
         UNIT_TEST(test_appended_fields_are_ignored),
         UNIT_TEST(test_not_control),
         UNIT_TEST(test_other_version),

@@ -113,6 +113,7 @@ void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned ra
                                      .slots = job->slots,
                                      .chunk_bytes = job->chunk_bytes,
                                      .data_port = r->cfg.data_port,
+                                     .data_ports = r->cfg.data_ports,
                                      .first_tag = job->first_tag,
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,

@@ -137,7 +137,8 @@ struct ctl_registry_config {
     uint64_t boot_id;       /* random, not 0 */
     uint64_t lost_after_ns; /* 10 ms .. 1 h; 5 s is a good value */
     uint64_t seed;          /* for epochs and first tags */
-    uint16_t data_port;     /* told in READY */
+    uint16_t data_port;     /* told in READY, as is: */
+    uint8_t data_ports;     /* how many from there on workers should deal their slots to; 0: 1 */
     struct ctl_registry_actions actions;
 };
 

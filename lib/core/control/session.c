@@ -184,6 +184,7 @@ static bool are_sane_terms(const struct ctl_session *s, const struct ctl_ready *
         return false;
     return r->slots >= 2 && r->slots <= SML_MAX_SLOTS && (r->slots & (r->slots - 1)) == 0 &&
            r->chunk_bytes >= 64 && r->chunk_bytes <= s->cfg.join.chunk_bytes && r->data_port != 0 &&
+           r->data_ports <= CTL_DATA_PORTS_MAX && r->data_port + r->data_ports <= UINT16_MAX + 1 &&
            r->lost_after_ms != 0;
 }
 

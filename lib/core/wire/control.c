@@ -37,7 +37,9 @@ enum {
     READY_FIRST_TAG = 8,
     READY_LOST_AFTER_MS = 12,
     READY_ROSTER = 16,
-    READY_BYTES = 24,
+    READY_LEAST_BYTES = 24, /* what follows was appended */
+    READY_DATA_PORTS = 24,
+    READY_BYTES = 28,
 
     PENDING_WAITED_MS = 0,
     PENDING_OCCUPIED = 4,
@@ -126,9 +128,10 @@ static void build_ready(uint8_t *b, const struct ctl_ready *r)
     put_be32(b + READY_FIRST_TAG, r->first_tag);
     put_be32(b + READY_LOST_AFTER_MS, r->lost_after_ms);
     put_be64(b + READY_ROSTER, r->roster);
+    b[READY_DATA_PORTS] = r->data_ports;
 }
 
-static void parse_ready(struct ctl_ready *r, const uint8_t *b)
+static void parse_ready(struct ctl_ready *r, const uint8_t *b, size_t bytes)
 {
     r->job = b[READY_JOB];
     r->resumed = b[READY_RESUMED] & 1;
@@ -138,6 +141,7 @@ static void parse_ready(struct ctl_ready *r, const uint8_t *b)
     r->first_tag = get_be32(b + READY_FIRST_TAG);
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
     r->roster = get_be64(b + READY_ROSTER);
+    r->data_ports = bytes > READY_DATA_PORTS && b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
 }
 
 static void build_pending(uint8_t *b, const struct ctl_pending *p)
@@ -207,6 +211,12 @@ static size_t body_bytes(unsigned type)
     }
 }
 
+/* That a message must have to be understood. */
+static size_t least_body_bytes(unsigned type)
+{
+    return type == CTL_READY ? READY_LEAST_BYTES : body_bytes(type);
+}
+
 static bool is_type(unsigned type)
 {
     return (type >= CTL_JOIN && type <= CTL_ABORT) || (type >= CTL_PENDING && type <= CTL_UNKNOWN);
@@ -266,7 +276,7 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
     return bytes;
 }
 
-static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body)
+static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body, size_t bytes)
 {
     bool good = true;
     switch (m->head.type) {
@@ -274,7 +284,7 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
         good = parse_join(&m->join, body);
         break;
     case CTL_READY:
-        parse_ready(&m->ready, body);
+        parse_ready(&m->ready, body, bytes);
         break;
     case CTL_PENDING:
         parse_pending(&m->pending, body);
@@ -304,9 +314,9 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_OTHER_VERSION;
     if (!is_type(m->head.type))
         return CTL_BAD_TYPE;
-    if (bytes < CTL_HEAD_BYTES + body_bytes(m->head.type))
+    if (bytes < CTL_HEAD_BYTES + least_body_bytes(m->head.type))
         return CTL_TOO_SHORT;
-    return parse_body(m, payload + CTL_HEAD_BYTES);
+    return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
 }
 
 const char *ctl_type_name(unsigned type)

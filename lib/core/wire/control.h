@@ -20,6 +20,7 @@ enum {
     CTL_NAME_MAX = 48,               /* a job's name with its terminating zero */
     CTL_TEXT_MAX = 200,              /* a reason with its terminating zero */
     CTL_MESSAGE_MAX = 512,           /* no message is longer */
+    CTL_DATA_PORTS_MAX = 16,         /* UDP ports of the switch that a worker may deal its slots to */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
 };
 
@@ -87,7 +88,8 @@ struct ctl_join {
 struct ctl_ready {
     uint8_t job; /* number on the wire */
     uint16_t slots, chunk_bytes;
-    uint16_t data_port; /* the switch's UDP port to send data packets to */
+    uint16_t data_port; /* the switch's UDP port to send data packets to; the first, if there are several: */
+    uint8_t data_ports; /* packets of slot i best go to data_port + i % data_ports; parsed: not 0 */
     uint32_t first_tag;
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
