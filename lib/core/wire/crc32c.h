@@ -1,0 +1,17 @@
+/* CRC32C: the Castagnoli polynomial 0x1EDC6F41, bits reflected, as iSCSI and SCTP have it (RFC 3720, section
+ * 12.1). Pure and reentrant. */
+#ifndef SWAGG_CORE_WIRE_CRC32C_H
+#define SWAGG_CORE_WIRE_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of these bytes behind others whose CRC32C is crc; 0: behind none. */
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
+
+/* The implementations it chooses from. */
+typedef uint32_t crc32c_fn(uint32_t crc, const void *bytes, size_t n);
+crc32c_fn crc32c_scalar;
+crc32c_fn *crc32c_sse42(void); /* NULL where this CPU lacks its instructions */
+
+#endif
