@@ -25,6 +25,7 @@ struct world {
     struct sml_pool_config cfg;
     struct sml_pool *pool;
     struct slot slots[SLOTS_MAX];
+    bool keeps; /* the pool may keep what it is given */
 };
 
 static bool is_typed(const struct world *w)
@@ -202,8 +203,16 @@ static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
         return;
     struct slot *s = &w->slots[p->slot];
     sml_slot_prefetch(slot);
-    sml_pool_apply(w->pool, slot, rank, p, &v);
+    /* In memory of its own: a use after it was released, or a buffer that is forgotten, is the sanitizer's to
+     * find. */
+    uint8_t *buffer = malloc(SML_HEADER_BYTES + p->body_bytes);
+    struct sml_packet own = *p;
+    own.body = memcpy(buffer + SML_HEADER_BYTES, p->body, p->body_bytes);
+    sml_pool_apply_buffer(w->pool, slot, rank, &own, w->keeps ? buffer : NULL, &v);
     judge(w, s, slot, rank, p, &v);
+    free(v.released);
+    if (!v.kept)
+        free(buffer);
     sml_pool_view(w->pool, p->slot, &view);
     REQUIRE(view.expected == s->expected && view.contributed == s->contributed);
     for (unsigned r = 0; r < w->cfg.workers; r++)
@@ -270,6 +279,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .resumed = kind & 4,
         .kernels = agg_kernels_best(),
     };
+    w.keeps = kind & 8;
     size_t bytes = sml_pool_footprint(&w.cfg);
     REQUIRE(bytes > 0);
     w.pool = sml_pool_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
@@ -280,6 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             take_raw(&w, &in);
         else
             take_packet(&w, &in);
+    sml_pool_drain(w.pool, free);
     free(w.pool);
     return 0;
 }

@@ -319,6 +319,9 @@ int main(int argc, char **argv)
     pool_seed("published", 1);
     pool_seed("on-arrival", 2);
     pool_seed("resumed", 4);
+    pool_seed("ordered-kept", 8);
+    pool_seed("on-arrival-kept", 8 | 2);
+    pool_seed("resumed-kept", 8 | 4);
     stream_seeds();
     registry_seed("fresh", 0, REGISTRY_LEAVE);
     registry_seed("resumed", 8, REGISTRY_ABORT);

@@ -27,6 +27,9 @@ struct history {
 struct world {
     struct sml_pool_config cfg;
     struct sml_pool *pool;
+    unsigned keepable;        /* of ten packets, those whose bytes the pool may keep */
+    void *kept[2 * CHUNKS];   /* buffers that the pool has */
+    unsigned long kept_total; /* in all runs */
     uint64_t rng;
     uint64_t content; /* seed of the elements */
     uint8_t type;     /* of the job's elements */
@@ -298,6 +301,48 @@ static enum sml_kind draw_kind(struct world *w, uint32_t chunk)
     }
 }
 
+/* In each slot the result completed last, and the sum that is being made. */
+static void check_buffers(struct world *w, const struct sml_verdict *v, uint8_t *buffer)
+{
+    unsigned i = 0, most = 2u * w->cfg.slots;
+
+    if (v->released != NULL) {
+        while (i < most && w->kept[i] != v->released)
+            i++;
+        check(w, i < most, "a buffer given back that was not kept");
+        free(v->released);
+        if (i < most)
+            w->kept[i] = NULL;
+    }
+    if (!v->kept) {
+        free(buffer);
+        return;
+    }
+    for (i = 0; i < most && w->kept[i] != NULL;)
+        i++;
+    check(w, i < most, "more than two buffers a slot");
+    if (i < most)
+        w->kept[i] = buffer;
+    w->kept_total++;
+}
+
+static struct world *drained;
+
+static void take_back(void *buffer)
+{
+    struct sml_verdict v = {.released = buffer};
+
+    check_buffers(drained, &v, NULL);
+}
+
+static void drain(struct world *w)
+{
+    drained = w;
+    sml_pool_drain(w->pool, take_back);
+    for (unsigned i = 0; i < 2u * w->cfg.slots; i++)
+        check(w, w->kept[i] == NULL, "a buffer that was not given back");
+}
+
 /* One packet: mostly of the chunk that some slot collects or of its neighbours in time, of any rank. */
 static void step(struct world *w)
 {
@@ -325,15 +370,16 @@ static void step(struct world *w)
         body[0] ^= 1; /* another call */
     else if (odd)
         p.body_bytes -= agg_type_size(w->type);
-    uint8_t *exact = malloc(p.body_bytes + 1); /* so that a read beyond the body is seen */
-    memcpy(exact, body, p.body_bytes);
-    p.body = exact;
+    bool keepable = rng_below(&w->rng, 10) < w->keepable;
+    uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes); /* so that a read beyond the body is seen */
+    p.body = memcpy(exact + SML_HEADER_BYTES, body, p.body_bytes);
 
     struct sml_slot *slot = sml_pool_locate(w->pool, &p);
     enum sml_verdict_kind foretold = foretell(w, &p, chunk, rank, odd);
-    sml_pool_apply(w->pool, slot, rank, &p, &v);
-    free(exact);
+    sml_pool_apply_buffer(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
     check(w, v.kind == foretold, "verdict");
+    check(w, !v.kept || keepable, "a buffer kept that was not offered");
+    check_buffers(w, &v, exact);
     if (w->wrong != NULL)
         return;
 
@@ -366,6 +412,7 @@ static void draw(struct world *w)
     static const char *const tables[] = {"scalar", "avx2", "avx512"};
     bool many = rng_below(&w->rng, 8) == 0;
 
+    w->keepable = rng_below(&w->rng, 11);
     w->cfg = (struct sml_pool_config){
         .workers = workers[rng_below(&w->rng, many ? 10 : 5)],
         .slots = (uint16_t)(1u << rng_below(&w->rng, 6)),
@@ -391,6 +438,7 @@ static void run(struct world *w)
 {
     draw(w);
     memset(w->chunks, 0, sizeof w->chunks);
+    memset(w->kept, 0, sizeof w->kept);
     w->wrong = NULL;
     size_t bytes = sml_pool_footprint(&w->cfg);
     w->pool = sml_pool_init(aligned_alloc(64, bytes), &w->cfg);
@@ -398,6 +446,7 @@ static void run(struct world *w)
     for (; steps < 1000000 && w->wrong == NULL && !done(w); steps++)
         step(w);
     check(w, done(w), "completion");
+    drain(w);
     free(w->pool);
     if (w->wrong != NULL)
         printf("\nwrong: %s, after %u steps; workers %u, slots %u, chunk %u bytes, format %d, mode %d, "
@@ -425,6 +474,7 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)
         CU_ASSERT(w.verdicts[met[i]] > 1000);
     CU_ASSERT(w.verdicts[SML_RESTORED] > 100); /* once a slot at most, and in every other job */
+    CU_ASSERT(w.kept_total > 1000);
 }
 
 int main(void)

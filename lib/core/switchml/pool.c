@@ -53,8 +53,24 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
 
         memset(slot, 0, pool->head_bytes);
         slot->expected = tag;
+        for (unsigned ver = 0; ver < 2; ver++) {
+            slot->body[ver] = sml_slot_memory(pool, slot, ver);
+            *sml_slot_buffer(pool, slot, ver) = NULL;
+        }
     }
     return pool;
+}
+
+void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer))
+{
+    for (size_t i = 0; i < pool->cfg.slots; i++) {
+        for (unsigned ver = 0; ver < 2; ver++) {
+            void *buffer = *sml_slot_buffer(pool, sml_slot_at(pool, i), ver);
+
+            if (buffer != NULL)
+                release(buffer);
+        }
+    }
 }
 
 struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p)

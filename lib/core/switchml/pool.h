@@ -6,8 +6,8 @@
  * last (`expected - slots`, the shadow copy). Everything older is a stale duplicate, everything newer is a mistake;
  * neither can touch a sum.
  *
- * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated here and
- * nothing needs to be torn down. Threads: after init, different slots may be used by different threads at once; one
+ * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated here, and
+ * nothing needs to be torn down but what the pool was given to keep (sml_pool_drain). Threads: after init, different slots may be used by different threads at once; one
  * slot by one thread only (its owner). sml_pool_locate reads only what never changes; sml_pool_view may be called by any
  * thread.
  */
@@ -74,10 +74,11 @@ enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES };
 
 struct sml_verdict {
     enum sml_verdict_kind kind;
-    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory. The result of chunk
-     * `tag` stays there, unchanged, until the slot takes the first contribution to chunk tag + 2 * slots, which cannot
-     * come before the slot has reported chunk tag + slots complete. */
+    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory or in a buffer that it
+     * keeps. The result of chunk `tag` stays there, unchanged, until the slot takes the first contribution to chunk
+     * tag + 2 * slots, which cannot come before the slot has reported chunk tag + slots complete. */
     const uint8_t *result;
+    void *result_buffer; /* that it lies in; NULL: in the slot's memory */
     /* SEND_ALL, RESTORED: the whole result, for ranks that sml_pool_wants tells. SEND_ONE: what this sender is to get, by
      * the SML_FLAG_WANT of the packet that it answers. */
     size_t result_bytes;
@@ -86,6 +87,9 @@ struct sml_verdict {
     /* SEND_ANSWER, SEND_QUARREL */
     uint8_t answer[SML_ANSWER_BYTES];
     size_t answer_bytes;
+    /* Whatever the kind. */
+    bool kept;      /* the packet's buffer is the pool's now (sml_pool_apply_buffer) */
+    void *released; /* a buffer that was the pool's is the caller's again; NULL: none */
 };
 
 /* Stage one: the slot this packet belongs to, checked for range only; NULL: out of range. The adapter prefetches it
@@ -97,6 +101,17 @@ void sml_slot_prefetch(const struct sml_slot *slot);
  * The packet's body is read during the call only. */
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     struct sml_verdict *verdict);
+
+/* The same for a packet whose bytes may be kept instead of copied: the contribution that starts a sum stays where it is, and
+ * the others are added to it there. buffer is the adapter's name for that memory, which the pool only stores; NULL: copy.
+ * The ten bytes of the header before p->body and the body are written to until the chunk is complete, never after; then
+ * they are the result. At most two buffers a slot are kept at any time. Each comes back in `released`, when its result is
+ * not needed any more, or from sml_pool_drain. */
+void sml_pool_apply_buffer(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
+                           void *buffer, struct sml_verdict *verdict);
+
+/* Gives back all buffers that are still kept; the pool must not be used any more. */
+void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer));
 
 /* After SEND_ALL or RESTORED: whether rank asked for the sum of the chunk just completed in this slot. Ranks that have
  * not contributed to a restored chunk did not ask: they hold the result, or will get it as the answer to their contribution. */

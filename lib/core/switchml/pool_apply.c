@@ -59,7 +59,8 @@ static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
 static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
                         struct sml_verdict *v)
 {
-    v->result = sml_slot_body(pool, slot, ver) - SML_HEADER_BYTES;
+    v->result = slot->body[ver] - SML_HEADER_BYTES;
+    v->result_buffer = *sml_slot_buffer(pool, slot, ver);
     v->result_bytes = slot->result_bytes[ver];
     v->ack_bytes = SML_HEADER_BYTES;
 }
@@ -73,11 +74,17 @@ static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot
     return SML_SEND_ONE;
 }
 
-/* Takes down what the others will have to agree with. */
+/* Takes down what the others will have to agree with. What this version's memory held is not needed any more:
+ * a result that everybody has, or contributions to a chunk whose result was handed back. */
 static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                  const struct sml_packet *p)
+                  const struct sml_packet *p, struct sml_verdict *v)
 {
     bool opening = opens(pool, p);
+    void **buffer = sml_slot_buffer(pool, slot, p->ver);
+
+    v->released = *buffer;
+    *buffer = NULL;
+    slot->body[p->ver] = sml_slot_memory(pool, slot, p->ver);
 
     slot->kind = opening ? SML_OPEN : SML_DATA;
     slot->size_code = p->size_code;
@@ -88,20 +95,19 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->body_bytes = (uint16_t)p->body_bytes;
     slot->first_rank = rank;
     slot->summed = 0;
-    memcpy(sml_slot_body(pool, slot, p->ver), p->body, slot->call_bytes);
+    memcpy(slot->body[p->ver], p->body, slot->call_bytes);
 }
 
 /* Says the same as the first contribution; so it is well formed, too. */
-static bool agrees(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, const struct sml_packet *p)
 {
     return slot->kind == p->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
            (slot->e0 == p->e0 || pool->cfg.format == SML_FORMAT_INT32) &&
-           (slot->call_bytes == 0 ||
-            memcmp(sml_slot_body(pool, slot, p->ver), p->body, slot->call_bytes) == 0);
+           (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
-static enum sml_verdict_kind quarrel(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                     const struct sml_packet *p, struct sml_verdict *v)
+static enum sml_verdict_kind quarrel(const struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
+                                     struct sml_verdict *v)
 {
     struct sml_mismatch m = {
         .your_rank = rank,
@@ -118,7 +124,7 @@ static enum sml_verdict_kind quarrel(const struct sml_pool *pool, struct sml_slo
     if (p->kind == SML_OPEN)
         sml_parse_call(&m.yours, p->body, p->body_bytes);
     if (slot->kind == SML_OPEN)
-        sml_parse_call(&m.peers, sml_slot_body(pool, slot, p->ver), slot->body_bytes);
+        sml_parse_call(&m.peers, slot->body[p->ver], slot->body_bytes);
     sml_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
     return answer(v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
 }
@@ -131,8 +137,26 @@ static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
         slot->e1 = p->e1;
 }
 
-/* The rank whose turn it is has come: adds its contribution, and with it those that waited for it. All of them are read
- * once, and the sum is written once. The rank that completes the chunk is always one whose turn it is. */
+/* The sum begins in the packet's own buffer. If it is an opening one, others have agreed to the call in it.
+ */
+static void keep(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p, void *buffer,
+                 struct sml_verdict *v)
+{
+    slot->body[p->ver] = (uint8_t *)p->body; /* writable: who names a buffer says so */
+    *sml_slot_buffer(pool, slot, p->ver) = buffer;
+    v->kept = true;
+}
+
+/* The first elements of a sum, which are there already if they were kept. */
+static void start(uint8_t *sum, const uint8_t *elements, size_t bytes)
+{
+    if (sum != elements)
+        memcpy(sum, elements, bytes);
+}
+
+/* The rank whose turn it is has come: adds its contribution, and with it those that waited for it. All of
+ * them are read once, and the sum is written once. The rank that completes the chunk is always one whose turn
+ * it is. */
 static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
                          uint8_t *sum, size_t bytes)
 {
@@ -146,28 +170,33 @@ static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, con
     for (slot->summed++; slot->summed < pool->cfg.workers && sml_map_has(seen, slot->summed); slot->summed++)
         in[n++] = sml_slot_contribution(pool, slot, slot->summed);
     if (n == 1)
-        memcpy(sum, elements, bytes);
+        start(sum, elements, bytes);
     else
         pool->cfg.kernels->sum[slot->type](sum, in, n, bytes);
 }
 
 static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                   const struct sml_packet *p)
+                   const struct sml_packet *p, void *buffer, struct sml_verdict *v)
 {
+    const bool in_order = pool->cfg.mode == SML_WHEN_COMPLETE;
+    const bool first = in_order ? slot->summed == 0 : slot->contributed == 0;
     const uint8_t *elements = p->body + slot->call_bytes;
-    uint8_t *sum = sml_slot_body(pool, slot, p->ver) + slot->call_bytes;
     size_t bytes = p->body_bytes - slot->call_bytes;
+    uint8_t *sum;
 
-    if (pool->cfg.mode == SML_WHEN_COMPLETE) {
-        if (rank == slot->summed)
-            sum_in_order(pool, slot, elements, sum, bytes);
-        else
-            memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
-    } else if (slot->contributed == 0) {
-        memcpy(sum, elements, bytes);
-    } else {
-        pool->cfg.kernels->add[slot->type](sum, elements, bytes);
+    if (in_order && rank != slot->summed) {
+        memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
+        return;
     }
+    if (first && buffer != NULL)
+        keep(pool, slot, p, buffer, v);
+    sum = slot->body[p->ver] + slot->call_bytes;
+    if (in_order)
+        sum_in_order(pool, slot, elements, sum, bytes);
+    else if (first)
+        start(sum, elements, bytes);
+    else
+        pool->cfg.kernels->add[slot->type](sum, elements, bytes);
 }
 
 /* The chunk is complete: what was collected becomes the shadow. */
@@ -179,7 +208,7 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     head.kind = slot->kind;
     head.e0 = slot->e0;
     head.e1 = slot->e1;
-    sml_build_header(sml_slot_body(pool, slot, p->ver) - SML_HEADER_BYTES, &head);
+    sml_build_header(slot->body[p->ver] - SML_HEADER_BYTES, &head);
     slot->result_bytes[p->ver] = (uint16_t)(SML_HEADER_BYTES + slot->body_bytes);
     slot->completed = true;
     sml_publish(slot->expected, slot->expected + pool->cfg.slots);
@@ -190,7 +219,7 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
 }
 
 static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                        const struct sml_packet *p, struct sml_verdict *v)
+                                        const struct sml_packet *p, void *buffer, struct sml_verdict *v)
 {
     if (sml_map_has(sml_slot_seen(slot), rank))
         return SML_DROP_DUPLICATE;
@@ -199,15 +228,15 @@ static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_
         if (formed != SML_HELD)
             return formed;
         if (slot->contributed > 0)
-            return quarrel(pool, slot, rank, p, v);
-        begin(pool, slot, rank, p);
+            return quarrel(slot, rank, p, v);
+        begin(pool, slot, rank, p, v);
     }
 
     if (pool->cfg.format == SML_FORMAT_INT32)
         raise_exponents(slot, p);
     if (wants(pool, p))
         sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
-    reduce(pool, slot, rank, p);
+    reduce(pool, slot, rank, p, buffer, v);
 
     if (slot->contributed == pool->cfg.workers - 1) {
         complete(pool, slot, p, v);
@@ -229,8 +258,8 @@ static enum sml_verdict_kind restore(const struct sml_pool *pool, struct sml_slo
         return formed;
     if (slot->completed) /* the slot's only chunk that can have been completed before the restart is done */
         return SML_DROP_AHEAD;
-    begin(pool, slot, rank, p);
-    memcpy(sml_slot_body(pool, slot, p->ver), p->body, p->body_bytes);
+    begin(pool, slot, rank, p, v);
+    memcpy(slot->body[p->ver], p->body, p->body_bytes);
     complete(pool, slot, p, v);
     return SML_RESTORED;
 }
@@ -263,15 +292,15 @@ static bool comes_from_workers(const struct sml_pool *pool, const struct sml_pac
     }
 }
 
-/* How far tag lies behind what the slot expects; negative: ahead of it (serial number arithmetic, RFC 1982). The bits that
- * do not count are shifted out, so the unit is 1 << tag_shift. */
+/* How far tag lies behind what the slot expects; negative: ahead of it (serial number arithmetic, RFC 1982).
+ * The bits that do not count are shifted out, so the unit is 1 << tag_shift. */
 static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *slot, uint32_t tag)
 {
     return (int32_t)((slot->expected - tag) << pool->tag_shift);
 }
 
 static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                   const struct sml_packet *p, struct sml_verdict *v)
+                                   const struct sml_packet *p, void *buffer, struct sml_verdict *v)
 {
     uint32_t slots = pool->cfg.slots;
     int32_t behind = tag_behind(pool, slot, p->tag);
@@ -288,7 +317,7 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
         case SML_RESTORE:
             return restore(pool, slot, rank, p, v);
         default:
-            return contribute(pool, slot, rank, p, v);
+            return contribute(pool, slot, rank, p, buffer, v);
         }
     }
     if (behind < 0)
@@ -304,5 +333,13 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     struct sml_verdict *verdict)
 {
-    verdict->kind = judge(pool, slot, rank, p, verdict);
+    sml_pool_apply_buffer(pool, slot, rank, p, NULL, verdict);
+}
+
+void sml_pool_apply_buffer(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                           const struct sml_packet *p, void *buffer, struct sml_verdict *verdict)
+{
+    verdict->kept = false;
+    verdict->released = NULL;
+    verdict->kind = judge(pool, slot, rank, p, buffer, verdict);
 }

@@ -6,7 +6,8 @@
  * (WHEN_COMPLETE; rank 0's need never wait for another)
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
- * line; up to 64 workers, struct sml_slot with its maps is one line.
+ * line; that line begins with the name of the buffer that is kept in place of this memory. Up to 64 workers,
+ * struct sml_slot with its maps is one line.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
 #define SWAGG_CORE_SWITCHML_POOL_STATE_H
@@ -39,6 +40,7 @@ struct sml_slot {
     uint16_t first_rank;
     uint16_t summed;          /* WHEN_COMPLETE: the ranks below are in the sum, it is not */
     uint16_t result_bytes[2]; /* by version, header included */
+    uint8_t *body[2];         /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
 };
 
@@ -51,16 +53,22 @@ static inline struct sml_slot *sml_slot_at(const struct sml_pool *pool, size_t i
     return (struct sml_slot *)((uint8_t *)pool + first + i * pool->slot_bytes);
 }
 
-/* The body of this version's result; its header lies just before it. */
-static inline uint8_t *sml_slot_body(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+/* The slot's own memory for the body of this version's result. */
+static inline uint8_t *sml_slot_memory(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
 {
     return (uint8_t *)slot + pool->head_bytes + ver * (SML_LINE + pool->body_bytes) + SML_LINE;
+}
+
+/* The buffer that this version's result lies in; NULL: in own memory. */
+static inline void **sml_slot_buffer(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    return (void **)(sml_slot_memory(pool, slot, ver) - SML_LINE);
 }
 
 /* rank >= 1 */
 static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct sml_slot *slot, size_t rank)
 {
-    return sml_slot_body(pool, slot, 1) + rank * pool->body_bytes;
+    return sml_slot_memory(pool, slot, 1) + rank * pool->body_bytes;
 }
 
 static inline uint64_t *sml_slot_seen(struct sml_slot *slot)
