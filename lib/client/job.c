@@ -56,10 +56,11 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 {
     job->terms = session->ready;
     job->generation = session->generation;
-    int rc = job->transport->ops->set_port(job->transport, job->terms.data_port);
+    const struct ctl_ready *r = &job->terms;
+    int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);
     if (rc < 0)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the switch's UDP port %u: %s",
-                        job->terms.data_port, strerror(-rc));
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the switch's UDP ports %u..%u: %s",
+                        r->data_port, r->data_port + r->data_ports - 1, strerror(-rc));
     return SWAGG_OK;
 }
 

@@ -29,8 +29,9 @@ struct transport_ops {
     /* Waits for a packet, for wake_fd (an eventfd, which it resets), or for the timeout. A signal may end it
      * early. */
     int (*wait)(struct transport *t, int wake_fd, uint64_t timeout_ns);
-    /* The switch's UDP port from now on. The local port stays. */
-    int (*set_port)(struct transport *t, uint16_t port);
+    /* The switch's UDP ports from now on: slot i goes to port first + i % n. 1 <= n <= CTL_DATA_PORTS_MAX.
+     * The local port stays. */
+    int (*set_ports)(struct transport *t, uint16_t first, unsigned n);
     void (*close)(struct transport *t);
 };
 
@@ -39,7 +40,6 @@ struct transport {
     int fd;              /* readable when packets have arrived */
     uint16_t local_port; /* that data packets leave from */
     unsigned mtu;        /* of the path: bytes of an IP packet */
-    uint64_t refused;    /* ICMP said that nobody listens there */
 };
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "monotonic.h"
 #include "options.h"
+#include "wire/control.h"
 
 enum {
     SOCKET_BUFFER =
@@ -21,6 +22,7 @@ enum {
 
 /* A send may be one packet or a run of packets. */
 struct outgoing {
+    const struct sml_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
     struct mmsghdr message[TRANSPORT_BATCH];
     unsigned first[TRANSPORT_BATCH]; /* packet that message starts with */
     struct iovec iov[2 * TRANSPORT_BATCH];
@@ -31,12 +33,14 @@ struct outgoing {
 struct incoming {
     struct mmsghdr message[TRANSPORT_BATCH];
     struct iovec iov[TRANSPORT_BATCH];
+    struct sockaddr_in from[TRANSPORT_BATCH];
     uint8_t *buffer;
 };
 
 struct udp {
     struct transport base;
-    struct sockaddr_in switch_address;
+    struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch; connected to the only one */
+    unsigned data_ports;
     unsigned segments; /* packets a run may have; 1: the kernel does not segment */
     size_t packet_max; /* bytes of a UDP payload */
     const struct agg_kernels *kernels;
@@ -49,12 +53,6 @@ static bool is_transient(int error)
 {
     return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
            error == ENETDOWN || error == ENOBUFS || error == ENOMEM;
-}
-
-static void note_error(struct udp *u, int error)
-{
-    if (error == ECONNREFUSED)
-        u->base.refused++;
 }
 
 /* The two pieces of a packet, its body in wire order. */
@@ -72,6 +70,12 @@ static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *io
     return 2;
 }
 
+static void set_destination(struct msghdr *m, const struct sockaddr_in *to)
+{
+    m->msg_name = (void *)to;
+    m->msg_namelen = sizeof *to;
+}
+
 static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
 {
     m->msg_control = control;
@@ -82,51 +86,67 @@ static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
     memcpy(CMSG_DATA(c), &bytes, sizeof bytes);
 }
 
+static unsigned port_of(const struct udp *u, const struct sml_send *p)
+{
+    return sml_peek_slot(p->head) % u->data_ports;
+}
+
+/* Those to the same port behind each other. */
+static void arrange(struct udp *u, const struct sml_send packets[], unsigned n)
+{
+    const struct sml_send **next = u->out.packet;
+    for (unsigned port = 0; port < u->data_ports; port++)
+        for (unsigned i = 0; i < n; i++)
+            if (port_of(u, &packets[i]) == port)
+                *next++ = &packets[i];
+}
+
 static size_t packet_bytes(const struct sml_send *p)
 {
     return p->head_bytes + p->body_bytes;
 }
 
-/* How many of these packets can go as one run: all of one size, but for the last, which may be shorter. At
- * least 1. */
-static unsigned run_length(const struct udp *u, const struct sml_send packets[], unsigned n)
+/* How many of these packets can go as one run: all to one port and of one size, but for the last, which may
+ * be shorter. At least 1. */
+static unsigned run_length(const struct udp *u, const struct sml_send *const packets[], unsigned n)
 {
-    size_t segment = packet_bytes(&packets[0]), total = segment;
-    unsigned length = 1;
-    while (length < n && length < u->segments && packet_bytes(&packets[length - 1]) == segment) {
-        size_t bytes = packet_bytes(&packets[length]);
+    size_t segment = packet_bytes(packets[0]), total = segment;
+    unsigned length = 1, port = port_of(u, packets[0]);
+    while (length < n && length < u->segments && packet_bytes(packets[length - 1]) == segment) {
+        size_t bytes = packet_bytes(packets[length]);
         total += bytes;
-        if (bytes > segment || total > SEGMENTED_BYTES_MAX)
+        if (bytes > segment || total > SEGMENTED_BYTES_MAX || port_of(u, packets[length]) != port)
             break;
         length++;
     }
     return length;
 }
 
-/* Prepares one message a run; returns how many. */
-static unsigned gather_runs(struct udp *u, const struct sml_send packets[], unsigned n)
+/* Prepares one message a run for the packets from this one on; returns how many. */
+static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
 {
     struct outgoing *o = &u->out;
     struct iovec *iov = o->iov;
     unsigned runs = 0;
-    for (unsigned i = 0; i < n; runs++) {
+    for (unsigned i = from; i < n; runs++) {
         struct msghdr *m = &o->message[runs].msg_hdr;
-        unsigned length = run_length(u, packets + i, n - i);
+        unsigned length = run_length(u, o->packet + i, n - i);
         *m = (struct msghdr){.msg_iov = iov};
+        if (u->data_ports > 1)
+            set_destination(m, &u->data_port[port_of(u, o->packet[i])]);
         if (length > 1)
-            set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(&packets[i]));
+            set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(o->packet[i]));
         o->first[runs] = i;
         for (unsigned end = i + length; i < end; i++)
-            iov += gather(u, &packets[i], iov, i);
+            iov += gather(u, o->packet[i], iov, i);
         m->msg_iovlen = (size_t)(iov - m->msg_iov);
     }
     return runs;
 }
 
-static int udp_send(struct transport *t, const struct sml_send packets[], unsigned n)
+static int send_from(struct udp *u, unsigned from, unsigned n)
 {
-    struct udp *u = (struct udp *)t;
-    unsigned runs = gather_runs(u, packets, n);
+    unsigned runs = gather_runs(u, from, n);
     unsigned done = 0;
     while (done < runs) {
         int sent = sendmmsg(u->base.fd, &u->out.message[done], runs - done, MSG_DONTWAIT);
@@ -138,10 +158,8 @@ static int udp_send(struct transport *t, const struct sml_send packets[], unsign
                 return 0; /* lost; the caller has its deadlines to look after */
         } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
             u->segments = 1; /* this kernel or device does not segment UDP */
-            unsigned from = u->out.first[done];
-            return udp_send(t, packets + from, n - from);
+            return send_from(u, u->out.first[done], n);
         } else if (is_transient(errno)) {
-            note_error(u, errno);
             done++;
         } else if (errno != EINTR) {
             return -errno;
@@ -150,21 +168,34 @@ static int udp_send(struct transport *t, const struct sml_send packets[], unsign
     return 0;
 }
 
+static int udp_send(struct transport *t, const struct sml_send packets[], unsigned n)
+{
+    struct udp *u = (struct udp *)t;
+    arrange(u, packets, n);
+    return send_from(u, 0, n);
+}
+
+/* A connected socket gets nothing else. */
+static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)
+{
+    unsigned i = (unsigned)ntohs(from->sin_port) - ntohs(u->data_port[0].sin_port);
+    return from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports;
+}
+
 static int udp_receive(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH])
 {
     struct udp *u = (struct udp *)t;
     int n = recvmmsg(u->base.fd, u->in.message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
     if (n < 0) {
-        if (is_transient(errno))
-            note_error(u, errno);
-        else if (errno != EAGAIN && errno != EINTR)
-            return -errno;
-        return 0;
+        bool tolerable = is_transient(errno) || errno == EAGAIN || errno == EINTR;
+        return tolerable ? 0 : -errno;
     }
+    int from_switch = 0;
     for (int i = 0; i < n; i++)
-        packets[i] =
-            (struct transport_packet){.payload = u->in.iov[i].iov_base, .bytes = u->in.message[i].msg_len};
-    return n;
+        if (is_from_switch(u, &u->in.from[i]))
+            packets[from_switch++] = (struct transport_packet){.payload = u->in.iov[i].iov_base,
+                                                               .bytes = u->in.message[i].msg_len};
+    return from_switch;
 }
 
 static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
@@ -182,12 +213,33 @@ static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
     return 0;
 }
 
-static int udp_set_port(struct transport *t, uint16_t port)
+/* The kernel has let go of a local port that it had chosen, and that the switch knows. It is taken again, for
+ * good: a second time there is nothing to do (EINVAL). */
+static int disconnect(struct udp *u)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    struct sockaddr_in local;
+    socklen_t bytes = sizeof local;
+    if (getsockname(u->base.fd, (struct sockaddr *)&local, &bytes) < 0 ||
+        connect(u->base.fd, &nobody, sizeof nobody) < 0 ||
+        (bind(u->base.fd, (struct sockaddr *)&local, sizeof local) < 0 && errno != EINVAL))
+        return -errno;
+    return 0;
+}
+
+/* Connected where that is possible: then the kernel need not look up a route for each run. */
+static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
 {
     struct udp *u = (struct udp *)t;
-    u->switch_address.sin_port = htons(port);
-    return connect(u->base.fd, (struct sockaddr *)&u->switch_address, sizeof u->switch_address) < 0 ? -errno
-                                                                                                    : 0;
+    for (unsigned i = 0; i < n; i++) {
+        u->data_port[i] = u->data_port[0];
+        u->data_port[i].sin_port = htons((uint16_t)(first + i));
+    }
+    u->data_ports = n;
+    if (n > 1)
+        return disconnect(u);
+    const struct sockaddr_in *only = &u->data_port[0];
+    return connect(u->base.fd, (const struct sockaddr *)only, sizeof *only) < 0 ? -errno : 0;
 }
 
 static void udp_close(struct transport *t)
@@ -200,8 +252,11 @@ static void udp_close(struct transport *t)
     free(u);
 }
 
-static const struct transport_ops udp_ops = {
-    .send = udp_send, .receive = udp_receive, .wait = udp_wait, .set_port = udp_set_port, .close = udp_close};
+static const struct transport_ops udp_ops = {.send = udp_send,
+                                             .receive = udp_receive,
+                                             .wait = udp_wait,
+                                             .set_ports = udp_set_ports,
+                                             .close = udp_close};
 
 /* A whole window may wait in the socket while this process does not run. More than net.core.[rw]mem_max needs
  * a capability. */
@@ -225,7 +280,7 @@ static int open_socket(struct udp *u)
     socklen_t local_bytes = sizeof local, mtu_bytes = sizeof(int);
     int mtu;
     if (setsockopt(u->base.fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
-        connect(u->base.fd, (struct sockaddr *)&u->switch_address, sizeof u->switch_address) < 0 ||
+        connect(u->base.fd, (struct sockaddr *)&u->data_port[0], sizeof u->data_port[0]) < 0 ||
         getsockname(u->base.fd, (struct sockaddr *)&local, &local_bytes) < 0 ||
         getsockopt(u->base.fd, IPPROTO_IP, IP_MTU, &mtu, &mtu_bytes) < 0)
         return -errno;
@@ -251,7 +306,10 @@ static int make_buffers(struct udp *u)
         return -ENOMEM;
     for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
         u->in.iov[i] = (struct iovec){.iov_base = u->in.buffer + i * room, .iov_len = room};
-        u->in.message[i].msg_hdr = (struct msghdr){.msg_iov = &u->in.iov[i], .msg_iovlen = 1};
+        u->in.message[i].msg_hdr = (struct msghdr){.msg_name = &u->in.from[i],
+                                                   .msg_namelen = sizeof u->in.from[i],
+                                                   .msg_iov = &u->in.iov[i],
+                                                   .msg_iovlen = 1};
     }
     return 0;
 }
@@ -264,8 +322,9 @@ int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_
         return -ENOMEM;
     u->base.ops = &udp_ops;
     u->kernels = kernels;
-    u->switch_address =
+    u->data_port[0] =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};
+    u->data_ports = 1;
     int rc = open_socket(u);
     if (rc < 0)
         goto err;

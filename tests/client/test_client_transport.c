@@ -1,4 +1,5 @@
-/* Packets leave the UDP transport one by one as they were given, whatever runs the kernel gets them in. */
+/* Packets leave the UDP transport one by one as they were given, whatever runs the kernel gets them in, to
+ * the port of their slot; and only the switch's come in. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,115 @@ static void where_the_kernel_refuses_runs_packets_are_sent_one_by_one(void)
     send_batch(lengths, sizeof lengths / sizeof *lengths, 1);
 }
 
+enum { PORTS = 4 };
+
+/* Neighbouring ports of one address. */
+static void open_receivers(int fd[PORTS], struct sockaddr_in *first)
+{
+    unsigned opened = 0;
+
+    while (opened < PORTS) {
+        struct sockaddr_in at;
+
+        for (fd[0] = open_receiver(first), at = *first, opened = 1; opened < PORTS; opened++) {
+            at.sin_port = htons((uint16_t)(ntohs(first->sin_port) + opened));
+            fd[opened] = socket(AF_INET, SOCK_DGRAM, 0);
+            if (bind(fd[opened], (struct sockaddr *)&at, sizeof at) < 0) {
+                for (unsigned i = 0; i <= opened; i++)
+                    close(fd[i]);
+                break;
+            }
+        }
+    }
+}
+
+static struct sml_send packet_of_slot(uint16_t slot)
+{
+    struct sml_packet p = {.kind = SML_PROBE, .slot = slot};
+    struct sml_send s = {.head_bytes = SML_HEADER_BYTES};
+
+    sml_build_header(s.head, &p);
+    return s;
+}
+
+/* Reads so many packets, which must be those of slots of this port in the order of the slots. */
+static void expect_slots(int fd, unsigned port, unsigned ports, unsigned packets, struct sockaddr_in *worker)
+{
+    for (unsigned i = 0; i < packets; i++) {
+        uint8_t got[PACKET_MAX] = {0};
+        socklen_t bytes = sizeof *worker;
+        ssize_t n = recvfrom(fd, got, sizeof got, 0, (struct sockaddr *)worker, &bytes);
+
+        CU_ASSERT_EQUAL_FATAL(n, SML_HEADER_BYTES);
+        CU_ASSERT_EQUAL(sml_peek_slot(got), i * ports + port);
+    }
+    CU_ASSERT(recv(fd, &(char){0}, 1, MSG_DONTWAIT) < 0);
+}
+
+static void send_slots(struct transport *t)
+{
+    struct sml_send packets[TRANSPORT_BATCH];
+
+    for (uint16_t slot = 0; slot < TRANSPORT_BATCH; slot++)
+        packets[slot] = packet_of_slot(slot);
+    CU_ASSERT_EQUAL(t->ops->send(t, packets, TRANSPORT_BATCH), 0);
+}
+
+static void say(int fd, char word, const struct sockaddr_in *to)
+{
+    CU_ASSERT_EQUAL(sendto(fd, &word, 1, 0, (const struct sockaddr *)to, sizeof *to), 1);
+}
+
+/* What has been sent over loopback has arrived. */
+static void expect_words(struct transport *t, const char *words)
+{
+    struct transport_packet packets[TRANSPORT_BATCH];
+    int n = t->ops->receive(t, packets);
+
+    CU_ASSERT_EQUAL_FATAL(n, (int)strlen(words));
+    for (int i = 0; i < n; i++)
+        CU_ASSERT(packets[i].bytes == 1 && packets[i].payload[0] == words[i]);
+}
+
+static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
+{
+    struct sockaddr_in first, worker = {0}, elsewhere = {.sin_family = AF_INET};
+    int fd[PORTS], forger = socket(AF_INET, SOCK_DGRAM, 0), stranger;
+    struct transport *t;
+
+    open_receivers(fd, &first);
+    stranger = open_receiver(&elsewhere);
+    elsewhere = first; /* the right port of another address */
+    elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    CU_ASSERT_EQUAL_FATAL(bind(forger, (struct sockaddr *)&elsewhere, sizeof elsewhere), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), 0, agg_kernels_best()), 0);
+    /* There and back again, as switches come and go. */
+    for (unsigned i = 0; i < 6; i++) {
+        static const unsigned ports_of[] = {1, PORTS, 2, 1, PORTS, PORTS};
+        const unsigned ports = ports_of[i];
+
+        CU_ASSERT_EQUAL_FATAL(t->ops->set_ports(t, ntohs(first.sin_port), ports), 0);
+        send_slots(t);
+        for (unsigned p = 0; p < ports; p++) {
+            expect_slots(fd[p], p, ports, TRANSPORT_BATCH / ports, &worker);
+            CU_ASSERT_EQUAL(ntohs(worker.sin_port), t->local_port);
+        }
+        say(stranger, 'x', &worker);
+        say(forger, 'y', &worker);
+        say(fd[ports - 1], 'a', &worker);
+        if (ports < PORTS)
+            say(fd[ports], 'z', &worker); /* not one that slots are dealt to */
+        say(fd[0], 'b', &worker);
+        expect_words(t, "ab");
+    }
+    t->ops->close(t);
+    for (unsigned p = 0; p < PORTS; p++)
+        close(fd[p]);
+    close(forger);
+    close(stranger);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -122,6 +232,7 @@ int main(void)
         UNIT_TEST(a_run_is_no_longer_than_a_datagram),
         UNIT_TEST(a_whole_batch_of_small_packets_is_sent),
         UNIT_TEST(where_the_kernel_refuses_runs_packets_are_sent_one_by_one),
+        UNIT_TEST(slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard),
         CU_TEST_INFO_NULL,
     };
 

@@ -3,6 +3,7 @@
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+here=$(dirname "${BASH_SOURCE[0]}")
 
 net_begin queues
 net_hosts 4
@@ -30,6 +31,17 @@ all_work() {
     done
 }
 
+# The switch's UDP ports that rank 0 sends its data to, of a job that is large enough to use them all.
+data_ports() { # JOB
+    local pid
+    ip netns exec "$NET_ID-h0" "$here/data_ports.py" 100 >"$NET_DIR/ports.log" 2>&1 &
+    pid=$!
+    net_until 5 "the listener listens" grep -q listens "$NET_DIR/ports.log"
+    ranks_run "$1" 4 --sizes 100003 --calls 4
+    net_until 40 "the listener has heard enough" net_gone "$pid"
+    tail -n 1 "$NET_DIR/ports.log"
+}
+
 busy() { # LCORE: it has received, as one that never does would not
     [ "$(net_telemetry "/swagg/lcore,$1" received)" -gt 500 ] || fail "lcore $1 received next to nothing"
 }
@@ -43,6 +55,7 @@ busy 1
 busy 2
 expect_equal "receive queues of lcore 2" "$(net_telemetry /swagg/lcore,2 rx | xargs)" "[ h0:1, h1:1, h2:1, h3:1 ]"
 [ "$(net_telemetry /swagg/counters taken_over)" -gt 0 ] || fail "no packet crossed to its shard's lcore"
+expect_equal "data ports" "$(data_ports dealt)" "48864 48865"
 net_swagg_stop
 
 step "two receive queues, one sending queue, aggregation apart, and links that drop and reorder"
@@ -56,6 +69,7 @@ step "three queues on one lcore"
 config 3 1
 net_swagg_start "$NET_DIR/swagg.yaml"
 all_work
+expect_equal "data ports" "$(data_ports not_dealt)" "48864"
 net_swagg_stop
 
 step "queues that nobody would poll are refused, with file, line and key"
