@@ -108,7 +108,7 @@ static void control_seed(uint8_t type)
         m.join.slots = 512;
         break;
     case CTL_READY:
-        m.ready = (struct ctl_ready){7, 512, 1460, SML_PORT_FIRST, 12345, 5000, false, 0x1234};
+        m.ready = (struct ctl_ready){7, 512, 1460, SML_PORT_FIRST, 1, 12345, 5000, false, 0x1234};
         break;
     case CTL_PENDING:
         m.pending.waited_ms = 2100;
