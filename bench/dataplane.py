@@ -101,6 +101,26 @@ def job_table(rows):
     return report.table(("frames of 1076 bytes", "aggregated, Mpps", "forwarded, Mpps", "of forwarding", "idle: aggregated"), lines)
 
 
+OPEN_LOOP = """
+The same job in an open loop: the source sends at a rate, whether or not sums come, and the chunks' numbers start over after four
+rounds through the slots, as in a looped capture. The port makes frames wait when its ring is full; what is lost is a
+contribution, or a sum for which the source's ring had no room. A contribution that is lost holds up its slot for a round of the
+numbers, so one may cost several answers.
+"""
+
+
+def load_table(rows):
+    lines = []
+    for load in (50, 90, 0):
+        reports = rows["swagg", f"offered_{load},1076"]
+        lost = statistics.median(row["lost"] / (row["answers"] + row["lost"]) for row in reports)
+        offered, sent, answered = (f"{statistics.median(row[key] for row in reports) / 1e6:.2f}"
+                                   for key in ("offered_pps", "sent_pps", "answers_pps"))
+        lines.append((f"{load}% of the closed loop" if load else "as much as the port takes", offered if load else "-", sent,
+                      answered, f"{100 * lost:.4f}%"))
+    return report.table(("offered load", "Mpps", "sent, Mpps", "answered, Mpps", "lost"), lines)
+
+
 def main():
     directory, results, *figures_file = sys.argv[1:]
     rows = load(directory)
@@ -110,7 +130,7 @@ def main():
     runs = len(rows["swagg", "aggregated,1076"])
     text = "\n\n".join([f"Measured by `script/bench dataplane` in {runs} runs on {report.machine()}.", READING.strip(),
                         report.figure_table(measured), size_table(rows, *AGGREGATED),
-                        size_table(rows, *SWITCHED), job_table(rows),
+                        size_table(rows, *SWITCHED), job_table(rows), OPEN_LOOP.strip(), load_table(rows),
                         f"Of swagg's answers {checked:,} were compared; all were right."])
     report.write_section(results, "dataplane", text)
     if figures_file:

@@ -20,6 +20,7 @@ fi
 IN_FLIGHT=256 # frames: of all workers together; between stations, in each direction
 MEMORY=256    # MB, for each process
 PHASES=$((1 << 22))
+loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
 # The last two CPUs: the first one has most of the interrupts.
 mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
@@ -109,6 +110,14 @@ aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
     played
 }
 
+# The workers do not wait for their sums.
+offer() { # LOAD
+    local PHASES=4 rate
+    rate=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["answers_pps"] * int(sys.argv[2]) / 100)' \
+        "$records/$run,swagg,aggregated,1076.json" "$1")
+    aggregate "offered_$1" 1 1076 8 "" --rate "$rate" --phases "$PHASES"
+}
+
 switch() { # SIZE
     start_swagg 2 "$1" 2 $IN_FLIGHT
     play swagg "switched,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
@@ -145,5 +154,8 @@ for ((run = 1; run <= runs; run++)); do
     aggregate no_checksum 1 1076 8 "" --no-udp-checksum
     aggregate eight_ports 8 1076 8
     return_frames eight_ports 8 1076
+    for load in "${loads[@]}"; do
+        offer "$load"
+    done
 done
 "$NET_BUILD/bench/bench-core" --json "$records/core.json" >"$records/core.txt"

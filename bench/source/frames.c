@@ -100,17 +100,20 @@ static uint16_t sum_unstamped(const struct frames *fr, uint8_t *frame)
     return sum_udp(ip, udp);
 }
 
-static int build(struct frames *fr, const struct plan *p, struct flight *f, unsigned slot)
+static int build(struct frames *fr, const struct plan *p, unsigned worker, unsigned chunk)
 {
+    struct flight *f = frames_flight(fr, worker, chunk);
+
+    f->worker = (uint16_t)worker;
     f->m = rte_pktmbuf_alloc(fr->pool);
     if (f->m == NULL)
         return -ENOMEM;
     f->frame = rte_pktmbuf_mtod(f->m, uint8_t *);
-    fr->frame_bytes = plan_frame(p, f->worker, slot, f->frame);
+    fr->frame_bytes = plan_frame(p, worker, chunk, f->frame);
     f->m->data_len = (uint16_t)fr->frame_bytes;
     f->m->pkt_len = (uint32_t)fr->frame_bytes;
     f->unstamped = sum_unstamped(fr, f->frame);
-    frames_stamp(fr, f, slot);
+    frames_stamp(fr, f, chunk);
     return 0;
 }
 
@@ -126,17 +129,17 @@ static struct plan plan_for(const struct source_options *o, unsigned worker)
 
 /* Plain arithmetic, on the frames as they are sent: deliberately not the core's kernels, which this is to
  * check. */
-static void add_up(struct frames *fr, unsigned slot)
+static void add_up(struct frames *fr, unsigned chunk)
 {
     const struct plan *p = &fr->options->plan;
     const struct element_type *type = element_type(p->type);
-    uint8_t *sum = fr->sum + slot * fr->body_bytes;
+    uint8_t *sum = fr->sum + chunk * fr->body_bytes;
 
     for (size_t at = 0; at < fr->body_bytes; at += type->bytes) {
         union element total = {0};
 
         for (unsigned w = 0; w < p->workers; w++) {
-            union element e = element_read(p->type, fr->flight[w * p->slots + slot].frame + BODY + at);
+            union element e = element_read(p->type, frames_flight(fr, w, chunk)->frame + BODY + at);
 
             if (type->is_float)
                 total.f += e.f;
@@ -149,28 +152,26 @@ static void add_up(struct frames *fr, unsigned slot)
 
 int frames_build(struct frames *fr, const struct source_options *o)
 {
-    const unsigned n = o->plan.workers * o->plan.slots;
     int rc = 0;
 
-    *fr = (struct frames){.options = o, .body_bytes = o->plan.elements * element_type(o->plan.type)->bytes};
-    fr->pool = rte_pktmbuf_pool_create(
-        "sent", n, 0, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + BODY + fr->body_bytes + 64), SOCKET_ID_ANY);
-    fr->flight = calloc(n, sizeof(*fr->flight));
-    fr->sum = calloc(o->plan.slots, fr->body_bytes);
+    *fr = (struct frames){.options = o,
+                          .body_bytes = o->plan.elements * element_type(o->plan.type)->bytes,
+                          .chunks = o->open_loop ? plan_chunks(&o->plan) : o->plan.slots};
+    fr->pool =
+        rte_pktmbuf_pool_create("sent", frames_count(fr), 0, 0,
+                                (uint16_t)(RTE_PKTMBUF_HEADROOM + BODY + fr->body_bytes + 64), SOCKET_ID_ANY);
+    fr->flight = calloc(frames_count(fr), sizeof(*fr->flight));
+    fr->sum = calloc(fr->chunks, fr->body_bytes);
     if (fr->pool == NULL || fr->flight == NULL || fr->sum == NULL)
         return -ENOMEM;
-    for (unsigned w = 0; w < o->plan.workers && rc == 0; w++) {
+    for (unsigned w = 0; w < o->plan.workers; w++) {
         const struct plan p = plan_for(o, w);
 
-        for (unsigned slot = 0; slot < p.slots && rc == 0; slot++) {
-            struct flight *f = &fr->flight[w * p.slots + slot];
-
-            f->worker = (uint16_t)w;
-            rc = build(fr, &p, f, slot);
-        }
+        for (unsigned chunk = 0; chunk < fr->chunks && rc == 0; chunk++)
+            rc = build(fr, &p, w, chunk);
     }
-    for (unsigned slot = 0; slot < o->plan.slots && rc == 0; slot++)
-        add_up(fr, slot);
+    for (unsigned chunk = 0; chunk < fr->chunks && rc == 0; chunk++)
+        add_up(fr, chunk);
     return rc;
 }
 
@@ -191,7 +192,7 @@ static bool check_elements(const struct frames *fr, const struct flight *f, cons
 {
     const struct plan *p = &fr->options->plan;
     const size_t element = element_type(p->type)->bytes;
-    const uint8_t *sum = fr->sum + (f->tag & (p->slots - 1)) * fr->body_bytes;
+    const uint8_t *sum = fr->sum + (f->tag & (fr->chunks - 1)) * fr->body_bytes;
     uint8_t first[8];
     char got[64], expected[64];
 
@@ -221,7 +222,7 @@ static bool check_header(const struct frames *fr, const struct flight *f, const 
     uint8_t e0 = sent[8];
 
     for (unsigned w = 0; w < p->workers && p->format == SML_FORMAT_INT32; w++) {
-        uint8_t theirs = fr->flight[w * p->slots + s->slot].frame[UDP_HEADERS_BYTES + 8];
+        uint8_t theirs = frames_flight(fr, w, f->tag)->frame[UDP_HEADERS_BYTES + 8];
 
         e0 = (int8_t)theirs > (int8_t)e0 ? theirs : e0;
     }

@@ -1,8 +1,9 @@
 /* The source's frames: built once, one for each worker and slot, then stamped with the next chunk's number
- * and sent over and over. And what must come back for them.
+ * and sent over and over. In an open loop, which does not wait until a frame has left, one for each worker
+ * and chunk of the plan, never stamped again. And what must come back for them.
  *
- * A chunk's elements are those of its slot (plan.h), but for the first, which tells the chunk: so a sum of
- * another chunk, worker or slot is a wrong one. All are exact in any order of addition. */
+ * A chunk's elements are those that it was built with (plan.h), but for the first, which tells the chunk: so
+ * a sum of another chunk, worker or slot is a wrong one. All are exact in any order of addition. */
 #ifndef SWAGG_SOURCE_FRAMES_H
 #define SWAGG_SOURCE_FRAMES_H
 
@@ -24,18 +25,24 @@ struct flight {
 struct frames {
     const struct source_options *options;
     struct rte_mempool *pool;
-    struct flight *flight; /* worker * slots + slot */
-    uint8_t *sum;          /* body_bytes for each slot; the first element is not meaningful */
+    unsigned chunks;       /* of each worker: a power of two, not less than the slots */
+    struct flight *flight; /* worker * chunks + tag % chunks */
+    uint8_t *sum;          /* body_bytes for each chunk; the first element is not meaningful */
     size_t frame_bytes, body_bytes;
 };
 
-/* Frames stamped with the first chunk of each slot; each flight owns its mbuf. 0, or -ENOMEM. */
+/* Frames stamped with the first chunks' numbers; each flight owns its mbuf. 0, or -ENOMEM. */
 int frames_build(struct frames *fr, const struct source_options *o);
 void frames_free(struct frames *fr);
 
 static inline unsigned frames_count(const struct frames *fr)
 {
-    return fr->options->plan.workers * fr->options->plan.slots;
+    return fr->options->plan.workers * fr->chunks;
+}
+
+static inline struct flight *frames_flight(const struct frames *fr, unsigned worker, uint32_t tag)
+{
+    return &fr->flight[worker * fr->chunks + (tag & (fr->chunks - 1))];
 }
 
 /* Makes it the frame of another chunk of the same slot. */

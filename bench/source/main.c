@@ -30,6 +30,18 @@ static double idle_of(const struct play *p)
     return p->count.cycles == 0 ? 0 : (double)p->count.idle_cycles / (double)p->count.cycles;
 }
 
+/* Open loop. */
+static double offered_of(const struct play *p)
+{
+    return p->options->rate > 0 ? p->options->rate : (double)p->count.sent / seconds_of(p);
+}
+
+/* An answer may come twice, or to a chunk that the warm-up began. */
+static uint64_t lost_of(const struct play *p)
+{
+    return p->count.sent > p->count.answers ? p->count.sent - p->count.answers : 0;
+}
+
 static void print_report(const struct play *p)
 {
     const struct source_options *o = p->options;
@@ -45,6 +57,10 @@ static void print_report(const struct play *p)
     printf("  %" PRIu64 " answers, %" PRIu64 " checked and right, %" PRIu64 " sent again, %" PRIu64
            " unexpected\n",
            c->answers, c->checked, c->resent, c->unexpected);
+    if (o->open_loop)
+        printf("  open loop: offered %.0f/s, %" PRIu64 " of %" PRIu64 " frames lost (%.4f%%)\n",
+               offered_of(p), lost_of(p), c->sent,
+               c->sent == 0 ? 0 : 100 * (double)lost_of(p) / (double)c->sent);
     printf("  idle %.1f%% of the time, %.1f%% of the rounds; %.1f frames in a round with work\n",
            100 * idle_of(p), c->rounds == 0 ? 0 : 100 * (double)c->idle_rounds / (double)c->rounds,
            c->rounds == c->idle_rounds ? 0 : (double)c->answers / (double)(c->rounds - c->idle_rounds));
@@ -66,10 +82,13 @@ static int write_json(const struct play *p)
             "{\"mode\": \"%s\", \"workers\": %u, \"slots\": %u, \"elements\": %u, \"frame_bytes\": %zu, "
             "\"seconds\": %.6f, "
             "\"sent_pps\": %.1f, \"answers_pps\": %.1f, \"answers\": %" PRIu64 ", \"checked\": %" PRIu64
-            ", \"resent\": %" PRIu64 ", \"unexpected\": %" PRIu64 ", \"idle\": %.4f}\n",
+            ", \"resent\": %" PRIu64 ", \"unexpected\": %" PRIu64 ", \"idle\": %.4f",
             source_mode_name(o->mode), o->plan.workers, o->plan.slots, o->plan.elements,
             p->frames.frame_bytes, seconds, (double)c->sent / seconds, (double)c->answers / seconds,
             c->answers, c->checked, c->resent, c->unexpected, idle_of(p));
+    if (o->open_loop)
+        fprintf(f, ", \"offered_pps\": %.1f, \"lost\": %" PRIu64, offered_of(p), lost_of(p));
+    fprintf(f, "}\n");
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
         complain("%s: cannot be written", o->json);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "commands.h"
 #include "elements.h"
 
@@ -14,7 +16,8 @@ const char source_usage[] =
     "Plays the workers of a job against a switch, or sends the same frames through a forwarder, on one lcore "
     "over\n"
     "the ports that the EAL has (--vdev, --allow). A frame is sent when the answer to the one before it has "
-    "come.\n"
+    "come,\n"
+    "or, in an open loop (--rate), whatever comes.\n"
     "\n"
     "      --mode=MODE        workers (the default): sums come back. forward: the frames themselves do, "
     "with\n"
@@ -33,6 +36,12 @@ const char source_usage[] =
     "the next\n"
     "                         MAC and IP\n"
     "      --one-host         the next worker has the next UDP port instead\n"
+    "      --rate=PPS         open loop: frames a second, of all workers; 0: as many as the ports take. "
+    "When\n"
+    "                         a port is full they wait for it\n"
+    "  -p, --phases=P         open loop: how many times every slot is used, a power of two, before the "
+    "chunks'\n"
+    "                         numbers start over, as in a looped capture; default 4\n"
     "      --no-udp-checksum  send without one\n"
     "      --seconds=S        how long to measure; default 1\n"
     "      --warmup=S         before that; default 0.2\n"
@@ -40,7 +49,7 @@ const char source_usage[] =
     "      --check=N          compare every N-th answer, bit by bit; default 61, 0: none. A number that "
     "shares no\n"
     "                         factor with that of the workers sees all of them\n"
-    "      --resend-ms=MS     send again what is unanswered for so long; default 20\n"
+    "      --resend-ms=MS     send again what is unanswered for so long; default 20; not in an open loop\n"
     "      --burst=N          frames received or sent at once, 1..256; default 32\n"
     "      --json=FILE        the report as one flat object\n"
     "      --stay             after the report, wait until the other ends have gone, 10 seconds at most: a "
@@ -55,6 +64,7 @@ enum {
     OPT_SWITCH,
     OPT_WORKER,
     OPT_ONE_HOST,
+    OPT_RATE,
     OPT_NO_UDP_CHECKSUM,
     OPT_SECONDS,
     OPT_WARMUP,
@@ -78,6 +88,8 @@ static const struct option options[] = {
     {"switch", required_argument, NULL, OPT_SWITCH},
     {"worker", required_argument, NULL, OPT_WORKER},
     {"one-host", no_argument, NULL, OPT_ONE_HOST},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"phases", required_argument, NULL, 'p'},
     {"no-udp-checksum", no_argument, NULL, OPT_NO_UDP_CHECKSUM},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"warmup", required_argument, NULL, OPT_WARMUP},
@@ -111,15 +123,20 @@ static bool parse_mode(const char *text, enum source_mode *mode)
     return false;
 }
 
-static bool parse_seconds(const char *option, const char *text, double *seconds)
+static bool parse_real(const char *option, const char *text, const char *what, unsigned most, double *number)
 {
     char *end;
 
-    *seconds = strtod(text, &end);
-    if (end != text && *end == '\0' && *seconds >= 0 && *seconds <= 86400)
+    *number = strtod(text, &end);
+    if (end != text && *end == '\0' && *number >= 0 && *number <= most)
         return true;
-    complain("%s: \"%s\" is not a number of seconds, 0 to 86400", option, text);
+    complain("%s: \"%s\" is not a number of %s, 0 to %u", option, text, what, most);
     return false;
+}
+
+static bool parse_seconds(const char *option, const char *text, double *seconds)
+{
+    return parse_real(option, text, "seconds", 86400, seconds);
 }
 
 static bool take_option(struct source_options *o, unsigned *frame_bytes, int option, const char *name)
@@ -157,6 +174,11 @@ static bool take_option(struct source_options *o, unsigned *frame_bytes, int opt
     case OPT_ONE_HOST:
         p->one_host = true;
         return true;
+    case OPT_RATE:
+        o->open_loop = true;
+        return parse_real(name, optarg, "frames a second", 1000000000, &o->rate);
+    case 'p':
+        return parse_unsigned(name, optarg, INT_MAX, &p->phases);
     case OPT_NO_UDP_CHECKSUM:
         o->no_udp_checksum = true;
         return true;
@@ -203,6 +225,8 @@ static const char *fault(const struct source_options *o)
         return why;
     if (o->burst == 0 || o->resend_ms == 0)
         return "--burst and --resend-ms must not be 0";
+    if (o->open_loop && !rte_is_power_of_2(o->plan.phases))
+        return "--phases must be a power of two, as in the switch's replay";
     if (o->mode == SOURCE_BRIDGE && o->plan.workers % 2 != 0)
         return "--mode bridge takes an even number of workers: they send to one another";
     return NULL;
@@ -217,7 +241,7 @@ int source_parse(struct source_options *o, int argc, char *argv[])
     *o = (struct source_options){
         .plan = {.workers = 2,
                  .slots = 64,
-                 .phases = 2,
+                 .phases = 4,
                  .elements = 256,
                  .type = AGG_F32,
                  .format = SML_FORMAT_TYPED,
@@ -231,7 +255,7 @@ int source_parse(struct source_options *o, int argc, char *argv[])
         .seconds = 1,
     };
     optind = 1;
-    while ((option = getopt_long(argc, argv, "n:s:k:f:t:j:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "n:s:k:f:t:j:p:", options, NULL)) != -1) {
         if (!take_option(o, &frame_bytes, option, option_name(option)))
             return EXIT_USAGE;
     }

@@ -15,6 +15,8 @@ struct source_options {
     enum source_mode mode;
     struct plan plan;
     bool no_udp_checksum;
+    bool open_loop;
+    double rate;          /* frames a second in an open loop; 0: as many as the ports take */
     unsigned check_every; /* results; 0: none is checked */
     unsigned burst;
     unsigned resend_ms;

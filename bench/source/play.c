@@ -1,6 +1,7 @@
 #include "play.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include <rte_cycles.h>
@@ -52,6 +53,15 @@ static void put(struct play *p, struct flight *f)
     port->due[port->n++] = f->m;
 }
 
+/* Chunk by chunk, and then from the first again. */
+static struct flight *take_turn(struct play *p)
+{
+    const unsigned workers = p->options->plan.workers, turn = p->next;
+
+    p->next = turn + 1 < frames_count(&p->frames) ? turn + 1 : 0;
+    return frames_flight(&p->frames, turn % workers, turn / workers);
+}
+
 int play_init(struct play *p, const struct source_options *o, unsigned ports)
 {
     int rc;
@@ -65,15 +75,13 @@ int play_init(struct play *p, const struct source_options *o, unsigned ports)
     p->now = rte_rdtsc();
     for (unsigned i = 0; i < ports; i++) {
         p->port[i].id = (uint16_t)i;
-        p->port[i].room = 2 * frames_count(&p->frames);
+        p->port[i].room = 2 * frames_count(&p->frames) + SOURCE_BURST_MAX;
         p->port[i].due = calloc(p->port[i].room, sizeof(struct rte_mbuf *));
         if (p->port[i].due == NULL)
             return -ENOMEM;
     }
-    /* Chunk by chunk, as they will go on when the sums come back. */
-    for (unsigned slot = 0; slot < o->plan.slots; slot++)
-        for (unsigned w = 0; w < o->plan.workers; w++)
-            put(p, &p->frames.flight[w * o->plan.slots + slot]);
+    for (unsigned i = 0; !o->open_loop && i < frames_count(&p->frames); i++)
+        put(p, take_turn(p)); /* they will go on in this order when the sums come back */
     return 0;
 }
 
@@ -108,7 +116,7 @@ static struct landing landing_of(const struct play *p, const struct rte_mbuf *m)
     tag = head + SML_AT + 2;
     l.kind = head[SML_AT] >> 4;
     l.tag = tag[0] | (uint32_t)tag[1] << 8 | (uint32_t)tag[2] << 16 | (uint32_t)tag[3] << 24;
-    l.f = &p->frames.flight[worker * plan->slots + (l.tag & (plan->slots - 1))];
+    l.f = frames_flight(&p->frames, worker, l.tag);
     return l;
 }
 
@@ -149,6 +157,8 @@ static void land(struct play *p, const struct landing *l, struct rte_mbuf *m)
         }
         p->count.checked++;
     }
+    if (p->options->open_loop)
+        return;
     frames_stamp(&p->frames, l->f, l->tag + p->options->plan.slots);
     put(p, l->f);
 }
@@ -213,6 +223,21 @@ static void resend(struct play *p)
     }
 }
 
+/* Open loop: what is due by now, a burst at most. While a port is full, all wait for it. */
+static void offer(struct play *p)
+{
+    const struct source_options *o = p->options;
+    const double seconds = (double)(p->now - p->offered_from) / (double)rte_get_tsc_hz();
+    const double due = o->rate > 0 ? seconds * o->rate : INFINITY;
+
+    for (unsigned i = 0; i < o->burst && (double)p->offered < due; i++) {
+        if (port_of(p, p->next % o->plan.workers)->n >= o->burst)
+            return;
+        put(p, take_turn(p));
+        p->offered++;
+    }
+}
+
 static void play_round(struct play *p)
 {
     unsigned work = 0;
@@ -220,9 +245,12 @@ static void play_round(struct play *p)
 
     for (unsigned i = 0; i < p->ports; i++)
         work += receive(p, &p->port[i]);
+    if (p->options->open_loop)
+        offer(p);
     for (unsigned i = 0; i < p->ports; i++)
         work += transmit(p, &p->port[i]);
-    resend(p);
+    if (!p->options->open_loop)
+        resend(p);
     now = rte_rdtsc();
     p->count.rounds++;
     p->count.cycles += now - p->now;
@@ -235,36 +263,44 @@ static void play_round(struct play *p)
 
 static void play_for(struct play *p, double seconds, unsigned long long packets, const volatile bool *stop)
 {
-    uint64_t until = p->now + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+    uint64_t until;
 
+    p->now = rte_rdtsc();
+    until = p->now + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+    p->count = (struct play_counts){0};
+    p->offered = 0;
+    p->offered_from = p->now;
     while (!p->failed && !*stop && p->now < until && (packets == 0 || p->count.answers < packets))
         play_round(p);
 }
 
+static unsigned discard(const struct play *p, const struct play_port *port)
+{
+    struct rte_mbuf *m[SOURCE_BURST_MAX];
+    uint16_t n = rte_eth_rx_burst(port->id, 0, m, (uint16_t)p->options->burst);
+
+    rte_pktmbuf_free_bulk(m, n);
+    return n;
+}
+
 /* Takes what is still on its way, until nothing has come for a while: a memif whose peer leaves while frames
- * are being copied has crashed the process at its other end. */
+ * are being copied has crashed the process at its other end. In an open loop these are answers like any. */
 static void drain(struct play *p)
 {
     const uint64_t quiet = rte_get_tsc_hz() / 100, end = rte_rdtsc() + rte_get_tsc_hz();
     uint64_t heard_at = rte_rdtsc(), now;
-    struct rte_mbuf *m[SOURCE_BURST_MAX];
 
-    while ((now = rte_rdtsc()) < end && now - heard_at < quiet) {
-        for (unsigned i = 0; i < p->ports; i++) {
-            uint16_t n = rte_eth_rx_burst(p->port[i].id, 0, m, (uint16_t)p->options->burst);
-
-            if (n > 0)
+    while ((now = rte_rdtsc()) < end && now - heard_at < quiet)
+        for (unsigned i = 0; i < p->ports; i++)
+            if ((p->options->open_loop ? receive(p, &p->port[i]) : discard(p, &p->port[i])) > 0)
                 heard_at = now;
-            rte_pktmbuf_free_bulk(m, n);
-        }
-    }
 }
 
 void play_run(struct play *p, const volatile bool *stop)
 {
-    p->now = rte_rdtsc();
     play_for(p, p->options->warmup, 0, stop);
-    p->count = (struct play_counts){0};
+    if (p->options->open_loop)
+        drain(p); /* so that each answer that will count is one to a frame that does */
     play_for(p, p->options->seconds, p->options->packets, stop);
     drain(p);
     if (!p->failed && !*stop && p->count.answers == 0) {

@@ -1,4 +1,5 @@
-/* The source's loop: sends every frame once, then each again as soon as its answer has come. */
+/* The source's loop. Closed: sends every frame once, then each again as soon as its answer has come. Open:
+ * sends them in turn, chunk by chunk, at a given rate, whatever comes back. */
 #ifndef SWAGG_SOURCE_PLAY_H
 #define SWAGG_SOURCE_PLAY_H
 
@@ -19,7 +20,7 @@ struct play_counts {
 
 struct play_port {
     uint16_t id;
-    struct rte_mbuf **due; /* in this order; room for twice as many as there are frames */
+    struct rte_mbuf **due; /* in this order; room for twice as many as there are frames, and a burst */
     unsigned n, room;
 };
 
@@ -31,6 +32,8 @@ struct play {
     unsigned worker_at; /* where in a frame stands by which a worker is told: 16 bits */
     uint16_t worker_0;  /* the first worker's */
     unsigned until_check;
+    unsigned next; /* whose turn it is to be sent without an answer, chunk * workers + worker */
+    uint64_t offered, offered_from; /* open loop: frames so far, since when */
     struct play_counts count;
     uint64_t now, resend_after, resend_at;
     bool failed; /* and said why */

@@ -60,6 +60,14 @@ sums 2 64 '{}' --mode bridge
 step "lost frames are sent again"
 MEMIF_IMPAIR='{rx: {drop_every: 500}, tx: {drop_every: 700}}' sums 1 1076 '{workers: 4}' --workers 4 --resend-ms 5
 [ "$(reported resent)" -gt 0 ] || fail "nothing was sent again"
+step "an open loop: frames at a rate, whatever comes back"
+sums 1 1076 '{workers: 4, slots: 32}' --workers 4 --slots 32 --rate 20000
+expect_equal "frames offered a second" "$(reported offered_pps)" 20000.0
+expect_equal "frames lost" "$(reported lost)" 0
+step "an open loop at full speed, in order, through a switch that drops"
+MEMIF_IMPAIR='{rx: {drop_every: 500}, tx: {drop_every: 700}}' \
+    sums 1 256 '{workers: 4, slots: 32, in_order: true, phases: 8}' --workers 4 --slots 32 --phases 8 --rate 0
+[ "$(reported lost)" -gt 0 ] || fail "nothing was lost"
 step "damaged sums are noticed"
 MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG SUM' 1 1076 '{}'
 step "so is a job that the switch does not have"
