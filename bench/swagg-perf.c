@@ -44,7 +44,8 @@ static const char usage[] =
     "  -d, --type TYPE          float, double, int32, int64 (default float)\n"
     "  -o, --op allreduce|reduce (default allreduce)\n"
     "  -r, --root R             of reduce (default 0)\n"
-    "      --mode ordered|arrival, --slots N, --window N, --mtu BYTES, --timeout MS: as in swagg.h\n"
+    "      --mode ordered|arrival, --checksum none|crc32c, --slots N, --window N, --mtu BYTES,\n"
+    "      --timeout MS: as in swagg.h\n"
     "  -v, --verbose            the library's log to stderr, statistics at the end\n";
 
 static _Noreturn void bad_usage(const char *what, const char *value)
@@ -106,7 +107,18 @@ static void log_line(void *ctx, enum swagg_log_level level, const char *line)
     fprintf(stderr, "libswagg: %s: %s\n", names[level], line);
 }
 
-enum { OPT_SWITCH = 256, OPT_JOB, OPT_RANK, OPT_SIZE, OPT_MODE, OPT_SLOTS, OPT_WINDOW, OPT_MTU, OPT_TIMEOUT };
+enum {
+    OPT_SWITCH = 256,
+    OPT_JOB,
+    OPT_RANK,
+    OPT_SIZE,
+    OPT_MODE,
+    OPT_CHECKSUM,
+    OPT_SLOTS,
+    OPT_WINDOW,
+    OPT_MTU,
+    OPT_TIMEOUT
+};
 
 static void parse(struct perf *p, int argc, char **argv)
 {
@@ -117,6 +129,7 @@ static void parse(struct perf *p, int argc, char **argv)
         {"check", 1, 0, 'c'},         {"type", 1, 0, 'd'},      {"op", 1, 0, 'o'},
         {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE}, {"slots", 1, 0, OPT_SLOTS},
         {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},   {"timeout", 1, 0, OPT_TIMEOUT},
+        {"checksum", 1, 0, OPT_CHECKSUM},
         {"verbose", 0, 0, 'v'},       {"help", 0, 0, 'h'},      {0}};
     struct swagg_options *o = &p->options;
     int c;
@@ -163,6 +176,10 @@ static void parse(struct perf *p, int argc, char **argv)
             break;
         case OPT_MODE:
             o->mode = parse_choice(optarg, "ordered", "arrival") ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
+            break;
+        case OPT_CHECKSUM:
+            o->checksum =
+                parse_choice(optarg, "none", "crc32c") ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
             break;
         case OPT_SLOTS:
             o->slots = parse_int(optarg);
@@ -351,10 +368,10 @@ static void print_stats(const struct perf *p)
     swagg_get_stats(p->job, &s);
     fprintf(stderr,
             "rank %d: calls %" PRIu64 " sent %" PRIu64 " received %" PRIu64 " retransmitted %" PRIu64
-            " probes %" PRIu64 " timeouts %" PRIu64 " duplicates %" PRIu64 " bad %" PRIu64 " rtt %" PRIu64
-            " us rto %" PRIu64 " us window %u resumed %u\n",
+            " probes %" PRIu64 " timeouts %" PRIu64 " duplicates %" PRIu64 " bad %" PRIu64 " damaged %" PRIu64
+            " rtt %" PRIu64 " us rto %" PRIu64 " us window %u resumed %u\n",
             p->options.rank, s.calls, s.packets_sent, s.packets_received, s.retransmitted, s.probes,
-            s.timeouts, s.duplicates, s.bad_packets, s.rtt_us, s.rto_us, s.window, s.resumed);
+            s.timeouts, s.duplicates, s.bad_packets, s.damaged_packets, s.rtt_us, s.rto_us, s.window, s.resumed);
 }
 
 int main(int argc, char **argv)

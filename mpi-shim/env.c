@@ -15,6 +15,7 @@
 #define MIN_BYTES_DEFAULT 8192
 
 static const char *const modes[] = {"ordered", "arrival", NULL};
+static const char *const checksums[] = {"none", "crc32c", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
@@ -33,6 +34,7 @@ static const struct variable variables[] = {
     {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0},
     {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40},
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0},
+    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0},
     {"SWAGG_LOG", FIELD(log), levels, 0, 0},
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},

@@ -62,6 +62,13 @@ static void send_shared(struct lcore *lc, unsigned egress, const struct frame_he
     output_put(lc, egress, m);
 }
 
+/* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
+static struct frame_payload payload_of(const struct job *job, const void *bytes, size_t n)
+{
+    return job->checksum == SML_CHECKSUM_NONE ? frame_payload(bytes, n)
+                                              : (struct frame_payload){.at = bytes, .bytes = n};
+}
+
 static unsigned egress_of(const struct lcore *lc, const struct job_member *member)
 {
     int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
@@ -97,8 +104,8 @@ static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const stru
 
 static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
 {
-    const struct frame_payload sum = frame_payload(v->result, v->result_bytes);
-    const struct frame_payload ack = frame_payload(v->result, v->ack_bytes);
+    const struct frame_payload sum = payload_of(w->job, v->result, v->result_bytes);
+    const struct frame_payload ack = payload_of(w->job, v->ack, v->ack_bytes);
     struct rte_mbuf *body = share(lc, w, &sum);
 
     for (uint16_t rank = 0; rank < w->job->size; rank++) {
@@ -117,7 +124,7 @@ static void send_to_all(struct lcore *lc, const struct work *w, const struct sml
 static void send_to_sender(struct lcore *lc, const struct work *w, const void *bytes, size_t n,
                            enum event event)
 {
-    const struct frame_payload payload = frame_payload(bytes, n);
+    const struct frame_payload payload = payload_of(w->job, bytes, n);
 
     send_to_member(lc, w, w->rank, &payload);
     lcore_count(lc, event, 1);
@@ -167,21 +174,14 @@ static bool may_reject(struct lcore *lc)
 
 static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_packet *p)
 {
-    struct sml_packet answer = *p;
-    struct {
-        uint8_t head[SML_HEADER_BYTES];
-        rte_be64_t boot_id;
-    } __rte_packed body = {.boot_id = rte_cpu_to_be_64(lc->dp->boot_id)};
+    uint8_t answer[SML_REJECT_BYTES];
     struct frame_payload payload;
     struct frame_header h;
     struct frame_end from, to;
 
     if (!may_reject(lc))
         return;
-    answer.kind = SML_REJECT;
-    answer.size_code = SML_SIZE_AGREED;
-    sml_build_header(body.head, &answer);
-    payload = frame_payload(&body, sizeof(body));
+    payload = frame_payload(answer, sml_build_reject(answer, p, lc->dp->boot_id));
     frame_answer_ends(frame_of(m), &from, &to);
     frame_header_init(&h, &from, &to);
     send_copy(lc, m->port, &h, m, &payload);

@@ -106,6 +106,7 @@ void frame_header_init(struct frame_header *h, const struct frame_end *from, con
         .udp = {.src_port = from->port, .dst_port = to->port},
     };
 
+    h->without_udp_sum = false;
     h->ip_sum = rte_raw_cksum(&f.ip, sizeof(f.ip));
     h->udp_sum = fold((uint32_t)rte_ipv4_phdr_cksum(&f.ip, without_length) + f.udp.dst_port);
     memcpy(h->bytes, &f, sizeof(h->bytes));
@@ -125,8 +126,8 @@ void frame_write_headers(void *out, const struct frame_header *h, rte_be16_t fro
     f->ip.hdr_checksum = (rte_be16_t)~fold((uint32_t)h->ip_sum + ip_bytes);
     f->udp.src_port = from_port;
     f->udp.dgram_len = udp_bytes;
-    f->udp.dgram_cksum =
-        udp_sum == 0xFFFF ? 0xFFFF : (rte_be16_t)~udp_sum; /* a checksum of 0 would be none */
+    if (!h->without_udp_sum) /* a checksum of 0 would be none */
+        f->udp.dgram_cksum = udp_sum == 0xFFFF ? 0xFFFF : (rte_be16_t)~udp_sum;
 }
 
 void frame_write(void *out, const struct frame_header *h, rte_be16_t from_port, const struct frame_payload *p)

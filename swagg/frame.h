@@ -53,6 +53,7 @@ struct frame_header {
     uint16_t ip_sum;  /* of the IPv4 header without the length, not complemented */
     uint16_t udp_sum; /* of what goes into the UDP checksum and does not change: addresses, protocol,
                          receiver's port */
+    bool without_udp_sum; /* the UDP checksum is 0, which is none; false from frame_header_init */
 };
 
 /* What is sent behind them; summed once, however many frames carry it. The bytes stay the caller's. */
@@ -74,7 +75,7 @@ static inline struct frame_payload frame_payload(const void *at, size_t bytes)
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
 /* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload: TTL 64, don't fragment, both
- * checksums right. */
+ * checksums right (but for a UDP checksum that there is to be none of). */
 void frame_write_headers(void *out, const struct frame_header *h, rte_be16_t from_port,
                          const struct frame_payload *p);
 

@@ -16,6 +16,7 @@ static struct sml_pool_config pool_config(const struct jobs *jobs, const struct 
         .job = number,
         .format = job->format,
         .mode = job->mode,
+        .checksum = job->checksum,
         .first_tag = job->first_tag,
         .resumed = job->resumed,
         .kernels = jobs->kernels,
@@ -45,6 +46,7 @@ static void seat_members(struct job *job, const struct ctl_job *from, const stru
 
         memcpy(there.mac.addr_bytes, at->mac, sizeof(there.mac.addr_bytes));
         frame_header_init(&job->member[rank].header, &here, &there);
+        job->member[rank].header.without_udp_sum = job->checksum != SML_CHECKSUM_NONE;
         job->member[rank].mac = there.mac;
         job->member[rank].port = at->port;
         while (job->seat[i].sender != 0)
@@ -64,6 +66,7 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
         return NULL;
     job->number = cfg->job;
     job->size = from->size;
+    job->checksum = from->checksum;
     job->seats = (uint16_t)rte_align32pow2(2u * from->size);
     job->seat = rte_zmalloc("seats", job->seats * sizeof(*job->seat), RTE_CACHE_LINE_SIZE);
     job->member = rte_zmalloc("members", job->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);

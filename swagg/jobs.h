@@ -34,6 +34,7 @@ struct job {
     struct sml_pool *pool;
     uint8_t number;
     uint16_t size;
+    enum sml_checksum checksum;
     uint16_t seats; /* a power of two */
     struct job_seat *seat;
     struct job_member *member; /* by rank */

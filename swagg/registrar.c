@@ -48,8 +48,8 @@ static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, 
 {
     struct registrar *r = context;
     const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
-    unsigned packet =
-        sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + SML_HEADER_BYTES + job->chunk_bytes;
+    unsigned packet = (unsigned)(sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + SML_HEADER_BYTES +
+                                 job->chunk_bytes + sml_trailer_bytes(job->checksum));
 
     if (job->size > r->limits.workers) {
         snprintf(text, CTL_TEXT_MAX, "%u ranks are more than the switch's limits.workers, %u", job->size,

@@ -17,7 +17,8 @@ enum {
 static int open_transport(struct swagg_job *job)
 {
     const struct client_options *o = &job->options;
-    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, o->mtu, job->kernels);
+    int rc =
+        transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, o->mtu, o->checksum, job->kernels);
     if (rc == -ENETUNREACH || rc == -EHOSTUNREACH)
         return job_fail(job, SWAGG_ERR_NO_SWITCH,
                         "there is no route to the switch %s: check `ip route get %s`", o->switch_text,
@@ -50,7 +51,8 @@ static int open_control(struct swagg_job *job)
         .join = {.data_port = job->transport->local_port,
                  .format = SML_FORMAT_TYPED,
                  .mode = (uint8_t)o->mode,
-                 .chunk_bytes = client_chunk_bytes(job->transport->mtu),
+                 .checksum = (uint8_t)o->checksum,
+                 .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum),
                  .slots = o->slots},
         .join_deadline_ns = o->join_timeout_ns,
     };
@@ -134,6 +136,7 @@ static int open_stream(struct swagg_job *job)
         .slots = job->terms.slots,
         .chunk_bytes = job->terms.chunk_bytes,
         .job = job->terms.job,
+        .checksum = job->options.checksum,
         .first_tag = job->terms.first_tag,
         .window_max = job->options.window,
         .kernels = job->kernels,

@@ -80,6 +80,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
+        (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
@@ -92,6 +93,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->rank = (uint16_t)in->rank;
     out->size = (uint16_t)in->size;
     out->mode = in->mode == SWAGG_ORDERED ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL;
+    out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;
     out->mtu = (unsigned)in->mtu;
@@ -104,8 +106,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     return SWAGG_OK;
 }
 
-uint16_t client_chunk_bytes(unsigned mtu)
+uint16_t client_chunk_bytes(unsigned mtu, enum sml_checksum checksum)
 {
-    unsigned room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES) / 4 * 4;
+    size_t room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
     return (uint16_t)(room < SML_MAX_CHUNK_BYTES ? room : SML_MAX_CHUNK_BYTES);
 }

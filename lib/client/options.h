@@ -15,6 +15,7 @@ struct client_options {
     char job[CTL_NAME_MAX];
     uint16_t rank, size;
     enum sml_mode mode;
+    enum sml_checksum checksum;
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
     unsigned mtu;    /* 0: the path's */
@@ -31,8 +32,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
  * CLIENT_MTU_MIN. */
 enum {
     CLIENT_IP_UDP_BYTES = 20 + 8,
-    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + 64,
+    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + SML_TRAILER_BYTES,
 };
-uint16_t client_chunk_bytes(unsigned mtu);
+uint16_t client_chunk_bytes(unsigned mtu, enum sml_checksum checksum);
 
 #endif

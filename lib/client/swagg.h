@@ -49,13 +49,21 @@ enum swagg_mode {
         1 /* added as they come: less memory in the switch, floats rounded differently each run */
 };
 
+/* What tells a damaged data packet from a sound one. */
+enum swagg_checksum {
+    SWAGG_CHECKSUM_NONE = 0,  /* UDP's checksum alone. The default */
+    SWAGG_CHECKSUM_CRC32C = 1 /* a CRC32C from end to end, in the place of UDP's checksum */
+};
+
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
 struct swagg_options {
     const char *switch_ip; /* dotted IPv4 of the switch; required */
     const char *job;       /* name, 1..47 printable characters, the same on every rank; required */
     int rank, size;        /* 0 <= rank < size <= 256 */
+    /* These two the same on every rank. */
     enum swagg_mode mode;
+    enum swagg_checksum checksum;
     int slots;           /* slots wanted from the switch; 0 = 512 */
     int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to the slots */
     int mtu;             /* bytes of an IP packet; 0 = that of the interface towards the switch */
@@ -107,6 +115,7 @@ const char *swagg_last_error(void);
 struct swagg_stats {
     uint64_t calls, elements, bytes; /* collectives that succeeded; bytes of this rank's tensors */
     uint64_t packets_sent, packets_received, retransmitted, probes, timeouts, duplicates, bad_packets;
+    uint64_t damaged_packets;                    /* dropped, because the job's checksum was wrong */
     uint64_t rtt_us, rto_us;                     /* smoothed round trip; retransmission timeout */
     uint32_t window, slots, elements_per_packet; /* in force; of 4 bytes */
     uint32_t resumed;                            /* times the job outlived a restart of its switch */

@@ -25,9 +25,10 @@ struct outgoing {
     const struct sml_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
     struct mmsghdr message[TRANSPORT_BATCH];
     unsigned first[TRANSPORT_BATCH]; /* packet that message starts with */
-    struct iovec iov[2 * TRANSPORT_BATCH];
+    struct iovec iov[3 * TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
     uint8_t *converted; /* TRANSPORT_BATCH bodies in wire order */
+    uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_BYTES];
 };
 
 struct incoming {
@@ -43,6 +44,7 @@ struct udp {
     unsigned data_ports;
     unsigned segments; /* packets a run may have; 1: the kernel does not segment */
     size_t packet_max; /* bytes of a UDP payload */
+    enum sml_checksum checksum;
     const struct agg_kernels *kernels;
     struct outgoing out;
     struct incoming in;
@@ -55,19 +57,23 @@ static bool is_transient(int error)
            error == ENETDOWN || error == ENOBUFS || error == ENOMEM;
 }
 
-/* The two pieces of a packet, its body in wire order. */
+/* The pieces of a packet, its body in wire order; returns how many. */
 static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *iov, unsigned index)
 {
-    iov[0] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
-    if (p->body_bytes == 0)
-        return 1;
     const void *body = p->body;
+    unsigned n = 0;
+    iov[n++] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
     if (p->convert) {
         body = u->out.converted + index * u->packet_max;
         u->kernels->convert[p->type]((void *)body, p->body, p->body_bytes);
     }
-    iov[1] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
-    return 2;
+    if (p->body_bytes > 0)
+        iov[n++] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
+    if (p->checksum != SML_CHECKSUM_NONE) {
+        sml_send_trailer(p, body, u->out.trailer[index]);
+        iov[n++] = (struct iovec){.iov_base = u->out.trailer[index], .iov_len = SML_TRAILER_BYTES};
+    }
+    return n;
 }
 
 static void set_destination(struct msghdr *m, const struct sockaddr_in *to)
@@ -103,7 +109,7 @@ static void arrange(struct udp *u, const struct sml_send packets[], unsigned n)
 
 static size_t packet_bytes(const struct sml_send *p)
 {
-    return p->head_bytes + p->body_bytes;
+    return p->head_bytes + p->body_bytes + sml_trailer_bytes(p->checksum);
 }
 
 /* How many of these packets can go as one run: all to one port and of one size, but for the last, which may
@@ -274,6 +280,9 @@ static int open_socket(struct udp *u)
         return -errno;
     set_buffer(u->base.fd, SO_RCVBUFFORCE, SO_RCVBUF);
     set_buffer(u->base.fd, SO_SNDBUFFORCE, SO_SNDBUF);
+    int without = u->checksum != SML_CHECKSUM_NONE;
+    if (setsockopt(u->base.fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0)
+        return -errno;
     /* The switch takes no fragments: better an error here than silence there. */
     int discover = IP_PMTUDISC_DO;
     struct sockaddr_in local;
@@ -289,15 +298,18 @@ static int open_socket(struct udp *u)
     return 0;
 }
 
-static bool kernel_segments(int fd)
+/* The kernel segments only what has a UDP checksum. */
+static bool kernel_segments(const struct udp *u)
 {
     int off = 0;
-    return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
+    return u->checksum == SML_CHECKSUM_NONE &&
+           setsockopt(u->base.fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 
 static int make_buffers(struct udp *u)
 {
-    u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu);
+    u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu, u->checksum) +
+                    sml_trailer_bytes(u->checksum);
     u->out.converted = malloc(TRANSPORT_BATCH * u->packet_max);
     size_t room =
         u->packet_max + 1; /* so that a packet that is too long does not look like one that is cut */
@@ -315,13 +327,14 @@ static int make_buffers(struct udp *u)
 }
 
 int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
-                       const struct agg_kernels *kernels)
+                       enum sml_checksum checksum, const struct agg_kernels *kernels)
 {
     struct udp *u = calloc(1, sizeof *u);
     if (!u)
         return -ENOMEM;
     u->base.ops = &udp_ops;
     u->kernels = kernels;
+    u->checksum = checksum;
     u->data_port[0] =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};
     u->data_ports = 1;
@@ -336,7 +349,7 @@ int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_
     }
     if ((rc = make_buffers(u)) < 0)
         goto err;
-    u->segments = kernel_segments(u->base.fd) ? SEGMENTS_MAX : 1;
+    u->segments = kernel_segments(u) ? SEGMENTS_MAX : 1;
     *out = &u->base;
     return 0;
 err:

@@ -42,10 +42,10 @@ static void bad_options_are_named(void)
     struct {
         const char *name;
         struct swagg_options options;
-    } bad[] = {{"switch_ip", good}, {"switch_ip", good},    {"job", good},   {"job", good},
-               {"job", good},       {"job", good},          {"rank", good},  {"rank", good},
-               {"size", good},      {"size", good},         {"mode", good},  {"slots", good},
-               {"mtu", good},       {"join_timeout", good}, {"window", good}};
+    } bad[] = {{"switch_ip", good}, {"switch_ip", good},    {"job", good},    {"job", good},
+               {"job", good},       {"job", good},          {"rank", good},   {"rank", good},
+               {"size", good},      {"size", good},         {"mode", good},   {"slots", good},
+               {"mtu", good},       {"join_timeout", good}, {"window", good}, {"checksum", good}};
     bad[0].options.switch_ip = NULL;
     bad[1].options.switch_ip = "10.0.0.256";
     bad[2].options.job = NULL;
@@ -61,6 +61,7 @@ static void bad_options_are_named(void)
     bad[12].options.mtu = 60;
     bad[13].options.join_timeout_ms = -1;
     bad[14].options.window = 20000;
+    bad[15].options.checksum = (enum swagg_checksum)2;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CU_ASSERT_EQUAL(open_with(bad[i].options), SWAGG_ERR_ARGUMENT);
         CU_ASSERT(says(swagg_last_error(), bad[i].name));

@@ -34,11 +34,13 @@ static void every_type_and_size_is_summed(void)
     static const int sizes[] = {1, 2, 4, 8};
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++) {
-            struct crew crew = crew_of(sizes[i], ls, "kinds", sum_all_kinds, NULL);
-            crew.options.mode = mode;
-            crew_succeed(&crew);
-        }
+        for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++)
+            for (unsigned checksum = SWAGG_CHECKSUM_NONE; checksum <= SWAGG_CHECKSUM_CRC32C; checksum++) {
+                struct crew crew = crew_of(sizes[i], ls, "kinds", sum_all_kinds, NULL);
+                crew.options.mode = mode;
+                crew.options.checksum = checksum;
+                crew_succeed(&crew);
+            }
     loop_switch_stop(ls);
 }
 

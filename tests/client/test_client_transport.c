@@ -54,8 +54,9 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(
-        transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), 0, agg_kernels_best()), 0);
+    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), 0,
+                                             SML_CHECKSUM_NONE, agg_kernels_best()),
+                          0);
     CU_ASSERT_EQUAL_FATAL(
         setsockopt(transport->fd, SOL_SOCKET, SO_NO_CHECK, &without_checksums, sizeof without_checksums), 0);
     for (unsigned p = 0; p < n; p++) {
@@ -197,8 +198,9 @@ static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
     elsewhere = first; /* the right port of another address */
     elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     CU_ASSERT_EQUAL_FATAL(bind(forger, (struct sockaddr *)&elsewhere, sizeof elsewhere), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), 0, agg_kernels_best()), 0);
+    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), 0, SML_CHECKSUM_NONE,
+                                             agg_kernels_best()),
+                          0);
     /* There and back again, as switches come and go. */
     for (unsigned i = 0; i < 6; i++) {
         static const unsigned ports_of[] = {1, PORTS, 2, 1, PORTS, PORTS};

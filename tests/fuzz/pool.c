@@ -17,7 +17,7 @@ struct slot {
     bool has[WORKERS_MAX];
     uint8_t body[WORKERS_MAX][BODY_MAX];
     struct sml_packet first;
-    uint8_t result[SML_HEADER_BYTES + BODY_MAX]; /* of the chunk completed last */
+    uint8_t result[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES]; /* of the chunk completed last */
     size_t result_bytes;
 };
 
@@ -70,6 +70,15 @@ static void sum(const struct world *w, const struct slot *s, size_t skip, size_t
     k->sum[type](out, in, w->cfg.workers, bytes);
 }
 
+/* A result without the sum is its header, with a checksum of its own. */
+static void check_ack(const struct world *w, const uint8_t *ack, size_t bytes, const uint8_t *result)
+{
+    struct sml_packet p;
+    REQUIRE(sml_parse(&p, ack, bytes) == SML_OK && p.body_bytes == 0);
+    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
+    REQUIRE(memcmp(ack, result, SML_HEADER_BYTES) == 0);
+}
+
 static void check_result(const struct world *w, struct slot *s, const struct sml_verdict *v)
 {
     struct sml_packet p;
@@ -77,7 +86,8 @@ static void check_result(const struct world *w, struct slot *s, const struct sml
     size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
     REQUIRE(sml_parse(&p, v->result, v->result_bytes) == SML_OK);
     REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == w->cfg.job);
-    REQUIRE(p.body_bytes == s->first.body_bytes && v->ack_bytes == SML_HEADER_BYTES);
+    REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
+    check_ack(w, v->ack, v->ack_bytes, v->result);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
     sum(w, s, skip, p.body_bytes - skip, expected);
     REQUIRE(same_elements(type_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
@@ -117,6 +127,7 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
 {
     struct sml_packet a;
     REQUIRE(sml_parse(&a, v->answer, v->answer_bytes) == SML_OK);
+    REQUIRE(sml_checksum_holds(&a, w->cfg.checksum, SML_SWITCH));
     REQUIRE(a.tag == p->tag && a.slot == p->slot && a.job == p->job);
     switch (a.kind) {
     case SML_NACK:
@@ -154,7 +165,9 @@ static void check_wants(const struct world *w, const struct slot *s, const struc
 static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, uint16_t rank,
                   const struct sml_packet *p, const struct sml_verdict *v)
 {
+    bool holds = sml_checksum_holds(p, w->cfg.checksum, rank);
     bool shadow = s->completed && p->tag == s->expected - w->cfg.slots;
+    REQUIRE((v->kind == SML_DROP_BAD_CHECKSUM) == !holds);
     switch (v->kind) {
     case SML_HELD:
         note_contribution(w, s, rank, p);
@@ -169,14 +182,17 @@ static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, 
         break;
     case SML_RESTORED:
         REQUIRE(w->cfg.resumed && !s->completed && p->kind == SML_RESTORE && p->tag == s->expected);
-        REQUIRE(v->result_bytes == SML_HEADER_BYTES + p->body_bytes);
+        REQUIRE(v->result_bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->cfg.checksum));
         REQUIRE(memcmp(v->result + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
         check_wants(w, s, slot);
         keep_result(w, s, v);
         break;
     case SML_SEND_ONE:
-        REQUIRE(shadow && (v->result_bytes == s->result_bytes || v->result_bytes == v->ack_bytes));
-        REQUIRE(memcmp(v->result, s->result, v->result_bytes) == 0);
+        REQUIRE(shadow);
+        if (v->result_bytes == s->result_bytes)
+            REQUIRE(memcmp(v->result, s->result, v->result_bytes) == 0);
+        else
+            check_ack(w, v->result, v->result_bytes, s->result);
         break;
     case SML_SEND_ANSWER:
         check_answer(w, s, rank, p, v);
@@ -205,9 +221,11 @@ static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
     sml_slot_prefetch(slot);
     /* In memory of its own: a use after it was released, or a buffer that is forgotten, is the sanitizer's to
      * find. */
-    uint8_t *buffer = malloc(SML_HEADER_BYTES + p->body_bytes);
+    size_t bytes = SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(p->checksum);
+    uint8_t *buffer = malloc(bytes);
     struct sml_packet own = *p;
-    own.body = memcpy(buffer + SML_HEADER_BYTES, p->body, p->body_bytes);
+    memcpy(buffer, p->body - SML_HEADER_BYTES, bytes);
+    own.body = buffer + SML_HEADER_BYTES;
     sml_pool_apply_buffer(w->pool, slot, rank, &own, w->keeps ? buffer : NULL, &v);
     judge(w, s, slot, rank, p, &v);
     free(v.released);
@@ -223,9 +241,11 @@ static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
 static void take_packet(struct world *w, struct input *in)
 {
     static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_OPEN, SML_PROBE, SML_RESTORE};
-    uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX], odd = take8(in), fill = take8(in);
+    uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES], odd = take8(in),
+                                                                                      fill = take8(in);
     uint16_t rank = take8(in) % w->cfg.workers;
     struct sml_packet p = {.size_code = SML_SIZE_AGREED, .job = w->cfg.job, .e0 = AGG_SUM << 4 | AGG_F32};
+    p.checksum = w->cfg.checksum;
     p.slot = take8(in) % w->cfg.slots;
     p.tag = w->slots[p.slot].expected + (uint32_t)(take8(in) % 5 - 2) * w->cfg.slots;
     p.ver = sml_tag_ver(p.tag, w->cfg.slots);
@@ -248,7 +268,14 @@ static void take_packet(struct world *w, struct input *in)
         body[take8(in) % BODY_MAX] ^= take8(in);
     sml_build_header(payload, &p);
     memcpy(payload + SML_HEADER_BYTES, body, p.body_bytes);
-    if (sml_parse(&p, payload, SML_HEADER_BYTES + p.body_bytes) == SML_OK)
+    size_t bytes = SML_HEADER_BYTES + p.body_bytes;
+    if (p.checksum != SML_CHECKSUM_NONE) {
+        sml_build_trailer(payload + bytes, rank, payload, bytes, NULL, 0);
+        bytes += SML_TRAILER_BYTES;
+        if (odd & 32)
+            payload[take8(in) % bytes] ^= take8(in);
+    }
+    if (sml_parse(&p, payload, bytes) == SML_OK)
         apply(w, rank, &p);
 }
 
@@ -275,6 +302,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .job = 3,
         .format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
         .mode = kind & 2 ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
+        .checksum = kind & 16 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .resumed = kind & 4,
         .kernels = agg_kernels_best(),

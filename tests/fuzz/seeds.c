@@ -142,6 +142,11 @@ static void save_packet(const char *name, struct sml_packet p, const void *body,
     sml_build_header(head, &p);
     put_bytes(&s, head, sizeof head);
     put_bytes(&s, body, bytes);
+    if (p.checksum != SML_CHECKSUM_NONE) {
+        uint8_t trailer[SML_TRAILER_BYTES];
+        sml_build_trailer(trailer, 1, head, sizeof head, body, bytes);
+        put_bytes(&s, trailer, sizeof trailer);
+    }
     save(&s, "wire_switchml", name);
     if (p.kind == SML_DATA || p.kind == SML_OPEN)
         save_in_frame(&s, SML_PORT_FIRST, name);
@@ -172,6 +177,17 @@ static void packet_seeds(void)
                 (struct sml_packet){.kind = SML_OPEN, .size_code = agreed, .e0 = f32, .e1 = SML_FLAG_WANT},
                 opening, sizeof opening);
     save_packet("PROBE", (struct sml_packet){.kind = SML_PROBE, .size_code = agreed, .e0 = f32}, NULL, 0);
+    save_packet("checked-DATA",
+                (struct sml_packet){.kind = SML_DATA,
+                                    .size_code = agreed,
+                                    .checksum = SML_CHECKSUM_CRC32C,
+                                    .e0 = f32,
+                                    .e1 = SML_FLAG_WANT},
+                elements, sizeof elements);
+    save_packet("checked-PROBE",
+                (struct sml_packet){
+                    .kind = SML_PROBE, .size_code = agreed, .checksum = SML_CHECKSUM_CRC32C, .e0 = f32},
+                NULL, 0);
     save_packet("NACK", (struct sml_packet){.kind = SML_NACK, .size_code = agreed, .e0 = f32}, NULL, 0);
     save_packet("WAIT", (struct sml_packet){.kind = SML_WAIT, .size_code = agreed, .e0 = f32}, ranks,
                 sizeof ranks);
@@ -239,6 +255,14 @@ static void stream_seeds(void)
     for (unsigned i = 0; i < 8; i++)
         stream_step(&s, 0);
     save(&s, "stream", "calls");
+
+    s.n = 0;
+    PUT(&s, 2 + 128, 0, 0, 0, 9, 0, 0x20, 1, 150); /* with checksums; a bit of one is wrong */
+    for (unsigned i = 0; i < 6; i++)
+        stream_step(&s, i == 1 ? 4 : 0);
+    PUT(&s, 5, 32, 17, 0, 0, 40, 1);
+    stream_step(&s, 0);
+    save(&s, "stream", "checked");
 
     s.n = 0;
     PUT(&s, 1, 0, 0, 0, 0, 0, 0x08, 1, 30); /* in place */
@@ -317,6 +341,8 @@ int main(int argc, char **argv)
     packet_seeds();
     pool_seed("ordered", 0);
     pool_seed("published", 1);
+    pool_seed("checked", 16);
+    pool_seed("checked-resumed-kept", 4 + 8 + 16);
     pool_seed("on-arrival", 2);
     pool_seed("resumed", 4);
     pool_seed("ordered-kept", 8);

@@ -9,7 +9,7 @@
 
 #define US UINT64_C(1000)
 
-enum { STEPS_MAX = 300, RANK = 1, WORKERS = 4, PAYLOAD_MAX = SML_HEADER_BYTES + 256 };
+enum { STEPS_MAX = 300, RANK = 1, WORKERS = 4, PAYLOAD_MAX = SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES };
 
 struct world {
     struct sml_stream_config cfg;
@@ -106,7 +106,10 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     memcpy(payload, send->head, send->head_bytes);
     if (send->body_bytes > 0)
         memcpy(payload + send->head_bytes, send->body, send->body_bytes);
-    REQUIRE(sml_parse(&p, payload, send->head_bytes + send->body_bytes) == SML_OK);
+    size_t sent = send->head_bytes + send->body_bytes;
+    sml_send_trailer(send, payload + send->head_bytes, payload + sent);
+    REQUIRE(sml_parse(&p, payload, sent + sml_trailer_bytes(send->checksum)) == SML_OK);
+    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, RANK));
     REQUIRE(p.kind == SML_DATA || p.kind == SML_OPEN || p.kind == SML_PROBE || p.kind == SML_RESTORE);
     REQUIRE(p.job == w->cfg.job && p.slot == sml_tag_slot(p.tag, w->cfg.slots) &&
             p.ver == sml_tag_ver(p.tag, w->cfg.slots));
@@ -142,6 +145,7 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     if (worth != SML_RX_RESULT)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
+    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
     REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
     if (sml_tag_before(w->held_end, p.tag + 1))
         w->held_end = p.tag + 1;
@@ -191,8 +195,10 @@ static void take_packet(struct world *w, struct input *in)
     static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_DATA,   SML_NACK,
                                     SML_WAIT, SML_DATA, SML_REJECT, SML_MISMATCH};
     uint8_t payload[PAYLOAD_MAX + 64], odd = take8(in), fill = take8(in);
-    struct sml_packet p = {
-        .size_code = SML_SIZE_AGREED, .job = w->cfg.job, .e0 = (uint8_t)(AGG_SUM << 4 | w->call.type)};
+    struct sml_packet p = {.size_code = SML_SIZE_AGREED,
+                           .checksum = w->cfg.checksum,
+                           .job = w->cfg.job,
+                           .e0 = (uint8_t)(AGG_SUM << 4 | w->call.type)};
     p.tag = sml_stream_oldest(w->stream) + (uint32_t)(int8_t)take8(in) % 16;
     p.kind = kinds[take8(in) % sizeof kinds];
     if (odd & 1)
@@ -212,6 +218,10 @@ static void take_packet(struct world *w, struct input *in)
     if (odd & 64) { /* longer than it should be */
         memset(payload + bytes, fill, 16);
         bytes += 4 * (1 + take8(in) % 4);
+    }
+    if (p.checksum != SML_CHECKSUM_NONE) {
+        sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
+        bytes += SML_TRAILER_BYTES;
     }
     if (odd & 16)
         bytes = take8(in) % (bytes + 1);
@@ -288,6 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .slots = (uint16_t)(1 << shape % 4),
         .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 32)),
         .job = 3,
+        .checksum = shape & 128 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .kernels = agg_kernels_best(),
     };

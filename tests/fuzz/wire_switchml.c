@@ -1,4 +1,5 @@
-/* Data packets: any payload, parsed; what parses can be built again, byte for byte. */
+/* Data packets: any payload, parsed; what parses can be built again, byte for byte, with a checksum that
+ * holds. */
 #include "fuzz.h"
 #include "wire/switchml.h"
 
@@ -25,6 +26,22 @@ static void check_mismatch(const uint8_t *body, size_t bytes)
             sml_call_equal(&again.peers, &mismatch.peers));
 }
 
+static void check_checksum(const struct sml_packet *p, const uint8_t *data)
+{
+    size_t bytes = SML_HEADER_BYTES + p->body_bytes;
+    uint8_t *built = malloc(bytes + SML_TRAILER_BYTES);
+    struct sml_packet again = *p;
+    REQUIRE(!sml_checksum_holds(p, !p->checksum, 1));
+    memcpy(built, data, bytes);
+    again.body = built + SML_HEADER_BYTES;
+    sml_build_trailer(built + bytes, 1, data, SML_HEADER_BYTES, p->body, p->body_bytes);
+    REQUIRE(sml_checksum_holds(&again, p->checksum, 1));
+    bool same =
+        p->checksum == SML_CHECKSUM_NONE || memcmp(built + bytes, data + bytes, SML_TRAILER_BYTES) == 0;
+    REQUIRE(sml_checksum_holds(p, p->checksum, 1) == same);
+    free(built);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sml_packet p;
@@ -32,12 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sml_parse(&p, data, size) != SML_OK)
         return 0;
     REQUIRE(size >= SML_HEADER_BYTES && p.body == data + SML_HEADER_BYTES &&
-            p.body_bytes == size - SML_HEADER_BYTES);
+            p.body_bytes + sml_trailer_bytes(p.checksum) == size - SML_HEADER_BYTES);
     REQUIRE(p.kind >= SML_DATA && p.kind <= SML_RESTORE && p.size_code <= SML_SIZE_AGREED);
     REQUIRE(p.slot < SML_MAX_SLOTS && p.ver <= 1 && p.body_bytes <= SML_MAX_CHUNK_BYTES);
     REQUIRE(p.slot == sml_peek_slot(data));
     sml_build_header(head, &p);
     REQUIRE(memcmp(head, data, sizeof head) == 0);
+    check_checksum(&p, data);
     if (p.kind == SML_OPEN || p.kind == SML_RESTORE)
         check_call(p.body, p.body_bytes);
     if (p.kind == SML_MISMATCH)

@@ -43,8 +43,8 @@ static const char *const type_names[] = {[SWAGG_I32] = "int32", [SWAGG_I64] = "i
 
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
-    "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--window N] [--slots N]\n"
-    "                   [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
+    "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
+    "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
     "Sizes are in elements, with K or M.\n";
 
 /* splitmix64 */
@@ -241,7 +241,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         {"switch", 1, 0, 's'}, {"job", 1, 0, 'j'},     {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
         {"seed", 1, 0, 'S'},   {"sizes", 1, 0, 'e'},   {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
         {"pause", 1, 0, 'p'},  {"mode", 1, 0, 'm'},    {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
-        {"mtu", 1, 0, 'M'},
+        {"mtu", 1, 0, 'M'},     {"checksum", 1, 0, 'C'},
         {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
     struct swagg_options *o = &p->options;
     int option;
@@ -258,6 +258,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         case 'l': p->largest = parse_number(optarg, &(char *){NULL}); break;
         case 'p': p->pause_ms = atol(optarg); break;
         case 'm': o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED; break;
+        case 'C': o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE; break;
         case 'w': o->window = atoi(optarg); break;
         case 'o': o->slots = atoi(optarg); break;
         case 'M': o->mtu = atoi(optarg); break;
@@ -301,8 +302,9 @@ int main(int argc, char *argv[])
         status = run_random(&p, job, &made);
     swagg_get_stats(job, &stats);
     swagg_close(job);
-    printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64 " probes, %" PRIu32
-           " resumed, seed %" PRIu64 "\n",
-           p.options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes, stats.resumed, p.seed);
+    printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64 " probes, %" PRIu64
+           " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
+           p.options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes, stats.damaged_packets,
+           stats.resumed, p.seed);
     return status;
 }

@@ -7,6 +7,15 @@ set -euo pipefail
 net_begin impaired
 net_hosts 4
 
+RANK_OPTIONS=()
+
+# Where the ranks send no UDP checksum, both sides must have found damage by their own.
+damage_was_seen() {
+    [ "${RANK_OPTIONS[*]}" = "--checksum crc32c" ] || return 0
+    [ "$(net_telemetry /swagg/verdicts drop_bad_checksum)" -gt 0 ] || fail "the switch has dropped nothing as damaged"
+    grep -qE " [1-9][0-9]* damaged" "$NET_DIR"/rank*.log || fail "no rank has dropped anything as damaged"
+}
+
 # Runs collectives over impaired links; counters of the impairment must show that it was at work.
 impaired() { # NAME IMPAIRMENT KIND...
     local name=$1 impairment=$2 kind port hits
@@ -14,7 +23,7 @@ impaired() { # NAME IMPAIRMENT KIND...
     step "$name: $impairment"
     NET_IMPAIR="{rx: {$impairment}, tx: {$impairment}}" net_swagg_config "$NET_DIR/swagg.yaml" "seed: 7"
     net_swagg_start "$NET_DIR/swagg.yaml"
-    ranks_run "$name" 4 --sizes 1,2,365,366,50021,1M --calls 60 --largest 100K --seed 11
+    ranks_run "$name" 4 --sizes 1,2,365,366,50021,1M --calls 60 --largest 100K --seed 11 "${RANK_OPTIONS[@]}"
     for kind in "$@"; do
         hits=0
         for port in 0 1 2 3; do
@@ -23,6 +32,7 @@ impaired() { # NAME IMPAIRMENT KIND...
         done
         [ "$hits" -gt 0 ] || fail "nothing was impaired: $kind"
     done
+    damage_was_seen
     net_swagg_stop
 }
 
@@ -32,3 +42,7 @@ impaired duplication "duplicate: 0.02" duplicate
 impaired reordering "reorder: 0.02, reorder_by: 8" reorder
 impaired corruption "corrupt: 0.01" corrupt
 impaired everything "drop: 0.01, duplicate: 0.01, reorder: 0.01, corrupt: 0.01" drop duplicate reorder corrupt
+
+RANK_OPTIONS=(--checksum crc32c)
+impaired corruption-without-udp-checksums "corrupt: 0.01" corrupt
+impaired everything-without-udp-checksums "drop: 0.01, duplicate: 0.01, reorder: 0.01, corrupt: 0.01" drop duplicate reorder corrupt

@@ -136,7 +136,8 @@ def gradients(live):
         ("nine bytes", "sml_too_short", data(head[:9])),
         ("kind 0", "sml_bad_kind", data(bytes([head[0] & 0x0F]) + head[1:])),
         ("kind 15", "sml_bad_kind", data(bytes([head[0] | 0xF0]) + head[1:])),
-        ("the spare bit", "sml_bad_size_code", data(bytes([head[0] | 0x08]) + head[1:])),
+        ("no room for the trailer that it announces", "sml_too_short", data(bytes([head[0] | 0x08]) + head[1:] + bytes(3))),
+        ("a checksum that was not agreed on", "drop_bad_checksum", data(bytes([head[0] | 0x08]) + head[1:] + bytes(4))),
         ("size code 7", "sml_bad_size_code", data(bytes([head[0] | 0x07]) + head[1:])),
         ("the reserved bit of the slot", "sml_bad_slot", data(head[:6] + bytes([head[6] | 0x40]) + head[7:])),
         ("size code 0 with 31 elements", "sml_bad_length", data(bytes([0x10]) + head[1:] + bytes(31 * 4))),
@@ -152,6 +153,25 @@ def gradients(live):
         ("a chunk of long ago", "drop_stale", chunk(bytes(64), ahead=-2**20)),
         ("a chunk far ahead", "drop_ahead", chunk(bytes(64), ahead=2**20)),
         ("what only a switch sends", "drop_bad_kind", data(bytes([0x54]) + head[1:] + bytes(8))),
+    ]
+
+
+def checked(live):
+    """The same of a job whose packets have a checksum: the header, then the trailer."""
+    def data(payload):
+        return udp(payload, live.source, live.destination)
+
+    def flipped(bit):
+        return live.changed(**{f"b{bit // 8}": live.payload[bit // 8] ^ 1 << bit % 8})
+
+    head = live.payload[:10]
+    tag_bit, last_bit = 8 * 2 + 5, 8 * len(live.payload) - 8
+    return [
+        ("a wrong tag", "drop_bad_checksum", data(flipped(tag_bit))),
+        ("a wrong checksum", "drop_bad_checksum", data(flipped(last_bit))),
+        ("no checksum", "drop_bad_checksum", data(bytes([head[0] & ~0x08]) + head[1:])),
+        ("half a checksum", "sml_too_short", data(live.payload[:-2])),
+        ("a checksum and more", "sml_bad_length", data(live.payload + bytes(4))),
     ]
 
 
@@ -191,7 +211,11 @@ def harmless():
     return wire.receive(lambda f: f[6:12] == switch and f[12:14] == b"\x08\x00" and b"padded" in f, 5) is not None
 
 
-cases = ethernet_and_ip() + gradients(Datagram(DATA_PORTS)) + control(Datagram([CONTROL_PORT]))
+live = Datagram(DATA_PORTS)
+if live.payload[0] & 0x08:
+    cases = checked(live)
+else:
+    cases = ethernet_and_ip() + gradients(live) + control(Datagram([CONTROL_PORT]))
 results = [check(*case) for case in cases]
 if not harmless():
     sys.exit("malformed: a padded ping was not answered")

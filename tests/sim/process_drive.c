@@ -70,7 +70,7 @@ static unsigned receive(struct process *p)
 static void send_due(struct process *p)
 {
     struct sml_send send;
-    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES];
 
     while (sml_stream_poll(p->stream, process_now(p), &send)) {
         memcpy(payload, send.head, send.head_bytes);
@@ -78,8 +78,10 @@ static void send_due(struct process *p)
             agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
         else if (send.body_bytes > 0)
             memcpy(payload + send.head_bytes, send.body, send.body_bytes);
+        size_t bytes = send.head_bytes + send.body_bytes;
+        sml_send_trailer(&send, payload + send.head_bytes, payload + bytes);
         star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->terms.data_port, payload,
-                     send.head_bytes + send.body_bytes);
+                     bytes + sml_trailer_bytes(send.checksum));
     }
 }
 

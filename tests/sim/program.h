@@ -26,6 +26,7 @@ struct program {
     uint64_t seed; /* of the numbers */
     uint16_t size; /* ranks */
     enum sml_mode mode;
+    enum sml_checksum checksum;
     uint16_t slots, chunk_bytes, window; /* wishes */
     bool whole; /* small whole numbers only, so that every order of adding gives the same sum */
     unsigned calls;

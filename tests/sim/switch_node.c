@@ -68,6 +68,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
         .job = (uint8_t)n,
         .format = job->format,
         .mode = job->mode,
+        .checksum = job->checksum,
         .first_tag = job->first_tag,
         .resumed = job->resumed,
         .kernels = agg_kernels_best(),
@@ -186,15 +187,10 @@ static void send_data(struct switch_node *s, const struct switch_job *j, unsigne
 
 static void reject(struct switch_node *s, const struct frame *f, const struct sml_packet *p)
 {
-    struct sml_packet answer = *p;
-    uint8_t payload[SML_HEADER_BYTES + 8];
+    uint8_t payload[SML_REJECT_BYTES];
+    size_t bytes = sml_build_reject(payload, p, s->boot_id);
 
-    answer.kind = SML_REJECT;
-    answer.size_code = SML_SIZE_AGREED;
-    sml_build_header(payload, &answer);
-    for (unsigned i = 0; i < 8; i++)
-        payload[SML_HEADER_BYTES + i] = (uint8_t)(s->boot_id >> (56 - 8 * i));
-    star_send_down(s->star, f->host, f->host_port, f->switch_port, payload, sizeof(payload));
+    star_send_down(s->star, f->host, f->host_port, f->switch_port, payload, bytes);
 }
 
 static int rank_of(const struct switch_job *j, const struct frame *f)
@@ -220,8 +216,10 @@ static void apply(struct switch_node *s, const struct switch_job *j, unsigned ra
     case SML_SEND_ALL:
     case SML_RESTORED:
         for (unsigned r = 0; r < j->size; r++)
-            send_data(s, j, r, f, v.result,
-                      sml_pool_wants(j->pool, slot, (uint16_t)r) ? v.result_bytes : v.ack_bytes);
+            if (sml_pool_wants(j->pool, slot, (uint16_t)r))
+                send_data(s, j, r, f, v.result, v.result_bytes);
+            else
+                send_data(s, j, r, f, v.ack, v.ack_bytes);
         break;
     case SML_SEND_ONE:
         send_data(s, j, rank, f, v.result, v.result_bytes);

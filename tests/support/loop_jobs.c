@@ -33,6 +33,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
         .job = (uint8_t)i,
         .format = job->format,
         .mode = job->mode,
+        .checksum = job->checksum,
         .first_tag = job->first_tag,
         .resumed = job->resumed,
         .kernels = agg_kernels_best(),
@@ -88,13 +89,9 @@ static int rank_of(const struct ctl_job *job, uint32_t ip, uint16_t port)
 
 static void reject(struct loop_life *life, uint32_t ip, uint16_t port, const struct sml_packet *p)
 {
-    uint8_t answer[SML_HEADER_BYTES + sizeof life->boot_id];
-    struct sml_packet header = *p;
-    header.kind = SML_REJECT;
-    sml_build_header(answer, &header);
-    for (unsigned i = 0; i < sizeof life->boot_id; i++)
-        answer[SML_HEADER_BYTES + i] = (uint8_t)(life->boot_id >> 8 * (7 - i));
-    life->send(life->ctx, LOOP_DATA, ip, port, answer, sizeof answer);
+    uint8_t answer[SML_REJECT_BYTES];
+    size_t bytes = sml_build_reject(answer, p, life->boot_id);
+    life->send(life->ctx, LOOP_DATA, ip, port, answer, bytes);
 }
 
 static void send_one(struct loop_life *life, const struct ctl_job *job, unsigned rank, const uint8_t *payload,
@@ -109,8 +106,10 @@ static void send_all(struct loop_life *life, const struct loop_job *job, const s
                      const struct sml_verdict *v)
 {
     for (uint16_t r = 0; r < job->members->size; r++) {
-        bool wants = sml_pool_wants(job->pool, slot, r);
-        send_one(life, job->members, r, v->result, wants ? v->result_bytes : v->ack_bytes);
+        if (sml_pool_wants(job->pool, slot, r))
+            send_one(life, job->members, r, v->result, v->result_bytes);
+        else
+            send_one(life, job->members, r, v->ack, v->ack_bytes);
     }
 }
 

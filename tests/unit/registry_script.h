@@ -2,11 +2,9 @@
  * each, and what the registry is to do about it, indented:
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
- *                             resume (its tag), was (its job's number before), among (the processes that it
- *                             was READY with; else a, b, c, ...); waited: since before a restart; like=q: from
- *                             q's endpoint;
- *                             data=q: from q's host and data port; stranger: it does not know this boot id;
- *                             moved: it is heard on another port of the switch
+ * checksum, resume (its tag), was (its job's number before), among (the processes that it was READY with;
+ * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; data=q: from q's host and
+ * data port; stranger: it does not know this boot id; moved: it is heard on another port of the switch
  *   HEARTBEAT p calls=3 waiting stalled=2500 stranger
  *   LEAVE p calls=3
  *   ABORT p what it says
@@ -66,7 +64,8 @@ __attribute__((format(printf, 2, 3))) static inline void say(struct stage *s, co
 }
 
 /* Not inlined: gcc 12 then believes that m is used after its scope has ended. */
-__attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+__attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_endpoint *to,
+                                                  const uint8_t *payload, size_t bytes)
 {
     struct stage *s = ctx;
     struct ctl_message m;
@@ -214,6 +213,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .mode = (uint8_t)number_after(line, "mode=", SML_WHEN_COMPLETE),
                                .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                .slots = (uint16_t)number_after(line, "slots=", 128),
+                               .checksum = (uint8_t)number_after(line, "checksum=", SML_CHECKSUM_NONE),
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
                                .waited = strstr(line, "waited"),

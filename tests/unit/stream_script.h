@@ -168,6 +168,7 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
     static const char *const worths[] = {[SML_RX_RESULT] = "result",
                                          [SML_RX_NEWS] = "news",
                                          [SML_RX_DUPLICATE] = "duplicate",
+                                         [SML_RX_DAMAGED] = "damaged",
                                          [SML_RX_BAD] = "bad"};
     uint8_t payload[256] = {0}, *body = payload + SML_HEADER_BYTES;
     bool opening = chunk == sc->base;

@@ -117,6 +117,19 @@ static void test_a_built_udp_checksum_is_never_zero(void)
     }
 }
 
+static void test_a_udp_checksum_can_be_left_out(void)
+{
+    struct frame_payload payload = {.at = "hello", .bytes = 5};
+    struct frame_header h;
+
+    frame_header_init(&h, &here, &there);
+    h.without_udp_sum = true;
+    frame_write(frame, &h, here.port, &payload);
+    CU_ASSERT_EQUAL(frame->udp.dgram_cksum, 0);
+    CU_ASSERT_EQUAL(internet_checksum((void *)&frame->ip, sizeof(frame->ip), 0), 0);
+    CU_ASSERT_EQUAL(frame->udp.dgram_len, RTE_BE16(13));
+}
+
 static void test_an_answer_goes_back(void)
 {
     struct frame_end from, to;
@@ -259,6 +272,7 @@ int main(void)
         UNIT_TEST(test_built_frames_are_right_at_every_length),
         UNIT_TEST(test_built_headers_say_what_they_should),
         UNIT_TEST(test_a_built_udp_checksum_is_never_zero),
+        UNIT_TEST(test_a_udp_checksum_can_be_left_out),
         UNIT_TEST(test_an_answer_goes_back),
         UNIT_TEST(test_padding_behind_the_packet_is_fine),
         UNIT_TEST(test_cut_short_anywhere_is_told),

@@ -20,7 +20,7 @@ struct history {
     uint16_t order[SML_MAX_WORKERS], contributed;
     bool seen[SML_MAX_WORKERS], wants[SML_MAX_WORKERS];
     bool completed;
-    uint8_t result[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
+    uint8_t result[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES];
     size_t result_bytes;
 };
 
@@ -138,6 +138,7 @@ static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint3
     return (struct sml_packet){
         .kind = kind,
         .size_code = SML_SIZE_AGREED,
+        .checksum = w->cfg.checksum,
         .job = w->cfg.job,
         .tag = tag,
         .slot = tag % w->cfg.slots,
@@ -145,6 +146,14 @@ static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint3
         .e0 = typed(w) ? AGG_SUM << 4 | w->type : (uint8_t)exponent(w, chunk, rank, 0),
         .e1 = typed(w) ? 0 : (uint8_t)exponent(w, chunk, rank, 1),
     };
+}
+
+/* Ends a payload with the trailer that the job wants, if any, and returns the length with it. */
+static size_t finish(const struct world *w, uint8_t *payload, size_t bytes, uint16_t sender)
+{
+    if (w->cfg.checksum != SML_CHECKSUM_NONE)
+        sml_build_trailer(payload + bytes, sender, payload, bytes, NULL, 0);
+    return bytes + sml_trailer_bytes(w->cfg.checksum);
 }
 
 /* The oracle */
@@ -174,7 +183,7 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
             x = plus(w, x, element(w, chunk, nth(w, h, j), i));
         put_element(w, body + call_bytes(w, chunk), i, x);
     }
-    return SML_HEADER_BYTES + bytes;
+    return finish(w, out, SML_HEADER_BYTES + bytes, SML_SWITCH);
 }
 
 /* The same of a chunk whose result rank has handed back. */
@@ -182,8 +191,10 @@ static size_t adopted_result(const struct world *w, uint32_t chunk, uint16_t ran
 {
     struct sml_packet p = packet(w, opens(w, chunk) ? SML_OPEN : SML_DATA, chunk, HANDED_BACK + rank);
 
+    size_t bytes = SML_HEADER_BYTES + build_body(w, chunk, HANDED_BACK + rank, out + SML_HEADER_BYTES);
+
     sml_build_header(out, &p);
-    return SML_HEADER_BYTES + build_body(w, chunk, HANDED_BACK + rank, out + SML_HEADER_BYTES);
+    return finish(w, out, bytes, SML_SWITCH);
 }
 
 /* The chunk that this chunk's slot is collecting. */
@@ -238,6 +249,13 @@ static void check(struct world *w, bool good, const char *what)
         w->wrong = what;
 }
 
+/* A result without the sum: its header alone. */
+static size_t build_ack(const struct world *w, const struct history *h, uint8_t *out)
+{
+    memcpy(out, h->result, SML_HEADER_BYTES);
+    return finish(w, out, SML_HEADER_BYTES, SML_SWITCH);
+}
+
 static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, const struct sml_slot *slot,
                             const struct sml_verdict *v)
 {
@@ -248,6 +266,9 @@ static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, cons
                                               : expected_result(w, chunk, h->result);
     check(w, v->result_bytes == h->result_bytes, "length of the result");
     check(w, memcmp(v->result, h->result, h->result_bytes) == 0, "bits of the result");
+    uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
+    size_t ack_bytes = build_ack(w, h, ack);
+    check(w, v->ack_bytes == ack_bytes && memcmp(v->ack, ack, ack_bytes) == 0, "the result without the sum");
     for (uint16_t r = 0; r < w->cfg.workers; r++)
         check(w, sml_pool_wants(w->pool, slot, r) == h->wants[r], "who wants the sum");
 }
@@ -258,8 +279,11 @@ static void check_sent_again(struct world *w, uint32_t chunk, const struct sml_p
     const struct history *h = &w->chunks[chunk];
     bool wanted = !typed(w) || p->e1 & SML_FLAG_WANT;
 
-    check(w, v->result_bytes == (wanted ? h->result_bytes : SML_HEADER_BYTES), "length sent again");
-    check(w, memcmp(v->result, h->result, v->result_bytes) == 0, "bits sent again");
+    uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
+    size_t ack_bytes = build_ack(w, h, ack);
+
+    check(w, v->result_bytes == (wanted ? h->result_bytes : ack_bytes), "length sent again");
+    check(w, memcmp(v->result, wanted ? h->result : ack, v->result_bytes) == 0, "bits sent again");
 }
 
 static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const struct sml_verdict *v)
@@ -269,6 +293,7 @@ static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const s
     enum sml_kind kind = h->completed ? SML_DATA : h->seen[rank] ? SML_WAIT : SML_NACK;
 
     check(w, sml_parse(&p, v->answer, v->answer_bytes) == SML_OK, "an answer that parses");
+    check(w, sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH), "the checksum of the answer");
     check(w, p.kind == kind && p.tag == w->cfg.first_tag + chunk, "kind and tag of the answer");
     check(w, p.body_bytes == (kind == SML_WAIT ? (w->cfg.workers + 7u) / 8 : 0), "length of the answer");
     for (uint16_t r = 0; kind == SML_WAIT && r < w->cfg.workers; r++)
@@ -343,6 +368,20 @@ static void drain(struct world *w)
         check(w, w->kept[i] == NULL, "a buffer that was not given back");
 }
 
+/* The packet as the pool receives it: behind its header, and with a trailer that in a while is not what it
+ * should be. True if so. */
+static bool put_around(struct world *w, uint8_t *payload, const struct sml_packet *p, uint16_t rank)
+{
+    const unsigned other = w->cfg.checksum == SML_CHECKSUM_NONE ? 2 : rng_below(&w->rng, 20);
+    size_t bytes = SML_HEADER_BYTES + p->body_bytes;
+
+    sml_build_header(payload, p);
+    bytes = finish(w, payload, bytes, other == 0 ? rank + 1 : rank); /* as if another rank had sent it */
+    if (other == 1)
+        payload[rng_below(&w->rng, (uint32_t)bytes)] ^= (uint8_t)(1 << rng_below(&w->rng, 8));
+    return other <= 1;
+}
+
 /* One packet: mostly of the chunk that some slot collects or of its neighbours in time, of any rank. */
 static void step(struct world *w)
 {
@@ -371,11 +410,13 @@ static void step(struct world *w)
     else if (odd)
         p.body_bytes -= agg_type_size(w->type);
     bool keepable = rng_below(&w->rng, 10) < w->keepable;
-    uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes); /* so that a read beyond the body is seen */
+    /* No byte more, so that a read beyond the packet is seen. */
+    uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes + sml_trailer_bytes(p.checksum));
     p.body = memcpy(exact + SML_HEADER_BYTES, body, p.body_bytes);
+    bool damaged = put_around(w, exact, &p, rank);
 
     struct sml_slot *slot = sml_pool_locate(w->pool, &p);
-    enum sml_verdict_kind foretold = foretell(w, &p, chunk, rank, odd);
+    enum sml_verdict_kind foretold = damaged ? SML_DROP_BAD_CHECKSUM : foretell(w, &p, chunk, rank, odd);
     sml_pool_apply_buffer(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
     check(w, v.kind == foretold, "verdict");
     check(w, !v.kept || keepable, "a buffer kept that was not offered");
@@ -429,6 +470,7 @@ static void draw(struct world *w)
         w->cfg.kernels = agg_kernels_best();
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
+    w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     w->type = typed(w) ? (uint8_t)(1 + rng_below(&w->rng, AGG_TYPES - 1)) : AGG_I32;
     w->content = rng_next(&w->rng);
 }
@@ -450,9 +492,10 @@ static void run(struct world *w)
     free(w->pool);
     if (w->wrong != NULL)
         printf("\nwrong: %s, after %u steps; workers %u, slots %u, chunk %u bytes, format %d, mode %d, "
+               "checksum %d, "
                "resumed %d, first tag %u, type %u, kernels %s\n",
                w->wrong, steps, w->cfg.workers, w->cfg.slots, w->cfg.chunk_bytes, w->cfg.format, w->cfg.mode,
-               w->cfg.resumed, w->cfg.first_tag, w->type, w->cfg.kernels->name);
+               w->cfg.checksum, w->cfg.resumed, w->cfg.first_tag, w->type, w->cfg.kernels->name);
 }
 
 static void test_any_interleaving_gives_what_the_oracle_foretells(void)
@@ -468,9 +511,9 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
     }
     CU_ASSERT_EQUAL(wrong, 0);
     /* Every kind of verdict that can come was met, many times. */
-    static const enum sml_verdict_kind met[] = {SML_SEND_ALL,     SML_SEND_ONE,   SML_SEND_ANSWER,
-                                                SML_SEND_QUARREL, SML_HELD,       SML_DROP_DUPLICATE,
-                                                SML_DROP_STALE,   SML_DROP_AHEAD, SML_DROP_BAD_KIND};
+    static const enum sml_verdict_kind met[] = {
+        SML_SEND_ALL,       SML_SEND_ONE,   SML_SEND_ANSWER, SML_SEND_QUARREL,  SML_HELD,
+        SML_DROP_DUPLICATE, SML_DROP_STALE, SML_DROP_AHEAD,  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)
         CU_ASSERT(w.verdicts[met[i]] > 1000);
     CU_ASSERT(w.verdicts[SML_RESTORED] > 100); /* once a slot at most, and in every other job */

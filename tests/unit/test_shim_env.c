@@ -24,6 +24,7 @@ static void test_nothing_set(void)
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
     CU_ASSERT(s.min_bytes > 0);
     CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
+    CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
     CU_ASSERT_EQUAL(s.call_timeout_ms, 0);
@@ -32,22 +33,16 @@ static void test_nothing_set(void)
 
 static void test_everything_set(void)
 {
-    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
-                           "SWAGG_MIN_BYTES=64K",
-                           "SWAGG_MODE=arrival",
-                           "SWAGG_LOG=debug",
-                           "SWAGG_JOIN_TIMEOUT_MS=100",
-                           "SWAGG_CALL_TIMEOUT_MS=2K",
-                           "SWAGG_WINDOW=7",
-                           "SWAGG_SLOTS=1024",
-                           "SWAGG_FALLBACK=native",
-                           "SWAGG_DISABLE=1",
-                           NULL};
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
+                           "SWAGG_CHECKSUM=crc32c",    "SWAGG_LOG=debug",     "SWAGG_JOIN_TIMEOUT_MS=100",
+                           "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      "SWAGG_SLOTS=1024",
+                           "SWAGG_FALLBACK=native",    "SWAGG_DISABLE=1",     NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
     CU_ASSERT_EQUAL(s.min_bytes, 65536);
     CU_ASSERT_EQUAL(s.mode, SWAGG_ON_ARRIVAL);
+    CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_CRC32C);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_DEBUG);
     CU_ASSERT_EQUAL(s.join_timeout_ms, 100);
     CU_ASSERT_EQUAL(s.call_timeout_ms, 2048);
@@ -79,6 +74,8 @@ static void test_an_error_names_the_variable_and_what_it_takes(void)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MODE=odered"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_MODE=odered: use ordered or arrival");
+    CU_ASSERT_EQUAL(read_one("SWAGG_CHECKSUM=crc32"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_CHECKSUM=crc32: use none or crc32c");
     CU_ASSERT_EQUAL(read_one("SWAGG_LOG=loud"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
     CU_ASSERT_EQUAL(read_one("SWAGG_WINDOW=many"), -EINVAL);

@@ -347,6 +347,55 @@ static void test_a_spoilt_result_is_refused(void)
     free(sc.stream);
 }
 
+/* With a checksum agreed, whatever leaves carries one of this rank's, and only what carries one of the
+ * switch's is taken. */
+static void test_with_a_checksum_nothing_without_it_counts(void)
+{
+    struct script sc = {.line = "checksum"};
+    uint8_t sent[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES + SML_TRAILER_BYTES], good[sizeof(sent)];
+    struct sml_stream_stats stats;
+    struct sml_packet p;
+    struct sml_send send;
+
+    script_open(&sc, 1, 2, 4, 4);
+    free(sc.stream);
+    sc.cfg.checksum = SML_CHECKSUM_CRC32C;
+    sc.stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&sc.cfg)), &sc.cfg);
+    script_begin(&sc, SML_ALLREDUCE, 11, 0, false);
+    CU_ASSERT_TRUE_FATAL(sml_stream_poll(sc.stream, 0, &send));
+    size_t bytes = send.head_bytes + send.body_bytes;
+    memcpy(sent, send.head, send.head_bytes);
+    agg_kernels_best()->convert[send.type](sent + send.head_bytes, send.body, send.body_bytes);
+    sml_send_trailer(&send, sent + send.head_bytes, sent + bytes);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, sent, bytes + sml_trailer_bytes(send.checksum)), SML_OK);
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 1));
+
+    p = script_header(&sc, SML_OPEN, 0);
+    p.checksum = SML_CHECKSUM_CRC32C;
+    sml_build_header(good, &p);
+    sml_build_call(good + SML_HEADER_BYTES, &sc.call);
+    bytes = SML_HEADER_BYTES + SML_CALL_BYTES;
+    bytes += script_elements(&sc, 0, 10, good + bytes);
+    sml_build_trailer(good + bytes, 1, good, bytes, NULL, 0); /* as if a rank had sent it */
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_DAMAGED);
+    sml_build_trailer(good + bytes, SML_SWITCH, good, bytes, NULL, 0);
+    for (size_t i = 2; i < bytes + SML_TRAILER_BYTES; i++) {
+        good[i] ^= 0x08;
+        CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_DAMAGED);
+        good[i] ^= 0x08;
+    }
+    good[0] ^= 0x08; /* no checksum: the trailer is four bytes more of elements */
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes, 0), SML_RX_DAMAGED);
+    good[0] ^= 0x08;
+    for (unsigned i = 0; i < 11; i++)
+        CU_ASSERT_EQUAL(sc.out[i], -1);
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_RESULT);
+    sml_stream_stats(sc.stream, &stats);
+    CU_ASSERT_EQUAL(stats.damaged, bytes + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(stats.bad, 0);
+    free(sc.stream);
+}
+
 static unsigned send_all(struct script *sc)
 {
     struct sml_send send;
@@ -414,6 +463,7 @@ int main(void)
         UNIT_TEST(test_only_sound_calls_begin),
         UNIT_TEST(test_only_sound_configurations_have_a_footprint),
         UNIT_TEST(test_a_spoilt_result_is_refused),
+        UNIT_TEST(test_with_a_checksum_nothing_without_it_counts),
         UNIT_TEST(test_results_may_gather_while_many_are_in_flight_and_keep_coming),
         CU_TEST_INFO_NULL,
     };

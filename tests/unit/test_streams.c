@@ -218,11 +218,13 @@ static void at_switch(struct world *w, const struct packet *in)
     case SML_SEND_ALL:
     case SML_RESTORED:
         for (unsigned r = 0; r < w->cfg.workers; r++)
-            send_to(w, r, v.result,
-                    sml_pool_wants(w->pool, slot, (uint16_t)r) ? v.result_bytes : v.ack_bytes);
+            if (sml_pool_wants(w->pool, slot, (uint16_t)r))
+                send_to(w, r, v.result, v.result_bytes);
+            else
+                send_to(w, r, v.ack, v.ack_bytes);
         break;
     case SML_SEND_ONE:
-        send_to(w, in->rank, v.result, p.e1 & SML_FLAG_WANT ? v.result_bytes : v.ack_bytes);
+        send_to(w, in->rank, v.result, v.result_bytes);
         break;
     case SML_SEND_ANSWER:
         send_to(w, in->rank, v.answer, v.answer_bytes);

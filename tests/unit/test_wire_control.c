@@ -59,6 +59,7 @@ static struct ctl_message sample(uint8_t type)
         m.join.resume = true;
         m.join.job = 0x0d;
         m.join.waited = true;
+        m.join.checksum = SML_CHECKSUM_CRC32C;
         m.join.oldest_tag = 0x41424344;
         m.join.roster = UINT64_C(0x8182838485868788);
         break;
@@ -122,7 +123,7 @@ static void test_layout_head_and_join(void)
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0xc0, 0x01, 1,    1,    0x05, 0xb4, 0x02, 0x00, /* data port, format, mode, chunk bytes, slots */
-        1,    0x0d, 1,    0,    0x41, 0x42, 0x43, 0x44, /* resume, job, waited, oldest tag */
+        1,    0x0d, 1,    1,    0x41, 0x42, 0x43, 0x44, /* resume, job, waited, checksum, oldest tag */
         0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, /* roster */
     };
     struct ctl_message m = sample(CTL_JOIN);

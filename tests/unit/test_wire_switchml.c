@@ -9,6 +9,8 @@
 #include "rng.h"
 #include "unit.h"
 
+enum { CHECKSUM_BIT = 0x08 };
+
 /* Parses a copy of the payload that ends where its memory ends. */
 static enum sml_parse_error parse(const uint8_t *payload, size_t bytes, struct sml_packet *p)
 {
@@ -101,8 +103,10 @@ static void test_bad_kind(void)
 
 static void test_bad_size_code(void)
 {
-    for (unsigned low = SML_SIZE_AGREED + 1; low < 16; low++) /* codes 5..7, and all with bit 3 */
+    for (unsigned low = SML_SIZE_AGREED + 1; low < 8; low++) {
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | low), 128), SML_BAD_SIZE_CODE);
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | CHECKSUM_BIT | low), 132), SML_BAD_SIZE_CODE);
+    }
     for (unsigned code = SML_SIZE_32; code < SML_SIZE_AGREED; code++) {
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_OPEN << 4 | code), SML_CALL_BYTES), SML_BAD_SIZE_CODE);
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_RESTORE << 4 | code), 128), SML_BAD_SIZE_CODE);
@@ -173,7 +177,7 @@ static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
         if (parse(payload, bytes, &p) != SML_OK)
             continue;
         parsed++;
-        CU_ASSERT_EQUAL(p.body_bytes, bytes - SML_HEADER_BYTES);
+        CU_ASSERT_EQUAL(p.body_bytes + sml_trailer_bytes(p.checksum), bytes - SML_HEADER_BYTES);
         CU_ASSERT(p.slot < SML_MAX_SLOTS && p.ver <= 1);
         for (size_t i = 0; i < p.body_bytes; i++)
             CU_ASSERT_EQUAL(p.body[i], payload[SML_HEADER_BYTES + i]);
@@ -182,6 +186,91 @@ static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
 }
 
 static const struct sml_call call = {0x01020304, SML_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x1122334455667788)};
+
+/* Builds a packet with a checksum from this sender, its header and body apart, and returns its length. */
+static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes, uint16_t sender)
+{
+    const struct sml_packet p = {.kind = kind,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .checksum = SML_CHECKSUM_CRC32C,
+                                 .job = 42,
+                                 .slot = 5,
+                                 .tag = 0x01020304};
+    uint8_t *body = out + SML_HEADER_BYTES;
+
+    sml_build_header(out, &p);
+    for (size_t i = 0; i < body_bytes; i++)
+        body[i] = (uint8_t)(7 * i);
+    sml_build_trailer(body + body_bytes, sender, out, SML_HEADER_BYTES, body, body_bytes);
+    return SML_HEADER_BYTES + body_bytes + SML_TRAILER_BYTES;
+}
+
+static void test_a_trailer_ends_the_packet_and_is_not_of_its_body(void)
+{
+    uint8_t payload[SML_HEADER_BYTES + 64 + SML_TRAILER_BYTES];
+    struct sml_packet p;
+
+    CU_ASSERT_EQUAL(build_checked(payload, SML_PROBE, 0, 0), SML_HEADER_BYTES + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(payload[0], SML_PROBE << 4 | CHECKSUM_BIT | SML_SIZE_AGREED);
+    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_TRAILER_BYTES, &p), SML_OK);
+    CU_ASSERT(p.checksum == SML_CHECKSUM_CRC32C && p.body_bytes == 0);
+    for (size_t bytes = SML_HEADER_BYTES; bytes < SML_HEADER_BYTES + SML_TRAILER_BYTES; bytes++)
+        CU_ASSERT_EQUAL(parse(payload, bytes, &p), SML_TOO_SHORT);
+    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_TRAILER_BYTES + 1, &p), SML_BAD_LENGTH);
+
+    CU_ASSERT_EQUAL(parse(payload, build_checked(payload, SML_DATA, 64, 0), &p), SML_OK);
+    CU_ASSERT(p.kind == SML_DATA && p.job == 42 && p.slot == 5 && p.tag == 0x01020304 && p.body_bytes == 64);
+}
+
+/* CRC32C of ten bytes of header, "123", and the sender's two, big endian: by another implementation. */
+static void test_the_trailer_byte_by_byte(void)
+{
+    static const uint8_t header[SML_HEADER_BYTES] = {0x1c, 42, 4, 3, 2, 1, 0x80, 5, 0x13, 1};
+    uint8_t trailer[SML_TRAILER_BYTES];
+
+    sml_build_trailer(trailer, 0x0102, header, sizeof header, "123", 3);
+    CU_ASSERT_EQUAL(memcmp(trailer, "\xe8\xe9\x2e\x1a", SML_TRAILER_BYTES), 0);
+}
+
+static void test_a_checksum_holds_for_its_sender_and_undamaged_only(void)
+{
+    uint8_t payload[SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES];
+    size_t bytes = build_checked(payload, SML_DATA, 256, 3);
+    struct sml_packet p;
+
+    CU_ASSERT_EQUAL_FATAL(parse(payload, bytes, &p), SML_OK);
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 3)); /* one that was not agreed on */
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 2));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 0x0300));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, SML_SWITCH));
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        if (parse(payload, bytes, &p) == SML_OK)
+            CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3));
+        payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    payload[0] &= (uint8_t)~CHECKSUM_BIT;
+    CU_ASSERT_EQUAL_FATAL(parse(payload, bytes - SML_TRAILER_BYTES, &p), SML_OK);
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3)); /* none, though agreed on */
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 3));
+}
+
+static void test_a_reject_echoes_the_packet_and_its_checksum(void)
+{
+    static const uint8_t boot_id[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct sml_packet p = {.kind = SML_PROBE, .size_code = SML_SIZE_256, .job = 9, .tag = 77, .slot = 5}, r;
+    uint8_t out[SML_REJECT_BYTES];
+
+    for (uint8_t checksum = SML_CHECKSUM_NONE; checksum <= SML_CHECKSUM_CRC32C; checksum++) {
+        p.checksum = checksum;
+        size_t bytes = sml_build_reject(out, &p, UINT64_C(0x0102030405060708));
+        CU_ASSERT_EQUAL_FATAL(parse(out, bytes, &r), SML_OK);
+        CU_ASSERT(r.kind == SML_REJECT && r.job == 9 && r.tag == 77 && r.slot == 5);
+        CU_ASSERT(r.body_bytes == sizeof boot_id && memcmp(r.body, boot_id, sizeof boot_id) == 0);
+        CU_ASSERT_TRUE(sml_checksum_holds(&r, checksum, SML_SWITCH));
+    }
+}
 
 static void test_a_call_is_big_endian_and_comes_back(void)
 {
@@ -276,6 +365,10 @@ int main(void)
         UNIT_TEST(test_bad_slot),
         UNIT_TEST(test_bad_length),
         UNIT_TEST(test_random_bytes_are_parsed_or_refused_within_their_length),
+        UNIT_TEST(test_a_trailer_ends_the_packet_and_is_not_of_its_body),
+        UNIT_TEST(test_the_trailer_byte_by_byte),
+        UNIT_TEST(test_a_checksum_holds_for_its_sender_and_undamaged_only),
+        UNIT_TEST(test_a_reject_echoes_the_packet_and_its_checksum),
         UNIT_TEST(test_a_call_is_big_endian_and_comes_back),
         UNIT_TEST(test_calls_that_differ_in_any_field_differ),
         UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),

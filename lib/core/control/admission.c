@@ -18,6 +18,11 @@ static bool is_power_of_two(unsigned n)
     return n && (n & (n - 1)) == 0;
 }
 
+static const char *format_name(unsigned format)
+{
+    return format == SML_FORMAT_TYPED ? "typed elements" : "int32 elements with exponents";
+}
+
 bool ctl_admission_arguments(const struct ctl_message *m, struct ctl_failure *why)
 {
     const struct ctl_join *j = &m->join;
@@ -34,6 +39,11 @@ bool ctl_admission_arguments(const struct ctl_message *m, struct ctl_failure *wh
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "packet format %u is not known here", j->format);
     else if (j->mode > SML_WHEN_COMPLETE)
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "mode %u is not known here", j->mode);
+    else if (j->checksum > SML_CHECKSUM_CRC32C)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "checksum %u is not known here", j->checksum);
+    else if (j->checksum != SML_CHECKSUM_NONE && j->format == SML_FORMAT_INT32)
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "packets of %s have no checksum",
+                        format_name(j->format));
     else if (j->data_port == 0)
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "the data port is 0");
     else if (j->chunk_bytes < 64 || j->chunk_bytes > SML_MAX_CHUNK_BYTES || j->chunk_bytes % 4)
@@ -50,9 +60,10 @@ bool ctl_admission_arguments(const struct ctl_message *m, struct ctl_failure *wh
     return false;
 }
 
-static bool terms_differ(const struct ctl_job *job, const struct ctl_head *head, uint8_t format, uint8_t mode)
+static bool terms_differ(const struct ctl_job *job, const struct ctl_message *m)
 {
-    return head->size != job->size || format != job->format || mode != job->mode;
+    return m->head.size != job->size || m->join.format != job->format || m->join.mode != job->mode ||
+           m->join.checksum != job->checksum;
 }
 
 /* The first member from this rank on, around the end, that is there; every job has one. */
@@ -82,19 +93,19 @@ int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *fr
     unsigned rank = m->head.rank;
     if (rank < job->size && job->members[rank].state != CTL_MEMBER_ABSENT)
         return (int)rank;
-    if (terms_differ(job, &m->head, m->join.format, m->join.mode))
+    if (terms_differ(job, m))
         return next_present(job, rank);
     return same_data_source(job, from, m->join.data_port);
-}
-
-static const char *format_name(unsigned format)
-{
-    return format == SML_FORMAT_TYPED ? "typed elements" : "int32 elements with exponents";
 }
 
 static const char *mode_name(unsigned mode)
 {
     return mode == SML_WHEN_COMPLETE ? "ordered sums" : "sums on arrival";
+}
+
+static const char *checksum_name(unsigned checksum)
+{
+    return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
 }
 
 void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_failure *why)
@@ -113,6 +124,9 @@ void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_
     else if (c->mode != job->mode)
         ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
                         mode_name(c->mode), rank, mode_name(job->mode));
+    else if (c->checksum != job->checksum)
+        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
+                        checksum_name(c->checksum), rank, checksum_name(job->checksum));
     else if (newcomer == rank)
         ctl_failure_set(why, CTL_RANK_TAKEN, rank,
                         "rank %u is taken by a process at %u.%u.%u.%u that is alive", rank, ip[0], ip[1],

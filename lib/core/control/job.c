@@ -187,6 +187,7 @@ struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_message 
     job->size = m->head.size;
     job->format = m->join.format;
     job->mode = m->join.mode;
+    job->checksum = m->join.checksum;
     enter(job, CTL_JOB_FORMING, now);
     return job;
 }

@@ -108,8 +108,12 @@ static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from,
                       uint64_t now)
 {
     if (rival->challenge.since == 0)
-        rival->challenge = (struct ctl_challenge){
-            .since = now, .head = m->head, .endpoint = *from, .format = m->join.format, .mode = m->join.mode};
+        rival->challenge = (struct ctl_challenge){.since = now,
+                                                  .head = m->head,
+                                                  .endpoint = *from,
+                                                  .format = m->join.format,
+                                                  .mode = m->join.mode,
+                                                  .checksum = m->join.checksum};
 }
 
 static void refuse_resume(struct ctl_registry *r, const struct ctl_endpoint *from,

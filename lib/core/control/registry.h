@@ -77,7 +77,7 @@ struct ctl_challenge {
     uint64_t since;       /* 0: nobody waits */
     struct ctl_head head; /* of its JOIN */
     struct ctl_endpoint endpoint;
-    uint8_t format, mode;
+    uint8_t format, mode, checksum;
 };
 
 struct ctl_member {
@@ -106,6 +106,7 @@ struct ctl_job {
     uint8_t number;         /* on the wire; valid while RUNNING */
     enum sml_format format;
     enum sml_mode mode;
+    enum sml_checksum checksum;
     uint16_t slots, chunk_bytes;
     bool resumed;    /* some member resumes */
     uint64_t roster; /* while RUNNING: the exclusive or of its members' incarnations */

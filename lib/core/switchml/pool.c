@@ -19,6 +19,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes % 4 == 0 &&
            (cfg->format == SML_FORMAT_INT32 || cfg->format == SML_FORMAT_TYPED) &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_WHEN_COMPLETE) &&
+           (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
@@ -29,7 +30,7 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
 
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.map_words = (cfg->workers + 63u) / 64;
-    pool.body_bytes = whole_lines(cfg->chunk_bytes);
+    pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_trailer_bytes(cfg->checksum));
     pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t));
     pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + held * pool.body_bytes;
     return pool;
@@ -117,6 +118,7 @@ const char *sml_verdict_name(enum sml_verdict_kind kind)
         [SML_DROP_BAD_SLOT] = "drop_bad_slot",
         [SML_DROP_BAD_LENGTH] = "drop_bad_length",
         [SML_DROP_BAD_TYPE] = "drop_bad_type",
+        [SML_DROP_BAD_CHECKSUM] = "drop_bad_checksum",
         [SML_DROP_BAD_KIND] = "drop_bad_kind",
     };
 

@@ -32,6 +32,7 @@ struct sml_pool_config {
     uint8_t job;          /* number on the wire */
     enum sml_format format;
     enum sml_mode mode;
+    enum sml_checksum checksum;
     uint32_t first_tag; /* the first chunk's tag */
     bool resumed;       /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold of the
                            chunks first_tag .. first_tag + slots - 1 */
@@ -64,25 +65,29 @@ enum sml_verdict_kind {
     SML_DROP_BAD_SLOT,     /* slot out of range (sml_pool_locate), or slot and version do not go with the tag */
     SML_DROP_BAD_LENGTH,   /* body longer than the agreed chunk, not whole elements, or a size code that contradicts */
     SML_DROP_BAD_TYPE,     /* type or operation unknown */
+    SML_DROP_BAD_CHECKSUM, /* damaged on the way: the agreed checksum is missing or wrong, or there is one though none was
+                              agreed */
     SML_DROP_BAD_KIND,     /* a kind that workers do not send, or not in this job: OPEN in the published format,
                               RESTORE in a job that was not resumed */
     SML_VERDICTS
 };
 const char *sml_verdict_name(enum sml_verdict_kind kind); /* "send_all", "drop_stale", ... for counters */
 
-enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES };
+enum { SML_ANSWER_BYTES = SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES };
 
 struct sml_verdict {
     enum sml_verdict_kind kind;
-    /* SEND_ALL, RESTORED, SEND_ONE: the result with all headers: a UDP payload, in the slot's memory or in a buffer that it
-     * keeps. The result of chunk `tag` stays there, unchanged, until the slot takes the first contribution to chunk
+    /* SEND_ALL, RESTORED, SEND_ONE: the result with header and trailer: a UDP payload, in the slot's memory or in a buffer
+     * that it keeps. The result of chunk `tag` stays there, unchanged, until the slot takes the first contribution to chunk
      * tag + 2 * slots, which cannot come before the slot has reported chunk tag + slots complete. */
     const uint8_t *result;
-    void *result_buffer; /* that it lies in; NULL: in the slot's memory */
+    void *result_buffer; /* that it lies in; NULL: in none */
     /* SEND_ALL, RESTORED: the whole result, for ranks that sml_pool_wants tells. SEND_ONE: what this sender is to get, by
      * the SML_FLAG_WANT of the packet that it answers. */
     size_t result_bytes;
-    /* ... of which only the first ack_bytes go to ranks that did not ask for the sum. */
+    /* SEND_ALL, RESTORED: the same without the sum, for ranks that did not ask for it. It may lie in answer, so the verdict
+     * must not be moved. */
+    const uint8_t *ack;
     size_t ack_bytes;
     /* SEND_ANSWER, SEND_QUARREL */
     uint8_t answer[SML_ANSWER_BYTES];
@@ -104,7 +109,7 @@ void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
 
 /* The same for a packet whose bytes may be kept instead of copied: the contribution that starts a sum stays where it is, and
  * the others are added to it there. buffer is the adapter's name for that memory, which the pool only stores; NULL: copy.
- * The ten bytes of the header before p->body and the body are written to until the chunk is complete, never after; then
+ * The ten bytes of the header before p->body, the body and the trailer are written to until the chunk is complete, never after; then
  * they are the result. At most two buffers a slot are kept at any time. Each comes back in `released`, when its result is
  * not needed any more, or from sml_pool_drain. */
 void sml_pool_apply_buffer(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,

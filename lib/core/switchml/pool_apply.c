@@ -37,16 +37,24 @@ static enum sml_verdict_kind inspect(const struct sml_pool *pool, const struct s
     return SML_HELD;
 }
 
-/* The header of an answer about the packet's chunk; the body, if any, is the caller's to append. */
-static enum sml_verdict_kind answer(struct sml_verdict *v, enum sml_kind kind, const struct sml_packet *p,
-                                    size_t body_bytes)
+/* Appends the trailer, if the job has one, to a payload of so many bytes; returns the length of both. */
+static size_t finish(const struct sml_pool *pool, uint8_t *payload, size_t bytes)
+{
+    if (pool->cfg.checksum != SML_CHECKSUM_NONE)
+        sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
+    return bytes + sml_trailer_bytes(pool->cfg.checksum);
+}
+
+/* An answer about the packet's chunk; its body, if any, is there already. */
+static enum sml_verdict_kind answer(const struct sml_pool *pool, struct sml_verdict *v, enum sml_kind kind,
+                                    const struct sml_packet *p, size_t body_bytes)
 {
     struct sml_packet head = *p;
 
     head.kind = kind;
     head.e1 = 0;
     sml_build_header(v->answer, &head);
-    v->answer_bytes = SML_HEADER_BYTES + body_bytes;
+    v->answer_bytes = finish(pool, v->answer, SML_HEADER_BYTES + body_bytes);
     return kind == SML_MISMATCH ? SML_SEND_QUARREL : SML_SEND_ANSWER;
 }
 
@@ -59,18 +67,25 @@ static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
 static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
                         struct sml_verdict *v)
 {
-    v->result = slot->body[ver] - SML_HEADER_BYTES;
+    v->result = v->ack = slot->body[ver] - SML_HEADER_BYTES;
     v->result_buffer = *sml_slot_buffer(pool, slot, ver);
     v->result_bytes = slot->result_bytes[ver];
     v->ack_bytes = SML_HEADER_BYTES;
+    if (pool->cfg.checksum == SML_CHECKSUM_NONE)
+        return;
+    v->ack = memcpy(v->answer, v->result, SML_HEADER_BYTES);
+    v->ack_bytes = finish(pool, v->answer, SML_HEADER_BYTES);
 }
 
 static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot *slot,
                                     const struct sml_packet *p, struct sml_verdict *v)
 {
     show_result(pool, slot, p->ver, v);
-    if (!wants(pool, p))
+    if (!wants(pool, p)) {
+        v->result = v->ack;
+        v->result_buffer = NULL;
         v->result_bytes = v->ack_bytes;
+    }
     return SML_SEND_ONE;
 }
 
@@ -106,8 +121,8 @@ static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, con
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
-static enum sml_verdict_kind quarrel(const struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
-                                     struct sml_verdict *v)
+static enum sml_verdict_kind quarrel(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank,
+                                     const struct sml_packet *p, struct sml_verdict *v)
 {
     struct sml_mismatch m = {
         .your_rank = rank,
@@ -126,7 +141,7 @@ static enum sml_verdict_kind quarrel(const struct sml_slot *slot, uint16_t rank,
     if (slot->kind == SML_OPEN)
         sml_parse_call(&m.peers, slot->body[p->ver], slot->body_bytes);
     sml_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
-    return answer(v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
+    return answer(pool, v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
 }
 
 static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
@@ -208,8 +223,9 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     head.kind = slot->kind;
     head.e0 = slot->e0;
     head.e1 = slot->e1;
-    sml_build_header(slot->body[p->ver] - SML_HEADER_BYTES, &head);
-    slot->result_bytes[p->ver] = (uint16_t)(SML_HEADER_BYTES + slot->body_bytes);
+    uint8_t *result = slot->body[p->ver] - SML_HEADER_BYTES;
+    sml_build_header(result, &head);
+    slot->result_bytes[p->ver] = (uint16_t)finish(pool, result, SML_HEADER_BYTES + slot->body_bytes);
     slot->completed = true;
     sml_publish(slot->expected, slot->expected + pool->cfg.slots);
     sml_publish(slot->contributed, 0);
@@ -228,7 +244,7 @@ static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_
         if (formed != SML_HELD)
             return formed;
         if (slot->contributed > 0)
-            return quarrel(slot, rank, p, v);
+            return quarrel(pool, slot, rank, p, v);
         begin(pool, slot, rank, p, v);
     }
 
@@ -271,10 +287,10 @@ static enum sml_verdict_kind answer_probe(const struct sml_pool *pool, struct sm
     size_t map_bytes = (pool->cfg.workers + 7u) / 8;
 
     if (!sml_map_has(seen, rank))
-        return answer(v, SML_NACK, p, 0);
+        return answer(pool, v, SML_NACK, p, 0);
     for (size_t i = 0; i < map_bytes; i++)
         v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
-    return answer(v, SML_WAIT, p, map_bytes);
+    return answer(pool, v, SML_WAIT, p, map_bytes);
 }
 
 static bool comes_from_workers(const struct sml_pool *pool, const struct sml_packet *p)
@@ -305,6 +321,8 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
     uint32_t slots = pool->cfg.slots;
     int32_t behind = tag_behind(pool, slot, p->tag);
 
+    if (!sml_checksum_holds(p, pool->cfg.checksum, rank))
+        return SML_DROP_BAD_CHECKSUM;
     if (!comes_from_workers(pool, p))
         return SML_DROP_BAD_KIND;
     if (p->slot != sml_tag_slot(p->tag, slots) || p->ver != sml_tag_ver(p->tag, slots))
@@ -327,7 +345,7 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
     if (behind == (int32_t)(slots << pool->tag_shift))
         return p->kind == SML_RESTORE ? SML_DROP_DUPLICATE : resend(pool, slot, p, v);
     /* Whoever contributed to the shadow held all results before it, the sender of this old probe too. */
-    return p->kind == SML_PROBE ? answer(v, SML_DATA, p, 0) : SML_DROP_STALE;
+    return p->kind == SML_PROBE ? answer(pool, v, SML_DATA, p, 0) : SML_DROP_STALE;
 }
 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,

@@ -20,7 +20,7 @@ struct sml_pool {
     struct sml_pool_config cfg;
     unsigned tag_shift; /* the high bits of a tag that do not count */
     size_t map_words;
-    size_t body_bytes; /* room for a chunk, in whole lines */
+    size_t body_bytes; /* room for a chunk and its trailer, in whole lines */
     size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
     size_t slot_bytes; /* from one slot to the next */
 };
@@ -39,7 +39,7 @@ struct sml_slot {
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
     uint16_t summed;          /* WHEN_COMPLETE: the ranks below are in the sum, it is not */
-    uint16_t result_bytes[2]; /* by version, header included */
+    uint16_t result_bytes[2]; /* by version, header and trailer included */
     uint8_t *body[2];         /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
 };

@@ -19,7 +19,8 @@ static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
-           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0;
+           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 &&
+           (c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C);
 }
 
 size_t sml_stream_footprint(const struct sml_stream_config *cfg)

@@ -24,6 +24,7 @@ struct sml_stream_config {
     uint16_t slots;       /* as agreed at join, a power of two */
     uint16_t chunk_bytes; /* as agreed at join */
     uint8_t job;
+    enum sml_checksum checksum;
     uint32_t first_tag;
     uint16_t window_max;                           /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
@@ -51,8 +52,8 @@ enum sml_stream_status {
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now);
 
-/* One packet to send: head, then body. body points into the caller's tensors or the stream's memory (or is
- * NULL) and stays valid until the next call of begin, receive or resume; so many packets may be polled and
+/* One packet to send: head, body, trailer. body points into the caller's tensors or the stream's memory (or
+ * is NULL) and stays valid until the next call of begin, receive or resume; so many packets may be polled and
  * then sent at once. Where convert is set, it must go through kernels->convert[type] into a buffer of the
  * caller's first. */
 struct sml_send {
@@ -62,13 +63,18 @@ struct sml_send {
     size_t body_bytes;
     uint8_t type;
     bool convert;
+    uint16_t rank; /* the sender */
+    enum sml_checksum checksum;
 };
+
+/* The trailer, of sml_trailer_bytes(send->checksum); body: as it travels. */
+void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES]);
 
 /* The next packet that should leave now; false: none for now (see sml_stream_timer). Call until false. */
 bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
 
 /* A packet from the switch (a whole UDP payload, untrusted). Returns what it was worth, for counting. */
-enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD };
+enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
 /* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
@@ -104,6 +110,7 @@ unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsign
 /* Running totals since init. */
 struct sml_stream_stats {
     uint64_t sent, retransmitted, probes, results, duplicates, bad, timeouts;
+    uint64_t damaged; /* the agreed checksum was missing or wrong, or there was one though none was agreed */
     uint64_t srtt_ns, rttvar_ns, rto_ns;
     uint32_t window;
 };

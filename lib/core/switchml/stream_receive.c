@@ -192,9 +192,16 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct sml_packet p;
-    enum sml_receive worth = sml_parse(&p, payload, bytes) == SML_OK ? receive(s, &p, now) : SML_RX_BAD;
+    enum sml_receive worth;
 
+    if (sml_parse(&p, payload, bytes) != SML_OK)
+        worth = SML_RX_BAD;
+    else if (!sml_checksum_holds(&p, s->cfg.checksum, SML_SWITCH))
+        worth = SML_RX_DAMAGED;
+    else
+        worth = receive(s, &p, now);
     s->stats.duplicates += worth == SML_RX_DUPLICATE;
     s->stats.bad += worth == SML_RX_BAD;
+    s->stats.damaged += worth == SML_RX_DAMAGED;
     return worth;
 }

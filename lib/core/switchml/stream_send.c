@@ -17,6 +17,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
     bool wants = sml_wants(s, chunk.call), have = sml_have(s, position);
     struct sml_packet p = {
         .size_code = SML_SIZE_AGREED,
+        .checksum = s->cfg.checksum,
         .job = s->cfg.job,
         .ver = sml_tag_ver((uint32_t)position, s->cfg.slots),
         .slot = sml_slot_of(s, position),
@@ -25,7 +26,10 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         .e1 = wants && !have ? SML_FLAG_WANT : 0,
     };
 
-    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES, .type = chunk.call->type};
+    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES,
+                              .type = chunk.call->type,
+                              .rank = s->cfg.rank,
+                              .checksum = s->cfg.checksum};
     if (what == SML_DUE_PROBE) {
         p.kind = SML_PROBE;
     } else {
@@ -44,6 +48,12 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         }
     }
     sml_build_header(send->head, &p);
+}
+
+void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES])
+{
+    if (send->checksum != SML_CHECKSUM_NONE)
+        sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);
 }
 
 /* Builds the packet and notes that it leaves now. */

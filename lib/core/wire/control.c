@@ -25,6 +25,7 @@ enum {
     JOIN_RESUME = 56,
     JOIN_JOB = 57,
     JOIN_WAITED = 58,
+    JOIN_CHECKSUM = 59,
     JOIN_OLDEST_TAG = 60,
     JOIN_ROSTER = 64,
     JOIN_BYTES = 72,
@@ -99,6 +100,7 @@ static void build_join(uint8_t *b, const struct ctl_join *j)
     b[JOIN_RESUME] = j->resume;
     b[JOIN_JOB] = j->job;
     b[JOIN_WAITED] = j->waited;
+    b[JOIN_CHECKSUM] = j->checksum;
     put_be32(b + JOIN_OLDEST_TAG, j->oldest_tag);
     put_be64(b + JOIN_ROSTER, j->roster);
 }
@@ -113,6 +115,7 @@ static bool parse_join(struct ctl_join *j, const uint8_t *b)
     j->resume = b[JOIN_RESUME] & 1;
     j->job = b[JOIN_JOB];
     j->waited = b[JOIN_WAITED] & 1;
+    j->checksum = b[JOIN_CHECKSUM];
     j->oldest_tag = get_be32(b + JOIN_OLDEST_TAG);
     j->roster = get_be64(b + JOIN_ROSTER);
     return get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) && j->name[0];

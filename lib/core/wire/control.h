@@ -46,7 +46,7 @@ enum ctl_reason {
     CTL_OK = 0,
     CTL_BAD_VERSION = 1,    /* the message's version is not spoken here */
     CTL_BAD_ARGUMENT = 2,   /* rank, size, k, ... out of range */
-    CTL_TERMS_DIFFER = 3,   /* size, format or mode are not what the job's first member said */
+    CTL_TERMS_DIFFER = 3,   /* size, format, mode or checksum are not what the job's first member said */
     CTL_RANK_TAKEN = 4,     /* another live endpoint has this rank */
     CTL_NO_SLOTS = 5,       /* the pool is used up */
     CTL_NO_JOBS = 6,        /* all job numbers are taken */
@@ -80,6 +80,7 @@ struct ctl_join {
                     slots and chunk_bytes */
     uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets meet
                     nobody */
+    uint8_t checksum; /* enum sml_checksum */
     bool waited; /* not resume: this process has been joining since before the switch restarted */
     uint32_t oldest_tag;
     uint64_t roster; /* resume: that of READY */

@@ -1,6 +1,7 @@
 #include "wire/switchml.h"
 
 #include "wire/bytes.h"
+#include "wire/crc32c.h"
 
 /* Fields within the header and the bodies; docs/protocol.md shows them as tables. */
 enum {
@@ -11,6 +12,8 @@ enum {
     E0 = 8,
     E1 = 9,
 
+    CHECKSUM_BIT = 0x08,
+    SIZE_CODE_MASK = 0x07,
     VERSION_BIT = 0x8000,
     RESERVED_BIT = 0x4000,
     SLOT_MASK = 0x3fff,
@@ -64,9 +67,13 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     if (p->kind < SML_DATA || p->kind > SML_RESTORE)
         return SML_BAD_KIND;
 
-    p->size_code = payload[KIND_AND_SIZE] & 0x0f;
+    p->size_code = payload[KIND_AND_SIZE] & SIZE_CODE_MASK;
     if (!size_code_fits(p))
         return SML_BAD_SIZE_CODE;
+
+    p->checksum = payload[KIND_AND_SIZE] & CHECKSUM_BIT ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    if (bytes < SML_HEADER_BYTES + sml_trailer_bytes(p->checksum))
+        return SML_TOO_SHORT;
 
     uint16_t index = get_be16(payload + POOL_INDEX);
     if (index & RESERVED_BIT)
@@ -80,19 +87,57 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     p->e0 = payload[E0];
     p->e1 = payload[E1];
     p->body = payload + SML_HEADER_BYTES;
-    p->body_bytes = bytes - SML_HEADER_BYTES;
+    p->body_bytes = bytes - SML_HEADER_BYTES - sml_trailer_bytes(p->checksum);
     return length_fits(p) ? SML_OK : SML_BAD_LENGTH;
 }
 
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p)
 {
-    out[KIND_AND_SIZE] = (uint8_t)(p->kind << 4 | p->size_code);
+    out[KIND_AND_SIZE] = (uint8_t)(p->kind << 4 | (p->checksum ? CHECKSUM_BIT : 0) | p->size_code);
     out[JOB] = p->job;
     for (unsigned i = 0; i < 4; i++)
         out[TAG + i] = (uint8_t)(p->tag >> 8 * i);
     put_be16(out + POOL_INDEX, (uint16_t)(p->slot | (p->ver ? VERSION_BIT : 0)));
     out[E0] = p->e0;
     out[E1] = p->e1;
+}
+
+static uint32_t checksum_of(uint16_t sender, const void *head, size_t head_bytes, const void *body,
+                            size_t body_bytes)
+{
+    uint8_t unsent[2];
+
+    put_be16(unsent, sender);
+    return crc32c(crc32c(crc32c(0, head, head_bytes), body, body_bytes), unsent, sizeof(unsent));
+}
+
+void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
+                       const void *body, size_t body_bytes)
+{
+    put_be32(out, checksum_of(sender, head, head_bytes, body, body_bytes));
+}
+
+bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender)
+{
+    if (p->checksum != agreed)
+        return false;
+    return agreed == SML_CHECKSUM_NONE ||
+           get_be32(p->body + p->body_bytes) ==
+               checksum_of(sender, p->body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL, 0);
+}
+
+size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id)
+{
+    const size_t bytes = SML_HEADER_BYTES + BOOT_ID_BYTES;
+    struct sml_packet head = *p;
+
+    head.kind = SML_REJECT;
+    head.size_code = SML_SIZE_AGREED;
+    sml_build_header(out, &head);
+    put_be64(out + SML_HEADER_BYTES, boot_id);
+    if (p->checksum != SML_CHECKSUM_NONE)
+        sml_build_trailer(out + bytes, SML_SWITCH, out, bytes, NULL, 0);
+    return bytes + sml_trailer_bytes(p->checksum);
 }
 
 void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c)

@@ -15,6 +15,7 @@ enum {
     SML_PORT_FIRST = 0xBEE0, /* the switch's UDP ports, first and last */
     SML_PORT_LAST = 0xBEEF,
     SML_HEADER_BYTES = 10,
+    SML_TRAILER_BYTES = 4,     /* of a packet with a checksum */
     SML_CALL_BYTES = 20,       /* a descriptor in front of the elements of an opening packet */
     SML_MAX_WORKERS = 256,     /* ranks a job can have */
     SML_MAX_SLOTS = 16384,     /* 14 bits of pool index */
@@ -56,16 +57,29 @@ enum {
     SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with its struct sml_call */
 };
 
+/* What protects a job's packets besides the network's own checksums; agreed when the job is joined. A packet with
+ * SML_CHECKSUM_CRC32C says so in bit 3 of byte 0 and ends with a trailer: the CRC32C, big endian, of its header, its body
+ * and two bytes that do not travel: the sender's rank, or SML_SWITCH, big endian. So it also vouches for the sender, whom
+ * only the UDP port tells from the other ranks on its host. */
+enum sml_checksum { SML_CHECKSUM_NONE = 0, SML_CHECKSUM_CRC32C = 1 };
+enum { SML_SWITCH = 0xFFFF };
+
+static inline size_t sml_trailer_bytes(enum sml_checksum checksum)
+{
+    return checksum == SML_CHECKSUM_NONE ? 0 : SML_TRAILER_BYTES;
+}
+
 /* One packet, parsed or to be built. body points into the packet's buffer (parse) or at the caller's bytes (build). */
 struct sml_packet {
     uint8_t kind;      /* enum sml_kind */
     uint8_t size_code; /* enum sml_size */
+    uint8_t checksum;  /* enum sml_checksum; parsed, but not yet compared: sml_checksum_holds */
     uint8_t job;       /* job number on the wire */
     uint8_t ver;       /* 0 or 1: which of the slot's two versions */
     uint16_t slot;
     uint32_t tag; /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the published client writes it */
     uint8_t e0, e1; /* bytes 8 and 9, meaning as enum sml_format says */
-    const uint8_t *body; /* everything after the ten header bytes */
+    const uint8_t *body; /* everything between the ten header bytes and the trailer */
     size_t body_bytes;
 };
 
@@ -97,9 +111,9 @@ enum { SML_MISMATCH_BYTES = 20 + 2 * SML_CALL_BYTES };
 /* Why a payload is no SwitchML packet; each is a named drop counter of the daemon. */
 enum sml_parse_error {
     SML_OK = 0,
-    SML_TOO_SHORT,     /* fewer than ten bytes */
+    SML_TOO_SHORT,     /* fewer than ten bytes, or no room for a trailer that is announced */
     SML_BAD_KIND,      /* high nibble is none of enum sml_kind */
-    SML_BAD_SIZE_CODE, /* bit 3 set, or a size code of 5..7; in OPEN and RESTORE, which are ours, anything but 4 */
+    SML_BAD_SIZE_CODE, /* a size code of 5..7; in OPEN and RESTORE, which are ours, anything but 4 */
     SML_BAD_SLOT,      /* bit 14 of the pool index set */
     SML_BAD_LENGTH,    /* the body's length contradicts the kind or the size code */
 };
@@ -109,8 +123,19 @@ enum sml_parse_error {
  * call and maybe elements, or nothing at all (a result that was not wanted). *p is unspecified on error. */
 enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes);
 
-/* Writes the ten header bytes of p. The body is the caller's to append. */
+/* Writes the ten header bytes of p. The body is the caller's to append, and a trailer if p says that there is one. */
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p);
+
+/* The trailer of a packet in two pieces; sender: a rank, or SML_SWITCH. */
+void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
+                       const void *body, size_t body_bytes);
+
+/* Whether a parsed packet, still in its buffer, has the checksum that its job has agreed on, and whether that is right. */
+bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender);
+
+/* The answer to a packet of a job or sender that this switch does not know: a UDP payload. Returns its length. */
+enum { SML_REJECT_BYTES = SML_HEADER_BYTES + 8 + SML_TRAILER_BYTES };
+size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id);
 
 /* The slot's number in a payload of at least SML_HEADER_BYTES: enough to steer a packet before it is parsed. */
 static inline uint16_t sml_peek_slot(const uint8_t *payload)
