@@ -9,8 +9,8 @@ import sys
 import report
 
 READING = """
-`swagg-source`, on a CPU of its own, plays 8 workers over two memifs, with 256 frames on their way; the switch's lcores have a
-CPU each and never sleep. The forms take turns in each run. Mpps are frames received by the switch; the ratio is to one lcore
+`swagg-source`, on a CPU of its own, plays 8 workers over two memifs, with 256 frames on their way, 64 if they are jumbo
+frames; the switch's lcores have a CPU each and never sleep. The forms take turns in each run. Mpps are frames received by the switch; the ratio is to one lcore
 for everything, within each run, and the share of an lcore that ratio divided by the number of lcores: what a further lcore
 brings. `idle` is the share of time in which the source had nothing to do: near 0% it is the limit, not the switch. In the
 column of tasks a bar parts the lcores.

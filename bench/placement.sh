@@ -20,6 +20,7 @@ if [ -n "${3:-}" ]; then
 fi
 WORKERS=8
 SLOTS=32
+JUMBO_SLOTS=8 # about as many bytes on their way: with more, caches decide, and every run otherwise
 MEMORY=256 # MB, for each process; ordinary pages
 MEMIF_CLIENT=,zero-copy=yes
 
@@ -53,15 +54,17 @@ lcores() { # TASKS
 }
 
 measure() { # NAME FRAME LCORES
-    local name=$1 frame=$2
+    local name=$1 frame=$2 slots=$SLOTS
+    ! memif_is_jumbo "$frame" || slots=$JUMBO_SLOTS
     memif_config "$NET_DIR/swagg.yaml" 2 "$frame" "$3" "idle: {max_sleep_us: 0}" \
         "memory: {mode: no-huge, megabytes: $MEMORY}" "pool: {megabytes: 16}" \
-        "replay: [{workers: $WORKERS, slots: $SLOTS, phases: 4194304}]"
+        "replay: [{workers: $WORKERS, slots: $slots, phases: 4194304}]"
     net_swagg_start "$NET_DIR/swagg.yaml"
-    memif_source 2 "$frame" --workers "$WORKERS" --slots "$SLOTS" --seconds "$seconds" --burst 64 \
-        --json "$records/$run,$name,$frame.json" >"$NET_DIR/source.log" 2>&1 || fail "$name: $(cat "$NET_DIR/source.log")"
+    memif_source_start 2 "$frame" --workers "$WORKERS" --slots "$slots" --seconds "$seconds" --burst 64 \
+        --json "$records/$run,$name,$frame.json"
     printf '  run %s: %-28s %5s bytes: %s\n' "$run" "$name" "$frame" "$(sed -n 2p "$NET_DIR/source.log")"
     net_swagg_stop
+    memif_source_end || fail "$name: $(cat "$NET_DIR/source.log")"
 }
 
 net_begin placement
