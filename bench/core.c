@@ -34,14 +34,24 @@ enum {
 
 static const char *const type_names[AGG_TYPES] = {
     [AGG_I32] = "i32", [AGG_I64] = "i64", [AGG_F32] = "f32", [AGG_F64] = "f64"};
-static const char *const mode_names[] = {
-    [SML_ON_ARRIVAL] = "on arrival", [SML_WHEN_COMPLETE] = "when complete"};
+/* A pool's mode, and in which order the workers' packets come. */
+static const struct arrangement {
+    const char *name;
+    enum sml_mode mode;
+    bool reversed;
+} arrangements[] = {
+    {"on arrival", SML_ON_ARRIVAL, false},
+    {"in rank order", SML_WHEN_COMPLETE, false},
+    {"reversed", SML_WHEN_COMPLETE, true}, /* the worst for a pool that adds in rank order: it keeps all */
+};
+
+enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
 
 /* What is measured, and what came out. */
 struct cell {
     unsigned k; /* elements of 4 bytes */
     enum agg_type type;
-    enum sml_mode mode;
+    const struct arrangement *how;
     const struct agg_kernels *kernels;
     bool large;
     unsigned packets;                    /* a measurement */
@@ -114,8 +124,9 @@ static uint8_t *peer_sum(const struct stage *s, unsigned i)
 }
 
 /* Packets that follow each other: each chunk comes from all workers before the next does. */
-static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned first)
+static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned first, bool reversed)
 {
+    const unsigned flip = reversed ? WORKERS - 1 : 0; /* WORKERS is a power of two */
     struct sml_slot *slot[BURST];
     struct sml_verdict v = {0};
 
@@ -128,7 +139,7 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
         sml_slot_prefetch(slot[i]);
     }
     for (unsigned i = 0; i < BURST; i++)
-        sml_pool_apply(s->pool, slot[i], i % WORKERS, &p[i], &v);
+        sml_pool_apply(s->pool, slot[i], i % WORKERS ^ flip, &p[i], &v);
     if (v.kind != SML_SEND_ALL) {
         fprintf(stderr, "bench-core: tag %u ended as %s\n", s->next_tag, sml_verdict_name(v.kind));
         exit(1);
@@ -150,7 +161,7 @@ NOT_INLINED static double time_apply(struct stage *s, const struct cell *c)
         };
     double start = now_ns();
     for (unsigned i = 0; i < c->packets; i += BURST)
-        apply_burst(s, p, i);
+        apply_burst(s, p, i, c->how->reversed);
     return (now_ns() - start) / c->packets;
 }
 
@@ -210,7 +221,7 @@ static void open_stage(struct stage *s, const struct cell *c)
         .slots = c->large ? MOST_SLOTS : 2,
         .chunk_bytes = (uint16_t)(4 * c->k),
         .format = SML_FORMAT_TYPED,
-        .mode = c->mode,
+        .mode = c->how->mode,
         .kernels = c->kernels,
     };
 
@@ -254,8 +265,8 @@ static void measure_and_print(struct cell *c)
 {
     c->packets = PACKETS;
     measure(c);
-    printf("%-4s %-14s %-8s %6u %6u | %9.1f %9.1f %9.1f | %8.2f %8.2f\n", type_names[c->type],
-           mode_names[c->mode], c->kernels->name, c->k, 4 * c->k, c->apply_ns, c->memcpy_ns, c->loop_ns,
+    printf("%-4s %-14s %-8s %6u %6u | %9.1f %9.1f %9.1f | %8.2f %8.2f\n", type_names[c->type], c->how->name,
+           c->kernels->name, c->k, 4 * c->k, c->apply_ns, c->memcpy_ns, c->loop_ns,
            c->apply_ns / c->memcpy_ns, c->apply_ns / c->loop_ns);
 }
 
@@ -265,8 +276,8 @@ static void count_and_dump(struct cell *c)
     char row[128];
 
     c->packets = PACKETS_COUNTED;
-    snprintf(row, sizeof row, "%s,%s,%s,%u,%u", type_names[c->type], mode_names[c->mode], c->kernels->name,
-             c->k, c->packets);
+    snprintf(row, sizeof row, "%s,%s,%s,%u,%u", type_names[c->type], c->how->name, c->kernels->name, c->k,
+             c->packets);
     open_stage(&s, c);
     time_apply(&s, c);
     time_memcpy(&s, c);
@@ -275,19 +286,21 @@ static void count_and_dump(struct cell *c)
     CALLGRIND_DUMP_STATS_AT(row);
 }
 
-/* Each type and mode with each number of elements. Returns apply / memcpy at 256 of int32, on arrival. */
+/* Each type and arrangement with each number of elements. Returns apply / memcpy at 256 of int32, on arrival.
+ */
 static double each_row(bool large, void (*do_row)(struct cell *))
 {
     static const unsigned ks[] = {32, 64, 256, 365, 2240};
     double ratio = 0;
 
-    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_WHEN_COMPLETE; mode++) {
+    for (unsigned how = 0; how < ARRANGEMENTS; how++) {
         for (enum agg_type type = AGG_I32; type < AGG_TYPES; type++) {
             for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
-                struct cell c = {.type = type, .mode = mode, .kernels = agg_kernels_best(), .large = large};
+                struct cell c = {
+                    .type = type, .how = &arrangements[how], .kernels = agg_kernels_best(), .large = large};
                 c.k = ks[i] & ~(unsigned)(agg_type_size(type) / 4 - 1); /* whole elements */
                 do_row(&c);
-                if (type == AGG_I32 && mode == SML_ON_ARRIVAL && c.k == 256)
+                if (type == AGG_I32 && c.how->mode == SML_ON_ARRIVAL && c.k == 256)
                     ratio = c.apply_ns / c.memcpy_ns;
             }
         }
@@ -309,7 +322,8 @@ static void table_of_kernels(void)
     print_head("Kernels, warm");
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         for (unsigned j = 0; j < sizeof types / sizeof *types; j++) {
-            struct cell c = {.k = 256, .type = types[j], .kernels = agg_kernels_get(names[i])};
+            struct cell c = {
+                .k = 256, .type = types[j], .how = &arrangements[0], .kernels = agg_kernels_get(names[i])};
             if (c.kernels != NULL)
                 measure_and_print(&c);
         }
@@ -335,7 +349,10 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    printf("Nanoseconds a packet; %d workers; every chunk is completed.\n", WORKERS);
+    printf("Nanoseconds a packet; %d workers; every chunk is completed. Mode reversed: the pool adds in rank "
+           "order, "
+           "and the\nlast rank's packets come first.\n",
+           WORKERS);
     double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
     if (json == NULL)
