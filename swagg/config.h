@@ -39,6 +39,7 @@ struct config_port {
 struct config_pool {
     uint32_t slots_per_job; /* a power of two; what a job gets at most */
     uint32_t megabytes;     /* for all jobs' pools together */
+    uint32_t kept_frames;   /* that all jobs' pools together may keep to sum in */
 };
 
 struct config_limits {

@@ -10,6 +10,7 @@ static const struct config_number numbers[] = {
     {"mtu", offsetof(struct config, mtu), 256, 9600, 1500},
     {"pool.slots_per_job", offsetof(struct config, pool.slots_per_job), 2, 16384, 512},
     {"pool.megabytes", offsetof(struct config, pool.megabytes), 1, 1 << 20, 64},
+    {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 2048},
     {"limits.jobs", offsetof(struct config, limits.jobs), 1, 256, 16},
     {"limits.workers", offsetof(struct config, limits.workers), 1, 256, 64},
     {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},

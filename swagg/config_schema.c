@@ -69,6 +69,7 @@ static const cyaml_schema_value_t lcore_schema = {
 static const cyaml_schema_field_t pool_fields[] = {
     CYAML_FIELD_UINT("slots_per_job", OPTIONAL, struct config_pool, slots_per_job),
     CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_pool, megabytes),
+    CYAML_FIELD_UINT("kept_frames", OPTIONAL, struct config_pool, kept_frames),
     CYAML_FIELD_END,
 };
 

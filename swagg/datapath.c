@@ -39,7 +39,7 @@ static unsigned further_queues(const struct config *cfg)
 static int make_mbufs(struct datapath *dp, const struct config *cfg)
 {
     unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
-                 (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE;
+                 (dp->lcores + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
     uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
     dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
@@ -66,6 +66,7 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     dp->jobs.rcu = dp->rcu;
     dp->jobs.kernels = agg_kernels_best();
     dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
+    dp->jobs.frames_max = cfg->pool.kept_frames;
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores);
 }
 

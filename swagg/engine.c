@@ -1,15 +1,15 @@
 #include "engine.h"
 
+#include <string.h>
+
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
-#include <rte_memcpy.h>
 
 #include "datapath.h"
 
 enum {
     REJECTS_AT_ONCE = 64,
     REJECTS_A_SECOND = 10000,
-    SHARE_FROM_BYTES = 512, /* shorter sums are cheaper copied than counted */
 };
 
 /* A packet between the two stages. */
@@ -18,6 +18,7 @@ struct work {
     const struct job *job;
     struct sml_slot *slot;
     uint16_t rank;
+    rte_be16_t switch_port; /* that it was addressed to, and answers come from */
     struct sml_packet packet;
 };
 
@@ -26,26 +27,10 @@ static const struct frame_udp *frame_of(const struct rte_mbuf *m)
     return rte_pktmbuf_mtod(m, const struct frame_udp *);
 }
 
-/* From the port that the answered packet was addressed to. */
-static void send_copy(struct lcore *lc, unsigned egress, const struct frame_header *h,
-                      const struct rte_mbuf *answered, const struct frame_payload *payload)
-{
-    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
-
-    if (m == NULL) {
-        lcore_drop(lc, egress, DROP_NO_MBUF, 1);
-        return;
-    }
-    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + payload->bytes)), h,
-                frame_of(answered)->udp.dst_port, payload);
-    output_put(lc, egress, m);
-}
-
-/* The same with a payload that lies in a buffer of its own, of which the frame gets a reference that the
- * caller has counted. */
-static void send_shared(struct lcore *lc, unsigned egress, const struct frame_header *h,
-                        const struct rte_mbuf *answered, const struct frame_payload *payload,
-                        struct rte_mbuf *body)
+/* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
+ * reference to it, which the caller has counted. */
+static void send_frame(struct lcore *lc, unsigned egress, const struct frame_header *h, rte_be16_t from_port,
+                       const struct frame_payload *payload, struct rte_mbuf *body)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
 
@@ -54,11 +39,14 @@ static void send_shared(struct lcore *lc, unsigned egress, const struct frame_he
         lcore_drop(lc, egress, DROP_NO_MBUF, 1);
         return;
     }
-    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, frame_of(answered)->udp.dst_port,
-                        payload);
-    m->next = body;
-    m->nb_segs = 2;
-    m->pkt_len += body->data_len;
+    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
+    if (body == NULL) {
+        memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
+    } else {
+        m->next = body;
+        m->nb_segs = 2;
+        m->pkt_len += body->data_len;
+    }
     output_put(lc, egress, m);
 }
 
@@ -77,46 +65,69 @@ static unsigned egress_of(const struct lcore *lc, const struct job_member *membe
 }
 
 static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank,
-                           const struct frame_payload *payload)
+                           const struct frame_payload *payload, struct rte_mbuf *body)
 {
     const struct job_member *member = &w->job->member[rank];
 
-    send_copy(lc, egress_of(lc, member), &member->header, w->m, payload);
+    send_frame(lc, egress_of(lc, member), &member->header, w->switch_port, payload, body);
 }
 
-/* A buffer with the sum and a reference to it for each rank that wants it; NULL: to be copied for each. */
-static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const struct frame_payload *sum)
+static uint16_t count_wanted(const struct work *w)
 {
-    struct rte_mbuf *body;
     uint16_t wanted = 0;
 
-    if (!lc->dp->multi_segment || sum->bytes < SHARE_FROM_BYTES)
-        return NULL;
     for (uint16_t rank = 0; rank < w->job->size; rank++)
         wanted += sml_pool_wants(w->job->pool, w->slot, rank);
-    body = wanted < 2 ? NULL : rte_pktmbuf_alloc(lc->dp->mbufs);
+    return wanted;
+}
+
+/* The sum's own buffer, cut down to it, from now on not written to, and a reference to it for each rank that
+ * wants it. */
+static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_payload *sum, uint16_t wanted)
+{
+    body->data_off = (uint16_t)((const uint8_t *)sum->at - (const uint8_t *)body->buf_addr);
+    body->data_len = (uint16_t)sum->bytes;
+    body->pkt_len = sum->bytes;
+    body->ol_flags = 0;
+    rte_mbuf_refcnt_update(body, (int16_t)wanted);
+    return body;
+}
+
+/* The same of a copy. */
+static struct rte_mbuf *share_copy(struct lcore *lc, const struct frame_payload *sum, uint16_t wanted)
+{
+    struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(lc->dp->mbufs);
+
     if (body == NULL)
         return NULL;
-    rte_memcpy(rte_pktmbuf_append(body, (uint16_t)sum->bytes), sum->at, sum->bytes);
+    memcpy(rte_pktmbuf_append(body, (uint16_t)sum->bytes), sum->at, sum->bytes);
     rte_mbuf_refcnt_set(body, wanted);
     return body;
+}
+
+/* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
+static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const struct frame_payload *sum,
+                              struct rte_mbuf *kept)
+{
+    uint16_t wanted;
+
+    if (!lc->dp->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
+        return NULL;
+    wanted = count_wanted(w);
+    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(lc, sum, wanted);
 }
 
 static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
 {
     const struct frame_payload sum = payload_of(w->job, v->result, v->result_bytes);
     const struct frame_payload ack = payload_of(w->job, v->ack, v->ack_bytes);
-    struct rte_mbuf *body = share(lc, w, &sum);
+    struct rte_mbuf *body = share(lc, w, &sum, v->result_buffer);
 
     for (uint16_t rank = 0; rank < w->job->size; rank++) {
-        const struct job_member *member = &w->job->member[rank];
-
-        if (!sml_pool_wants(w->job->pool, w->slot, rank))
-            send_to_member(lc, w, rank, &ack);
-        else if (body == NULL)
-            send_to_member(lc, w, rank, &sum);
+        if (sml_pool_wants(w->job->pool, w->slot, rank))
+            send_to_member(lc, w, rank, &sum, body);
         else
-            send_shared(lc, egress_of(lc, member), &member->header, w->m, &sum, body);
+            send_to_member(lc, w, rank, &ack, NULL);
     }
     lcore_count(lc, EVENT_RESULTS, w->job->size);
 }
@@ -126,18 +137,27 @@ static void send_to_sender(struct lcore *lc, const struct work *w, const void *b
 {
     const struct frame_payload payload = payload_of(w->job, bytes, n);
 
-    send_to_member(lc, w, w->rank, &payload);
+    send_to_member(lc, w, w->rank, &payload, NULL);
     lcore_count(lc, event, 1);
 }
 
-static void apply(struct lcore *lc, const struct work *w)
+/* The job has frames left to keep, this one is worth it, and nobody else has it. */
+static bool may_keep(const struct work *w)
+{
+    return w->job->in_place && w->packet.body_bytes >= JOBS_SHARE_FROM_BYTES && RTE_MBUF_DIRECT(w->m) &&
+           rte_pktmbuf_is_contiguous(w->m) && rte_mbuf_refcnt_read(w->m) == 1;
+}
+
+/* Returns the frame that is to be freed now: the packet's, or that of an earlier one whose place it takes. */
+static struct rte_mbuf *apply(struct lcore *lc, const struct work *w)
 {
     struct sml_verdict v;
 
-    if (w->slot == NULL)
-        v.kind = SML_DROP_BAD_SLOT;
-    else
-        sml_pool_apply(w->job->pool, w->slot, w->rank, &w->packet, &v);
+    if (w->slot == NULL) {
+        counter_add(&lc->counters.verdict[SML_DROP_BAD_SLOT], 1);
+        return w->m;
+    }
+    sml_pool_apply_buffer(w->job->pool, w->slot, w->rank, &w->packet, may_keep(w) ? w->m : NULL, &v);
     counter_add(&lc->counters.verdict[v.kind], 1);
     switch (v.kind) {
     case SML_SEND_ALL:
@@ -154,6 +174,10 @@ static void apply(struct lcore *lc, const struct work *w)
     default:
         break;
     }
+    if (v.kept)
+        return v.released;
+    rte_pktmbuf_free(v.released);
+    return w->m;
 }
 
 /* Rejects are answers to packets that nobody vouches for: they have a rate that they cannot exceed. */
@@ -184,7 +208,7 @@ static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_
     payload = frame_payload(answer, sml_build_reject(answer, p, lc->dp->boot_id));
     frame_answer_ends(frame_of(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    send_copy(lc, m->port, &h, m, &payload);
+    send_frame(lc, m->port, &h, frame_of(m)->udp.dst_port, &payload, NULL);
     lcore_count(lc, EVENT_REJECTS, 1);
 }
 
@@ -206,6 +230,7 @@ static enum drop locate(const struct lcore *lc, struct work *w)
     if (rank < 0)
         return DROP_SML_FOREIGN_SENDER;
     w->rank = (uint16_t)rank;
+    w->switch_port = f->udp.dst_port;
     w->slot = sml_pool_locate(w->job->pool, &w->packet);
     if (w->slot != NULL)
         sml_slot_prefetch(w->slot);
@@ -230,11 +255,12 @@ static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
         lcore_drop(lc, w->m->port, why, 1);
         if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
             reject(lc, w->m, &w->packet);
+        rte_pktmbuf_free(w->m);
     }
     for (unsigned i = 0; i < located; i++)
-        apply(lc, &work[i]);
+        frames[i] = apply(lc, &work[i]);
     lcore_count(lc, EVENT_GRADIENTS, located);
-    rte_pktmbuf_free_bulk(frames, n);
+    rte_pktmbuf_free_bulk(frames, located);
 }
 
 static void work_off(struct lcore *lc, unsigned owner)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rte_malloc.h>
+#include <rte_mbuf.h>
 
 static struct sml_pool_config pool_config(const struct jobs *jobs, const struct ctl_job *job, uint8_t number,
                                           uint16_t slots)
@@ -23,11 +24,19 @@ static struct sml_pool_config pool_config(const struct jobs *jobs, const struct 
     };
 }
 
+static void release(void *mbuf)
+{
+    rte_pktmbuf_free(mbuf);
+}
+
 static void free_job(struct jobs *jobs, struct job *job)
 {
     if (job == NULL)
         return;
+    if (job->pool != NULL)
+        sml_pool_drain(job->pool, release);
     jobs->bytes -= job->bytes;
+    jobs->frames -= job->frames;
     rte_free(job->pool);
     rte_free(job->seat);
     rte_free(job->member);
@@ -55,6 +64,18 @@ static void seat_members(struct job *job, const struct ctl_job *from, const stru
     }
 }
 
+/* What a job might keep must not be lacking to receive into: all or nothing. */
+static void reserve_frames(struct jobs *jobs, struct job *job, const struct sml_pool_config *cfg)
+{
+    const uint32_t frames = 2u * cfg->slots;
+
+    if (cfg->chunk_bytes < JOBS_SHARE_FROM_BYTES || frames > jobs->frames_max - jobs->frames)
+        return;
+    job->in_place = true;
+    job->frames = frames;
+    jobs->frames += frames;
+}
+
 /* NULL: no memory. */
 static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
                             const struct sml_pool_config *cfg)
@@ -79,6 +100,7 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
     job->pool = sml_pool_init(pool, cfg);
     job->bytes = sml_pool_footprint(cfg);
     jobs->bytes += job->bytes;
+    reserve_frames(jobs, job, cfg);
     seat_members(job, from, us);
     return job;
 }

@@ -16,7 +16,10 @@
 #include "frame.h"
 #include "switchml/pool.h"
 
-enum { JOBS_MAX = 256 };
+enum {
+    JOBS_MAX = 256,
+    JOBS_SHARE_FROM_BYTES = 512, /* shorter sums are cheaper copied than kept, or referred to and counted */
+};
 
 struct job_member {
     struct frame_header header; /* of what the switch sends it */
@@ -32,6 +35,7 @@ struct job_seat {
 
 struct job {
     struct sml_pool *pool;
+    bool in_place; /* the pool may keep frames; their mbufs are the buffers of switchml/pool.h */
     uint8_t number;
     uint16_t size;
     enum sml_checksum checksum;
@@ -41,6 +45,7 @@ struct job {
 
     /* The main lcore's. */
     size_t bytes;
+    uint32_t frames;     /* that it may keep at once */
     uint64_t retired_at; /* RCU token */
     struct job *next_retired;
 };
@@ -54,7 +59,9 @@ struct jobs {
     struct rte_rcu_qsbr *rcu;
     const struct agg_kernels *kernels;
     struct job *retired;
-    size_t bytes, bytes_max; /* of all pools, those still to be freed included */
+    /* Of all pools, those still to be freed included: memory, and frames that they may keep. */
+    size_t bytes, bytes_max;
+    uint32_t frames, frames_max;
 };
 
 static inline uint64_t job_sender(rte_be32_t ip, rte_be16_t udp_port)
@@ -92,8 +99,9 @@ struct jobs_identity {
 };
 
 /* Makes and publishes a running job with a pool of at most *slots slots (lowered to what there is memory for,
- * unless the job is resumed), and chooses its number, the least if none was in use yet. tag_bits as in
- * switchml/pool.h. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used up. */
+ * unless the job is resumed), and chooses its number, the least if none was in use yet. The job sums in place
+ * if as many frames as it might keep are left. tag_bits as in switchml/pool.h. -ENOSPC: no memory for it,
+ * -EMFILE: no number; text says what is used up. */
 int jobs_open(struct jobs *jobs, const struct ctl_job *job, uint8_t tag_bits, const struct jobs_identity *us,
               uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
 

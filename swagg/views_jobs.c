@@ -170,8 +170,10 @@ static void show_job(const struct job_search *s, const struct ctl_job *job)
     rte_tel_data_add_dict_int(d, "slots", job->slots);
     rte_tel_data_add_dict_int(d, "chunk_bytes", job->chunk_bytes);
     rte_tel_data_add_dict_int(d, "resumed", job->resumed);
-    if (job->state == CTL_JOB_RUNNING)
+    if (job->state == CTL_JOB_RUNNING) {
         rte_tel_data_add_dict_int(d, "number", job->number);
+        rte_tel_data_add_dict_int(d, "in_place", jobs_find(s->jobs, job->number)->in_place);
+    }
     if (job->state == CTL_JOB_FAILED) {
         rte_tel_data_add_dict_string(d, "reason", ctl_reason_name(job->failure.reason));
         rte_tel_data_add_dict_string(d, "failure", job->failure.text);

@@ -6,6 +6,12 @@ set -euo pipefail
 
 begin_with_swagg failures "timers: {lost_after_ms: 1500}"
 
+all_frames_are_free() {
+    [ "$(net_telemetry /swagg/info mbufs_in_use)" = "$frames_in_use" ]
+}
+
+frames_in_use=$(net_telemetry /swagg/info mbufs_in_use)
+
 # The ranks that live must have ended with status 3 and words that match.
 expect_told() { # REGEX RANK...
     local regex=$1 rank
@@ -80,6 +86,15 @@ rank_start range 1 3 --sizes 1 --join-timeout 5000
 unset 'RANK_PID[2]' 'RANK_PID[3]'
 ranks_wait 10
 expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
+
+step "jobs that sum in place leave no frames behind, however they ended"
+ranks_start frames 4 --calls 1000000 --call-timeout 60000
+all_open
+expect_equal "in place" "$(net_telemetry /swagg/job,frames in_place)" 1
+net_until 10 "frames are kept" refuses all_frames_are_free
+kill -KILL "${RANK_PID[2]}"
+ranks_wait 10
+net_until 10 "no frame is kept" all_frames_are_free
 
 step "a switch that is killed and comes back in the middle of collectives: nobody notices"
 ranks_start restart 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine

@@ -119,6 +119,74 @@ static void test_a_resumed_job_gets_its_slots_or_nothing(void)
     jobs_free(&jobs);
 }
 
+/* One kept frame a version of each slot is set aside, or none. */
+static void test_jobs_sum_in_place_as_long_as_frames_are_left(void)
+{
+    struct jobs jobs;
+    const struct job *first;
+
+    set_up(&jobs, 2);
+    jobs.frames_max = 5 * SLOTS - 1;
+    first = open_one(&jobs);
+    CU_ASSERT(first->in_place);
+    wish.chunk_bytes = JOBS_SHARE_FROM_BYTES - 4;
+    CU_ASSERT_FALSE(open_one(&jobs)->in_place);
+    wish.chunk_bytes = CHUNK;
+    CU_ASSERT(open_one(&jobs)->in_place);
+    CU_ASSERT_EQUAL(jobs.frames, 4 * SLOTS);
+    CU_ASSERT_FALSE(open_one(&jobs)->in_place);
+    jobs_close(&jobs, first->number);
+    CU_ASSERT(open_one(&jobs)->in_place);
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.frames, 0);
+}
+
+/* A packet of the only rank, in a frame of this pool. */
+static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs, uint32_t tag)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(mbufs);
+    struct sml_packet p = {.kind = SML_DATA,
+                           .size_code = SML_SIZE_AGREED,
+                           .tag = tag,
+                           .slot = sml_tag_slot(tag, SLOTS),
+                           .ver = sml_tag_ver(tag, SLOTS),
+                           .e0 = AGG_SUM << 4 | AGG_I32,
+                           .body_bytes = CHUNK};
+    struct sml_verdict v;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    p.body = (const uint8_t *)rte_pktmbuf_append(m, SML_HEADER_BYTES + CHUNK) + SML_HEADER_BYTES;
+    sml_pool_apply_buffer(job->pool, sml_pool_locate(job->pool, &p), 0, &p, m, &v);
+    CU_ASSERT(v.kept && v.released == NULL);
+}
+
+static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
+{
+    struct rte_mempool *mbufs =
+        rte_pktmbuf_pool_create("kept", 2 * SLOTS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    const struct job *job;
+    struct jobs jobs;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs);
+    set_up(&jobs, 1);
+    job = open_one(&jobs);
+    rte_rcu_qsbr_thread_online(rcu, LCORE);
+    for (uint32_t tag = 0; tag < SLOTS + 3; tag++)
+        contribute_in_place(job, mbufs, tag);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
+    jobs_close(&jobs, job->number);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
+    rte_rcu_qsbr_quiescent(rcu, LCORE);
+    jobs_reclaim(&jobs);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), 0);
+    rte_rcu_qsbr_thread_offline(rcu, LCORE);
+
+    contribute_in_place(open_one(&jobs), mbufs, 0); /* and with the daemon */
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), 0);
+    rte_mempool_free(mbufs);
+}
+
 static void test_numbers_run_out_and_come_back_the_oldest_first(void)
 {
     struct jobs jobs;
@@ -184,6 +252,8 @@ int main(void)
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
         UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
+        UNIT_TEST(test_jobs_sum_in_place_as_long_as_frames_are_left),
+        UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
         UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
         UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),
         CU_TEST_INFO_NULL,
