@@ -6,8 +6,10 @@
  *
  * and is compiled for its instruction set. A length that is no multiple of the vector ends in a vector that
  * overlaps the one before it. It is computed first, while the output has not yet overwritten what it reads;
- * then nothing is added twice.
+ * then nothing is added twice. In the same way an output that does not begin where a vector would lie in memory
+ * begins with one that overlaps the next, so that all others are stored within a line of the cache.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/tables.h"
@@ -48,9 +50,13 @@ enum { BLOCK = 4 };
                                                                                                              \
     INLINE void sum_all_##name(void *out, const void *const in[], unsigned n, size_t bytes)                  \
     {                                                                                                        \
-        name##_vector x[BLOCK], last;                                                                        \
-        size_t at = 0;                                                                                       \
+        size_t before = -(uintptr_t)out % VECTOR_BYTES; /* it is aligned */                                  \
+        size_t at = before % sizeof(element) == 0 ? before : 0;                                              \
+        const bool overlaps = at > 0;                                                                        \
+        name##_vector x[BLOCK], first, last;                                                                 \
                                                                                                              \
+        if (overlaps)                                                                                        \
+            sum_vectors_##name(&first, 1, in, n, 0);                                                         \
         sum_vectors_##name(&last, 1, in, n, bytes - VECTOR_BYTES);                                           \
         for (; at + BLOCK * VECTOR_BYTES < bytes; at += BLOCK * VECTOR_BYTES) {                              \
             sum_vectors_##name(x, BLOCK, in, n, at);                                                         \
@@ -61,6 +67,8 @@ enum { BLOCK = 4 };
             sum_vectors_##name(x, 1, in, n, at);                                                             \
             store_##name(out, at, x[0]);                                                                     \
         }                                                                                                    \
+        if (overlaps)                                                                                        \
+            store_##name(out, 0, first);                                                                     \
         store_##name(out, bytes - VECTOR_BYTES, last);                                                       \
     }                                                                                                        \
                                                                                                              \
