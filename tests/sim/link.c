@@ -39,14 +39,17 @@ void link_fini(struct link *link)
 }
 
 struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
-                        size_t bytes)
+                        size_t bytes, bool unsummed)
 {
     struct frame *f = malloc(sizeof(*f) + bytes);
 
     if (f == NULL)
         sim_die("out of memory");
-    *f = (struct frame){
-        .host = host, .switch_port = switch_port, .host_port = host_port, .bytes = (uint16_t)bytes};
+    *f = (struct frame){.host = host,
+                        .switch_port = switch_port,
+                        .host_port = host_port,
+                        .unsummed = unsummed,
+                        .bytes = (uint16_t)bytes};
     memcpy(f->payload, payload, bytes);
     return f;
 }
@@ -85,6 +88,20 @@ static bool is_lost(struct link *link)
     return lost;
 }
 
+/* A bit of the payload or of the host's port. */
+static void damage(struct link *link, struct frame *f)
+{
+    uint64_t byte = rng_below(&link->rng, f->bytes + sizeof(f->host_port));
+    unsigned bit = (unsigned)rng_below(&link->rng, 8);
+
+    if (byte < f->bytes)
+        f->payload[byte] ^= (uint8_t)(1u << bit);
+    else
+        f->host_port ^= (uint16_t)(1u << (8 * (byte - f->bytes) + bit));
+    f->damaged = true;
+    link->stats.corrupted++;
+}
+
 static void travel(struct link *link, uint64_t leaves, struct frame *f)
 {
     const struct link_quality *q = &link->quality;
@@ -94,11 +111,8 @@ static void travel(struct link *link, uint64_t leaves, struct frame *f)
         at += rng_below(&link->rng, q->held_ns + 1);
         link->stats.held++;
     }
-    if (f->bytes > 0 && rng_chance(&link->rng, q->corrupt_ppm)) {
-        f->payload[rng_below(&link->rng, f->bytes)] ^= (uint8_t)(1u << rng_below(&link->rng, 8));
-        f->damaged = true;
-        link->stats.corrupted++;
-    }
+    if (f->bytes > 0 && rng_chance(&link->rng, q->corrupt_ppm))
+        damage(link, f);
     list_frame(link, f);
     sim_at(link->sim, at, arrive, link, (uintptr_t)f);
 }
@@ -144,7 +158,8 @@ void link_send(struct link *link, struct frame *f)
     }
     if (rng_chance(&link->rng, link->quality.duplicate_ppm)) {
         link->stats.duplicated++;
-        travel(link, leaves, frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes));
+        travel(link, leaves,
+               frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed));
     }
     travel(link, leaves, f);
 }

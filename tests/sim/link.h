@@ -13,6 +13,7 @@ struct frame {
     unsigned host; /* the end that is not the switch */
     uint16_t switch_port, host_port; /* UDP */
     bool damaged;                    /* a bit has flipped on the way */
+    bool unsummed;                   /* without UDP's checksum, so who receives it is not told of damage */
     uint16_t bytes;
     uint8_t payload[];
 };
@@ -59,7 +60,13 @@ void link_send(struct link *link, struct frame *frame);
 
 /* Copies the payload. */
 struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
-                        size_t bytes);
+                        size_t bytes, bool unsummed);
 void frame_free(struct frame *frame);
+
+/* UDP's checksum says so. */
+static inline bool frame_is_dropped(const struct frame *f)
+{
+    return f->damaged && !f->unsummed;
+}
 
 #endif

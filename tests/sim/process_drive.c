@@ -17,7 +17,7 @@ void drive_control(struct process *p)
     for (struct frame *f; (f = socket_take(&p->control)) != NULL; frame_free(f))
         ctl_session_receive(&p->session, f->payload, f->bytes, process_now(p));
     while (!drive_is_held_back(p) && (bytes = ctl_session_poll(&p->session, process_now(p), message)) > 0)
-        star_send_up(p->cfg.star, p->cfg.host, p->control.port, CTL_PORT, message, bytes);
+        star_send_up(p->cfg.star, p->cfg.host, p->control.port, CTL_PORT, message, bytes, false);
     if (p->session.state != p->seen_state || p->session.generation != p->seen_generation) {
         sim_trace(p->cfg.sim, p->name, "session is %s%s%s", ctl_session_state_name(p->session.state),
                   p->session.failure.reason ? ": " : "", p->session.failure.text);
@@ -62,8 +62,11 @@ static unsigned receive(struct process *p)
 {
     unsigned n = 0;
 
-    for (struct frame *f; (f = socket_take(&p->data)) != NULL; frame_free(f), n++)
-        sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
+    for (struct frame *f; (f = socket_take(&p->data)) != NULL; frame_free(f), n++) {
+        enum sml_receive worth = sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
+        if (f->damaged && worth != SML_RX_DAMAGED && worth != SML_RX_BAD)
+            oracle_fail(p->cfg.oracle, "%s: a damaged packet is taken (%d)", p->name, worth);
+    }
     return n;
 }
 
@@ -81,7 +84,7 @@ static void send_due(struct process *p)
         size_t bytes = send.head_bytes + send.body_bytes;
         sml_send_trailer(&send, payload + send.head_bytes, payload + bytes);
         star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->terms.data_port, payload,
-                     bytes + sml_trailer_bytes(send.checksum));
+                     bytes + sml_trailer_bytes(send.checksum), send.checksum != SML_CHECKSUM_NONE);
     }
 }
 

@@ -159,6 +159,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->quality = make_quality(&r, s->benign ? WORST_BENIGN_PPM : 200000);
     s->calm_at = rng_magnitude(&r, 100 * MS, 30 * S);
     make_faults(s, &r);
+    for (unsigned i = 0; i < s->programs; i++)
+        s->program[i].checksum = rng_below(&r, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     s->over_by = latest_end(s);
 }
 
@@ -181,9 +183,10 @@ static void print_quality(const struct link_quality *q, FILE *out)
 static void print_program(const struct program *p, FILE *out)
 {
     fprintf(out,
-            "%s: %u ranks, %s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
+            "%s: %u ranks, %s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
-            p->name, p->size, p->mode == SML_WHEN_COMPLETE ? "in rank order" : "on arrival", p->slots,
+            p->name, p->size, p->mode == SML_WHEN_COMPLETE ? "in rank order" : "on arrival",
+            p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum", p->slots,
             p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
             p->join_timeout_ns / MS, p->lives);
     if (p->deviation.kind != DEVIATION_NONE)

@@ -25,13 +25,13 @@ void star_fini(struct star *star)
 }
 
 void star_send_up(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
-                  const uint8_t *payload, size_t bytes)
+                  const uint8_t *payload, size_t bytes, bool unsummed)
 {
-    link_send(&star->up[host], frame_new(host, switch_port, host_port, payload, bytes));
+    link_send(&star->up[host], frame_new(host, switch_port, host_port, payload, bytes, unsummed));
 }
 
 void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
-                    const uint8_t *payload, size_t bytes)
+                    const uint8_t *payload, size_t bytes, bool unsummed)
 {
-    link_send(&star->down[host], frame_new(host, switch_port, host_port, payload, bytes));
+    link_send(&star->down[host], frame_new(host, switch_port, host_port, payload, bytes, unsummed));
 }

@@ -14,10 +14,10 @@ void star_init(struct star *star, struct sim *sim, struct rng *rng, unsigned hos
                void *switch_ctx, link_receiver *at_host, void *host_ctx);
 void star_fini(struct star *star);
 
-/* Both copy the payload. Ports are UDP's. */
+/* Both copy the payload. Ports are UDP's. unsummed: without UDP's checksum. */
 void star_send_up(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
-                  const uint8_t *payload, size_t bytes);
+                  const uint8_t *payload, size_t bytes, bool unsummed);
 void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
-                    const uint8_t *payload, size_t bytes);
+                    const uint8_t *payload, size_t bytes, bool unsummed);
 
 #endif

@@ -8,6 +8,7 @@
 struct switch_job {
     struct sml_pool *pool;
     uint16_t size, slots;
+    bool unsummed; /* its packets have a checksum of their own in the place of UDP's */
     struct {
         unsigned host;
         uint16_t data_port;
@@ -34,7 +35,7 @@ static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t
 {
     struct switch_node *s = ctx;
 
-    star_send_down(s->star, host_of(to), to->udp_port, CTL_PORT, payload, bytes);
+    star_send_down(s->star, host_of(to), to->udp_port, CTL_PORT, payload, bytes, false);
 }
 
 /* The free number that was freed longest ago. */
@@ -77,6 +78,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
     j->pool = sml_pool_init(sim_alloc(sml_pool_footprint(&cfg)), &cfg);
     j->size = job->size;
     j->slots = *slots;
+    j->unsummed = job->checksum != SML_CHECKSUM_NONE;
     for (unsigned r = 0; r < job->size; r++) {
         j->member[r].host = host_of(&job->members[r].endpoint);
         j->member[r].data_port = job->members[r].data_port;
@@ -182,7 +184,7 @@ static void send_data(struct switch_node *s, const struct switch_job *j, unsigne
                       const struct frame *answered, const uint8_t *payload, size_t bytes)
 {
     star_send_down(s->star, j->member[rank].host, j->member[rank].data_port, answered->switch_port, payload,
-                   bytes);
+                   bytes, j->unsummed);
 }
 
 static void reject(struct switch_node *s, const struct frame *f, const struct sml_packet *p)
@@ -190,7 +192,7 @@ static void reject(struct switch_node *s, const struct frame *f, const struct sm
     uint8_t payload[SML_REJECT_BYTES];
     size_t bytes = sml_build_reject(payload, p, s->boot_id);
 
-    star_send_down(s->star, f->host, f->host_port, f->switch_port, payload, bytes);
+    star_send_down(s->star, f->host, f->host_port, f->switch_port, payload, bytes, false);
 }
 
 static int rank_of(const struct switch_job *j, const struct frame *f)
@@ -209,7 +211,12 @@ static void apply(struct switch_node *s, const struct switch_job *j, unsigned ra
 
     if (slot != NULL)
         sml_pool_apply(j->pool, slot, (uint16_t)rank, p, &v);
-    s->verdicts[v.kind]++;
+    if (f->damaged) {
+        s->damaged++;
+        s->deceived += v.kind != SML_DROP_BAD_CHECKSUM && slot != NULL;
+    } else {
+        s->verdicts[v.kind]++;
+    }
     sim_trace(s->sim, "switch", "job %u, rank %u: kind %u of tag %u: %s", p->job, rank, p->kind, p->tag,
               sml_verdict_name(v.kind));
     switch (v.kind) {
@@ -238,7 +245,8 @@ static void receive_data(struct switch_node *s, const struct frame *f)
     struct sml_packet p;
 
     if (sml_parse(&p, f->payload, f->bytes) != SML_OK) {
-        s->malformed++;
+        s->malformed += !f->damaged;
+        s->damaged += f->damaged;
         return;
     }
     const struct switch_job *j = s->jobs[p.job];
@@ -256,8 +264,8 @@ void switch_receive(void *ctx, struct frame *f)
 {
     struct switch_node *s = ctx;
 
-    if (f->damaged) {
-        s->damaged++; /* the checksum does not hold */
+    if (frame_is_dropped(f)) {
+        s->damaged++;
     } else if (switch_is_up(s) && f->switch_port == CTL_PORT) {
         struct ctl_endpoint from = endpoint_of(f->host, f->host_port);
         s->malformed +=

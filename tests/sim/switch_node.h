@@ -26,8 +26,9 @@ struct switch_node {
     uint64_t freed[256];          /* when the number became free; 0: never used */
     uint64_t frees;
     unsigned slots_used;
-    uint64_t verdicts[SML_VERDICTS]; /* since the first start */
+    uint64_t verdicts[SML_VERDICTS]; /* on undamaged packets, since the first start */
     uint64_t damaged, unknown_job, foreign_sender, malformed;
+    uint64_t deceived; /* damaged packets that it made something of */
 };
 
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,

@@ -32,7 +32,7 @@ struct tat_run {
 
 static void send_down(struct tat_run *run, unsigned rank, const uint8_t *payload, size_t bytes)
 {
-    link_send(&run->workers[rank].down, frame_new(rank, SML_PORT_FIRST, 0, payload, bytes));
+    link_send(&run->workers[rank].down, frame_new(rank, SML_PORT_FIRST, 0, payload, bytes, false));
 }
 
 static void at_switch(void *ctx, struct frame *f)
@@ -79,7 +79,7 @@ static void send_up(void *ctx, const uint8_t *payload, size_t bytes)
 {
     struct tat_worker *w = ctx;
 
-    link_send(&w->up, frame_new(w->rank, SML_PORT_FIRST, 0, payload, bytes));
+    link_send(&w->up, frame_new(w->rank, SML_PORT_FIRST, 0, payload, bytes, false));
 }
 
 static void turn(void *ctx, uint64_t at)

@@ -91,7 +91,7 @@ static void at_host(void *ctx, struct frame *f)
     struct world *w = ctx;
     struct process *p = w->seats[f->host].process;
 
-    if (f->damaged || p == NULL || !process_receive(p, f))
+    if (frame_is_dropped(f) || p == NULL || !process_receive(p, f))
         frame_free(f);
 }
 
@@ -293,11 +293,13 @@ static void check_switch_forgets(struct world *w)
 static void check_verdicts(struct world *w)
 {
     static const enum sml_verdict_kind never[] = {SML_DROP_BAD_SLOT, SML_DROP_BAD_LENGTH, SML_DROP_BAD_TYPE,
-                                                  SML_DROP_BAD_KIND};
+                                                  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
 
     for (unsigned i = 0; i < sizeof(never) / sizeof(never[0]); i++)
         if (w->node.verdicts[never[i]] > 0)
             oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_verdict_name(never[i]));
+    if (w->node.deceived > 0)
+        oracle_fail(&w->oracle, "the switch has made something of a damaged packet");
     if (w->node.malformed > 0)
         oracle_fail(&w->oracle, "the switch cannot read a worker's packet");
 }
