@@ -11,8 +11,9 @@ import report
 READING = """
 Four hosts on veths, one polling lcore (`net_af_packet`), no traffic at all: the daemon's share of a CPU, by its accounted time
 (in ticks of 10 ms, so less than 0.005 is nothing that can be told from 0). Then one host pings the switch five times a second:
-every ping finds it asleep. Round trips are of all pings of all runs; ratios are of a run's medians. `max_sleep_us` bounds the
-naps. "Linux bridge" is the same ping to the kernel's own bridge.
+every ping finds it asleep. As often two hosts begin an allreduce of one packet, both at once. Round trips and allreduces are
+medians of all in all runs; ratios are of a run's medians. `max_sleep_us` bounds the naps. "Linux bridge" is the same ping to the
+kernel's own bridge.
 """
 
 SETTINGS = {
@@ -38,15 +39,23 @@ def ratios(rows, setting):
     return [statistics.median(a["rtt_ms"]) / statistics.median(b["rtt_ms"]) for a, b in zip(rows[setting], rows["busy"])]
 
 
+def allreduces(rows, setting):
+    """In microseconds, the median of each run."""
+    return [statistics.median(row["allreduce_us"]) for row in rows[setting]]
+
+
 def table(rows):
     lines = []
     for setting, name in SETTINGS.items():
         trips = sorted(1000 * t for row in rows[setting] for t in row["rtt_ms"])
-        share = "" if setting == "bridge" else report.spread([row["cpu"] for row in rows[setting]])
+        share = sums = ""
+        if setting != "bridge":
+            share = report.spread([row["cpu"] for row in rows[setting]])
+            sums = f"{statistics.median(t for row in rows[setting] for t in row['allreduce_us']):.0f}"
         lines.append((name, share, f"{statistics.median(trips):.0f}", f"{trips[len(trips) * 9 // 10]:.0f}", f"{trips[-1]:.0f}",
-                      report.spread(ratios(rows, setting))))
-    return report.table(("setting", "CPUs (extremes)", "median round trip (us)", "90%", "longest", "to busy polling (extremes)"),
-                        lines)
+                      report.spread(ratios(rows, setting)), sums))
+    return report.table(("setting", "CPUs (extremes)", "median round trip (us)", "90%", "longest", "to busy polling (extremes)",
+                         "allreduce (us)"), lines)
 
 
 def main():
@@ -57,8 +66,9 @@ def main():
     report.write_section(results, "idle", text)
     if figures_file:
         cpu = {f"idle_cpu_{name}": ([row["cpu"] for row in group], "") for name, group in rows.items() if name != "bridge"}
+        sums = {f"idle_allreduce_us_{name}": (allreduces(rows, name), "") for name in rows if name != "bridge"}
         trip = {f"idle_round_trip_{name}_vs_busy": (ratios(rows, name), "") for name in rows}
-        report.write_json(figures_file[0], report.flat(cpu | trip))
+        report.write_json(figures_file[0], report.flat(cpu | trip | sums))
     print(text)
 
 

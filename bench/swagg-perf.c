@@ -20,7 +20,7 @@ struct perf {
     struct swagg_options options;
     struct swagg_job *job;
     size_t begin, end, factor;
-    int iterations, warmups;
+    int iterations, warmups, pause_ms;
     enum swagg_type type;
     const char *type_name;
     bool reduce, check;
@@ -40,6 +40,7 @@ static const char usage[] =
     "  -f, --stepfactor F       from one size to the next (default 2)\n"
     "  -n, --iters N            timed calls a size (default 20)\n"
     "  -w, --warmup_iters N     calls before them (default 5)\n"
+    "  -p, --pause MS           before each timed call; ranks on one machine begin it together\n"
     "  -c, --check 0|1          verify the sums (default 1)\n"
     "  -d, --type TYPE          float, double, int32, int64 (default float)\n"
     "  -o, --op allreduce|reduce (default allreduce)\n"
@@ -123,17 +124,17 @@ enum {
 static void parse(struct perf *p, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"switch", 1, 0, OPT_SWITCH}, {"job", 1, 0, OPT_JOB},   {"rank", 1, 0, OPT_RANK},
-        {"size", 1, 0, OPT_SIZE},     {"minbytes", 1, 0, 'b'},  {"maxbytes", 1, 0, 'e'},
-        {"stepfactor", 1, 0, 'f'},    {"iters", 1, 0, 'n'},     {"warmup_iters", 1, 0, 'w'},
-        {"check", 1, 0, 'c'},         {"type", 1, 0, 'd'},      {"op", 1, 0, 'o'},
-        {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE}, {"slots", 1, 0, OPT_SLOTS},
-        {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},   {"timeout", 1, 0, OPT_TIMEOUT},
-        {"checksum", 1, 0, OPT_CHECKSUM},
-        {"verbose", 0, 0, 'v'},       {"help", 0, 0, 'h'},      {0}};
+        {"switch", 1, 0, OPT_SWITCH}, {"job", 1, 0, OPT_JOB},       {"rank", 1, 0, OPT_RANK},
+        {"size", 1, 0, OPT_SIZE},     {"minbytes", 1, 0, 'b'},      {"maxbytes", 1, 0, 'e'},
+        {"stepfactor", 1, 0, 'f'},    {"iters", 1, 0, 'n'},         {"warmup_iters", 1, 0, 'w'},
+        {"pause", 1, 0, 'p'},         {"check", 1, 0, 'c'},         {"type", 1, 0, 'd'},
+        {"op", 1, 0, 'o'},            {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE},
+        {"slots", 1, 0, OPT_SLOTS},   {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},
+        {"timeout", 1, 0, OPT_TIMEOUT}, {"checksum", 1, 0, OPT_CHECKSUM}, {"verbose", 0, 0, 'v'},
+        {"help", 0, 0, 'h'},          {0}};
     struct swagg_options *o = &p->options;
     int c;
-    while ((c = getopt_long(argc, argv, "b:e:f:n:w:c:d:o:r:vh", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "b:e:f:n:w:p:c:d:o:r:vh", longs, NULL)) != -1) {
         switch (c) {
         case OPT_SWITCH:
             o->switch_ip = optarg;
@@ -161,6 +162,9 @@ static void parse(struct perf *p, int argc, char **argv)
             break;
         case 'w':
             p->warmups = parse_int(optarg);
+            break;
+        case 'p':
+            p->pause_ms = parse_int(optarg);
             break;
         case 'c':
             p->check = parse_choice(optarg, "0", "1");
@@ -281,6 +285,20 @@ static int call(struct perf *p, size_t count)
                      : swagg_allreduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM);
 }
 
+/* Until the clock, which processes of a machine share, is next at a multiple of the pause. */
+static void rest(const struct perf *p)
+{
+    if (p->pause_ms == 0)
+        return;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    ms += p->pause_ms - ms % p->pause_ms;
+    t = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
+}
+
 /* Seconds of a call, the mean over iterations and ranks. */
 static int measure(struct perf *p, size_t count, double *mean)
 {
@@ -289,10 +307,14 @@ static int measure(struct perf *p, size_t count, double *mean)
         rc = call(p, count);
     if (rc == 0) /* a barrier */
         rc = swagg_allreduce(p->job, &here, &here, 1, SWAGG_I32, SWAGG_SUM);
-    double start = seconds();
-    for (int i = 0; rc == 0 && i < p->iterations; i++)
+    double sum = 0;
+    for (int i = 0; rc == 0 && i < p->iterations; i++) {
+        rest(p);
+        double start = seconds();
         rc = call(p, count);
-    *mean = (seconds() - start) / p->iterations / p->options.size;
+        sum += seconds() - start;
+    }
+    *mean = sum / p->iterations / p->options.size;
     return rc ? rc : swagg_allreduce(p->job, mean, mean, 1, SWAGG_F64, SWAGG_SUM);
 }
 
@@ -371,7 +393,8 @@ static void print_stats(const struct perf *p)
             " probes %" PRIu64 " timeouts %" PRIu64 " duplicates %" PRIu64 " bad %" PRIu64 " damaged %" PRIu64
             " rtt %" PRIu64 " us rto %" PRIu64 " us window %u resumed %u\n",
             p->options.rank, s.calls, s.packets_sent, s.packets_received, s.retransmitted, s.probes,
-            s.timeouts, s.duplicates, s.bad_packets, s.damaged_packets, s.rtt_us, s.rto_us, s.window, s.resumed);
+            s.timeouts, s.duplicates, s.bad_packets, s.damaged_packets, s.rtt_us, s.rto_us, s.window,
+            s.resumed);
 }
 
 int main(int argc, char **argv)
