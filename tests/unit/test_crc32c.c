@@ -28,8 +28,8 @@ static unsigned implementations(crc32c_fn *out[3])
 
     out[n++] = crc32c;
     out[n++] = crc32c_scalar;
-    if (crc32c_sse42() != NULL)
-        out[n++] = crc32c_sse42();
+    if (crc32c_vector() != NULL)
+        out[n++] = crc32c_vector();
     return n;
 }
 

@@ -12,6 +12,6 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 /* The implementations it chooses from. */
 typedef uint32_t crc32c_fn(uint32_t crc, const void *bytes, size_t n);
 crc32c_fn crc32c_scalar;
-crc32c_fn *crc32c_sse42(void); /* NULL where this CPU lacks its instructions */
+crc32c_fn *crc32c_vector(void); /* NULL where this CPU lacks its instructions */
 
 #endif
