@@ -46,7 +46,8 @@
       "wrong UDP checksum: damaged on the way, or a sender on a veth with checksum offload (ethtool -K DEV " \
       "tx off)")                                                                                             \
     X(UDP_PORT, "udp_port", "no UDP port of the switch")                                                     \
-    X(SML_TOO_SHORT, "sml_too_short", "gradient packet shorter than its header")                             \
+    X(SML_TOO_SHORT, "sml_too_short",                                                                        \
+      "gradient packet shorter than its header and the trailer it announces")                                \
     X(SML_BAD_KIND, "sml_bad_kind", "gradient packet of an unknown kind")                                    \
     X(SML_BAD_SIZE_CODE, "sml_bad_size_code", "gradient packet with an unknown size code")                   \
     X(SML_BAD_SLOT, "sml_bad_slot", "gradient packet with a reserved bit set in its pool index")             \
