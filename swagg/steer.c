@@ -1,6 +1,5 @@
 #include "steer.h"
 
-#include <rte_errno.h>
 #include <rte_flow.h>
 
 #include "datapath.h"
@@ -52,25 +51,27 @@ static struct rte_flow *add_rule(const struct port *port, uint16_t udp_port, uin
     return rte_flow_create(port->id, &attr, pattern, actions, error);
 }
 
-/* All rules or none. 0, or -errno: this device cannot. */
-static int add_rules(const struct datapath *dp, unsigned p)
+/* All rules that there are to add, or none; returns how many. */
+static unsigned add_rules(const struct datapath *dp, unsigned p)
 {
     const struct port *port = &dp->port[p];
     struct rte_flow_error error = {0};
+    unsigned added = 0;
 
     for (unsigned i = 0; i < DATA_PORTS; i++) {
         const int queue = queue_of(dp->lcore[dp->shard_owner[i % dp->shards]], p);
 
-        if (queue < 0 || add_rule(port, (uint16_t)(SML_PORT_FIRST + i), (uint16_t)queue, &error) != NULL)
-            continue;
-        const int rc = -rte_errno;
-
-        log_info("port %s: takes no flow rules: %s", port->name,
-                 error.message != NULL ? error.message : "no reason given");
-        rte_flow_flush(port->id, &error);
-        return rc;
+        if (queue < 0)
+            continue; /* that lcore does not receive */
+        if (add_rule(port, (uint16_t)(SML_PORT_FIRST + i), (uint16_t)queue, &error) == NULL) {
+            log_info("port %s: takes no flow rules: %s", port->name,
+                     error.message != NULL ? error.message : "no reason given");
+            rte_flow_flush(port->id, &error);
+            return 0;
+        }
+        added++;
     }
-    return 0;
+    return added;
 }
 
 void steer_port(const struct datapath *dp, unsigned p)
@@ -80,7 +81,7 @@ void steer_port(const struct datapath *dp, unsigned p)
 
     if (port->rx_queues == 1)
         return;
-    if (ports_tell_shards(dp) && add_rules(dp, p) == 0)
+    if (ports_tell_shards(dp) && add_rules(dp, p) > 0)
         log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
                    "spreads the rest over "
                    "%u queues by %s",

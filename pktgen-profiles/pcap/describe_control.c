@@ -13,9 +13,11 @@ static void append_join(struct line *l, const struct ctl_join *j)
 
 static void append_ready(struct line *l, const struct ctl_ready *r)
 {
-    append(l, " job %u, %u slots, chunks of %u bytes from tag %u, data to port %u..%u, lost after %u ms%s",
-           r->job, r->slots, r->chunk_bytes, r->first_tag, r->data_port, r->data_port + r->data_ports - 1,
-           r->lost_after_ms, r->resumed ? ", resumed" : "");
+    append(l, " job %u, %u slots, chunks of %u bytes from tag %u, data to port %u", r->job, r->slots,
+           r->chunk_bytes, r->first_tag, r->data_port);
+    if (r->data_ports > 1)
+        append(l, "..%u", r->data_port + r->data_ports - 1);
+    append(l, ", lost after %u ms%s", r->lost_after_ms, r->resumed ? ", resumed" : "");
 }
 
 static void append_pending(struct line *l, const struct ctl_pending *p)

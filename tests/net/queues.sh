@@ -46,8 +46,12 @@ busy() { # LCORE: it has received, as one that never does would not
     [ "$(net_telemetry "/swagg/lcore,$1" received)" -gt 500 ] || fail "lcore $1 received next to nothing"
 }
 
+two_lcores() {
+    config 2 2 "lcores:" "  - {rx: [all:0], tx: [all:0], aggregate: [0]}" "  - {rx: [all:1], tx: [all:1], aggregate: [1]}"
+}
+
 step "two queues each way on two lcores"
-config 2 2 "lcores:" "  - {rx: [all:0], tx: [all:0], aggregate: [0]}" "  - {rx: [all:1], tx: [all:1], aggregate: [1]}"
+two_lcores
 net_swagg_start "$NET_DIR/swagg.yaml"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "spreads frames over 2 queues"
 all_work
@@ -62,6 +66,7 @@ step "two receive queues, one sending queue, aggregation apart, and links that d
 NET_IMPAIR='{rx: {drop: 0.002, reorder: 0.002}, tx: {drop: 0.002}}' \
     config 2 1 "lcores:" "  - {rx: [all:0], tx: [all]}" "  - {rx: [all:1]}" "  - {aggregate: [0]}"
 net_swagg_start "$NET_DIR/swagg.yaml"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "spreads frames over 2 queues"
 ranks_run lossy 8 --sizes 1,365,100003 --calls 20
 net_swagg_stop
 
@@ -70,6 +75,21 @@ config 3 1
 net_swagg_start "$NET_DIR/swagg.yaml"
 all_work
 expect_equal "data ports" "$(data_ports not_dealt)" "48864"
+net_swagg_stop
+
+step "a job outlives switches with two queues, one, and two again"
+two_lcores
+net_swagg_start "$NET_DIR/swagg.yaml"
+ranks_start outlives 4 --calls 400 --largest 600K --pause 5 --seed 9
+for again in "config 1 1" two_lcores; do
+    net_until 20 "the job is under way" more_results_than 1000
+    net_swagg_kill
+    $again
+    net_swagg_start "$NET_DIR/swagg.yaml"
+done
+ranks_wait 120
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+expect_match "what rank 0 says" "$(rank_log 0)" '2 resumed'
 net_swagg_stop
 
 step "queues that nobody would poll are refused, with file, line and key"
