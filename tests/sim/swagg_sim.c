@@ -20,7 +20,8 @@ static _Noreturn void usage(FILE *out)
         "       swagg-sim run --seed SEED [--trace]                       play one, and show what happens\n"
         "       swagg-sim tat [--gbps LIST] [--loss LIST] [--workers N] [--mb N] [--slots N] [--chunk "
         "BYTES]\n"
-        "                     [--delay-us N] [--paper-timer-us N] [--runs N] [--json FILE]\n"
+        "                     [--delay-us N] [--shards N] [--round-us N] [--paper-timer-us N] [--runs N]\n"
+        "                     [--json FILE]\n"
         "                     time of an allreduce: our timer beside the paper's; losses in percent\n");
     exit(out == stdout ? 0 : 2);
 }
@@ -174,6 +175,12 @@ static void tat_option(struct tat_table_config *cfg, int option, char *text)
     case 'd':
         cfg->base.delay_ns = number("--delay-us", text, 0, 1000000) * US;
         break;
+    case 'S':
+        cfg->base.shards = (unsigned)number("--shards", text, 1, TAT_SHARDS_MAX);
+        break;
+    case 'R':
+        cfg->base.round_ns = number("--round-us", text, 0, 1000000) * US;
+        break;
     case 'p':
         cfg->base.paper_timeout_ns = number("--paper-timer-us", text, 1, 10000000) * US;
         break;
@@ -202,6 +209,8 @@ static int tat(int argc, char **argv)
         {"slots", required_argument, NULL, 's'},
         {"chunk", required_argument, NULL, 'c'},
         {"delay-us", required_argument, NULL, 'd'},
+        {"shards", required_argument, NULL, 'S'},
+        {"round-us", required_argument, NULL, 'R'},
         {"paper-timer-us", required_argument, NULL, 'p'},
         {"runs", required_argument, NULL, 'r'},
         {"json", required_argument, NULL, 'j'},
@@ -218,6 +227,7 @@ static int tat(int argc, char **argv)
                  .slots = 512,
                  .chunk_bytes = 1460,
                  .delay_ns = 5 * US,
+                 .shards = 1,
                  .paper_timeout_ns = 1 * MS},
     };
 

@@ -19,11 +19,19 @@ struct tat_worker {
     uint64_t timer_at; /* the stream's timer that is scheduled; UINT64_MAX: none */
 };
 
+/* A thread that looks at its packets now and then; what comes meanwhile waits. */
+struct tat_shard {
+    struct link wait;
+    uint64_t round_ends;
+};
+
 struct tat_run {
     struct tat_config cfg;
     struct sim sim;
     struct sml_pool *pool;
     struct tat_worker *workers;
+    struct tat_shard shard[TAT_SHARDS_MAX];
+    struct rng rounds;
     int32_t *in, *out; /* all workers contribute the same and receive the same */
     uint64_t count;
 };
@@ -35,7 +43,7 @@ static void send_down(struct tat_run *run, unsigned rank, const uint8_t *payload
     link_send(&run->workers[rank].down, frame_new(rank, SML_PORT_FIRST, 0, payload, bytes, false));
 }
 
-static void at_switch(void *ctx, struct frame *f)
+static void at_shard(void *ctx, struct frame *f)
 {
     struct tat_run *run = ctx;
     struct sml_packet p;
@@ -53,6 +61,19 @@ static void at_switch(void *ctx, struct frame *f)
     else if (v.kind == SML_SEND_ANSWER)
         send_down(run, f->host, v.answer, v.answer_bytes);
     frame_free(f);
+}
+
+static void at_switch(void *ctx, struct frame *f)
+{
+    struct tat_run *run = ctx;
+    struct sml_packet p;
+    unsigned i = sml_parse(&p, f->payload, f->bytes) == SML_OK ? p.slot % run->cfg.shards : 0;
+    struct tat_shard *shard = &run->shard[i];
+
+    if (shard->round_ends <= run->sim.now)
+        shard->round_ends = run->sim.now + rng_below(&run->rounds, run->cfg.round_ns + 1);
+    shard->wait.quality.delay = shard->round_ends - run->sim.now;
+    link_send(&shard->wait, f);
 }
 
 static void open_pool(struct tat_run *run)
@@ -219,6 +240,9 @@ static void open_run(struct tat_run *run)
         link_init(&w->down, &run->sim, &rng, at_worker, w);
         w->up.quality = w->down.quality = quality;
     }
+    run->rounds = rng_fork(&rng);
+    for (unsigned i = 0; i < run->cfg.shards; i++)
+        link_init(&run->shard[i].wait, &run->sim, &rng, at_shard, run);
 }
 
 static void close_run(struct tat_run *run)
@@ -230,6 +254,8 @@ static void close_run(struct tat_run *run)
         paper_worker_fini(&w->paper);
         free(w->stream);
     }
+    for (unsigned i = 0; i < run->cfg.shards; i++)
+        link_fini(&run->shard[i].wait);
     free(run->workers);
     free(run->pool);
     free(run->in);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { TAT_SHARDS_MAX = 64 };
+
 enum tat_worker_kind { TAT_OURS, TAT_PAPER };
 
 struct tat_config {
@@ -17,6 +19,9 @@ struct tat_config {
     uint64_t bits_per_s;
     uint64_t delay_ns; /* one way, worker to switch; a round trip is twice that */
     uint32_t loss_ppm; /* on every link and direction */
+    unsigned shards;   /* of the switch; slot i belongs to shard i % shards */
+    uint64_t round_ns; /* a shard works off what has come in rounds of up to this long, each as long as it
+                          happens to be */
     uint64_t paper_timeout_ns;
     uint64_t seed;
 };

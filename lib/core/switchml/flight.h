@@ -29,6 +29,7 @@ struct sml_flight {
     bool probed;   /* the last one was a probe */
     bool heard;    /* the switch has our contribution */
     bool settled;  /* the switch is done with the chunk; of the chunk in [head, head + slots) */
+    bool asked;    /* of the chunk settled here last: it had been asked for, once, and its result came soon */
     bool have;     /* this rank is done with the chunk; of the chunk in [oldest, oldest + slots) */
 };
 

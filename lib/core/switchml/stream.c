@@ -62,6 +62,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
                  cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
                  cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
     uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
+    sml_reorder_init(&s->reorder);
     sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots, cfg->slots);
     return s;
 }
@@ -159,6 +160,7 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
     s->cfg.job = job;
     s->head = s->next = s->oldest - (uint64_t)back;
     sml_window_restart(&s->window, s->next);
+    sml_reorder_restart(&s->reorder, s->next);
     s->furthest = s->head;
     s->quiet_since = now;
     s->backoff = s->silent = 0;

@@ -32,11 +32,14 @@ static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
         sml_flight_unlink(s->flights, slot);
         s->in_flight--;
         sml_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
+        sml_reorder_result(&s->reorder, position, s->next, f->sends > 1);
     }
     if (position >= s->furthest)
         s->furthest = position + 1;
     s->settled_at = now;
-    *f = (struct sml_flight){.settled = true, .have = f->have};
+    bool asked =
+        f->sends == 2 && f->probed && !f->heard && sml_reorder_explains(now - f->sent_at, s->rtt.srtt);
+    *f = (struct sml_flight){.settled = true, .asked = asked, .have = f->have};
     for (; (f = sml_flight_of(s, s->head))->settled; s->head++)
         f->settled = false;
     if (s->next < s->head)
@@ -87,13 +90,25 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     return true;
 }
 
+/* A result that was there already, of the chunk that was settled in its slot last: the first was on its way
+ * when the chunk was asked for, this one is the answer. */
+static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position)
+{
+    struct sml_flight *f = sml_flight_of(s, position);
+
+    if (position + s->cfg.slots >= s->head && f->asked)
+        sml_reorder_in_vain(&s->reorder);
+    f->asked = false;
+    return SML_RX_DUPLICATE;
+}
+
 static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                                   uint64_t now)
 {
     if (position >= s->sent_end)
         return SML_RX_BAD;
     if (position < s->head)
-        return SML_RX_DUPLICATE;
+        return on_second_result(s, position);
 
     bool have = sml_have(s, position);
     if (!have && !store(s, position, p))
@@ -104,7 +119,7 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     while (position >= s->head + s->cfg.slots)
         settle(s, s->head, now);
     if (have && sml_flight_of(s, position)->settled)
-        return SML_RX_DUPLICATE;
+        return on_second_result(s, position);
     settle(s, position, now);
     if (have)
         return SML_RX_NEWS;

@@ -101,7 +101,7 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
     const struct sml_flight *f = &s->flights[list->first];
     if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
         return UINT64_MAX;
-    return f->sent_at + s->settled_rtt + s->rtt.srtt / 4;
+    return f->sent_at + s->settled_rtt + sml_reorder_allowance(&s->reorder, s->rtt.srtt);
 }
 
 /* Makes the first late chunk due for a probe. */

@@ -15,6 +15,7 @@
 #define SWAGG_CORE_SWITCHML_STREAM_STATE_H
 
 #include "switchml/flight.h"
+#include "switchml/reorder.h"
 #include "switchml/rtt.h"
 #include "switchml/stream.h"
 #include "switchml/window.h"
@@ -50,12 +51,13 @@ struct sml_stream {
     uint32_t in_flight; /* slots in any of the lists */
     struct sml_rtt rtt;
     struct sml_window window;
+    struct sml_reorder reorder;
     uint64_t furthest;    /* one past the furthest position that is settled */
     uint64_t settled_at;  /* when the last one was */
     uint64_t settled_rtt; /* how long one took that was sent once */
-    uint64_t quiet_since;     /* from here the timer counts */
-    unsigned backoff;         /* questions the timer has asked since the last result */
-    unsigned silent;          /* those of them since the switch was heard last */
+    uint64_t quiet_since; /* from here the timer counts */
+    unsigned backoff;     /* questions the timer has asked since the last result */
+    unsigned silent;      /* those of them since the switch was heard last */
     uint64_t expired_at;
     uint64_t progress;
 

@@ -1,0 +1,28 @@
+#include "switchml/reorder.h"
+
+enum {
+    QUARTERS_MIN = 1,
+    QUARTERS_MAX = 6,  /* beyond that the timer is as quick */
+    QUIET_ROUNDS = 16, /* RACK's reo_wnd_persist */
+};
+
+void sml_reorder_init(struct sml_reorder *r)
+{
+    *r = (struct sml_reorder){.quarters = QUARTERS_MIN};
+}
+
+void sml_reorder_result(struct sml_reorder *r, uint64_t position, uint64_t next, bool asked)
+{
+    r->asked += asked;
+    if (position < r->round_end)
+        return;
+    if (2 * r->in_vain > r->asked) {
+        r->quarters += r->quarters < QUARTERS_MAX;
+        r->quiet = 0;
+    } else if (++r->quiet == QUIET_ROUNDS) {
+        r->quarters -= r->quarters > QUARTERS_MIN;
+        r->quiet = 0;
+    }
+    r->asked = r->in_vain = 0;
+    r->round_end = next;
+}

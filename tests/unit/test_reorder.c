@@ -1,0 +1,246 @@
+/* The allowance for reordering: by itself, and in a stream of one worker against a modelled switch, whose
+ * shards each take a time of their own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+#include "switchml/reorder.h"
+#include "switchml/stream.h"
+#include "unit.h"
+
+enum { SLOTS = 128, CHUNK_BYTES = 64, CHUNKS = 20000, COUNT = CHUNKS * CHUNK_BYTES / 4, EVENTS_MAX = 4096 };
+static const uint64_t RTT = 100000;
+
+/* A round of ten chunks, of which some had been asked for, some of these in vain. */
+static void round_trip(struct sml_reorder *r, uint64_t *position, unsigned asked, unsigned in_vain)
+{
+    uint64_t next = *position + 10;
+
+    while (in_vain-- > 0)
+        sml_reorder_in_vain(r);
+    for (unsigned i = 0; i < 10; i++, ++*position)
+        sml_reorder_result(r, *position, next, i < asked);
+}
+
+static void test_it_grows_with_questions_in_vain_up_to_a_bound(void)
+{
+    struct sml_reorder r;
+    uint64_t position = 0;
+
+    sml_reorder_init(&r);
+    round_trip(&r, &position, 0, 0);
+    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+    round_trip(&r, &position, 3, 3);
+    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 200);
+    for (unsigned i = 0; i < 20; i++)
+        round_trip(&r, &position, 3, 2);
+    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 600);
+}
+
+static void test_it_does_not_grow_while_most_questions_are_needed(void)
+{
+    struct sml_reorder r;
+    uint64_t position = 0;
+
+    sml_reorder_init(&r);
+    for (unsigned i = 0; i < 100; i++)
+        round_trip(&r, &position, 4, 2);
+    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+}
+
+static void test_it_shrinks_slowly(void)
+{
+    struct sml_reorder r;
+    uint64_t position = 0;
+    unsigned rounds = 0;
+
+    sml_reorder_init(&r);
+    for (unsigned i = 0; i < 4; i++)
+        round_trip(&r, &position, 1, 1);
+    while (sml_reorder_allowance(&r, 400) > 400)
+        round_trip(&r, &position, 0, 0), rounds++;
+    CU_ASSERT(rounds >= 16);
+    for (unsigned i = 0; i < 4 * rounds; i++)
+        round_trip(&r, &position, 0, 0);
+    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+}
+
+/* What is on its way back to the worker. */
+struct event {
+    uint64_t at;
+    uint16_t bytes;
+    uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES];
+};
+
+struct model {
+    struct sml_stream *stream;
+    uint64_t lag[2]; /* of the shards, beyond the round trip */
+    unsigned loss;   /* in a thousand packets, each way */
+    uint64_t random;
+    uint64_t now;
+    struct event events[EVENTS_MAX];
+    unsigned events_count;
+    struct event sum[SLOTS]; /* of the chunk that the slot has seen last: the worker's own contribution */
+    uint32_t *in, *out;
+};
+
+static bool is_lost(struct model *m)
+{
+    return rng_below(&m->random, 1000) < m->loss;
+}
+
+/* A packet reaches its shard and is answered. All take the same way, so a question does not overtake. */
+static void answer(struct model *m, const struct sml_send *send)
+{
+    struct event e = {.bytes = (uint16_t)(send->head_bytes + send->body_bytes)};
+    struct sml_packet p;
+
+    memcpy(e.payload, send->head, send->head_bytes);
+    if (send->body_bytes > 0)
+        agg_kernels_best()->convert[send->type](e.payload + send->head_bytes, send->body, send->body_bytes);
+    CU_ASSERT_FATAL(sml_parse(&p, e.payload, e.bytes) == SML_OK);
+    if (is_lost(m))
+        return;
+    struct sml_packet seen = {0};
+    struct event *sum = &m->sum[p.slot];
+    if (p.kind != SML_PROBE)
+        *sum = e;
+    else if (sml_parse(&seen, sum->payload, sum->bytes) == SML_OK && seen.tag == p.tag)
+        e = *sum;
+    else
+        e.payload[0] = (uint8_t)(SML_NACK << 4 | (e.payload[0] & 0x0f));
+    e.at = m->now + RTT + m->lag[p.slot % 2];
+    CU_ASSERT_FATAL(m->events_count < EVENTS_MAX);
+    if (!is_lost(m))
+        m->events[m->events_count++] = e;
+}
+
+static unsigned first_event(const struct model *m)
+{
+    unsigned first = 0;
+
+    for (unsigned i = 1; i < m->events_count; i++)
+        if (m->events[i].at < m->events[first].at)
+            first = i;
+    return first;
+}
+
+static void run_step(struct model *m)
+{
+    struct sml_send send;
+
+    while (sml_stream_poll(m->stream, m->now, &send)) {
+        answer(m, &send);
+        m->now += RTT / 100;
+    }
+    uint64_t timer = sml_stream_timer(m->stream);
+    unsigned i = first_event(m);
+    if (m->events_count == 0 || m->events[i].at > timer) {
+        m->now = timer > m->now ? timer : m->now;
+        return;
+    }
+    struct event e = m->events[i];
+    m->events[i] = m->events[--m->events_count];
+    m->now = e.at > m->now ? e.at : m->now;
+    sml_stream_receive(m->stream, e.payload, e.bytes, m->now);
+}
+
+/* A collective; fills in what the stream has counted. */
+static struct sml_stream_stats collective(struct model *m)
+{
+    struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    struct sml_stream_stats before, after;
+    unsigned steps = 0;
+
+    for (unsigned i = 0; i < COUNT; i++)
+        m->in[i] = i * 2654435761u;
+    memset(m->out, 0, COUNT * sizeof(*m->out));
+    sml_stream_stats(m->stream, &before);
+    CU_ASSERT_FATAL(sml_stream_begin(m->stream, &call, m->in, m->out, m->now) == 0);
+    while (sml_stream_status(m->stream) == SML_STREAM_RUNNING && steps++ < 100 * CHUNKS)
+        run_step(m);
+    CU_ASSERT(sml_stream_status(m->stream) == SML_STREAM_DONE);
+    CU_ASSERT(memcmp(m->in, m->out, COUNT * sizeof(*m->out)) == 0);
+    sml_stream_stats(m->stream, &after);
+    after.probes -= before.probes;
+    after.retransmitted -= before.retransmitted;
+    after.duplicates -= before.duplicates;
+    return after;
+}
+
+static struct model *model_new(uint64_t lag, unsigned loss, uint64_t seed)
+{
+    struct sml_stream_config cfg = {
+        .workers = 1, .slots = SLOTS, .chunk_bytes = CHUNK_BYTES, .job = 1, .kernels = agg_kernels_best()};
+    struct model *m = calloc(1, sizeof(*m));
+
+    m->stream = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    m->lag[1] = lag;
+    m->loss = loss;
+    m->random = seed;
+    m->in = malloc(COUNT * sizeof(*m->in));
+    m->out = malloc(COUNT * sizeof(*m->out));
+    return m;
+}
+
+static void model_free(struct model *m)
+{
+    free(m->stream);
+    free(m->in);
+    free(m->out);
+    free(m);
+}
+
+static void test_in_order_nothing_is_asked_for(void)
+{
+    struct model *m = model_new(0, 0, 1);
+
+    CU_ASSERT_EQUAL(collective(m).probes, 0);
+    model_free(m);
+}
+
+/* Every second result is late by so many tenths of a round trip. An allowance that does not learn asks for
+ * each of them, from a third of a round trip on. */
+static void test_reordering_is_learned(void)
+{
+    for (unsigned tenths = 1; tenths <= 11; tenths++) {
+        struct model *m = model_new(tenths * RTT / 10, 0, 1);
+        collective(m);
+        struct sml_stream_stats learned = collective(m);
+
+        CU_ASSERT(learned.probes < CHUNKS / 20);
+        CU_ASSERT_EQUAL(learned.retransmitted, 0);
+        model_free(m);
+    }
+}
+
+static void test_losses_are_mended_beside_reordering(void)
+{
+    uint64_t seed = rng_seed(1);
+
+    for (unsigned tenths = 0; tenths <= 11; tenths++) {
+        struct model *m = model_new(tenths * RTT / 10, 10, seed);
+        collective(m);
+        struct sml_stream_stats learned = collective(m);
+
+        CU_ASSERT(learned.probes < CHUNKS / 10);
+        CU_ASSERT(learned.retransmitted < CHUNKS / 50);
+        CU_ASSERT_EQUAL(learned.timeouts, 0);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_it_grows_with_questions_in_vain_up_to_a_bound),
+        UNIT_TEST(test_it_does_not_grow_while_most_questions_are_needed),
+        UNIT_TEST(test_it_shrinks_slowly),
+        UNIT_TEST(test_in_order_nothing_is_asked_for),
+        UNIT_TEST(test_reordering_is_learned),
+        UNIT_TEST(test_losses_are_mended_beside_reordering),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("reorder", tests);
+}
