@@ -89,6 +89,7 @@ struct config {
     struct placement placement;
 
     uint32_t mtu; /* longest IP packet that ports carry, in bytes */
+    uint32_t tx_delay_us; /* that a frame may wait for others to the same port */
     struct config_pool pool;
     struct config_limits limits;
     struct config_timers timers;

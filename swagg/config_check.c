@@ -8,6 +8,7 @@
 
 static const struct config_number numbers[] = {
     {"mtu", offsetof(struct config, mtu), 256, 9600, 1500},
+    {"tx_delay_us", offsetof(struct config, tx_delay_us), 0, 1000, 0},
     {"pool.slots_per_job", offsetof(struct config, pool.slots_per_job), 2, 16384, 512},
     {"pool.megabytes", offsetof(struct config, pool.megabytes), 1, 1 << 20, 64},
     {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 2048},

@@ -136,6 +136,7 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("lcores", OPTIONAL, struct config_raw, lcore, lcores, &lcore_schema,
                                1, SWAGG_MAX_LCORES),
     CYAML_FIELD_UINT("mtu", OPTIONAL, struct config_raw, config.mtu),
+    CYAML_FIELD_UINT("tx_delay_us", OPTIONAL, struct config_raw, config.tx_delay_us),
     CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, pool_fields),
     CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),

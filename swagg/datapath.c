@@ -7,6 +7,7 @@
 
 #include <sys/eventfd.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_malloc.h>
@@ -222,6 +223,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->shards = placement->shards;
     dp->spin = cfg->idle.spin;
     dp->max_sleep_us = cfg->idle.max_sleep_us;
+    dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
     rc = make_mbufs(dp, cfg);
     if (rc == 0)

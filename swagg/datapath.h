@@ -35,6 +35,7 @@ struct datapath {
     struct rte_ring *to_control; /* control messages for the main lcore; many producers */
     int control_wakeup;          /* eventfd, written after to_control */
     uint32_t spin, max_sleep_us;
+    uint64_t tx_delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
 
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
     bool stop;                /* atomic; the main lcore sets it */

@@ -59,7 +59,10 @@ static unsigned do_tasks(struct lcore *lc)
     lcore_count(lc, EVENT_TAKEN_OVER, taken_over);
     work += taken_over;
     work += output_collect(lc);
-    output_flush(lc);
+    if (work == 0) /* nothing waits while the lcore does */
+        output_flush(lc);
+    else
+        output_flush_due(lc);
     return work;
 }
 
@@ -86,6 +89,7 @@ int lcore_run(void *lcore)
         }
     }
 
+    output_flush(lc);
     rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
     rte_rcu_qsbr_thread_unregister(dp->rcu, lc->index);
     return 0;

@@ -55,6 +55,8 @@ void output_put(struct lcore *lc, unsigned port, struct rte_mbuf *frame)
 {
     struct output *out = &lc->output;
 
+    if (out->port[port].n == 0)
+        out->port[port].since = lc->now;
     out->port[port].frame[out->port[port].n++] = frame;
     out->waiting |= RTE_BIT64(port);
     if (out->port[port].n == OUTPUT_BURST)
@@ -75,16 +77,28 @@ void output_flood(struct lcore *lc, unsigned except, struct rte_mbuf *frame)
             output_put(lc, p, frame);
 }
 
+static void flush_ports(struct lcore *lc, uint64_t ports)
+{
+    for (; ports != 0; ports &= ports - 1)
+        flush_port(lc, rte_bsf64(ports));
+}
+
 void output_flush(struct lcore *lc)
 {
-    uint64_t due = lc->output.waiting | lc->tx_impaired;
+    flush_ports(lc, lc->output.waiting | lc->tx_impaired);
+}
 
-    while (due != 0) {
-        unsigned p = rte_bsf64(due);
+void output_flush_due(struct lcore *lc)
+{
+    uint64_t due = lc->tx_impaired;
 
-        due &= due - 1;
-        flush_port(lc, p);
+    for (uint64_t waiting = lc->output.waiting; waiting != 0; waiting &= waiting - 1) {
+        unsigned p = rte_bsf64(waiting);
+
+        if (lc->now - lc->output.port[p].since >= lc->dp->tx_delay)
+            due |= RTE_BIT64(p);
     }
+    flush_ports(lc, due);
 }
 
 unsigned output_collect(struct lcore *lc)

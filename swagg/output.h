@@ -1,4 +1,5 @@
-/* Frames on their way out of an lcore: gathered by port, sent once a round.
+/* Frames on their way out of an lcore: gathered by port, sent once a round, or when a burst is full, its
+ * first frame has waited for datapath.tx_delay, or there is nothing else to do.
  *
  * A port that this lcore sends to itself gets its burst directly; frames for others cross by the port's ring.
  * What the device or the ring does not take is dropped (tx_full, ring_full): a switch does not wait.
@@ -19,6 +20,7 @@ struct output {
     uint64_t waiting; /* bit p: there are frames for port p */
     struct {
         uint16_t n;
+        uint64_t since; /* TSC, of the first frame's round */
         struct rte_mbuf *frame[OUTPUT_BURST];
     } port[SWAGG_MAX_PORTS];
 };
@@ -31,6 +33,9 @@ void output_flood(struct lcore *lc, unsigned except, struct rte_mbuf *frame);
 
 /* Sends everything that waits, and what impairments of this lcore's ports have held back long enough. */
 void output_flush(struct lcore *lc);
+
+/* The same, but a port's frames that may wait do. */
+void output_flush_due(struct lcore *lc);
 
 /* Takes up what other lcores have for this lcore's ports; returns how many frames. */
 unsigned output_collect(struct lcore *lc);

@@ -109,6 +109,7 @@ static const struct {
     {"ports:\n  - device: \"\"\n", "F:2: ports[0].device: has no value\n"},
     /* ranges */
     {PORT "mtu: 100\n", "F:3: mtu: 100 is out of range (256..9600)\n"},
+    {PORT "tx_delay_us: 1001\n", "F:3: tx_delay_us: 1001 is out of range (0..1000)\n"},
     {PORT "limits: {jobs: 0, workers: 257}\n",
      "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 257 is out of range (1..256)\n"},
     {PORT "pool:\n  slots_per_job: 500\n",
@@ -231,7 +232,7 @@ static const struct {
     {"ports:\n  - devise: x\nmtu: y\nfoo: bar\n",
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:2: ports[0]: \"device\" is missing\n"
-     "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, "
+     "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
      "pool, limits, timers, memory, idle, log_level, seed, replay\n"},
 };
 

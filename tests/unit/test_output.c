@@ -1,0 +1,158 @@
+/* When frames leave: at once, after a delay, in full bursts. The port is a ring that gives back what is sent
+ * to it; the clock is the test's. */
+#include <sched.h>
+#include <stdio.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "datapath.h"
+#include "unit.h"
+
+enum { PORTS = 2, DELAY = 1000 };
+
+static struct datapath dp;
+static struct lcore lc;
+static uint32_t sent_last, put_last;
+
+static void set_up(uint64_t delay)
+{
+    dp.tx_delay = delay;
+    lc.now = 1000000;
+    sent_last = put_last = 0;
+}
+
+/* Numbered, so that their order can be told. */
+static void put(unsigned port, unsigned frames)
+{
+    while (frames-- > 0) {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(dp.mbufs);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        m->hash.usr = ++put_last;
+        output_put(&lc, port, m);
+    }
+}
+
+/* How many frames have left by this port, in order. */
+static unsigned left(unsigned port)
+{
+    struct rte_mbuf *m;
+    unsigned n = 0;
+
+    for (; rte_ring_dequeue(dp.port[port].to_send, (void **)&m) == 0; n++) {
+        CU_ASSERT(m->hash.usr > sent_last);
+        sent_last = m->hash.usr;
+        rte_pktmbuf_free(m);
+    }
+    return n;
+}
+
+static void test_without_delay_everything_leaves_in_its_round(void)
+{
+    set_up(0);
+    put(0, 3);
+    CU_ASSERT_EQUAL(left(0), 0);
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 3);
+}
+
+static void test_a_frame_waits_for_others_but_not_longer_than_the_delay(void)
+{
+    set_up(DELAY);
+    put(0, 2);
+    output_flush_due(&lc);
+    lc.now += DELAY - 1;
+    put(0, 1); /* does not prolong it */
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 0);
+    lc.now++;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 3);
+    put(0, 1);
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 0);
+    lc.now += DELAY;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 1);
+}
+
+static void test_ports_wait_by_themselves(void)
+{
+    set_up(DELAY);
+    put(0, 1);
+    lc.now += DELAY / 2;
+    put(1, 1);
+    lc.now += DELAY / 2;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 1);
+    CU_ASSERT_EQUAL(left(1), 0);
+    lc.now += DELAY / 2;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(1), 1);
+}
+
+static void test_a_full_burst_leaves_at_once(void)
+{
+    set_up(DELAY);
+    put(0, OUTPUT_BURST + 1);
+    CU_ASSERT_EQUAL(left(0), OUTPUT_BURST);
+    lc.now += DELAY - 1;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 0);
+    lc.now++;
+    output_flush_due(&lc);
+    CU_ASSERT_EQUAL(left(0), 1);
+}
+
+static void test_a_flush_sends_everything(void)
+{
+    set_up(DELAY);
+    put(0, 5);
+    put(1, 5);
+    output_flush(&lc);
+    CU_ASSERT_EQUAL(left(0), 5);
+    CU_ASSERT_EQUAL(left(1), 5);
+    output_flush(&lc);
+    CU_ASSERT_EQUAL(left(0), 0);
+}
+
+static int start_eal(void)
+{
+    char lcore[32], *args[] = {"test_output",    "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
+                               "--no-telemetry", "--log-level=error", lcore};
+
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
+}
+
+static bool make_ports(void)
+{
+    char name[] = "to_send0";
+
+    dp.mbufs = rte_pktmbuf_pool_create("mbufs", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    dp.ports = PORTS;
+    lc.dp = &dp;
+    for (unsigned p = 0; p < PORTS; p++, name[7]++) {
+        dp.port[p].to_send = rte_ring_create(name, 256, SOCKET_ID_ANY, 0);
+        if (dp.port[p].to_send == NULL)
+            return false;
+    }
+    return dp.mbufs != NULL;
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_without_delay_everything_leaves_in_its_round),
+        UNIT_TEST(test_a_frame_waits_for_others_but_not_longer_than_the_delay),
+        UNIT_TEST(test_ports_wait_by_themselves),
+        UNIT_TEST(test_a_full_burst_leaves_at_once),
+        UNIT_TEST(test_a_flush_sends_everything),
+        CU_TEST_INFO_NULL,
+    };
+
+    if (start_eal() < 0 || !make_ports())
+        return 1;
+    return unit_main("output", tests);
+}
