@@ -144,15 +144,16 @@ static int place(struct placement *placement, const struct config *cfg)
 static int run(struct datapath *dp, const struct config *cfg)
 {
     struct registrar *registrar = NULL;
+    struct replays replays = {0};
     struct control *control = NULL;
     int rc = registrar_open(&registrar, dp, cfg);
 
     if (rc == 0)
         rc = control_open(&control, dp, registrar, cfg);
     if (rc == 0)
-        rc = replay_open(dp, cfg);
+        rc = replays_open(&replays, dp, cfg);
     if (rc == 0)
-        rc = telemetry_start(dp, registrar);
+        rc = telemetry_start(dp, registrar, &replays);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0) {
@@ -165,6 +166,7 @@ static int run(struct datapath *dp, const struct config *cfg)
     }
     datapath_stop(dp);
     telemetry_stop();
+    replays_close(&replays);
     control_close(control);
     registrar_close(registrar);
     return rc;

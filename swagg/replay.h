@@ -6,8 +6,16 @@
 #include "config.h"
 #include "datapath.h"
 
-/* Before any other job is opened, so that their numbers on the wire are 0, 1, ... in the configuration's
- * order. 0, or -errno after logging. */
-int replay_open(struct datapath *dp, const struct config *cfg);
+/* Described as if all had been formed at the start: running, named replay[0], replay[1], ... as the
+ * configuration's errors name them, with members that joined then. */
+struct replays {
+    unsigned n;
+    struct ctl_job *job;
+};
+
+/* replays: all zero. Before any other job is opened, so that their numbers on the wire are 0, 1, ... in the
+ * configuration's order. 0, or -errno after logging; replays_close in any case. */
+int replays_open(struct replays *replays, struct datapath *dp, const struct config *cfg);
+void replays_close(struct replays *replays); /* the descriptions; the jobs end with the data path */
 
 #endif

@@ -44,9 +44,9 @@ static int run_command(const char *name, const char *params, struct rte_tel_data
     return rc;
 }
 
-int telemetry_start(struct datapath *dp, struct registrar *registrar)
+int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays)
 {
-    shown.views = (struct views){.dp = dp, .registrar = registrar};
+    shown.views = (struct views){.dp = dp, .registrar = registrar, .replays = replays};
     for (unsigned i = 0; i < RTE_DIM(commands); i++) {
         int rc = rte_telemetry_register_cmd(commands[i].name, run_command, commands[i].help);
 

@@ -8,9 +8,10 @@
 
 #include "datapath.h"
 #include "registrar.h"
+#include "replay.h"
 
 /* 0, or -errno after logging. */
-int telemetry_start(struct datapath *dp, struct registrar *registrar);
+int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays);
 
 /* Commands answer with nothing from here on; none is running any more. */
 void telemetry_stop(void);

@@ -7,10 +7,12 @@
 
 #include "datapath.h"
 #include "registrar.h"
+#include "replay.h"
 
 struct views {
     const struct datapath *dp;
     struct registrar *registrar;
+    const struct replays *replays;
 };
 
 typedef int view_fn(const struct views *v, const char *params, struct rte_tel_data *d);

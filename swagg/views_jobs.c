@@ -14,12 +14,20 @@ static bool supersedes(const struct ctl_job *job, enum ctl_job_state shown)
     return shown == CTL_JOB_FREE || (shown == CTL_JOB_FAILED && job->state != CTL_JOB_FAILED);
 }
 
+/* All jobs: those that workers have joined, then those of the configuration. */
+static void visit_jobs(const struct views *v, registrar_visitor *visit, void *context)
+{
+    registrar_visit(v->registrar, visit, context);
+    for (unsigned i = 0; i < v->replays->n; i++)
+        visit(context, &v->replays->job[i]);
+}
+
 struct job_list {
     unsigned n;
     struct {
         char name[CTL_NAME_MAX];
         enum ctl_job_state state;
-    } job[JOBS_MAX];
+    } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
 };
 
 static void list_job(void *context, const struct ctl_job *job)
@@ -44,7 +52,7 @@ int view_jobs(const struct views *v, const char *params, struct rte_tel_data *d)
     struct job_list list = {0};
 
     (void)params;
-    registrar_visit(v->registrar, list_job, &list);
+    visit_jobs(v, list_job, &list);
     rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
     for (unsigned i = 0; i < list.n; i++) {
         char text[CTL_NAME_MAX + 16];
@@ -82,7 +90,7 @@ static int show_named(const struct views *v, const char *name, struct rte_tel_da
 
     if (name == NULL)
         return -EINVAL;
-    registrar_visit(v->registrar, show_if_named, &s);
+    visit_jobs(v, show_if_named, &s);
     return s.found == CTL_JOB_FREE ? -ENOENT : 0;
 }
 
