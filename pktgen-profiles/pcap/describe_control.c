@@ -5,8 +5,8 @@
 
 static void append_join(struct line *l, const struct ctl_join *j)
 {
-    append(l, " \"%s\", %u slots, chunks of %u bytes, data from port %u", j->name, j->slots, j->chunk_bytes,
-           j->data_port);
+    append(l, " \"%s\", %u slots, chunks of %u bytes, data from port %u%s", j->name, j->slots, j->chunk_bytes,
+           j->data_port, j->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C");
     if (j->resume)
         append(l, ", resuming job %u from tag %u", j->job, j->oldest_tag);
 }

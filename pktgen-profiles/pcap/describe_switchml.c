@@ -79,7 +79,8 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         append(l, "malformed gradient packet of %zu bytes", bytes);
         return;
     }
-    append(l, "%s job %u tag %u slot %u.%u", kinds[p.kind], p.job, p.tag, p.slot, p.ver);
+    append(l, "%s job %u tag %u slot %u.%u%s", kinds[p.kind], p.job, p.tag, p.slot, p.ver,
+           p.checksum == SML_CHECKSUM_NONE ? "" : " CRC32C");
     switch (p.kind) {
     case SML_DATA:
     case SML_OPEN:

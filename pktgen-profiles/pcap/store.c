@@ -64,6 +64,18 @@ static void take_control(struct store *s, const struct udp_datagram *d)
         s->size[m.ready.job] = m.head.size;
 }
 
+/* The job's own, where packets have one. A worker's rank is not known here. */
+static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
+{
+    uint16_t rank = 0;
+
+    if (from_switch)
+        return sml_checksum_holds(p, p->checksum, SML_SWITCH);
+    while (rank < SML_MAX_WORKERS && !sml_checksum_holds(p, p->checksum, rank))
+        rank++;
+    return rank < SML_MAX_WORKERS;
+}
+
 static bool take(void *context, const struct capture_frame *frame)
 {
     struct store *s = context;
@@ -82,6 +94,8 @@ static bool take(void *context, const struct capture_frame *frame)
         s->damaged++;
     else if (sml_parse(&p, d.payload, d.bytes) != SML_OK)
         s->malformed++;
+    else if (!checksum_is_right(&p, is_data_port(d.from.port)))
+        s->damaged++;
     else if (p.kind != SML_DATA && p.kind != SML_OPEN)
         s->others++;
     else

@@ -415,6 +415,43 @@ static void test_a_switch_agrees_with_one_worker_or_many(void)
     expect_right(&p);
 }
 
+/* Packets with a checksum of their own have none of UDP's here, so that only theirs can tell of the damage.
+ */
+static void test_damaged_packets_are_left_out(void)
+{
+    const struct sml_packet p = {
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_CRC32C};
+    struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
+    const struct udp_end worker = plan_worker(&usual, 3);
+    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + SML_TRAILER_BYTES] = {0};
+    const size_t bytes = sizeof(payload) - SML_TRAILER_BYTES;
+    struct store s = {0};
+
+    close(mkstemp(r.file));
+    r.dumper = pcap_dump_open(r.pcap, r.file);
+    for (unsigned i = 0; i < 4; i++) {
+        const bool result = i / 2, damaged = i % 2;
+        size_t n;
+
+        sml_build_header(payload, &p);
+        sml_build_trailer(payload + bytes, result ? SML_SWITCH : 3, payload, bytes, NULL, 0);
+        payload[SML_HEADER_BYTES + 5] = damaged;
+        n = udp_build(frame, result ? &usual.sw : &worker, result ? &worker : &usual.sw, payload,
+                      sizeof(payload));
+        frame[40] = frame[41] = 0;
+        record(&r, frame, n);
+        payload[SML_HEADER_BYTES + 5] = 0;
+    }
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    CU_ASSERT_EQUAL_FATAL(store_read(&s, r.file), 0);
+    CU_ASSERT_EQUAL(s.count, 2);
+    CU_ASSERT_EQUAL(s.damaged, 2);
+    CU_ASSERT_TRUE(!s.packets[0].result && s.packets[1].result);
+    store_free(&s);
+    unlink(r.file);
+}
+
 /* --- what check finds
  * ------------------------------------------------------------------------------------------ */
 
@@ -615,6 +652,7 @@ int main(void)
         UNIT_TEST(test_a_switch_agrees_on_the_published_format),
         UNIT_TEST(test_published_packets_have_size_codes),
         UNIT_TEST(test_a_switch_agrees_with_one_worker_or_many),
+        UNIT_TEST(test_damaged_packets_are_left_out),
         UNIT_TEST(test_a_wrong_exponent_is_found),
         UNIT_TEST(test_a_wrong_result_is_found),
         UNIT_TEST(test_what_is_missing_is_counted),
