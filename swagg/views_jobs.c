@@ -175,6 +175,7 @@ static void show_job(const struct job_search *s, const struct ctl_job *job)
     rte_tel_data_add_dict_int(d, "present", job->present);
     rte_tel_data_add_dict_string(d, "format", job->format == SML_FORMAT_INT32 ? "int32" : "typed");
     rte_tel_data_add_dict_string(d, "mode", job->mode == SML_ON_ARRIVAL ? "on_arrival" : "when_complete");
+    rte_tel_data_add_dict_string(d, "checksum", job->checksum == SML_CHECKSUM_NONE ? "none" : "crc32c");
     rte_tel_data_add_dict_int(d, "slots", job->slots);
     rte_tel_data_add_dict_int(d, "chunk_bytes", job->chunk_bytes);
     rte_tel_data_add_dict_int(d, "resumed", job->resumed);

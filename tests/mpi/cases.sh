@@ -72,6 +72,8 @@ settings)
     run_shim "$on" SWAGG_MODE=odered progress || fail "failed with a wrong setting"
     says '^swagg\[0\]: SWAGG_MODE=odered: use ordered or arrival'
     says 'offloaded 0 calls'
+    run_shim "$on" SWAGG_CHECKSUM=crc32c progress || fail "failed with a checksum"
+    says 'offloaded 3 calls'
     run_shim "$on" SWAGG_MINBYTES=1 progress || fail "failed with an unknown setting"
     says '^swagg\[0\]: SWAGG_MINBYTES is not a setting'
     says 'offloaded 3 calls'
