@@ -110,6 +110,9 @@ def ethernet_and_ip():
         ("a wrong UDP checksum", "udp_checksum",
          ip(raw.udp(OWN_IP, SWITCH_IP, 4000, 48864, bytes(32), bad_checksum=True))),
         ("no port of the switch", "udp_port", udp(bytes(32), 4000, 9999)),
+        ("longer than the MTU allows", "oversize", udp(bytes(1600), 4000, 48864)),
+        ("longer than the MTU allows, to another station", "oversize",
+         raw.ethernet(raw.mac("02:00:00:00:01:01"), wire.mac, 0x88B5, bytes(1600))),
     ]
 
 

@@ -8,6 +8,10 @@ set -euo pipefail
 # Not net_af_packet: there the kernel puts fragments together before DPDK sees them.
 NET_DEVICE=net_pcap begin_with_swagg malformed "timers: {lost_after_ms: 60000}"
 
+# Host 3's link carries longer frames than the switch is to take.
+ip -n "$NET_ID-h3" link set eth0 mtu 2000
+ip -n "$NET_ID-sw" link set p3 mtu 2000
+
 malformed_beside() { # JOB [ARGUMENT...]
     step "$*: stands still in the middle of its collectives: rank 0 is stopped"
     ranks_start "$1" 4 --calls 200 --largest 5000 --pause 5 --mtu 1000 --slots 512 "${@:2}"
@@ -29,4 +33,28 @@ malformed_beside() { # JOB [ARGUMENT...]
 malformed_beside live
 malformed_beside checked --checksum crc32c
 
+net_swagg_stop
+
+# No kernel device sends a frame without a whole Ethernet header, so a capture brings these.
+step "frames that are shorter than an Ethernet header, and one that is nothing else"
+frames_of() { # BYTES...: a capture of frames of ones
+    local n
+    printf '\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0'
+    for n; do
+        # shellcheck disable=SC2059 # the length, twice, as a byte of the format
+        printf "\\0\\0\\0\\0\\0\\0\\0\\0\\x$(printf %x "$n")\\0\\0\\0\\x$(printf %x "$n")\\0\\0\\0"
+        head -c "$n" /dev/zero | tr '\0' '\1'
+    done
+}
+has_received() { # FRAMES
+    [ "$(net_telemetry /swagg/counters received)" -eq "$1" ]
+}
+frames_of 1 12 13 14 >"$NET_DIR/short.pcap"
+cat >"$NET_DIR/short.yaml" <<END
+ports: [{device: "net_pcap0,rx_pcap=$NET_DIR/short.pcap,tx_pcap=$NET_DIR/sent.pcap"}]
+switch: {mac: "$NET_SWITCH_MAC", ip: $(net_switch_ip)}
+END
+net_swagg_start "$NET_DIR/short.yaml"
+net_until 5 "all have come" has_received 4
+expect_equal "drops" "$(net_telemetry /swagg/drops | grep -v ': 0' | xargs)" "{ runt: 3, bad_source: 1, }"
 net_swagg_stop
