@@ -107,6 +107,37 @@ ranks_wait 60
 expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
 expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
 
+joined() { # JOB RANKS: so many have
+    [ "$(net_telemetry "/swagg/job,$1" present)" -eq "$2" ]
+}
+
+killed_while_forming() { # the last of four ranks is still to come
+    local rank
+    for rank in 0 1 2; do
+        rank_start forming "$rank" 4 --calls 20 --join-timeout 30000
+    done
+    net_until 10 "three have joined" joined forming 3
+    net_swagg_kill
+}
+
+forms_all_the_same() {
+    ranks_wait 30
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+}
+
+step "a switch that is killed while a job is forming, and comes back before the last rank does: it forms all the same"
+killed_while_forming
+net_swagg_start "$NET_DIR/swagg.yaml"
+net_until 10 "the three have joined anew" joined forming 3
+rank_start forming 3 4 --calls 20
+forms_all_the_same
+
+step "the same, but the last rank comes while the switch is away"
+killed_while_forming
+rank_start forming 3 4 --calls 20 --join-timeout 30000
+net_swagg_start "$NET_DIR/swagg.yaml"
+forms_all_the_same
+
 step "a switch that stays away: everybody gets an error by the deadline"
 ranks_start away 4 --calls 1000000 --call-timeout 2000
 all_open
