@@ -46,7 +46,14 @@ uint16_t frame_sum(const void *bytes, size_t n)
     return sum_vectors(bytes, n);
 }
 
-enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
+static bool ip_checksum_holds(const struct rte_ipv4_hdr *ip, enum frame_found checksum)
+{
+    if (checksum != FRAME_NOT_COMPARED)
+        return checksum == FRAME_GOOD;
+    return rte_raw_cksum(ip, sizeof(*ip)) == 0xFFFF;
+}
+
+enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip, enum frame_found checksum)
 {
     const struct rte_ipv4_hdr *ip = (const void *)((const uint8_t *)frame + RTE_ETHER_HDR_LEN);
     size_t room = bytes - RTE_ETHER_HDR_LEN, header, total;
@@ -65,7 +72,7 @@ enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
         return DROP_IP_SHORT;
     if (header > sizeof(*ip))
         return DROP_IP_OPTIONS;
-    if (rte_raw_cksum(ip, sizeof(*ip)) != 0xFFFF)
+    if (!ip_checksum_holds(ip, checksum))
         return DROP_IP_CHECKSUM;
     if (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK))
         return DROP_IP_FRAGMENT;
@@ -75,19 +82,21 @@ enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip)
 }
 
 /* Header, data and pseudo header add up to all ones. */
-static bool udp_checksum_holds(const struct frame_udp *f, size_t bytes)
+static bool udp_checksum_holds(const struct frame_udp *f, size_t bytes, enum frame_found checksum)
 {
+    if (checksum != FRAME_NOT_COMPARED)
+        return checksum == FRAME_GOOD;
     return fold((uint32_t)frame_sum(&f->udp, bytes) + rte_ipv4_phdr_cksum(&f->ip, 0)) == 0xFFFF;
 }
 
-enum drop frame_check_udp(const void *frame)
+enum drop frame_check_udp(const void *frame, enum frame_found checksum)
 {
     const struct frame_udp *f = frame;
     size_t total = rte_be_to_cpu_16(f->ip.total_length) - sizeof(f->ip);
 
     if (total < sizeof(f->udp) || rte_be_to_cpu_16(f->udp.dgram_len) != total)
         return DROP_UDP_LENGTH;
-    if (f->udp.dgram_cksum != 0 && !udp_checksum_holds(f, total))
+    if (f->udp.dgram_cksum != 0 && !udp_checksum_holds(f, total, checksum))
         return DROP_UDP_CHECKSUM;
     return DROP_REASONS;
 }

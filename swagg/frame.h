@@ -28,12 +28,17 @@ enum {
     FRAME_PORT_BYTES = RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN, /* a frame may be this much longer than the MTU */
 };
 
+/* A checksum as the device found it that received the frame: only what it has not compared needs to be
+ * computed. */
+enum frame_found { FRAME_NOT_COMPARED, FRAME_GOOD, FRAME_BAD };
+
 /* What is wrong with a frame whose Ethernet header is whole and says IPv4; DROP_REASONS: nothing. our_ip: the
  * switch's. */
-enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip);
+enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip, enum frame_found checksum);
 
-/* The same for the UDP part of a frame that passed frame_check_ipv4 and says UDP. A zero checksum is none. */
-enum drop frame_check_udp(const void *frame);
+/* The same for the UDP part of a frame that passed frame_check_ipv4 and says UDP. A zero checksum is none,
+ * whatever was found. */
+enum drop frame_check_udp(const void *frame, enum frame_found checksum);
 
 static inline size_t frame_payload_bytes(const struct frame_udp *f)
 {
@@ -50,9 +55,9 @@ struct frame_end {
 /* The headers of a frame from one end to another, ready but for what changes from packet to packet. */
 struct frame_header {
     uint8_t bytes[FRAME_HEADER_BYTES];
-    uint16_t ip_sum;  /* of the IPv4 header without the length, not complemented */
-    uint16_t udp_sum; /* of what goes into the UDP checksum and does not change: addresses, protocol,
-                         receiver's port */
+    uint16_t ip_sum;      /* of the IPv4 header without the length, not complemented */
+    uint16_t udp_sum;     /* of what goes into the UDP checksum and does not change: addresses, protocol,
+                             receiver's port */
     bool without_udp_sum; /* the UDP checksum is 0, which is none; false from frame_header_init */
 };
 

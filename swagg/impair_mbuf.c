@@ -16,7 +16,8 @@ static void flip_bit(struct rte_mbuf *m, uint32_t bit)
     *rte_pktmbuf_mtod_offset(m, uint8_t *, offset) ^= (uint8_t)(1u << bit % 8);
 }
 
-/* Damages a private copy: the frame's bytes may be shared with other ports' queues, or be a slot's memory. */
+/* Damages a private copy: the frame's bytes may be shared with other ports' queues, or be a slot's memory.
+ * What the device has found of its checksums does not hold any more. */
 static struct rte_mbuf *corrupted(struct rte_mbuf *m, uint32_t bit, struct rte_mempool *pool)
 {
     struct rte_mbuf *copy = copy_of(m, pool);
@@ -24,6 +25,7 @@ static struct rte_mbuf *corrupted(struct rte_mbuf *m, uint32_t bit, struct rte_m
     if (copy == NULL)
         return m;
     flip_bit(copy, bit);
+    copy->ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
     rte_pktmbuf_free(m);
     return copy;
 }

@@ -27,10 +27,23 @@ static bool is_data_port(rte_be16_t udp_port)
     return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
+/* What the device says of a checksum, where its port is to be believed. It may also say ..._NONE: there is no right one in the
+ * bytes, but they are known to be whole. */
+static enum frame_found found(const struct lcore *lc, unsigned port, const struct rte_mbuf *m, uint64_t mask,
+                              uint64_t bad)
+{
+    const uint64_t flags = m->ol_flags & lc->dp->port[port].rx_checksums & mask;
+
+    if (flags == 0)
+        return FRAME_NOT_COMPARED;
+    return flags == bad ? FRAME_BAD : FRAME_GOOD;
+}
+
 static void udp_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum drop why = frame_check_udp(f);
+    enum frame_found checksum = found(lc, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+    enum drop why = frame_check_udp(f, checksum);
 
     if (why != DROP_REASONS)
         drop(lc, port, why, m);
@@ -45,7 +58,9 @@ static void udp_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 static void ipv4_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum drop why = lc->dp->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, lc->dp->ip);
+    enum frame_found checksum = found(lc, port, m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD);
+    enum drop why =
+        lc->dp->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, lc->dp->ip, checksum);
 
     if (why != DROP_REASONS)
         drop(lc, port, why, m);

@@ -123,6 +123,12 @@ static int check_queues(const struct port *port, const struct rte_eth_dev_info *
     return -EINVAL;
 }
 
+static uint64_t checksum_flags(uint64_t rx_offloads)
+{
+    return (rx_offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
+           (rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
+}
+
 /* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
  * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
 static int configure(struct port *port, const struct config_port *cfg, uint16_t mtu,
@@ -142,6 +148,9 @@ static int configure(struct port *port, const struct config_port *cfg, uint16_t 
             conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
             conf.rx_adv_conf.rss_conf.rss_hf = port->rss;
         }
+        conf.rxmode.offloads =
+            info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+        port->rx_checksums = checksum_flags(conf.rxmode.offloads);
         conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
         port->multi_segment = conf.txmode.offloads != 0;
         rc = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);

@@ -31,6 +31,7 @@ struct port {
     bool multi_segment;      /* it sends frames of several segments */
     unsigned packet_sockets; /* of net_af_packet, one a queue pair; 0: another driver */
     int packet_socket[SWAGG_MAX_QUEUES];
+    uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
     uint64_t missed; /* by the device, as far as port_missed has told */

@@ -93,6 +93,10 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     add_mac(d, "mac", &port->mac);
     rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
     rte_tel_data_add_dict_int(d, "link_up", port_is_up(port));
+    rte_tel_data_add_dict_int(d, "compares_ip_checksum",
+                              (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
+    rte_tel_data_add_dict_int(d, "compares_udp_checksum",
+                              (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
     rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));

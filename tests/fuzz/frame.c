@@ -50,8 +50,8 @@ static void check_answer(const struct frame_udp *f, const uint8_t *payload, size
     frame_answer_ends(f, &from, &to);
     frame_header_init(&h, &from, &to);
     frame_write(answer, &h, from.port, &p);
-    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr) == DROP_REASONS);
-    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer) == DROP_REASONS);
+    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr, FRAME_NOT_COMPARED) == DROP_REASONS);
+    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer, FRAME_NOT_COMPARED) == DROP_REASONS);
     REQUIRE(frame_payload_bytes(answer) == bytes && memcmp(answer->payload, payload, bytes) == 0);
     REQUIRE(answer->udp.dst_port == f->udp.src_port && answer->udp.src_port == f->udp.dst_port);
     free(answer);
@@ -61,10 +61,10 @@ static void read_frame(const struct frame_udp *f, size_t bytes)
 {
     struct sml_packet p;
     struct ctl_message m;
-    if (frame_check_ipv4(f, bytes, our_ip()) != DROP_REASONS)
+    if (frame_check_ipv4(f, bytes, our_ip(), FRAME_NOT_COMPARED) != DROP_REASONS)
         return;
     REQUIRE(rte_be_to_cpu_16(f->ip.total_length) <= bytes - RTE_ETHER_HDR_LEN && f->ip.dst_addr == our_ip());
-    if (f->ip.next_proto_id != IPPROTO_UDP || frame_check_udp(f) != DROP_REASONS)
+    if (f->ip.next_proto_id != IPPROTO_UDP || frame_check_udp(f, FRAME_NOT_COMPARED) != DROP_REASONS)
         return;
     size_t n = frame_payload_bytes(f);
     REQUIRE(FRAME_HEADER_BYTES + n <= bytes);

@@ -61,9 +61,9 @@ static size_t make(size_t payload_bytes)
 
 static enum drop check(size_t bytes)
 {
-    enum drop why = frame_check_ipv4(frame, bytes, here.ip);
+    enum drop why = frame_check_ipv4(frame, bytes, here.ip, FRAME_NOT_COMPARED);
 
-    return why != DROP_REASONS ? why : frame_check_udp(frame);
+    return why != DROP_REASONS ? why : frame_check_udp(frame, FRAME_NOT_COMPARED);
 }
 
 static void test_built_frames_are_right_at_every_length(void)
@@ -77,6 +77,24 @@ static void test_built_frames_are_right_at_every_length(void)
                         0);
         CU_ASSERT_EQUAL(frame_payload_bytes(frame), payload);
     }
+}
+
+static void test_what_the_device_found_is_believed(void)
+{
+    size_t bytes = make(100);
+
+    CU_ASSERT_EQUAL(frame_check_ipv4(frame, bytes, here.ip, FRAME_BAD), DROP_IP_CHECKSUM);
+    CU_ASSERT_EQUAL(frame_check_udp(frame, FRAME_BAD), DROP_UDP_CHECKSUM);
+    frame->ip.time_to_live--;
+    frame->payload[7] ^= 1;
+    CU_ASSERT_EQUAL(frame_check_ipv4(frame, bytes, here.ip, FRAME_GOOD), DROP_REASONS);
+    CU_ASSERT_EQUAL(frame_check_ipv4(frame, bytes, here.ip, FRAME_NOT_COMPARED), DROP_IP_CHECKSUM);
+    CU_ASSERT_EQUAL(frame_check_udp(frame, FRAME_GOOD), DROP_REASONS);
+    CU_ASSERT_EQUAL(frame_check_udp(frame, FRAME_NOT_COMPARED), DROP_UDP_CHECKSUM);
+    frame->udp.dgram_cksum = 0;
+    CU_ASSERT_EQUAL(frame_check_udp(frame, FRAME_BAD), DROP_REASONS);
+    frame->udp.dgram_len = 0; /* but lengths are still compared */
+    CU_ASSERT_EQUAL(frame_check_udp(frame, FRAME_GOOD), DROP_UDP_LENGTH);
 }
 
 static void test_built_headers_say_what_they_should(void)
@@ -270,6 +288,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_built_frames_are_right_at_every_length),
+        UNIT_TEST(test_what_the_device_found_is_believed),
         UNIT_TEST(test_built_headers_say_what_they_should),
         UNIT_TEST(test_a_built_udp_checksum_is_never_zero),
         UNIT_TEST(test_a_udp_checksum_can_be_left_out),

@@ -120,6 +120,22 @@ static void test_one_bit_flips_and_shared_bytes_stay(void)
     }
 }
 
+/* Or a damaged frame would pass for one that the device has found whole. */
+static void test_what_the_device_found_of_checksums_is_forgotten(void)
+{
+    const uint64_t found = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+
+    set_up(&(struct impair_config){.rate[IMPAIR_CORRUPT] = {.every = 2}});
+    for (unsigned i = 0; i < 2; i++) {
+        in[i] = frame((uint8_t)i, 1);
+        in[i]->ol_flags = found | RTE_MBUF_F_RX_RSS_HASH;
+    }
+    CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 2, out, pool, 0), 2);
+    CU_ASSERT_EQUAL(out[0]->ol_flags & found, found);
+    CU_ASSERT_EQUAL(out[1]->ol_flags & found, 0);
+    release(2);
+}
+
 static void test_held_frames_come_after_later_ones_or_in_time(void)
 {
     static const uint8_t order[] = {0, 1, 3, 2, 4};
@@ -191,6 +207,7 @@ int main(void)
         UNIT_TEST(test_dropped_frames_are_freed),
         UNIT_TEST(test_a_duplicate_is_a_copy_of_its_own),
         UNIT_TEST(test_one_bit_flips_and_shared_bytes_stay),
+        UNIT_TEST(test_what_the_device_found_of_checksums_is_forgotten),
         UNIT_TEST(test_held_frames_come_after_later_ones_or_in_time),
         UNIT_TEST(test_flush_frees_what_is_held),
         UNIT_TEST(test_out_has_room_for_the_worst),
