@@ -17,3 +17,20 @@ for device in net_af_packet net_pcap; do
     ranks_run devices 4 --sizes 1,365,366,100003 --calls 40
     net_swagg_stop
 done
+
+# The hosts' ends of its devices take the place of the veths.
+step "net_tap: it compares checksums; what is damaged after that is noticed all the same"
+for host in 0 1 2 3; do
+    ip -n "$NET_ID-h$host" link delete eth0
+done
+NET_DEVICE=net_tap NET_IMPAIR='{rx: {corrupt: 0.02}}' net_swagg_config "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+for host in 0 1 2 3; do
+    ip -n "$NET_ID-sw" link set "p$host" netns "$NET_ID-h$host"
+    ip -n "$NET_ID-h$host" link set "p$host" address "$(net_mac "$host")" name eth0 up
+    ip -n "$NET_ID-h$host" address add "$(net_ip "$host")/24" dev eth0
+done
+expect_equal "UDP checksums are the device's" "$(net_telemetry /swagg/port,h0 compares_udp_checksum)" 1
+ranks_run taps 4 --sizes 1,365,366,100003 --calls 40
+[ "$(net_telemetry /swagg/drops udp_checksum)" -gt 0 ] || fail "no damage was noticed"
+net_swagg_stop
