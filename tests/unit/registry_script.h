@@ -16,6 +16,12 @@
  *   full, numberless          open_pool says no from now on: there are no slots, no numbers
  *   hasty                     a new switch, to which a second is a long silence
  *   loud                      events are shown from now on
+ *
+ * Some lines stand for several:
+ *
+ *   running 3                 a, b and c (1 to 3 of them) have joined as all ranks of a job
+ *   alive a b                 HEARTBEAT of each, and its ALIVE
+ *     abc READY ...           the same for each, one after the other
  */
 #ifndef SWAGG_TESTS_REGISTRY_SCRIPT_H
 #define SWAGG_TESTS_REGISTRY_SCRIPT_H
@@ -297,9 +303,50 @@ static inline void do_line(struct stage *s, const char *line)
         CU_FAIL("a script has a line that means nothing");
 }
 
-static inline void play(unsigned max_jobs, const char *script)
+static inline void say_running(struct stage *s, unsigned size)
+{
+    static const char *const missing[][2] = {{""}, {"rank 1"}, {"ranks 1 and 2", "rank 2"}};
+
+    for (unsigned r = 0; r < size; r++) {
+        say(s, "JOIN %c %u/%u\n", 'a' + (int)r, r, size);
+        if (r + 1 < size)
+            say(s, "  %c PENDING %s\n", 'a' + (int)r, missing[size - 1][r]);
+    }
+    say(s, "  open\n");
+    for (unsigned r = 0; r < size; r++)
+        say(s, "  %c READY 128 slots 1460 bytes\n", 'a' + (int)r);
+}
+
+/* Says the script, with all that its lines stand for. */
+static inline void say_script(struct stage *s, const char *script)
+{
+    for (const char *end; *script != '\0'; script = end + 1) {
+        char names[4], capital[2];
+        unsigned size;
+
+        end = strchr(script, '\n');
+        if (sscanf(script, "running %u", &size) == 1)
+            say_running(s, size);
+        else if (strncmp(script, "alive", 5) == 0)
+            for (const char *p = script + 5; p < end; p += 2)
+                say(s, "HEARTBEAT %c\n  %c ALIVE\n", p[1], p[1]);
+        else if (sscanf(script, "  %3[a-e] %1[A-Z]", names, capital) == 2)
+            for (const char *name = names; *name != '\0'; name++)
+                say(s, "  %c%.*s\n", *name, (int)(strcspn(script + 2, "\n") - strlen(names)),
+                    script + 2 + strlen(names));
+        else
+            say(s, "%.*s\n", (int)(end - script), script);
+    }
+}
+
+static inline void play(unsigned max_jobs, const char *text)
 {
     struct stage *s = calloc(1, sizeof *s);
+    char script[sizeof s->out];
+
+    say_script(s, text);
+    memcpy(script, s->out, sizeof script);
+    s->used = 0;
     s->max_jobs = max_jobs;
     s->now = SECOND;
     s->boot_id = 100;

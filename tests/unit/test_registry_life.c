@@ -3,14 +3,8 @@
 
 static void test_unconfirmed_ready_is_pushed_again(void)
 {
-    play(4, "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n"
+    play(4, "running 2\n"
+            "alive b\n"
             "wait 0.1\n"
             "  a READY 128 slots 1460 bytes\n"
             "wait 0.1\n"
@@ -20,25 +14,16 @@ static void test_unconfirmed_ready_is_pushed_again(void)
             "  a READY 128 slots 1460 bytes\n"
             "  a READY 128 slots 1460 bytes\n"
             "  a READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n"
+            "alive a b\n"
             "wait 5\n");
 }
 
 static void test_abort_first_one_counts(void)
 {
-    play(4, "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
+    play(4, "running 2\n"
             "ABORT b first\n"
             "  close\n"
-            "  a ABORTED application: first\n"
-            "  b ABORTED application: first\n"
+            "  ab ABORTED application: first\n"
             "ABORT a second\n"
             "  a ABORTED application: first\n"
             "HEARTBEAT a\n"
@@ -61,32 +46,16 @@ static void test_abort_first_one_counts(void)
 
 static void test_lost(void)
 {
-    play(4, "JOIN a 0/3\n"
-            "  a PENDING ranks 1 and 2\n"
-            "JOIN b 1/3\n"
-            "  b PENDING rank 2\n"
-            "JOIN c 2/3\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "  c READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n"
-            "HEARTBEAT c\n"
-            "  c ALIVE\n"
+    play(4, "running 3\n"
+            "alive a b c\n"
             "wait 6\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+            "alive a\n"
             "wait 4\n"
             "again\n"
             "  a ALIVE\n"
             "wait 0.1\n"
             "  close\n"
-            "  a ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
-            "  b ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
-            "  c ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "  abc ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
             "HEARTBEAT b\n"
             "  b ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
             "LEAVE b\n"
@@ -106,25 +75,19 @@ static void test_silence_counts_from_ready_on(void)
             "wait 1.1\n"
             "JOIN b 1/2\n"
             "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n"
+            "  ab READY 128 slots 1460 bytes\n"
+            "alive b\n"
             "wait 0.1\n"
             "  a READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n");
+            "alive a\n");
 }
 
 static void test_a_failed_job_ends_with_its_members(void)
 {
-    play(4, "JOIN a 0/1\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
+    play(4, "running 1\n"
             "HEARTBEAT a stranger\n"
             "  a UNKNOWN\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+            "alive a\n"
             "loud\n"
             "wait 10.1\n"
             "  close\n"
@@ -138,15 +101,11 @@ static void test_a_failed_job_ends_with_its_members(void)
 /* A switch that was stopped for a while has not listened: its members' silence is its own. */
 static void test_own_absence_loses_nobody(void)
 {
-    play(4, "JOIN a 0/1\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+    play(4, "running 1\n"
+            "alive a\n"
             "wait 1\n"
             "sleep 60\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n");
+            "alive a\n");
 }
 
 static void test_killed_and_back_on_the_same_endpoint(void)
@@ -157,62 +116,44 @@ static void test_killed_and_back_on_the_same_endpoint(void)
             "  c PENDING rank 1\n"
             "JOIN b 1/2\n"
             "  open\n"
-            "  c READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
+            "  cb READY 128 slots 1460 bytes\n"
             "JOIN d 1/2 like=b\n"
             "  close\n"
-            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
-            "  b ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "  cb ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
             "  d PENDING rank 0\n"
             "HEARTBEAT c\n"
             "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
             "JOIN e 0/2\n"
             "  open\n"
-            "  e READY 128 slots 1460 bytes\n"
-            "  d READY 128 slots 1460 bytes\n"
+            "  ed READY 128 slots 1460 bytes\n"
             "HEARTBEAT c\n"
             "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
-            "HEARTBEAT e\n"
-            "  e ALIVE\n");
+            "alive e\n");
 }
 
 static void test_killed_and_back_on_another_endpoint(void)
 {
-    play(4, "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n"
+    play(4, "running 2\n"
+            "alive a b\n"
             "wait 2\n"
             "JOIN c 1/2\n"
             "  c PENDING occupied by ranks 0 and 1\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+            "alive a\n"
             "wait 8\n"
             "wait 0.1\n"
             "  close\n"
-            "  a ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
-            "  b ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
+            "  ab ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
             "JOIN c 1/2\n"
             "  c PENDING rank 0\n");
 }
 
 static void test_rank_left(void)
 {
-    play(4, "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
+    play(4, "running 2\n"
             "HEARTBEAT b calls=1 waiting\n"
             "  b ALIVE\n"
-            "LEAVE a calls=2\n" /* b's collective is complete in the switch; b will get it */
+            "LEAVE a calls=2\n"
+            /* b's collective is complete in the switch; b will get it */
             "  a LEFT\n"
             "HEARTBEAT b calls=2\n"
             "  b ALIVE\n"
@@ -228,40 +169,22 @@ static void test_rank_left(void)
 
 static void test_rank_left_while_others_wait(void)
 {
-    play(4, "JOIN a 0/3\n"
-            "  a PENDING ranks 1 and 2\n"
-            "JOIN b 1/3\n"
-            "  b PENDING rank 2\n"
-            "JOIN c 2/3\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "  c READY 128 slots 1460 bytes\n"
+    play(4, "running 3\n"
             "HEARTBEAT a calls=5 waiting\n"
             "  a ALIVE\n"
             "LEAVE c calls=5\n"
             "  c LEFT\n"
             "  close\n"
-            "  a ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n"
-            "  b ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n");
+            "  ab ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n");
 }
 
 static void test_late_messages(void)
 {
-    play(4, "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+    play(4, "running 2\n"
+            "alive a a\n"
             "old a LEAVE\n"
             "old a ABORT\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+            "alive a\n"
             "LEAVE a\n"
             "  a LEFT\n"
             "JOIN a 0/2\n"
@@ -270,27 +193,16 @@ static void test_late_messages(void)
             "  a LEFT\n"
             "ABORT a after all\n"
             "  a LEFT\n"
-            "HEARTBEAT b\n"
-            "  b ALIVE\n");
+            "alive b\n");
 }
 
 static void test_stalled_is_reported(void)
 {
-    play(4, "JOIN a 0/3\n"
-            "  a PENDING ranks 1 and 2\n"
-            "JOIN b 1/3\n"
-            "  b PENDING rank 2\n"
-            "JOIN c 2/3\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "  c READY 128 slots 1460 bytes\n"
-            "HEARTBEAT a\n"
-            "  a ALIVE\n"
+    play(4, "running 3\n"
+            "alive a\n"
             "HEARTBEAT b calls=7\n"
             "  b ALIVE\n"
-            "HEARTBEAT c\n"
-            "  c ALIVE\n"
+            "alive c\n"
             "wait 2.5\n"
             "loud\n"
             "HEARTBEAT c calls=6 waiting stalled=2100\n"
@@ -317,21 +229,14 @@ static void test_stalled_is_reported(void)
 
 static void test_resume(void)
 {
-    play(4, "JOIN a 0/3\n"
-            "  a PENDING ranks 1 and 2\n"
-            "JOIN b 1/3\n"
-            "  b PENDING rank 2\n"
-            "JOIN c 2/3\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
-            "  c READY 128 slots 1460 bytes\n"
+    play(4, "running 3\n"
             "restart\n"
             "HEARTBEAT a\n"
             "  a UNKNOWN\n"
             "JOIN a 0/3 resume=4294967280\n"
             "  a PENDING ranks 1 and 2\n"
-            "HEARTBEAT a\n" /* sent before it knew */
+            "HEARTBEAT a\n"
+            /* sent before it knew */
             "  a UNKNOWN\n"
             "JOIN b 1/3 resume=4294967290\n"
             "  b PENDING rank 2\n"
@@ -339,13 +244,10 @@ static void test_resume(void)
             "  a PENDING rank 2\n"
             "JOIN c 2/3 resume=10\n"
             "  open\n"
-            "  a READY 128 slots 1460 bytes resumed at 4294967290\n"
-            "  b READY 128 slots 1460 bytes resumed at 4294967290\n"
-            "  c READY 128 slots 1460 bytes resumed at 4294967290\n"
+            "  abc READY 128 slots 1460 bytes resumed at 4294967290\n"
             "JOIN c 2/3 resume=10\n"
             "  c READY 128 slots 1460 bytes resumed at 4294967290\n"
-            "HEARTBEAT c\n"
-            "  c ALIVE\n");
+            "alive c\n");
 }
 
 /* Late packets from before the restart must not find a job under their number. The script's open_pool, which
@@ -359,8 +261,7 @@ static void test_resume_under_another_number(void)
             "  a PENDING rank 1\n"
             "JOIN b 1/2 resume=5 was=0\n"
             "  open, but not under its old number\n"
-            "  a READY 128 slots 1460 bytes resumed at 5\n"
-            "  b READY 128 slots 1460 bytes resumed at 5\n");
+            "  ab READY 128 slots 1460 bytes resumed at 5\n");
 }
 
 static void test_resume_too_far_apart(void)
@@ -369,22 +270,18 @@ static void test_resume_too_far_apart(void)
             "  a PENDING rank 1\n"
             "JOIN b 1/2 slots=64 resume=164\n"
             "  open\n"
-            "  a READY 64 slots 1460 bytes resumed at 100\n"
-            "  b READY 64 slots 1460 bytes resumed at 100\n");
+            "  ab READY 64 slots 1460 bytes resumed at 100\n");
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
             "  a PENDING rank 1\n"
             "JOIN b 1/2 slots=64 resume=165\n"
-            "  a ABORTED cannot resume: the ranks are 65 chunks apart, further than 64 slots allow\n"
-            "  b ABORTED cannot resume: the ranks are 65 chunks apart, further than 64 slots allow\n");
+            "  ab ABORTED cannot resume: the ranks are 65 chunks apart, further than 64 slots allow\n");
     play(4,
          "JOIN a 0/3 slots=64 resume=0\n"
          "  a PENDING ranks 1 and 2\n"
          "JOIN b 1/3 slots=64 resume=2147483647\n"
          "  b PENDING rank 2\n"
          "JOIN c 2/3 slots=64 resume=4294967294\n"
-         "  a ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n"
-         "  b ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n"
-         "  c ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n");
+         "  abc ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n");
 }
 
 static void test_resume_other_terms(void)
@@ -392,12 +289,8 @@ static void test_resume_other_terms(void)
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
             "  a PENDING rank 1\n"
             "JOIN b 1/2 slots=32 resume=100\n"
-            "  a ABORTED cannot resume: rank 0 had 64 slots and 1460 bytes a chunk, rank 1 had 32 and 1460: "
-            "not the same "
-            "job\n"
-            "  b ABORTED cannot resume: rank 0 had 64 slots and 1460 bytes a chunk, rank 1 had 32 and 1460: "
-            "not the same "
-            "job\n");
+            "  ab ABORTED cannot resume: rank 0 had 64 slots and 1460 bytes a chunk, rank 1 had 32 and 1460: "
+            "not the same job\n");
 }
 
 static void test_resume_without_slots(void)
@@ -454,19 +347,18 @@ static void test_resume_with_ranks_that_never_were_ready(void)
             "  a PENDING rank 1\n"
             "JOIN b 1/2 waited\n"
             "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n");
+            "  ab READY 128 slots 1460 bytes\n");
 }
 
 /* A process that waited may not be the one that the others were READY with: that one may have had sums. */
 static void test_waiting_is_no_proof(void)
 {
-    play(4,
-         "JOIN b 1/2 waited\n"
-         "  b PENDING rank 0\n"
-         "JOIN a 0/2 resume=100 among=ax\n"
-         "  a ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n"
-         "  b ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n");
+    play(
+        4,
+        "JOIN b 1/2 waited\n"
+        "  b PENDING rank 0\n"
+        "JOIN a 0/2 resume=100 among=ax\n"
+        "  ab ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n");
 }
 
 static void test_newcomer_among_resuming_and_waiting(void)
@@ -476,8 +368,7 @@ static void test_newcomer_among_resuming_and_waiting(void)
             "JOIN b 1/3 waited\n"
             "  b PENDING rank 2\n"
             "JOIN c 2/3\n"
-            "  a ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
-            "  b ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
+            "  ab ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
             "  c PENDING ranks 0 and 1\n");
     play(4, "JOIN b 1/3 waited\n"
             "  b PENDING ranks 0 and 2\n"
@@ -522,12 +413,7 @@ static void test_join_by_a_stranger(void)
 {
     play(4, "JOIN a 0/2 stranger\n"
             "  a PENDING no rank\n"
-            "JOIN a 0/2\n"
-            "  a PENDING rank 1\n"
-            "JOIN b 1/2\n"
-            "  open\n"
-            "  a READY 128 slots 1460 bytes\n"
-            "  b READY 128 slots 1460 bytes\n"
+            "running 2\n"
             "restart\n"
             "again\n"
             "  b PENDING no rank\n"
@@ -537,8 +423,7 @@ static void test_join_by_a_stranger(void)
             "  b PENDING no rank\n"
             "JOIN b 1/2 resume=101\n"
             "  open\n"
-            "  a READY 128 slots 1460 bytes resumed at 100\n"
-            "  b READY 128 slots 1460 bytes resumed at 100\n");
+            "  ab READY 128 slots 1460 bytes resumed at 100\n");
 }
 
 int main(void)
