@@ -166,6 +166,7 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = 0;
 
+    dp->mergeable = kernel_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
         rc = port_open(&dp->port[i], i, cfg, dp->mbufs);

@@ -30,6 +30,7 @@ struct datapath {
     uint8_t shard_owner[SWAGG_MAX_SHARDS];
 
     struct rte_mempool *mbufs;
+    uint64_t mergeable; /* mark of the frames that we build (kernel_tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
     struct rte_ring *to_control; /* control messages for the main lcore; many producers */

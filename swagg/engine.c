@@ -40,6 +40,7 @@ static void send_frame(struct lcore *lc, unsigned egress, const struct frame_hea
         return;
     }
     frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
+    m->ol_flags = h->without_udp_sum ? 0 : lc->dp->mergeable;
     if (body == NULL) {
         memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
     } else {

@@ -15,12 +15,25 @@ static void drop_rest(struct lcore *lc, unsigned port, enum drop reason, struct 
     rte_pktmbuf_free_bulk(frames, n);
 }
 
+/* Returns how many frames were dropped since there is no room for them. */
+static unsigned send_to_device(const struct port *port, uint16_t q, struct rte_mbuf **frames, uint16_t n)
+{
+    struct kernel_tx *kernel = port->tx[q].kernel;
+    uint16_t sent;
+
+    if (kernel != NULL)
+        return kernel_tx_burst(kernel, frames, n);
+    sent = rte_eth_tx_burst(port->id, q, frames, n);
+    rte_pktmbuf_free_bulk(frames + sent, n - sent);
+    return n - sent;
+}
+
 static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)
 {
     const struct port *port = &lc->dp->port[p];
     const uint16_t q = lc->tx_queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
-    uint16_t sent;
+    unsigned dropped;
 
     if (port->tx[q].impaired) {
         n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, lc->dp->mbufs, lc->now);
@@ -28,8 +41,9 @@ static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uin
     }
     if (n == 0)
         return;
-    sent = rte_eth_tx_burst(port->id, q, frames, n);
-    drop_rest(lc, p, DROP_TX_FULL, frames + sent, n - sent);
+    dropped = send_to_device(port, q, frames, n);
+    if (dropped > 0)
+        lcore_drop(lc, p, DROP_TX_FULL, dropped);
 }
 
 static void hand_over(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)

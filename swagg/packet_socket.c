@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <rte_common.h>
 #include <sys/socket.h>
 
 static bool is_on(int fd, unsigned if_index)
@@ -35,9 +37,24 @@ unsigned packet_socket_find(unsigned if_index, int fds[], unsigned max)
     return found;
 }
 
+int packet_socket_ignore_outgoing(int fd)
+{
+    /* PACKET_IGNORE_OUTGOING would be cheaper, but the driver's sockets are in a fanout group, which ignores
+     * it. */
+    struct sock_filter incoming_only[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog program = {.len = RTE_DIM(incoming_only), .filter = incoming_only};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+}
+
 int packet_socket_never_wait(int fd)
 {
-    const int bytes = INT_MAX / 2; /* of ring memory that is there anyway: nothing more is allocated */
+    const int bytes = INT_MAX / 2;
 
     return setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) < 0 ? -errno : 0;
 }

@@ -1,4 +1,5 @@
-/* The kernel sockets below a port of DPDK's net_af_packet, which the driver keeps to itself. */
+/* Packet sockets: those below a port of DPDK's net_af_packet, which the driver keeps to itself, and ours
+ * that sends (kernel_tx.h). */
 #ifndef SWAGG_PACKET_SOCKET_H
 #define SWAGG_PACKET_SOCKET_H
 
@@ -8,9 +9,11 @@
  */
 unsigned packet_socket_find(unsigned if_index, int fds[], unsigned max);
 
-/* When a port is congested the driver waits until its socket is writable, and with it all ports of the lcore.
- * A socket whose send buffer exceeds its ring is always writable: the driver then finds its ring full, and
- * returns. 0, or -errno. */
+/* What other sockets of the host send through the interface is not for this one to receive. 0, or -errno. */
+int packet_socket_ignore_outgoing(int fd);
+
+/* Lifts the limit on what waits in the interface's queue: when that is full the kernel drops, and says so. 0,
+ * or -errno. */
 int packet_socket_never_wait(int fd);
 
 /* Frames that the kernel dropped since the last call because the receive ring was full. */

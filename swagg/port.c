@@ -169,6 +169,20 @@ static bool is_af_packet(const struct rte_eth_dev_info *info)
     return strcmp(info->driver_name, "net_af_packet") == 0;
 }
 
+static int open_kernel_tx(struct port *port, unsigned if_index)
+{
+    for (unsigned q = 0; q < port->tx_queues; q++) {
+        struct port_queue *tx = &port->tx[q];
+
+        tx->kernel = kernel_tx_open(if_index, tx->impaired ? 0 : kernel_tx_mergeable());
+        if (tx->kernel == NULL)
+            return -rte_errno;
+    }
+    port->multi_segment = true;
+    return 0;
+}
+
+/* net_af_packet receives; what is sent goes by sockets of our own. */
 static int prepare_packet_sockets(struct port *port)
 {
     struct rte_eth_dev_info info;
@@ -179,12 +193,12 @@ static int prepare_packet_sockets(struct port *port)
     port->packet_sockets = packet_socket_find(info.if_index, port->packet_socket, SWAGG_MAX_QUEUES);
     rc = port->packet_sockets == 0 ? -ENOENT : 0;
     for (unsigned i = 0; i < port->packet_sockets && rc == 0; i++)
-        rc = packet_socket_never_wait(port->packet_socket[i]);
+        rc = packet_socket_ignore_outgoing(port->packet_socket[i]);
+    if (rc == 0)
+        rc = open_kernel_tx(port, info.if_index);
     if (rc < 0)
-        log_warning(
-            "port %s: cannot enlarge its socket's send buffer (%s): when it is congested, other ports wait",
-            port->name, strerror(-rc));
-    return 0;
+        log_error("port %s: cannot set up its packet sockets: %s", port->name, rte_strerror(-rc));
+    return rc;
 }
 
 static int make_ring(struct port *port, unsigned index)
@@ -238,6 +252,21 @@ int port_start(struct port *port)
     return rc;
 }
 
+struct kernel_tx_stats port_sent_past_driver(const struct port *port)
+{
+    struct kernel_tx_stats sum = {0};
+
+    for (unsigned q = 0; q < port->tx_queues; q++)
+        if (port->tx[q].kernel != NULL) {
+            const struct kernel_tx_stats stats = kernel_tx_stats(port->tx[q].kernel);
+
+            sum.frames += stats.frames;
+            sum.bytes += stats.bytes;
+            sum.merged += stats.merged;
+        }
+    return sum;
+}
+
 bool port_is_up(const struct port *port)
 {
     struct rte_eth_link link = {0};
@@ -271,8 +300,10 @@ uint64_t port_missed(struct port *port)
 
 static void free_queues(struct port_queue *queue, unsigned n)
 {
-    for (unsigned q = 0; queue != NULL && q < n; q++)
+    for (unsigned q = 0; queue != NULL && q < n; q++) {
         impair_mbufs_flush(&queue[q].impair);
+        kernel_tx_close(queue[q].kernel);
+    }
     rte_free(queue);
 }
 

@@ -14,12 +14,14 @@
 #include <rte_ring.h>
 
 #include "config.h"
+#include "kernel_tx.h"
 
 enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 
 /* One direction of a queue. */
 struct port_queue {
     bool impaired;
+    struct kernel_tx *kernel; /* sending, on net_af_packet: used instead of the driver */
     struct impair impair;
 } __rte_cache_aligned;
 
@@ -47,6 +49,9 @@ uint16_t port_buffer_bytes(uint16_t mtu);
  * configuration. 0, or -errno after logging what is wrong with which port. */
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs);
 int port_start(struct port *port);
+
+/* What was sent without the device's driver, which does not count it. */
+struct kernel_tx_stats port_sent_past_driver(const struct port *port);
 
 /* Whether its link is up, as far as the driver knows. */
 bool port_is_up(const struct port *port);

@@ -81,10 +81,12 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     int p = params == NULL ? -EINVAL : find_port(v->dp, params);
     char device[RTE_DEV_NAME_MAX_LEN];
     struct rte_eth_stats stats = {0};
+    struct kernel_tx_stats past_driver;
 
     if (p < 0)
         return p;
     port = &v->dp->port[p];
+    past_driver = port_sent_past_driver(port);
     rte_eth_dev_get_name_by_port(port->id, device);
     rte_eth_stats_get(port->id, &stats);
     rte_tel_data_start_dict(d);
@@ -101,8 +103,9 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
     rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
     rte_tel_data_add_dict_u64(d, "rx_errors", stats.ierrors);
-    rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets);
-    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes);
+    rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets + past_driver.frames);
+    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes + past_driver.bytes);
+    rte_tel_data_add_dict_u64(d, "tx_merged", past_driver.merged);
     rte_tel_data_add_dict_u64(d, "tx_errors", stats.oerrors);
     add_impairments(d, "rx", port->rx, port->rx_queues);
     add_impairments(d, "tx", port->tx, port->tx_queues);

@@ -250,9 +250,8 @@ net_swagg_config() { # FILE [YAML...]
 
 net_device() { # DRIVER PORT
     local device=$1$2,iface=p$2
-    # What the switch sends goes through the limits of net_limit. With 512 places, the default, the rings overflow when
-    # the polling thread has to share its CPU.
-    [ "$1" != net_af_packet ] || device+=,qdisc_bypass=0,framecnt=2048
+    # With 512 places, the default, the rings overflow when the polling thread has to share its CPU.
+    [ "$1" != net_af_packet ] || device+=,framecnt=2048
     echo "$device"
 }
 

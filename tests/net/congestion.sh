@@ -12,8 +12,7 @@ dropped() { # AT LEAST
 
 step "a host sends far more than the other's link carries: the switch drops at that port"
 reaches 0 "$(net_ip 1)"
-# A queueing discipline that takes more than the port's ring: what is too much has to be dropped by the switch.
-tc -n "$NET_ID-sw" qdisc replace dev p1 root tbf rate 10mbit burst 32kb limit 64mb
+tc -n "$NET_ID-sw" qdisc replace dev p1 root tbf rate 10mbit burst 32kb limit 1mb
 ip netns exec "$NET_ID-h0" "$(dirname "${BASH_SOURCE[0]}")/blast.py" "$(net_ip 1)" &
 blast=$!
 net_until 20 "frames are dropped" dropped 1000
