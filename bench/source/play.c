@@ -223,18 +223,27 @@ static void resend(struct play *p)
     }
 }
 
-/* Open loop: what is due by now, a burst at most. While a port is full, all wait for it. */
+static bool ports_are_full(const struct play *p)
+{
+    for (unsigned i = 0; i < p->ports; i++)
+        if (p->port[i].n >= p->options->burst)
+            return true;
+    return false;
+}
+
+/* Open loop: what is due by now, about a burst at most. While a port is full, all wait for it. Always a chunk
+ * of all workers: one that nobody completes has no sum, and what was sent of it would look lost. */
 static void offer(struct play *p)
 {
     const struct source_options *o = p->options;
     const double seconds = (double)(p->now - p->offered_from) / (double)rte_get_tsc_hz();
     const double due = o->rate > 0 ? seconds * o->rate : INFINITY;
 
-    for (unsigned i = 0; i < o->burst && (double)p->offered < due; i++) {
-        if (port_of(p, p->next % o->plan.workers)->n >= o->burst)
-            return;
-        put(p, take_turn(p));
-        p->offered++;
+    for (unsigned i = 0; i < o->burst && (double)p->offered < due && !ports_are_full(p);
+         i += o->plan.workers) {
+        for (unsigned w = 0; w < o->plan.workers; w++)
+            put(p, take_turn(p));
+        p->offered += o->plan.workers;
     }
 }
 
@@ -284,7 +293,7 @@ static unsigned discard(const struct play *p, const struct play_port *port)
 }
 
 /* Takes what is still on its way, until nothing has come for a while: a memif whose peer leaves while frames
- * are being copied has crashed the process at its other end. In an open loop these are answers like any. */
+ * are being copied has crashed the process at its other end. */
 static void drain(struct play *p)
 {
     const uint64_t quiet = rte_get_tsc_hz() / 100, end = rte_rdtsc() + rte_get_tsc_hz();
@@ -292,16 +301,37 @@ static void drain(struct play *p)
 
     while ((now = rte_rdtsc()) < end && now - heard_at < quiet)
         for (unsigned i = 0; i < p->ports; i++)
-            if ((p->options->open_loop ? receive(p, &p->port[i]) : discard(p, &p->port[i])) > 0)
+            if (discard(p, &p->port[i]) > 0)
                 heard_at = now;
+}
+
+/* Open loop: sends what has waited for a port, and takes the answers until all are here. What comes late from
+ * a switch that shares its CPU is not lost: that is told only after a second without any. */
+static void settle(struct play *p, const volatile bool *stop)
+{
+    uint64_t heard_at = rte_rdtsc(), now;
+    unsigned waiting;
+
+    do {
+        now = rte_rdtsc();
+        waiting = 0;
+        for (unsigned i = 0; i < p->ports; i++) {
+            if (receive(p, &p->port[i]) + transmit(p, &p->port[i]) > 0)
+                heard_at = now;
+            waiting += p->port[i].n;
+        }
+    } while (!p->failed && !*stop && (waiting > 0 || p->count.answers < p->count.sent) &&
+             now - heard_at < rte_get_tsc_hz());
 }
 
 void play_run(struct play *p, const volatile bool *stop)
 {
     play_for(p, p->options->warmup, 0, stop);
     if (p->options->open_loop)
-        drain(p); /* so that each answer that will count is one to a frame that does */
+        settle(p, stop); /* so that each answer that will count is one to a frame that does */
     play_for(p, p->options->seconds, p->options->packets, stop);
+    if (p->options->open_loop)
+        settle(p, stop);
     drain(p);
     if (!p->failed && !*stop && p->count.answers == 0) {
         complain("no answers came");
