@@ -188,8 +188,10 @@ void control_close(struct control *c)
 int control_run(struct control *c)
 {
     c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
+    watch_links(c);
     for (unsigned p = 0; p < c->dp->ports; p++)
-        host_announce(datapath_main_lcore(c->dp), p);
+        if (c->links_up & RTE_BIT64(p))
+            host_announce(datapath_main_lcore(c->dp), p);
     for (;;) {
         struct signalfd_siginfo stop;
         struct epoll_event e;
