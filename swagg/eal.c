@@ -1,15 +1,21 @@
+#define ALLOW_EXPERIMENTAL_API /* rte_intr_instance_alloc() and its like: stable in later releases */
 #include "eal.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <sys/eventfd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 #include <rte_pci.h>
 
 #include "log.h"
@@ -211,8 +217,37 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     return -rte_errno;
 }
 
+/* Runs in the EAL's interrupt thread, and keeps it. */
+static void park(void *parked)
+{
+    sem_post(parked);
+    for (;;)
+        pause();
+}
+
+/* That thread goes through its list of interrupt sources whenever one has gone, as with a port that is
+ * closed. Some are in DPDK's memory (DPDK 22.11's net_memif leaves its listener in the list), which
+ * rte_eal_cleanup() unmaps without regard to the thread: a segmentation fault now and then. So it is led away
+ * first. It comes at once; if not, we don't wait for ever. */
+static void park_interrupt_thread(void)
+{
+    static sem_t parked;
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    struct timespec limit;
+
+    sem_init(&parked, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec++;
+    if (handle != NULL && rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
+        rte_intr_fd_set(handle, eventfd(1, EFD_CLOEXEC)) == 0 &&
+        rte_intr_callback_register(handle, park, &parked) == 0)
+        sem_timedwait(&parked, &limit);
+    rte_intr_instance_free(handle); /* the thread has a copy */
+}
+
 void eal_stop(void)
 {
+    park_interrupt_thread();
     rte_eal_cleanup();
 }
 
