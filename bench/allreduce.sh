@@ -27,6 +27,12 @@ on_swagg() {
     net_swagg_stop
 }
 
+on_two_lcores() {
+    start_swagg 0 "lcores: [{rx: [h0, h1], tx: [h0, h1], aggregate: [0]}, {rx: [h2, h3], tx: [h2, h3], aggregate: [1]}]"
+    measure_offloaded "$setting,swagg_two_lcores" allreduce "$tensor"
+    net_swagg_stop
+}
+
 on_lossy_swagg() { # NAME PROBABILITY
     start_swagg "$2"
     measure_offloaded "$setting,swagg_loss_$1" allreduce "$tensor"
@@ -46,4 +52,5 @@ for ((run = 1; run <= runs; run++)); do
     net_limit none
     on_bridge
     on_swagg
+    on_two_lcores
 done

@@ -32,9 +32,10 @@ measure_offloaded() { # NAME OP "BYTES ITERATIONS WARM-UPS"
 }
 
 # A fresh daemon; every frame is lost with this probability in either direction of every port.
-start_swagg() { # PROBABILITY
+start_swagg() { # PROBABILITY [YAML...]
     local NET_IMPAIR="{rx: {drop: $1}, tx: {drop: $1}}"
     [ "$1" != 0 ] || NET_IMPAIR=
-    net_swagg_config "$NET_DIR/swagg.yaml" "seed: $run"
+    shift
+    net_swagg_config "$NET_DIR/swagg.yaml" "seed: $run" "$@"
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
