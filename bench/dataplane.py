@@ -121,16 +121,32 @@ def load_table(rows):
     return report.table(("offered load", "Mpps", "sent, Mpps", "answered, Mpps", "lost"), lines)
 
 
+REPLAYED = """
+A capture of the same job in a loop, read from memory by `net_pcap`, which copies each frame into a buffer and drops what it is to
+send: what a frame costs where the device does next to nothing. The difference is what aggregation itself takes.
+"""
+
+
+def replay_table(rows):
+    lines = []
+    for size in sorted(int(what.split(",")[1]) for device, what in rows if what.startswith("replayed,") and device == "swagg"):
+        ours, theirs = ([row["received_pps"] for row in rows[device, f"replayed,{size}"]] for device in ("swagg", "testpmd"))
+        extra = [1e9 / a - 1e9 / b for a, b in zip(ours, theirs)]
+        lines.append((size, f"{statistics.median(ours) / 1e6:.2f}", f"{statistics.median(theirs) / 1e6:.2f}",
+                      f"{statistics.median(extra):.0f} ({min(extra):.0f} .. {max(extra):.0f})"))
+    return report.table(("frame", "aggregated, Mpps", "forwarded, Mpps", "difference, ns a frame (extremes)"), lines)
+
+
 def main():
     directory, results, *figures_file = sys.argv[1:]
     rows = load(directory)
     with open(os.path.join(directory, "core.json")) as f:
         measured = figures(rows, json.load(f))
-    checked = sum(row["checked"] for (device, what), group in rows.items() for row in group if device == "swagg")
+    checked = sum(row.get("checked", 0) for (device, what), group in rows.items() for row in group if device == "swagg")
     runs = len(rows["swagg", "aggregated,1076"])
     text = "\n\n".join([f"Measured by `script/bench dataplane` in {runs} runs on {report.machine()}.", READING.strip(),
                         report.figure_table(measured), size_table(rows, *AGGREGATED),
-                        size_table(rows, *SWITCHED), job_table(rows), OPEN_LOOP.strip(), load_table(rows),
+                        size_table(rows, *SWITCHED), job_table(rows), OPEN_LOOP.strip(), load_table(rows), REPLAYED.strip(), replay_table(rows),
                         f"Of swagg's answers {checked:,} were compared; all were right."])
     report.write_section(results, "dataplane", text)
     if figures_file:

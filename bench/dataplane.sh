@@ -20,6 +20,7 @@ fi
 IN_FLIGHT=256 # frames: of all workers together; between stations, in each direction
 MEMORY=256    # MB, for each process
 PHASES=$((1 << 22))
+replayed=(192 1076 1516 9018)
 loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
 # The last two CPUs: the first one has most of the interrupts.
@@ -59,23 +60,37 @@ give_hugepages_back() {
 }
 
 start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]
-    memif_config "$NET_DIR/swagg.yaml" "$1" "$2" "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]" \
-        "memory: {mode: $swagg_memory, megabytes: $MEMORY}" "idle: {max_sleep_us: 0}" \
-        "replay: [{workers: $3, slots: $4, phases: $PHASES${5:+, $5}}]"
+    memif_config "$NET_DIR/swagg.yaml" "$1" "$2"
+    swagg_settings "$3" "$4" "${5:-}" >>"$NET_DIR/swagg.yaml"
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
+swagg_settings() { # WORKERS SLOTS REPLAY
+    cat <<END
+lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]
+memory: {mode: $swagg_memory, megabytes: $MEMORY}
+idle: {max_sleep_us: 0}
+replay: [{workers: $1, slots: $2, phases: $PHASES${3:+, $3}}]
+END
+}
+
 start_testpmd() { # PORTS SIZE TOPOLOGY
-    local i vdevs=()
+    local i devices=()
     for ((i = 0; i < $1; i++)); do
-        vdevs+=("--vdev=$(memif_device "$i" "$2" server)")
+        devices+=("$(memif_device "$i" "$2" server)")
     done
+    start_testpmd_on "$2" "$3" "${devices[@]}"
+}
+
+start_testpmd_on() { # SIZE TOPOLOGY DEVICE...
+    local size=$1 topology=$2
+    shift 2
     rm -f "$NET_DIR/testpmd.log"
     # It ends when its input does.
-    ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
-        --file-prefix="$NET_ID-testpmd" "${vdevs[@]}" -- --auto-start --forward-mode=macswap --burst=64 --nb-cores=1 \
-        --port-topology="$3" --total-num-mbufs=$((4096 + 4096 * $1)) \
-        --mbuf-size="$(memif_is_jumbo "$2" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
+    ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci \
+        --file-prefix="$NET_ID-testpmd" "${@/#/--vdev=}" -- --auto-start --forward-mode=macswap --burst=64 --nb-cores=1 \
+        --port-topology="$topology" --total-num-mbufs=$((4096 + 4096 * $#)) \
+        --mbuf-size="$(memif_is_jumbo "$size" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
     testpmd_pid=$!
     net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
 }
@@ -84,7 +99,6 @@ stop_testpmd() {
     kill -TERM "$testpmd_pid"
     net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
     wait "$testpmd_pid" || fail "testpmd failed"
-    played
 }
 
 # The source copies nothing (zero-copy): what a packet costs is what the device under test does with it. Larger bursts than
@@ -130,6 +144,7 @@ return_frames() { # WHAT PORTS SIZE
     start_testpmd "$2" "$3" loop
     play testpmd "$1,$3" "$2" "$3" --mode forward --workers 8 --slots $((IN_FLIGHT / 8))
     stop_testpmd
+    played
 }
 
 # Out of the other port: what switching is compared with.
@@ -137,6 +152,43 @@ exchange_frames() { # SIZE
     start_testpmd 2 "$1" paired
     play testpmd "exchanged,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     stop_testpmd
+    played
+}
+
+# A capture of the workers' streams, over and over, from a device that copies frames out of memory and drops what it is to send.
+replay() { # SIZE
+    local PHASES=4 slots=$((IN_FLIGHT / 8)) capture=$NET_DIR/workers.pcap
+    local device="net_pcap0,rx_pcap=$capture,infinite_rx=1"
+    "$NET_BUILD/pktgen-profiles/swagg-pcap" gen -o "$capture" -n 8 -s "$slots" -p "$PHASES" --frame "$1" --type float32 >"$NET_DIR/gen.log"
+    {
+        printf 'switch: {mac: "%s", ip: %s}\nports: [{device: "%s"}]\n' "$NET_SWITCH_MAC" "$(net_switch_ip)" "$device"
+        ! memif_is_jumbo "$1" || echo 'mtu: 9000'
+        swagg_settings 8 "$slots" ""
+    } >"$NET_DIR/swagg.yaml"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    count_received "$NET_ID" "swagg,replayed,$1"
+    net_telemetry /swagg/counters | python3 -c 'import json, sys; c = json.load(sys.stdin); sys.exit(c["results"] < 0.99 * c["gradients"])' ||
+        fail "not every frame of $1 bytes of the capture has brought a sum"
+    net_swagg_stop
+    start_testpmd_on "$1" loop "$device"
+    count_received "$NET_ID-testpmd" "testpmd,replayed,$1"
+    stop_testpmd
+}
+
+# How many frames the device under test takes from its port in a second.
+count_received() { # TELEMETRY NAME
+    python3 - "$NET_LIB" "$1" "$seconds" "$records/$run,$2.json" <<'END'
+import json, subprocess, sys, time
+library, prefix, seconds, record = sys.argv[1:]
+def received():
+    count = int(subprocess.check_output([library + "/telemetry.py", prefix, "/ethdev/stats,0", "ipackets"]))
+    return count, time.monotonic()
+first, begin = received()
+time.sleep(float(seconds))
+last, end = received()
+json.dump({"received_pps": (last - first) / (end - begin)}, open(record, "w"))
+END
+    printf '  run %s: %-28s %s\n' "$run" "$2" "$(cat "$records/$run,$2.json")"
 }
 
 net_begin dataplane
@@ -156,6 +208,9 @@ for ((run = 1; run <= runs; run++)); do
     return_frames eight_ports 8 1076
     for load in "${loads[@]}"; do
         offer "$load"
+    done
+    for size in "${replayed[@]}"; do
+        replay "$size"
     done
 done
 "$NET_BUILD/bench/bench-core" --json "$records/core.json" >"$records/core.txt"
