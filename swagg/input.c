@@ -27,8 +27,8 @@ static bool is_data_port(rte_be16_t udp_port)
     return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
-/* What the device says of a checksum, where its port is to be believed. It may also say ..._NONE: there is no right one in the
- * bytes, but they are known to be whole. */
+/* What the device says of a checksum, where its port is to be believed. It may also say ..._NONE: there is no
+ * right one in the bytes, but they are known to be whole. */
 static enum frame_found found(const struct lcore *lc, unsigned port, const struct rte_mbuf *m, uint64_t mask,
                               uint64_t bad)
 {

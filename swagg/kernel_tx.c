@@ -63,11 +63,11 @@ struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable)
     tx->mergeable = mergeable;
     tx->run_max = RUN_MAX;
     tx->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives nothing */
+    /* What is too much for the link shall be dropped by its queue, not wait in a queue of ours. */
     if (tx->fd < 0 || setsockopt(tx->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) < 0 ||
+        packet_socket_never_wait(tx->fd) < 0 ||
         bind(tx->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
         goto err;
-    /* What is too much for the link shall be dropped by its queue, not wait in a queue of ours. */
-    packet_socket_never_wait(tx->fd);
     return tx;
 err:
     error = errno;

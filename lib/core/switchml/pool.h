@@ -7,9 +7,9 @@
  * neither can touch a sum.
  *
  * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated here, and
- * nothing needs to be torn down but what the pool was given to keep (sml_pool_drain). Threads: after init, different slots may be used by different threads at once; one
- * slot by one thread only (its owner). sml_pool_locate reads only what never changes; sml_pool_view may be called by any
- * thread.
+ * nothing needs to be torn down but what the pool was given to keep (sml_pool_drain). Threads: after init, different
+ * slots may be used by different threads at once; one slot by one thread only (its owner). sml_pool_locate reads only
+ * what never changes; sml_pool_view may be called by any thread.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_H
 #define SWAGG_CORE_SWITCHML_POOL_H
@@ -109,8 +109,8 @@ void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
 
 /* The same for a packet whose bytes may be kept instead of copied: the contribution that starts a sum stays where it is, and
  * the others are added to it there. buffer is the adapter's name for that memory, which the pool only stores; NULL: copy.
- * The ten bytes of the header before p->body, the body and the trailer are written to until the chunk is complete, never after; then
- * they are the result. At most two buffers a slot are kept at any time. Each comes back in `released`, when its result is
+ * The SML_HEADER_BYTES before p->body, the body and the trailer are written to until the chunk is complete, never after;
+ * then they are the result. At most two buffers a slot are kept at any time. Each comes back in `released`, when its result is
  * not needed any more, or from sml_pool_drain. */
 void sml_pool_apply_buffer(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                            void *buffer, struct sml_verdict *verdict);
