@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include <rte_ethdev.h>
 
 #include "frame.h"
 #include "log.h"
@@ -45,11 +44,10 @@ static const char *tx_list(char text[LIST_MAX], const struct lcore *lc)
 
 static void show_port(const struct port *port)
 {
-    char mac[RTE_ETHER_ADDR_FMT_SIZE], device[RTE_DEV_NAME_MAX_LEN];
+    char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
     rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-    rte_eth_dev_get_name_by_port(port->id, device);
-    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, device, mac, port->max_frame - FRAME_PORT_BYTES,
+    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac, port->max_frame - FRAME_PORT_BYTES,
                port->rx[0].impaired ? ", impaired on receiving" : "",
                port->tx[0].impaired ? ", impaired on sending" : "");
 }

@@ -24,14 +24,16 @@ enum config_log_level {
     CONFIG_LOG_DEBUG
 };
 
+#define CONFIG_KERNEL_DEVICE "kernel:"
+
 struct config_impair {
     struct impair_config rx, tx; /* hold_for in microseconds */
 };
 
 struct config_port {
     char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; "port0", ... where none is given */
-    char device[CONFIG_DEVICE_MAX]; /* for EAL's --vdev (net_af_packet0,iface=eth0), or a PCI address with
-                                       options */
+    char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
+                                       --vdev (net_memif0,role=server); or a PCI address with options */
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
 };
@@ -110,6 +112,9 @@ typedef void (*config_report)(void *context, const char *message);
  * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
+
+/* Whether a device is an interface of the kernel's. */
+bool config_is_kernel_device(const char *device);
 
 /* The queues that the configuration's ports have. */
 void config_queues(const struct config *c, struct placement_ports *ports);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <net/if.h>
+
 #include "config_check.h"
 #include "config_value.h"
 
@@ -65,6 +67,11 @@ static bool starts_with(const char *s, const char *start)
     return strncmp(s, start, strlen(start)) == 0;
 }
 
+bool config_is_kernel_device(const char *device)
+{
+    return starts_with(device, CONFIG_KERNEL_DEVICE);
+}
+
 /* The kernel cuts off what does not fit into a place of the ring, in silence. */
 static void check_ring_frame(struct config_text *t, const char *path, const struct config *c,
                              const char *device)
@@ -95,6 +102,15 @@ static void check_queue_pairs(struct config_text *t, const char *path, const str
                      pairs, port->tx_queues);
 }
 
+static void check_interface(struct config_text *t, const char *path, const char *device)
+{
+    const size_t length = strlen(device) - strlen(CONFIG_KERNEL_DEVICE);
+
+    if (length == 0 || length >= IFNAMSIZ || strpbrk(device, ", /") != NULL)
+        config_fault(t, path, "\"%s\" does not name a kernel interface: write " CONFIG_KERNEL_DEVICE "eth1",
+                     device);
+}
+
 static void check_device(struct config_text *t, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device;
@@ -102,12 +118,14 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
     char path[CONFIG_PATH_MAX];
 
     port_path(path, port, "device");
-    if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
+    if (config_is_kernel_device(device))
+        check_interface(t, path, device);
+    else if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
         config_fault(
             t, path,
             "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "
-            "interface write net_af_packet%u,iface=%s",
-            device, port, device);
+            "interface write " CONFIG_KERNEL_DEVICE "%s",
+            device, device);
     if ((starts_with(device, "net_af_packet") || starts_with(device, "net_af_xdp")) &&
         strstr(device, ",iface=") == NULL)
         config_fault(t, path, "\"%s\" does not say which interface: append ,iface=NAME", device);
@@ -119,7 +137,7 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
         if (device_name_length(c->port[other].device) == length &&
             strncmp(c->port[other].device, device, length) == 0)
             config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, other,
-                         starts_with(device, "net_") ? "; number them: net_af_packet0, net_af_packet1, ..."
+                         starts_with(device, "net_") ? "; number them: net_memif0, net_memif1, ..."
                                                      : "");
     }
 }

@@ -168,7 +168,7 @@ static int parse(struct config_text *t, yaml_parser_t *p)
     }
     if (yaml_document_get_root_node(&t->document) == NULL)
         config_fault_at(t, 0, "",
-                        "the file is empty; the least is: ports: [{device: \"net_af_packet0,iface=eth0\"}]");
+                        "the file is empty; the least is: ports: [{device: kernel:eth0}]");
     else
         ret = expect_end(t, p);
     if (ret < 0)

@@ -51,19 +51,21 @@ static void age_stations(struct control *c, uint64_t now)
 static void count_missed(struct control *c)
 {
     for (unsigned p = 0; p < c->dp->ports; p++)
-        lcore_drop(datapath_main_lcore(c->dp), p, DROP_RX_MISSED, (unsigned)port_missed(&c->dp->port[p]));
+        lcore_drop(datapath_main_lcore(c->dp), p, DROP_RX_MISSED,
+                   (unsigned)c->dp->port[p].device->missed(&c->dp->port[p]));
 }
 
 /* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
 static void watch_links(struct control *c)
 {
     for (unsigned p = 0; p < c->dp->ports; p++) {
-        bool was_up = c->links_up & RTE_BIT64(p), up = port_is_up(&c->dp->port[p]);
+        const struct port *port = &c->dp->port[p];
+        bool was_up = c->links_up & RTE_BIT64(p), up = port->device->is_up(port);
 
         if (up == was_up)
             continue;
         c->links_up ^= RTE_BIT64(p);
-        log_notice("port %s: link is %s", c->dp->port[p].name, up ? "up" : "down");
+        log_notice("port %s: link is %s", port->name, up ? "up" : "down");
         if (up)
             host_announce(datapath_main_lcore(c->dp), p);
         else

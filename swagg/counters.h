@@ -15,11 +15,10 @@
 #define DROP_LIST(X)                                                                                         \
     X(RUNT, "runt", "frame shorter than an Ethernet header")                                                 \
     X(RX_MISSED, "rx_missed",                                                                                \
-      "the device's receive ring was full: a larger ring (net_af_packet: framecnt), or another lcore")       \
+      "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
     X(OVERSIZE, "oversize",                                                                                  \
       "frame longer than the MTU allows: raise mtu, or on veths and virtual machines turn off segmentation " \
-      "offloads at both ends (ethtool -K DEV tso off gso off gro off); net_af_packet also puts IP "          \
-      "fragments together")                                                                                  \
+      "offloads at both ends (ethtool -K DEV tso off gso off gro off)")                                      \
     X(OWN_SOURCE, "own_source", "source is the switch's own MAC: a loop, or another station uses it")        \
     X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
     X(LINK_LOCAL, "link_local",                                                                              \

@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
+#include "kernel_tx.h"
 #include "log.h"
 #include "steer.h"
 

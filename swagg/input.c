@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 
-#include <rte_ethdev.h>
 #include <rte_prefetch.h>
 
 #include "control.h"
@@ -175,7 +174,7 @@ static unsigned poll_queue(struct lcore *lc, unsigned p, uint16_t q)
 {
     const struct port *port = &lc->dp->port[p];
     struct rte_mbuf *received[LCORE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
-    uint16_t n = rte_eth_rx_burst(port->id, q, received, LCORE_BURST);
+    uint16_t n = port->device->receive(port, q, received, LCORE_BURST);
 
     lcore_count(lc, EVENT_RECEIVED, n);
     if (port->rx[q].impaired) {

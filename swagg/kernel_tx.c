@@ -1,6 +1,7 @@
 #include "kernel_tx.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,7 +14,6 @@
 
 #include "counters.h"
 #include "frame.h"
-#include "packet_socket.h"
 
 enum {
     BURST = 64,
@@ -53,7 +53,7 @@ struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable)
 {
     const struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_index};
     struct kernel_tx *tx = rte_zmalloc("kernel_tx", sizeof(*tx), RTE_CACHE_LINE_SIZE);
-    const int on = 1;
+    const int on = 1, no_limit = INT_MAX / 2;
     int error;
 
     if (tx == NULL) {
@@ -65,7 +65,7 @@ struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable)
     tx->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives nothing */
     /* What is too much for the link shall be dropped by its queue, not wait in a queue of ours. */
     if (tx->fd < 0 || setsockopt(tx->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) < 0 ||
-        packet_socket_never_wait(tx->fd) < 0 ||
+        setsockopt(tx->fd, SOL_SOCKET, SO_SNDBUFFORCE, &no_limit, sizeof(no_limit)) < 0 ||
         bind(tx->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
         goto err;
     return tx;

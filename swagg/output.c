@@ -1,6 +1,5 @@
 #include "output.h"
 
-#include <rte_ethdev.h>
 
 #include "datapath.h"
 #include "impair_mbuf.h"
@@ -13,19 +12,6 @@ static void drop_rest(struct lcore *lc, unsigned port, enum drop reason, struct 
         return;
     lcore_drop(lc, port, reason, n);
     rte_pktmbuf_free_bulk(frames, n);
-}
-
-/* Returns how many frames were dropped since there is no room for them. */
-static unsigned send_to_device(const struct port *port, uint16_t q, struct rte_mbuf **frames, uint16_t n)
-{
-    struct kernel_tx *kernel = port->tx[q].kernel;
-    uint16_t sent;
-
-    if (kernel != NULL)
-        return kernel_tx_burst(kernel, frames, n);
-    sent = rte_eth_tx_burst(port->id, q, frames, n);
-    rte_pktmbuf_free_bulk(frames + sent, n - sent);
-    return n - sent;
 }
 
 static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)
@@ -41,7 +27,7 @@ static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uin
     }
     if (n == 0)
         return;
-    dropped = send_to_device(port, q, frames, n);
+    dropped = port->device->send(port, q, frames, n);
     if (dropped > 0)
         lcore_drop(lc, p, DROP_TX_FULL, dropped);
 }

@@ -25,7 +25,7 @@ static void deal_queues(struct placement *p, const struct placement_ports *ports
 void placement_default(struct placement *p, unsigned cpus, const struct placement_ports *ports)
 {
     const unsigned queues = count_queues(ports->rx_queues, ports->ports);
-    unsigned lcores = cpus / 4 < queues ? cpus / 4 : queues;
+    unsigned lcores = cpus / 2 < queues ? cpus / 2 : queues;
 
     if (lcores > SWAGG_MAX_LCORES)
         lcores = SWAGG_MAX_LCORES;

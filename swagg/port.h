@@ -1,4 +1,4 @@
-/* A port of the switch: a DPDK ethernet device with one or more queues each way, and its impairments.
+/* A port of the switch: a device with one or more queues each way, and its impairments.
  *
  * Opened, started and closed by the main lcore while no lcore polls. In between, the lcore that receives from
  * queue q owns `rx[q]`, the one that sends to it `tx[q]`; the rest does not change.
@@ -9,34 +9,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_dev.h>
 #include <rte_ether.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
 #include "config.h"
-#include "kernel_tx.h"
+#include "impair.h"
+#include "port_device.h"
 
-enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
+enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8, PORT_NO_ID = RTE_MAX_ETHPORTS };
+
+struct kernel_rx;
+struct kernel_tx;
 
 /* One direction of a queue. */
 struct port_queue {
     bool impaired;
-    struct kernel_tx *kernel; /* sending, on net_af_packet: used instead of the driver */
+    union { /* where the port is an interface of the kernel's */
+        struct kernel_rx *from_kernel;
+        struct kernel_tx *to_kernel;
+    };
     struct impair impair;
 } __rte_cache_aligned;
 
 struct port {
     const char *name; /* the configuration's */
-    uint16_t id;      /* the ethernet device's */
+    const struct port_device *device;
+    char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
+    uint16_t id;                            /* of DPDK's device; PORT_NO_ID: it is none */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
-    bool multi_segment;      /* it sends frames of several segments */
-    unsigned packet_sockets; /* of net_af_packet, one a queue pair; 0: another driver */
-    int packet_socket[SWAGG_MAX_QUEUES];
+    bool multi_segment;    /* it sends frames of several segments */
     uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
-    uint64_t missed; /* by the device, as far as port_missed has told */
+    uint64_t missed; /* by the device, as far as has been told */
     /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
@@ -45,23 +53,14 @@ struct port {
 /* Data room that packet buffers need on ports with this MTU. */
 uint16_t port_buffer_bytes(uint16_t mtu);
 
-/* Finds or creates the device, sets it up to receive into buffers from mbufs. index: the port's number in the
+/* Opens the device, sets it up to receive into buffers from mbufs. index: the port's number in the
  * configuration. 0, or -errno after logging what is wrong with which port. */
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs);
 int port_start(struct port *port);
 
-/* What was sent without the device's driver, which does not count it. */
-struct kernel_tx_stats port_sent_past_driver(const struct port *port);
-
-/* Whether its link is up, as far as the driver knows. */
-bool port_is_up(const struct port *port);
-
 /* As in the list of lcores: "NAME:QUEUE", or the name alone where there is one queue only. */
 const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,
                             unsigned queue);
-
-/* Frames lost since the last call because the device's receive ring was full. Main lcore. */
-uint64_t port_missed(struct port *port);
 
 /* Stops the device, frees what its queues and impairments hold, closes it. Also after a failed port_open. */
 void port_close(struct port *port);

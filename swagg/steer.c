@@ -81,7 +81,7 @@ void steer_port(const struct datapath *dp, unsigned p)
 
     if (port->rx_queues == 1)
         return;
-    if (ports_tell_shards(dp) && add_rules(dp, p) > 0)
+    if (port->device == &port_dpdk && ports_tell_shards(dp) && add_rules(dp, p) > 0)
         log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
                    "spreads the rest over "
                    "%u queues by %s",

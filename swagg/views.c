@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
 
 #include "frame.h"
 
@@ -79,34 +78,30 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
 {
     const struct port *port;
     int p = params == NULL ? -EINVAL : find_port(v->dp, params);
-    char device[RTE_DEV_NAME_MAX_LEN];
-    struct rte_eth_stats stats = {0};
-    struct kernel_tx_stats past_driver;
+    struct port_stats stats;
 
     if (p < 0)
         return p;
     port = &v->dp->port[p];
-    past_driver = port_sent_past_driver(port);
-    rte_eth_dev_get_name_by_port(port->id, device);
-    rte_eth_stats_get(port->id, &stats);
+    port->device->stats(port, &stats);
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_string(d, "name", port->name);
-    rte_tel_data_add_dict_string(d, "device", device);
+    rte_tel_data_add_dict_string(d, "device", port->device_name);
     add_mac(d, "mac", &port->mac);
     rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
-    rte_tel_data_add_dict_int(d, "link_up", port_is_up(port));
+    rte_tel_data_add_dict_int(d, "link_up", port->device->is_up(port));
     rte_tel_data_add_dict_int(d, "compares_ip_checksum",
                               (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
     rte_tel_data_add_dict_int(d, "compares_udp_checksum",
                               (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);
-    rte_tel_data_add_dict_u64(d, "rx_frames", stats.ipackets);
-    rte_tel_data_add_dict_u64(d, "rx_bytes", stats.ibytes);
+    rte_tel_data_add_dict_u64(d, "rx_frames", stats.rx_frames);
+    rte_tel_data_add_dict_u64(d, "rx_bytes", stats.rx_bytes);
     rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
-    rte_tel_data_add_dict_u64(d, "rx_errors", stats.ierrors);
-    rte_tel_data_add_dict_u64(d, "tx_frames", stats.opackets + past_driver.frames);
-    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.obytes + past_driver.bytes);
-    rte_tel_data_add_dict_u64(d, "tx_merged", past_driver.merged);
-    rte_tel_data_add_dict_u64(d, "tx_errors", stats.oerrors);
+    rte_tel_data_add_dict_u64(d, "rx_errors", stats.rx_errors);
+    rte_tel_data_add_dict_u64(d, "tx_frames", stats.tx_frames);
+    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.tx_bytes);
+    rte_tel_data_add_dict_u64(d, "tx_merged", stats.tx_merged);
+    rte_tel_data_add_dict_u64(d, "tx_errors", stats.tx_errors);
     add_impairments(d, "rx", port->rx, port->rx_queues);
     add_impairments(d, "tx", port->tx, port->tx_queues);
     return 0;

@@ -233,7 +233,7 @@ net_bridge_remove() {
 # --- the switch: swagg -----------------------------------------------------------------------------------------
 
 # Writes a configuration for the hosts that there are. NET_IMPAIR: what befalls every port, as YAML
-# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_DEVICE: the DPDK driver of the ports. The other arguments are further
+# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
 # settings, a line each.
 net_swagg_config() { # FILE [YAML...]
     local file=$1 i
@@ -241,7 +241,7 @@ net_swagg_config() { # FILE [YAML...]
     {
         printf 'switch: {mac: "%s", ip: %s/24}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
         for ((i = 0; i < NET_HOSTS; i++)); do
-            printf '  - {name: h%d, device: "%s"%s}\n' "$i" "$(net_device "${NET_DEVICE:-net_af_packet}" "$i")" \
+            printf '  - {name: h%d, device: "%s"%s}\n' "$i" "$(net_device "${NET_DEVICE:-kernel}" "$i")" \
                 "${NET_IMPAIR:+, impair: $NET_IMPAIR}"
         done
         printf '%s\n' "$@"
@@ -249,10 +249,12 @@ net_swagg_config() { # FILE [YAML...]
 }
 
 net_device() { # DRIVER PORT
-    local device=$1$2,iface=p$2
+    case $1 in
+    kernel) echo "kernel:p$2" ;;
     # With 512 places, the default, the rings overflow when the polling thread has to share its CPU.
-    [ "$1" != net_af_packet ] || device+=,framecnt=2048
-    echo "$device"
+    net_af_packet) echo "$1$2,iface=p$2,framecnt=2048" ;;
+    *) echo "$1$2,iface=p$2" ;;
+    esac
 }
 
 # Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.

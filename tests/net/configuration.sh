@@ -61,8 +61,8 @@ does_not_start() { # REGEX
 }
 
 step "an interface that is not there"
-printf 'ports:\n  - {name: a, device: "net_af_packet0,iface=nothere"}\n' >"$config"
-does_not_start 'nothere'
+printf 'ports:\n  - {name: a, device: "kernel:nothere"}\n' >"$config"
+does_not_start 'port a: cannot open interface nothere: No such device'
 
 step "a device that DPDK does not know"
 printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"

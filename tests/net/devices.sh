@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Switching and sums over each kind of kernel interface that DPDK offers, but for net_af_xdp, which stalls now and then
+# Switching and sums over each way to a kernel interface, but for net_af_xdp, which stalls now and then
 # (docs/configuration.md).
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
@@ -7,7 +7,7 @@ set -euo pipefail
 
 net_begin devices
 net_hosts 4
-for device in net_af_packet net_pcap; do
+for device in kernel net_af_packet net_pcap; do
     step "$device"
     NET_DEVICE=$device net_swagg_config "$NET_DIR/swagg.yaml"
     net_swagg_start "$NET_DIR/swagg.yaml"

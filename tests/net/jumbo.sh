@@ -7,7 +7,6 @@ set -euo pipefail
 net_begin jumbo
 net_hosts 4 9000
 net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 9000" "memory: {megabytes: 384}"
-sed -i 's/framecnt=2048"/framesz=9216,blocksz=36864,framecnt=512"/' "$NET_DIR/swagg.yaml"
 net_swagg_start "$NET_DIR/swagg.yaml"
 
 step "frames of 9000 bytes are switched whole"

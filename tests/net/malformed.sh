@@ -5,8 +5,7 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# Not net_af_packet: there the kernel puts fragments together before DPDK sees them.
-NET_DEVICE=net_pcap begin_with_swagg malformed "timers: {lost_after_ms: 60000}"
+begin_with_swagg malformed "timers: {lost_after_ms: 60000}"
 
 # Host 3's link carries longer frames than the switch is to take.
 ip -n "$NET_ID-h3" link set eth0 mtu 2000

@@ -12,7 +12,7 @@ config() { # RX_QUEUES TX_QUEUES YAML...
     local rx=$1 tx=$2
     shift 2
     net_swagg_config "$NET_DIR/swagg.yaml" "$@"
-    sed -i "s/framecnt=2048\"/framecnt=2048,qpairs=$rx\", rx_queues: $rx, tx_queues: $tx/" "$NET_DIR/swagg.yaml"
+    sed -i "s/kernel:p[0-9]\"/&, rx_queues: $rx, tx_queues: $tx/" "$NET_DIR/swagg.yaml"
 }
 
 all_work() {
@@ -93,7 +93,7 @@ expect_match "what rank 0 says" "$(rank_log 0)" '2 resumed'
 net_swagg_stop
 
 step "queues that nobody would poll are refused, with file, line and key"
-net_swagg_config "$NET_DIR/bad.yaml"
+NET_DEVICE=net_af_packet net_swagg_config "$NET_DIR/bad.yaml"
 sed -i '3s/framecnt=2048/framecnt=2048,qpairs=2/' "$NET_DIR/bad.yaml"
 status=0
 words=$("$NET_BUILD/swagg/swagg" --check "$NET_DIR/bad.yaml" 2>&1) || status=$?

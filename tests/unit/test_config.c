@@ -67,7 +67,7 @@ static const struct {
     const char *yaml, *messages;
 } bad[] = {
     /* not a YAML document */
-    {"", "F: the file is empty; the least is: ports: [{device: \"net_af_packet0,iface=eth0\"}]\n"},
+    {"", "F: the file is empty; the least is: ports: [{device: kernel:eth0}]\n"},
     {"ports: [\n",
      "F:2: not YAML: did not find expected node content, while parsing a flow node that begins in line 2\n"},
     {PORT "\tmtu: 3\n",
@@ -120,12 +120,19 @@ static const struct {
     /* ports */
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
-                                   "interface write net_af_packet0,iface=eth0\n"},
+                                   "interface write kernel:eth0\n"},
+    {"ports: [{device: \"kernel:\"}]\n",
+     "F:1: ports[0].device: \"kernel:\" does not name a kernel interface: write kernel:eth1\n"},
+    {"ports:\n  - device: kernel:a,framecnt=512\n  - device: kernel:a-name-too-long-\n",
+     "F:2: ports[0].device: \"kernel:a,framecnt=512\" does not name a kernel interface: write kernel:eth1\n"
+     "F:3: ports[1].device: \"kernel:a-name-too-long-\" does not name a kernel interface: write kernel:eth1\n"},
+    {"ports:\n  - device: kernel:a\n  - device: kernel:a\n",
+     "F:3: ports[1].device: \"kernel:a\" is the device of ports[0] already\n"},
     {"ports:\n  - device: net_af_packet0\n",
      "F:2: ports[0].device: \"net_af_packet0\" does not say which interface: append ,iface=NAME\n"},
     {PORT "  - device: net_af_packet0,iface=b\n",
      "F:3: ports[1].device: \"net_af_packet0\" is the device of ports[0] "
-     "already; number them: net_af_packet0, net_af_packet1, ...\n"},
+     "already; number them: net_memif0, net_memif1, ...\n"},
     {PORT "mtu: 2000\n",
      "F:2: ports[0].device: its ring holds frames of 2048 bytes, too little for mtu 2000: append "
      ",framesz=3072,blocksz=12288\n"},

@@ -36,7 +36,7 @@ static void test_default_is_good_for_any_machine(void)
         for (unsigned ports = 1; ports <= SWAGG_MAX_PORTS; ports++) {
             make_default(&p, cpus, ports);
             CU_ASSERT_EQUAL(faults(&p, ports), 0);
-            CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 4));
+            CU_ASSERT(p.lcores <= ports && (p.lcores == 1 || p.lcores <= cpus / 2));
         }
     }
 }

@@ -1,0 +1,44 @@
+/* Receiving from a kernel interface by a packet socket that fills packet buffers.
+ *
+ * DPDK's net_af_packet has the kernel copy each frame into a ring that both share, and copies it from there;
+ * on a machine whose senders are its own, that is most of what receiving costs. Here the frame waits as the
+ * kernel has it, and is copied once, a burst with one system call. What the driver leaves undone is done: a
+ * checksum that a sender of this machine has left to its device is computed, a VLAN tag that the kernel has
+ * taken out is put back, and fragments stay as they are.
+ *
+ * One a receive queue, used by the lcore that owns the queue; the counters may be read by anybody.
+ */
+#ifndef SWAGG_KERNEL_RX_H
+#define SWAGG_KERNEL_RX_H
+
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+struct kernel_rx;
+
+/* Frames that come in by the interface from now on. Longer ones than max_frame, and such as a sender has left
+ * unsegmented, come as a frame of max_frame + 1 bytes, cut off: buffers from mbufs must have that much room.
+ * NULL with rte_errno set. */
+struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs);
+
+/* Joins n queues of one interface, so that the kernel deals it out by its hash of their flows. 0, or -errno.
+ */
+int kernel_rx_share(struct kernel_rx *const rx[], unsigned n);
+
+/* At most max frames; they are the caller's. Those whose UDP or TCP checksum is known to be right say so
+ * (RTE_MBUF_F_RX_L4_CKSUM_GOOD). */
+unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max);
+
+struct kernel_rx_stats {
+    uint64_t frames, bytes;
+};
+struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx);
+
+/* Frames that the kernel dropped since the last call because too many waited. */
+uint64_t kernel_rx_missed(struct kernel_rx *rx);
+
+/* NULL is fine. */
+void kernel_rx_close(struct kernel_rx *rx);
+
+#endif

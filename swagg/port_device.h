@@ -1,0 +1,42 @@
+/* What a port is made on: a device of DPDK's, or an interface of the kernel's.
+ *
+ * `receive` and `send` are called by the lcore that owns the queue, `stats` and `is_up` by anybody, the rest
+ * by the main lcore: open, start, ..., close while no lcore polls, and missed.
+ */
+#ifndef SWAGG_PORT_DEVICE_H
+#define SWAGG_PORT_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "config.h"
+
+struct port;
+
+struct port_stats {
+    uint64_t rx_frames, rx_bytes, rx_errors;
+    uint64_t tx_frames, tx_bytes, tx_errors;
+    uint64_t tx_merged; /* of the frames sent, how many passed through the kernel in runs */
+};
+
+struct port_device {
+    /* name, device_name, max_frame, the numbers of queues, rx and tx of the port are there; the device has to
+     * set mac, multi_segment and rx_checksums. 0, or -errno after logging what is wrong. */
+    int (*open)(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs);
+    /* 0, or -errno. NULL: it needs none. */
+    int (*start)(struct port *port);
+    uint16_t (*receive)(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max);
+    /* Sends frames in order, and frees them. Returns how many there was no room for. */
+    unsigned (*send)(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t n);
+    bool (*is_up)(const struct port *port); /* its link, as far as is known */
+    void (*stats)(const struct port *port, struct port_stats *stats);
+    uint64_t (*missed)(struct port *port); /* frames lost since the last call as too many waited */
+    /* Also after a failed open. */
+    void (*close)(struct port *port);
+};
+
+extern const struct port_device port_dpdk, port_kernel;
+
+#endif
