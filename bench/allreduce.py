@@ -16,7 +16,7 @@ NAMES = {
     "openmpi_ring": "Open MPI told to use its ring, Linux bridge",
     "openmpi_through_swagg": "Open MPI, switched by swagg",
     "swagg": "swagg",
-    "swagg_two_lcores": "swagg, two polling lcores",
+    "swagg_one_lcore": "swagg, one polling lcore",
     "swagg_loss_0.1pct": "swagg, 0.1% loss on every link and direction",
     "swagg_loss_1pct": "swagg, 1% loss on every link and direction",
 }
@@ -27,8 +27,7 @@ Four hosts, one rank each, float, MTU 1500, segmentation offloads off, so that f
 native Open MPI 4.1 (`pml ob1`, `btl tcp`, its own choice of algorithms) over a plain Linux bridge between the same
 hosts, with the same limits. At this size its own choice of allreduce is not its fastest here; `..._ring` compares with
 the best that was found by hand (`coll_tuned_allreduce_algorithm 4`). Links are limited by `tbf` in both directions. All
-variants take turns in every run. The daemon is as it comes, with one polling lcore up to seven CPUs; `..._two_lcores` gives it
-two, with two ports and a shard each. A time is that of the slowest rank; a ratio is taken within each run, and its median
+variants take turns in every run. The daemon is as it comes, with a polling lcore for two CPUs; `..._one_lcore` gives it one. A time is that of the slowest rank; a ratio is taken within each run, and its median
 over the runs is shown with its extremes. More is better, except for `loss_inflation`, the time with frames lost at
 random on every link and direction over the time without. `wire_share` is goodput over what the framing leaves of the
 link's rate, {elements} floats in a frame of {frame} bytes: {framing:.1%}.
@@ -42,7 +41,7 @@ RATIOS = (
     ("reduce_200mbit_vs_openmpi", "200mbit", "openmpi", "swagg", "reduce", ">= 2.5"),
     ("allreduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "allreduce", ">= 1.2"),
     ("allreduce_cpu_vs_openmpi_ring", "cpu", "openmpi_ring", "swagg", "allreduce", ""),
-    ("allreduce_cpu_two_lcores_vs_openmpi", "cpu", "openmpi", "swagg_two_lcores", "allreduce", ""),
+    ("allreduce_cpu_one_lcore_vs_openmpi", "cpu", "openmpi", "swagg_one_lcore", "allreduce", ""),
     ("reduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "reduce", ""),
     ("loss_inflation_0.1pct", "200mbit", "swagg_loss_0.1pct", "swagg", "allreduce", "< 1.1"),
     ("loss_inflation_1pct", "200mbit", "swagg_loss_1pct", "swagg", "allreduce", "< 1.5"),

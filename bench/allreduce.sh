@@ -27,9 +27,9 @@ on_swagg() {
     net_swagg_stop
 }
 
-on_two_lcores() {
-    start_swagg 0 "lcores: [{rx: [h0, h1], tx: [h0, h1], aggregate: [0]}, {rx: [h2, h3], tx: [h2, h3], aggregate: [1]}]"
-    measure_offloaded "$setting,swagg_two_lcores" allreduce "$tensor"
+on_one_lcore() {
+    start_swagg 0 "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
+    measure_offloaded "$setting,swagg_one_lcore" allreduce "$tensor"
     net_swagg_stop
 }
 
@@ -52,5 +52,5 @@ for ((run = 1; run <= runs; run++)); do
     net_limit none
     on_bridge
     on_swagg
-    on_two_lcores
+    on_one_lcore
 done

@@ -9,7 +9,7 @@ import sys
 import report
 
 READING = """
-Four hosts on veths, one polling lcore (`net_af_packet`), no traffic at all: the daemon's share of a CPU, by its accounted time
+Four hosts on veths, one polling lcore, no traffic at all: the daemon's share of a CPU, by its accounted time
 (in ticks of 10 ms, so less than 0.005 is nothing that can be told from 0). Then one host pings the switch five times a second:
 every ping finds it asleep. As often two hosts begin an allreduce of one packet, both at once. Round trips and allreduces are
 medians of all in all runs; ratios are of a run's medians. `max_sleep_us` bounds the naps. "Linux bridge" is the same ping to the

@@ -53,9 +53,16 @@ for tag in 8100a005 88a80006; do
 done
 
 step "what a host leaves unsegmented is dropped by name"
-offloads 2 tso on gso on
+offloads 2 tso on gso on tx-udp-segmentation on
 transfer 2 3 -t 1 || true # hardly anything arrives
-[ "$(net_telemetry /swagg/drops oversize)" -gt 0 ] || fail "nothing was dropped as oversize"
+before=$(net_telemetry /swagg/drops oversize)
+[ "$before" -gt 0 ] || fail "nothing was dropped as oversize"
+# Two datagrams in one, which is shorter than the MTU (UDP_SEGMENT).
+net_exec 2 python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 100)
+s.sendto(bytes(200), (sys.argv[1], 9))' "$(net_ip 3)"
+net_until 5 "it is dropped, too" sh -c "[ \"\$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops oversize)\" -gt $before ]"
 offloads 2 tso off gso off tx-udp-segmentation off
 reaches 2 "$(net_ip 3)" -s 1472
 
