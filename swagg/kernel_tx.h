@@ -2,9 +2,8 @@
  *
  * The driver copies each frame into a ring shared with the kernel, and on a veth the kernel copies it once
  * more, out of the ring. Here the kernel reads the frames straight from the packet buffers, a burst with one
- * system call; and a run of UDP frames that only differ in their payload passes through the kernel as one,
- * which cuts it into the same frames again just before the device (generic segmentation offload) or leaves
- * that to the device.
+ * system call; and runs of frames that it can cut into the same frames again (kernel_run.h) pass through it
+ * as one.
  *
  * One a TX queue, used by the lcore that owns the queue; the counters may be read by anybody.
  */
@@ -17,11 +16,11 @@
 
 struct kernel_tx;
 
-/* The mbuf flag of frames that may become part of a run: written by frame_write_headers, with a UDP checksum.
- * It is computed anew, so a frame that may be damaged must not have the flag. 0: no flag is free. */
+/* The mbuf flag of UDP frames that may become part of a run: written by frame_write_headers, with a UDP
+ * checksum. It is computed anew: no frame that may be damaged may have the flag. 0: no flag is free. */
 uint64_t kernel_tx_mergeable(void);
 
-/* mergeable: the flag, or 0 if no frame of this queue may. NULL with rte_errno set. */
+/* mergeable: the flag, or 0 if no frame of this queue may, TCP neither. NULL with rte_errno set. */
 struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable);
 
 /* Sends frames of at most two segments each, in order, and frees them. Returns how many the kernel did not

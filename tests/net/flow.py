@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Run in a host: watches the TCP frames to a port, whichever way they go, till none has come for two seconds: flow.py PORT.
+Prints a line for each: a digest, the length, whether its checksums are "right" or "wrong"."""
+import hashlib
+import socket
+import struct
+import sys
+
+import raw
+
+SO_RCVBUFFORCE, SOL_PACKET, PACKET_STATISTICS = 33, 263, 6  # unknown to Python 3.11
+
+
+def is_wanted(frame):
+    return frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_TCP and frame[36:38] == port
+
+
+def is_sound(frame):
+    pseudo = frame[26:34] + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(frame) - 34)
+    return raw.checksum(frame[14:34]) == 0 and raw.checksum(pseudo + frame[34:]) == 0
+
+
+port = struct.pack("!H", int(sys.argv[1]))
+wire = raw.Wire("eth0")
+wire.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
+print("listens", file=sys.stderr, flush=True)
+frames, seconds = [], 30
+while frame := wire.receive(is_wanted, seconds):
+    frames.append(frame)
+    seconds = 2
+_, lost = struct.unpack("II", wire.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+if lost:
+    sys.exit(f"flow: {lost} frames were not seen")
+for frame in frames:
+    print(hashlib.sha256(frame).hexdigest(), len(frame), "right" if is_sound(frame) else "wrong")
