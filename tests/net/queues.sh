@@ -71,7 +71,7 @@ ranks_run lossy 8 --sizes 1,365,100003 --calls 20
 net_swagg_stop
 
 step "three queues on one lcore"
-config 3 1
+config 3 1 "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
 net_swagg_start "$NET_DIR/swagg.yaml"
 all_work
 expect_equal "data ports" "$(data_ports not_dealt)" "48864"
