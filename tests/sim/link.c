@@ -38,10 +38,10 @@ void link_fini(struct link *link)
     }
 }
 
-struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
-                        size_t bytes, bool unsummed)
+struct frame *frame_around(unsigned host, uint16_t switch_port, uint16_t host_port, struct buffer *buffer,
+                           bool unsummed)
 {
-    struct frame *f = malloc(sizeof(*f) + bytes);
+    struct frame *f = malloc(sizeof(*f));
 
     if (f == NULL)
         sim_die("out of memory");
@@ -49,13 +49,21 @@ struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port,
                         .switch_port = switch_port,
                         .host_port = host_port,
                         .unsummed = unsummed,
-                        .bytes = (uint16_t)bytes};
-    memcpy(f->payload, payload, bytes);
+                        .bytes = (uint16_t)buffer->bytes,
+                        .payload = buffer->at,
+                        .buffer = buffer};
     return f;
+}
+
+struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
+                        size_t bytes, bool unsummed)
+{
+    return frame_around(host, switch_port, host_port, buffer_new(payload, bytes), unsummed);
 }
 
 void frame_free(struct frame *frame)
 {
+    buffer_drop(frame->buffer);
     free(frame);
 }
 
@@ -88,6 +96,17 @@ static bool is_lost(struct link *link)
     return lost;
 }
 
+/* The payload in a buffer of its own: where others hold the same bytes, they keep theirs. */
+static uint8_t *own_payload(struct frame *f)
+{
+    struct buffer *own = buffer_new(f->payload, f->bytes);
+
+    buffer_drop(f->buffer);
+    f->buffer = own;
+    f->payload = own->at;
+    return own->at;
+}
+
 /* A bit of the payload or of the host's port. */
 static void damage(struct link *link, struct frame *f)
 {
@@ -95,7 +114,7 @@ static void damage(struct link *link, struct frame *f)
     unsigned bit = (unsigned)rng_below(&link->rng, 8);
 
     if (byte < f->bytes)
-        f->payload[byte] ^= (uint8_t)(1u << bit);
+        own_payload(f)[byte] ^= (uint8_t)(1u << bit);
     else
         f->host_port ^= (uint16_t)(1u << (8 * (byte - f->bytes) + bit));
     f->damaged = true;

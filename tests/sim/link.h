@@ -3,10 +3,11 @@
 #ifndef SWAGG_SIM_LINK_H
 #define SWAGG_SIM_LINK_H
 
+#include "buffer.h"
 #include "rng.h"
 #include "sim.h"
 
-/* UDP over IPv4 over Ethernet. The payload follows. */
+/* UDP over IPv4 over Ethernet. */
 struct frame {
     struct frame *next,
         *previous; /* of all that are in flight; a receiver may use them once it owns the frame */
@@ -15,7 +16,8 @@ struct frame {
     bool damaged;                    /* a bit has flipped on the way */
     bool unsummed;                   /* without UDP's checksum, so who receives it is not told of damage */
     uint16_t bytes;
-    uint8_t payload[];
+    const uint8_t *payload;
+    struct buffer *buffer; /* that it lies in */
 };
 
 enum { FRAME_WIRE_OVERHEAD = 8 + 14 + 20 + 8 + 4 + 12 }; /* preamble, Ethernet, IPv4, UDP, FCS, gap */
@@ -58,6 +60,9 @@ void link_fini(struct link *link); /* and what is in flight; the simulation must
 /* Takes over the frame. */
 void link_send(struct link *link, struct frame *frame);
 
+/* The payload is the whole buffer: the frame takes over a hold on it. */
+struct frame *frame_around(unsigned host, uint16_t switch_port, uint16_t host_port, struct buffer *buffer,
+                           bool unsummed);
 /* Copies the payload. */
 struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
                         size_t bytes, bool unsummed);

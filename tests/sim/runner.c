@@ -24,6 +24,8 @@ static void add(struct world_result *sum, const struct world_result *r)
     sum->lost += r->lost;
     sum->duplicated += r->duplicated;
     sum->corrupted += r->corrupted;
+    sum->kept += r->kept;
+    sum->referred += r->referred;
     for (unsigned i = 0; i < FAULTS; i++)
         sum->faults[i] += r->faults[i];
     for (unsigned i = 0; i < SML_VERDICTS; i++)
@@ -120,8 +122,8 @@ void runner_print(const struct runner_tally *t, double seconds)
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
-           "\n  switch:",
-           s->frames, s->lost, s->duplicated, s->corrupted);
+           "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
+           s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);
     for (unsigned i = 0; i < SML_VERDICTS; i++)
         if (s->verdicts[i] > 0)
             printf(" %s %" PRIu64, sml_verdict_name(i), s->verdicts[i]);

@@ -140,6 +140,19 @@ static uint64_t latest_end(const struct scenario *s)
     return end;
 }
 
+/* Of a million: none, all, or as many as happens. */
+static uint32_t some_or_all(struct rng *r)
+{
+    switch (rng_below(r, 3)) {
+    case 0:
+        return 0;
+    case 1:
+        return PPM;
+    default:
+        return (uint32_t)rng_below(r, PPM);
+    }
+}
+
 void scenario_make(struct scenario *s, uint64_t seed)
 {
     struct rng r = {seed};
@@ -161,6 +174,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
     make_faults(s, &r);
     for (unsigned i = 0; i < s->programs; i++)
         s->program[i].checksum = rng_below(&r, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    s->switch_config.keep_ppm = some_or_all(&r);
+    s->switch_config.refer = rng_below(&r, 2);
     s->over_by = latest_end(s);
 }
 
@@ -197,9 +212,11 @@ static void print_program(const struct program *p, FILE *out)
 void scenario_print(const struct scenario *s, FILE *out)
 {
     fprintf(out,
-            "seed %" PRIu64 "%s: %u hosts, the switch has %u slots, lost after %" PRIu64
-            " ms, calm at %" PRIu64 " ms\nlinks: ",
+            "seed %" PRIu64
+            "%s: %u hosts, the switch has %u slots, keeps %u ppm of the frames, sends results as "
+            "%s, lost after %" PRIu64 " ms, calm at %" PRIu64 " ms\nlinks: ",
             s->seed, s->benign ? ", benign" : "", s->hosts, s->switch_config.slots_max,
+            s->switch_config.keep_ppm, s->switch_config.refer ? "references" : "copies",
             s->switch_config.lost_after_ns / MS, s->calm_at / MS);
     print_quality(&s->quality, out);
     for (unsigned i = 0; i < s->programs; i++)

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keeping.h"
+
 /* A running job, as the engine sees it. */
 struct switch_job {
     struct sml_pool *pool;
+    struct keeping keeping;
     uint16_t size, slots;
     bool unsummed; /* its packets have a checksum of their own in the place of UDP's */
     struct {
@@ -76,6 +79,7 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
     };
     struct switch_job *j = sim_alloc(sizeof(*j) + job->size * sizeof(j->member[0]));
     j->pool = sml_pool_init(sim_alloc(sml_pool_footprint(&cfg)), &cfg);
+    keeping_init(&j->keeping, *slots, &s->broken);
     j->size = job->size;
     j->slots = *slots;
     j->unsummed = job->checksum != SML_CHECKSUM_NONE;
@@ -98,6 +102,7 @@ static void free_job(struct switch_node *s, unsigned number)
     s->slots_used -= j->slots;
     s->jobs[number] = NULL;
     s->freed[number] = ++s->frees;
+    keeping_fini(&j->keeping, j->pool);
     free(j->pool);
     free(j);
 }
@@ -133,6 +138,7 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, stru
                  const struct switch_config *cfg)
 {
     *s = (struct switch_node){.cfg = *cfg, .sim = sim, .star = star, .rng = rng_fork(rng)};
+    s->keeps = rng_fork(&s->rng);
 }
 
 void switch_start(struct switch_node *s)
@@ -187,6 +193,20 @@ static void send_data(struct switch_node *s, const struct switch_job *j, unsigne
                    bytes, j->unsummed);
 }
 
+/* A result: a reference to the buffer that it lies in, or a copy. */
+static void send_result(struct switch_node *s, const struct switch_job *j, unsigned rank,
+                        const struct frame *answered, const struct sml_verdict *v)
+{
+    if (v->result_buffer == NULL || !s->cfg.refer) {
+        send_data(s, j, rank, answered, v->result, v->result_bytes);
+        return;
+    }
+    s->referred++;
+    link_send(&s->star->down[j->member[rank].host],
+              frame_around(j->member[rank].host, answered->switch_port, j->member[rank].data_port,
+                           buffer_hold(v->result_buffer), j->unsummed));
+}
+
 static void reject(struct switch_node *s, const struct frame *f, const struct sml_packet *p)
 {
     uint8_t payload[SML_REJECT_BYTES];
@@ -203,14 +223,24 @@ static int rank_of(const struct switch_job *j, const struct frame *f)
     return -1;
 }
 
-static void apply(struct switch_node *s, const struct switch_job *j, unsigned rank, const struct frame *f,
+/* Nobody else has it, and the job has frames left to keep. */
+static bool may_keep(struct switch_node *s, const struct frame *f)
+{
+    return f->buffer->holders == 1 && rng_chance(&s->keeps, s->cfg.keep_ppm);
+}
+
+static void apply(struct switch_node *s, struct switch_job *j, unsigned rank, const struct frame *f,
                   const struct sml_packet *p)
 {
     struct sml_slot *slot = sml_pool_locate(j->pool, p);
     struct sml_verdict v = {.kind = SML_DROP_BAD_SLOT};
 
-    if (slot != NULL)
-        sml_pool_apply(j->pool, slot, (uint16_t)rank, p, &v);
+    if (slot != NULL) {
+        struct buffer *offered = may_keep(s, f) ? f->buffer : NULL;
+        sml_pool_apply_buffer(j->pool, slot, (uint16_t)rank, p, offered, &v);
+        keeping_settle(&j->keeping, p, offered, &v);
+        s->kept += v.kept;
+    }
     if (f->damaged) {
         s->damaged++;
         s->deceived += v.kind != SML_DROP_BAD_CHECKSUM && slot != NULL;
@@ -224,7 +254,7 @@ static void apply(struct switch_node *s, const struct switch_job *j, unsigned ra
     case SML_RESTORED:
         for (unsigned r = 0; r < j->size; r++)
             if (sml_pool_wants(j->pool, slot, (uint16_t)r))
-                send_data(s, j, r, f, v.result, v.result_bytes);
+                send_result(s, j, r, f, &v);
             else
                 send_data(s, j, r, f, v.ack, v.ack_bytes);
         break;
@@ -249,7 +279,7 @@ static void receive_data(struct switch_node *s, const struct frame *f)
         s->damaged += f->damaged;
         return;
     }
-    const struct switch_job *j = s->jobs[p.job];
+    struct switch_job *j = s->jobs[p.job];
     int rank = j != NULL ? rank_of(j, f) : -1;
     if (rank < 0) {
         s->unknown_job += j == NULL;

@@ -10,6 +10,9 @@ struct switch_config {
     unsigned slots_max; /* of all jobs together */
     uint16_t max_jobs;
     uint64_t lost_after_ns;
+    /* Frames that a pool may keep; of the others somebody else may have a reference, too. */
+    uint32_t keep_ppm;
+    bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
 };
 
 struct switch_job;
@@ -19,6 +22,7 @@ struct switch_node {
     struct sim *sim;
     struct star *star;
     struct rng rng;
+    struct rng keeps; /* which frames */
     uint64_t boot_id; /* 0: it is down */
     uint64_t boots;
     struct ctl_registry *registry;
@@ -28,7 +32,9 @@ struct switch_node {
     unsigned slots_used;
     uint64_t verdicts[SML_VERDICTS]; /* on undamaged packets, since the first start */
     uint64_t damaged, unknown_job, foreign_sender, malformed;
-    uint64_t deceived; /* damaged packets that it made something of */
+    uint64_t deceived;       /* damaged packets that it made something of */
+    uint64_t kept, referred; /* buffers that a pool kept; frames that referred to one */
+    const char *broken;      /* the first rule of keeping.h that a pool broke; NULL: none */
 };
 
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,

@@ -91,6 +91,8 @@ static void at_host(void *ctx, struct frame *f)
     struct world *w = ctx;
     struct process *p = w->seats[f->host].process;
 
+    if (!buffer_is_intact(f->buffer))
+        oracle_fail(&w->oracle, "a result has changed on its way to host %u", f->host);
     if (frame_is_dropped(f) || p == NULL || !process_receive(p, f))
         frame_free(f);
 }
@@ -304,6 +306,12 @@ static void check_verdicts(struct world *w)
         oracle_fail(&w->oracle, "the switch cannot read a worker's packet");
 }
 
+static void check_keeping(struct world *w)
+{
+    if (w->node.broken != NULL)
+        oracle_fail(&w->oracle, "a pool %s", w->node.broken);
+}
+
 static bool all_are_over(const struct world *w)
 {
     for (unsigned h = 0; h < w->scenario.hosts; h++) {
@@ -340,6 +348,8 @@ static void collect(const struct world *w, struct world_result *result)
     result->formations_failed = w->oracle.formations_failed;
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->verdicts, w->node.verdicts, sizeof(result->verdicts));
+    result->kept = w->node.kept;
+    result->referred = w->node.referred;
     for (unsigned i = 0; i < 2 * w->scenario.hosts; i++) {
         const struct link *l = i % 2 ? &w->star.up[i / 2] : &w->star.down[i / 2];
         result->frames += l->stats.sent;
@@ -357,12 +367,15 @@ struct world_result world_play(uint64_t seed, FILE *trace)
     open_world(w, seed, trace);
     if (trace != NULL)
         scenario_print(&w->scenario, trace);
-    while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim))
+    while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim)) {
+        check_keeping(w);
         consider_faults(w);
+    }
     if (!w->oracle.failed) {
         check_all_are_over(w);
         check_switch_forgets(w);
         check_verdicts(w);
+        check_keeping(w);
         oracle_finish(&w->oracle, w->scenario.benign);
     }
     collect(w, &result);

@@ -1,0 +1,39 @@
+/* The buffers that a job's pool keeps, and whether it goes by the rules of switchml/pool.h:
+ *
+ *   - it keeps what it was offered, two buffers a slot at most: the sum that is being made and the result
+ *     completed last;
+ *   - it gives each back once, neither earlier nor later than the first contribution (or the result handed
+ *     back) that takes its place, or when it is drained;
+ *   - from the completion of its chunk on, a buffer does not change; nor does one that was given back.
+ *
+ * What is given back is spoiled, unless frames with the result are still under way, and held for a while: so
+ * who reads it after all makes a wrong sum, and who writes to it is found out.
+ */
+#ifndef SWAGG_SIM_KEEPING_H
+#define SWAGG_SIM_KEEPING_H
+
+#include "buffer.h"
+#include "switchml/pool.h"
+
+enum { KEEPING_WATCHED = 32 };
+
+struct keeping {
+    const char **broken; /* the first rule that was; NULL: none */
+    unsigned slots;
+    struct kept {
+        struct buffer *buffer;
+        uint32_t tag;
+    } (*kept)[2]; /* by slot and version */
+    struct buffer *watched[KEEPING_WATCHED];
+    unsigned next_watched;
+};
+
+/* broken outlives it. */
+void keeping_init(struct keeping *k, unsigned slots, const char **broken);
+void keeping_fini(struct keeping *k, struct sml_pool *pool); /* drains the pool */
+
+/* What the pool has made of packet p, whose buffer was offered to it, or NULL. */
+void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer *offered,
+                    const struct sml_verdict *v);
+
+#endif
