@@ -17,6 +17,7 @@ NAMES = {
     "openmpi_through_swagg": "Open MPI, switched by swagg",
     "swagg": "swagg",
     "swagg_one_lcore": "swagg, one polling lcore",
+    "swagg_af_packet": "swagg, over DPDK's net_af_packet",
     "swagg_loss_0.1pct": "swagg, 0.1% loss on every link and direction",
     "swagg_loss_1pct": "swagg, 1% loss on every link and direction",
 }
@@ -27,7 +28,8 @@ Four hosts, one rank each, float, MTU 1500, segmentation offloads off, so that f
 native Open MPI 4.1 (`pml ob1`, `btl tcp`, its own choice of algorithms) over a plain Linux bridge between the same
 hosts, with the same limits. At this size its own choice of allreduce is not its fastest here; `..._ring` compares with
 the best that was found by hand (`coll_tuned_allreduce_algorithm 4`). Links are limited by `tbf` in both directions. All
-variants take turns in every run. The daemon is as it comes, with a polling lcore for two CPUs; `..._one_lcore` gives it one. A time is that of the slowest rank; a ratio is taken within each run, and its median
+variants take turns in every run. The daemon is as it comes, with a polling lcore for two CPUs; `..._one_lcore` gives it one. Its
+ports are kernel interfaces (`kernel:NAME`); `..._af_packet` uses DPDK's driver for them. A time is that of the slowest rank; a ratio is taken within each run, and its median
 over the runs is shown with its extremes. More is better, except for `loss_inflation`, the time with frames lost at
 random on every link and direction over the time without. `wire_share` is goodput over what the framing leaves of the
 link's rate, {elements} floats in a frame of {frame} bytes: {framing:.1%}.
@@ -42,6 +44,7 @@ RATIOS = (
     ("allreduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "allreduce", ">= 1.2"),
     ("allreduce_cpu_vs_openmpi_ring", "cpu", "openmpi_ring", "swagg", "allreduce", ""),
     ("allreduce_cpu_one_lcore_vs_openmpi", "cpu", "openmpi", "swagg_one_lcore", "allreduce", ""),
+    ("allreduce_cpu_af_packet_vs_openmpi", "cpu", "openmpi", "swagg_af_packet", "allreduce", ""),
     ("reduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "reduce", ""),
     ("loss_inflation_0.1pct", "200mbit", "swagg_loss_0.1pct", "swagg", "allreduce", "< 1.1"),
     ("loss_inflation_1pct", "200mbit", "swagg_loss_1pct", "swagg", "allreduce", "< 1.5"),

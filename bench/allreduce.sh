@@ -33,6 +33,12 @@ on_one_lcore() {
     net_swagg_stop
 }
 
+on_af_packet() {
+    NET_DEVICE=net_af_packet start_swagg 0
+    measure_offloaded "$setting,swagg_af_packet" allreduce "$tensor"
+    net_swagg_stop
+}
+
 on_lossy_swagg() { # NAME PROBABILITY
     start_swagg "$2"
     measure_offloaded "$setting,swagg_loss_$1" allreduce "$tensor"
@@ -53,4 +59,5 @@ for ((run = 1; run <= runs; run++)); do
     on_bridge
     on_swagg
     on_one_lcore
+    on_af_packet
 done

@@ -185,7 +185,8 @@ static int udp_send(struct transport *t, const struct sml_send packets[], unsign
 static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)
 {
     unsigned i = (unsigned)ntohs(from->sin_port) - ntohs(u->data_port[0].sin_port);
-    return from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports;
+    return u->data_ports == 1 ||
+           (from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports);
 }
 
 static int udp_receive(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH])
@@ -233,7 +234,17 @@ static int disconnect(struct udp *u)
     return 0;
 }
 
-/* Connected where that is possible: then the kernel need not look up a route for each run. */
+/* Whether the kernel is to tell from where each packet comes. */
+static void ask_for_senders(struct incoming *in, bool ask)
+{
+    for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
+        in->message[i].msg_hdr.msg_name = ask ? &in->from[i] : NULL;
+        in->message[i].msg_hdr.msg_namelen = ask ? sizeof in->from[i] : 0;
+    }
+}
+
+/* Connected where that is possible: then the kernel need not look up a route for each run, nor say where
+ * packets come from. */
 static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
 {
     struct udp *u = (struct udp *)t;
@@ -242,6 +253,7 @@ static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
         u->data_port[i].sin_port = htons((uint16_t)(first + i));
     }
     u->data_ports = n;
+    ask_for_senders(&u->in, n > 1);
     if (n > 1)
         return disconnect(u);
     const struct sockaddr_in *only = &u->data_port[0];
@@ -318,10 +330,7 @@ static int make_buffers(struct udp *u)
         return -ENOMEM;
     for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
         u->in.iov[i] = (struct iovec){.iov_base = u->in.buffer + i * room, .iov_len = room};
-        u->in.message[i].msg_hdr = (struct msghdr){.msg_name = &u->in.from[i],
-                                                   .msg_namelen = sizeof u->in.from[i],
-                                                   .msg_iov = &u->in.iov[i],
-                                                   .msg_iovlen = 1};
+        u->in.message[i].msg_hdr = (struct msghdr){.msg_iov = &u->in.iov[i], .msg_iovlen = 1};
     }
     return 0;
 }
