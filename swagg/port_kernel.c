@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <rte_errno.h>
 
@@ -19,18 +21,23 @@ static const char *interface_of(const struct port *port)
     return port->device_name + strlen(CONFIG_KERNEL_DEVICE);
 }
 
-/* Asks the kernel about the interface: 0, or -errno. */
-static int ask(const struct port *port, unsigned long what, struct ifreq *answer)
+/* Asks the kernel about the interface: 0, or -errno. argument: where the request has one. */
+static int ask_with(const struct port *port, unsigned long what, struct ifreq *answer, void *argument)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
 
     if (fd < 0)
         return -errno;
-    *answer = (struct ifreq){0};
+    *answer = (struct ifreq){.ifr_data = argument};
     memcpy(answer->ifr_name, interface_of(port), strlen(interface_of(port)));
     rc = ioctl(fd, what, answer) < 0 ? -errno : 0;
     close(fd);
     return rc;
+}
+
+static int ask(const struct port *port, unsigned long what, struct ifreq *answer)
+{
+    return ask_with(port, what, answer, NULL);
 }
 
 static int check_mtu(const struct port *port)
@@ -44,6 +51,20 @@ static int check_mtu(const struct port *port)
     log_error("port %s: interface %s has MTU %d, too little for mtu %d: ip link set %s mtu %d, or lower mtu",
               port->name, interface_of(port), answer.ifr_mtu, wanted, interface_of(port), wanted);
     return -EMSGSIZE;
+}
+
+/* What the kernel merges on its way in is no frame any more. */
+static void warn_of_merging(const struct port *port)
+{
+    struct ethtool_value gro = {.cmd = ETHTOOL_GGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
+    struct ifreq request;
+
+    if (ask_with(port, SIOCETHTOOL, &request, &gro) < 0 || ask_with(port, SIOCETHTOOL, &request, &flags) < 0)
+        return; /* no such device, no such offload */
+    if (gro.data != 0 || flags.data & ETH_FLAG_LRO)
+        log_warning("port %s: interface %s merges frames that it receives, and what is merged is dropped as "
+                    "oversize: ethtool -K %s gro off lro off",
+                    port->name, interface_of(port), interface_of(port));
 }
 
 static int open_receiving(struct port *port, unsigned if_index, struct rte_mempool *mbufs)
@@ -90,6 +111,7 @@ static int kernel_open(struct port *port, const struct config_port *cfg, struct 
         log_error("port %s: cannot open interface %s: %s", port->name, interface_of(port), strerror(-rc));
         return rc;
     }
+    warn_of_merging(port);
     memcpy(&port->mac, answer.ifr_hwaddr.sa_data, sizeof(port->mac));
     port->multi_segment = true;
     port->rx_checksums = RTE_MBUF_F_RX_L4_CKSUM_MASK;

@@ -74,6 +74,13 @@ net_until 5 "host 0 reaches host 1" ip netns exec "$NET_ID-h0" ping -q -c1 -W1 "
 ranks_run again 4 --sizes 100003
 net_swagg_stop
 
+step "an interface that merges frames is warned of"
+ip netns exec "$NET_ID-sw" ethtool -K p2 gro on
+net_swagg_start "$settings"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'port h2: interface p2 merges .*ethtool -K p2 gro off'
+expect_equal "warnings" "$(grep -c merges "$NET_DIR/swagg.log")" 1
+net_swagg_stop
+
 step "an interface whose MTU is too small is refused, and it is said how to mend it"
 ip -n "$NET_ID-sw" link set p1 mtu 1400
 status=0
