@@ -1,12 +1,14 @@
-/* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply, beside two bounds measured in
- * the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores them.
+/* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply_buffer, beside two bounds
+ * measured in the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores
+ * them.
  *
  *     bench-core [--json FILE | --instructions]
  *
  * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
- * bursts, as in the daemon: locate and prefetch all, then apply all. Each figure is the median of REPEATS
- * measurements; the three of a row take turns.
+ * bursts, as in the daemon: locate and prefetch all, then apply all. Where the pool keeps the buffer that
+ * starts a sum, another one takes its place: the one that it gives back, once it does. Each figure is the
+ * median of REPEATS measurements; the three of a row take turns.
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
  * what it has counted under the row's name; core.sh says in which function it counts. */
@@ -30,6 +32,7 @@ enum {
     MOST_SLOTS = 512,
     MOST_BUFFERS = 4096,
     BUFFER_BYTES = 9216,
+    BODY_AT = 64, /* in a buffer; the header is before it */
 };
 
 static const char *const type_names[AGG_TYPES] = {
@@ -39,10 +42,18 @@ static const struct arrangement {
     const char *name;
     enum sml_mode mode;
     bool reversed;
+    bool keeps;  /* the pool is offered every buffer */
+    bool summed; /* packets and results have the job's own checksum */
+    bool brief;  /* elements of 4 bytes are enough: what is looked at does not depend on them */
 } arrangements[] = {
-    {"on arrival", SML_ON_ARRIVAL, false},
-    {"in rank order", SML_WHEN_COMPLETE, false},
-    {"reversed", SML_WHEN_COMPLETE, true}, /* the worst for a pool that adds in rank order: it keeps all */
+    {.name = "on arrival", .mode = SML_ON_ARRIVAL},
+    {.name = "in rank order", .mode = SML_WHEN_COMPLETE},
+    /* the worst for a pool that adds in rank order: it holds all */
+    {.name = "reversed", .mode = SML_WHEN_COMPLETE, .reversed = true},
+    {.name = "kept", .mode = SML_ON_ARRIVAL, .keeps = true, .brief = true},
+    {.name = "kept in order", .mode = SML_WHEN_COMPLETE, .keeps = true, .brief = true},
+    {.name = "CRC32C", .mode = SML_ON_ARRIVAL, .summed = true, .brief = true},
+    {.name = "kept + CRC32C", .mode = SML_ON_ARRIVAL, .keeps = true, .summed = true, .brief = true},
 };
 
 enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
@@ -62,9 +73,19 @@ struct stage {
     struct sml_pool *pool;
     unsigned slots, buffers; /* powers of two */
     uint32_t next_tag;
-    uint8_t *packets; /* buffers of BUFFER_BYTES, the elements received */
+    uint8_t *packets; /* buffers of BUFFER_BYTES, the elements received; behind them those to spare */
     uint8_t *sums;    /* slots of BUFFER_BYTES, for the peers */
+    /* For the pool, which exchanges buffers by keeping them and giving them back. */
+    uint8_t *frame[MOST_BUFFERS], *spare[2 * MOST_SLOTS];
+    unsigned spares;
+    uint8_t head[WORKERS][SML_HEADER_BYTES], trailer[WORKERS][SML_TRAILER_BYTES]; /* of a rank's packets */
+    size_t body_bytes;
 };
+
+static enum sml_checksum checksum_of(const struct cell *c)
+{
+    return c->how->summed ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+}
 
 static double now_ns(void)
 {
@@ -118,15 +139,45 @@ static uint8_t *buffer(const struct stage *s, unsigned i)
     return s->packets + (size_t)(i & (s->buffers - 1)) * BUFFER_BYTES;
 }
 
+static uint8_t **frame_at(struct stage *s, unsigned i)
+{
+    return &s->frame[i & (s->buffers - 1)];
+}
+
+/* Who sends packet i; WORKERS is a power of two. */
+static uint16_t rank_of(const struct arrangement *how, unsigned i)
+{
+    return (uint16_t)(i % WORKERS ^ (how->reversed ? WORKERS - 1 : 0));
+}
+
 static uint8_t *peer_sum(const struct stage *s, unsigned i)
 {
     return s->sums + (size_t)(i & (s->slots - 1)) * BUFFER_BYTES;
 }
 
-/* Packets that follow each other: each chunk comes from all workers before the next does. */
-static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned first, bool reversed)
+/* A packet of this rank comes into this buffer, whose elements, zeros, are as good as any. */
+static void receive(const struct stage *s, uint8_t *buffer, uint16_t rank)
 {
-    const unsigned flip = reversed ? WORKERS - 1 : 0; /* WORKERS is a power of two */
+    uint8_t *body = buffer + BODY_AT;
+
+    memcpy(body - SML_HEADER_BYTES, s->head[rank], SML_HEADER_BYTES);
+    memcpy(body + s->body_bytes, s->trailer[rank], SML_TRAILER_BYTES);
+}
+
+/* The pool has kept the buffer of this rank's frame. Only a checksum is compared with what precedes and
+ * follows the elements; without one the new buffer's memory is not touched. */
+static void replace(struct stage *s, const struct arrangement *how, uint8_t **frame, uint8_t *released,
+                    uint16_t rank)
+{
+    *frame = released != NULL ? released : s->spare[--s->spares];
+    if (how->summed)
+        receive(s, *frame, rank);
+}
+
+/* Packets that follow each other: each chunk comes from all workers before the next does. */
+static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned first,
+                        const struct arrangement *how)
+{
     struct sml_slot *slot[BURST];
     struct sml_verdict v = {0};
 
@@ -134,17 +185,35 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
         p[i].tag = s->next_tag + i / WORKERS;
         p[i].slot = sml_tag_slot(p[i].tag, s->slots);
         p[i].ver = sml_tag_ver(p[i].tag, s->slots);
-        p[i].body = buffer(s, first + i);
         slot[i] = sml_pool_locate(s->pool, &p[i]);
         sml_slot_prefetch(slot[i]);
     }
-    for (unsigned i = 0; i < BURST; i++)
-        sml_pool_apply(s->pool, slot[i], i % WORKERS ^ flip, &p[i], &v);
-    if (v.kind != SML_SEND_ALL) {
-        fprintf(stderr, "bench-core: tag %u ended as %s\n", s->next_tag, sml_verdict_name(v.kind));
+    for (unsigned i = 0; i < BURST; i++) {
+        uint8_t **frame = frame_at(s, first + i);
+        uint16_t rank = rank_of(how, first + i);
+        p[i].body = *frame + BODY_AT; /* not before: the same burst may have exchanged it */
+        sml_pool_apply_buffer(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, &v);
+        if (v.kept)
+            replace(s, how, frame, v.released, rank);
+    }
+    if (v.kind != SML_SEND_ALL || (v.result_buffer != NULL) != how->keeps) {
+        fprintf(stderr, "bench-core: tag %u, %s, ended as %s, its sum in %s\n", s->next_tag, how->name,
+                sml_verdict_name(v.kind), v.result_buffer != NULL ? "a kept buffer" : "the pool's memory");
         exit(1);
     }
     s->next_tag += BURST / WORKERS;
+}
+
+static struct sml_packet packet_of(const struct cell *c)
+{
+    return (struct sml_packet){
+        .kind = SML_DATA,
+        .size_code = SML_SIZE_AGREED,
+        .checksum = checksum_of(c),
+        .e0 = (uint8_t)(AGG_SUM << 4 | c->type),
+        .e1 = SML_FLAG_WANT,
+        .body_bytes = 4 * c->k,
+    };
 }
 
 NOT_INLINED static double time_apply(struct stage *s, const struct cell *c)
@@ -152,16 +221,10 @@ NOT_INLINED static double time_apply(struct stage *s, const struct cell *c)
     struct sml_packet p[BURST];
 
     for (unsigned i = 0; i < BURST; i++)
-        p[i] = (struct sml_packet){
-            .kind = SML_DATA,
-            .size_code = SML_SIZE_AGREED,
-            .e0 = (uint8_t)(AGG_SUM << 4 | c->type),
-            .e1 = SML_FLAG_WANT,
-            .body_bytes = 4 * c->k,
-        };
+        p[i] = packet_of(c);
     double start = now_ns();
     for (unsigned i = 0; i < c->packets; i += BURST)
-        apply_burst(s, p, i, c->how->reversed);
+        apply_burst(s, p, i, c->how);
     return (now_ns() - start) / c->packets;
 }
 
@@ -214,6 +277,24 @@ static void *take(size_t bytes)
     return mem;
 }
 
+/* A packet in each buffer. Its header need not name the chunk: the pool is given what it says parsed. */
+static void write_packets(struct stage *s, const struct cell *c)
+{
+    const struct sml_packet p = packet_of(c);
+
+    s->body_bytes = p.body_bytes;
+    for (uint16_t rank = 0; rank < WORKERS; rank++) {
+        sml_build_header(s->head[rank], &p);
+        sml_build_trailer(s->trailer[rank], rank, s->head[rank], SML_HEADER_BYTES, s->packets, p.body_bytes);
+    }
+    for (unsigned i = 0; i < s->buffers; i++) {
+        s->frame[i] = buffer(s, i);
+        receive(s, s->frame[i], rank_of(c->how, i));
+    }
+    for (s->spares = 0; s->spares < 2 * s->slots; s->spares++)
+        s->spare[s->spares] = s->packets + (size_t)(s->buffers + s->spares) * BUFFER_BYTES;
+}
+
 static void open_stage(struct stage *s, const struct cell *c)
 {
     const struct sml_pool_config cfg = {
@@ -222,13 +303,15 @@ static void open_stage(struct stage *s, const struct cell *c)
         .chunk_bytes = (uint16_t)(4 * c->k),
         .format = SML_FORMAT_TYPED,
         .mode = c->how->mode,
+        .checksum = checksum_of(c),
         .kernels = c->kernels,
     };
 
     *s = (struct stage){.slots = cfg.slots, .buffers = c->large ? MOST_BUFFERS : WORKERS};
-    s->packets = take((size_t)s->buffers * BUFFER_BYTES);
+    s->packets = take((size_t)(s->buffers + 2 * s->slots) * BUFFER_BYTES);
     s->sums = take((size_t)s->slots * BUFFER_BYTES);
     s->pool = sml_pool_init(take(sml_pool_footprint(&cfg)), &cfg);
+    write_packets(s, c);
 }
 
 static void close_stage(struct stage *s)
@@ -295,12 +378,14 @@ static double each_row(bool large, void (*do_row)(struct cell *))
 
     for (unsigned how = 0; how < ARRANGEMENTS; how++) {
         for (enum agg_type type = AGG_I32; type < AGG_TYPES; type++) {
+            if (arrangements[how].brief && agg_type_size(type) != 4)
+                continue;
             for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
                 struct cell c = {
                     .type = type, .how = &arrangements[how], .kernels = agg_kernels_best(), .large = large};
                 c.k = ks[i] & ~(unsigned)(agg_type_size(type) / 4 - 1); /* whole elements */
                 do_row(&c);
-                if (type == AGG_I32 && c.how->mode == SML_ON_ARRIVAL && c.k == 256)
+                if (type == AGG_I32 && how == 0 && c.k == 256)
                     ratio = c.apply_ns / c.memcpy_ns;
             }
         }
@@ -349,10 +434,12 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    printf("Nanoseconds a packet; %d workers; every chunk is completed. Mode reversed: the pool adds in rank "
-           "order, "
-           "and the\nlast rank's packets come first.\n",
-           WORKERS);
+    printf(
+        "Nanoseconds a packet; %d workers; every chunk is completed. Mode reversed: the pool adds in rank "
+        "order, "
+        "and the\nlast rank's packets come first. Kept: sums are made in the buffers that start them, not in "
+        "the pool's\nmemory. CRC32C: the job's own checksum, of every packet and of the result.\n",
+        WORKERS);
     double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
     if (json == NULL)
