@@ -162,14 +162,26 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
     }
 }
 
+static inline const char *script_worth_name(enum sml_receive worth)
+{
+    switch (worth) {
+    case SML_RX_RESULT:
+        return "result";
+    case SML_RX_NEWS:
+        return "news";
+    case SML_RX_DUPLICATE:
+        return "duplicate";
+    case SML_RX_DAMAGED:
+        return "damaged";
+    case SML_RX_BAD:
+        return "bad";
+    }
+    return "nothing known";
+}
+
 static inline void script_receive(struct script *sc, const char *what, unsigned chunk, const char *argument,
                                   const char *worth)
 {
-    static const char *const worths[] = {[SML_RX_RESULT] = "result",
-                                         [SML_RX_NEWS] = "news",
-                                         [SML_RX_DUPLICATE] = "duplicate",
-                                         [SML_RX_DAMAGED] = "damaged",
-                                         [SML_RX_BAD] = "bad"};
     uint8_t payload[256] = {0}, *body = payload + SML_HEADER_BYTES;
     bool opening = chunk == sc->base;
     struct sml_packet p = script_header(sc, opening ? SML_OPEN : SML_DATA, chunk);
@@ -201,10 +213,11 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
         SCRIPT_CHECK(sc, strcmp(what, "ack") == 0);
     }
     sml_build_header(payload, &p);
-    enum sml_receive got = sml_stream_receive(sc->stream, payload, SML_HEADER_BYTES + bytes, sc->now);
-    if (strcmp(worths[got], worth) != 0)
-        printf("\n      line %u: %s: was worth %s\n", sc->line_number, sc->line, worths[got]);
-    CU_ASSERT_STRING_EQUAL(worths[got], worth);
+    const char *got =
+        script_worth_name(sml_stream_receive(sc->stream, payload, SML_HEADER_BYTES + bytes, sc->now));
+    if (strcmp(got, worth) != 0)
+        printf("\n      line %u: %s: was worth %s\n", sc->line_number, sc->line, got);
+    CU_ASSERT_STRING_EQUAL(got, worth);
 }
 
 static inline void script_expect_status(struct script *sc, const char *name)
