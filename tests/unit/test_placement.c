@@ -58,7 +58,7 @@ static void test_default_deals_ports_out(void)
 {
     struct placement p;
 
-    make_default(&p, 16, 6);
+    make_default(&p, 8, 6);
     CU_ASSERT_EQUAL(p.lcores, 4);
     CU_ASSERT_EQUAL(p.shards, 4);
     CU_ASSERT_EQUAL(p.lcore[0].rx[0], 1u << 0 | 1u << 4);
@@ -179,7 +179,7 @@ static void test_owners(void)
 {
     struct placement p;
 
-    make_default(&p, 16, 6);
+    make_default(&p, 8, 6);
     CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[1], 5), 0);
     CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[0], 5), -1);
     CU_ASSERT_EQUAL(placement_shard_owner(&p, 3), 3);
@@ -201,7 +201,7 @@ static void test_default_deals_queues_out(void)
     placement_default(&p, 64, &ports);
     CU_ASSERT_EQUAL(p.lcores, 3);
     CU_ASSERT_EQUAL(placement_check(&p, &ports, NULL, 0), 0);
-    placement_default(&p, 8, &ports);
+    placement_default(&p, 4, &ports);
     CU_ASSERT_EQUAL(p.lcores, 2);
     CU_ASSERT_EQUAL(p.lcore[0].rx[0], 1);
     CU_ASSERT_EQUAL(p.lcore[1].rx[0], 2);
