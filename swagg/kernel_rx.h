@@ -17,9 +17,11 @@
 
 struct kernel_rx;
 
-/* Frames that come in by the interface from now on. Longer ones than max_frame, and such as a sender has left
- * unsegmented, come as a frame of max_frame + 1 bytes, cut off: buffers from mbufs must have that much room.
- * NULL with rte_errno set. */
+enum { KERNEL_RX_EXTRA = RTE_CACHE_LINE_SIZE }; /* bytes that a buffer must have beyond its longest frame */
+
+/* Frames that come in by the interface from now on, into buffers from mbufs. Longer ones than max_frame, and
+ * such as a sender has left unsegmented, come as a frame of max_frame + 1 bytes, cut off. NULL with rte_errno
+ * set. */
 struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs);
 
 /* Joins n queues of one interface, so that the kernel deals it out by its hash of their flows. 0, or -errno.

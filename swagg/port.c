@@ -10,17 +10,17 @@
 
 #include "frame.h"
 #include "impair_mbuf.h"
+#include "kernel_rx.h"
 #include "log.h"
 
 enum {
     /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */
     PORT_BUFFER_STEP = 2048,
-    LONGER = 1, /* to tell a frame that is too long from one that just fits (kernel_rx.h) */
 };
 
 uint16_t port_buffer_bytes(uint16_t mtu)
 {
-    return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + LONGER, PORT_BUFFER_STEP);
+    return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + KERNEL_RX_EXTRA, PORT_BUFFER_STEP);
 }
 
 /* Every queue has random numbers of its own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */

@@ -91,15 +91,21 @@ static int exchange(struct swagg_job *job)
     return rc < 0 ? rc : received;
 }
 
+/* Not more often than need be: it may cost the caller system calls, and its time slice. */
+static void let_others_progress(struct swagg_job *job, struct watch *w, uint64_t now)
+{
+    if (now < w->progress_at)
+        return;
+    job->options.progress(job->options.progress_ctx);
+    w->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
+}
+
 /* Sleeps until something arrives or changes, or something is due. */
 static int idle(struct swagg_job *job, const struct watch *w)
 {
-    if (job->options.progress)
-        job->options.progress(job->options.progress_ctx);
     uint64_t now = monotonic_ns();
     uint64_t until = job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
-    uint64_t progress_at = job->options.progress ? now + PROGRESS_US * NS_PER_US : UINT64_MAX;
-    until = until < progress_at ? until : progress_at;
+    until = until < w->progress_at ? until : w->progress_at;
     until = until < w->tick_at ? until : w->tick_at;
     /* Results are left to gather for a moment: while nobody watches the socket, nobody is woken for each. */
     uint64_t rest = job->rejoining ? UINT64_MAX - now : sml_stream_rest(job->stream, now);
@@ -170,6 +176,7 @@ static int turn(struct swagg_job *job, struct watch *w)
     uint64_t now = monotonic_ns();
     if (now >= w->tick_at)
         return watch_tick(w, job, now);
+    let_others_progress(job, w, now);
     int received = job->rejoining ? 0 : exchange(job);
     return received == 0 ? idle(job, w) : received;
 }

@@ -75,7 +75,7 @@ struct swagg_options {
     void *log_ctx;
     /* For callers with other communication to drive (MPI's point-to-point messages, which a peer may have to
      * receive before it joins the collective): called from the thread that is in a collective, at least once
-     * a millisecond while that waits. Must return soon and must not use this job. May be NULL. */
+     * a millisecond. Must return soon and must not use this job. May be NULL. */
     void (*progress)(void *ctx);
     void *progress_ctx;
 };
