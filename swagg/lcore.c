@@ -1,8 +1,11 @@
 #include "lcore.h"
 
+#include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <rte_cycles.h>
 #include <rte_lcore.h>
@@ -12,6 +15,9 @@
 #include "datapath.h"
 #include "engine.h"
 #include "input.h"
+#include "log.h"
+
+enum { LCORE_NICE = -10 };
 
 struct idle {
     uint32_t rounds;   /* without work, in a row */
@@ -66,12 +72,21 @@ static unsigned do_tasks(struct lcore *lc)
     return work;
 }
 
+/* Everybody behind the switch waits for it, so it goes before whatever else runs on its CPU; it naps when
+ * there is nothing to do. Who has started it with a higher priority is not contradicted. */
+static void raise_priority(const struct lcore *lc)
+{
+    if (getpriority(PRIO_PROCESS, 0) > LCORE_NICE && setpriority(PRIO_PROCESS, 0, LCORE_NICE) < 0)
+        log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(errno));
+}
+
 int lcore_run(void *lcore)
 {
     struct lcore *lc = lcore;
     struct datapath *dp = lc->dp;
     struct idle idle = {0};
 
+    raise_priority(lc);
     prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
     rte_rcu_qsbr_thread_register(dp->rcu, lc->index);
     rte_rcu_qsbr_thread_online(dp->rcu, lc->index);

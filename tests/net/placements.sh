@@ -40,4 +40,9 @@ ranks_run impaired 4 --sizes 1,365,366,100003 --calls 40 --largest 100K
 for lcore in 1 2 3; do
     [ "$(net_telemetry "/swagg/lcore,$lcore" gradients)" -gt 0 ] || fail "lcore $lcore aggregated nothing"
 done
+
+step "polling threads go before other programs"
+if [ "$(nice)" -gt -10 ] && [ "$(nice -n -40 nice 2>/dev/null)" = -20 ]; then # which root may, unless it is confined
+    expect_equal "their niceness" "$(ps -L -o ni=,comm= -p "$NET_SWAGG_PID" | awk '/rte-worker/ { print $1 }' | xargs)" "-10 -10 -10"
+fi
 net_swagg_stop
