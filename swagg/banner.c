@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-
 #include "frame.h"
 #include "log.h"
 
@@ -47,8 +46,8 @@ static void show_port(const struct port *port)
     char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
     rte_ether_format_addr(mac, sizeof(mac), &port->mac);
-    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac, port->max_frame - FRAME_PORT_BYTES,
-               port->rx[0].impaired ? ", impaired on receiving" : "",
+    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac,
+               port->max_frame - FRAME_PORT_BYTES, port->rx[0].impaired ? ", impaired on receiving" : "",
                port->tx[0].impaired ? ", impaired on sending" : "");
 }
 

@@ -125,13 +125,14 @@ int kernel_rx_share(struct kernel_rx *const rx[], unsigned n)
     return 0;
 }
 
-/* New buffers in place of those that are gone. */
+/* New buffers in place of those that are gone; the kernel has not touched the others' messages. */
 static bool refill(struct kernel_rx *rx)
 {
     if (rx->used > 0 && rte_pktmbuf_alloc_bulk(rx->mbufs, rx->buffer, rx->used) < 0)
         return false;
     for (unsigned i = 0; i < rx->used; i++) {
         rx->buffer[i]->data_off += SHIFT;
+        rx->message[i].msg_hdr.msg_controllen = sizeof(rx->control[i]);
         rx->piece[i] = (struct iovec){rte_pktmbuf_mtod(rx->buffer[i], char *) - HOW_BYTES,
                                       HOW_BYTES + rx->max_frame + 1u};
     }
@@ -212,8 +213,6 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
     if (!refill(rx))
         return 0;
     max = RTE_MIN(max, (unsigned)BURST);
-    for (unsigned i = 0; i < max; i++)
-        rx->message[i].msg_hdr.msg_controllen = sizeof(rx->control[i]);
     n = recvmmsg(rx->fd, rx->message, max, MSG_DONTWAIT, NULL);
     if (n <= 0)
         return 0;

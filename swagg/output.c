@@ -1,6 +1,5 @@
 #include "output.h"
 
-
 #include "datapath.h"
 #include "impair_mbuf.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 #include "frame.h"
 
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
