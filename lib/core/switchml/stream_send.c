@@ -35,6 +35,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
     } else {
         send->body = chunk.data;
         send->body_bytes = chunk.bytes;
+        sml_fetch_to_read(chunk.data, chunk.bytes);
         send->convert = chunk.bytes > 0 && travels_swapped(chunk.call->type);
         if (wants && have) {
             p.kind = SML_RESTORE;

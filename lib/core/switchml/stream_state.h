@@ -96,6 +96,20 @@ static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *
     return call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
 }
 
+/* A tensor does not fit into the caches, and a chunk ends before the CPU has seen that it is read or written
+ * in a row: its memory is asked for a little before it is used. */
+enum { SML_CACHE_LINE = 64 };
+static inline void sml_fetch_to_read(const uint8_t *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += SML_CACHE_LINE)
+        __builtin_prefetch(at + i, 0, 2);
+}
+static inline void sml_fetch_to_write(const uint8_t *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += SML_CACHE_LINE)
+        __builtin_prefetch(at + i, 1);
+}
+
 /* The slot's chunk, which is in flight, is to leave again. */
 static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_due what)
 {
