@@ -65,7 +65,7 @@ static void must_be_no_fragment(struct program *p)
     jump(p, BPF_JSET | BPF_K, RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK, TO_OTHERS, 0);
 }
 
-/* Carries in A and X go back into the lower 16 bits. */
+/* The sum is in A and in X, before and after; its carries are added to its lower 16 bits. */
 static void fold(struct program *p)
 {
     add(p, BPF_ALU | BPF_RSH | BPF_K, 16);

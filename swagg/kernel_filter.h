@@ -2,7 +2,7 @@
  *
  * Of a gradient packet there is nothing to know beside its bytes, once it is certain that the kernel has not
  * taken a VLAN tag out of it and that its checksum is not left to a device: it comes to a socket that tells
- * nothing else, which spares a tenth of what receiving costs. All other frames come to one that tells all.
+ * nothing else, which costs less. All other frames come to one that tells all.
  */
 #ifndef SWAGG_KERNEL_FILTER_H
 #define SWAGG_KERNEL_FILTER_H

@@ -2,10 +2,10 @@
  *
  * DPDK's net_af_packet has the kernel copy each frame into a ring that both share, and copies it from there;
  * on a machine whose senders are its own, that is most of what receiving costs. Here the frame waits as the
- * kernel has it, and is copied once, a burst with one system call. Frames come as on
- * a wire: a checksum that a sender of this machine has left to its device is computed, a VLAN tag that the
- * kernel has taken out is put back, of whatever type, and fragments stay as they are. Gradient packets that
- * need none of this have a socket of their own (kernel_filter.h).
+ * kernel has it, and is copied once, a burst with one system call. Frames come as on a wire: a checksum that a
+ * sender of this machine has left to its device is computed, a VLAN tag that the kernel has taken out is put
+ * back, of whatever type, and fragments stay as they are. Gradient packets that need none of this have a
+ * socket of their own (kernel_filter.h).
  *
  * One a receive queue, used by the lcore that owns the queue; the counters may be read by anybody.
  */

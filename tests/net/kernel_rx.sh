@@ -42,7 +42,7 @@ expect_equal "dropped as udp_checksum" "$(net_telemetry /swagg/drops udp_checksu
 step "all that the host has sent is counted"
 net_until 5 "as many frames and bytes have come as the host has sent" all_are_there
 
-step "frames keep their VLAN tags"
+step "frames keep their VLAN tags, also if they look like gradient packets"
 for tag in 8100a005 88a80006; do
     ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 10 >"$NET_DIR/tagged.log" 2>&1 &
     listener=$!

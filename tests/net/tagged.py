@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Frames with VLAN tags: tagged.py send MAC TAG (as hexadecimal, type and all), or tagged.py receive SECONDS, which says
-that it listens and then prints the tag of the first such frame that comes."""
-import socket
+that it listens and then prints the tag of the first such frame that comes. But for their tags they are gradient packets."""
 import struct
 import sys
 
-from raw import Wire, mac
+from raw import Wire, ipv4, mac, udp
 
-ETHERTYPE = 0x88B5  # for local experiments
+ADDRESSES = "192.0.2.1", "192.0.2.2"  # for documentation: nobody's
+PACKET = struct.pack("!H", 0x0800) + ipv4(*ADDRESSES, 17, udp(*ADDRESSES, 4000, 48864, bytes(64)))
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 AUXDATA = struct.Struct("=IIIHHHH")  # of which the last two are tag and type, where the status says so
 VLAN_VALID, VLAN_TPID_VALID = 1 << 4, 1 << 6
@@ -15,7 +15,7 @@ VLAN_VALID, VLAN_TPID_VALID = 1 << 4, 1 << 6
 
 def send(destination, tag):
     wire = Wire("eth0")
-    wire.send(mac(destination) + wire.mac + bytes.fromhex(tag) + struct.pack("!H", ETHERTYPE) + bytes(64))
+    wire.send(mac(destination) + wire.mac + bytes.fromhex(tag) + PACKET)
 
 
 def receive(seconds):
@@ -25,7 +25,7 @@ def receive(seconds):
     print("listens", flush=True)
     while True:
         frame, ancillary, *_ = wire.socket.recvmsg(2048, 256)
-        if frame[12:14] == struct.pack("!H", ETHERTYPE):
+        if frame[12:] == PACKET:
             break
     status, *_, tag, kind = AUXDATA.unpack(ancillary[0][2])
     valid = status & VLAN_VALID and status & VLAN_TPID_VALID
