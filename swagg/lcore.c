@@ -1,6 +1,7 @@
 #include "lcore.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,11 +18,17 @@
 #include "input.h"
 #include "log.h"
 
-enum { LCORE_NICE = -10 };
+enum {
+    LCORE_NICE = -10,
+    YIELD_EVERY = 16,        /* rounds without work */
+    YIELD_LONG_NS = 1000000, /* who takes longer computes, and is not to have every pause */
+    YIELD_SHARE = 32,        /* ... but one in so much time */
+};
 
 struct idle {
-    uint32_t rounds;   /* without work, in a row */
-    uint64_t since_ns; /* when the first nap of this pause began; 0: none yet */
+    uint32_t rounds;        /* without work, in a row */
+    uint64_t since_ns;      /* when the first nap of this pause began; 0: none yet */
+    uint64_t keep_until_ns; /* the CPU is not offered to others before */
 };
 
 /* A nap takes an eighth of the time that nothing has come: waiting makes no pause longer by more than that.
@@ -36,14 +43,30 @@ static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
     return RTE_MIN(ns, bound);
 }
 
+/* On a machine that is the hosts', too, what an lcore waits for may be waiting for the lcore's CPU. */
+static void offer_cpu(struct idle *idle)
+{
+    const uint64_t before = clock_ns();
+    uint64_t taken;
+
+    if (before < idle->keep_until_ns)
+        return;
+    sched_yield();
+    taken = clock_ns() - before;
+    if (taken > YIELD_LONG_NS)
+        idle->keep_until_ns = before + taken * YIELD_SHARE;
+}
+
 static void back_off(struct lcore *lc, struct idle *idle)
 {
     const struct datapath *dp = lc->dp;
     struct timespec nap = {0};
 
     if (dp->max_sleep_us == 0 || idle->rounds < dp->spin) {
-        idle->rounds++;
-        rte_pause();
+        if (++idle->rounds % YIELD_EVERY == 0)
+            offer_cpu(idle);
+        else
+            rte_pause();
         return;
     }
     nap.tv_nsec = (long)nap_ns(idle, dp->max_sleep_us);
@@ -100,7 +123,8 @@ int lcore_run(void *lcore)
             back_off(lc, &idle);
         } else {
             lcore_count(lc, EVENT_BUSY_ROUNDS, 1);
-            idle = (struct idle){0};
+            idle.rounds = 0;
+            idle.since_ns = 0;
         }
     }
 
