@@ -4,7 +4,8 @@ enum {
     FLOOR = 16,       /* two bursts' worth: less could not keep a batching switch busy */
     START = 32,       /* the paper's batch */
     QUEUE_MIN = 32,   /* packets to keep queued, at least ... */
-    QUEUE_MAX = 128,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
+    QUEUE_MAX = 256,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
+    CAREFUL = 64,     /* rounds after a loss */
     OVERRUN = 8,      /* more than one loss in so many chunks is no accident */
     SHRINK_STEPS = 8, /* how gently to shrink */
 };
@@ -30,7 +31,8 @@ static void start_round(struct sml_window *w, uint64_t next)
 void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots)
 {
     w->ceiling = ceiling;
-    w->roomy = slots * 2 / 7;
+    w->slots = slots;
+    w->careful = 0;
     w->floor = min32(FLOOR, ceiling);
     w->start = min32(START, ceiling);
     sml_window_restart(w, 0);
@@ -42,10 +44,16 @@ void sml_window_restart(struct sml_window *w, uint64_t next)
     start_round(w, next);
 }
 
+/* A window that leaves slots enough to mend losses without a stall, or for one loss with a short one. */
+static uint32_t roomy(const struct sml_window *w)
+{
+    return w->careful > 0 ? w->slots * 2 / 7 : w->slots / 2;
+}
+
 /* How many packets to keep queued where the path itself holds so many. */
 static uint32_t queue(const struct sml_window *w, uint32_t held)
 {
-    uint32_t room = w->roomy > held ? w->roomy - held : 0;
+    uint32_t room = roomy(w) > held ? roomy(w) - held : 0;
 
     return room < QUEUE_MIN ? QUEUE_MIN : min32(room, QUEUE_MAX);
 }
@@ -75,6 +83,10 @@ void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, b
     if (position < w->round_end)
         return;
 
+    if (w->lost > 0)
+        w->careful = CAREFUL;
+    else if (w->careful > 0)
+        w->careful--;
     w->size = clamp(w, judge(w, base_ns));
     start_round(w, next);
 }

@@ -3,7 +3,8 @@
  * It keeps some packets queued beyond what the path itself holds, as FAST TCP does: once per round trip the
  * window moves towards  window * base / rtt + queue. The queue keeps every link busy, also while a host gets
  * no CPU for some milliseconds; a longer one would only add delay. How long it may be depends on the slots: a
- * loss takes three round trips and a bit to mend, and new chunks should not run out of slots meanwhile.
+ * loss takes three round trips and a bit to mend, and new chunks should not run out of slots meanwhile. Where
+ * nothing has been lost for a while, that is not to be feared.
  *
  * A late result is not always a queue (a rank may be computing, a core may be busy elsewhere), so the
  * smallest round trip of a round counts, and the window shrinks in small steps. Losses are repaired by the
@@ -20,7 +21,8 @@
 struct sml_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
-    uint32_t roomy;     /* a window that leaves slots enough to mend losses without a stall */
+    uint32_t slots;
+    uint32_t careful;   /* rounds for which a loss is still to be reckoned with */
     uint64_t round_end; /* the round ends with the result of a chunk from here on */
     uint64_t round_rtt; /* its smallest sample; 0: none */
     uint32_t delivered, lost;
