@@ -19,6 +19,20 @@ on_bridge() {
     net_bridge_remove
 }
 
+# With what swagg switches on for its ports.
+on_merging_bridge() {
+    local port
+    net_bridge
+    for ((port = 0; port < NET_HOSTS; port++)); do
+        ip netns exec "$NET_ID-sw" ethtool -K "p$port" gro on rx-udp-gro-forwarding on >/dev/null
+    done
+    measure "$setting,openmpi_merging" allreduce "$tensor"
+    for ((port = 0; port < NET_HOSTS; port++)); do
+        ip netns exec "$NET_ID-sw" ethtool -K "p$port" gro off rx-udp-gro-forwarding off >/dev/null
+    done
+    net_bridge_remove
+}
+
 on_swagg() {
     start_swagg 0
     measure_offloaded "$setting,swagg" allreduce "$tensor"
@@ -57,6 +71,7 @@ for ((run = 1; run <= runs; run++)); do
     setting=cpu tensor="16M 8 2"
     net_limit none
     on_bridge
+    on_merging_bridge
     on_swagg
     on_one_lcore
     on_af_packet
