@@ -17,8 +17,9 @@
     X(RX_MISSED, "rx_missed",                                                                                \
       "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
     X(OVERSIZE, "oversize",                                                                                  \
-      "frame longer than the MTU allows: raise mtu, or on veths and virtual machines turn off segmentation " \
-      "offloads at both ends (ethtool -K DEV tso off gso off gro off tx-udp-segmentation off)")              \
+      "frame longer than the MTU allows: raise mtu, or on veths and virtual machines, unless the port is a " \
+      "kernel:NAME, turn off segmentation offloads at both ends (ethtool -K DEV tso off gso off gro off "    \
+      "tx-udp-segmentation off)")                                                                            \
     X(OWN_SOURCE, "own_source", "source is the switch's own MAC: a loop, or another station uses it")        \
     X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
     X(LINK_LOCAL, "link_local",                                                                              \

@@ -19,12 +19,13 @@
 #include <rte_tcp.h>
 
 #include "frame.h"
+#include "kernel_gso.h"
 
 /* By the kernel's numbers (gso_type). */
 enum run_kind {
     RUN_OF_ONE = VIRTIO_NET_HDR_GSO_NONE,
     RUN_TCP = VIRTIO_NET_HDR_GSO_TCPV4,
-    RUN_UDP = 5, /* VIRTIO_NET_HDR_GSO_UDP_L4 of Linux 6.2, newer than the headers we build with */
+    RUN_UDP = KERNEL_GSO_UDP,
 };
 
 struct run {

@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
@@ -16,15 +18,15 @@
 
 #include "counters.h"
 #include "frame.h"
-#include "kernel_filter.h"
+#include "kernel_split.h"
 #include "wire/switchml.h"
 
 enum {
-    BURST = 64,
+    MESSAGES = 16, /* of one system call; each may be many frames */
+    MERGED_BYTES_MAX = 64 << 10,
     WAITING_BYTES = 16 << 20, /* some 5,000 frames with the kernel's overhead: a thread that shares its CPU
                                  may pause for milliseconds */
     HOW_BYTES = sizeof(struct virtio_net_hdr),
-    OTHER_EVERY = 4, /* bursts from the socket that is busy, at most: the other must not wait for ever */
     /* So that the elements of a gradient packet begin a cache line: they are added up where they are. */
     SHIFT = -(RTE_PKTMBUF_HEADROOM + FRAME_HEADER_BYTES + SML_HEADER_BYTES) & (RTE_CACHE_LINE_SIZE - 1),
 };
@@ -32,24 +34,23 @@ enum {
 static_assert((int)HOW_BYTES <= RTE_PKTMBUF_HEADROOM, "what the kernel says of a frame lies before it");
 static_assert((int)SHIFT + 1 <= (int)KERNEL_RX_EXTRA, "and one byte tells that a frame is too long");
 
-/* One packet socket, and the buffers that it receives into. */
-struct source {
-    int fd;
-    bool tells_all;
-    unsigned used; /* of the buffers, the first: not ours any more */
-    struct rte_mbuf *buffer[BURST];
-    struct mmsghdr message[BURST];
-    struct iovec piece[BURST];
-    _Alignas(struct cmsghdr) char control[BURST][CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-};
-
+/* A message goes to a packet buffer, which is all that a frame needs; what is merged continues in the room
+ * for long ones, behind as much room as the buffer has. */
 struct kernel_rx {
+    int fd;
     uint16_t max_frame;
     struct rte_mempool *mbufs;
     struct kernel_rx_stats stats;
-    enum kernel_frames busy; /* what came last */
-    unsigned turn;
-    struct source source[KERNEL_FRAMES];
+    unsigned received;  /* messages of the last call */
+    unsigned next;      /* the first of them that is not done */
+    unsigned used;      /* of the buffers, the first: not ours any more */
+    struct split split; /* of message `next`, if some of its frames are gone ... */
+    unsigned cut;       /* ... namely so many */
+    uint8_t *room;
+    struct rte_mbuf *buffer[MESSAGES];
+    struct mmsghdr message[MESSAGES];
+    struct iovec piece[MESSAGES][2];
+    _Alignas(struct cmsghdr) char control[MESSAGES][CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 };
 
 static int set_option(int fd, int level, int name, int value)
@@ -57,49 +58,37 @@ static int set_option(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* Beside the bytes of a frame: what it lacks in checksums, and in tags. */
-static int tell_all(int fd)
-{
-    return set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
-                   set_option(fd, SOL_PACKET, PACKET_AUXDATA, 1) < 0
-               ? -errno
-               : 0;
-}
-
-static int hear(int fd, unsigned if_index)
+static int open_socket(unsigned if_index)
 {
     const struct sockaddr_ll address = {
         .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_index};
     const struct packet_mreq everything = {.mr_ifindex = (int)if_index, .mr_type = PACKET_MR_PROMISC};
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: nothing before it is bound */
 
-    if (set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
+    if (fd < 0)
+        return -errno;
+    if (set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
+        set_option(fd, SOL_PACKET, PACKET_AUXDATA, 1) < 0 ||
+        set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
         set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, WAITING_BYTES) < 0 ||
         bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything)) < 0)
-        return -errno;
-    return 0;
+        setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything)) < 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
 }
 
-static int open_source(struct kernel_rx *rx, enum kernel_frames which, unsigned if_index)
+/* Message i as if it lay in one piece; the first bytes are not there yet. */
+static uint8_t *room_of(const struct kernel_rx *rx, unsigned i)
 {
-    struct source *s = &rx->source[which];
-    int rc;
-
-    s->tells_all = which == KERNEL_OTHERS;
-    for (unsigned i = 0; i < BURST; i++)
-        s->message[i].msg_hdr = (struct msghdr){
-            .msg_iov = &s->piece[i], .msg_iovlen = 1, .msg_control = s->tells_all ? s->control[i] : NULL};
-    s->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: nothing before it is bound */
-    rc = s->fd < 0 ? -errno : kernel_filter_attach(s->fd, which, rx->max_frame);
-    if (rc == 0 && s->tells_all)
-        rc = tell_all(s->fd);
-    return rc == 0 ? hear(s->fd, if_index) : rc;
+    return rx->room + (size_t)i * (rx->max_frame + 1u + MERGED_BYTES_MAX);
 }
 
 struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs)
 {
     struct kernel_rx *rx = rte_zmalloc("kernel_rx", sizeof(*rx), RTE_CACHE_LINE_SIZE);
-    int rc = 0;
 
     if (rx == NULL) {
         rte_errno = ENOMEM;
@@ -107,65 +96,86 @@ struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct r
     }
     rx->max_frame = max_frame;
     rx->mbufs = mbufs;
-    for (unsigned which = 0; which < KERNEL_FRAMES; which++) {
-        rx->source[which].fd = -1;
-        rx->source[which].used = BURST;
+    rx->used = MESSAGES;
+    rx->room = malloc((size_t)MESSAGES * (max_frame + 1u + MERGED_BYTES_MAX));
+    rx->fd = rx->room == NULL ? -ENOMEM : open_socket(if_index);
+    if (rx->fd < 0) {
+        rte_errno = -rx->fd;
+        kernel_rx_close(rx);
+        return NULL;
     }
-    for (unsigned which = 0; which < KERNEL_FRAMES && rc == 0; which++)
-        rc = open_source(rx, which, if_index);
-    if (rc == 0)
-        return rx;
-    rte_errno = -rc;
-    kernel_rx_close(rx);
-    return NULL;
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        rx->piece[i][1] = (struct iovec){room_of(rx, i) + max_frame + 1, MERGED_BYTES_MAX};
+        rx->message[i].msg_hdr =
+            (struct msghdr){.msg_iov = rx->piece[i], .msg_iovlen = 2, .msg_control = rx->control[i]};
+    }
+    return rx;
 }
 
-static int share(struct kernel_rx *const rx[], unsigned n, enum kernel_frames which)
+/* A group of sockets hears what this machine sends, too: PACKET_IGNORE_OUTGOING counts for single ones. */
+static int hear_incoming_only(int fd)
+{
+    struct sock_filter incoming_only[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog program = {.len = RTE_DIM(incoming_only), .filter = incoming_only};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+int kernel_rx_share(struct kernel_rx *const rx[], unsigned n)
 {
     int group = (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
     socklen_t bytes = sizeof(group);
 
     for (unsigned i = 0; i < n; i++) {
-        if (set_option(rx[i]->source[which].fd, SOL_PACKET, PACKET_FANOUT, group) < 0)
+        if (hear_incoming_only(rx[i]->fd) < 0 || set_option(rx[i]->fd, SOL_PACKET, PACKET_FANOUT, group) < 0)
             return -errno;
         if (i > 0)
             continue;
         /* The kernel has chosen a number for it. */
-        if (getsockopt(rx[0]->source[which].fd, SOL_PACKET, PACKET_FANOUT, &group, &bytes) < 0)
+        if (getsockopt(rx[0]->fd, SOL_PACKET, PACKET_FANOUT, &group, &bytes) < 0)
             return -errno;
         group = (group & UINT16_MAX) | PACKET_FANOUT_HASH << 16;
     }
     return 0;
 }
 
-int kernel_rx_share(struct kernel_rx *const rx[], unsigned n)
-{
-    const int rc = share(rx, n, KERNEL_GRADIENTS);
-
-    return rc == 0 ? share(rx, n, KERNEL_OTHERS) : rc;
-}
-
-/* Bytes before a frame that say how it is. */
-static unsigned how_bytes(const struct source *s)
-{
-    return s->tells_all ? HOW_BYTES : 0;
-}
-
 /* New buffers in place of those that are gone; the kernel has not touched the others' messages. */
-static bool refill(const struct kernel_rx *rx, struct source *s)
+static bool refill(struct kernel_rx *rx)
 {
-    const unsigned before = how_bytes(s);
-
-    if (s->used > 0 && rte_pktmbuf_alloc_bulk(rx->mbufs, s->buffer, s->used) < 0)
+    if (rx->used > 0 && rte_pktmbuf_alloc_bulk(rx->mbufs, rx->buffer, rx->used) < 0)
         return false;
-    for (unsigned i = 0; i < s->used; i++) {
-        s->buffer[i]->data_off += SHIFT;
-        s->message[i].msg_hdr.msg_controllen = s->tells_all ? sizeof(s->control[i]) : 0;
-        s->piece[i] =
-            (struct iovec){rte_pktmbuf_mtod(s->buffer[i], char *) - before, before + rx->max_frame + 1u};
+    for (unsigned i = 0; i < rx->used; i++) {
+        rx->buffer[i]->data_off += SHIFT;
+        rx->message[i].msg_hdr.msg_controllen = sizeof(rx->control[i]);
+        rx->piece[i][0] = (struct iovec){rte_pktmbuf_mtod(rx->buffer[i], char *) - HOW_BYTES,
+                                         HOW_BYTES + rx->max_frame + 1u};
     }
-    s->used = 0;
+    rx->used = 0;
     return true;
+}
+
+static void fetch(struct kernel_rx *rx)
+{
+    int n;
+
+    rx->received = rx->next = 0;
+    if (!refill(rx))
+        return;
+    n = recvmmsg(rx->fd, rx->message, MESSAGES, MSG_DONTWAIT, NULL);
+    if (n < 0 && errno == EINVAL) /* the kernel has no words for how it was merged, and has dropped it */
+        counter_add(&rx->stats.unknown, 1);
+    rx->received = n > 0 ? (unsigned)n : 0;
+}
+
+static void set_bytes(struct rte_mbuf *m, size_t bytes)
+{
+    m->data_len = (uint16_t)bytes;
+    m->pkt_len = m->data_len;
 }
 
 /* The sender has written the sum of what is not in the segment itself in the checksum's place. */
@@ -182,90 +192,146 @@ static bool finish_checksum(struct rte_mbuf *m, const struct virtio_net_hdr *how
     return true;
 }
 
-static void put_back_vlan_tag(struct rte_mbuf *m, const struct tpacket_auxdata *aux)
+/* The kernel has taken it out of the frame, and says so beside it. */
+static void put_back_vlan_tag(struct rte_mbuf *m, struct msghdr *h)
 {
-    const uint16_t type = aux->tp_status & TP_STATUS_VLAN_TPID_VALID ? aux->tp_vlan_tpid : ETH_P_8021Q;
-    const rte_be16_t tag[] = {rte_cpu_to_be_16(type), rte_cpu_to_be_16(aux->tp_vlan_tci)};
-    char *frame = m->data_len < 2 * RTE_ETHER_ADDR_LEN ? NULL : rte_pktmbuf_prepend(m, sizeof(tag));
+    const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    struct tpacket_auxdata aux;
+    rte_be16_t tag[2];
+    char *frame;
 
+    if (c == NULL || c->cmsg_type != PACKET_AUXDATA)
+        return;
+    memcpy(&aux, CMSG_DATA(c), sizeof(aux));
+    if (!(aux.tp_status & TP_STATUS_VLAN_VALID) || m->data_len < 2 * RTE_ETHER_ADDR_LEN)
+        return;
+    tag[0] = rte_cpu_to_be_16(aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q);
+    tag[1] = rte_cpu_to_be_16(aux.tp_vlan_tci);
+    frame = rte_pktmbuf_prepend(m, sizeof(tag));
     if (frame == NULL)
         return;
     memmove(frame, frame + sizeof(tag), 2 * RTE_ETHER_ADDR_LEN);
     memcpy(frame + 2 * RTE_ETHER_ADDR_LEN, tag, sizeof(tag));
 }
 
-/* What the kernel says of a frame beside its bytes. */
-static void complete(struct rte_mbuf *m, struct msghdr *h)
+/* Message `next`, one frame, in its buffer. */
+static struct rte_mbuf *take_frame(struct kernel_rx *rx, const struct virtio_net_hdr *how)
 {
-    const struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    struct virtio_net_hdr how;
-    struct tpacket_auxdata aux;
+    const unsigned i = rx->next++;
+    struct rte_mbuf *m = rx->buffer[i];
 
-    memcpy(&how, rte_pktmbuf_mtod(m, char *) - HOW_BYTES, HOW_BYTES);
-    if ((how.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM && finish_checksum(m, &how)) ||
-        how.flags & VIRTIO_NET_HDR_F_DATA_VALID)
+    rx->used = rx->next;
+    set_bytes(m, rx->message[i].msg_len - HOW_BYTES);
+    if ((how->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM && finish_checksum(m, how)) ||
+        how->flags & VIRTIO_NET_HDR_F_DATA_VALID)
         m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-    if (c == NULL || c->cmsg_type != PACKET_AUXDATA)
-        return;
-    memcpy(&aux, CMSG_DATA(c), sizeof(aux));
-    if (aux.tp_status & TP_STATUS_VLAN_VALID)
-        put_back_vlan_tag(m, &aux);
-}
-
-static bool is_one_frame(const struct rte_mbuf *m)
-{
-    const struct virtio_net_hdr *how = (const void *)(rte_pktmbuf_mtod(m, const char *) - HOW_BYTES);
-
-    return how->gso_type == VIRTIO_NET_HDR_GSO_NONE;
-}
-
-static struct rte_mbuf *take(const struct kernel_rx *rx, struct source *s, unsigned i)
-{
-    struct rte_mbuf *m = s->buffer[i];
-
-    m->data_len = (uint16_t)(s->message[i].msg_len - how_bytes(s));
-    m->pkt_len = m->data_len;
-    if (!s->tells_all)
-        return m;
-    if (m->data_len <= rx->max_frame && is_one_frame(m))
-        complete(m, &s->message[i].msg_hdr);
-    else
-        m->pkt_len = m->data_len = rx->max_frame + 1;
+    put_back_vlan_tag(m, &rx->message[i].msg_hdr);
     return m;
 }
 
-static unsigned burst(const struct kernel_rx *rx, struct source *s, struct rte_mbuf **frames, unsigned max)
+/* Message `next` is many frames; false: of a kind that cannot be told apart. */
+static bool begin_split(struct kernel_rx *rx, const struct virtio_net_hdr *how)
 {
-    int n;
+    const struct mmsghdr *message = &rx->message[rx->next];
+    const size_t bytes = message->msg_len - HOW_BYTES;
+    uint8_t *merged = room_of(rx, rx->next);
 
-    if (!refill(rx, s))
-        return 0;
-    n = recvmmsg(s->fd, s->message, RTE_MIN(max, (unsigned)BURST), MSG_DONTWAIT, NULL);
-    if (n <= 0)
-        return 0;
-    for (int i = 0; i < n; i++)
-        frames[i] = take(rx, s, (unsigned)i);
-    s->used = (unsigned)n;
-    return (unsigned)n;
+    memcpy(merged, rte_pktmbuf_mtod(rx->buffer[rx->next], void *), RTE_MIN(bytes, rx->max_frame + 1u));
+    return !(message->msg_hdr.msg_flags & MSG_TRUNC) && split_init(&rx->split, how, merged, bytes);
 }
 
-/* From the socket where frames came last, and from the other if there are none, or if it is its turn. */
-static unsigned burst_from_either(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
+/* All of message `next`, which goes on as one frame that is too long. */
+static struct rte_mbuf *take_oversize(struct kernel_rx *rx)
 {
-    unsigned n;
+    struct rte_mbuf *m = rx->buffer[rx->next++];
 
-    if (++rx->turn % OTHER_EVERY == 0)
-        rx->busy = !rx->busy;
-    n = burst(rx, &rx->source[rx->busy], frames, max);
-    if (n > 0)
-        return n;
-    rx->busy = !rx->busy;
-    return burst(rx, &rx->source[rx->busy], frames, max);
+    rx->used = rx->next;
+    set_bytes(m, rx->max_frame + 1u);
+    return m;
+}
+
+/* Buffers for frames of the message that is being split; the first takes the message's own. */
+static bool get_buffers(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned n)
+{
+    const unsigned own = rx->cut == 0;
+
+    if (n > own && rte_pktmbuf_alloc_bulk(rx->mbufs, frames + own, n - own) < 0)
+        return false;
+    for (unsigned i = own; i < n; i++)
+        frames[i]->data_off += SHIFT;
+    if (own)
+        frames[0] = rx->buffer[rx->used++];
+    return true;
+}
+
+/* Frames of message `next`, at most max. */
+static unsigned take_split(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
+{
+    const unsigned n = RTE_MIN(max, rx->split.frames - rx->cut);
+
+    if (!get_buffers(rx, frames, n))
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        set_bytes(frames[i], split_frame(&rx->split, rx->cut++, rte_pktmbuf_mtod(frames[i], void *)));
+        frames[i]->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+        put_back_vlan_tag(frames[i], &rx->message[rx->next].msg_hdr);
+    }
+    if (rx->cut == rx->split.frames) {
+        rx->cut = 0;
+        rx->next++;
+    }
+    return n;
+}
+
+/* Message `next` if it is a frame or cannot be cut into some; NULL: it is being split. */
+static struct rte_mbuf *take_whole(struct kernel_rx *rx)
+{
+    struct virtio_net_hdr how;
+
+    memcpy(&how, rte_pktmbuf_mtod(rx->buffer[rx->next], char *) - HOW_BYTES, HOW_BYTES);
+    if (how.gso_type == VIRTIO_NET_HDR_GSO_NONE) {
+        const bool fits = rx->message[rx->next].msg_len <= (unsigned)HOW_BYTES + rx->max_frame;
+
+        return fits ? take_frame(rx, &how) : take_oversize(rx);
+    }
+    if (!begin_split(rx, &how)) {
+        counter_add(&rx->stats.unknown, 1);
+        return take_oversize(rx);
+    }
+    return split_frame_bytes(&rx->split) <= rx->max_frame ? NULL : take_oversize(rx);
+}
+
+/* The next frames of the messages that have come, 1 to max; 0: no buffers. */
+static unsigned take(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
+{
+    if (rx->cut == 0) {
+        frames[0] = take_whole(rx);
+        if (frames[0] != NULL)
+            return 1;
+    }
+    return take_split(rx, frames, max);
+}
+
+/* Until there are max, or no more wait. */
+static unsigned burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
+{
+    unsigned n = 0, got;
+
+    for (bool more = true;; more = rx->received == MESSAGES) {
+        for (; n < max && rx->next < rx->received; n += got) {
+            got = take(rx, frames + n, max - n);
+            if (got == 0)
+                return n;
+        }
+        if (n == max || !more)
+            return n;
+        fetch(rx);
+    }
 }
 
 unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
 {
-    const unsigned n = burst_from_either(rx, frames, max);
+    const unsigned n = burst(rx, frames, max);
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < n; i++)
@@ -278,35 +344,26 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
 struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx)
 {
     return (struct kernel_rx_stats){.frames = counter_read(&rx->stats.frames),
-                                    .bytes = counter_read(&rx->stats.bytes)};
-}
-
-static uint64_t missed(const struct source *s)
-{
-    struct tpacket_stats stats = {0};
-    socklen_t bytes = sizeof(stats);
-
-    return getsockopt(s->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &bytes) < 0 ? 0 : stats.tp_drops;
+                                    .bytes = counter_read(&rx->stats.bytes),
+                                    .unknown = counter_read(&rx->stats.unknown)};
 }
 
 uint64_t kernel_rx_missed(struct kernel_rx *rx)
 {
-    return missed(&rx->source[KERNEL_GRADIENTS]) + missed(&rx->source[KERNEL_OTHERS]);
-}
+    struct tpacket_stats stats = {0};
+    socklen_t bytes = sizeof(stats);
 
-static void close_source(struct source *s)
-{
-    if (s->fd >= 0)
-        close(s->fd);
-    if (s->used < BURST)
-        rte_pktmbuf_free_bulk(s->buffer + s->used, BURST - s->used);
+    return getsockopt(rx->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &bytes) < 0 ? 0 : stats.tp_drops;
 }
 
 void kernel_rx_close(struct kernel_rx *rx)
 {
     if (rx == NULL)
         return;
-    for (unsigned which = 0; which < KERNEL_FRAMES; which++)
-        close_source(&rx->source[which]);
+    if (rx->fd >= 0)
+        close(rx->fd);
+    if (rx->used < MESSAGES)
+        rte_pktmbuf_free_bulk(rx->buffer + rx->used, MESSAGES - rx->used);
+    free(rx->room);
     rte_free(rx);
 }

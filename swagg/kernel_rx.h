@@ -1,11 +1,11 @@
-/* Receiving from a kernel interface by packet sockets that fill packet buffers.
+/* Receiving from a kernel interface by a packet socket that fills packet buffers.
  *
  * DPDK's net_af_packet has the kernel copy each frame into a ring that both share, and copies it from there;
- * on a machine whose senders are its own, that is most of what receiving costs. Here the frame waits as the
- * kernel has it, and is copied once, a burst with one system call. Frames come as on a wire: a checksum that a
- * sender of this machine has left to its device is computed, a VLAN tag that the kernel has taken out is put
- * back, of whatever type, and fragments stay as they are. Gradient packets that need none of this have a
- * socket of their own (kernel_filter.h).
+ * on a machine whose senders are its own, that is most of what receiving costs. Here frames wait as the
+ * kernel has them, merged if their interface merges (kernel_features.h), and are copied a burst with one
+ * system call. They come as on a wire: what is merged, or what a sender of this machine has not segmented, is
+ * cut into frames (kernel_split.h), a checksum that was left to a device is computed, a VLAN tag that the
+ * kernel has taken out is put back, of whatever type, and fragments stay as they are.
  *
  * One a receive queue, used by the lcore that owns the queue; the counters may be read by anybody.
  */
@@ -21,8 +21,8 @@ struct kernel_rx;
 enum { KERNEL_RX_EXTRA = RTE_CACHE_LINE_SIZE }; /* bytes that a buffer must have beyond its longest frame */
 
 /* Frames that come in by the interface from now on, into buffers from mbufs. Longer ones than max_frame, and
- * such as a sender has left unsegmented, come as a frame of max_frame + 1 bytes, cut off. NULL with rte_errno
- * set. */
+ * what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off. NULL with rte_errno set.
+ */
 struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs);
 
 /* Joins n queues of one interface, so that the kernel deals it out by its hash of their flows. 0, or -errno.
@@ -35,6 +35,7 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
 
 struct kernel_rx_stats {
     uint64_t frames, bytes;
+    uint64_t unknown; /* of the frames, what could not be cut */
 };
 struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx);
 

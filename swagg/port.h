@@ -16,6 +16,7 @@
 
 #include "config.h"
 #include "impair.h"
+#include "kernel_features.h"
 #include "port_device.h"
 
 enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8, PORT_NO_ID = RTE_MAX_ETHPORTS };
@@ -45,6 +46,10 @@ struct port {
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
     uint64_t missed; /* by the device, as far as has been told */
+    /* Of an interface of the kernel's: what it merges only for us, and messages that could not be cut again.
+     */
+    struct kernel_features merging;
+    uint64_t unknown;
     /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;

@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 
 #include "frame.h"
+#include "kernel_features.h"
 #include "kernel_rx.h"
 #include "kernel_tx.h"
 #include "log.h"
@@ -53,18 +54,25 @@ static int check_mtu(const struct port *port)
     return -EMSGSIZE;
 }
 
-/* What the kernel merges on its way in is no frame any more. */
-static void warn_of_merging(const struct port *port)
+/* What a device merges itself, unlike what the kernel merges, cannot be cut into the same frames. */
+static void warn_of_lro(const struct port *port)
 {
-    struct ethtool_value gro = {.cmd = ETHTOOL_GGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
+    struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
     struct ifreq request;
 
-    if (ask_with(port, SIOCETHTOOL, &request, &gro) < 0 || ask_with(port, SIOCETHTOOL, &request, &flags) < 0)
-        return; /* no such device, no such offload */
-    if (gro.data != 0 || flags.data & ETH_FLAG_LRO)
-        log_warning("port %s: interface %s merges frames that it receives, and what is merged is dropped as "
-                    "oversize: ethtool -K %s gro off lro off",
+    if (ask_with(port, SIOCETHTOOL, &request, &flags) == 0 && flags.data & ETH_FLAG_LRO)
+        log_warning("port %s: interface %s merges frames in its device, which loses some of them: ethtool -K "
+                    "%s lro off",
                     port->name, interface_of(port), interface_of(port));
+}
+
+static void merge(struct port *port)
+{
+    if (!kernel_merge(interface_of(port), &port->merging))
+        log_info("port %s: the kernel does not merge what interface %s receives: each frame costs as much as "
+                 "tens of "
+                 "merged ones",
+                 port->name, interface_of(port));
 }
 
 static int open_receiving(struct port *port, unsigned if_index, struct rte_mempool *mbufs)
@@ -111,7 +119,8 @@ static int kernel_open(struct port *port, const struct config_port *cfg, struct 
         log_error("port %s: cannot open interface %s: %s", port->name, interface_of(port), strerror(-rc));
         return rc;
     }
-    warn_of_merging(port);
+    warn_of_lro(port);
+    merge(port);
     memcpy(&port->mac, answer.ifr_hwaddr.sa_data, sizeof(port->mac));
     port->multi_segment = true;
     port->rx_checksums = RTE_MBUF_F_RX_L4_CKSUM_MASK;
@@ -155,17 +164,37 @@ static void kernel_stats(const struct port *port, struct port_stats *stats)
     }
 }
 
+/* In tunnels, for instance. Once nothing is merged any more, what is sent again comes as it is. */
+static void watch_merging(struct port *port, uint64_t unknown)
+{
+    const bool first = port->unknown == 0 && unknown > 0;
+
+    port->unknown = unknown;
+    if (!first)
+        return;
+    log_warning(
+        "port %s: interface %s merges frames of a kind that swagg cannot cut again, and they were dropped as "
+        "oversize: from now on it merges nothing for swagg. If more are dropped, their senders leave them "
+        "unsegmented (ethtool -K DEV tso off gso off there), or gro was on before (ethtool -K %s gro off)",
+        port->name, interface_of(port), interface_of(port));
+    kernel_merge_no_more(interface_of(port), &port->merging);
+}
+
 static uint64_t kernel_missed(struct port *port)
 {
-    uint64_t frames = 0;
+    uint64_t frames = 0, unknown = 0;
 
-    for (unsigned q = 0; q < port->rx_queues; q++)
+    for (unsigned q = 0; q < port->rx_queues; q++) {
         frames += kernel_rx_missed(port->rx[q].from_kernel);
+        unknown += kernel_rx_stats(port->rx[q].from_kernel).unknown;
+    }
+    watch_merging(port, unknown);
     return frames;
 }
 
 static void kernel_close(struct port *port)
 {
+    kernel_merge_no_more(interface_of(port), &port->merging);
     for (unsigned q = 0; port->rx != NULL && q < port->rx_queues; q++)
         kernel_rx_close(port->rx[q].from_kernel);
     for (unsigned q = 0; port->tx != NULL && q < port->tx_queues; q++)

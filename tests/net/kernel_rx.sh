@@ -23,9 +23,26 @@ sent_by_host() { # FIELD
     ip -n "$NET_ID-h0" -j -s link show dev eth0 | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['stats64']['tx']['$1'])"
 }
 
+feature() { # INTERFACE NAME
+    ip netns exec "$NET_ID-sw" ethtool -k "$1" | sed -n "s/^$2: \\(on\\|off\\).*/\\1/p"
+}
+
+tunnel() { # HOST PEER
+    net_exec "$1" ip link add vx0 mtu 1400 type vxlan id 5 local "$(net_ip "$1")" remote "$(net_ip "$2")" dstport 4789
+    net_exec "$1" ip addr add "192.0.2.$1/24" dev vx0
+    net_exec "$1" ip link set vx0 up
+}
+
+frames_from() { # HOST
+    net_telemetry "/swagg/port,h$1" rx_frames
+}
+
+# A veth whose peer merges counts bytes without the Ethernet header.
 all_are_there() {
-    [ "$(sent_by_host packets)" = "$(net_telemetry /swagg/port,h0 rx_frames)" ] &&
-        [ "$(sent_by_host bytes)" = "$(net_telemetry /swagg/port,h0 rx_bytes)" ]
+    local frames bytes
+    frames=$(frames_from 0)
+    bytes=$(net_telemetry /swagg/port,h0 rx_bytes)
+    [ "$(sent_by_host packets)" = "$frames" ] && [ "$(sent_by_host bytes)" = $((bytes - 14 * frames)) ]
 }
 
 step "checksums that hosts leave to their devices are computed"
@@ -52,18 +69,49 @@ for tag in 8100a005 88a80006; do
     expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
 done
 
-step "what a host leaves unsegmented is dropped by name"
+step "the kernel merges what comes in, and it is cut again"
+for feature in generic-receive-offload rx-udp-gro-forwarding; do
+    expect_equal "$feature" "$(feature p0 $feature)" on
+done
+before=$(frames_from 0)
+ranks_run merged 4 --sizes 1000003 --calls 3
+transfer 0 1 -n 20M || fail "TCP: $(cat "$NET_DIR/transfer.log")"
+net_until 5 "as many frames and bytes have come as the host has sent" all_are_there
+[ $(($(frames_from 0) - before)) -gt 20000 ] || fail "only $(($(frames_from 0) - before)) frames"
+expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
+
+step "what a host leaves unsegmented is cut into frames"
 offloads 2 tso on gso on tx-udp-segmentation on
-transfer 2 3 -t 1 || true # hardly anything arrives
-before=$(net_telemetry /swagg/drops oversize)
-[ "$before" -gt 0 ] || fail "nothing was dropped as oversize"
+transfer 2 3 -n 20M || fail "TCP: $(cat "$NET_DIR/transfer.log")"
+ranks_run unsegmented 4 --sizes 1000003
 # Two datagrams in one, which is shorter than the MTU (UDP_SEGMENT).
+net_exec 3 timeout 10 python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 9009))
+print("listens", flush=True)
+print([len(s.recv(2000)) for _ in range(2)])' >"$NET_DIR/datagrams.log" &
+listener=$!
+net_until 5 "the listener listens" grep -q listens "$NET_DIR/datagrams.log"
 net_exec 2 python3 -c 'import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_UDP, 103, 100)
-s.sendto(bytes(200), (sys.argv[1], 9))' "$(net_ip 3)"
-net_until 5 "it is dropped, too" sh -c "[ \"\$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops oversize)\" -gt $before ]"
+s.sendto(bytes(170), (sys.argv[1], 9009))' "$(net_ip 3)"
+net_until 10 "two datagrams have come" net_gone "$listener"
+expect_equal "datagrams" "$(tail -n 1 "$NET_DIR/datagrams.log")" "[100, 70]"
+expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
+
+step "what cannot be cut is dropped by name, and nothing more is merged"
+tunnel 2 3
+tunnel 3 2
+net_exec 3 timeout 20 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
+net_exec 2 timeout 10 iperf3 -c 192.0.2.3 -t 1 >"$NET_DIR/transfer.log" 2>&1 || true # hardly anything arrives
+[ "$(net_telemetry /swagg/drops oversize)" -gt 0 ] || fail "nothing was dropped as oversize"
+net_until 5 "it is said" grep -q "port h2: interface p2 merges frames of a kind that swagg cannot cut" "$NET_DIR/swagg.log"
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" off
+expect_equal "merging of p3" "$(feature p3 generic-receive-offload)" on
 offloads 2 tso off gso off tx-udp-segmentation off
+ranks_run whole 4 --sizes 100003
 reaches 2 "$(net_ip 3)" -s 1472
 
 step "an interface that was down works when it is up again"
@@ -74,12 +122,15 @@ net_until 5 "host 0 reaches host 1" ip netns exec "$NET_ID-h0" ping -q -c1 -W1 "
 ranks_run again 4 --sizes 100003
 net_swagg_stop
 
-step "an interface that merges frames is warned of"
+step "an interface merges afterwards what it has merged before"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
 ip netns exec "$NET_ID-sw" ethtool -K p2 gro on
 net_swagg_start "$settings"
-expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'port h2: interface p2 merges .*ethtool -K p2 gro off'
-expect_equal "warnings" "$(grep -c merges "$NET_DIR/swagg.log")" 1
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
 net_swagg_stop
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+ip netns exec "$NET_ID-sw" ethtool -K p2 gro off
 
 step "an interface whose MTU is too small is refused, and it is said how to mend it"
 ip -n "$NET_ID-sw" link set p1 mtu 1400

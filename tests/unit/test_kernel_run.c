@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 
+#include "by_the_book.h"
 #include "kernel_run.h"
 #include "rng.h"
 #include "unit.h"
@@ -14,46 +15,6 @@ static struct rte_mbuf mbuf[FRAMES], *frame[FRAMES];
 static _Alignas(2) uint8_t bytes[FRAMES][ROOM];
 static const struct run_allowed both = {.udp = MERGEABLE, .tcp = true};
 static uint64_t rng;
-
-static uint16_t get16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static void put16(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)(value >> 8);
-    p[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *p, uint32_t value)
-{
-    put16(p, value >> 16);
-    put16(p + 2, value & 0xFFFF);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
-/* --- checksums by the book (RFC 1071) --- */
-
-static uint32_t sum_of(const uint8_t *p, size_t n)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-    return sum;
-}
-
-static uint16_t checksum(uint32_t sum)
-{
-    while (sum >> 16 != 0)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    return (uint16_t)~sum;
-}
 
 static void seal_ip(uint8_t *f)
 {

@@ -1,0 +1,25 @@
+/* Features of a kernel interface, by the names that `ethtool -k` shows (Linux, ethtool.h: ETH_SS_FEATURES).
+ *
+ * swagg wants frames merged on their way in (kernel_split.h cuts them again): tens of frames pass the
+ * kernel's stack as one, and come with one message.
+ */
+#ifndef SWAGG_KERNEL_FEATURES_H
+#define SWAGG_KERNEL_FEATURES_H
+
+#include <stdbool.h>
+
+enum { KERNEL_FEATURES_MAX = 2 };
+
+/* Those that have been switched on. */
+struct kernel_features {
+    bool on[KERNEL_FEATURES_MAX];
+};
+
+/* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can. True if it merges
+ * anything. */
+bool kernel_merge(const char *interface, struct kernel_features *changed);
+
+/* Takes back what kernel_merge has changed, if anything; what it has not, stays. */
+void kernel_merge_no_more(const char *interface, struct kernel_features *changed);
+
+#endif
