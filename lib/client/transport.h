@@ -23,8 +23,8 @@ struct transport;
 struct transport_ops {
     /* Sends the packets, in order; their memory is read during the call only. n <= TRANSPORT_BATCH. */
     int (*send)(struct transport *t, const struct sml_send packets[], unsigned n);
-    /* What has arrived, without waiting; returns how many. The payloads are valid until the next call of
-     * receive. */
+    /* What has arrived, without waiting; returns how many; 0: nothing is left. The payloads are valid until
+     * the next call of receive. */
     int (*receive)(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH]);
     /* Waits for a packet, for wake_fd (an eventfd, which it resets), or for the timeout. A signal may end it
      * early. */
@@ -37,7 +37,7 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
-    int fd;              /* readable when packets have arrived */
+    int fd;              /* once nothing is left: readable when packets have arrived */
     uint16_t local_port; /* that data packets leave from */
     unsigned mtu;        /* of the path: bytes of an IP packet */
 };

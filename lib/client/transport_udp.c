@@ -17,6 +17,8 @@ enum {
         8 << 20,       /* a window of SML_MAX_SLOTS / 4 chunks of 1460 bytes with the kernel's overhead */
     SEGMENTS_MAX = 64, /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
     SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
+    MERGED_ROOM =
+        65536 + 25 * 64, /* not a power of two: packets that come alone would share few places of the cache */
     SEND_PATIENCE_MS = 10, /* a full send buffer drains faster, or something else is wrong */
 };
 
@@ -31,10 +33,15 @@ struct outgoing {
     uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_BYTES];
 };
 
+/* A message may be one packet or a run of packets that the kernel has merged. */
 struct incoming {
     struct mmsghdr message[TRANSPORT_BATCH];
     struct iovec iov[TRANSPORT_BATCH];
     struct sockaddr_in from[TRANSPORT_BATCH];
+    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(int))];
+    unsigned received; /* messages of the last call */
+    unsigned next;     /* the first of them that is not done */
+    size_t taken;      /* bytes of that */
     uint8_t *buffer;
 };
 
@@ -189,20 +196,59 @@ static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)
            (from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports);
 }
 
+/* 0, or -errno. */
+static int fetch(struct udp *u)
+{
+    struct incoming *in = &u->in;
+    for (unsigned i = 0; i < in->received; i++)
+        in->message[i].msg_hdr.msg_controllen = sizeof in->control[i];
+    int n = recvmmsg(u->base.fd, in->message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
+    bool tolerable = is_transient(errno) || errno == EAGAIN || errno == EINTR;
+    in->received = n > 0 ? (unsigned)n : 0;
+    in->next = 0;
+    return n >= 0 || tolerable ? 0 : -errno;
+}
+
+/* Bytes of each packet of a message but the last. */
+static size_t segment_bytes(struct mmsghdr *m)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr);
+    int bytes = 0;
+    if (c && c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO)
+        memcpy(&bytes, CMSG_DATA(c), sizeof bytes);
+    return bytes > 0 ? (size_t)bytes : m->msg_len;
+}
+
+/* Packets of message `next`, at most max. */
+static int take(struct incoming *in, struct transport_packet packets[], int max)
+{
+    struct mmsghdr *m = &in->message[in->next];
+    size_t segment = segment_bytes(m);
+    int n = 0;
+    do {
+        size_t left = m->msg_len - in->taken;
+        packets[n].payload = (const uint8_t *)in->iov[in->next].iov_base + in->taken;
+        packets[n].bytes = left < segment ? left : segment;
+        in->taken += packets[n++].bytes;
+    } while (n < max && in->taken < m->msg_len);
+    if (in->taken == m->msg_len) {
+        in->next++;
+        in->taken = 0;
+    }
+    return n;
+}
+
 static int udp_receive(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH])
 {
     struct udp *u = (struct udp *)t;
-    int n = recvmmsg(u->base.fd, u->in.message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
-    if (n < 0) {
-        bool tolerable = is_transient(errno) || errno == EAGAIN || errno == EINTR;
-        return tolerable ? 0 : -errno;
-    }
-    int from_switch = 0;
-    for (int i = 0; i < n; i++)
-        if (is_from_switch(u, &u->in.from[i]))
-            packets[from_switch++] = (struct transport_packet){.payload = u->in.iov[i].iov_base,
-                                                               .bytes = u->in.message[i].msg_len};
-    return from_switch;
+    struct incoming *in = &u->in;
+    int rc = in->next == in->received ? fetch(u) : 0, n = 0;
+    while (n < TRANSPORT_BATCH && in->next < in->received)
+        if (is_from_switch(u, &in->from[in->next]))
+            n += take(in, packets + n, TRANSPORT_BATCH - n);
+        else
+            in->next++;
+    return rc < 0 ? rc : n;
 }
 
 static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
@@ -318,6 +364,12 @@ static bool kernel_segments(const struct udp *u)
            setsockopt(u->base.fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 
+static bool kernel_merges(const struct udp *u)
+{
+    int on = 1;
+    return setsockopt(u->base.fd, SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
+}
+
 static int make_buffers(struct udp *u)
 {
     u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu, u->checksum) +
@@ -325,12 +377,17 @@ static int make_buffers(struct udp *u)
     u->out.converted = malloc(TRANSPORT_BATCH * u->packet_max);
     size_t room =
         u->packet_max + 1; /* so that a packet that is too long does not look like one that is cut */
+    if (kernel_merges(u))
+        room = MERGED_ROOM;
     u->in.buffer = malloc(TRANSPORT_BATCH * room);
     if (!u->out.converted || !u->in.buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
         u->in.iov[i] = (struct iovec){.iov_base = u->in.buffer + i * room, .iov_len = room};
-        u->in.message[i].msg_hdr = (struct msghdr){.msg_iov = &u->in.iov[i], .msg_iovlen = 1};
+        u->in.message[i].msg_hdr = (struct msghdr){.msg_iov = &u->in.iov[i],
+                                                   .msg_iovlen = 1,
+                                                   .msg_control = u->in.control[i],
+                                                   .msg_controllen = sizeof u->in.control[i]};
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* Data packets over one kernel UDP socket, connected to the switch where that has a single data port. Batched
  * (recvmmsg, sendmmsg), head and tensor gathered by the kernel, runs of packets of equal size handed over as
- * one (UDP_SEGMENT) where the kernel takes that. */
+ * one (UDP_SEGMENT), and got back as one (UDP_GRO), where the kernel does that. */
 #ifndef SWAGG_CLIENT_TRANSPORT_UDP_H
 #define SWAGG_CLIENT_TRANSPORT_UDP_H
 

@@ -80,6 +80,16 @@ net_until 5 "as many frames and bytes have come as the host has sent" all_are_th
 [ $(($(frames_from 0) - before)) -gt 20000 ] || fail "only $(($(frames_from 0) - before)) frames"
 expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
 
+step "hosts may merge what they receive"
+for host in 0 1 2; do # and one that does not
+    offloads "$host" gro on
+done
+ranks_run merging 4 --sizes 1,366,100003,1000003 --calls 10
+ranks_run merging-crc 4 --sizes 366,100003 --checksum crc32c
+for host in 0 1 2; do
+    offloads "$host" gro off
+done
+
 step "what a host leaves unsegmented is cut into frames"
 offloads 2 tso on gso on tx-udp-segmentation on
 transfer 2 3 -n 20M || fail "TCP: $(cat "$NET_DIR/transfer.log")"
