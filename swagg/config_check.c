@@ -9,9 +9,9 @@
 static const struct config_number numbers[] = {
     {"mtu", offsetof(struct config, mtu), 256, 9600, 1500},
     {"tx_delay_us", offsetof(struct config, tx_delay_us), 0, 1000, 0},
-    {"pool.slots_per_job", offsetof(struct config, pool.slots_per_job), 2, 16384, 512},
+    {"pool.slots_per_job", offsetof(struct config, pool.slots_per_job), 2, 16384, 1024},
     {"pool.megabytes", offsetof(struct config, pool.megabytes), 1, 1 << 20, 64},
-    {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 2048},
+    {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 4096},
     {"limits.jobs", offsetof(struct config, limits.jobs), 1, 256, 16},
     {"limits.workers", offsetof(struct config, limits.workers), 1, 256, 64},
     {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},

@@ -64,7 +64,7 @@ struct swagg_options {
     /* These two the same on every rank. */
     enum swagg_mode mode;
     enum swagg_checksum checksum;
-    int slots;           /* slots wanted from the switch; 0 = 512 */
+    int slots;           /* slots wanted from the switch; 0 = 1024 */
     int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to the slots */
     int mtu;             /* bytes of an IP packet; 0 = that of the interface towards the switch */
     int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */

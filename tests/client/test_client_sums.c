@@ -236,7 +236,7 @@ static void statistics_add_up(void)
         CU_ASSERT_EQUAL(s->packets_sent - s->retransmitted - s->probes, 10);
         CU_ASSERT(s->packets_received >= 10);
         CU_ASSERT_EQUAL(s->bad_packets, 0);
-        CU_ASSERT_EQUAL(s->slots, 512);
+        CU_ASSERT_EQUAL(s->slots, 1024);
         CU_ASSERT_EQUAL(s->elements_per_packet, 365);
         CU_ASSERT(s->rtt_us > 0);
         CU_ASSERT_EQUAL(s->resumed, 0);

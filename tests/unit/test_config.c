@@ -282,7 +282,7 @@ static void test_defaults(void)
     CU_ASSERT_FALSE(impair_active(&c.port[0].impair.rx) || impair_active(&c.port[0].impair.tx));
     CU_ASSERT_FALSE(c.has_mac || c.has_ip || c.has_placement);
     CU_ASSERT_EQUAL(c.mtu, 1500);
-    CU_ASSERT_EQUAL(c.pool.slots_per_job, 512);
+    CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
     CU_ASSERT_EQUAL(c.pool.megabytes, 64);
     CU_ASSERT_EQUAL(c.limits.jobs, 16);
     CU_ASSERT_EQUAL(c.limits.workers, 64);
