@@ -276,6 +276,8 @@ static unsigned take_split(struct kernel_rx *rx, struct rte_mbuf **frames, unsig
         frames[i]->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
         put_back_vlan_tag(frames[i], &rx->message[rx->next].msg_hdr);
     }
+    if (rx->split.frames > 1)
+        counter_add(&rx->stats.merged, n);
     if (rx->cut == rx->split.frames) {
         rx->cut = 0;
         rx->next++;
@@ -345,6 +347,7 @@ struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx)
 {
     return (struct kernel_rx_stats){.frames = counter_read(&rx->stats.frames),
                                     .bytes = counter_read(&rx->stats.bytes),
+                                    .merged = counter_read(&rx->stats.merged),
                                     .unknown = counter_read(&rx->stats.unknown)};
 }
 

@@ -35,11 +35,13 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
 
 struct kernel_rx_stats {
     uint64_t frames, bytes;
+    uint64_t merged;  /* of the frames, what came in one piece with others */
     uint64_t unknown; /* of the frames, what could not be cut */
 };
 struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx);
 
-/* Frames that the kernel dropped since the last call because too many waited. */
+/* How often the kernel dropped a frame, or some that it had merged, since the last call because too many
+ * waited. */
 uint64_t kernel_rx_missed(struct kernel_rx *rx);
 
 /* NULL is fine. */

@@ -18,7 +18,8 @@ struct port;
 struct port_stats {
     uint64_t rx_frames, rx_bytes, rx_errors;
     uint64_t tx_frames, tx_bytes, tx_errors;
-    uint64_t tx_merged; /* of the frames sent, how many passed through the kernel in runs */
+    /* Of the frames, how many came merged by the kernel, or passed through it in runs. */
+    uint64_t rx_merged, tx_merged;
 };
 
 struct port_device {

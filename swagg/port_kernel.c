@@ -69,9 +69,7 @@ static void warn_of_lro(const struct port *port)
 static void merge(struct port *port)
 {
     if (!kernel_merge(interface_of(port), &port->merging))
-        log_info("port %s: the kernel does not merge what interface %s receives: each frame costs as much as "
-                 "tens of "
-                 "merged ones",
+        log_info("port %s: the kernel does not merge what interface %s receives, which makes receiving dear",
                  port->name, interface_of(port));
 }
 
@@ -154,6 +152,7 @@ static void kernel_stats(const struct port *port, struct port_stats *stats)
 
         stats->rx_frames += rx.frames;
         stats->rx_bytes += rx.bytes;
+        stats->rx_merged += rx.merged;
     }
     for (unsigned q = 0; q < port->tx_queues; q++) {
         const struct kernel_tx_stats tx = kernel_tx_stats(port->tx[q].to_kernel);

@@ -95,6 +95,7 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
                               (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.rx_frames);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.rx_bytes);
+    rte_tel_data_add_dict_u64(d, "rx_merged", stats.rx_merged);
     rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
     rte_tel_data_add_dict_u64(d, "rx_errors", stats.rx_errors);
     rte_tel_data_add_dict_u64(d, "tx_frames", stats.tx_frames);

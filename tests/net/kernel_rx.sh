@@ -78,6 +78,8 @@ ranks_run merged 4 --sizes 1000003 --calls 3
 transfer 0 1 -n 20M || fail "TCP: $(cat "$NET_DIR/transfer.log")"
 net_until 5 "as many frames and bytes have come as the host has sent" all_are_there
 [ $(($(frames_from 0) - before)) -gt 20000 ] || fail "only $(($(frames_from 0) - before)) frames"
+merged=$(net_telemetry /swagg/port,h0 rx_merged)
+[ "$merged" -gt 10000 ] || fail "only $merged frames have come merged"
 expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
 
 step "hosts may merge what they receive"
