@@ -67,6 +67,8 @@ static void test_the_queue_leaves_slots_to_mend_losses(void)
     for (unsigned r = 0; r < 100; r++)
         round_trip(&w, &p, &position, 0, 0);
     CU_ASSERT(w.size >= 250); /* nothing has been lost yet */
+    round_trip(&w, &p, &position, 1, 0);
+    CU_ASSERT(w.size * 7 / 2 <= 512 + 16); /* at once */
     for (unsigned r = 0; r < 200; r++)
         round_trip(&w, &p, &position, r % 50 == 0, 0);
     CU_ASSERT(w.size >= 83 + 32);

@@ -73,6 +73,17 @@ static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
     return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;
 }
 
+/* The first loss after a while ends the long queue at once: while it lasts, nobody sees how little the path
+ * itself holds. */
+static void take_care(struct sml_window *w)
+{
+    const bool first = w->careful == 0;
+
+    w->careful = CAREFUL;
+    if (first)
+        w->size = clamp(w, min32(w->size, roomy(w)));
+}
+
 void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
                        uint64_t base_ns)
 {
@@ -83,10 +94,10 @@ void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, b
     if (position < w->round_end)
         return;
 
+    w->size = clamp(w, judge(w, base_ns));
     if (w->lost > 0)
-        w->careful = CAREFUL;
+        take_care(w);
     else if (w->careful > 0)
         w->careful--;
-    w->size = clamp(w, judge(w, base_ns));
     start_round(w, next);
 }
