@@ -224,7 +224,7 @@ static int tat(int argc, char **argv)
         .runs = 3,
         .base = {.workers = 4,
                  .tensor_bytes = 100000000,
-                 .slots = 1024,
+                 .slots = 512,
                  .chunk_bytes = 1460,
                  .delay_ns = 5 * US,
                  .shards = 1,
