@@ -46,9 +46,10 @@ struct port {
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
     struct rte_ether_addr mac;
     uint64_t missed; /* by the device, as far as has been told */
-    struct kernel_features
-        merging;      /* of an interface of the kernel's: what has been switched on for us ... */
-    uint64_t unknown; /* ... and how much could not be cut again, as far as has been told */
+    /* Of an interface of the kernel's: what has been switched on for us, and how much could not be cut again,
+     * as far as has been told. */
+    struct kernel_features merging;
+    uint64_t unknown;
     /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
