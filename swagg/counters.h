@@ -36,6 +36,7 @@
     X(IP_TOTAL_LENGTH, "ip_total_length", "the IPv4 total length is less than the header")                   \
     X(IP_CHECKSUM, "ip_checksum", "wrong IPv4 header checksum: damaged on the way")                          \
     X(IP_FRAGMENT, "ip_fragment", "fragments are not reassembled: use a smaller chunk, or a larger MTU")     \
+    X(IP_SOURCE, "ip_source", "an IPv4 source that no station can have: 0.x, 127.x, 224.x and above")        \
     X(IP_NOT_OURS, "ip_not_ours",                                                                            \
       "the switch's MAC, but not its IP: wrong switch address, or a missing route")                          \
     X(IP_PROTOCOL, "ip_protocol", "neither ICMP nor UDP")                                                    \
@@ -55,6 +56,9 @@
     X(SML_UNKNOWN_JOB, "sml_unknown_job", "gradient packet for a job that does not run (any more)")          \
     X(SML_FOREIGN_SENDER, "sml_foreign_sender",                                                              \
       "gradient packet from an address or UDP port that is not in the job")                                  \
+    X(SML_FOREIGN_MAC, "sml_foreign_mac",                                                                    \
+      "gradient packet from a member's address and UDP port, but not from the MAC that it joined from: "     \
+      "forged, or the member's MAC, or its router's, has changed since: start the job again")                \
     X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
     X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
     X(CONTROL_OTHER_VERSION, "control_other_version",                                                        \

@@ -6,26 +6,12 @@
 #include <rte_mbuf.h>
 
 #include "datapath.h"
+#include "locate.h"
 
 enum {
     REJECTS_AT_ONCE = 64,
     REJECTS_A_SECOND = 10000,
 };
-
-/* A packet between the two stages. */
-struct work {
-    struct rte_mbuf *m;
-    const struct job *job;
-    struct sml_slot *slot;
-    uint16_t rank;
-    rte_be16_t switch_port; /* that it was addressed to, and answers come from */
-    struct sml_packet packet;
-};
-
-static const struct frame_udp *frame_of(const struct rte_mbuf *m)
-{
-    return rte_pktmbuf_mtod(m, const struct frame_udp *);
-}
 
 /* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
  * reference to it, which the caller has counted. */
@@ -207,35 +193,10 @@ static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_
     if (!may_reject(lc))
         return;
     payload = frame_payload(answer, sml_build_reject(answer, p, lc->dp->boot_id));
-    frame_answer_ends(frame_of(m), &from, &to);
+    frame_answer_ends(locate_frame(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    send_frame(lc, m->port, &h, frame_of(m)->udp.dst_port, &payload, NULL);
+    send_frame(lc, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
     lcore_count(lc, EVENT_REJECTS, 1);
-}
-
-/* Stage one: whose packet is it, and which slot's? */
-static enum drop locate(const struct lcore *lc, struct work *w)
-{
-    const struct frame_udp *f = frame_of(w->m);
-    enum sml_parse_error e = sml_parse(&w->packet, f->payload, frame_payload_bytes(f));
-    int rank;
-
-    static_assert(DROP_SML_BAD_LENGTH - DROP_SML_TOO_SHORT == SML_BAD_LENGTH - SML_TOO_SHORT,
-                  "in the same order");
-    if (e != SML_OK)
-        return DROP_SML_TOO_SHORT + (e - SML_TOO_SHORT);
-    w->job = jobs_find(&lc->dp->jobs, w->packet.job);
-    if (w->job == NULL)
-        return DROP_SML_UNKNOWN_JOB;
-    rank = job_rank(w->job, f->ip.src_addr, f->udp.src_port);
-    if (rank < 0)
-        return DROP_SML_FOREIGN_SENDER;
-    w->rank = (uint16_t)rank;
-    w->switch_port = f->udp.dst_port;
-    w->slot = sml_pool_locate(w->job->pool, &w->packet);
-    if (w->slot != NULL)
-        sml_slot_prefetch(w->slot);
-    return DROP_REASONS;
 }
 
 static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
@@ -248,7 +209,7 @@ static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
         enum drop why;
 
         w->m = frames[i];
-        why = locate(lc, w);
+        why = locate(&lc->dp->jobs, w);
         if (why == DROP_REASONS) {
             located++;
             continue;
@@ -283,7 +244,7 @@ static void work_off(struct lcore *lc, unsigned owner)
 
 void engine_steer(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
-    const struct frame_udp *f = frame_of(m);
+    const struct frame_udp *f = locate_frame(m);
     unsigned owner;
 
     if (frame_payload_bytes(f) < SML_HEADER_BYTES) {

@@ -6,6 +6,14 @@
 
 typedef uint64_t lanes __attribute__((vector_size(64)));
 
+/* A single station's: neither "this network", nor the sender itself, nor a group, reserved or all (RFC 6890). */
+static bool can_be_source(rte_be32_t ip)
+{
+    const uint8_t first = (uint8_t)(rte_be_to_cpu_32(ip) >> 24);
+
+    return first != 0 && first != 127 && first < 224;
+}
+
 /* One's complement addition. */
 static uint16_t fold(uint32_t sum)
 {
@@ -76,6 +84,8 @@ enum drop frame_check_ipv4(const void *frame, size_t bytes, rte_be32_t our_ip, e
         return DROP_IP_CHECKSUM;
     if (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK))
         return DROP_IP_FRAGMENT;
+    if (!can_be_source(ip->src_addr))
+        return DROP_IP_SOURCE;
     if (ip->dst_addr != our_ip)
         return DROP_IP_NOT_OURS;
     return DROP_REASONS;

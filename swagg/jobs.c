@@ -60,7 +60,7 @@ static void seat_members(struct job *job, const struct ctl_job *from, const stru
         job->member[rank].port = at->port;
         while (job->seat[i].sender != 0)
             i = (i + 1) & (job->seats - 1u);
-        job->seat[i] = (struct job_seat){.sender = sender, .rank = rank};
+        job->seat[i] = (struct job_seat){.sender = sender, .mac = there.mac, .rank = rank};
     }
 }
 

@@ -29,9 +29,12 @@ struct job_member {
 
 /* Where a packet's sender is looked up: open addressing, at most half full. */
 struct job_seat {
-    uint64_t sender; /* see job_sender; 0: empty */
+    uint64_t sender;           /* see job_sender; 0: empty */
+    struct rte_ether_addr mac; /* that the member's JOIN came from: its own, or its router's */
     uint16_t rank;
 };
+
+static_assert(sizeof(struct job_seat) == 16, "four to a cache line");
 
 struct job {
     struct sml_pool *pool;
@@ -64,9 +67,10 @@ struct jobs {
     uint32_t frames, frames_max;
 };
 
+/* Never 0, whatever a packet says: that is an empty seat. */
 static inline uint64_t job_sender(rte_be32_t ip, rte_be16_t udp_port)
 {
-    return (uint64_t)ip << 16 | udp_port;
+    return UINT64_C(1) << 48 | (uint64_t)ip << 16 | udp_port;
 }
 
 static inline unsigned job_seat_of(const struct job *job, uint64_t sender)
@@ -79,16 +83,16 @@ static inline const struct job *jobs_find(const struct jobs *jobs, uint8_t numbe
     return __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE);
 }
 
-/* The rank that sends from there; -1: none of this job. */
-static inline int job_rank(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
+/* The member that sends from there; NULL: none of this job. */
+static inline const struct job_seat *job_seat(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
 {
     uint64_t sender = job_sender(ip, udp_port);
 
     for (unsigned i = job_seat_of(job, sender);; i = (i + 1) & (job->seats - 1u)) {
         if (job->seat[i].sender == sender)
-            return job->seat[i].rank;
+            return &job->seat[i];
         if (job->seat[i].sender == 0)
-            return -1;
+            return NULL;
     }
 }
 

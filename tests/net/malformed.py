@@ -60,8 +60,8 @@ class Datagram:
         return bytes(data)
 
 
-def ip(payload, protocol=17, destination=SWITCH_IP, vlan=None, **wrong):
-    return raw.ethernet(switch, wire.mac, 0x0800, raw.ipv4(OWN_IP, destination, protocol, payload, **wrong), vlan)
+def ip(payload, protocol=17, source=OWN_IP, destination=SWITCH_IP, vlan=None, mac=wire.mac, **wrong):
+    return raw.ethernet(switch, mac, 0x0800, raw.ipv4(source, destination, protocol, payload, **wrong), vlan)
 
 
 def udp(payload, sport, dport, **wrong):
@@ -98,6 +98,8 @@ def ethernet_and_ip():
         ("a wrong header checksum", "ip_checksum", ip(good, bad_checksum=True)),
         ("a first fragment", "ip_fragment", ip(good, fragment=0x2000)),
         ("a later fragment", "ip_fragment", ip(good, fragment=100)),
+        ("no source", "ip_source", ip(raw.udp("0.0.0.0", SWITCH_IP, 0, 48864, bytes(32)), source="0.0.0.0")),
+        ("a group as source", "ip_source", ip(raw.udp("224.0.0.1", SWITCH_IP, 4000, 48864, bytes(32)), source="224.0.0.1")),
         ("another IP", "ip_not_ours", ip(good, destination="10.77.0.253")),
         ("TCP", "ip_protocol", ip(bytes(20), protocol=6)),
         ("ICMP cut short", "icmp_malformed", ip(b"\x08\x00", protocol=1)),
@@ -133,6 +135,7 @@ def gradients(live):
 
     # The rank has contributed to the chunk that is waited for already; to this one nobody has.
     untouched = SLOTS // 2
+    contribution = chunk(bytes(64), ahead=untouched)[42:]
 
     return [
         ("nothing", "sml_too_short", data(b"")),
@@ -148,6 +151,10 @@ def gradients(live):
         ("a probe with a body", "sml_bad_length", data(bytes([0x34]) + head[1:] + bytes(4))),
         ("no such job", "sml_unknown_job", data(head[:1] + bytes([head[1] ^ 0x80]) + head[2:])),
         ("another port of the same host", "sml_foreign_sender", data(head, sport=FOREIGN_PORT)),
+        ("nobody at all", "ip_source",
+         ip(raw.udp("0.0.0.0", SWITCH_IP, 0, live.destination, contribution), source="0.0.0.0")),
+        ("the live rank's address from another MAC", "sml_foreign_mac",
+         ip(raw.udp(OWN_IP, SWITCH_IP, live.source, live.destination, contribution), mac=raw.mac("02:00:00:00:02:03"))),
         ("a slot out of range", "drop_bad_slot", chunk(bytes(64), wrong_slot=0x2000)),
         ("a slot that is not the tag's", "drop_bad_slot", chunk(bytes(64), wrong_slot=1)),
         ("longer than agreed", "drop_bad_length", chunk(bytes(1004), ahead=untouched)),

@@ -194,6 +194,25 @@ static void test_bad_ipv4_headers_are_told_apart(void)
     CU_ASSERT_EQUAL(check(bytes), DROP_IP_NOT_OURS);
 }
 
+static void test_a_source_is_a_stations(void)
+{
+    static const uint32_t none[] = {0, 1, 0x00FFFFFF, 0x7F000001, 0x7FFFFFFF, 0xE0000000, 0xEFFFFFFF, 0xFFFFFFFF};
+    static const uint32_t some[] = {0x01000000, 0x0A000001, 0x7EFFFFFF, 0x80000000, 0xDFFFFFFF};
+    size_t bytes = make(100);
+
+    frame->udp.dgram_cksum = 0;
+    for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        frame->ip.src_addr = rte_cpu_to_be_32(none[i]);
+        seal_ip();
+        CU_ASSERT_EQUAL(check(bytes), DROP_IP_SOURCE);
+    }
+    for (unsigned i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        frame->ip.src_addr = rte_cpu_to_be_32(some[i]);
+        seal_ip();
+        CU_ASSERT_EQUAL(check(bytes), DROP_REASONS);
+    }
+}
+
 static void test_every_flipped_bit_of_the_ipv4_header_is_noticed(void)
 {
     for (unsigned bit = 0; bit < 8 * sizeof(frame->ip); bit++) {
@@ -296,6 +315,7 @@ int main(void)
         UNIT_TEST(test_padding_behind_the_packet_is_fine),
         UNIT_TEST(test_cut_short_anywhere_is_told),
         UNIT_TEST(test_bad_ipv4_headers_are_told_apart),
+        UNIT_TEST(test_a_source_is_a_stations),
         UNIT_TEST(test_every_flipped_bit_of_the_ipv4_header_is_noticed),
         UNIT_TEST(test_fragments_are_refused),
         UNIT_TEST(test_udp_lengths_must_agree_with_ipv4),
