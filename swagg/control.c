@@ -1,19 +1,18 @@
 #include "control.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
 #include "clock.h"
 #include "host.h"
 #include "log.h"
+#include "signals.h"
 
 enum { CONTROL_BURST = 32 };
 
@@ -122,12 +121,7 @@ static int watch(struct control *c, int fd)
 
 static int open_signals(struct control *c)
 {
-    sigset_t stop;
-
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    c->signals = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
+    c->signals = signals_open();
     return watch(c, c->signals);
 }
 
@@ -195,8 +189,8 @@ int control_run(struct control *c)
         if (c->links_up & RTE_BIT64(p))
             host_announce(datapath_main_lcore(c->dp), p);
     for (;;) {
-        struct signalfd_siginfo stop;
         struct epoll_event e;
+        int stop;
 
         if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
             int rc = -errno;
@@ -204,8 +198,9 @@ int control_run(struct control *c)
             log_error("the main thread cannot wait for events: %s", strerror(-rc));
             return rc;
         }
-        if (read(c->signals, &stop, sizeof(stop)) == sizeof(stop))
-            return (int)stop.ssi_signo;
+        stop = signals_take(c->signals);
+        if (stop > 0)
+            return stop;
         take_messages(c);
         tick(c);
         output_flush(datapath_main_lcore(c->dp));

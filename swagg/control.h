@@ -10,7 +10,7 @@
 
 struct control;
 
-/* *c is NULL on error, which was logged. SIGINT and SIGTERM must be blocked. */
+/* *c is NULL on error, which was logged. Signals must be blocked (signals.h). */
 int control_open(struct control **c, struct datapath *dp, struct registrar *registrar,
                  const struct config *cfg);
 void control_close(struct control *c);
@@ -18,7 +18,7 @@ void control_close(struct control *c);
 /* Gives the main lcore a checked frame to CTL_PORT that came in on port. Any polling lcore. */
 void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m);
 
-/* Until SIGINT or SIGTERM comes; returns its number, or -errno after logging. */
+/* Until a signal comes that stops us; returns its number, or -errno after logging. */
 int control_run(struct control *c);
 
 #endif

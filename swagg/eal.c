@@ -16,6 +16,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_interrupts.h>
+#include <rte_log.h>
 #include <rte_pci.h>
 
 #include "log.h"
@@ -210,6 +211,7 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     for (int i = 1; i < args.n; i++)
         log_debug("EAL argument %s", args.arg[i]);
     atexit(remove_runtime_directory);
+    rte_openlog_stream(log_stream());
     memcpy(argv, args.arg, sizeof(argv)); /* it changes the array */
     if (rte_eal_init(args.n, argv) >= 0)
         return 0;

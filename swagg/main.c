@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "eal.h"
 #include "log.h"
 #include "replay.h"
+#include "signals.h"
 #include "telemetry.h"
 
 enum { EXIT_USAGE = 2 };
@@ -98,18 +98,6 @@ static void report_configuration(void *context, const char *message)
     log_error("%s", message);
 }
 
-/* From here on SIGINT and SIGTERM wait until the main lcore reads them, in whatever thread they arrive. */
-static void block_signals(void)
-{
-    sigset_t stop;
-
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    sigprocmask(SIG_BLOCK, &stop, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static int check(const struct config *cfg, const char *file)
 {
     printf("%s: good: %u ports, %s\n", file, cfg->ports,
@@ -180,7 +168,8 @@ static int start(const struct config *cfg, char *const eal_arguments[])
 
     if (main_cpu < 0)
         return EXIT_USAGE;
-    block_signals();
+    signals_block();
+    log_with_time();
     log_notice("version %s", SWAGG_VERSION);
     rc = eal_start(cfg, &placement, main_cpu, eal_arguments);
     if (rc < 0)

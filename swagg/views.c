@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "log.h"
 
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
 {
@@ -46,6 +47,7 @@ int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards);
     rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
     rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
+    rte_tel_data_add_dict_u64(d, "log_lines_lost", log_lost());
     return 0;
 }
 

@@ -67,3 +67,40 @@ does_not_start 'port a: cannot open interface nothere: No such device'
 step "a device that DPDK does not know"
 printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"
 does_not_start 'net_wondrous0'
+
+# From here on it runs.
+net_swagg_config "$config"
+
+step "signals that mean nothing here are named, and nothing happens"
+net_swagg_start "$config"
+for signal in USR1 USR2 ALRM; do
+    kill -"$signal" "$NET_SWAGG_PID"
+    net_until 30 "swagg names SIG$signal" grep -q "signal $(kill -l "$signal") .* means nothing here" "$NET_DIR/swagg.log"
+done
+reaches 0 "$(net_switch_ip)"
+
+step "SIGHUP stops it in order, but not where it was ignored before"
+net_swagg_end HUP
+expect_equal "lines without a time" "$(grep -Evc '^[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z swagg: ' "$NET_DIR/swagg.log" || true)" 0
+trap '' HUP
+net_swagg_start "$config"
+trap 'exit 129' HUP
+kill -HUP "$NET_SWAGG_PID"
+kill -USR1 "$NET_SWAGG_PID" # comes after it
+net_until 30 "swagg names SIGUSR1" grep -q "signal 10 " "$NET_DIR/swagg.log"
+reaches 0 "$(net_switch_ip)"
+net_swagg_stop
+
+step "nobody reads the log: it starts, works and stops all the same"
+mkfifo "$NET_DIR/unread"
+exec 7<>"$NET_DIR/unread"
+dd if=/dev/zero of="$NET_DIR/unread" bs=4096 count=64 oflag=nonblock 2>"$NET_DIR/dd.log" || true # it is full
+ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" >&7 2>&1 </dev/null &
+NET_SWAGG_PID=$!
+lines_are_lost() {
+    [ "$(net_telemetry /swagg/info log_lines_lost)" -gt 0 ]
+}
+net_until 30 "lines are lost" lines_are_lost
+reaches 0 "$(net_switch_ip)"
+net_swagg_stop
+exec 7>&-
