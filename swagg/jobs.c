@@ -120,18 +120,38 @@ static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8
     return 0;
 }
 
-/* Halves the slots until a pool fits; a resumed job has no choice. */
-static int fit(const struct jobs *jobs, const struct ctl_job *job, struct sml_pool_config *cfg)
+/* Halves the slots until a pool is within what is left and memory has one piece for it; a resumed job has no
+ * choice. NULL: there is no such pool. */
+static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
+                       struct sml_pool_config *cfg)
 {
-    uint16_t least = job->resumed ? cfg->slots : 2;
+    const uint16_t least = from->resumed ? cfg->slots : 2;
 
     for (; cfg->slots >= least; cfg->slots /= 2) {
-        size_t bytes = sml_pool_footprint(cfg);
+        const size_t bytes = sml_pool_footprint(cfg);
+        const bool left = bytes > 0 && bytes <= jobs->bytes_max - jobs->bytes;
+        struct job *job = left ? make_job(jobs, from, us, cfg) : NULL;
 
-        if (bytes > 0 && bytes <= jobs->bytes_max - jobs->bytes)
-            return 0;
+        if (job != NULL)
+            return job;
     }
-    return -ENOSPC;
+    return NULL;
+}
+
+/* cfg: of the pool that was wished for. */
+static void say_no_memory(const struct jobs *jobs, const struct sml_pool_config *cfg, char text[CTL_TEXT_MAX])
+{
+    const size_t bytes = sml_pool_footprint(cfg);
+
+    if (bytes <= jobs->bytes_max - jobs->bytes)
+        snprintf(text, CTL_TEXT_MAX,
+                 "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
+                 bytes >> 10, cfg->slots, cfg->workers);
+    else
+        snprintf(text, CTL_TEXT_MAX,
+                 "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
+                 "for %u ranks take %zu KB",
+                 jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
 }
 
 int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, const struct jobs_identity *us,
@@ -151,16 +171,10 @@ int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, c
     }
     cfg = pool_config(jobs, from, *number, *slots);
     cfg.tag_bits = tag_bits;
-    rc = fit(jobs, from, &cfg);
-    job = rc < 0 ? NULL : make_job(jobs, from, us, &cfg);
+    job = fit(jobs, from, us, &cfg);
     if (job == NULL) {
         cfg.slots = *slots;
-        snprintf(text, CTL_TEXT_MAX,
-                 "the switch's pool of %zu MB is used up: other jobs hold %zu KB of it, and %u slots for %u "
-                 "ranks take "
-                 "%zu KB",
-                 jobs->bytes_max >> 20, jobs->bytes >> 10, cfg.slots, cfg.workers,
-                 sml_pool_footprint(&cfg) >> 10);
+        say_no_memory(jobs, &cfg, text);
         return -ENOSPC;
     }
     *slots = cfg.slots;

@@ -12,11 +12,11 @@
 #include "frame.h"
 #include "log.h"
 #include "steer.h"
+#include "terms.h"
 
 struct registrar {
     struct datapath *dp;
-    struct config_limits limits;
-    uint16_t mtu;
+    const struct config *cfg;
     pthread_mutex_t lock; /* of the registry: the main lcore changes it, telemetry reads it */
     struct ctl_registry *registry;
 };
@@ -48,19 +48,10 @@ static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, 
 {
     struct registrar *r = context;
     const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
-    unsigned packet = (unsigned)(sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + SML_HEADER_BYTES +
-                                 job->chunk_bytes + sml_trailer_bytes(job->checksum));
+    const int rc = terms_check(r->cfg, job, slots, text);
 
-    if (job->size > r->limits.workers) {
-        snprintf(text, CTL_TEXT_MAX, "%u ranks are more than the switch's limits.workers, %u", job->size,
-                 r->limits.workers);
-        return -EINVAL;
-    }
-    if (packet > r->mtu) {
-        snprintf(text, CTL_TEXT_MAX, "chunks of %u bytes make packets of %u bytes, the switch's mtu is %u",
-                 job->chunk_bytes, packet, r->mtu);
-        return -EINVAL;
-    }
+    if (rc < 0)
+        return rc;
     return jobs_open(&r->dp->jobs, job, 0, &us, slots, number, text);
 }
 
@@ -104,8 +95,7 @@ int registrar_open(struct registrar **out, struct datapath *dp, const struct con
     if (r == NULL)
         return -ENOMEM;
     r->dp = dp;
-    r->limits = cfg->limits;
-    r->mtu = cfg->mtu;
+    r->cfg = cfg;
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {
@@ -159,7 +149,7 @@ void registrar_tick(struct registrar *r)
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
 {
     pthread_mutex_lock(&r->lock);
-    for (unsigned i = 0; i < r->limits.jobs; i++)
+    for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
         if (ctl_registry_job(r->registry, i)->state != CTL_JOB_FREE)
             visit(context, ctl_registry_job(r->registry, i));
     pthread_mutex_unlock(&r->lock);

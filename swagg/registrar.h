@@ -11,7 +11,7 @@
 
 struct registrar;
 
-/* *r is NULL on error, which was logged. */
+/* *r is NULL on error, which was logged. cfg must outlive it. */
 int registrar_open(struct registrar **r, struct datapath *dp, const struct config *cfg);
 void registrar_close(struct registrar *r);
 

@@ -99,7 +99,7 @@ static void test_a_job_gets_the_slots_there_is_memory_for(void)
     set_up(&jobs, 4);
     jobs.bytes_max = 0;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "used up"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.megabytes"));
 
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK; /* three quarters of what SLOTS slots take at least */
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
@@ -108,6 +108,26 @@ static void test_a_job_gets_the_slots_there_is_memory_for(void)
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT(slots < SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+}
+
+/* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
+static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 64);
+    jobs.bytes_max = (size_t)2 << 30;
+    wish.mode = SML_WHEN_COMPLETE;
+    wish.slots = 8192;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT(slots >= 2 && slots < 8192);
+    wish.resumed = true;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "memory.megabytes"));
     jobs_free(&jobs);
     CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
@@ -260,6 +280,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
+        UNIT_TEST(test_a_job_gets_the_slots_that_memory_has_a_piece_for),
         UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
         UNIT_TEST(test_jobs_sum_in_place_as_long_as_frames_are_left),
         UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),

@@ -262,7 +262,7 @@ static void test_jobs_side_by_side(void)
             "JOIN b 0/2 job=y\n"
             "  b PENDING rank 1\n"
             "JOIN c 0/1 job=z\n"
-            "  c REFUSED no jobs: the switch has no room for more than its 2 jobs\n"
+            "  c REFUSED no jobs: the switch has 2 jobs, as many as its limits.jobs allows\n"
             "ABORT a no more\n"
             "  close\n"
             "  a ABORTED application: no more\n"

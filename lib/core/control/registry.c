@@ -172,7 +172,7 @@ static void join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, c
         replace_rival(r, job, (unsigned)rank, now);
     }
     if (!job && !(job = ctl_job_create(r, m, now))) {
-        ctl_failure_set(&why, CTL_NO_JOBS, m->head.rank, "the switch has no room for more than its %u jobs",
+        ctl_failure_set(&why, CTL_NO_JOBS, m->head.rank, "the switch has %u jobs, as many as its limits.jobs allows",
                         r->cfg.max_jobs);
         ctl_answer_refused(r, from, &m->head, &why);
         return;

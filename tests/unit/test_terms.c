@@ -1,0 +1,84 @@
+/* What the configuration allows a job, and which key a refusal names. */
+#include "terms.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unit.h"
+
+static const struct config cfg = {.mtu = 1500, .limits = {.workers = 8}, .pool = {.slots_per_job = 64}};
+static struct ctl_job job;
+static char text[CTL_TEXT_MAX];
+
+static int check(uint16_t *slots)
+{
+    text[0] = '\0';
+    return terms_check(&cfg, &job, slots, text);
+}
+
+static void set_up(void)
+{
+    memset(&job, 0, sizeof(job));
+    job.size = 8;
+    job.chunk_bytes = 1024;
+}
+
+static void test_slots_per_job_bounds_what_a_job_gets(void)
+{
+    uint16_t slots = 8192;
+
+    set_up();
+    CU_ASSERT_EQUAL(check(&slots), 0);
+    CU_ASSERT_EQUAL(slots, 64);
+    slots = 32;
+    CU_ASSERT_EQUAL(check(&slots), 0);
+    CU_ASSERT_EQUAL(slots, 32);
+}
+
+static void test_a_resumed_job_has_all_its_slots_or_none(void)
+{
+    uint16_t slots = 128;
+
+    set_up();
+    job.resumed = true;
+    CU_ASSERT_EQUAL(check(&slots), -EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.slots_per_job is now 64"));
+    slots = 64;
+    CU_ASSERT_EQUAL(check(&slots), 0);
+    CU_ASSERT_EQUAL(slots, 64);
+}
+
+static void test_limits_workers_bounds_the_ranks(void)
+{
+    uint16_t slots = 64;
+
+    set_up();
+    job.size = 9;
+    CU_ASSERT_EQUAL(check(&slots), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "9 ranks are more than the switch's limits.workers, 8");
+}
+
+static void test_mtu_bounds_the_chunk_with_all_headers(void)
+{
+    uint16_t slots = 64;
+
+    set_up();
+    job.chunk_bytes = (uint16_t)(1500 - 20 - 8 - SML_HEADER_BYTES);
+    CU_ASSERT_EQUAL(check(&slots), 0);
+    job.checksum = SML_CHECKSUM_CRC32C; /* four bytes more */
+    CU_ASSERT_EQUAL(check(&slots), -EINVAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "the switch's mtu is 1500"));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_slots_per_job_bounds_what_a_job_gets),
+        UNIT_TEST(test_a_resumed_job_has_all_its_slots_or_none),
+        UNIT_TEST(test_limits_workers_bounds_the_ranks),
+        UNIT_TEST(test_mtu_bounds_the_chunk_with_all_headers),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("terms", tests);
+}

@@ -1,0 +1,82 @@
+/* Token buckets by source: what one may do, and that others do not change it. */
+#include "throttle.h"
+
+#include "unit.h"
+
+#define MS UINT64_C(1000000)
+
+enum { SEED = 7, BURST = 10, PER_SECOND = 4 };
+
+static struct throttle t;
+static const uint64_t start = 5000 * MS;
+
+static void set_up(void)
+{
+    throttle_init(&t, (struct throttle_rate){.burst = BURST, .per_second = PER_SECOND}, SEED);
+}
+
+/* How many of so many attempts at once are admitted. */
+static unsigned admitted(uint32_t source, unsigned attempts, uint64_t now)
+{
+    unsigned n = 0;
+
+    while (attempts-- > 0)
+        n += throttle_admit(&t, source, now);
+    return n;
+}
+
+static void test_a_burst_then_a_rate(void)
+{
+    set_up();
+    CU_ASSERT_EQUAL(admitted(1, 100, start), BURST);
+    CU_ASSERT_EQUAL(admitted(1, 100, start + 249 * MS), 0);
+    CU_ASSERT_EQUAL(admitted(1, 100, start + 250 * MS), 1);
+    CU_ASSERT_EQUAL(admitted(1, 100, start + 1250 * MS), PER_SECOND);
+}
+
+static void test_what_is_refused_costs_nothing(void)
+{
+    set_up();
+    admitted(1, 100000, start);
+    CU_ASSERT_EQUAL(admitted(1, 1, start + 250 * MS), 1);
+}
+
+static void test_a_pause_saves_up_no_more_than_a_burst(void)
+{
+    set_up();
+    admitted(1, 3, start);
+    CU_ASSERT_EQUAL(admitted(1, 100, start + 3600 * 1000 * MS), BURST);
+}
+
+static void test_sources_have_buckets_of_their_own(void)
+{
+    set_up();
+    admitted(1, 100, start);
+    for (uint32_t source = 2; source < 100; source++)
+        CU_ASSERT_EQUAL(admitted(source, 100, start), BURST);
+    CU_ASSERT_EQUAL(admitted(0, 100, start), BURST); /* the table's empty places are not source 0 */
+}
+
+/* More sources than there are places, each heard once: the one that is held back is not forgotten. */
+static void test_many_sources_free_nobody(void)
+{
+    set_up();
+    admitted(1, 100, start);
+    for (uint32_t source = 2; source < 100000; source++)
+        CU_ASSERT(throttle_admit(&t, source, start));
+    CU_ASSERT_EQUAL(admitted(1, 100, start), 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_burst_then_a_rate),
+        UNIT_TEST(test_what_is_refused_costs_nothing),
+        UNIT_TEST(test_a_pause_saves_up_no_more_than_a_burst),
+        UNIT_TEST(test_sources_have_buckets_of_their_own),
+        UNIT_TEST(test_many_sources_free_nobody),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("throttle", tests);
+}
