@@ -6,19 +6,30 @@
 #include <unistd.h>
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include <rte_random.h>
+
 #include "clock.h"
+#include "fair_queue.h"
+#include "frame.h"
 #include "host.h"
 #include "log.h"
 #include "signals.h"
+#include "throttle.h"
 
-enum { CONTROL_BURST = 32 };
+/* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,
+ * served. */
+enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
+
+/* As many ranks as a host has may join at once; what comes too often is lost, and sent again. */
+static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
 
 struct control {
     struct datapath *dp;
     struct registrar *registrar;
+    struct throttle rate;        /* of strangers, by address */
+    struct fair_queue strangers; /* frames that wait for the members', by port */
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
     bool drop_seen[DROP_REASONS];
@@ -85,29 +96,62 @@ static void tick(struct control *c)
     report_drops(c);
 }
 
+static void drop(struct lcore *lc, enum drop reason, struct rte_mbuf *m)
+{
+    lcore_drop(lc, m->port, reason, 1);
+    rte_pktmbuf_free(m);
+}
+
+/* A member's message is handled at once. A stranger's may cost far more, and waits for all of them. */
+static void sort_message(struct control *c, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+
+    if (registrar_knows(c->registrar, m))
+        registrar_receive(c->registrar, m);
+    else if (!throttle_admit(&c->rate, f->ip.src_addr, clock_ns()))
+        drop(datapath_main_lcore(c->dp), DROP_CONTROL_RATE, m);
+    else if (!fair_queue_put(&c->strangers, m->port, m))
+        drop(datapath_main_lcore(c->dp), DROP_CONTROL_FULL, m);
+}
+
+/* Returns how many. */
+static unsigned sort_messages(struct control *c)
+{
+    struct rte_mbuf *messages[INBOX_BURST];
+    unsigned sorted = 0, n;
+
+    do {
+        n = inbox_take(&c->dp->to_control, messages);
+        for (unsigned i = 0; i < n; i++)
+            sort_message(c, messages[i]);
+        sorted += n;
+    } while (n > 0 && sorted < SORTED_BUDGET);
+    return sorted;
+}
+
+static void serve_strangers(struct control *c)
+{
+    for (unsigned i = 0; i < SERVED_BUDGET && c->strangers.items > 0; i++)
+        registrar_receive(c->registrar, fair_queue_take(&c->strangers));
+}
+
+/* No longer than the budgets allow, however many there are: what is left is for the next wake-up, at once. */
 static void take_messages(struct control *c)
 {
-    struct rte_mbuf *messages[CONTROL_BURST];
-    eventfd_t wakeups;
-    unsigned n;
+    inbox_clear(&c->dp->to_control); /* first, so that what comes from now on wakes us again */
+    const bool more = sort_messages(c) >= SORTED_BUDGET;
 
-    eventfd_read(c->dp->control_wakeup, &wakeups); /* first, so that what comes from now on wakes us again */
-    do {
-        n = rte_ring_dequeue_burst(c->dp->to_control, (void **)messages, CONTROL_BURST, NULL);
-        for (unsigned i = 0; i < n; i++)
-            registrar_receive(c->registrar, messages[i]);
-    } while (n == CONTROL_BURST);
+    serve_strangers(c);
+    if (more || c->strangers.items > 0)
+        inbox_wake(&c->dp->to_control);
 }
 
 void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
     m->port = (uint16_t)port;
-    if (rte_ring_enqueue(lc->dp->to_control, m) == 0) {
-        eventfd_write(lc->dp->control_wakeup, 1);
-        return;
-    }
-    lcore_drop(lc, port, DROP_CONTROL_FULL, 1);
-    rte_pktmbuf_free(m);
+    if (!inbox_put(&lc->dp->to_control, port, m))
+        drop(lc, DROP_CONTROL_FULL, m);
 }
 
 static int watch(struct control *c, int fd)
@@ -150,6 +194,7 @@ int control_open(struct control **out, struct datapath *dp, struct registrar *re
     c->dp = dp;
     c->registrar = registrar;
     c->signals = c->timer = -1;
+    throttle_init(&c->rate, strangers_rate, rte_rand());
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;
@@ -158,7 +203,7 @@ int control_open(struct control **out, struct datapath *dp, struct registrar *re
     if (rc == 0)
         rc = open_timer(c, cfg);
     if (rc == 0)
-        rc = watch(c, dp->control_wakeup);
+        rc = watch(c, dp->to_control.wakeup);
     if (rc < 0) {
         log_error("cannot set up control: %s", strerror(-rc));
         control_close(c);
@@ -172,6 +217,8 @@ void control_close(struct control *c)
 {
     if (c == NULL)
         return;
+    while (c->strangers.items > 0)
+        rte_pktmbuf_free(fair_queue_take(&c->strangers));
     if (c->timer >= 0)
         close(c->timer);
     if (c->signals >= 0)

@@ -65,7 +65,10 @@
       "control message of a version that is not spoken here")                                                \
     X(CONTROL_BAD_TYPE, "control_bad_type", "control message of an unknown type")                            \
     X(CONTROL_BAD_STRING, "control_bad_string", "control message with an unreadable name or text")           \
-    X(CONTROL_FULL, "control_full", "control messages come faster than they are handled")                    \
+    X(CONTROL_FULL, "control_full", "control messages of one port come faster than they are handled")        \
+    X(CONTROL_RATE, "control_rate",                                                                          \
+      "control messages from an address, of processes that are in no job, more often than 64 times a "       \
+      "second")                                                                                              \
     X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
     X(TX_FULL, "tx_full", "the port does not keep up with what is sent to it")                               \
     X(NO_MBUF, "no_mbuf", "out of packet buffers: raise memory.megabytes")

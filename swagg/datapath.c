@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <sys/eventfd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -20,7 +17,6 @@
 
 enum {
     DATAPATH_STATIONS = 4096,
-    DATAPATH_CONTROL_RING = 1024,
     DATAPATH_MBUF_CACHE = 256,
     /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
      * impairment may hold some back. */
@@ -72,13 +68,11 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores);
 }
 
-static int make_control_inbox(struct datapath *dp)
+static int make_control_inbox(struct datapath *dp, const struct config *cfg)
 {
-    dp->to_control = rte_ring_create("to_control", DATAPATH_CONTROL_RING, SOCKET_ID_ANY, RING_F_SC_DEQ);
-    dp->control_wakeup = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (dp->to_control != NULL && dp->control_wakeup >= 0)
+    if (inbox_open(&dp->to_control, cfg->ports) == 0)
         return 0;
-    log_error("no memory for control messages: raise memory.megabytes");
+    log_error("no memory for control messages: raise memory.megabytes (now %u)", cfg->memory.megabytes);
     return -ENOMEM;
 }
 
@@ -219,7 +213,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         return -ENOMEM;
     }
     dp->ip = cfg->has_ip ? cfg->ip : 0;
-    dp->control_wakeup = -1;
+    dp->to_control.wakeup = -1;
     dp->boot_id = rte_rand() | 1;
     dp->lcores = placement->lcores;
     dp->shards = placement->shards;
@@ -231,7 +225,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = make_shared(dp, cfg);
     if (rc == 0)
-        rc = make_control_inbox(dp);
+        rc = make_control_inbox(dp, cfg);
     if (rc == 0)
         rc = open_ports(dp, cfg);
     if (rc == 0)
@@ -303,9 +297,7 @@ void datapath_close(struct datapath *dp)
         free_lcore(dp->lcore[i]);
     for (unsigned p = 0; p < dp->ports; p++)
         port_close(&dp->port[p]);
-    free_ring(dp->to_control);
-    if (dp->control_wakeup >= 0)
-        close(dp->control_wakeup);
+    inbox_close(&dp->to_control);
     jobs_free(&dp->jobs);
     rte_free(dp->bridge);
     rte_free(dp->rcu);

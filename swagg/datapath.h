@@ -13,6 +13,7 @@
 
 #include "bridge.h"
 #include "config.h"
+#include "inbox.h"
 #include "jobs.h"
 #include "lcore.h"
 #include "port.h"
@@ -33,8 +34,7 @@ struct datapath {
     uint64_t mergeable; /* mark of the frames that we build (kernel_tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
-    struct rte_ring *to_control; /* control messages for the main lcore; many producers */
-    int control_wakeup;          /* eventfd, written after to_control */
+    struct inbox to_control; /* control messages for the main lcore */
     uint32_t spin, max_sleep_us;
     uint64_t tx_delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
 

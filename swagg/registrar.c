@@ -13,10 +13,17 @@
 #include "log.h"
 #include "steer.h"
 #include "terms.h"
+#include "throttle.h"
+
+/* The largest job begins and ends within the burst. */
+static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
 
 struct registrar {
     struct datapath *dp;
     const struct config *cfg;
+    rte_be32_t heard; /* the address whose message is being handled; 0: none is */
+    struct throttle lines;
+    unsigned lines_left_out;
     pthread_mutex_t lock; /* of the registry: the main lcore changes it, telemetry reads it */
     struct ctl_registry *registry;
 };
@@ -62,10 +69,25 @@ static void close_pool(void *context, const struct ctl_job *job)
     jobs_close(&r->dp->jobs, job->number);
 }
 
+/* Nobody fills the log by joining: what happens on account of an address has a rate, and so has what happens
+ * with time. */
 static void report(void *context, const struct ctl_job *job, const char *what)
 {
-    (void)context;
-    log_notice("job %s: %s", job->name, what);
+    struct registrar *r = context;
+
+    if (throttle_admit(&r->lines, r->heard, clock_ns()))
+        log_notice("job %s: %s", job->name, what);
+    else
+        r->lines_left_out++;
+}
+
+static void report_lines_left_out(struct registrar *r)
+{
+    if (r->lines_left_out == 0 || !throttle_admit(&r->lines, RTE_IPV4_BROADCAST, clock_ns()))
+        return;
+    log_notice("%u lines about jobs are left out: more than %u a second on account of one address",
+               r->lines_left_out, r->lines.rate.per_second);
+    r->lines_left_out = 0;
 }
 
 static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
@@ -96,6 +118,7 @@ int registrar_open(struct registrar **out, struct datapath *dp, const struct con
         return -ENOMEM;
     r->dp = dp;
     r->cfg = cfg;
+    throttle_init(&r->lines, log_rate, rte_rand());
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {
@@ -118,6 +141,17 @@ void registrar_close(struct registrar *r)
     free(r);
 }
 
+/* The main lcore alone changes the registry, so it reads without the lock. */
+bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct ctl_message message;
+
+    if (ctl_parse(&message, f->payload, frame_payload_bytes(f)) != CTL_PARSED)
+        return false;
+    return ctl_registry_knows(r->registry, &message.head);
+}
+
 void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
@@ -130,9 +164,11 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
                   "in the same order");
     memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
     lcore_count(lc, EVENT_CONTROL_RECEIVED, 1);
+    r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), clock_ns());
     pthread_mutex_unlock(&r->lock);
+    r->heard = 0;
     if (e != CTL_PARSED)
         lcore_drop(lc, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
@@ -144,6 +180,7 @@ void registrar_tick(struct registrar *r)
     ctl_registry_tick(r->registry, clock_ns());
     jobs_reclaim(&r->dp->jobs);
     pthread_mutex_unlock(&r->lock);
+    report_lines_left_out(r);
 }
 
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)

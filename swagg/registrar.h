@@ -15,6 +15,9 @@ struct registrar;
 int registrar_open(struct registrar **r, struct datapath *dp, const struct config *cfg);
 void registrar_close(struct registrar *r);
 
+/* Whether a checked frame to CTL_PORT is from a member of some job. */
+bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);
+
 /* Takes over a checked frame to CTL_PORT. What is to be sent waits for output_flush. */
 void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 

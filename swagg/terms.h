@@ -14,6 +14,7 @@ unsigned terms_packet_bytes(const struct ctl_job *job);
 /* Checks a job whose ranks are all there, and lowers *slots, a power of two, to what a job may have. 0, or
  * -EINVAL: the job is not within the limits; text says why and names the key. A resumed job has all its slots
  * or none, for its ranks go on with the number that they had. */
-int terms_check(const struct config *cfg, const struct ctl_job *job, uint16_t *slots, char text[CTL_TEXT_MAX]);
+int terms_check(const struct config *cfg, const struct ctl_job *job, uint16_t *slots,
+                char text[CTL_TEXT_MAX]);
 
 #endif

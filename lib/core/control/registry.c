@@ -380,6 +380,11 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
     return CTL_PARSED;
 }
 
+bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)
+{
+    return ctl_job_of(r, head) != NULL;
+}
+
 const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i)
 {
     return &r->jobs[i];

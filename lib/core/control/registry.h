@@ -153,6 +153,9 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 
+/* Whether a message with this head is from a process that is, or was, in a job that is still there. */
+bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head);
+
 /* Call at least every lost_after / 10: finds the silent, repeats what may have been lost, names who is
  * missing. */
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now);

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Who is in no job costs those who are in one nothing.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+FLOOD=20000 # jobs joined and left
+
+begin_with_swagg strangers
+
+step "a flood of strangers' JOINs beside a job: its heartbeats arrive, its sums are right"
+ranks_start beside 4 --calls 100 --largest 5000 --pause 5
+for rank in 0 1 2 3; do
+    rank_says 30 "$rank" open
+done
+net_exec 3 "$(dirname "${BASH_SOURCE[0]}")/join_flood.py" "$(net_switch_ip)" "$FLOOD"
+ranks_wait 120
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+for port in h0 h1 h2; do
+    expect_equal "messages of $port for which there was no room" "$(net_telemetry "/swagg/drops,$port" control_full)" 0
+done
+
+step "what comes too often is dropped under its own name, and does not fill the log"
+has_dropped() { # MESSAGES
+    [ "$(net_telemetry /swagg/drops,h3 control_rate)" -gt "$1" ]
+}
+net_until 30 "control_rate has grown" has_dropped $((FLOOD / 4))
+[ "$(wc -l <"$NET_DIR/swagg.log")" -lt $((FLOOD / 4)) ] || fail "$(wc -l <"$NET_DIR/swagg.log") lines of log"
+
+step "and the switch obeys a signal at once"
+net_exec 3 "$(dirname "${BASH_SOURCE[0]}")/join_flood.py" "$(net_switch_ip)" "$FLOOD" &
+flood=$!
+dropped=$(net_telemetry /swagg/drops,h3 control_rate)
+net_until 30 "the flood has begun" has_dropped "$dropped"
+net_swagg_stop
+net_until 60 "the flood is over" net_gone "$flood"
