@@ -2,7 +2,7 @@
  * measured in the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores
  * them.
  *
- *     bench-core [--json FILE | --instructions]
+ *     bench-core [--json FILE | --instructions | --checksum-instructions]
  *
  * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
@@ -11,24 +11,25 @@
  * median of REPEATS measurements; the three of a row take turns.
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
- * what it has counted under the row's name; core.sh says in which function it counts. */
+ * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables of
+ * checksums (checksums.h) with --checksum-instructions. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <valgrind/callgrind.h>
 
+#include "checksums.h"
 #include "switchml/pool.h"
+#include "timing.h"
 
 enum {
     WORKERS = 8,
     BURST = 32,
     PACKETS = 16384,        /* a measurement */
     PACKETS_COUNTED = 1024, /* of instructions */
-    REPEATS = 15,
     MOST_SLOTS = 512,
     MOST_BUFFERS = 4096,
     BUFFER_BYTES = 9216,
@@ -87,23 +88,7 @@ static enum sml_checksum checksum_of(const struct cell *c)
     return c->how->summed ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* The compiler must take every byte at p as used and changed. */
-static void touch(void *p)
-{
-    __asm__ volatile("" : : "r"(p) : "memory");
-}
-
-/* So that callgrind can tell them apart. */
-#define NOT_INLINED __attribute__((noinline))
-#define BEST_CLONE  __attribute__((target_clones("avx512f", "avx2", "default")))
+#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default")))
 
 #define DEFINE_LOOP(name, element)                                                                           \
     BEST_CLONE static void loop_##name(element *acc, const element *in, size_t bytes)                        \
@@ -250,19 +235,6 @@ NOT_INLINED static double time_loop(struct stage *s, const struct cell *c)
         bare_loop(c->type, to, buffer(s, i), 4 * c->k);
     }
     return (now_ns() - start) / c->packets;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double values[REPEATS])
-{
-    qsort(values, REPEATS, sizeof *values, by_value);
-    return values[REPEATS / 2];
 }
 
 static void *take(size_t bytes)
@@ -423,6 +395,10 @@ int main(int argc, char **argv)
         each_row(false, count_and_dump);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--checksum-instructions") == 0) {
+        checksums_count();
+        return 0;
+    }
     if (argc == 3 && strcmp(argv[1], "--json") == 0) {
         json = fopen(argv[2], "w");
         if (json == NULL) {
@@ -430,7 +406,7 @@ int main(int argc, char **argv)
             return 1;
         }
     } else if (argc != 1) {
-        fprintf(stderr, "usage: bench-core [--json FILE | --instructions]\n");
+        fprintf(stderr, "usage: bench-core [--json FILE | --instructions | --checksum-instructions]\n");
         return 2;
     }
 
@@ -442,6 +418,7 @@ int main(int argc, char **argv)
         WORKERS);
     double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
+    checksums_print();
     if (json == NULL)
         return 0;
     fprintf(json, "{\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f}\n", warm, large);

@@ -15,6 +15,11 @@ kernels, memcpy and the loop are those for AVX2. Long copies are one instruction
 counts repeat exactly from run to run.
 """
 
+COUNTING_CHECKSUMS = """
+Instructions a checksum takes, counted in the same way; beside them, memcpy of the same bytes (`rep movsb`, from some length
+on, counts once a byte).
+"""
+
 
 def instructions(directory, function):
     """{(type, mode, kernels, k): a packet's}, from the dumps that callgrind made when bench-core said a row's name"""
@@ -40,13 +45,20 @@ def instruction_table(directory):
     return report.table(("type, mode", "kernels", "k", "locate", "apply", "memcpy", "loop", "both / loop"), rows)
 
 
+def checksum_table(directory):
+    counts = instructions(directory, "time_checksum")
+    lengths = sorted({key[-1] for key in counts})
+    rows = [(*way, *(f"{counts[*way, bytes]:.0f}" for bytes in lengths)) for way in dict.fromkeys(key[:-1] for key in sorted(counts))]
+    return report.table(("of", "kernels", *(f"{bytes} bytes" for bytes in lengths)), rows)
+
+
 def main():
     directory, results, *figures_file = sys.argv[1:]
     with open(os.path.join(directory, "core.txt")) as f:
         text = f.read()
     report.write_section(results, "core", "\n\n".join([
         f"Measured by `script/bench core` on {report.machine()}.", f"```\n{text.strip()}\n```", COUNTING.strip(),
-        instruction_table(directory)]))
+        instruction_table(directory), COUNTING_CHECKSUMS.strip(), checksum_table(directory)]))
     if figures_file:
         shutil.copy(os.path.join(directory, "core.json"), figures_file[0])
 

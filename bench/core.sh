@@ -7,7 +7,12 @@ set -euo pipefail
 core=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/bench/bench-core
 records=$2
 "$core" --json "$records/core.json" | tee "$records/core.txt"
-for function in sml_pool_locate sml_pool_apply_buffer time_memcpy time_loop; do
-    valgrind --tool=callgrind --toggle-collect="$function" --callgrind-out-file="$records/$function" "$core" --instructions \
-        >"$records/valgrind.log" 2>&1 || { cat "$records/valgrind.log" >&2; exit 1; }
-done
+count() { # OPTION FUNCTION...
+    local option=$1 function
+    for function in "${@:2}"; do
+        valgrind --tool=callgrind --toggle-collect="$function" --callgrind-out-file="$records/$function" "$core" "$option" \
+            >"$records/valgrind.log" 2>&1 || { cat "$records/valgrind.log" >&2; exit 1; }
+    done
+}
+count --instructions sml_pool_locate sml_pool_apply_buffer time_memcpy time_loop
+count --checksum-instructions time_checksum

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -62,10 +63,28 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     }
     dp->bridge = bridge_init(bridge, DATAPATH_STATIONS, rte_rand());
     dp->jobs.rcu = dp->rcu;
-    dp->jobs.kernels = agg_kernels_best();
     dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
     dp->jobs.frames_max = cfg->pool.kept_frames;
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores);
+}
+
+/* The fastest that the CPU has; or those that somebody asks for who measures what a lesser CPU would do. */
+static int choose_kernels(struct datapath *dp)
+{
+    const char *name = getenv("SWAGG_KERNELS");
+    const struct agg_kernels *best = agg_kernels_best();
+
+    dp->jobs.kernels = name == NULL ? best : agg_kernels_get(name);
+    if (dp->jobs.kernels == NULL) {
+        log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, or name a "
+                  "lesser one, such as scalar",
+                  name, best->name);
+        return -EINVAL;
+    }
+    if (name != NULL)
+        log_notice("kernels are %s, as SWAGG_KERNELS asks for", name);
+    frame_use_kernels(dp->jobs.kernels);
+    return 0;
 }
 
 static int make_control_inbox(struct datapath *dp, const struct config *cfg)
@@ -221,7 +240,9 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->max_sleep_us = cfg->idle.max_sleep_us;
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
-    rc = make_mbufs(dp, cfg);
+    rc = choose_kernels(dp);
+    if (rc == 0)
+        rc = make_mbufs(dp, cfg);
     if (rc == 0)
         rc = make_shared(dp, cfg);
     if (rc == 0)

@@ -4,8 +4,6 @@
 
 #include <netinet/in.h>
 
-typedef uint64_t lanes __attribute__((vector_size(64)));
-
 /* A single station's: neither "this network", nor the sender itself, nor a group, reserved or all (RFC 6890). */
 static bool can_be_source(rte_be32_t ip)
 {
@@ -21,37 +19,16 @@ static uint16_t fold(uint32_t sum)
     return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
 }
 
-/* Sums of 32-bit words fold to the same as those of 16-bit words, and eight lanes of 64 bits never overflow.
- * For every frame is read whole by this, it is compiled for each size of vectors, and the loader takes the
- * largest that the CPU has. */
-__attribute__((target_clones("avx512f", "avx2", "default"))) static uint16_t sum_vectors(const void *bytes,
-                                                                                         size_t n)
-{
-    const uint8_t *at = bytes;
-    lanes words, sums = {0};
-    uint64_t sum = 0;
-    uint32_t word;
+static const struct agg_kernels *kernels = &agg_kernels_scalar;
 
-    for (; n >= sizeof(words); n -= sizeof(words), at += sizeof(words)) {
-        memcpy(&words, at, sizeof(words));
-        sums += (words & UINT32_MAX) + (words >> 32);
-    }
-    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-        sum += sums[i];
-    for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
-        memcpy(&word, at, sizeof(word));
-        sum += word;
-    }
-    word = 0;
-    memcpy(&word, at, n);
-    sum += word;
-    sum = (sum & UINT32_MAX) + (sum >> 32);
-    return fold((uint32_t)((sum & 0xFFFF) + (sum >> 16)));
+void frame_use_kernels(const struct agg_kernels *k)
+{
+    kernels = k;
 }
 
 uint16_t frame_sum(const void *bytes, size_t n)
 {
-    return sum_vectors(bytes, n);
+    return kernels->ones_sum(bytes, n);
 }
 
 static bool ip_checksum_holds(const struct rte_ipv4_hdr *ip, enum frame_found checksum)

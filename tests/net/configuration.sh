@@ -64,6 +64,10 @@ step "an interface that is not there"
 printf 'ports:\n  - {name: a, device: "kernel:nothere"}\n' >"$config"
 does_not_start 'port a: cannot open interface nothere: No such device'
 
+step "kernels that no CPU runs"
+printf 'ports:\n  - {name: a, device: "kernel:p0"}\n' >"$config"
+SWAGG_KERNELS=mmx does_not_start "SWAGG_KERNELS: this CPU runs no kernels called 'mmx'.*unset it"
+
 step "a device that DPDK does not know"
 printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"
 does_not_start 'net_wondrous0'

@@ -30,6 +30,7 @@ placed "receiving, sending and aggregation apart: 2P + X" \
 placed "a polling loop that never sleeps" \
     "idle: {max_sleep_us: 0}" "lcores:" "  - {rx: [all], tx: [all], aggregate: [0]}"
 placed "ordinary pages" "memory: {mode: no-huge}"
+SWAGG_KERNELS=scalar placed "kernels that every CPU can run"
 
 step "a shard on each of three lcores, and links that drop, double, reorder and damage frames"
 NET_IMPAIR='{rx: {drop: 0.005, duplicate: 0.005, reorder: 0.01, corrupt: 0.002}, tx: {drop: 0.005, reorder: 0.01}}' \

@@ -325,5 +325,6 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
+    frame_use_kernels(agg_kernels_best());
     return unit_main("frame", tests);
 }

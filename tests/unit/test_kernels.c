@@ -9,7 +9,7 @@
 #include "rng.h"
 #include "unit.h"
 
-static const char *const implementations[] = {"avx2", "avx512"};
+static const char *const implementations[] = {"avx2", "avx512", "neon"};
 enum { IMPLEMENTATIONS = sizeof implementations / sizeof *implementations };
 
 enum { MOST = 700, SLACK = 64, ROOM = MOST + 3 * SLACK, INPUTS = 5 };
@@ -44,6 +44,7 @@ static void test_tables_are_found_by_name_and_complete(void)
         CU_ASSERT_PTR_NOT_NULL(best->sum[type]);
         CU_ASSERT_PTR_NOT_NULL(best->convert[type]);
     }
+    CU_ASSERT_PTR_NOT_NULL(best->ones_sum);
     printf("best is %s ", best->name);
 }
 
@@ -106,6 +107,60 @@ static void test_convert_swaps_i32_only_and_undoes_itself(void)
     CU_ASSERT_EQUAL(memcmp(wire, host, sizeof host), 0);
     k->convert[AGG_F32](wire, host, sizeof wire);
     CU_ASSERT_EQUAL(memcmp(wire, host, sizeof host), 0);
+}
+
+/* RFC 1071, by the book, in the order of memory. */
+static uint16_t ones_sum_by_the_book(const uint8_t *bytes, size_t n)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += (uint32_t)bytes[i] << (i % 2 == 0 ? 0 : 8);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    return (uint16_t)sum;
+}
+
+enum { MOST_SUMMED = 9216 };
+
+static void compare_ones_sums(const uint8_t *bytes, size_t n)
+{
+    const uint16_t expected = ones_sum_by_the_book(bytes, n);
+
+    for (unsigned i = 0; i <= IMPLEMENTATIONS; i++) {
+        const struct agg_kernels *k = agg_kernels_get(i < IMPLEMENTATIONS ? implementations[i] : "scalar");
+
+        if (k != NULL && k->ones_sum(bytes, n) != expected)
+            CU_FAIL("ones_sum");
+    }
+}
+
+static void test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments(void)
+{
+    static uint8_t bytes[MOST_SUMMED + 8];
+    uint64_t rng = 1071;
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)rng_next(&rng);
+    for (size_t n = 0; n <= 600; n++)
+        for (size_t skew = 0; skew < 8; skew++)
+            compare_ones_sums(bytes + skew, n);
+    for (size_t n = 600; n <= MOST_SUMMED; n += 61)
+        compare_ones_sums(bytes + n % 8, n);
+}
+
+/* All carries, and the two zeros: only nothing but zeros sums to 0. */
+static void test_ones_sums_of_extremes(void)
+{
+    static uint8_t bytes[MOST_SUMMED];
+
+    CU_ASSERT_EQUAL(agg_kernels_scalar.ones_sum(bytes, sizeof bytes), 0);
+    for (size_t n = 0; n <= sizeof bytes; n += 31)
+        compare_ones_sums(bytes, n);
+    memset(bytes, 0xFF, sizeof bytes);
+    CU_ASSERT_EQUAL(agg_kernels_scalar.ones_sum(bytes, sizeof bytes), 0xFFFF);
+    for (size_t n = 0; n <= sizeof bytes; n += 31)
+        compare_ones_sums(bytes, n);
 }
 
 /* Vector against scalar: any bits at all, so NaN, infinities and denormals are among the floats. */
@@ -270,6 +325,8 @@ int main(void)
         UNIT_TEST(test_native_types_are_summed_as_they_are),
         UNIT_TEST(test_a_sum_is_taken_in_the_order_of_its_inputs),
         UNIT_TEST(test_convert_swaps_i32_only_and_undoes_itself),
+        UNIT_TEST(test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments),
+        UNIT_TEST(test_ones_sums_of_extremes),
         UNIT_TEST(test_vector_add_has_the_bits_of_scalar_add_for_all_lengths_and_alignments),
         UNIT_TEST(test_vector_sum_has_the_bits_of_scalar_sum_for_all_lengths_and_alignments),
         UNIT_TEST(test_vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_and_alignments),

@@ -1,4 +1,4 @@
-/* Vector arithmetic on chunks, in the byte order of the wire.
+/* Vector arithmetic on chunks, in the byte order of the wire; and the sum behind the checksum of the packets.
  *
  * A chunk's elements stay in wire order from the moment they arrive until the sum leaves: int32 travels big
  * endian (the published SwitchML layout), the native types travel little endian (docs/protocol.md, "Elements").
@@ -41,12 +41,20 @@ typedef void agg_sum_fn(void *out, const void *const in[], unsigned n, size_t by
 /* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host order. */
 typedef void agg_convert_fn(void *dst, const void *src, size_t bytes);
 
+/* The one's complement sum of the bytes, taken as 16-bit words in the order they lie in memory, the last padded with
+ * a zero byte (RFC 1071): UDP's checksum is the complement of such a sum. Any length up to 2^32 bytes. */
+typedef uint16_t agg_ones_sum_fn(const void *bytes, size_t n);
+
 struct agg_kernels {
     const char *name; /* "scalar", "avx2", "avx512" */
+    agg_ones_sum_fn *ones_sum;
     agg_add_fn *add[AGG_TYPES];
     agg_sum_fn *sum[AGG_TYPES];
     agg_convert_fn *convert[AGG_TYPES];
 };
+
+/* The reference, which every CPU can run. */
+extern const struct agg_kernels agg_kernels_scalar;
 
 /* The named table; NULL when the name is unknown or this CPU cannot run it. */
 const struct agg_kernels *agg_kernels_get(const char *name);

@@ -58,8 +58,38 @@ void agg_convert_same(void *dst, const void *src, size_t bytes)
     memmove(dst, src, bytes);
 }
 
+/* A 64-bit word's two halves, the way its 16-bit words are summed: 2^16 is 1 to a one's complement sum, and so is 2^32.
+ */
+static uint64_t halves(uint64_t word)
+{
+    return (word & UINT32_MAX) + (word >> 32);
+}
+
+uint16_t agg_ones_sum_on(uint64_t sum, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+    uint64_t word = 0;
+
+    for (; n >= sizeof word; n -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        sum += halves(word);
+    }
+    word = 0;
+    for (size_t i = 0; i < n; i++) /* the first byte is the lowest */
+        word |= (uint64_t)at[i] << 8 * i;
+    sum = halves(halves(sum + halves(word)));
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return (uint16_t)((sum & UINT16_MAX) + (sum >> 16));
+}
+
+static uint16_t ones_sum(const void *bytes, size_t n)
+{
+    return agg_ones_sum_on(0, bytes, n);
+}
+
 const struct agg_kernels agg_kernels_scalar = {
     .name = "scalar",
+    .ones_sum = ones_sum,
     .add = {[AGG_I32] = add_i32, [AGG_I64] = add_i64, [AGG_F32] = add_f32, [AGG_F64] = add_f64},
     .sum = {[AGG_I32] = sum_i32, [AGG_I64] = sum_i64, [AGG_F32] = sum_f32, [AGG_F64] = sum_f64},
     .convert = {[AGG_I32] = convert_i32,

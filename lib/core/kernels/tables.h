@@ -5,7 +5,6 @@
 
 #include "kernels/kernels.h"
 
-extern const struct agg_kernels agg_kernels_scalar;
 extern const struct agg_kernels agg_kernels_avx2;   /* AVX2 */
 extern const struct agg_kernels agg_kernels_avx512; /* AVX-512 F and BW */
 extern const struct agg_kernels agg_kernels_neon;   /* Advanced SIMD */
@@ -15,5 +14,8 @@ extern const struct agg_kernels agg_kernels_neon;   /* Advanced SIMD */
 const struct agg_kernels *agg_kernels_here(unsigned i);
 
 agg_convert_fn agg_convert_same; /* for types that travel in the host's order */
+
+/* agg_ones_sum_fn of bytes behind others, of which an even number was summed: `sum` in 64 bits, less than 2^62. */
+uint16_t agg_ones_sum_on(uint64_t sum, const void *bytes, size_t n);
 
 #endif
