@@ -69,9 +69,14 @@ static void count_missed(struct control *c)
 static void watch_links(struct control *c)
 {
     for (unsigned p = 0; p < c->dp->ports; p++) {
-        const struct port *port = &c->dp->port[p];
-        bool was_up = c->links_up & RTE_BIT64(p), up = port->device->is_up(port);
+        struct port *port = &c->dp->port[p];
+        bool was_up = c->links_up & RTE_BIT64(p), up;
 
+        if (port->device->follow != NULL && port->device->follow(port) && was_up) {
+            c->links_up ^= RTE_BIT64(p); /* another's link */
+            was_up = false;
+        }
+        up = port->device->is_up(port);
         if (up == was_up)
             continue;
         c->links_up ^= RTE_BIT64(p);

@@ -71,6 +71,7 @@
       "second")                                                                                              \
     X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
     X(TX_FULL, "tx_full", "the port does not keep up with what is sent to it")                               \
+    X(TX_DOWN, "tx_down", "the port's interface is down, or has been deleted: ip link")                      \
     X(NO_MBUF, "no_mbuf", "out of packet buffers: raise memory.megabytes")
 
 enum drop {

@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
+#include "kernel_record.h"
 #include "kernel_tx.h"
 #include "log.h"
 #include "steer.h"
@@ -180,6 +181,7 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = 0;
 
+    kernel_record_settle();
     dp->mergeable = kernel_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {

@@ -19,6 +19,7 @@
 #include <rte_log.h>
 #include <rte_pci.h>
 
+#include "exclusive.h"
 #include "log.h"
 
 enum { EAL_ARGS_MAX = 256 };
@@ -201,6 +202,20 @@ static void remove_runtime_directory(void)
     rmdir(rte_eal_get_runtime_dir());
 }
 
+/* Telemetry would answer for one of those with the same prefix. Held until the process ends. Where there is no
+ * such directory, there is no telemetry either. */
+static int lock_prefix(void)
+{
+    const char *directory = rte_eal_get_runtime_dir();
+
+    if (exclusive_directory(directory) != -EWOULDBLOCK)
+        return 0;
+    log_error("another swagg runs with this file prefix (%s): stop that, or choose another for this one: swagg "
+              "FILE -- --file-prefix=NAME",
+              directory);
+    return -EWOULDBLOCK;
+}
+
 int eal_start(const struct config *cfg, const struct placement *placement, int main_cpu, char *const user[])
 {
     char *argv[EAL_ARGS_MAX + 1];
@@ -213,10 +228,14 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     atexit(remove_runtime_directory);
     rte_openlog_stream(log_stream());
     memcpy(argv, args.arg, sizeof(argv)); /* it changes the array */
-    if (rte_eal_init(args.n, argv) >= 0)
-        return 0;
-    log_error("the EAL does not start: %s (its own messages are above)", rte_strerror(rte_errno));
-    return -rte_errno;
+    if (rte_eal_init(args.n, argv) < 0) {
+        log_error("the EAL does not start: %s (its own messages are above)", rte_strerror(rte_errno));
+        return -rte_errno;
+    }
+    rc = lock_prefix();
+    if (rc < 0)
+        rte_eal_cleanup();
+    return rc;
 }
 
 /* Runs in the EAL's interrupt thread, and keeps it. */

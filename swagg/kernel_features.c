@@ -12,9 +12,12 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 
+#include "kernel_record.h"
+#include "log.h"
+
 enum { BLOCKS_MAX = 8, FEATURES_OF_A_BLOCK = 32 };
 
-static const char *const merging[KERNEL_FEATURES_MAX] = {
+const char *const kernel_feature_names[KERNEL_FEATURES_MAX] = {
     "rx-gro", "rx-udp-gro-forwarding", /* Linux 5.12; without it, only datagrams to this machine */
 };
 
@@ -54,12 +57,13 @@ static uint32_t count_features(struct interface *i)
     return count <= BLOCKS_MAX * FEATURES_OF_A_BLOCK ? count : 0;
 }
 
-static bool open_interface(struct interface *i, const char *name)
+static bool open_interface(struct interface *i, unsigned if_index)
 {
     uint32_t count;
 
     *i = (struct interface){.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-    strncpy(i->request.ifr_name, name, sizeof(i->request.ifr_name) - 1);
+    if (if_indextoname(if_index, i->request.ifr_name) == NULL)
+        return false;
     count = i->fd < 0 ? 0 : count_features(i);
     i->names = count == 0 ? NULL : calloc(1, sizeof(*i->names) + (size_t)count * ETH_GSTRING_LEN);
     if (i->names == NULL)
@@ -107,41 +111,74 @@ static void set(struct interface *i, uint32_t feature, bool on)
     ask(i, &changes);
 }
 
-/* What is off; true if the feature is on at last. */
-static bool switch_on(struct interface *i, const char *name, bool *switched)
+static bool has(const struct interface *i, unsigned f, uint32_t *feature)
 {
-    const uint32_t feature = find(i, name);
-
-    if (feature == i->names->len)
-        return false;
-    if (is_on(i, feature))
-        return true;
-    set(i, feature, true);
-    *switched = is_on(i, feature);
-    return *switched;
+    *feature = find(i, kernel_feature_names[f]);
+    return *feature < i->names->len;
 }
 
-bool kernel_merge(const char *interface, struct kernel_features *changed)
+/* Finds out what is off, before anything is changed. */
+static bool find_off(struct interface *i, struct kernel_features *off)
+{
+    bool any = false;
+    uint32_t feature;
+
+    for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++) {
+        off->on[f] = has(i, f, &feature) && !is_on(i, feature);
+        any |= off->on[f];
+    }
+    return any;
+}
+
+/* What of the features is on at last; true if any is. */
+static bool switch_on(struct interface *i, struct kernel_features *switched)
+{
+    bool merges = false;
+    uint32_t feature;
+
+    for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++) {
+        if (!has(i, f, &feature))
+            continue;
+        if (switched->on[f]) {
+            set(i, feature, true);
+            switched->on[f] = is_on(i, feature);
+        }
+        merges |= is_on(i, feature);
+    }
+    return merges;
+}
+
+bool kernel_merge(unsigned if_index, struct kernel_features *changed)
 {
     struct interface i;
     bool merges = false;
+    int rc;
 
     *changed = (struct kernel_features){0};
-    if (open_interface(&i, interface))
-        for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++)
-            merges |= switch_on(&i, merging[f], &changed->on[f]);
+    if (open_interface(&i, if_index)) {
+        if (find_off(&i, changed)) {
+            rc = kernel_record_write(if_index, changed);
+            if (rc < 0)
+                log_info("cannot write to /run/swagg: %s; if swagg is killed, interface %s goes on merging "
+                         "frames",
+                         strerror(-rc), i.request.ifr_name);
+        }
+        merges = switch_on(&i, changed);
+    }
     close_interface(&i);
     return merges;
 }
 
-void kernel_merge_no_more(const char *interface, struct kernel_features *changed)
+void kernel_merge_no_more(unsigned if_index, struct kernel_features *changed)
 {
     struct interface i;
+    uint32_t feature;
 
-    if (open_interface(&i, interface))
+    if (open_interface(&i, if_index))
         for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++)
-            if (changed->on[f])
-                set(&i, find(&i, merging[f]), false);
+            if (changed->on[f] && has(&i, f, &feature))
+                set(&i, feature, false);
     close_interface(&i);
+    kernel_record_remove(if_index);
     *changed = (struct kernel_features){0};
 }

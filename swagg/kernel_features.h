@@ -15,11 +15,15 @@ struct kernel_features {
     bool on[KERNEL_FEATURES_MAX];
 };
 
-/* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can. True if it merges
- * anything. */
-bool kernel_merge(const char *interface, struct kernel_features *changed);
+/* By number in struct kernel_features. */
+extern const char *const kernel_feature_names[KERNEL_FEATURES_MAX];
 
-/* Takes back what kernel_merge has changed, if anything; what it has not, stays. */
-void kernel_merge_no_more(const char *interface, struct kernel_features *changed);
+/* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can, and writes down what that
+ * changes (kernel_record.h). The caller has the interface. True if it merges anything. */
+bool kernel_merge(unsigned if_index, struct kernel_features *changed);
+
+/* Takes back what kernel_merge has changed, if anything; what it has not, stays. The interface need not be
+ * there any more. */
+void kernel_merge_no_more(unsigned if_index, struct kernel_features *changed);
 
 #endif

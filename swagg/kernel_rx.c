@@ -7,11 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
-#include <rte_errno.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_malloc.h>
@@ -24,8 +22,6 @@
 enum {
     MESSAGES = 16, /* of one system call; each may be many frames */
     MERGED_BYTES_MAX = 64 << 10,
-    WAITING_BYTES = 16 << 20, /* some 5,000 frames with the kernel's overhead: a thread that shares its CPU
-                                 may pause for milliseconds */
     HOW_BYTES = sizeof(struct virtio_net_hdr),
     /* So that the elements of a gradient packet begin a cache line: they are added up where they are. */
     SHIFT = -(RTE_PKTMBUF_HEADROOM + FRAME_HEADER_BYTES + SML_HEADER_BYTES) & (RTE_CACHE_LINE_SIZE - 1),
@@ -53,55 +49,25 @@ struct kernel_rx {
     _Alignas(struct cmsghdr) char control[MESSAGES][CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 };
 
-static int set_option(int fd, int level, int name, int value)
-{
-    return setsockopt(fd, level, name, &value, sizeof(value));
-}
-
-static int open_socket(unsigned if_index)
-{
-    const struct sockaddr_ll address = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_index};
-    const struct packet_mreq everything = {.mr_ifindex = (int)if_index, .mr_type = PACKET_MR_PROMISC};
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: nothing before it is bound */
-
-    if (fd < 0)
-        return -errno;
-    if (set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
-        set_option(fd, SOL_PACKET, PACKET_AUXDATA, 1) < 0 ||
-        set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
-        set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, WAITING_BYTES) < 0 ||
-        bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything)) < 0) {
-        int error = errno;
-        close(fd);
-        return -error;
-    }
-    return fd;
-}
-
 /* Message i as if it lay in one piece; the first bytes are not there yet. */
 static uint8_t *room_of(const struct kernel_rx *rx, unsigned i)
 {
     return rx->room + (size_t)i * (rx->max_frame + 1u + MERGED_BYTES_MAX);
 }
 
-struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs)
+struct kernel_rx *kernel_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs)
 {
     struct kernel_rx *rx = rte_zmalloc("kernel_rx", sizeof(*rx), RTE_CACHE_LINE_SIZE);
 
-    if (rx == NULL) {
-        rte_errno = ENOMEM;
+    if (rx == NULL)
         return NULL;
-    }
     rx->max_frame = max_frame;
     rx->mbufs = mbufs;
     rx->used = MESSAGES;
+    rx->fd = fd;
     rx->room = malloc((size_t)MESSAGES * (max_frame + 1u + MERGED_BYTES_MAX));
-    rx->fd = rx->room == NULL ? -ENOMEM : open_socket(if_index);
-    if (rx->fd < 0) {
-        rte_errno = -rx->fd;
-        kernel_rx_close(rx);
+    if (rx->room == NULL) {
+        rte_free(rx);
         return NULL;
     }
     for (unsigned i = 0; i < MESSAGES; i++) {
@@ -110,38 +76,6 @@ struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct r
             (struct msghdr){.msg_iov = rx->piece[i], .msg_iovlen = 2, .msg_control = rx->control[i]};
     }
     return rx;
-}
-
-/* A group of sockets hears what this machine sends, too: PACKET_IGNORE_OUTGOING counts for single ones. */
-static int hear_incoming_only(int fd)
-{
-    struct sock_filter incoming_only[] = {
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-    };
-    const struct sock_fprog program = {.len = RTE_DIM(incoming_only), .filter = incoming_only};
-
-    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-}
-
-int kernel_rx_share(struct kernel_rx *const rx[], unsigned n)
-{
-    int group = (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
-    socklen_t bytes = sizeof(group);
-
-    for (unsigned i = 0; i < n; i++) {
-        if (hear_incoming_only(rx[i]->fd) < 0 || set_option(rx[i]->fd, SOL_PACKET, PACKET_FANOUT, group) < 0)
-            return -errno;
-        if (i > 0)
-            continue;
-        /* The kernel has chosen a number for it. */
-        if (getsockopt(rx[0]->fd, SOL_PACKET, PACKET_FANOUT, &group, &bytes) < 0)
-            return -errno;
-        group = (group & UINT16_MAX) | PACKET_FANOUT_HASH << 16;
-    }
-    return 0;
 }
 
 /* New buffers in place of those that are gone; the kernel has not touched the others' messages. */
@@ -343,6 +277,11 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
     return n;
 }
 
+int kernel_rx_socket(const struct kernel_rx *rx)
+{
+    return rx->fd;
+}
+
 struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx)
 {
     return (struct kernel_rx_stats){.frames = counter_read(&rx->stats.frames),
@@ -363,8 +302,7 @@ void kernel_rx_close(struct kernel_rx *rx)
 {
     if (rx == NULL)
         return;
-    if (rx->fd >= 0)
-        close(rx->fd);
+    close(rx->fd);
     if (rx->used < MESSAGES)
         rte_pktmbuf_free_bulk(rx->buffer + rx->used, MESSAGES - rx->used);
     free(rx->room);

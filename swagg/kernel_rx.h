@@ -20,14 +20,10 @@ struct kernel_rx;
 
 enum { KERNEL_RX_EXTRA = RTE_CACHE_LINE_SIZE }; /* bytes that a buffer must have beyond its longest frame */
 
-/* Frames that come in by the interface from now on, into buffers from mbufs. Longer ones than max_frame, and
- * what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off. NULL with rte_errno set.
- */
-struct kernel_rx *kernel_rx_open(unsigned if_index, uint16_t max_frame, struct rte_mempool *mbufs);
-
-/* Joins n queues of one interface, so that the kernel deals it out by its hash of their flows. 0, or -errno.
- */
-int kernel_rx_share(struct kernel_rx *const rx[], unsigned n);
+/* Frames that a socket hears (kernel_socket.h), which is its own from then on, into buffers from mbufs. Longer
+ * ones than max_frame, and what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off.
+ * NULL: no memory, and the socket stays the caller's. */
+struct kernel_rx *kernel_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs);
 
 /* At most max frames; they are the caller's. Those whose UDP or TCP checksum is known to be right say so
  * (RTE_MBUF_F_RX_L4_CKSUM_GOOD). */
@@ -43,6 +39,9 @@ struct kernel_rx_stats kernel_rx_stats(const struct kernel_rx *rx);
 /* How often the kernel dropped a frame, or some that it had merged, since the last call because too many
  * waited. */
 uint64_t kernel_rx_missed(struct kernel_rx *rx);
+
+/* Its socket, which stays its own. */
+int kernel_rx_socket(const struct kernel_rx *rx);
 
 /* NULL is fine. */
 void kernel_rx_close(struct kernel_rx *rx);

@@ -1,12 +1,9 @@
 #include "kernel_tx.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/if_packet.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf_dyn.h>
 
@@ -37,30 +34,15 @@ uint64_t kernel_tx_mergeable(void)
     return bit < 0 ? 0 : RTE_BIT64(bit);
 }
 
-struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable)
+struct kernel_tx *kernel_tx_open(int fd, uint64_t mergeable)
 {
-    const struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_index};
     struct kernel_tx *tx = rte_zmalloc("kernel_tx", sizeof(*tx), RTE_CACHE_LINE_SIZE);
-    const int on = 1, no_limit = INT_MAX / 2;
-    int error;
 
-    if (tx == NULL) {
-        rte_errno = ENOMEM;
+    if (tx == NULL)
         return NULL;
-    }
+    tx->fd = fd;
     tx->allowed = (struct run_allowed){.udp = mergeable, .tcp = mergeable != 0};
-    tx->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives nothing */
-    /* What is too much for the link shall be dropped by its queue, not wait in a queue of ours. */
-    if (tx->fd < 0 || setsockopt(tx->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) < 0 ||
-        setsockopt(tx->fd, SOL_SOCKET, SO_SNDBUFFORCE, &no_limit, sizeof(no_limit)) < 0 ||
-        bind(tx->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        goto err;
     return tx;
-err:
-    error = errno;
-    kernel_tx_close(tx);
-    rte_errno = error;
-    return NULL;
 }
 
 /* A frame's bytes from an offset within its first segment on. */
@@ -129,9 +111,16 @@ static void forbid(struct run_allowed *allowed, uint8_t kind)
         allowed->tcp = false;
 }
 
-static unsigned send_all(struct kernel_tx *tx, struct rte_mbuf *const frames[], unsigned n)
+/* The interface is down, or there is none any more. */
+static bool says_down(int error)
 {
-    unsigned messages = gather(tx, frames, n), done = 0, refused = 0;
+    return error == ENETDOWN || error == ENXIO || error == ENODEV;
+}
+
+static void send_all(struct kernel_tx *tx, struct rte_mbuf *const frames[], unsigned n,
+                     struct port_refused *refused)
+{
+    unsigned messages = gather(tx, frames, n), done = 0;
 
     while (done < messages) {
         const unsigned first = tx->first[done], length = tx->first[done + 1] - first;
@@ -142,23 +131,28 @@ static unsigned send_all(struct kernel_tx *tx, struct rte_mbuf *const frames[], 
             done += (unsigned)sent;
         } else if (errno == EINVAL && length > 1) {
             forbid(&tx->allowed, tx->prelude[done].how.gso_type);
-            return refused + send_all(tx, frames + first, n - first);
+            send_all(tx, frames + first, n - first, refused);
+            return;
         } else if (errno != EINTR) {
             done++;
-            refused += length;
+            *(says_down(errno) ? &refused->down : &refused->full) += length;
         }
     }
+}
+
+struct port_refused kernel_tx_burst(struct kernel_tx *tx, struct rte_mbuf **frames, unsigned n)
+{
+    struct port_refused refused = {0};
+
+    for (unsigned i = 0; i < n; i += BURST)
+        send_all(tx, frames + i, RTE_MIN(n - i, (unsigned)BURST), &refused);
+    rte_pktmbuf_free_bulk(frames, n);
     return refused;
 }
 
-unsigned kernel_tx_burst(struct kernel_tx *tx, struct rte_mbuf **frames, unsigned n)
+int kernel_tx_socket(const struct kernel_tx *tx)
 {
-    unsigned refused = 0;
-
-    for (unsigned i = 0; i < n; i += BURST)
-        refused += send_all(tx, frames + i, RTE_MIN(n - i, (unsigned)BURST));
-    rte_pktmbuf_free_bulk(frames, n);
-    return refused;
+    return tx->fd;
 }
 
 struct kernel_tx_stats kernel_tx_stats(const struct kernel_tx *tx)
@@ -172,7 +166,7 @@ struct kernel_tx_stats kernel_tx_stats(const struct kernel_tx *tx)
 
 void kernel_tx_close(struct kernel_tx *tx)
 {
-    if (tx != NULL && tx->fd >= 0)
+    if (tx != NULL)
         close(tx->fd);
     rte_free(tx);
 }

@@ -14,24 +14,30 @@
 
 #include <rte_mbuf.h>
 
+#include "port_device.h"
+
 struct kernel_tx;
 
 /* The mbuf flag of UDP frames that may become part of a run: written by frame_write_headers, with a UDP
  * checksum. It is computed anew: no frame that may be damaged may have the flag. 0: no flag is free. */
 uint64_t kernel_tx_mergeable(void);
 
-/* mergeable: the flag, or 0 if no frame of this queue may, TCP neither. NULL with rte_errno set. */
-struct kernel_tx *kernel_tx_open(unsigned if_index, uint64_t mergeable);
+/* Sends by a socket (kernel_socket.h), which is its own from then on. mergeable: the flag, or 0 if no frame of
+ * this queue may, TCP neither. NULL: no memory, and the socket stays the caller's. */
+struct kernel_tx *kernel_tx_open(int fd, uint64_t mergeable);
 
 /* Sends frames of at most two segments each, in order, and frees them. Returns how many the kernel did not
  * take. */
-unsigned kernel_tx_burst(struct kernel_tx *tx, struct rte_mbuf **frames, unsigned n);
+struct port_refused kernel_tx_burst(struct kernel_tx *tx, struct rte_mbuf **frames, unsigned n);
 
 struct kernel_tx_stats {
     uint64_t frames, bytes;
     uint64_t merged; /* of the frames, how many went in runs of two or more */
 };
 struct kernel_tx_stats kernel_tx_stats(const struct kernel_tx *tx);
+
+/* Its socket, which stays its own. */
+int kernel_tx_socket(const struct kernel_tx *tx);
 
 /* NULL is fine. */
 void kernel_tx_close(struct kernel_tx *tx);

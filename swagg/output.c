@@ -18,7 +18,7 @@ static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uin
     const struct port *port = &lc->dp->port[p];
     const uint16_t q = lc->tx_queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
-    unsigned dropped;
+    struct port_refused refused;
 
     if (port->tx[q].impaired) {
         n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, lc->dp->mbufs, lc->now);
@@ -26,9 +26,11 @@ static void transmit(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uin
     }
     if (n == 0)
         return;
-    dropped = port->device->send(port, q, frames, n);
-    if (dropped > 0)
-        lcore_drop(lc, p, DROP_TX_FULL, dropped);
+    refused = port->device->send(port, q, frames, n);
+    if (refused.full > 0)
+        lcore_drop(lc, p, DROP_TX_FULL, refused.full);
+    if (refused.down > 0)
+        lcore_drop(lc, p, DROP_TX_DOWN, refused.down);
 }
 
 static void hand_over(struct lcore *lc, unsigned p, struct rte_mbuf **frames, uint16_t n)

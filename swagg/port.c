@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "exclusive.h"
 #include "frame.h"
 #include "impair_mbuf.h"
 #include "kernel_rx.h"
@@ -71,6 +73,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
     port->name = pc->name;
     snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
     port->id = PORT_NO_ID;
+    port->lock = -1;
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;
@@ -82,6 +85,22 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
         return rc;
     port->device = config_is_kernel_device(pc->device) ? &port_kernel : &port_dpdk;
     return port->device->open(port, pc, mbufs);
+}
+
+int port_lock(struct port *port, unsigned if_index)
+{
+    port->lock = exclusive_interface(if_index);
+    return port->lock < 0 ? port->lock : 0;
+}
+
+void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc)
+{
+    if (rc == -EADDRINUSE)
+        log_error("port %s: interface %s is in use by another swagg, process %d: stop that, or give one of "
+                  "them another interface",
+                  port->name, interface, exclusive_interface_holder(if_index));
+    else
+        log_error("port %s: cannot open interface %s: %s", port->name, interface, strerror(-rc));
 }
 
 int port_start(struct port *port)
@@ -116,6 +135,8 @@ void port_close(struct port *port)
 
     if (port->device != NULL)
         port->device->close(port);
+    if (port->lock >= 0)
+        close(port->lock);
     free_queues(port->rx, port->rx_queues);
     free_queues(port->tx, port->tx_queues);
     while (port->to_send != NULL && rte_ring_dequeue(port->to_send, (void **)&m) == 0)

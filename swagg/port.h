@@ -44,12 +44,17 @@ struct port {
     bool multi_segment;    /* it sends frames of several segments */
     uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
-    struct rte_ether_addr mac;
+    struct rte_ether_addr mac; /* when it was opened */
     uint64_t missed; /* by the device, as far as has been told */
-    /* Of an interface of the kernel's: what has been switched on for us, and how much could not be cut again,
-     * as far as has been told. */
+    int lock; /* of the kernel's interface that it is made on (exclusive.h); -1: none */
+    /* Of an interface of the kernel's: its number, 0 while it is gone; how often it has come back; what has
+     * been switched on for us; how much could not be cut again, as far as has been told; why one that has come
+     * back cannot be used, likewise. The first two are atomic: telemetry reads them. */
+    unsigned if_index;
+    uint64_t returns;
     struct kernel_features merging;
     uint64_t unknown;
+    int refused;
     /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
@@ -62,6 +67,12 @@ uint16_t port_buffer_bytes(uint16_t mtu);
  * configuration. 0, or -errno after logging what is wrong with which port. */
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs);
 int port_start(struct port *port);
+
+/* Has the kernel's interface that the port is made on for this process alone. 0, or -errno. */
+int port_lock(struct port *port, unsigned if_index);
+
+/* Why an interface cannot be used, for the log. rc: of port_lock or another -errno. */
+void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc);
 
 /* As in the list of lcores: "NAME:QUEUE", or the name alone where there is one queue only. */
 const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <net/if.h>
+
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
@@ -124,10 +126,31 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
     return understated > 0 ? 0 : set_mtu(port, mtu);
 }
 
+/* Of a driver that sits on an interface of the kernel's. net_tap makes one, which is not there yet. */
+static int lock_interface(struct port *port, const struct config_port *cfg)
+{
+    const char *argument = strstr(cfg->device, ",iface=");
+    char name[IF_NAMESIZE];
+    unsigned if_index;
+    int rc;
+
+    if (argument == NULL)
+        return 0;
+    argument += strlen(",iface=");
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, ","), argument);
+    if_index = if_nametoindex(name);
+    rc = if_index == 0 ? 0 : port_lock(port, if_index);
+    if (rc < 0)
+        port_say_refused(port, name, if_index, rc);
+    return rc;
+}
+
 static int dpdk_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
 {
-    int rc = find_device(port, cfg);
+    int rc = lock_interface(port, cfg);
 
+    if (rc == 0)
+        rc = find_device(port, cfg);
     if (rc == 0)
         rc = configure(port, cfg, mbufs);
     if (rc == 0)
@@ -147,12 +170,13 @@ static uint16_t dpdk_receive(const struct port *port, uint16_t queue, struct rte
     return rte_eth_rx_burst(port->id, queue, frames, max);
 }
 
-static unsigned dpdk_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
+static struct port_refused dpdk_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
+                                     uint16_t n)
 {
     const uint16_t sent = rte_eth_tx_burst(port->id, queue, frames, n);
 
     rte_pktmbuf_free_bulk(frames + sent, n - sent);
-    return n - sent;
+    return (struct port_refused){.full = n - sent};
 }
 
 static bool dpdk_is_up(const struct port *port)

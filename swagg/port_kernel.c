@@ -1,18 +1,21 @@
-/* A port on an interface of the kernel's, by packet sockets. */
+/* A port on an interface of the kernel's, by packet sockets.
+ *
+ * The port belongs to the interface, whatever that is called, until it is deleted or leaves the network
+ * namespace. Then the port waits for one of the configuration's name, and takes that.
+ */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
-#include <rte_errno.h>
 
+#include "counters.h"
+#include "exclusive.h"
 #include "frame.h"
 #include "kernel_features.h"
+#include "kernel_interface.h"
 #include "kernel_rx.h"
+#include "kernel_socket.h"
 #include "kernel_tx.h"
 #include "log.h"
 #include "port.h"
@@ -22,107 +25,169 @@ static const char *interface_of(const struct port *port)
     return port->device_name + strlen(CONFIG_KERNEL_DEVICE);
 }
 
-/* Asks the kernel about the interface: 0, or -errno. argument: where the request has one. */
-static int ask_with(const struct port *port, unsigned long what, struct ifreq *answer, void *argument)
+static unsigned index_of(const struct port *port)
 {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+    return __atomic_load_n(&port->if_index, __ATOMIC_RELAXED);
+}
 
-    if (fd < 0)
-        return -errno;
-    *answer = (struct ifreq){.ifr_data = argument};
-    memcpy(answer->ifr_name, interface_of(port), strlen(interface_of(port)));
-    rc = ioctl(fd, what, answer) < 0 ? -errno : 0;
-    close(fd);
+static int wanted_mtu(const struct port *port)
+{
+    return port->max_frame - FRAME_PORT_BYTES;
+}
+
+static int check_mtu(const struct port *port, unsigned if_index)
+{
+    const int mtu = kernel_interface_mtu(if_index);
+
+    if (mtu < 0)
+        return mtu;
+    return mtu < wanted_mtu(port) ? -EMSGSIZE : 0;
+}
+
+static void say_refused(const struct port *port, unsigned if_index, int rc)
+{
+    if (rc == -EMSGSIZE)
+        log_error(
+            "port %s: interface %s has MTU %d, too little for mtu %d: ip link set %s mtu %d, or lower mtu",
+            port->name, interface_of(port), kernel_interface_mtu(if_index), wanted_mtu(port),
+            interface_of(port), wanted_mtu(port));
+    else
+        port_say_refused(port, interface_of(port), if_index, rc);
+}
+
+/* Has the interface, and opens its sockets. 0, or -errno with neither. */
+static int take(struct port *port, unsigned if_index, struct kernel_sockets *sockets)
+{
+    int rc = check_mtu(port, if_index);
+
+    if (rc == 0)
+        rc = port_lock(port, if_index);
+    if (rc < 0)
+        return rc;
+    *sockets = (struct kernel_sockets){.rx_queues = port->rx_queues, .tx_queues = port->tx_queues};
+    rc = kernel_sockets_open(sockets, if_index);
+    if (rc == 0)
+        return 0;
+    close(port->lock);
+    port->lock = -1;
     return rc;
 }
 
-static int ask(const struct port *port, unsigned long what, struct ifreq *answer)
+/* What is to be said and done about an interface that is the port's from here on. */
+static void settle(struct port *port, unsigned if_index)
 {
-    return ask_with(port, what, answer, NULL);
-}
-
-static int check_mtu(const struct port *port)
-{
-    const int wanted = port->max_frame - FRAME_PORT_BYTES;
-    struct ifreq answer;
-    int rc = ask(port, SIOCGIFMTU, &answer);
-
-    if (rc < 0 || answer.ifr_mtu >= wanted)
-        return rc;
-    log_error("port %s: interface %s has MTU %d, too little for mtu %d: ip link set %s mtu %d, or lower mtu",
-              port->name, interface_of(port), answer.ifr_mtu, wanted, interface_of(port), wanted);
-    return -EMSGSIZE;
-}
-
-/* What a device merges itself, unlike what the kernel merges, cannot be cut into the same frames. */
-static void warn_of_lro(const struct port *port)
-{
-    struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
-    struct ifreq request;
-
-    if (ask_with(port, SIOCETHTOOL, &request, &flags) == 0 && flags.data & ETH_FLAG_LRO)
+    __atomic_store_n(&port->if_index, if_index, __ATOMIC_RELAXED);
+    if (kernel_interface_merges(if_index))
         log_warning("port %s: interface %s merges frames in its device, which loses some of them: ethtool -K "
                     "%s lro off",
                     port->name, interface_of(port), interface_of(port));
-}
-
-static void merge(struct port *port)
-{
-    if (!kernel_merge(interface_of(port), &port->merging))
+    if (!kernel_merge(if_index, &port->merging))
         log_info("port %s: the kernel does not merge what interface %s receives, which makes receiving dear",
                  port->name, interface_of(port));
 }
 
-static int open_receiving(struct port *port, unsigned if_index, struct rte_mempool *mbufs)
+/* The queues have the sockets from here on, or those that have none are closed. */
+static int make_queues(struct port *port, const struct kernel_sockets *sockets, struct rte_mempool *mbufs)
 {
-    struct kernel_rx *all[SWAGG_MAX_QUEUES];
+    int rc = 0;
 
-    for (unsigned q = 0; q < port->rx_queues; q++) {
-        all[q] = port->rx[q].from_kernel = kernel_rx_open(if_index, port->max_frame, mbufs);
-        if (all[q] == NULL)
-            return -rte_errno;
+    for (unsigned q = 0; q < sockets->rx_queues; q++) {
+        struct port_queue *rx = &port->rx[q];
+
+        rx->from_kernel = kernel_rx_open(sockets->rx[q], port->max_frame, mbufs);
+        if (rx->from_kernel != NULL)
+            continue;
+        close(sockets->rx[q]);
+        rc = -ENOMEM;
     }
-    return port->rx_queues > 1 ? kernel_rx_share(all, port->rx_queues) : 0;
-}
-
-static int open_sending(struct port *port, unsigned if_index)
-{
-    for (unsigned q = 0; q < port->tx_queues; q++) {
+    for (unsigned q = 0; q < sockets->tx_queues; q++) {
         struct port_queue *tx = &port->tx[q];
 
-        tx->to_kernel = kernel_tx_open(if_index, tx->impaired ? 0 : kernel_tx_mergeable());
-        if (tx->to_kernel == NULL)
-            return -rte_errno;
+        tx->to_kernel = kernel_tx_open(sockets->tx[q], tx->impaired ? 0 : kernel_tx_mergeable());
+        if (tx->to_kernel != NULL)
+            continue;
+        close(sockets->tx[q]);
+        rc = -ENOMEM;
     }
-    return 0;
+    return rc;
 }
 
 /* Frames are heard from here on, and wait until the port is polled. */
 static int kernel_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
 {
     const unsigned if_index = if_nametoindex(interface_of(port));
-    struct ifreq answer;
-    int rc = if_index == 0 ? -errno : check_mtu(port);
+    struct kernel_sockets sockets;
+    int rc = if_index == 0 ? -errno : take(port, if_index, &sockets);
 
     (void)cfg; /* the device's name is all there is */
-    if (rc == -EMSGSIZE)
-        return rc;
     if (rc == 0)
-        rc = open_receiving(port, if_index, mbufs);
+        rc = make_queues(port, &sockets, mbufs);
     if (rc == 0)
-        rc = open_sending(port, if_index);
-    if (rc == 0)
-        rc = ask(port, SIOCGIFHWADDR, &answer);
+        rc = kernel_interface_mac(if_index, &port->mac);
     if (rc < 0) {
-        log_error("port %s: cannot open interface %s: %s", port->name, interface_of(port), strerror(-rc));
+        say_refused(port, if_index, rc);
         return rc;
     }
-    warn_of_lro(port);
-    merge(port);
-    memcpy(&port->mac, answer.ifr_hwaddr.sa_data, sizeof(port->mac));
+    settle(port, if_index);
     port->multi_segment = true;
     port->rx_checksums = RTE_MBUF_F_RX_L4_CKSUM_MASK;
     return 0;
+}
+
+/* Of the queues, as they are. */
+static struct kernel_sockets sockets_of(const struct port *port)
+{
+    struct kernel_sockets s = {.rx_queues = port->rx_queues, .tx_queues = port->tx_queues};
+
+    for (unsigned q = 0; q < s.rx_queues; q++)
+        s.rx[q] = kernel_rx_socket(port->rx[q].from_kernel);
+    for (unsigned q = 0; q < s.tx_queues; q++)
+        s.tx[q] = kernel_tx_socket(port->tx[q].to_kernel);
+    return s;
+}
+
+static void leave(struct port *port)
+{
+    log_warning("port %s: interface %s is gone: waiting for another of that name", port->name,
+                interface_of(port));
+    kernel_merge_no_more(index_of(port), &port->merging);
+    close(port->lock);
+    port->lock = -1;
+    port->refused = 0;
+    __atomic_store_n(&port->if_index, 0, __ATOMIC_RELAXED);
+}
+
+/* True if there is one, and it can be used. */
+static bool look_for_another(struct port *port)
+{
+    const unsigned if_index = if_nametoindex(interface_of(port));
+    const struct kernel_sockets old = sockets_of(port);
+    struct kernel_sockets sockets;
+    int rc = if_index == 0 ? -ENODEV : take(port, if_index, &sockets);
+
+    if (rc < 0) {
+        if (rc != -ENODEV && rc != port->refused)
+            say_refused(port, if_index, rc);
+        port->refused = rc;
+        return false;
+    }
+    kernel_sockets_replace(&old, &sockets);
+    settle(port, if_index);
+    counter_add(&port->returns, 1);
+    log_notice("port %s: interface %s has come back", port->name, interface_of(port));
+    return true;
+}
+
+static bool kernel_follow(struct port *port)
+{
+    if (index_of(port) != 0 && kernel_socket_is_orphan(kernel_rx_socket(port->rx[0].from_kernel)))
+        leave(port);
+    return index_of(port) == 0 && look_for_another(port);
+}
+
+static bool kernel_is_gone(const struct port *port)
+{
+    return index_of(port) == 0;
 }
 
 static uint16_t kernel_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
@@ -131,17 +196,15 @@ static uint16_t kernel_receive(const struct port *port, uint16_t queue, struct r
     return (uint16_t)kernel_rx_burst(port->rx[queue].from_kernel, frames, max);
 }
 
-static unsigned kernel_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
+static struct port_refused kernel_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
+                                       uint16_t n)
 {
     return kernel_tx_burst(port->tx[queue].to_kernel, frames, n);
 }
 
 static bool kernel_is_up(const struct port *port)
 {
-    struct ifreq answer;
-
-    return ask(port, SIOCGIFFLAGS, &answer) == 0 && answer.ifr_flags & IFF_UP &&
-           answer.ifr_flags & IFF_RUNNING;
+    return kernel_interface_is_up(index_of(port));
 }
 
 static void kernel_stats(const struct port *port, struct port_stats *stats)
@@ -176,7 +239,7 @@ static void watch_merging(struct port *port, uint64_t unknown)
         "oversize: from now on it merges nothing for swagg. If more are dropped, their senders leave them "
         "unsegmented (ethtool -K DEV tso off gso off there), or gro was on before (ethtool -K %s gro off)",
         port->name, interface_of(port), interface_of(port));
-    kernel_merge_no_more(interface_of(port), &port->merging);
+    kernel_merge_no_more(index_of(port), &port->merging);
 }
 
 static uint64_t kernel_missed(struct port *port)
@@ -193,7 +256,8 @@ static uint64_t kernel_missed(struct port *port)
 
 static void kernel_close(struct port *port)
 {
-    kernel_merge_no_more(interface_of(port), &port->merging);
+    if (port->lock >= 0)
+        kernel_merge_no_more(index_of(port), &port->merging);
     for (unsigned q = 0; port->rx != NULL && q < port->rx_queues; q++)
         kernel_rx_close(port->rx[q].from_kernel);
     for (unsigned q = 0; port->tx != NULL && q < port->tx_queues; q++)
@@ -204,6 +268,8 @@ const struct port_device port_kernel = {.open = kernel_open,
                                         .receive = kernel_receive,
                                         .send = kernel_send,
                                         .is_up = kernel_is_up,
+                                        .is_gone = kernel_is_gone,
+                                        .follow = kernel_follow,
                                         .stats = kernel_stats,
                                         .missed = kernel_missed,
                                         .close = kernel_close};

@@ -175,15 +175,21 @@ net_hosts() { # COUNT [MTU]
     local mtu=${2:-1500} i
     for ((i = 0; i < $1; i++)); do
         net_add_namespace "h$i"
-        ip link add eth0 netns "$NET_ID-h$i" mtu "$mtu" address "$(net_mac "$i")" type veth \
-            peer name "p$i" netns "$NET_ID-sw" mtu "$mtu"
-        net_real_frames "$NET_ID-h$i" eth0
-        net_real_frames "$NET_ID-sw" "p$i"
-        ip -n "$NET_ID-h$i" addr add "$(net_ip "$i")/24" dev eth0
-        ip -n "$NET_ID-h$i" link set eth0 up
-        ip -n "$NET_ID-sw" link set "p$i" up promisc on
+        net_link "$i" "$mtu"
     done
     NET_HOSTS=$1
+}
+
+# A host's link to the switch; deleted (ip -n "$NET_ID-sw" link del pHOST), it can be made again.
+net_link() { # HOST [MTU]
+    local mtu=${2:-1500}
+    ip link add eth0 netns "$NET_ID-h$1" mtu "$mtu" address "$(net_mac "$1")" type veth \
+        peer name "p$1" netns "$NET_ID-sw" mtu "$mtu"
+    net_real_frames "$NET_ID-h$1" eth0
+    net_real_frames "$NET_ID-sw" "p$1"
+    ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev eth0
+    ip -n "$NET_ID-h$1" link set eth0 up
+    ip -n "$NET_ID-sw" link set "p$1" up promisc on
 }
 
 net_real_frames() { # NAMESPACE DEVICE

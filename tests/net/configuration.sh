@@ -75,6 +75,24 @@ does_not_start 'net_wondrous0'
 # From here on it runs.
 net_swagg_config "$config"
 
+second_does_not_start() { # FILE PREFIX REGEX
+    local words status=0
+    words=$(ip netns exec "$NET_ID-sw" timeout 60 "$NET_BUILD/swagg/swagg" "$1" -- --file-prefix="$2" 2>&1) || status=$?
+    expect_equal "exit status after: $words" "$status" 1
+    expect_match "what swagg says" "$words" "$3"
+}
+
+step "a second one on the same ports, or with the same prefix, is refused, and the first goes on"
+net_swagg_start "$config"
+second_does_not_start "$config" "$NET_ID-b" "interface p0 is in use by another swagg, process $NET_SWAGG_PID:"
+printf 'ports: [{device: "net_af_packet0,iface=p1"}]\n' >"$NET_DIR/second.yaml"
+second_does_not_start "$NET_DIR/second.yaml" "$NET_ID-b" "interface p1 is in use by another swagg"
+printf 'ports: [{device: "net_null0"}]\n' >"$NET_DIR/second.yaml"
+second_does_not_start "$NET_DIR/second.yaml" "$NET_ID" "another swagg runs with this file prefix .*$NET_ID"
+reaches 0 "$(net_switch_ip)"
+expect_equal "pid in telemetry" "$(net_telemetry /swagg/info pid)" "$NET_SWAGG_PID"
+net_swagg_kill # who is killed stands in nobody's way
+
 step "signals that mean nothing here are named, and nothing happens"
 net_swagg_start "$config"
 for signal in USR1 USR2 ALRM; do

@@ -132,6 +132,46 @@ net_until 5 "the switch has noticed" grep -q "port h0: link is down" "$NET_DIR/s
 ip -n "$NET_ID-sw" link set p0 up
 net_until 5 "host 0 reaches host 1" ip netns exec "$NET_ID-h0" ping -q -c1 -W1 "$(net_ip 1)"
 ranks_run again 4 --sizes 100003
+
+gone() { # 0 or 1
+    [ "$(net_telemetry /swagg/port,h0 gone)" = "$1" ]
+}
+
+frames_are_dropped() { # REASON: that host 1 sends to host 0
+    net_exec 1 ping -q -c1 -W1 "$(net_ip 0)" || true
+    [ "$(net_telemetry /swagg/drops,h0 "$1")" -gt 0 ]
+}
+
+step "an interface that is deleted and made again is used again"
+net_exec 1 ip neigh replace "$(net_ip 0)" lladdr "$(net_mac 0)" dev eth0
+ip -n "$NET_ID-sw" link del p0
+net_until 30 "the switch says so" grep -q "port h0: interface p0 is gone" "$NET_DIR/swagg.log"
+net_until 30 "telemetry says so" gone 1
+expect_equal "link" "$(net_telemetry /swagg/port,h0 link_up)" 0
+net_until 30 "what is sent to it is dropped by name" frames_are_dropped tx_down
+reaches 1 "$(net_switch_ip)"
+net_link 0
+net_until 30 "telemetry says that it is back" gone 0
+net_until 30 "host 0 reaches the switch" net_exec 0 ping -q -c1 -W1 "$(net_switch_ip)"
+net_exec 1 ip neigh del "$(net_ip 0)" dev eth0
+ranks_run remade 4 --sizes 1,100003
+expect_equal "returns" "$(net_telemetry /swagg/port,h0 returns)" 1
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+
+step "one that has come back and cannot be used is refused once, and used when it is mended"
+ip -n "$NET_ID-sw" link del p0
+net_link 0 1400
+net_until 30 "the switch says so" grep -q "port h0: interface p0 has MTU 1400, .*ip link set p0 mtu 1500" "$NET_DIR/swagg.log"
+ip -n "$NET_ID-sw" link set p0 mtu 1500
+net_until 30 "telemetry says that it is back" gone 0
+net_until 30 "host 0 reaches the switch" net_exec 0 ping -q -c1 -W1 "$(net_switch_ip)"
+expect_equal "times that it was refused" "$(grep -c "interface p0 has MTU" "$NET_DIR/swagg.log")" 1
+
+step "one that is given another name stays the port's"
+ip -n "$NET_ID-sw" link set p0 name q0
+reaches 0 "$(net_switch_ip)"
+expect_equal "link" "$(net_telemetry /swagg/port,h0 link_up)" 1
+ip -n "$NET_ID-sw" link set q0 name p0
 net_swagg_stop
 
 step "an interface merges afterwards what it has merged before"
@@ -142,6 +182,18 @@ expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
 net_swagg_stop
 expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
 expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+
+step "also if it was killed: the next one sees to that, whatever its own ports are"
+net_swagg_start "$settings"
+net_swagg_kill
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+printf 'ports: [{device: "kernel:p1"}]\n' >"$NET_DIR/other.yaml"
+net_swagg_start "$NET_DIR/other.yaml"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "interface p0 was left merging frames"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+net_swagg_stop
+expect_equal "merging of p1" "$(feature p1 generic-receive-offload)" off
 ip netns exec "$NET_ID-sw" ethtool -K p2 gro off
 
 step "an interface whose MTU is too small is refused, and it is said how to mend it"
