@@ -42,6 +42,7 @@ const char source_usage[] =
     "  -p, --phases=P         open loop: how many times every slot is used, a power of two, before the "
     "chunks'\n"
     "                         numbers start over, as in a looped capture; default 4\n"
+    "      --patience=S       open loop: what has not come when nothing came for so long is lost; default 1\n"
     "      --no-udp-checksum  send without one\n"
     "      --seconds=S        how long to measure; default 1\n"
     "      --warmup=S         before that; default 0.2\n"
@@ -66,6 +67,7 @@ enum {
     OPT_ONE_HOST,
     OPT_RATE,
     OPT_NO_UDP_CHECKSUM,
+    OPT_PATIENCE,
     OPT_SECONDS,
     OPT_WARMUP,
     OPT_PACKETS,
@@ -91,6 +93,7 @@ static const struct option options[] = {
     {"rate", required_argument, NULL, OPT_RATE},
     {"phases", required_argument, NULL, 'p'},
     {"no-udp-checksum", no_argument, NULL, OPT_NO_UDP_CHECKSUM},
+    {"patience", required_argument, NULL, OPT_PATIENCE},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"warmup", required_argument, NULL, OPT_WARMUP},
     {"packets", required_argument, NULL, OPT_PACKETS},
@@ -184,6 +187,8 @@ static bool take_option(struct source_options *o, unsigned *frame_bytes, int opt
         return true;
     case OPT_SECONDS:
         return parse_seconds(name, optarg, &o->seconds);
+    case OPT_PATIENCE:
+        return parse_seconds(name, optarg, &o->patience);
     case OPT_WARMUP:
         return parse_seconds(name, optarg, &o->warmup);
     case OPT_PACKETS:
@@ -252,6 +257,7 @@ int source_parse(struct source_options *o, int argc, char *argv[])
         .burst = 32,
         .resend_ms = 20,
         .warmup = 0.2,
+        .patience = 1,
         .seconds = 1,
     };
     optind = 1;

@@ -22,6 +22,7 @@ struct source_options {
     unsigned resend_ms;
     unsigned long long packets; /* results to wait for; 0: until the time is up */
     double warmup, seconds;
+    double patience; /* in an open loop: seconds without answers, after which those that miss are lost */
     bool stay;
     const char *json; /* NULL: none */
 };

@@ -306,9 +306,10 @@ static void drain(struct play *p)
 }
 
 /* Open loop: sends what has waited for a port, and takes the answers until all are here. What comes late from
- * a switch that shares its CPU is not lost: that is told only after a second without any. */
+ * a switch that shares its CPU is not lost: that is told only after a while without any. */
 static void settle(struct play *p, const volatile bool *stop)
 {
+    const uint64_t patience = (uint64_t)(p->options->patience * (double)rte_get_tsc_hz());
     uint64_t heard_at = rte_rdtsc(), now;
     unsigned waiting;
 
@@ -321,7 +322,7 @@ static void settle(struct play *p, const volatile bool *stop)
             waiting += p->port[i].n;
         }
     } while (!p->failed && !*stop && (waiting > 0 || p->count.answers < p->count.sent) &&
-             now - heard_at < rte_get_tsc_hz());
+             now - heard_at < patience);
 }
 
 void play_run(struct play *p, const volatile bool *stop)

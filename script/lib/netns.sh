@@ -30,6 +30,11 @@ NET_HOSTS=0
 NET_STEP=
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
+# A condition is waited for this long at least, whatever the caller says: a limit ends what hangs, it judges nothing. A machine
+# may stand still for half a minute.
+NET_PATIENCE=${NET_PATIENCE:-120}
+# YAML lines that every configuration gets, unless its caller has the key: ranks that are merely slow are not lost.
+NET_SETTINGS=()
 
 net_die() {
     printf '%s: %s\n' "${NET_NAME:-netns}" "$*" >&2
@@ -138,10 +143,11 @@ expect_match() { # WHAT TEXT REGEX
     [[ $2 =~ $3 ]] || fail "$1 does not match '$3':"$'\n'"$2"
 }
 
+# Tries until it succeeds, or fails the script after so long (NET_PATIENCE, if that is longer).
 net_until() { # SECONDS WHAT COMMAND...
-    local seconds=$1 what=$2 i
+    local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 start=$SECONDS
     shift 2
-    for ((i = 0; i < seconds * 10; i++)); do
+    while [ $((SECONDS - start)) -lt "$seconds" ]; do
         if "$@" >/dev/null 2>&1; then
             return 0
         fi
@@ -242,8 +248,11 @@ net_bridge_remove() {
 # ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
 # settings, a line each.
 net_swagg_config() { # FILE [YAML...]
-    local file=$1 i
+    local file=$1 i line
     shift
+    for line in "${NET_SETTINGS[@]}"; do
+        [[ " $* " == *" ${line%%:*}:"* ]] || set -- "$@" "$line"
+    done
     {
         printf 'switch: {mac: "%s", ip: %s/24}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
         for ((i = 0; i < NET_HOSTS; i++)); do

@@ -10,19 +10,19 @@ import time
 def receive(port):
     digest = hashlib.sha256()
     with socket.create_server(("", port)) as server:
-        server.settimeout(30)
+        server.settimeout(300)
         connection, _ = server.accept()
         with connection:
-            connection.settimeout(30)
+            connection.settimeout(300)
             while data := connection.recv(1 << 16):
                 digest.update(data)
     return digest
 
 
 def connect(ip, port):
-    for _ in range(50):
+    for _ in range(1200):
         try:
-            return socket.create_connection((ip, port), timeout=30)
+            return socket.create_connection((ip, port), timeout=300)
         except ConnectionRefusedError:  # the receiver is not up yet
             time.sleep(0.1)
     raise SystemExit(f"bulk: nobody listens at {ip}:{port}")

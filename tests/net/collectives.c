@@ -9,6 +9,8 @@
  * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr). */
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ struct plan {
     unsigned calls;
     size_t largest;
     long pause_ms; /* between calls */
+    unsigned stop_before; /* the number of a call */
 };
 
 struct call {
@@ -45,7 +48,8 @@ static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
-    "Sizes are in elements, with K or M.\n";
+    "                   [--stop-before CALL]\n"
+    "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n";
 
 /* splitmix64 */
 static uint64_t mix(uint64_t x)
@@ -202,6 +206,8 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
                          .count = limit ? (r >> 24) % (limit + 1) : 1,
                          .root = (int)(r >> 60) % p->options.size};
 
+        if (i == p->stop_before)
+            raise(SIGSTOP);
         status = run_call(p, job, &c);
         *made += status == 0;
         pause_between(p);
@@ -241,7 +247,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         {"switch", 1, 0, 's'}, {"job", 1, 0, 'j'},     {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
         {"seed", 1, 0, 'S'},   {"sizes", 1, 0, 'e'},   {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
         {"pause", 1, 0, 'p'},  {"mode", 1, 0, 'm'},    {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
-        {"mtu", 1, 0, 'M'},     {"checksum", 1, 0, 'C'},
+        {"mtu", 1, 0, 'M'},     {"checksum", 1, 0, 'C'}, {"stop-before", 1, 0, 'b'},
         {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
     struct swagg_options *o = &p->options;
     int option;
@@ -262,6 +268,7 @@ static void parse(struct plan *p, int argc, char *argv[])
         case 'w': o->window = atoi(optarg); break;
         case 'o': o->slots = atoi(optarg); break;
         case 'M': o->mtu = atoi(optarg); break;
+        case 'b': p->stop_before = (unsigned)atoi(optarg); break;
         case 't': o->call_timeout_ms = atoi(optarg); break;
         case 'T': o->join_timeout_ms = atoi(optarg); break;
         default: bad_usage("unknown option");
@@ -281,7 +288,7 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
 
 int main(int argc, char *argv[])
 {
-    struct plan p = {.options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20};
+    struct plan p = {.options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX};
     struct swagg_stats stats;
     struct swagg_job *job;
     unsigned made = 0;

@@ -14,7 +14,7 @@ says_no() { # REGEX
     for arguments in --check ''; do
         status=0
         # shellcheck disable=SC2086 # an argument or none
-        words=$(ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" $arguments "$config" -- \
+        words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" $arguments "$config" -- \
             --file-prefix="$NET_ID" 2>&1) || status=$?
         expect_equal "exit status (${arguments:-start}) after: $words" "$status" 2
         expect_match "what swagg says" "$words" "$1"
@@ -54,7 +54,7 @@ says_no "$config.*[Nn]o such file"
 # The configuration is fine, the machine is not: exit status 1.
 does_not_start() { # REGEX
     local words status=0
-    words=$(ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" 2>&1) ||
+    words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" 2>&1) ||
         status=$?
     expect_equal "exit status after: $words" "$status" 1
     expect_match "what swagg says" "$words" "$1"

@@ -4,7 +4,7 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-begin_with_swagg failures "timers: {lost_after_ms: 1500}"
+begin_with_swagg failures "timers: {lost_after_ms: 3000}"
 
 all_frames_are_free() {
     [ "$(net_telemetry /swagg/info mbufs_in_use)" = "$frames_in_use" ]
@@ -30,7 +30,7 @@ all_open() {
 }
 
 step "a worker is killed: its peers are told which one, long before their deadline"
-ranks_start killed 4 --calls 1000000 --call-timeout 60000
+ranks_start killed 4 --calls 1000000
 all_open
 kill -KILL "${RANK_PID[2]}"
 ranks_wait 10
@@ -40,10 +40,10 @@ step "the job is formed anew under the same name"
 ranks_run killed 4 --sizes 1,100003 --calls 20
 
 step "a worker comes back before its peers have noticed: they are told, and the name is free again"
-ranks_start back 4 --calls 1000000 --call-timeout 60000
+ranks_start back 4 --calls 1000000
 all_open
 kill -KILL "${RANK_PID[1]}"
-rank_start back 1 4 --calls 20 --seed 5 --join-timeout 20000
+rank_start back 1 4 --calls 20 --seed 5
 for rank in 0 2 3; do
     net_until 10 "rank $rank has ended" net_gone "${RANK_PID[rank]}"
     expect_match "what rank $rank says" "$(rank_log "$rank")" 'rank 1'
@@ -58,10 +58,10 @@ for rank in 0 1 2; do
 done
 unset 'RANK_PID[3]'
 ranks_wait 10
-expect_told '(rank|ranks) 3|missing.* 3' 0 1 2
+expect_told 'ranks? ([0-9, and]+ )?3' 0 1 2 # beside others, if those come late
 
 step "a worker that is stopped in the middle is named at the deadline"
-ranks_start stopped 4 --calls 1000000 --call-timeout 800
+ranks_start stopped 4 --calls 1000000 --call-timeout 3000
 all_open
 kill -STOP "${RANK_PID[3]}"
 for rank in 0 1 2; do
@@ -88,7 +88,7 @@ ranks_wait 10
 expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
 
 step "jobs that sum in place leave no frames behind, however they ended"
-ranks_start frames 4 --calls 1000000 --call-timeout 60000
+ranks_start frames 4 --calls 1000000
 all_open
 expect_equal "in place" "$(net_telemetry /swagg/job,frames in_place)" 1
 net_until 10 "frames are kept" refuses all_frames_are_free
@@ -97,6 +97,9 @@ ranks_wait 10
 net_until 10 "no frame is kept" all_frames_are_free
 
 step "a switch that is killed and comes back in the middle of collectives: nobody notices"
+net_swagg_stop
+net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
+net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_start restart 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
 for _ in 1 2 3; do
     net_until 10 "sums go out" more_results_than 1000
@@ -114,7 +117,7 @@ joined() { # JOB RANKS: so many have
 killed_while_forming() { # the last of four ranks is still to come
     local rank
     for rank in 0 1 2; do
-        rank_start forming "$rank" 4 --calls 20 --join-timeout 30000
+        rank_start forming "$rank" 4 --calls 20
     done
     net_until 10 "three have joined" joined forming 3
     net_swagg_kill
@@ -134,7 +137,7 @@ forms_all_the_same
 
 step "the same, but the last rank comes while the switch is away"
 killed_while_forming
-rank_start forming 3 4 --calls 20 --join-timeout 30000
+rank_start forming 3 4 --calls 20
 net_swagg_start "$NET_DIR/swagg.yaml"
 forms_all_the_same
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Run in a host: watches the TCP frames to a port, whichever way they go, till none has come for two seconds: flow.py PORT.
-Prints a line for each: a digest, the length, whether its checksums are "right" or "wrong"."""
+"""Run in a host: watches the TCP frames to a port, whichever way they go, until it gets a SIGTERM: flow.py PORT. Then prints
+a line for each: a digest, the length, whether its checksums are "right" or "wrong"."""
 import hashlib
+import signal
 import socket
 import struct
 import sys
@@ -23,11 +24,14 @@ def is_sound(frame):
 port = struct.pack("!H", int(sys.argv[1]))
 wire = raw.Wire("eth0")
 wire.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(True))
 print("listens", file=sys.stderr, flush=True)
-frames, seconds = [], 30
-while frame := wire.receive(is_wanted, seconds):
-    frames.append(frame)
-    seconds = 2
+frames, last_round = [], False
+while not last_round:
+    last_round = bool(told)  # what came before that is in the socket by now
+    while frame := wire.receive(is_wanted, 0.2):
+        frames.append(frame)
 _, lost = struct.unpack("II", wire.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
 if lost:
     sys.exit(f"flow: {lost} frames were not seen")

@@ -33,7 +33,7 @@ bulk() { # MEBIBYTES
 }
 
 watch_flow() { # HOST
-    net_exec "$1" "$here/flow.py" 5001 >"$NET_DIR/flow$1" 2>"$NET_DIR/flow$1.log" &
+    ip netns exec "$NET_ID-h$1" "$here/flow.py" 5001 >"$NET_DIR/flow$1" 2>"$NET_DIR/flow$1.log" &
     WATCH_PID[$1]=$!
     net_until 10 "h$1 watches" grep -q listens "$NET_DIR/flow$1.log"
 }
@@ -58,7 +58,10 @@ watch_flow 1
 bulk 8
 expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
 [ $(($(sent_to_host merged) - before)) -gt 1000 ] || fail "only $(($(sent_to_host merged) - before)) TCP segments merged"
-wait "${WATCH_PID[@]}" # they end by themselves
+for host in 0 1; do # in this order: what h0 has seen, h1 has sent before
+    kill "${WATCH_PID[host]}"
+    wait "${WATCH_PID[host]}"
+done
 expect_equal "frames that nobody has sent so" "$(comm -13 <(sort "$NET_DIR/flow1") <(sort "$NET_DIR/flow0") | wc -l)" 0
 refuses grep wrong "$NET_DIR/flow0"
 longest=$(awk '{ print $2 }' "$NET_DIR/flow0" | sort -n | tail -n 1)

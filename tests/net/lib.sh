@@ -6,6 +6,8 @@
 COLLECTIVES=$NET_BUILD/tests/collectives
 RANK_PID=()
 RANK_STATUS=()
+# shellcheck disable=SC2034 # for net_swagg_config
+NET_SETTINGS=("timers: {lost_after_ms: 30000}")
 
 # Hosts and a running swagg: the usual beginning. NET_IMPAIR as for net_swagg_config.
 begin_with_swagg() { # NAME [YAML...]
@@ -16,18 +18,27 @@ begin_with_swagg() { # NAME [YAML...]
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
-# One ping comes back.
+# A ping comes back. Several tries: a host that gets no answer to its ARP for three seconds gives up.
 reaches() { # HOST IP [PING OPTION...]
     local host=$1 ip=$2
     shift 2
-    net_exec "$host" ping -q -c1 -W2 "$@" "$ip" >/dev/null || fail "h$host does not reach $ip $*"
+    net_until 60 "h$host reaches $ip $*" net_exec "$host" ping -q -c1 -W5 "$@" "$ip"
 }
 
-rank_start() { # JOB RANK SIZE [ARGUMENT...]: ranks are dealt to the hosts in turn
+# TCP or UDP traffic from one host to another; what iperf3 says is in transfer.log.
+transfer() { # FROM TO [IPERF OPTION...]
+    ip netns exec "$NET_ID-h$2" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$2 ss -ltn | grep -q :5201"
+    net_exec "$1" timeout 300 iperf3 -c "$(net_ip "$2")" "${@:3}" >"$NET_DIR/transfer.log" 2>&1 ||
+        fail "iperf3: $(cat "$NET_DIR/transfer.log")"
+}
+
+# Ranks are dealt to the hosts in turn. Their deadlines are long unless given: they end what hangs, and judge nothing.
+rank_start() { # JOB RANK SIZE [ARGUMENT...]
     local job=$1 rank=$2 size=$3
     shift 3
     ip netns exec "$NET_ID-h$((rank % NET_HOSTS))" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
-        --rank "$rank" --size "$size" "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
+        --rank "$rank" --size "$size" --join-timeout 300000 --call-timeout 300000 "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
     RANK_PID[rank]=$!
 }
 

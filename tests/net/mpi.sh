@@ -17,7 +17,7 @@ offloaded() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
         fail "$* failed:"$'\n'"$out"
 }
 
-begin_with_swagg mpi "timers: {lost_after_ms: 2000}"
+begin_with_swagg mpi
 
 step "every form of reduction, natively: switched, nothing summed"
 out=$(net_mpirun 4 -- "$PROGRAMS/mpi-reductions" 2>&1)

@@ -22,7 +22,7 @@ for size in 0 1 18 100 1471 1472; do
 done
 
 step "the switch answers ARP with its own MAC"
-expect_match "arping" "$(net_exec 1 arping -c1 -w2 -I eth0 "$(net_switch_ip)")" "${NET_SWITCH_MAC^^}"
+expect_match "arping" "$(net_exec 1 arping -c1 -w120 -I eth0 "$(net_switch_ip)")" "${NET_SWITCH_MAC^^}"
 
 step "the MAC table names every host's port"
 for ((i = 0; i < 4; i++)); do
