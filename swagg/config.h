@@ -13,7 +13,13 @@
 #include "impair.h"
 #include "placement.h"
 
-enum { CONFIG_NAME_MAX = 32, CONFIG_DEVICE_MAX = 256, CONFIG_REPLAYS_MAX = 16 };
+enum {
+    CONFIG_NAME_MAX = 32,
+    CONFIG_DEVICE_MAX = 256,
+    CONFIG_REPLAYS_MAX = 16,
+    CONFIG_ADMITS_MAX = 256,
+    CONFIG_JOB_MAX = 48
+};
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
 enum config_log_level {
@@ -77,6 +83,12 @@ struct config_replay {
     bool one_host; /* ... or from its port */
 };
 
+/* Hosts that may join jobs. */
+struct config_admit {
+    uint32_t network, mask;    /* network order: addresses that, masked, are the network */
+    char jobs[CONFIG_JOB_MAX]; /* what the jobs are called: a pattern as of fnmatch(3) */
+};
+
 struct config {
     unsigned ports; /* 1.. */
     struct config_port port[SWAGG_MAX_PORTS];
@@ -90,7 +102,7 @@ struct config {
     bool has_placement; /* false: use placement_default once the CPUs are known */
     struct placement placement;
 
-    uint32_t mtu; /* longest IP packet that ports carry, in bytes */
+    uint32_t mtu;         /* longest IP packet that ports carry, in bytes */
     uint32_t tx_delay_us; /* that a frame may wait for others to the same port */
     struct config_pool pool;
     struct config_limits limits;
@@ -99,6 +111,10 @@ struct config {
     struct config_idle idle;
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */
+
+    bool has_admit; /* false: every address may join every job */
+    unsigned admits;
+    struct config_admit admit[CONFIG_ADMITS_MAX];
 
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
@@ -115,6 +131,9 @@ int config_load(struct config *c, const char *path, config_report report, void *
 
 /* Whether a device is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
+
+/* Whether a process at this address (network order) may join a job of this name. */
+bool config_admits(const struct config *c, uint32_t ip, const char *job);
 
 /* The queues that the configuration's ports have. */
 void config_queues(const struct config *c, struct placement_ports *ports);

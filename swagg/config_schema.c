@@ -111,6 +111,16 @@ static const cyaml_strval_t log_levels[] = {
     {"debug", CONFIG_LOG_DEBUG},
 };
 
+static const cyaml_schema_field_t admit_fields[] = {
+    CYAML_FIELD_STRING("from", CYAML_FLAG_DEFAULT, struct config_raw_admit, from, 1),
+    CYAML_FIELD_STRING("jobs", OPTIONAL, struct config_raw_admit, jobs, 1),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t admit_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_admit, admit_fields),
+};
+
 static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
     CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
@@ -139,6 +149,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_UINT("tx_delay_us", OPTIONAL, struct config_raw, config.tx_delay_us),
     CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, pool_fields),
     CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("admit", OPTIONAL, struct config_raw, admit, config.admits, &admit_schema,
+                               0, CONFIG_ADMITS_MAX),
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
     CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),

@@ -25,11 +25,16 @@ struct config_raw_replay {
     char worker_mac[64], worker_ip[64];
 };
 
+struct config_raw_admit {
+    char from[64], jobs[CONFIG_JOB_MAX];
+};
+
 struct config_raw {
     struct config config;
     struct config_raw_switch sw;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
+    struct config_raw_admit admit[CONFIG_ADMITS_MAX];    /* as many as config.admits */
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX]; /* as many as config.replays */
 };
 

@@ -72,14 +72,14 @@ void config_parse_mac(struct config_text *t, const char *path, const char *text,
         config_fault(t, path, "%s is no station's address; 02:00:00:00:00:01 would do", text);
 }
 
-/* Decimal digits only, 1..32. */
-static bool parse_prefix(const char *text, uint8_t *prefix)
+/* Decimal digits only, least..32. */
+static bool parse_prefix(const char *text, unsigned least, uint8_t *prefix)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
 
     *prefix = (uint8_t)value;
-    return isdigit((unsigned char)text[0]) && *end == '\0' && value >= 1 && value <= 32;
+    return isdigit((unsigned char)text[0]) && *end == '\0' && value >= least && value <= 32;
 }
 
 /* Why ip/prefix cannot be a host's address, or NULL. */
@@ -102,7 +102,7 @@ void config_parse_ip(struct config_text *t, const char *path, char *text, uint32
     const char *why;
 
     *prefix = 32;
-    if (slash != NULL && !parse_prefix(slash + 1, prefix)) {
+    if (slash != NULL && !parse_prefix(slash + 1, 1, prefix)) {
         config_fault(t, path, "\"%s\": the prefix after the / must be 1..32", text);
         return;
     }
@@ -115,4 +115,32 @@ void config_parse_ip(struct config_text *t, const char *path, char *text, uint32
     why = unusable_ip(ntohl(*ip), *prefix);
     if (why != NULL)
         config_fault(t, path, "%s/%u is %s", text, *prefix, why);
+}
+
+void config_parse_network(struct config_text *t, const char *path, char *text, uint32_t *network,
+                          uint32_t *mask)
+{
+    char *slash = strchr(text, '/');
+    uint8_t prefix = 32;
+
+    if (slash != NULL && !parse_prefix(slash + 1, 0, &prefix)) {
+        config_fault(t, path, "\"%s\": the prefix after the / must be 0..32", text);
+        return;
+    }
+    if (slash != NULL)
+        *slash = '\0';
+    if (inet_pton(AF_INET, text, network) != 1) {
+        config_fault(t, path, "\"%s\" is neither an IPv4 address (10.0.0.1) nor a network (10.0.0.0/24)",
+                     text);
+        return;
+    }
+    *mask = prefix == 0 ? 0 : htonl(UINT32_MAX << (32 - prefix));
+    if ((*network & ~*mask) != 0) {
+        const uint32_t first = *network & *mask;
+        char meant[INET_ADDRSTRLEN];
+
+        inet_ntop(AF_INET, &first, meant, sizeof(meant));
+        config_fault(t, path, "%s/%u is a host in a network; write %s/%u for all of it, %s for the host",
+                     text, prefix, meant, prefix, text);
+    }
 }

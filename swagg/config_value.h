@@ -27,4 +27,9 @@ void config_parse_mac(struct config_text *t, const char *path, const char *text,
  * cut at the slash. */
 void config_parse_ip(struct config_text *t, const char *path, char *text, uint32_t *ip, uint8_t *prefix);
 
+/* A network (both in network order), "10.0.0.0/24", or the single address "10.0.0.1"; reports if it is none.
+ * text is cut at the slash. */
+void config_parse_network(struct config_text *t, const char *path, char *text, uint32_t *network,
+                          uint32_t *mask);
+
 #endif

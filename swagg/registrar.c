@@ -62,6 +62,19 @@ static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, 
     return jobs_open(&r->dp->jobs, job, 0, &us, slots, number, text);
 }
 
+static bool may_join(void *context, const struct ctl_endpoint *from, const char *name,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct registrar *r = context;
+    const uint8_t *ip = (const uint8_t *)&from->ip;
+
+    if (config_admits(r->cfg, from->ip, name))
+        return true;
+    snprintf(text, CTL_TEXT_MAX, "no entry of the switch's admit lets %u.%u.%u.%u join a job of this name",
+             ip[0], ip[1], ip[2], ip[3]);
+    return false;
+}
+
 static void close_pool(void *context, const struct ctl_job *job)
 {
     struct registrar *r = context;
@@ -103,7 +116,8 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
                     .send = send_message,
                     .open_pool = open_pool,
                     .close_pool = close_pool,
-                    .event = report},
+                    .event = report,
+                    .may_join = may_join},
     };
 }
 

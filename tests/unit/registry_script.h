@@ -142,6 +142,16 @@ static inline void effect_event(void *ctx, const struct ctl_job *job, const char
         say(s, "  job '%s': %s\n", job->name, what);
 }
 
+/* Nobody may join the job called "closed". */
+static inline bool effect_may_join(void *ctx, const struct ctl_endpoint *from, const char *name,
+                                   char text[CTL_TEXT_MAX])
+{
+    const uint8_t *ip = (const uint8_t *)&from->ip;
+    (void)ctx;
+    snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
+    return strcmp(name, "closed") != 0;
+}
+
 static inline void start_registry(struct stage *s)
 {
     struct ctl_registry_config cfg = {
@@ -150,7 +160,7 @@ static inline void start_registry(struct stage *s)
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .seed = 1,
         .data_port = SML_PORT_FIRST,
-        .actions = {s, effect_send, effect_open, effect_close, effect_event},
+        .actions = {s, effect_send, effect_open, effect_close, effect_event, effect_may_join},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);

@@ -217,6 +217,17 @@ static const struct {
      "F:2: ports[0].device: has 1 queue pairs, but tx_queues is 2: lower it, or raise qpairs and rx_queues\n"},
     {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
+    /* who may join */
+    {PORT "admit: [{from: 10.0.0.1}]\n", "F:3: admit: without switch.ip there is nothing to join\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - from: 10.0.0\n  - from: 10.0.0.0/33\n  - from: 10.0.0.1/24\n"
+          "  - jobs: x\n    from: \"\"\n  - {from: 10.0.0.0/8, jobs: \"\"}\n",
+     "F:9: admit[3].from: has no value\nF:10: admit[4].jobs: has no value\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - from: 10.0.0\n  - from: 10.0.0.0/33\n  - from: 10.0.0.1/24\n",
+     "F:5: admit[0].from: \"10.0.0\" is neither an IPv4 address (10.0.0.1) nor a network (10.0.0.0/24)\n"
+     "F:6: admit[1].from: \"10.0.0.0/33\": the prefix after the / must be 0..32\n"
+     "F:7: admit[2].from: 10.0.0.1/24 is a host in a network; write 10.0.0.0/24 for all of it, 10.0.0.1 for "
+     "the host\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n", "F:5: admit[0]: \"from\" is missing\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
@@ -240,7 +251,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:2: ports[0]: \"device\" is missing\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, timers, memory, idle, log_level, seed, replay\n"},
+     "pool, limits, admit, timers, memory, idle, log_level, seed, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -400,6 +411,30 @@ static void test_replayed_jobs(void)
               r[1].worker_port == 7);
 }
 
+static bool admits(const struct config *c, const char *ip, const char *job)
+{
+    return config_admits(c, inet_addr(ip), job);
+}
+
+static void test_who_may_join_which_jobs(void)
+{
+    const struct config c = good(PORT "switch: {ip: 10.0.0.254}\n"
+                                      "admit:\n"
+                                      "  - {from: 10.0.1.0/24, jobs: \"train-*\"}\n"
+                                      "  - {from: 10.0.2.7}\n"
+                                      "  - {from: 0.0.0.0/0, jobs: \"try-[ab]\"}\n");
+    const struct config nobody = good(PORT "switch: {ip: 10.0.0.254}\nadmit: []\n");
+    const struct config everybody = good(PORT "switch: {ip: 10.0.0.254}\n");
+
+    CU_ASSERT(admits(&c, "10.0.1.0", "train-") && admits(&c, "10.0.1.255", "train-7/x"));
+    CU_ASSERT(!admits(&c, "10.0.2.1", "train-7") && !admits(&c, "10.0.1.1", "my-train-7"));
+    CU_ASSERT(admits(&c, "10.0.2.7", "train-7") && admits(&c, "10.0.2.7", "x"));
+    CU_ASSERT(!admits(&c, "10.0.2.8", "x"));
+    CU_ASSERT(admits(&c, "192.168.0.1", "try-b") && !admits(&c, "192.168.0.1", "try-c"));
+    CU_ASSERT_FALSE(admits(&nobody, "10.0.1.1", "x"));
+    CU_ASSERT(admits(&everybody, "10.0.1.1", "x"));
+}
+
 static void test_an_address_without_a_prefix(void)
 {
     const struct config c = good(PORT "switch: {ip: 192.168.0.255}\n");
@@ -485,6 +520,7 @@ int main(void)
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_replayed_jobs),
+        UNIT_TEST(test_who_may_join_which_jobs),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
         UNIT_TEST(test_the_examples_are_good),

@@ -254,6 +254,15 @@ static void test_leaver_comes_back_for_the_next_job(void)
             "  c PENDING rank 1\n");
 }
 
+static void test_who_may_not_join_founds_nothing(void)
+{
+    play(1, "JOIN a 0/1 job=closed\n"
+            "  a REFUSED not admitted: 10.0.0.1 may not\n"
+            "JOIN b 0/1 job=open\n" /* the only place is free */
+            "  open\n"
+            "  b READY 128 slots 1460 bytes\n");
+}
+
 static void test_jobs_side_by_side(void)
 {
     play(2, "JOIN a 0/1 job=x\n"
@@ -516,6 +525,7 @@ int main(void)
         UNIT_TEST(test_terms_differ),
         UNIT_TEST(test_new_terms_after_the_old_have_died),
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
+        UNIT_TEST(test_who_may_not_join_founds_nothing),
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_bad_arguments),

@@ -193,11 +193,20 @@ static void join_again(struct ctl_registry *r, struct ctl_job *job, const struct
     answer_pending(r, from, &m->head, job, false, now);
 }
 
+static bool may_join(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
+                     struct ctl_failure *why)
+{
+    const struct ctl_registry_actions *a = &r->cfg.actions;
+    why->reason = CTL_NOT_ADMITTED;
+    why->rank = m->head.rank;
+    return !a->may_join || a->may_join(a->ctx, from, m->join.name, why->text);
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_failure why;
-    if (!ctl_admission_arguments(m, &why))
+    if (!ctl_admission_arguments(m, &why) || !may_join(r, from, m, &why))
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */

@@ -131,6 +131,9 @@ struct ctl_registry_actions {
     void (*close_pool)(void *ctx, const struct ctl_job *job);
     /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
     void (*event)(void *ctx, const struct ctl_job *job, const char *what);
+    /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
+     * May be NULL: everybody may. */
+    bool (*may_join)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
 };
 
 struct ctl_registry_config {

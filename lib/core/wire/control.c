@@ -349,6 +349,7 @@ const char *ctl_reason_name(unsigned reason)
         [CTL_CANNOT_RESUME] = "cannot resume",
         [CTL_APPLICATION] = "application",
         [CTL_RANK_LEFT] = "rank left",
+        [CTL_NOT_ADMITTED] = "not admitted",
     };
     return reason < sizeof names / sizeof *names ? names[reason] : "?";
 }

@@ -56,6 +56,7 @@ enum ctl_reason {
     CTL_CANNOT_RESUME = 10, /* the switch restarted and the job's state cannot be put together again */
     CTL_APPLICATION = 11,   /* the application aborted */
     CTL_RANK_LEFT = 12,     /* a rank left while others still need it */
+    CTL_NOT_ADMITTED = 13,  /* the switch's operator does not let this address into a job of this name */
 };
 
 /* The head, common to all and to every version of the protocol. */
