@@ -24,7 +24,7 @@ void agree(MPI_Comm comm, struct outcome *o)
         int place, rank;
     } mine = {.place = place_of(o->status)}, worst;
     PMPI_Comm_rank(comm, &mine.rank);
-    native.allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm);
+    native_pmpi.allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm);
     o->rank = worst.rank;
     o->status = SWAGG_OK;
     if (worst.place < ERRORS) {

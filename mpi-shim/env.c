@@ -123,32 +123,58 @@ static void say_unknown(const char *name, size_t length, FILE *out)
 
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
 {
-    const struct variable *v = NULL;
-    const char *name, *equals, *unknown = NULL;
-    int rc = 0;
+    struct settings read = {.min_bytes = MIN_BYTES_DEFAULT, .log = SWAGG_LOG_WARN};
+    const struct variable *wrong = NULL;
+    const char *wrong_value = NULL, *unknown = NULL;
 
-    *s = (struct settings){.min_bytes = MIN_BYTES_DEFAULT, .log = SWAGG_LOG_WARN};
     memset(text, 0, size);
-    for (; *environment && rc == 0; environment++) {
-        name = *environment;
-        equals = strchr(name, '=');
+    for (; *environment; environment++) {
+        const char *name = *environment, *equals = strchr(name, '=');
         if (!equals || strncmp(name, "SWAGG_", 6) != 0)
             continue;
-        v = find(name, (size_t)(equals - name));
-        if (!v)
+        const struct variable *v = find(name, (size_t)(equals - name));
+        if (!v) {
             unknown = name;
-        else if (equals[1]) /* an empty value is none */
-            rc = read_variable(s, v, equals + 1);
+        } else if (equals[1] && read_variable(&read, v, equals + 1) < 0 && !wrong) { /* empty: not set */
+            wrong = v;
+            wrong_value = equals + 1;
+        }
     }
+    *s = wrong ? (struct settings){.log = SWAGG_LOG_WARN, .disable = read.disable} : read;
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
-        return rc;
-    if (rc < 0)
-        say_accepted(v, equals + 1, out);
+        return wrong ? -EINVAL : 0;
+    if (wrong)
+        say_accepted(wrong, wrong_value, out);
     else if (unknown)
         say_unknown(unknown, strcspn(unknown, "="), out);
     fclose(out);
     text[size - 1] = '\0';
-    return rc;
+    return wrong ? -EINVAL : 0;
+}
+
+static void write_variable(const struct settings *s, const struct variable *v, FILE *out)
+{
+    const int64_t number = *(const int64_t *)((const char *)s + v->offset);
+    if (is_address(v)) {
+        if (*s->switch_ip)
+            fprintf(out, " %s=%s", v->name, s->switch_ip);
+    } else if (v->words) {
+        fprintf(out, " %s=%s", v->name, v->words[number]);
+    } else if (number >= v->min) { /* less: not set */
+        fprintf(out, " %s=%" PRId64, v->name, number);
+    }
+}
+
+int settings_write(const struct settings *s, char *text, size_t size)
+{
+    memset(text, 0, size);
+    FILE *out = fmemopen(text, size, "w");
+    if (!out)
+        return -ENOMEM;
+    for (size_t i = 0; i < VARIABLES; i++)
+        write_variable(s, &variables[i], out);
+    long length = ftell(out);
+    return fclose(out) == 0 && length >= 0 && (size_t)length < size ? 0 : -ENOSPC;
 }

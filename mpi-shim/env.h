@@ -1,7 +1,7 @@
 /* Settings of the shim, from the environment.
  *
  * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that whatever
- * follows from them is decided alike everywhere. */
+ * follows from them is decided alike everywhere. SWAGG_DISABLE alone counts for the rank that has it. */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
 
@@ -14,7 +14,7 @@ enum fallback {
 };
 
 struct settings {
-    char switch_ip[16];      /* dotted; empty: nothing is offloaded */
+    char switch_ip[16];      /* dotted; empty: nothing goes to the switch */
     int64_t min_bytes;       /* tensors below stay with Open MPI */
     int64_t mode;            /* enum swagg_mode */
     int64_t checksum;        /* enum swagg_checksum */
@@ -24,12 +24,17 @@ struct settings {
     int64_t window;
     int64_t slots;
     int64_t fallback; /* enum fallback */
-    int64_t disable;  /* 1: nothing is offloaded, and no word about it */
+    int64_t disable;  /* 1: this rank's shim does nothing and says nothing */
 };
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or
- * an empty string in `text`; or -EINVAL, with what is wrong and how to mend it in `text`, and *s in a state
- * of no meaning. */
+ * an empty string in `text`; or -EINVAL, with what is wrong and how to mend it in `text`, and *s without a
+ * switch; `disable` is right all the same. */
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size);
+
+/* The settings in the form that ranks exchange: " NAME=VALUE" for each that is set or has a default here, in
+ * the environment's own words, which settings_read() takes back. Whoever changes it, or what a variable
+ * means, changes ROLLCALL_FORMAT (rollcall.h). Returns 0, -ENOSPC or -ENOMEM. */
+int settings_write(const struct settings *s, char *text, size_t size);
 
 #endif

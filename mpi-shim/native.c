@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct native native;
+struct native native_mpi, native_pmpi;
+
+static int (*get_library_version)(char *version, int *length);
 
 /* POSIX lets dlsym's pointer become a function's; C needs the detour. */
 static void find(void *function, const char *name)
@@ -17,12 +20,25 @@ static void find(void *function, const char *name)
     *(void **)function = symbol;
 }
 
-/* The PMPI_ names: Fortran's wrappers and C's weak MPI_ symbols all end there. */
 __attribute__((constructor)) static void find_all(void)
 {
-    find(&native.init, "PMPI_Init");
-    find(&native.init_thread, "PMPI_Init_thread");
-    find(&native.finalize, "PMPI_Finalize");
-    find(&native.allreduce, "PMPI_Allreduce");
-    find(&native.reduce, "PMPI_Reduce");
+    find(&native_mpi.init, "MPI_Init");
+    find(&native_mpi.init_thread, "MPI_Init_thread");
+    find(&native_mpi.finalize, "MPI_Finalize");
+    find(&native_mpi.allreduce, "MPI_Allreduce");
+    find(&native_mpi.reduce, "MPI_Reduce");
+    find(&native_pmpi.init, "PMPI_Init");
+    find(&native_pmpi.init_thread, "PMPI_Init_thread");
+    find(&native_pmpi.finalize, "PMPI_Finalize");
+    find(&native_pmpi.allreduce, "PMPI_Allreduce");
+    find(&native_pmpi.reduce, "PMPI_Reduce");
+    find(&get_library_version, "PMPI_Get_library_version");
+}
+
+bool native_is_open_mpi(void)
+{
+    char version[16384]; /* other libraries have more to say than Open MPI's header makes room for */
+    int length;
+    return get_library_version(version, &length) == MPI_SUCCESS &&
+           strncmp(version, "Open MPI v", 10) == 0;
 }

@@ -1,8 +1,9 @@
-/* Open MPI's own functions behind those that the shim defines. Found once, when the library is loaded. */
+/* The functions behind those that the shim defines. Found once, when the library is loaded. */
 #ifndef SHIM_NATIVE_H
 #define SHIM_NATIVE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 struct native {
     int (*init)(int *argc, char ***argv);
@@ -12,6 +13,12 @@ struct native {
     int (*reduce)(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
                   MPI_Comm comm);
 };
-extern struct native native;
+
+extern struct native native_mpi;  /* behind MPI_X: a tracer's, if one is loaded after the shim */
+extern struct native native_pmpi; /* behind PMPI_X: the MPI library's own */
+
+/* Whether the program's MPI library is Open MPI: the shim brings that in, but a program may come with another
+ * whose functions are found first. */
+bool native_is_open_mpi(void);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "agree.h"
 #include "comm.h"
-#include "native.h"
 #include "report.h"
 #include "summary.h"
 #include "types.h"
@@ -26,10 +25,10 @@ void offload_exit(void)
     settings = NULL;
 }
 
-static int run_native(const struct collective *c)
+int offload_native(const struct collective *c)
 {
-    return c->reduce ? native.reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
-                     : native.allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
+    return c->reduce ? c->next->reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
+                     : c->next->allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
 }
 
 static int run_in_switch(const struct collective *c, struct swagg_job *job, enum swagg_type type)
@@ -42,7 +41,7 @@ static int run_in_switch(const struct collective *c, struct swagg_job *job, enum
 /* Depends only on what all ranks see alike. */
 static enum why why_native(const struct collective *c, enum swagg_type *type)
 {
-    if (!settings || !*settings->switch_ip)
+    if (!settings)
         return WHY_OFF;
     if (c->comm == MPI_COMM_NULL) /* for Open MPI to complain about, as a negative count is */
         return WHY_COMMUNICATOR;
@@ -134,7 +133,7 @@ static int offload_or_redo(const struct collective *c, struct shim_comm *comm, e
         memcpy(c->recv, comm->saved, bytes);
     comm_go_native(comm);
     summary_native(WHY_SWITCH);
-    return run_native(c);
+    return offload_native(c);
 }
 
 static int offload_or_fail(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
@@ -154,7 +153,7 @@ static int offload(const struct collective *c, enum swagg_type type)
     struct shim_comm *comm = comm_state(c->comm);
     if (!comm->job) {
         summary_native(comm->why);
-        return run_native(c);
+        return offload_native(c);
     }
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(c, comm, type, bytes)
                                                  : offload_or_fail(c, comm, type, bytes);
@@ -162,18 +161,11 @@ static int offload(const struct collective *c, enum swagg_type type)
 
 int offload_run(const struct collective *c)
 {
-    /* What Open MPI calls on its way is its own business, and so is what an error handler calls. */
-    static _Thread_local bool inside;
     enum swagg_type type;
-    if (inside)
-        return run_native(c);
     enum why why = why_native(c, &type);
     if (why) {
         summary_native(why);
-        return run_native(c);
+        return offload_native(c);
     }
-    inside = true;
-    int code = offload(c, type);
-    inside = false;
-    return code;
+    return offload(c, type);
 }

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 
 #include "env.h"
+#include "native.h"
 
 struct collective {
+    const struct native *next; /* where it goes unless the switch takes it */
     bool reduce; /* MPI_Reduce; else MPI_Allreduce */
     const void *send;
     void *recv;
@@ -18,11 +20,13 @@ struct collective {
     MPI_Comm comm;
 };
 
-/* Before that, every collective goes to Open MPI. Called once, with what all ranks agreed on. */
+/* Before that, every collective goes to Open MPI. Collective over MPI_COMM_WORLD; called once, with what all
+ * ranks agreed on. */
 void offload_init(const struct settings *s);
 void offload_exit(void);
 
-/* Returns what MPI_Allreduce and MPI_Reduce return. */
+/* These return what MPI_Allreduce and MPI_Reduce return. */
 int offload_run(const struct collective *c);
+int offload_native(const struct collective *c);
 
 #endif

@@ -1,86 +1,133 @@
 #include "rollcall.h"
 
-#include <mpi.h>
+#include <dlfcn.h>
+#include <pmix.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "report.h"
+#define KEY "swagg.mpi"
+enum { TEXT_MAX = 1024, SETTINGS_MAX = 32 };
 
-/* A tag that a program is unlikely to use; these messages are gone before the program regains control. */
-#define TAG        0x53574147
-#define DEADLINE_S 30
-#define PAUSE_US   100
+static bool published;
 
-/* Both sides of a job must be of one build. */
-static const char version[16] = "swagg-mpi 1";
-
-static time_t now_s(void)
+/* Open MPI's plugin for PMIx brings the library into a scope of its own. */
+static void *pmix(const char *name)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
+    static void *library;
+    if (!library)
+        library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = dlsym(library ? library : RTLD_NEXT, name);
+    return symbol == (void *)PMIx_Commit ? NULL : symbol;
 }
 
-/* Waits for all requests. Returns -1 when the deadline passes first. */
-static int wait_all(MPI_Request *requests, int count, int seconds)
+/* "FORMAT BUILD NAME=VALUE NAME=VALUE ..." */
+static void write_text(const struct settings *s, char text[TEXT_MAX])
 {
-    const time_t deadline = now_s() + seconds;
-    int done = 0;
-    for (;;) {
-        PMPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
-        if (done)
-            return 0;
-        if (now_s() > deadline)
-            return -1;
-        usleep(PAUSE_US);
-    }
+    int used = snprintf(text, TEXT_MAX, "%d %s", ROLLCALL_FORMAT, SHIM_VERSION);
+    settings_write(s, text + used, (size_t)(TEXT_MAX - used));
 }
 
-static void give_up(const char *who)
+static void publish(void)
 {
-    report(SWAGG_LOG_ERROR,
-           "the shim is not loaded, or another version of it, in %s: start all ranks alike, with "
-           "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
-           who);
-    PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    exit(EXIT_FAILURE);
-}
-
-static void call_roll(int size, int seconds)
-{
-    char(*answers)[sizeof version] = calloc((size_t)size, sizeof *answers);
-    MPI_Request *requests = malloc((size_t)size * sizeof(MPI_Request));
-    if (!answers || !requests)
-        give_up("rank 0, which is out of memory");
-    memcpy(answers[0], version, sizeof version);
-    for (int r = 1; r < size; r++)
-        PMPI_Irecv(answers[r], sizeof version, MPI_BYTE, r, TAG, MPI_COMM_WORLD, &requests[r - 1]);
-    wait_all(requests, size - 1, seconds);
-    for (int r = 1; r < size; r++)
-        if (memcmp(answers[r], version, sizeof version) != 0) {
-            char who[32];
-            snprintf(who, sizeof who, "rank %d", r);
-            give_up(who);
-        }
-    free(answers);
-    free(requests);
-}
-
-void rollcall(struct settings *s, int rank, int size)
-{
-    const int seconds = s->join_timeout_ms ? (int)(s->join_timeout_ms + 999) / 1000 : DEADLINE_S;
-    if (rank == 0) {
-        call_roll(size, seconds);
-        for (int r = 1; r < size; r++)
-            PMPI_Send(s, sizeof *s, MPI_BYTE, r, TAG, MPI_COMM_WORLD);
+    pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *) = pmix("PMIx_Put");
+    struct settings s;
+    char text[TEXT_MAX];
+    settings_read(&s, environ, text, sizeof text); /* what is wrong with them is told later */
+    if (s.disable || !put)
         return;
+    write_text(&s, text);
+    pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
+    published = put(PMIX_GLOBAL, KEY, &value) == PMIX_SUCCESS;
+}
+
+/* Open MPI calls this once in MPI_Init, when all that it tells other ranks is in place, and exchanges it. */
+__attribute__((visibility("default"))) pmix_status_t PMIx_Commit(void)
+{
+    pmix_status_t (*commit)(void) = pmix("PMIx_Commit");
+    if (!published)
+        publish();
+    return commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
+}
+
+/* What a rank published; false: nothing, and it never will. */
+static bool look_up(int rank, char text[TEXT_MAX])
+{
+    static pmix_status_t (*get)(const pmix_proc_t *, const char *, const pmix_info_t *, size_t,
+                                pmix_value_t **);
+    pmix_info_t at_once = {.key = PMIX_IMMEDIATE, .value = {.type = PMIX_BOOL, .data.flag = true}};
+    pmix_proc_t proc = {.rank = (pmix_rank_t)rank};
+    pmix_value_t *value = NULL;
+    if (!get)
+        get = pmix("PMIx_Get");
+    snprintf(proc.nspace, sizeof proc.nspace, "%s", getenv("PMIX_NAMESPACE"));
+    if (!get || get(&proc, KEY, &at_once, 1, &value) != PMIX_SUCCESS)
+        return false;
+    bool found = value->type == PMIX_STRING;
+    if (found) {
+        snprintf(text, TEXT_MAX, "%s", value->data.string);
+        free(value->data.string);
     }
-    MPI_Request requests[2];
-    PMPI_Isend(version, sizeof version, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[0]);
-    PMPI_Irecv(s, sizeof *s, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[1]);
-    if (wait_all(requests, 2, seconds + 5) < 0) /* rank 0, who knows whom it misses, speaks first */
-        give_up("rank 0");
+    free(value);
+    return found;
+}
+
+/* Takes the text apart. Returns its format; *build points to the build's name. */
+static long read_text(struct settings *s, char text[TEXT_MAX], const char **build)
+{
+    char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
+    long format = strtol(text, &rest, 10);
+    *build = strtok_r(rest, " ", &rest);
+    if (!*build)
+        *build = "of an unknown build";
+    for (int i = 0; i < SETTINGS_MAX && (words[i] = strtok_r(NULL, " ", &rest)); i++)
+        ;
+    if (format == ROLLCALL_FORMAT)
+        settings_read(s, words, unused, sizeof unused);
+    return format;
+}
+
+/* Compares every rank with the lowest that takes part, so that all come to the same answer. */
+static void compare(struct settings *s, int size, struct roll *roll)
+{
+    char first_text[TEXT_MAX], text[TEXT_MAX];
+    const char *first_build, *build;
+    struct settings others;
+    int first = 0;
+    while (first < size && !look_up(first, first_text))
+        first++;
+    roll->speaker = first;
+    long format = read_text(s, first_text, &first_build);
+    for (int r = first ? 0 : 1; r < size; r++) {
+        if (!look_up(r, text)) {
+            snprintf(roll->trouble, sizeof roll->trouble,
+                     "rank %d has no shim, or SWAGG_DISABLE=1: start all ranks alike, with "
+                     "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
+                     r);
+            return;
+        }
+        long other = read_text(&others, text, &build);
+        if (other != format) {
+            snprintf(roll->trouble, sizeof roll->trouble,
+                     "rank %d has swagg-mpi %.64s (format %ld), rank %d has %.64s (format %ld): "
+                     "install the same build on all hosts",
+                     r, build, other, first, first_build, format);
+            return;
+        }
+    }
+}
+
+void rollcall(struct settings *s, int size, struct roll *roll)
+{
+    *roll = (struct roll){0};
+    if (size == 1)
+        return;
+    if (published && getenv("PMIX_NAMESPACE"))
+        compare(s, size, roll);
+    else
+        snprintf(roll->trouble, sizeof roll->trouble,
+                 "whether all ranks have the shim cannot be known, since this program's Open MPI does not "
+                 "use Debian's PMIx (libpmix.so.2): start it with mpirun, or with srun --mpi=pmix");
 }

@@ -1,12 +1,27 @@
-/* The roll call in MPI_Init: is the shim loaded in every rank, and what are the settings? */
+/* The roll call: which ranks have the shim, and what are the settings?
+ *
+ * Every rank that takes part publishes one text through PMIx, together with what Open MPI itself publishes
+ * there in MPI_Init (interposing PMIx_Commit). When MPI_Init returns, every rank can read all of them, and a
+ * text that is not there then never comes. So nobody waits for a rank that lacks the shim, and no rank that
+ * starts late is taken for one. No MPI message is sent. */
 #ifndef SHIM_ROLLCALL_H
 #define SHIM_ROLLCALL_H
 
+#include <stddef.h>
+
 #include "env.h"
 
-/* Replaces the settings by rank 0's in every rank of MPI_COMM_WORLD. Ranks that lack the shim would never
- * join what the others agree on, so this uses plain messages with a deadline, and ends the MPI job with an
- * error that says what to type. */
-void rollcall(struct settings *s, int rank, int size);
+/* Ranks work together only if they have the same number here. It stands for everything on which ranks must
+ * agree without asking: the settings' text, the messages of agree.h, and which calls go to the switch. */
+#define ROLLCALL_FORMAT 2
+
+struct roll {
+    int speaker;       /* the lowest rank that takes part: it says what all of them found */
+    char trouble[400]; /* why nothing can go to the switch; empty: all ranks take part */
+};
+
+/* After MPI_Init, in ranks that take part, that is, without SWAGG_DISABLE. Replaces *s by rank 0's settings.
+ * All such ranks come to the same answer. */
+void rollcall(struct settings *s, int size, struct roll *roll);
 
 #endif

@@ -97,10 +97,62 @@ crowd)
     says '^swagg\[0\]: .* stays with Open MPI.* refused by the switch' 4
     says '^swagg' 5
     ;;
-missing_shim)
-    run_mpi -n 2 -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_JOIN_TIMEOUT_MS=1000 "$PROGRAMS/mpi-progress" : \
-        -n 2 "$PROGRAMS/mpi-progress" && fail "went on although half of the ranks lack the shim"
-    says '^swagg\[0\]: the shim is not loaded.* in rank 2'
+roll_call)
+    # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
+    shim=(-x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress")
+    run_mpi -n 2 "${shim[@]}" : -n 2 "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks lack the shim"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
+    says '^swagg\[0\]: .*by Open MPI 3 calls'
+    says '^swagg' 2
+    run_mpi -n 1 "$PROGRAMS/mpi-progress" : -n 3 "${shim[@]}" || fail "failed where rank 0 lacks the shim"
+    says "^swagg\[1\]: Open MPI's own collectives are used: rank 0 has no shim"
+    says '^swagg' 1
+    run_mpi -n 2 "${shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${shim[@]}" || fail "failed where half of the ranks are disabled"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
+    says '^swagg' 2
+    run_mpi -n 3 "${shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$PROGRAMS/mpi-progress" ||
+        fail "failed where one rank has another build"
+    says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
+    says '^swagg' 2
+    # Late is not absent, whatever the timeouts.
+    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$PROGRAMS/mpi-progress" ||
+        fail "failed with a rank that is late"
+    says '^swagg\[0\]: SWAGG_SWITCH is not set'
+    says '^swagg' 2
+    ;;
+transports)
+    # Open MPI's other ways to send messages, as far as they run on this machine.
+    transport() { # MPIRUN OPTION...
+        timeout 120 mpirun --oversubscribe -n 4 --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 \
+            --mca orte_base_help_aggregate 0 "$@" "$PROGRAMS/mpi-progress" >"$out" 2>&1 </dev/null
+    }
+    try() { # MPIRUN OPTION...
+        transport "$@" || { echo "skipped: $*"; return; }
+        transport -x "LD_PRELOAD=$SHIM" -x "$on" "$@" || fail "failed with $*"
+        says 'offloaded 3 calls'
+        says '^progress: rank [0-3], 0 wrong' 4
+    }
+    try --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
+    try --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp
+    try --mca pml_monitoring_enable 1 --mca btl tcp,self --mca btl_tcp_if_include lo
+    ;;
+beside)
+    # A tracer sees what goes to Open MPI; before the shim, it sees all calls.
+    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed before a tracer"
+    says '^tracer: 1 times initialised, 0 calls' 4
+    says 'offloaded 3 calls'
+    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" -x SWAGG_MIN_BYTES=1G "$PROGRAMS/mpi-progress" ||
+        fail "failed before a tracer, with Open MPI's collectives"
+    says '^tracer: 1 times initialised, 3 calls' 4
+    says 'by Open MPI 3 calls'
+    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-tracer.so $SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed behind a tracer"
+    says '^tracer: 1 times initialised, 3 calls' 4
+    says 'offloaded 3 calls'
+    # Another MPI library: out of the way.
+    env "LD_PRELOAD=$SHIM" "$on" "$PROGRAMS/mpi-other" >"$out" 2>&1 || fail "failed with another MPI library"
+    says '^other MPI: allreduce of 100000, type 4c00040a, operation 58000003, communicator 44000000$'
+    says '^other MPI: finalized$'
+    says "^swagg.*: this program's MPI library is not Open MPI"
     ;;
 fault_error)
     # On every rank: an error that says what happened, no wrong sum, no hang.

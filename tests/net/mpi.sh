@@ -34,6 +34,12 @@ step "eight ranks on four hosts"
 offloaded 8 -- "$PROGRAMS/mpi-reductions"
 expect_match "what it prints" "$out" 'reductions: [1-9][0-9]* checks, 0 wrong'
 
+step "one host without the shim: the others find out, and nothing goes to the switch"
+# shellcheck disable=SC2016 # for the inner shell
+offloaded 4 -- sh -c '[ "$OMPI_COMM_WORLD_RANK" != 2 ] || unset LD_PRELOAD; exec "$0"' "$PROGRAMS/mpi-progress"
+expect_match "the warning" "$out" "swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
+[ "$(grep -c '^swagg' <<<"$out")" -eq 2 ] || fail "not a warning and a summary:"$'\n'"$out"
+
 step "threads, messages under way, Fortran"
 offloaded 4 -- "$PROGRAMS/mpi-threads"
 offloaded 4 -- "$PROGRAMS/mpi-progress"
