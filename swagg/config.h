@@ -1,4 +1,4 @@
-/* The daemon's configuration: a YAML file, read by libcyaml, checked, completed with defaults
+/* The daemon's configuration: a YAML file, read by a schema of libcyaml's, checked, completed with defaults
  * (docs/configuration.md).
  *
  * Nothing here needs DPDK: a configuration can be checked anywhere. Main lcore only. A struct config is a

@@ -18,9 +18,10 @@ void config_check_admit(struct config_text *t, struct config_raw *raw)
         snprintf(path, sizeof(path), "admit[%u].jobs", i);
         snprintf(a->jobs, sizeof(a->jobs), "%s", config_text_has(t, path) ? raw->admit[i].jobs : "*");
         snprintf(path, sizeof(path), "admit[%u].from", i);
-        config_parse_network(t, path, raw->admit[i].from, &a->network, &a->mask);
+        if (config_text_has(t, path))
+            config_parse_network(t, path, raw->admit[i].from, &a->network, &a->mask);
     }
-    if (c->has_admit && !c->has_ip)
+    if (c->has_admit && !c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, "admit", "without switch.ip there is nothing to join");
 }
 

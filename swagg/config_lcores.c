@@ -206,6 +206,21 @@ static void report_finding(struct config_text *t, const struct config *c, const 
     }
 }
 
+/* Whether the file is right about all that a list of lcores refers to. */
+static bool ports_are_known(const struct config_text *t, const struct config *c)
+{
+    static const char *const key[] = {"name", "rx_queues", "tx_queues"};
+    char path[CONFIG_PATH_MAX];
+
+    for (unsigned p = 0; p < c->ports; p++)
+        for (unsigned k = 0; k < sizeof(key) / sizeof(key[0]); k++) {
+            snprintf(path, sizeof(path), "ports[%u].%s", p, key[k]);
+            if (config_text_is_faulty(t, path))
+                return false;
+        }
+    return c->ports > 0;
+}
+
 void config_check_lcores(struct config_text *t, struct config_raw *raw)
 {
     struct placement_finding findings[FINDINGS_MAX];
@@ -216,6 +231,8 @@ void config_check_lcores(struct config_text *t, struct config_raw *raw)
     uint64_t shards = 0;
     unsigned count;
 
+    if (!ports_are_known(t, c) || config_text_is_faulty(t, "lcores"))
+        return; /* what follows from a name that is wrong is no news */
     c->has_placement = true;
     p->lcores = raw->lcores;
     config_queues(c, &ports);
@@ -224,7 +241,7 @@ void config_check_lcores(struct config_text *t, struct config_raw *raw)
         shards |= p->lcore[l].shards;
     }
     if (t->faults > faults_before)
-        return; /* what follows from a name that is wrong is no news */
+        return;
     while (p->shards < SWAGG_MAX_SHARDS && shards >> p->shards != 0)
         p->shards++;
     if (c->has_ip && p->shards == 0)

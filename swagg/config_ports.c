@@ -111,6 +111,37 @@ static void check_interface(struct config_text *t, const char *path, const char 
                      device);
 }
 
+/* The kernel interface that a device is, or makes; its length, 0: none. */
+static const char *interface_of(const char *device, size_t *length)
+{
+    const char *given = strstr(device, ",iface=");
+    const char *name = device + strlen(device);
+
+    if (config_is_kernel_device(device))
+        name = device + strlen(CONFIG_KERNEL_DEVICE);
+    else if (given != NULL)
+        name = given + strlen(",iface=");
+    *length = strcspn(name, ",");
+    return name;
+}
+
+static void check_device_is_another(struct config_text *t, const char *path, const char *device,
+                                    const char *earlier, unsigned port)
+{
+    const size_t length = device_name_length(device);
+    size_t name_length, earlier_length;
+    const char *name = interface_of(device, &name_length);
+    const char *earlier_name = interface_of(earlier, &earlier_length);
+
+    if (device_name_length(earlier) == length && strncmp(earlier, device, length) == 0)
+        config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, port,
+                     starts_with(device, "net_") ? "; number them: net_memif0, net_memif1, ..." : "");
+    else if (name_length > 0 && name_length == earlier_length &&
+             strncmp(name, earlier_name, name_length) == 0)
+        config_fault(t, path, "interface \"%.*s\" is that of ports[%u] already", (int)name_length, name,
+                     port);
+}
+
 static void check_device(struct config_text *t, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device;
@@ -118,6 +149,8 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
     char path[CONFIG_PATH_MAX];
 
     port_path(path, port, "device");
+    if (!config_text_has(t, path))
+        return;
     if (config_is_kernel_device(device))
         check_interface(t, path, device);
     else if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
@@ -133,13 +166,8 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
         check_ring_frame(t, path, c, device);
         check_queue_pairs(t, path, &c->port[port]);
     }
-    for (unsigned other = 0; other < port; other++) {
-        if (device_name_length(c->port[other].device) == length &&
-            strncmp(c->port[other].device, device, length) == 0)
-            config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, other,
-                         starts_with(device, "net_") ? "; number them: net_memif0, net_memif1, ..."
-                                                     : "");
-    }
+    for (unsigned other = 0; other < port; other++)
+        check_device_is_another(t, path, device, c->port[other].device, other);
 }
 
 static bool is_printable_word(const char *s)

@@ -5,6 +5,7 @@
 
 #include "config_check.h"
 #include "config_value.h"
+#include "switchml/pool.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -39,7 +40,8 @@ static void check_chunk_bytes(struct config_text *t, const char *path, struct co
 
     if (!config_text_has(t, path))
         r->chunk_bytes = max;
-    else if (r->chunk_bytes < CHUNK_BYTES_MIN || r->chunk_bytes > max || r->chunk_bytes % 4 != 0)
+    else if (!config_text_is_faulty(t, "mtu") &&
+             (r->chunk_bytes < CHUNK_BYTES_MIN || r->chunk_bytes > max || r->chunk_bytes % 4 != 0))
         config_fault(t, path, "%u must be a multiple of 4 within %u..%u (mtu less headers)", r->chunk_bytes,
                      CHUNK_BYTES_MIN, max);
 }
@@ -59,12 +61,40 @@ static void check_workers_address(struct config_text *t, unsigned i, struct conf
         config_parse_ip(t, path, raw->worker_ip, &r->worker_ip, &prefix);
 }
 
+/* What the pool of a replayed job takes; 0: it is out of range, which has been said. */
+static size_t pool_bytes(const struct config_replay *r)
+{
+    const struct sml_pool_config pool = {
+        .workers = (uint16_t)r->workers,
+        .slots = (uint16_t)r->slots,
+        .chunk_bytes = (uint16_t)r->chunk_bytes,
+        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = r->in_order ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+    };
+
+    return sml_pool_footprint(&pool);
+}
+
+/* Nobody joins these jobs, so no memory for one is no reason to go on without it. */
+static void check_memory(struct config_text *t, const struct config *c)
+{
+    const size_t megabyte = 1 << 20;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < c->replays; i++)
+        bytes += pool_bytes(&c->replay[i]);
+    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, "replay") &&
+        !config_text_is_faulty(t, "pool.megabytes"))
+        config_fault(t, "replay", "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
+                     (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
+}
+
 void config_check_replay(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
     char path[CONFIG_PATH_MAX];
 
-    if (c->replays > 0 && !c->has_ip)
+    if (c->replays > 0 && !c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, "replay", "needs switch.ip, the address that the packets are sent to");
     for (unsigned i = 0; i < c->replays; i++) {
         struct config_replay *r = &c->replay[i];
@@ -80,4 +110,5 @@ void config_check_replay(struct config_text *t, struct config_raw *raw)
         check_chunk_bytes(t, replay_path(path, i, "chunk_bytes"), r, c->mtu);
         check_workers_address(t, i, &raw->replay[i], r);
     }
+    check_memory(t, c);
 }

@@ -9,21 +9,54 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, MESSAGE_MAX = 1024 };
 
+/* Says it without control characters: a value that is quoted may hold anything. */
+static void say(const struct config_text *t, char message[MESSAGE_MAX])
+{
+    for (char *p = message; *p != '\0'; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    t->report(t->context, message);
+}
+
 /* line 0: about the file as a whole; path "": about no value in particular. */
 static void report(struct config_text *t, size_t line, const char *path, const char *format, va_list args)
 {
     char what[MESSAGE_MAX / 2], where[32] = "", message[MESSAGE_MAX];
 
+    if (config_text_is_full(t))
+        return;
+    snprintf(t->faulty[t->faults], CONFIG_PATH_MAX, "%s", path);
     vsnprintf(what, sizeof(what), format, args);
     if (line > 0)
         snprintf(where, sizeof(where), ":%zu", line);
     snprintf(message, sizeof(message), "%s%s: %s%s%s", t->file, where, path, path[0] != '\0' ? ": " : "",
              what);
-    for (char *p = message; *p != '\0'; p++) /* a value that is quoted may hold anything */
-        if (iscntrl((unsigned char)*p))
-            *p = '?';
-    t->report(t->context, message);
-    t->faults++;
+    say(t, message);
+    if (++t->faults < CONFIG_FAULTS_MAX)
+        return;
+    snprintf(message, sizeof(message), "%s: %u mistakes; further ones are not listed", t->file, t->faults);
+    say(t, message);
+}
+
+/* Whether inner is, or is part of, outer. */
+static bool is_within(const char *inner, const char *outer)
+{
+    const size_t length = strlen(outer);
+
+    return length > 0 && strncmp(inner, outer, length) == 0 && strchr(".[", inner[length]) != NULL;
+}
+
+bool config_text_is_faulty(const struct config_text *t, const char *path)
+{
+    for (unsigned i = 0; i < t->faults; i++)
+        if (is_within(path, t->faulty[i]) || is_within(t->faulty[i], path))
+            return true;
+    return false;
+}
+
+bool config_text_is_full(const struct config_text *t)
+{
+    return t->faults == CONFIG_FAULTS_MAX;
 }
 
 void config_fault_at(struct config_text *t, size_t line, const char *path, const char *format, ...)
@@ -167,8 +200,7 @@ static int parse(struct config_text *t, yaml_parser_t *p)
         return -EINVAL;
     }
     if (yaml_document_get_root_node(&t->document) == NULL)
-        config_fault_at(t, 0, "",
-                        "the file is empty; the least is: ports: [{device: kernel:eth0}]");
+        config_fault_at(t, 0, "", "the file is empty; the least is: ports: [{device: kernel:eth0}]");
     else
         ret = expect_end(t, p);
     if (ret < 0)

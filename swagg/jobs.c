@@ -125,7 +125,7 @@ static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8
 static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
                        struct sml_pool_config *cfg)
 {
-    const uint16_t least = from->resumed ? cfg->slots : 2;
+    const uint16_t least = from->resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
 
     for (; cfg->slots >= least; cfg->slots /= 2) {
         const size_t bytes = sml_pool_footprint(cfg);

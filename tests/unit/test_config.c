@@ -14,7 +14,7 @@
 /* All messages of one load, a line each, the file's name replaced by "F". */
 struct transcript {
     const char *file;
-    char text[8192];
+    char text[32768];
 };
 
 static void take_down(void *context, const char *message)
@@ -76,13 +76,13 @@ static const struct {
     {PORT "---\nmtu: 1500\n",
      "F:4: a second document begins here; a configuration is one: remove the \"---\" line\n"},
     /* keys */
-    {"mtu: 1500\n", "F:1: \"ports\" is missing\n"},
+    {"mtu: 1500\n", "F:1: ports: is missing\n"},
     {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
     {PORT "    vlan: 3\n", "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair\n"},
     {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
-    {PORT "  - name: b\n", "F:3: ports[1]: \"device\" is missing\n"},
+    {PORT "  - name: b\n", "F:3: ports[1].device: is missing\n"},
     {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
     /* kinds of values */
     {"- a\n", "F:1: expected " GROUP},
@@ -128,6 +128,10 @@ static const struct {
      "F:3: ports[1].device: \"kernel:a-name-too-long-\" does not name a kernel interface: write kernel:eth1\n"},
     {"ports:\n  - device: kernel:a\n  - device: kernel:a\n",
      "F:3: ports[1].device: \"kernel:a\" is the device of ports[0] already\n"},
+    {PORT "  - device: kernel:a\n  - device: net_af_xdp0,iface=a,start_queue=1\n",
+     "F:3: ports[1].device: interface \"a\" is that of ports[0] already\n"
+     "F:4: ports[2].device: interface \"a\" is that of ports[0] already\n"
+     "F:4: ports[2].device: interface \"a\" is that of ports[1] already\n"},
     {"ports:\n  - device: net_af_packet0\n",
      "F:2: ports[0].device: \"net_af_packet0\" does not say which interface: append ,iface=NAME\n"},
     {PORT "  - device: net_af_packet0,iface=b\n",
@@ -219,20 +223,24 @@ static const struct {
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
     /* who may join */
     {PORT "admit: [{from: 10.0.0.1}]\n", "F:3: admit: without switch.ip there is nothing to join\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - from: 10.0.0\n  - from: 10.0.0.0/33\n  - from: 10.0.0.1/24\n"
-          "  - jobs: x\n    from: \"\"\n  - {from: 10.0.0.0/8, jobs: \"\"}\n",
-     "F:9: admit[3].from: has no value\nF:10: admit[4].jobs: has no value\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n    from: \"\"\n  - {from: 10.0.0.0/8, jobs: \"\"}\n",
+     "F:6: admit[0].from: has no value\nF:7: admit[1].jobs: has no value\n"},
     {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - from: 10.0.0\n  - from: 10.0.0.0/33\n  - from: 10.0.0.1/24\n",
      "F:5: admit[0].from: \"10.0.0\" is neither an IPv4 address (10.0.0.1) nor a network (10.0.0.0/24)\n"
      "F:6: admit[1].from: \"10.0.0.0/33\": the prefix after the / must be 0..32\n"
      "F:7: admit[2].from: 10.0.0.1/24 is a host in a network; write 10.0.0.0/24 for all of it, 10.0.0.1 for "
      "the host\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n", "F:5: admit[0]: \"from\" is missing\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n", "F:5: admit[0].from: is missing\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
      "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 5\n    one_host: yes\n",
-     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"},
+     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"
+     "F:5: replay[0].workers: 257 is out of range (1..256)\n"
+     "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
+     "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"},
+    {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
+     "F:4: replay: its jobs take 99 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 2\n  - phases: 6\n",
      "F:5: replay[0].workers: 257 is out of range (1..256)\n"
      "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
@@ -246,10 +254,26 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - {worker_mac: x, worker_ip: y}\n",
      "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
-    /* several at once */
+    /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */
+    {PORT "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
+          "limits: {jobs: 300}\nlcores: [{rx: [all]}]\n",
+     "F:4: log_level: \"loud\" is none of error, warning, notice, info, debug\n"
+     "F:3: ports[0].impair.rx.drop: 2 is not a probability (0..1)\n"
+     "F:5: switch.ip: 10.0.0.0/24 is the network's own address; choose a host's\n"
+     "F:8: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"
+     "F:8: lcores: none sends to port \"port0\"; add it to the tx list of one\n"
+     "F:7: limits.jobs: 300 is out of range (1..256)\n"
+     "F:6: pool.slots_per_job: 3 is not a power of two (512, 1024, ...)\n"},
+    /* ... and what follows from it is not said */
+    {PORT "    name: this-name-is-longer-than-it-may-be\nlcores: [{rx: [b], tx: [b]}]\nmtu: 9,000\n"
+          "switch: {ip: [10.0.0.1]}\nreplay: [{chunk_bytes: 8192}]\npool: {megabytes: 1 GB}\n",
+     "F:3: ports[0].name: is longer than 31 characters\n"
+     "F:5: mtu: \"9,000\" is not a whole number, 0 or greater\n"
+     "F:6: switch.ip: expected a single value\n"
+     "F:8: pool.megabytes: \"1 GB\" is not a whole number, 0 or greater\n"},
     {"ports:\n  - devise: x\nmtu: y\nfoo: bar\n",
+     "F:2: ports[0].device: is missing\n"
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
-     "F:2: ports[0]: \"device\" is missing\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
      "pool, limits, admit, timers, memory, idle, log_level, seed, replay\n"},
 };
@@ -266,6 +290,31 @@ static void test_bad_configurations_say_what_is_wrong(void)
         if (strcmp(t.text, bad[i].messages) != 0)
             printf("\n%s=>\n%sexpected:\n%s", bad[i].yaml, t.text, bad[i].messages);
     }
+}
+
+/* A file of nothing but mistakes, and of one key again and again: the list ends, and so does the work. */
+static void test_a_hundred_mistakes_are_enough(void)
+{
+    static const char *const line[] = {"key_%u: 3\n", "mtu: 1500\n"};
+    enum { LINES = 40000, LINE_MAX_BYTES = 16 };
+    char *yaml = malloc(LINES * LINE_MAX_BYTES);
+    struct transcript t;
+    struct config c;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(yaml);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        size_t bytes = 0;
+        unsigned lines = 0;
+
+        for (unsigned i = 0; i < LINES; i++)
+            bytes += (size_t)sprintf(yaml + bytes, line[kind], i);
+        CU_ASSERT_EQUAL(load(&c, yaml, bytes, &t), -EINVAL);
+        for (const char *p = t.text; *p != '\0'; p++)
+            lines += *p == '\n';
+        CU_ASSERT_EQUAL(lines, 101);
+        CU_ASSERT_PTR_NOT_NULL(strstr(t.text, "F: 100 mistakes; further ones are not listed\n"));
+    }
+    free(yaml);
 }
 
 static void test_files_that_cannot_be_read(void)
@@ -515,6 +564,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_bad_configurations_say_what_is_wrong),
+        UNIT_TEST(test_a_hundred_mistakes_are_enough),
         UNIT_TEST(test_files_that_cannot_be_read),
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),

@@ -112,6 +112,19 @@ static void test_a_job_gets_the_slots_there_is_memory_for(void)
     CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
+static void test_a_job_of_one_slot_gets_it(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 2);
+    wish.slots = 1;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(slots, 1);
+    jobs_free(&jobs);
+}
+
 /* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
 static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 {
@@ -280,6 +293,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
+        UNIT_TEST(test_a_job_of_one_slot_gets_it),
         UNIT_TEST(test_a_job_gets_the_slots_that_memory_has_a_piece_for),
         UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
         UNIT_TEST(test_jobs_sum_in_place_as_long_as_frames_are_left),
