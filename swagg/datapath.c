@@ -16,6 +16,7 @@
 #include "kernel_tx.h"
 #include "log.h"
 #include "steer.h"
+#include "switch_mac.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -192,15 +193,36 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
     return rc;
 }
 
-/* Where none is given, the first port's, marked as locally administered, as bridges do. */
-static void choose_mac(struct datapath *dp, const struct config *cfg)
+/* A DPDK device may be no interface of the kernel's; then its own address does no harm. */
+static int refuse_mac(const struct port *port)
 {
-    if (cfg->has_mac) {
-        memcpy(dp->mac.addr_bytes, cfg->mac, sizeof(dp->mac.addr_bytes));
-        return;
+    const char *why = "the kernel takes frames to the switch for this machine's";
+
+    if (port->device != &port_kernel) {
+        log_warning("switch.mac is port %s's own: where that is an interface of the kernel's, too (net_af_packet, "
+                    "net_tap), %s: leave switch.mac out, or choose another",
+                    port->name, why);
+        return 0;
     }
-    dp->mac = dp->port[0].mac;
-    dp->mac.addr_bytes[0] |= RTE_ETHER_LOCAL_ADMIN_ADDR;
+    log_error("switch.mac is the address of port %s's own interface: %s: leave switch.mac out, or choose another",
+              port->name, why);
+    return -EINVAL;
+}
+
+static int choose_mac(struct datapath *dp, const struct config *cfg)
+{
+    struct rte_ether_addr of_port[SWAGG_MAX_PORTS];
+    int same;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        of_port[p] = dp->port[p].mac;
+    if (!cfg->has_mac) {
+        switch_mac_derive(&dp->mac, of_port, dp->ports);
+        return 0;
+    }
+    memcpy(dp->mac.addr_bytes, cfg->mac, sizeof(dp->mac.addr_bytes));
+    same = switch_mac_find(&dp->mac, of_port, dp->ports);
+    return same < 0 ? 0 : refuse_mac(&dp->port[same]);
 }
 
 /* Better told now than to the first job. */
@@ -252,7 +274,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = open_ports(dp, cfg);
     if (rc == 0)
-        choose_mac(dp, cfg);
+        rc = choose_mac(dp, cfg);
     if (rc == 0)
         rc = make_lcores(dp, placement);
     if (rc == 0)

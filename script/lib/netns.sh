@@ -245,7 +245,7 @@ net_bridge_remove() {
 # --- the switch: swagg -----------------------------------------------------------------------------------------
 
 # Writes a configuration for the hosts that there are. NET_IMPAIR: what befalls every port, as YAML
-# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
+# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_SWITCH_MAC: the switch's; empty: it chooses. NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
 # settings, a line each.
 net_swagg_config() { # FILE [YAML...]
     local file=$1 i line
@@ -254,7 +254,7 @@ net_swagg_config() { # FILE [YAML...]
         [[ " $* " == *" ${line%%:*}:"* ]] || set -- "$@" "$line"
     done
     {
-        printf 'switch: {mac: "%s", ip: %s/24}\nports:\n' "$NET_SWITCH_MAC" "$(net_switch_ip)"
+        printf 'switch: {%sip: %s/24}\nports:\n' "${NET_SWITCH_MAC:+mac: \"$NET_SWITCH_MAC\", }" "$(net_switch_ip)"
         for ((i = 0; i < NET_HOSTS; i++)); do
             printf '  - {name: h%d, device: "%s"%s}\n' "$i" "$(net_device "${NET_DEVICE:-kernel}" "$i")" \
                 "${NET_IMPAIR:+, impair: $NET_IMPAIR}"

@@ -4,6 +4,7 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+NET_SWITCH_MAC= # its own choice, which has to be the same after each restart
 begin_with_swagg failures "timers: {lost_after_ms: 3000}"
 
 all_frames_are_free() {
@@ -101,6 +102,7 @@ net_swagg_stop
 net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
 net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_start restart 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
+all_open # a switch that is away for seconds before that is none
 for _ in 1 2 3; do
     net_until 10 "sums go out" more_results_than 1000
     net_swagg_kill

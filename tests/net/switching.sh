@@ -72,6 +72,33 @@ net_swagg_start "$NET_DIR/swagg.yaml"
 net_until 5 "h0 has taken it over" sh -c "ip -n $NET_ID-h0 neigh show $(net_switch_ip) | grep -q 02:00:00:00:01:fd"
 reaches 0 "$(net_switch_ip)"
 
+step "a switch that chooses its MAC itself takes no port's, the same every time, and the kernel sees none of its packets"
+net_swagg_stop
+NET_SWITCH_MAC='' net_swagg_config "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+chosen=$(net_telemetry /swagg/info mac)
+for ((i = 0; i < 4; i++)); do
+    refuses grep -iqx "$chosen" <(net_telemetry "/swagg/port,h$i" mac)
+done
+net_swagg_stop
+net_swagg_start "$NET_DIR/swagg.yaml"
+expect_equal "its MAC after a restart" "$(net_telemetry /swagg/info mac)" "$chosen"
+received_by_kernel() {
+    ip netns exec "$NET_ID-sw" awk '$1 == "Ip:" && $3 ~ /^[0-9]/ { print $4 }' /proc/net/snmp
+}
+received=$(received_by_kernel)
+reaches 0 "$(net_switch_ip)"
+ranks_run chosen 3 --sizes 1,365,10003 --calls 5
+expect_equal "packets that the kernel took" "$(received_by_kernel)" "$received"
+
+step "a port's own address cannot be the switch's"
+net_swagg_stop
+NET_SWITCH_MAC=$(ip netns exec "$NET_ID-sw" cat /sys/class/net/p2/address) net_swagg_config "$NET_DIR/port.yaml"
+refuses ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" "$NET_DIR/port.yaml" -- --file-prefix="$NET_ID" \
+    2>"$NET_DIR/refused"
+expect_match "what swagg says" "$(cat "$NET_DIR/refused")" "switch.mac is the address of port h2's own interface"
+net_swagg_start "$NET_DIR/swagg.yaml"
+
 step "SIGTERM ends it cleanly, and what it said names no error"
 net_swagg_stop
 refuses grep -i error "$NET_DIR/swagg.log"

@@ -1,0 +1,68 @@
+/* The switch's own address: no port's, no group's, and the same tomorrow. */
+#include <string.h>
+
+#include "rng.h"
+#include "switch_mac.h"
+#include "unit.h"
+
+enum { PORTS = 4 };
+
+static void make_ports(struct rte_ether_addr port[PORTS], uint64_t *rng)
+{
+    for (unsigned p = 0; p < PORTS; p++) {
+        for (unsigned i = 0; i < RTE_ETHER_ADDR_LEN; i++)
+            port[p].addr_bytes[i] = (uint8_t)rng_next(rng);
+        port[p].addr_bytes[0] = (uint8_t)((port[p].addr_bytes[0] & ~1) | 2); /* as veths and most VMs have them */
+    }
+}
+
+static void test_a_derived_address_is_a_stations_of_its_own(void)
+{
+    struct rte_ether_addr port[PORTS], mac;
+    uint64_t rng = 12;
+
+    for (unsigned round = 0; round < 10000; round++) {
+        make_ports(port, &rng);
+        switch_mac_derive(&mac, port, PORTS);
+        CU_ASSERT(rte_is_local_admin_ether_addr(&mac) && rte_is_unicast_ether_addr(&mac));
+        CU_ASSERT_EQUAL(switch_mac_find(&mac, port, PORTS), -1);
+    }
+}
+
+static void test_it_follows_from_the_first_port_alone(void)
+{
+    struct rte_ether_addr port[PORTS], first, again, other;
+    uint64_t rng = 13;
+
+    make_ports(port, &rng);
+    switch_mac_derive(&first, port, PORTS);
+    switch_mac_derive(&again, port, 1);
+    CU_ASSERT(rte_is_same_ether_addr(&first, &again));
+    switch_mac_derive(&other, port + 1, PORTS - 1);
+    CU_ASSERT_FALSE(rte_is_same_ether_addr(&first, &other));
+}
+
+static void test_a_port_that_has_it_already_makes_it_another(void)
+{
+    struct rte_ether_addr port[PORTS], taken, mac;
+    uint64_t rng = 14;
+
+    make_ports(port, &rng);
+    switch_mac_derive(&taken, port, PORTS);
+    port[2] = taken;
+    switch_mac_derive(&mac, port, PORTS);
+    CU_ASSERT_EQUAL(switch_mac_find(&taken, port, PORTS), 2);
+    CU_ASSERT_EQUAL(switch_mac_find(&mac, port, PORTS), -1);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_derived_address_is_a_stations_of_its_own),
+        UNIT_TEST(test_it_follows_from_the_first_port_alone),
+        UNIT_TEST(test_a_port_that_has_it_already_makes_it_another),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("switch_mac", tests);
+}
