@@ -13,6 +13,7 @@
 #include <rte_random.h>
 
 #include "kernel_record.h"
+#include "kernel_rx.h"
 #include "kernel_tx.h"
 #include "log.h"
 #include "steer.h"
@@ -225,16 +226,51 @@ static int choose_mac(struct datapath *dp, const struct config *cfg)
     return same < 0 ? 0 : refuse_mac(&dp->port[same]);
 }
 
-/* Better told now than to the first job. */
-static int check_pool_memory(const struct config *cfg)
+static size_t free_megabytes(void)
 {
     struct rte_malloc_socket_stats heap;
-    size_t left = 0;
+    size_t bytes = 0;
 
     for (unsigned i = 0; i < rte_socket_count(); i++)
         if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0)
-            left += heap.heap_freesz_bytes;
-    left >>= 20;
+            bytes += heap.heap_freesz_bytes;
+    return bytes >> 20;
+}
+
+static bool carries_merged(const struct port *port)
+{
+    return port->device->carry != NULL && !port->rx[0].impaired && !port->tx[0].impaired;
+}
+
+/* What one port of the kernel's has merged another one can cut again, if there are no others, and if no
+ * impairment is to strike single frames. */
+static void carry_merged(struct datapath *dp, const struct config *cfg)
+{
+    unsigned queues = 0, buffers;
+
+    for (unsigned p = 0; p < dp->ports; p++) {
+        if (!carries_merged(&dp->port[p]))
+            return;
+        queues += dp->port[p].rx_queues;
+    }
+    buffers = queues * KERNEL_RX_LONG_BUFFERS;
+    if (free_megabytes() >= cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
+        dp->long_buffers =
+            rte_pktmbuf_pool_create("long_buffers", buffers - 1, 0, 0, KERNEL_RX_LONG_BYTES, SOCKET_ID_ANY);
+    if (dp->long_buffers == NULL) {
+        log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
+                 "memory.megabytes");
+        return;
+    }
+    for (unsigned p = 0; p < dp->ports; p++)
+        dp->port[p].device->carry(&dp->port[p], &dp->mac, dp->long_buffers);
+}
+
+/* Better told now than to the first job. */
+static int check_pool_memory(const struct config *cfg)
+{
+    const size_t left = free_megabytes();
+
     if (left >= cfg->pool.megabytes)
         return 0;
     log_error("packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
@@ -279,6 +315,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         rc = make_lcores(dp, placement);
     if (rc == 0)
         rc = check_pool_memory(cfg);
+    if (rc == 0)
+        carry_merged(dp, cfg);
     if (rc < 0) {
         datapath_close(dp);
         return rc;
@@ -346,6 +384,7 @@ void datapath_close(struct datapath *dp)
     jobs_free(&dp->jobs);
     rte_free(dp->bridge);
     rte_free(dp->rcu);
+    rte_mempool_free(dp->long_buffers);
     rte_mempool_free(dp->mbufs);
     rte_free(dp);
 }

@@ -31,6 +31,7 @@ struct datapath {
     uint8_t shard_owner[SWAGG_MAX_SHARDS];
 
     struct rte_mempool *mbufs;
+    struct rte_mempool *long_buffers; /* of frames that came merged; NULL: every one is cut */
     uint64_t mergeable; /* mark of the frames that we build (kernel_tx.h) */
     struct bridge *bridge;
     struct jobs jobs;

@@ -10,6 +10,7 @@
 #include "frame.h"
 #include "host.h"
 #include "impair_mbuf.h"
+#include "kernel_gso.h"
 
 static_assert((int)LCORE_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 
@@ -98,7 +99,7 @@ static bool is_link_local(const struct rte_ether_addr *a)
 
 static void flood(struct lcore *lc, unsigned port, struct rte_mbuf *m)
 {
-    lcore_count(lc, EVENT_FLOODED, 1);
+    lcore_count(lc, EVENT_FLOODED, kernel_gso_frames(m));
     output_flood(lc, port, m);
 }
 
@@ -125,7 +126,7 @@ static void unicast_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
     } else if ((unsigned)egress == port) {
         drop(lc, port, DROP_SAME_PORT, m);
     } else {
-        lcore_count(lc, EVENT_FORWARDED, 1);
+        lcore_count(lc, EVENT_FORWARDED, kernel_gso_frames(m));
         output_put(lc, (unsigned)egress, m);
     }
 }
@@ -150,7 +151,7 @@ static void frame_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
         drop(lc, port, DROP_RUNT, m);
         return;
     }
-    if (m->pkt_len > lc->dp->port[port].max_frame) {
+    if (m->pkt_len > lc->dp->port[port].max_frame && !kernel_gso_is_merged(m)) {
         drop(lc, port, DROP_OVERSIZE, m);
         return;
     }
@@ -176,7 +177,7 @@ static unsigned poll_queue(struct lcore *lc, unsigned p, uint16_t q)
     struct rte_mbuf *received[LCORE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
     uint16_t n = port->device->receive(port, q, received, LCORE_BURST);
 
-    lcore_count(lc, EVENT_RECEIVED, n);
+    lcore_count(lc, EVENT_RECEIVED, kernel_gso_count(received, n));
     if (port->rx[q].impaired) {
         n = impair_mbufs(&port->rx[q].impair, received, n, impaired, lc->dp->mbufs, lc->now);
         frames = impaired;

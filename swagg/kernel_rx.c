@@ -16,6 +16,7 @@
 
 #include "counters.h"
 #include "frame.h"
+#include "kernel_gso.h"
 #include "kernel_split.h"
 #include "wire/switchml.h"
 
@@ -30,12 +31,14 @@ enum {
 static_assert((int)HOW_BYTES <= RTE_PKTMBUF_HEADROOM, "what the kernel says of a frame lies before it");
 static_assert((int)SHIFT + 1 <= (int)KERNEL_RX_EXTRA, "and one byte tells that a frame is too long");
 
-/* A message goes to a packet buffer, which is all that a frame needs; what is merged continues in the room
- * for long ones, behind as much room as the buffer has. */
+/* A message goes to a packet buffer, which is all that a frame needs; what is merged continues in a long
+ * buffer, or in `room` where there is none. */
 struct kernel_rx {
     int fd;
     uint16_t max_frame;
     struct rte_mempool *mbufs;
+    struct rte_mempool *long_buffers;   /* NULL: everything is cut */
+    const struct rte_ether_addr *local; /* what is for this address is cut */
     struct kernel_rx_stats stats;
     unsigned received;  /* messages of the last call */
     unsigned next;      /* the first of them that is not done */
@@ -44,15 +47,15 @@ struct kernel_rx {
     unsigned cut;       /* ... namely so many */
     uint8_t *room;
     struct rte_mbuf *buffer[MESSAGES];
+    struct rte_mbuf *long_buffer[MESSAGES]; /* NULL: there was none left */
     struct mmsghdr message[MESSAGES];
     struct iovec piece[MESSAGES][2];
     _Alignas(struct cmsghdr) char control[MESSAGES][CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 };
 
-/* Message i as if it lay in one piece; the first bytes are not there yet. */
 static uint8_t *room_of(const struct kernel_rx *rx, unsigned i)
 {
-    return rx->room + (size_t)i * (rx->max_frame + 1u + MERGED_BYTES_MAX);
+    return rx->room + (size_t)i * MERGED_BYTES_MAX;
 }
 
 struct kernel_rx *kernel_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs)
@@ -65,17 +68,37 @@ struct kernel_rx *kernel_rx_open(int fd, uint16_t max_frame, struct rte_mempool 
     rx->mbufs = mbufs;
     rx->used = MESSAGES;
     rx->fd = fd;
-    rx->room = malloc((size_t)MESSAGES * (max_frame + 1u + MERGED_BYTES_MAX));
+    rx->room = malloc((size_t)MESSAGES * MERGED_BYTES_MAX);
     if (rx->room == NULL) {
         rte_free(rx);
         return NULL;
     }
     for (unsigned i = 0; i < MESSAGES; i++) {
-        rx->piece[i][1] = (struct iovec){room_of(rx, i) + max_frame + 1, MERGED_BYTES_MAX};
+        rx->piece[i][1] = (struct iovec){room_of(rx, i), MERGED_BYTES_MAX};
         rx->message[i].msg_hdr =
             (struct msghdr){.msg_iov = rx->piece[i], .msg_iovlen = 2, .msg_control = rx->control[i]};
     }
     return rx;
+}
+
+void kernel_rx_carry(struct kernel_rx *rx, const struct rte_ether_addr *local,
+                     struct rte_mempool *long_buffers)
+{
+    rx->local = local;
+    rx->long_buffers = long_buffers;
+}
+
+static void refill_long(struct kernel_rx *rx, unsigned i)
+{
+    if (rx->long_buffers == NULL || rx->long_buffer[i] != NULL)
+        return;
+    rx->long_buffer[i] = rte_pktmbuf_alloc(rx->long_buffers);
+    if (rx->long_buffer[i] == NULL) {
+        rx->piece[i][1] = (struct iovec){room_of(rx, i), MERGED_BYTES_MAX};
+        return;
+    }
+    rx->long_buffer[i]->data_off = 0;
+    rx->piece[i][1] = (struct iovec){rte_pktmbuf_mtod(rx->long_buffer[i], void *), KERNEL_RX_LONG_BYTES};
 }
 
 /* New buffers in place of those that are gone; the kernel has not touched the others' messages. */
@@ -88,6 +111,7 @@ static bool refill(struct kernel_rx *rx)
         rx->message[i].msg_hdr.msg_controllen = sizeof(rx->control[i]);
         rx->piece[i][0] = (struct iovec){rte_pktmbuf_mtod(rx->buffer[i], char *) - HOW_BYTES,
                                          HOW_BYTES + rx->max_frame + 1u};
+        refill_long(rx, i);
     }
     rx->used = 0;
     return true;
@@ -126,18 +150,24 @@ static bool finish_checksum(struct rte_mbuf *m, const struct virtio_net_hdr *how
     return true;
 }
 
-/* The kernel has taken it out of the frame, and says so beside it. */
-static void put_back_vlan_tag(struct rte_mbuf *m, struct msghdr *h)
+/* Whether the kernel has taken a VLAN tag out of the frame, which it says beside it. */
+static bool lacks_vlan_tag(struct msghdr *h, struct tpacket_auxdata *aux)
 {
     const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+
+    if (c == NULL || c->cmsg_type != PACKET_AUXDATA)
+        return false;
+    memcpy(aux, CMSG_DATA(c), sizeof(*aux));
+    return aux->tp_status & TP_STATUS_VLAN_VALID;
+}
+
+static void put_back_vlan_tag(struct rte_mbuf *m, struct msghdr *h)
+{
     struct tpacket_auxdata aux;
     rte_be16_t tag[2];
     char *frame;
 
-    if (c == NULL || c->cmsg_type != PACKET_AUXDATA)
-        return;
-    memcpy(&aux, CMSG_DATA(c), sizeof(aux));
-    if (!(aux.tp_status & TP_STATUS_VLAN_VALID) || m->data_len < 2 * RTE_ETHER_ADDR_LEN)
+    if (!lacks_vlan_tag(h, &aux) || m->data_len < 2 * RTE_ETHER_ADDR_LEN)
         return;
     tag[0] = rte_cpu_to_be_16(aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q);
     tag[1] = rte_cpu_to_be_16(aux.tp_vlan_tci);
@@ -167,11 +197,45 @@ static struct rte_mbuf *take_frame(struct kernel_rx *rx, const struct virtio_net
 static bool begin_split(struct kernel_rx *rx, const struct virtio_net_hdr *how)
 {
     const struct mmsghdr *message = &rx->message[rx->next];
-    const size_t bytes = message->msg_len - HOW_BYTES;
-    uint8_t *merged = room_of(rx, rx->next);
+    const struct split_message merged = {.first = rte_pktmbuf_mtod(rx->buffer[rx->next], void *),
+                                         .first_bytes = rx->max_frame + 1u,
+                                         .rest = rx->piece[rx->next][1].iov_base,
+                                         .bytes = message->msg_len - HOW_BYTES};
 
-    memcpy(merged, rte_pktmbuf_mtod(rx->buffer[rx->next], void *), RTE_MIN(bytes, rx->max_frame + 1u));
-    return !(message->msg_hdr.msg_flags & MSG_TRUNC) && split_init(&rx->split, how, merged, bytes);
+    return !(message->msg_hdr.msg_flags & MSG_TRUNC) && split_init(&rx->split, how, &merged);
+}
+
+/* Whether message `next`, which could be split, is switched as it came. */
+static bool may_carry(struct kernel_rx *rx, const struct virtio_net_hdr *how)
+{
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(rx->buffer[rx->next], const struct rte_ether_hdr *);
+    struct tpacket_auxdata aux;
+
+    return rx->long_buffer[rx->next] != NULL && kernel_gso_may_pass(&rx->split, how) &&
+           !rte_is_multicast_ether_addr(&eth->dst_addr) &&
+           !rte_is_same_ether_addr(&eth->dst_addr, rx->local) &&
+           !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
+}
+
+/* Message `next`, whole. */
+static struct rte_mbuf *take_merged(struct kernel_rx *rx, const struct virtio_net_hdr *how)
+{
+    const unsigned i = rx->next++;
+    const size_t bytes = rx->split.merged.bytes, first = RTE_MIN(bytes, rx->split.merged.first_bytes);
+    struct rte_mbuf *m = rx->buffer[i], *rest = rx->long_buffer[i];
+
+    rx->used = rx->next;
+    set_bytes(m, first);
+    kernel_gso_mark(m, &rx->split, how);
+    if (bytes > first) {
+        set_bytes(rest, bytes - first);
+        rx->long_buffer[i] = NULL;
+        m->next = rest;
+        m->nb_segs = 2;
+        m->pkt_len += rest->data_len;
+    }
+    counter_add(&rx->stats.merged, rx->split.frames);
+    return m;
 }
 
 /* All of message `next`, which goes on as one frame that is too long. */
@@ -184,28 +248,15 @@ static struct rte_mbuf *take_oversize(struct kernel_rx *rx)
     return m;
 }
 
-/* Buffers for frames of the message that is being split; the first takes the message's own. */
-static bool get_buffers(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned n)
-{
-    const unsigned own = rx->cut == 0;
-
-    if (n > own && rte_pktmbuf_alloc_bulk(rx->mbufs, frames + own, n - own) < 0)
-        return false;
-    for (unsigned i = own; i < n; i++)
-        frames[i]->data_off += SHIFT;
-    if (own)
-        frames[0] = rx->buffer[rx->used++];
-    return true;
-}
-
-/* Frames of message `next`, at most max. */
+/* Frames of message `next`, at most max. Its own buffer has the headers until all are made. */
 static unsigned take_split(struct kernel_rx *rx, struct rte_mbuf **frames, unsigned max)
 {
     const unsigned n = RTE_MIN(max, rx->split.frames - rx->cut);
 
-    if (!get_buffers(rx, frames, n))
+    if (rte_pktmbuf_alloc_bulk(rx->mbufs, frames, n) < 0)
         return 0;
     for (unsigned i = 0; i < n; i++) {
+        frames[i]->data_off += SHIFT;
         set_bytes(frames[i], split_frame(&rx->split, rx->cut++, rte_pktmbuf_mtod(frames[i], void *)));
         frames[i]->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
         put_back_vlan_tag(frames[i], &rx->message[rx->next].msg_hdr);
@@ -214,7 +265,8 @@ static unsigned take_split(struct kernel_rx *rx, struct rte_mbuf **frames, unsig
         counter_add(&rx->stats.merged, n);
     if (rx->cut == rx->split.frames) {
         rx->cut = 0;
-        rx->next++;
+        rte_pktmbuf_free(rx->buffer[rx->next++]);
+        rx->used = rx->next;
     }
     return n;
 }
@@ -234,7 +286,9 @@ static struct rte_mbuf *take_whole(struct kernel_rx *rx)
         counter_add(&rx->stats.unknown, 1);
         return take_oversize(rx);
     }
-    return split_frame_bytes(&rx->split) <= rx->max_frame ? NULL : take_oversize(rx);
+    if (split_frame_bytes(&rx->split) > rx->max_frame)
+        return take_oversize(rx);
+    return may_carry(rx, &how) ? take_merged(rx, &how) : NULL;
 }
 
 /* The next frames of the messages that have come, 1 to max; 0: no buffers. */
@@ -269,10 +323,13 @@ unsigned kernel_rx_burst(struct kernel_rx *rx, struct rte_mbuf **frames, unsigne
 {
     const unsigned n = burst(rx, frames, max);
     uint64_t bytes = 0;
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        bytes += frames[i]->pkt_len;
-    counter_add(&rx->stats.frames, n);
+    for (unsigned i = 0; i < n; i++) {
+        count += kernel_gso_frames(frames[i]);
+        bytes += kernel_gso_bytes(frames[i]);
+    }
+    counter_add(&rx->stats.frames, count);
     counter_add(&rx->stats.bytes, bytes);
     return n;
 }
@@ -305,6 +362,7 @@ void kernel_rx_close(struct kernel_rx *rx)
     close(rx->fd);
     if (rx->used < MESSAGES)
         rte_pktmbuf_free_bulk(rx->buffer + rx->used, MESSAGES - rx->used);
+    rte_pktmbuf_free_bulk(rx->long_buffer, MESSAGES);
     free(rx->room);
     rte_free(rx);
 }

@@ -4,8 +4,9 @@
  * on a machine whose senders are its own, that is most of what receiving costs. Here frames wait as the
  * kernel has them, merged if their interface merges (kernel_features.h), and are copied a burst with one
  * system call. They come as on a wire: what is merged, or what a sender of this machine has not segmented, is
- * cut into frames (kernel_split.h), a checksum that was left to a device is computed, a VLAN tag that the
- * kernel has taken out is put back, of whatever type, and fragments stay as they are.
+ * cut into frames (kernel_split.h), or carried as it is where the kernel cuts it at the other end; a checksum
+ * that was left to a device is computed, a VLAN tag that the kernel has taken out is put back, of whatever
+ * type, and fragments stay as they are.
  *
  * One a receive queue, used by the lcore that owns the queue; the counters may be read by anybody.
  */
@@ -14,16 +15,27 @@
 
 #include <stdint.h>
 
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 struct kernel_rx;
 
-enum { KERNEL_RX_EXTRA = RTE_CACHE_LINE_SIZE }; /* bytes that a buffer must have beyond its longest frame */
+enum {
+    KERNEL_RX_EXTRA = RTE_CACHE_LINE_SIZE, /* bytes that a buffer must have beyond its longest frame */
+    KERNEL_RX_LONG_BYTES = UINT16_MAX,     /* that a long buffer has, headroom included */
+    KERNEL_RX_LONG_BUFFERS = 32,           /* that a queue can make use of */
+};
 
 /* Frames that a socket hears (kernel_socket.h), which is its own from then on, into buffers from mbufs. Longer
  * ones than max_frame, and what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off.
  * NULL: no memory, and the socket stays the caller's. */
 struct kernel_rx *kernel_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs);
+
+/* Before the first burst: what comes merged and the kernel can cut again is not cut, unless it is for this
+ * address or a group's (kernel_gso.h). It continues in a long buffer; as long as there is none it is cut.
+ * Both must outlive rx. */
+void kernel_rx_carry(struct kernel_rx *rx, const struct rte_ether_addr *local,
+                     struct rte_mempool *long_buffers);
 
 /* At most max frames; they are the caller's. Those whose UDP or TCP checksum is known to be right say so
  * (RTE_MBUF_F_RX_L4_CKSUM_GOOD). */

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 
+#include <rte_common.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
@@ -23,7 +24,7 @@ static uint16_t get16(const void *at)
 
 static uint16_t ip_type(const struct split *s)
 {
-    return get16(s->merged + s->ip - sizeof(uint16_t));
+    return get16(s->merged.first + s->ip - sizeof(uint16_t));
 }
 
 /* Past the tags that the kernel has left in the frame. */
@@ -44,7 +45,7 @@ static size_t find_ip(const uint8_t *frame, size_t bytes)
 /* Where a frame's layer 4 begins, of this protocol; 0: the headers are not what they should be. */
 static size_t find_ipv4_payload(struct split *s, size_t bytes, uint8_t protocol)
 {
-    const struct rte_ipv4_hdr *ip = (const void *)(s->merged + s->ip);
+    const struct rte_ipv4_hdr *ip = (const void *)(s->merged.first + s->ip);
     size_t header;
 
     if (bytes < s->ip + sizeof(*ip))
@@ -61,7 +62,7 @@ static size_t find_ipv4_payload(struct split *s, size_t bytes, uint8_t protocol)
 
 static size_t find_ipv6_payload(const struct split *s, size_t bytes, uint8_t protocol)
 {
-    const struct rte_ipv6_hdr *ip = (const void *)(s->merged + s->ip);
+    const struct rte_ipv6_hdr *ip = (const void *)(s->merged.first + s->ip);
     const size_t at = s->ip + sizeof(*ip);
 
     return bytes >= at && ip->proto == protocol && rte_be_to_cpu_16(ip->payload_len) == bytes - at ? at : 0;
@@ -81,7 +82,7 @@ static size_t find_l4(struct split *s, size_t bytes, uint8_t protocol)
 
 static size_t l4_header_bytes(const struct split *s, size_t bytes, uint8_t protocol)
 {
-    const struct rte_tcp_hdr *tcp = (const void *)(s->merged + s->l4);
+    const struct rte_tcp_hdr *tcp = (const void *)(s->merged.first + s->l4);
 
     if (protocol == IPPROTO_UDP)
         return sizeof(struct rte_udp_hdr);
@@ -104,18 +105,19 @@ static uint8_t protocol_of(const struct virtio_net_hdr *how)
 
 /* The kernel says where the checksum begins that is to be completed: if that is not in the first layer 4
  * header, there is a tunnel. */
-bool split_init(struct split *s, const struct virtio_net_hdr *how, const void *merged, size_t bytes)
+bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged)
 {
     const uint8_t protocol = protocol_of(how);
+    const size_t bytes = merged->bytes;
     size_t header, payload;
 
-    *s = (struct split){.merged = merged,
+    *s = (struct split){.merged = *merged,
                         .payload = how->gso_size,
                         .answers_congestion = how->gso_type & VIRTIO_NET_HDR_GSO_ECN};
     if (protocol == 0 || how->gso_size == 0 || !(how->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) ||
         bytes < sizeof(struct rte_ether_hdr))
         return false;
-    s->ip = (uint16_t)find_ip(merged, bytes);
+    s->ip = (uint16_t)find_ip(merged->first, bytes);
     s->l4 = (uint16_t)find_l4(s, bytes, protocol);
     if (s->l4 == 0 || s->l4 != how->csum_start)
         return false;
@@ -128,6 +130,17 @@ bool split_init(struct split *s, const struct virtio_net_hdr *how, const void *m
     s->frames = (unsigned)((payload + s->payload - 1) / s->payload);
     s->last_payload = (uint16_t)(payload - (size_t)(s->frames - 1) * s->payload);
     return true;
+}
+
+/* Bytes of the message from an offset on. */
+static void copy(const struct split_message *m, uint8_t *out, size_t from, size_t bytes)
+{
+    const size_t first = from >= m->first_bytes ? 0 : RTE_MIN(bytes, m->first_bytes - from);
+
+    if (first > 0)
+        memcpy(out, m->first + from, first);
+    if (first < bytes)
+        memcpy(out + first, m->rest + (from + first - m->first_bytes), bytes - first);
 }
 
 /* Returns the sum of the pseudo header. */
@@ -185,8 +198,8 @@ uint16_t split_frame(const struct split *s, unsigned i, void *frame)
     const bool is_ipv4 = ip_type(s) == RTE_ETHER_TYPE_IPV4;
     const bool is_udp = s->header_bytes - s->l4 == sizeof(struct rte_udp_hdr);
 
-    memcpy(out, s->merged, s->header_bytes);
-    memcpy(out + s->header_bytes, s->merged + s->header_bytes + (size_t)i * s->payload, payload);
+    memcpy(out, s->merged.first, s->header_bytes);
+    copy(&s->merged, out + s->header_bytes, s->header_bytes + (size_t)i * s->payload, payload);
     pseudo_header = is_ipv4 ? write_ipv4(s, i, (void *)(out + s->ip), bytes - s->ip)
                             : write_ipv6((void *)(out + s->ip), bytes - s->ip);
     if (is_udp)

@@ -19,20 +19,26 @@
 
 #include <linux/virtio_net.h>
 
+/* The bytes of a merged message, in two pieces. All headers are in the first. */
+struct split_message {
+    const uint8_t *first, *rest;
+    size_t first_bytes, bytes; /* of the first piece; of both */
+};
+
 struct split {
-    const uint8_t *merged;      /* the caller's, as long as frames are written from it */
-    unsigned frames;            /* that it makes, 1 at least */
-    uint16_t ip, l4;            /* offsets of these headers */
-    uint16_t header_bytes;      /* of all, that each frame has */
-    uint16_t payload;           /* bytes of each frame but the last ... */
-    uint16_t last_payload;      /* ... and of that */
-    bool answers_congestion;    /* with the first segment alone (RFC 3168) */
-    uint16_t identification;    /* of the first frame, IPv4 ... */
-    uint16_t identification_by; /* ... and what the next one has more */
+    struct split_message merged; /* the caller's bytes, as long as frames are written from them */
+    unsigned frames;             /* that it makes, 1 at least */
+    uint16_t ip, l4;             /* offsets of these headers */
+    uint16_t header_bytes;       /* of all, that each frame has */
+    uint16_t payload;            /* bytes of each frame but the last ... */
+    uint16_t last_payload;       /* ... and of that */
+    bool answers_congestion;     /* with the first segment alone (RFC 3168) */
+    uint16_t identification;     /* of the first frame, IPv4 ... */
+    uint16_t identification_by;  /* ... and what the next one has more */
 };
 
 /* False: it is of a kind that is not understood. how: in the byte order of the machine. */
-bool split_init(struct split *s, const struct virtio_net_hdr *how, const void *merged, size_t bytes);
+bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged);
 
 /* Of the longest frame. */
 static inline size_t split_frame_bytes(const struct split *s)

@@ -8,6 +8,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "counters.h"
+#include "kernel_gso.h"
 #include "kernel_run.h"
 
 enum {
@@ -18,7 +19,8 @@ enum {
 
 struct kernel_tx {
     int fd;
-    struct run_allowed allowed; /* by the queue, and what this kernel has not refused yet */
+    uint64_t
+        mergeable; /* the mbuf flag of frames that may be part of a run; 0: none, this kernel refuses them */
     struct kernel_tx_stats stats;
     struct mmsghdr message[BURST];
     unsigned first[BURST + 1]; /* frame that a message starts with */
@@ -41,7 +43,7 @@ struct kernel_tx *kernel_tx_open(int fd, uint64_t mergeable)
     if (tx == NULL)
         return NULL;
     tx->fd = fd;
-    tx->allowed = (struct run_allowed){.udp = mergeable, .tcp = mergeable != 0};
+    tx->mergeable = mergeable;
     return tx;
 }
 
@@ -57,7 +59,10 @@ static struct iovec *put_bytes(struct iovec *at, const struct rte_mbuf *m, uint1
 static struct iovec *put_message(struct iovec *at, struct run_prelude *p, const struct run *run,
                                  struct rte_mbuf *const frames[])
 {
-    run_write_prelude(p, run, frames);
+    if (kernel_gso_is_merged(frames[0]))
+        p->how = kernel_gso_describe(frames[0]);
+    else
+        run_write_prelude(p, run, frames);
     *at++ = (struct iovec){&p->how, sizeof(p->how)};
     if (run->header_bytes > 0)
         *at++ = (struct iovec){&p->headers, run->header_bytes};
@@ -74,7 +79,7 @@ static unsigned gather(struct kernel_tx *tx, struct rte_mbuf *const frames[], un
 
     for (unsigned i = 0; i < n; messages++) {
         struct msghdr *m = &tx->message[messages].msg_hdr;
-        const struct run run = run_find(frames + i, n - i, &tx->allowed);
+        const struct run run = run_find(frames + i, n - i, tx->mergeable);
 
         tx->first[messages] = i;
         *m = (struct msghdr){.msg_iov = at};
@@ -91,24 +96,17 @@ static void count_sent(struct kernel_tx *tx, struct rte_mbuf *const frames[], un
     uint64_t bytes = 0, merged = 0;
 
     for (unsigned m = from; m < to; m++) {
-        const unsigned length = tx->first[m + 1] - tx->first[m];
+        const unsigned first = tx->first[m],
+                       count = kernel_gso_count(frames + first, tx->first[m + 1] - first);
 
-        merged += length > 1 ? length : 0;
+        merged += count > 1 ? count : 0;
     }
     for (unsigned i = tx->first[from]; i < tx->first[to]; i++)
-        bytes += frames[i]->pkt_len;
-    counter_add(&tx->stats.frames, tx->first[to] - tx->first[from]);
+        bytes += kernel_gso_bytes(frames[i]);
+    counter_add(&tx->stats.frames,
+                kernel_gso_count(frames + tx->first[from], tx->first[to] - tx->first[from]));
     counter_add(&tx->stats.bytes, bytes);
     counter_add(&tx->stats.merged, merged);
-}
-
-/* A kernel may know one kind of runs without the other. */
-static void forbid(struct run_allowed *allowed, uint8_t kind)
-{
-    if (kind == RUN_UDP)
-        allowed->udp = 0;
-    else
-        allowed->tcp = false;
 }
 
 /* The interface is down, or there is none any more. */
@@ -130,12 +128,12 @@ static void send_all(struct kernel_tx *tx, struct rte_mbuf *const frames[], unsi
             count_sent(tx, frames, done, done + (unsigned)sent);
             done += (unsigned)sent;
         } else if (errno == EINVAL && length > 1) {
-            forbid(&tx->allowed, tx->prelude[done].how.gso_type);
+            tx->mergeable = 0;
             send_all(tx, frames + first, n - first, refused);
             return;
         } else if (errno != EINTR) {
             done++;
-            *(says_down(errno) ? &refused->down : &refused->full) += length;
+            *(says_down(errno) ? &refused->down : &refused->full) += kernel_gso_count(frames + first, length);
         }
     }
 }

@@ -23,11 +23,11 @@ struct kernel_tx;
 uint64_t kernel_tx_mergeable(void);
 
 /* Sends by a socket (kernel_socket.h), which is its own from then on. mergeable: the flag, or 0 if no frame of
- * this queue may, TCP neither. NULL: no memory, and the socket stays the caller's. */
+ * this queue may. NULL: no memory, and the socket stays the caller's. */
 struct kernel_tx *kernel_tx_open(int fd, uint64_t mergeable);
 
-/* Sends frames of at most two segments each, in order, and frees them. Returns how many the kernel did not
- * take. */
+/* Sends frames of at most two segments each, in order, and frees them; what came merged (kernel_gso.h) goes
+ * as it is. Returns how many the kernel did not take. */
 struct port_refused kernel_tx_burst(struct kernel_tx *tx, struct rte_mbuf **frames, unsigned n);
 
 struct kernel_tx_stats {

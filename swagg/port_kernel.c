@@ -190,6 +190,13 @@ static bool kernel_is_gone(const struct port *port)
     return index_of(port) == 0;
 }
 
+static void kernel_carry(struct port *port, const struct rte_ether_addr *local,
+                         struct rte_mempool *long_buffers)
+{
+    for (unsigned q = 0; q < port->rx_queues; q++)
+        kernel_rx_carry(port->rx[q].from_kernel, local, long_buffers);
+}
+
 static uint16_t kernel_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                uint16_t max)
 {
@@ -267,6 +274,7 @@ static void kernel_close(struct port *port)
 const struct port_device port_kernel = {.open = kernel_open,
                                         .receive = kernel_receive,
                                         .send = kernel_send,
+                                        .carry = kernel_carry,
                                         .is_up = kernel_is_up,
                                         .is_gone = kernel_is_gone,
                                         .follow = kernel_follow,

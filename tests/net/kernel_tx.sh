@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ports on kernel interfaces send runs of results, and of TCP segments, with one pass through the kernel, which cuts them
-# into real frames.
+# Ports on kernel interfaces send runs of results, and what the kernel has merged on its way in, with one pass through the
+# kernel, which cuts them into real frames.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -51,7 +51,7 @@ else
     expect_equal "frames merged by a kernel that cannot" "$(sent_to_host merged)" 0
 fi
 
-step "TCP segments go in runs, and arrive as they were sent, byte for byte"
+step "TCP segments that came merged go on merged, and arrive as they were sent, byte for byte"
 before=$(sent_to_host merged)
 watch_flow 0
 watch_flow 1
@@ -73,7 +73,6 @@ NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_de
 net_swagg_start "$NET_DIR/swagg.yaml"
 bulk 8
 expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
-[ "$(sent_to_host merged)" -gt 0 ] || fail "no TCP segments merged"
 [ "$(errors_at_host TcpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged segment"
 
 step "frames that may be damaged are sent as they are"

@@ -15,6 +15,7 @@ enum {
     ROUNDS = 20000,
     FRAMES_MAX = 40,
     PAYLOAD_MAX = 1500,
+    HEADERS_MAX = 142, /* Ethernet, two tags, IPv4 and TCP with all options */
     ROOM = 2048,
     MERGED_ROOM = FRAMES_MAX * ROOM,
     TCP_FIN = 1,
@@ -193,14 +194,25 @@ static void make_merged(void)
     } while (flow.merged_bytes > 0xFFFF);
 }
 
+/* In two pieces, as a message lies in buffers; rest: where the second begins. */
+static struct split_message pieces(const uint8_t *merged, unsigned bytes)
+{
+    const unsigned first = RTE_MIN(bytes, HEADERS_MAX + below(2 * PAYLOAD_MAX));
+
+    return (struct split_message){
+        .first = merged, .rest = merged + first, .first_bytes = first, .bytes = bytes};
+}
+
 static void test_frames_come_back(void)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct split s;
         uint8_t out[ROOM];
+        struct split s;
 
         make_merged();
-        CU_ASSERT_FATAL(split_init(&s, &flow.how, flow.merged, flow.merged_bytes));
+        const struct split_message merged = pieces(flow.merged, flow.merged_bytes);
+
+        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged));
         CU_ASSERT_EQUAL_FATAL(s.frames, flow.frames);
         CU_ASSERT_EQUAL(split_frame_bytes(&s), flow.bytes[0]);
         for (unsigned i = 0; i < flow.frames; i++) {
@@ -213,12 +225,14 @@ static void test_frames_come_back(void)
 /* From memory of just that size, so that a sanitizer sees what is read beyond. */
 static bool is_refused(void)
 {
+    struct split_message pieces = {.first_bytes = flow.merged_bytes, .bytes = flow.merged_bytes};
     struct split s;
     uint8_t *merged = malloc(flow.merged_bytes);
     bool refused;
 
     memcpy(merged, flow.merged, flow.merged_bytes);
-    refused = !split_init(&s, &flow.how, merged, flow.merged_bytes);
+    pieces.first = merged;
+    refused = !split_init(&s, &flow.how, &pieces);
     free(merged);
     return refused;
 }
@@ -297,7 +311,9 @@ static void test_any_bytes(void)
             fill((uint8_t *)&flow.how, sizeof(flow.how));
         merged = malloc(flow.merged_bytes);
         memcpy(merged, flow.merged, flow.merged_bytes);
-        if (split_init(&s, &flow.how, merged, flow.merged_bytes)) {
+        const struct split_message message = pieces(merged, flow.merged_bytes);
+
+        if (split_init(&s, &flow.how, &message)) {
             out = malloc(split_frame_bytes(&s));
             for (unsigned i = 0; i < s.frames; i++)
                 CU_ASSERT(split_frame(&s, i, out) <= split_frame_bytes(&s));
@@ -307,12 +323,81 @@ static void test_any_bytes(void)
     }
 }
 
+/* --- what is passed on as it is: cut by the kernel (inet_gso_segment, ipv6_gso_segment, tcp_gso_segment) ---
+ */
+
+/* Writes the i-th frame; returns its bytes, 0: there is none. */
+static unsigned cut_by_kernel(uint8_t *out, const struct virtio_net_hdr *how, unsigned i)
+{
+    const unsigned from = how->hdr_len + i * how->gso_size;
+    const bool last = from + how->gso_size >= flow.merged_bytes;
+    unsigned bytes;
+
+    if (from >= flow.merged_bytes)
+        return 0;
+    bytes = how->hdr_len + RTE_MIN(flow.merged_bytes - from, (unsigned)how->gso_size);
+    memcpy(out, flow.merged, how->hdr_len);
+    memcpy(out + how->hdr_len, flow.merged + from, bytes - how->hdr_len);
+    set_lengths(out, bytes);
+    if (!flow.ipv6)
+        put16(out + flow.ip + 4, get16(flow.merged + flow.ip + 4) + i);
+    put32(out + how->csum_start + 4, get32(flow.merged + how->csum_start + 4) + i * how->gso_size);
+    out[how->csum_start + 13] &= (uint8_t) ~((last ? 0 : TCP_FIN | TCP_PSH) | (i > 0 ? TCP_CWR : 0));
+    seal_ipv4(out);
+    seal(out, bytes);
+    return bytes;
+}
+
+/* Told from the mbuf alone. */
+static bool kernel_gives_back(const struct rte_mbuf *m)
+{
+    const struct virtio_net_hdr how = kernel_gso_describe(m);
+    uint8_t out[ROOM];
+    uint64_t bytes = 0;
+
+    if (how.csum_start != flow.l4 || how.hdr_len != flow.headers || kernel_gso_frames(m) != flow.frames)
+        return false;
+    for (unsigned i = 0; i < flow.frames; i++) {
+        if (cut_by_kernel(out, &how, i) != flow.bytes[i] || memcmp(out, flow.frame[i], flow.bytes[i]) != 0)
+            return false;
+        bytes += flow.bytes[i];
+    }
+    return cut_by_kernel(out, &how, flow.frames) == 0 && bytes == kernel_gso_bytes(m);
+}
+
+static void test_what_passes_whole_comes_back(void)
+{
+    unsigned passed = 0;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct split s;
+        struct rte_mbuf m = {.refcnt = 1};
+
+        make_merged();
+        const struct split_message merged = pieces(flow.merged, flow.merged_bytes);
+
+        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged));
+        if (!kernel_gso_may_pass(&s, &flow.how))
+            continue;
+        passed++;
+        m.pkt_len = flow.merged_bytes;
+        kernel_gso_mark(&m, &s, &flow.how);
+        CU_ASSERT(kernel_gso_is_merged(&m));
+        CU_ASSERT_FATAL(kernel_gives_back(&m));
+    }
+    CU_ASSERT(passed > ROUNDS / 20);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_come_back), UNIT_TEST(test_what_the_kernel_says_is_strange),
-        UNIT_TEST(test_tunnels),          UNIT_TEST(test_headers_that_lie),
-        UNIT_TEST(test_any_bytes),        CU_TEST_INFO_NULL,
+        UNIT_TEST(test_frames_come_back),
+        UNIT_TEST(test_what_the_kernel_says_is_strange),
+        UNIT_TEST(test_tunnels),
+        UNIT_TEST(test_headers_that_lie),
+        UNIT_TEST(test_any_bytes),
+        UNIT_TEST(test_what_passes_whole_comes_back),
+        CU_TEST_INFO_NULL,
     };
 
     rng = rng_seed(1);
