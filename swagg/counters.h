@@ -59,6 +59,7 @@
     X(SML_FOREIGN_MAC, "sml_foreign_mac",                                                                    \
       "gradient packet from a member's address and UDP port, but not from the MAC that it joined from: "     \
       "forged, or the member's MAC, or its router's, has changed since: start the job again")                \
+    X(PATH_RATE, "path_rate", "path probe beyond those that are answered in a second")                       \
     X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
     X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
     X(CONTROL_OTHER_VERSION, "control_other_version",                                                        \
@@ -95,6 +96,7 @@ enum drop {
     X(RESULTS, "results", "results sent, one per receiver")                                                  \
     X(ANSWERS, "answers", "other answers sent to members (nack, wait, mismatch)")                            \
     X(REJECTS, "rejects", "rejects sent to senders that are in no job")                                      \
+    X(PATH_ANSWERS, "path_answers", "path probes answered: workers that ask what gets through before they join") \
     X(CONTROL_RECEIVED, "control_received", "control messages received")                                     \
     X(CONTROL_SENT, "control_sent", "control messages sent")                                                 \
     X(ROUNDS, "rounds", "rounds of the polling loop")                                                        \

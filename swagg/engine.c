@@ -7,10 +7,12 @@
 
 #include "datapath.h"
 #include "locate.h"
+#include "steer.h"
+#include "wire/path.h"
 
 enum {
-    REJECTS_AT_ONCE = 64,
-    REJECTS_A_SECOND = 10000,
+    ANSWERS_AT_ONCE = 64,
+    ANSWERS_A_SECOND = 10000,
 };
 
 /* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
@@ -167,36 +169,74 @@ static struct rte_mbuf *apply(struct lcore *lc, const struct work *w)
     return w->m;
 }
 
-/* Rejects are answers to packets that nobody vouches for: they have a rate that they cannot exceed. */
-static bool may_reject(struct lcore *lc)
+/* What nobody vouches for is answered at a rate that cannot be exceeded, whoever asks. */
+static bool may_answer(struct lcore *lc, struct engine_allowance *a)
 {
-    struct engine_lcore *e = &lc->engine;
-    uint64_t interval = rte_get_tsc_hz() / REJECTS_A_SECOND, earned = (lc->now - e->reject_at) / interval;
+    uint64_t interval = rte_get_tsc_hz() / ANSWERS_A_SECOND, earned = (lc->now - a->at) / interval;
 
     if (earned > 0) {
-        e->reject_credit = RTE_MIN(e->reject_credit + earned, (uint64_t)REJECTS_AT_ONCE);
-        e->reject_at = lc->now;
+        a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
+        a->at = lc->now;
     }
-    if (e->reject_credit == 0)
+    if (a->credit == 0)
         return false;
-    e->reject_credit--;
+    a->credit--;
     return true;
+}
+
+/* To where a frame came from. */
+static void send_back(struct lcore *lc, const struct rte_mbuf *m, const void *answer, size_t bytes,
+                      enum event event)
+{
+    const struct frame_payload payload = frame_payload(answer, bytes);
+    struct frame_header h;
+    struct frame_end from, to;
+
+    frame_answer_ends(locate_frame(m), &from, &to);
+    frame_header_init(&h, &from, &to);
+    send_frame(lc, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
+    lcore_count(lc, event, 1);
 }
 
 static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_packet *p)
 {
     uint8_t answer[SML_REJECT_BYTES];
-    struct frame_payload payload;
-    struct frame_header h;
-    struct frame_end from, to;
 
-    if (!may_reject(lc))
+    if (may_answer(lc, &lc->engine.rejects))
+        send_back(lc, m, answer, sml_build_reject(answer, p, lc->dp->boot_id), EVENT_REJECTS);
+}
+
+/* What is neither a gradient packet nor of a member may be a path probe. */
+static bool is_path_probe(const struct rte_mbuf *m, enum drop why)
+{
+    const struct frame_udp *f = locate_frame(m);
+
+    return why == DROP_SML_BAD_KIND && path_is_question(f->payload, frame_payload_bytes(f));
+}
+
+static void answer_path_probe(struct lcore *lc, struct rte_mbuf *m)
+{
+    struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
+
+    if (!may_answer(lc, &lc->engine.path_answers)) {
+        lcore_drop(lc, m->port, DROP_PATH_RATE, 1);
         return;
-    payload = frame_payload(answer, sml_build_reject(answer, p, lc->dp->boot_id));
-    frame_answer_ends(locate_frame(m), &from, &to);
-    frame_header_init(&h, &from, &to);
-    send_frame(lc, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
-    lcore_count(lc, EVENT_REJECTS, 1);
+    }
+    path_answer(f->payload, (uint8_t)steer_data_ports(lc->dp));
+    send_back(lc, m, f->payload, frame_payload_bytes(f), EVENT_PATH_ANSWERS);
+}
+
+/* A frame that is not a member's. */
+static void refuse(struct lcore *lc, const struct work *w, enum drop why)
+{
+    if (is_path_probe(w->m, why)) {
+        answer_path_probe(lc, w->m);
+    } else {
+        lcore_drop(lc, w->m->port, why, 1);
+        if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
+            reject(lc, w->m, &w->packet);
+    }
+    rte_pktmbuf_free(w->m);
 }
 
 static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
@@ -210,14 +250,10 @@ static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
 
         w->m = frames[i];
         why = locate(&lc->dp->jobs, w);
-        if (why == DROP_REASONS) {
+        if (why == DROP_REASONS)
             located++;
-            continue;
-        }
-        lcore_drop(lc, w->m->port, why, 1);
-        if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
-            reject(lc, w->m, &w->packet);
-        rte_pktmbuf_free(w->m);
+        else
+            refuse(lc, w, why);
     }
     for (unsigned i = 0; i < located; i++)
         frames[i] = apply(lc, &work[i]);

@@ -17,6 +17,11 @@ struct rte_mbuf;
 
 enum { ENGINE_BURST = 64 };
 
+/* Answers that may be sent to senders that are in no job. */
+struct engine_allowance {
+    uint64_t credit, at; /* how many now; TSC of the last refill */
+};
+
 /* Packets gathered for each lcore. */
 struct engine_lcore {
     uint64_t waiting; /* bit l: there are packets for lcore l */
@@ -24,7 +29,7 @@ struct engine_lcore {
         uint16_t n;
         struct rte_mbuf *frame[ENGINE_BURST];
     } to[SWAGG_MAX_LCORES];
-    uint64_t reject_credit, reject_at; /* rejects that may be sent; TSC of the last refill */
+    struct engine_allowance rejects, path_answers;
 };
 
 /* Takes over a frame that passed the checks of frame.h and is addressed to one of the switch's data ports. */

@@ -142,6 +142,7 @@ def gradients(live):
         ("nine bytes", "sml_too_short", data(head[:9])),
         ("kind 0", "sml_bad_kind", data(bytes([head[0] & 0x0F]) + head[1:])),
         ("kind 15", "sml_bad_kind", data(bytes([head[0] | 0xF0]) + head[1:])),
+        ("an answer to a path probe", "sml_bad_kind", data(bytes([0xA4]) + head[1:] + bytes(4))),
         ("no room for the trailer that it announces", "sml_too_short", data(bytes([head[0] | 0x08]) + head[1:] + bytes(3))),
         ("a checksum that was not agreed on", "drop_bad_checksum", data(bytes([head[0] | 0x08]) + head[1:] + bytes(4))),
         ("size code 7", "sml_bad_size_code", data(bytes([head[0] | 0x07]) + head[1:])),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/path.h"
+
 static void *allocate(size_t bytes)
 {
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -113,9 +115,23 @@ static void send_all(struct loop_life *life, const struct loop_job *job, const s
     }
 }
 
+static void answer_path_probe(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *question,
+                              size_t bytes)
+{
+    uint8_t *answer = allocate(bytes);
+    memcpy(answer, question, bytes);
+    path_answer(answer, 1);
+    life->send(life->ctx, LOOP_DATA, ip, port, answer, bytes);
+    free(answer);
+}
+
 void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload, size_t bytes)
 {
     struct sml_packet p;
+    if (path_is_question(payload, bytes)) {
+        answer_path_probe(life, ip, port, payload, bytes);
+        return;
+    }
     if (sml_parse(&p, payload, bytes) != SML_OK)
         return;
     const struct loop_job *job = p.job < LOOP_JOBS && life->jobs[p.job].pool ? &life->jobs[p.job] : NULL;

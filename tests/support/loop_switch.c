@@ -17,6 +17,7 @@
 
 enum {
     BATCH = 64,
+    IP_UDP_BYTES = 20 + 8,
     DATAGRAM_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64,
     HOLD_MS = 1,
     SOCKET_BUFFER = 16 << 20
@@ -103,12 +104,19 @@ static void carry(struct loop_switch *ls, struct impair *im, deliver_fn *deliver
     release(ls, im, deliver);
 }
 
+/* Of a data packet: control messages are short. */
+static bool fits(unsigned mtu, enum loop_port port, size_t bytes)
+{
+    return mtu == 0 || port != LOOP_DATA || bytes + IP_UDP_BYTES <= mtu;
+}
+
 static void send_from(void *ctx, enum loop_port from, uint32_t ip, uint16_t port, const uint8_t *payload,
                       size_t bytes)
 {
     struct loop_switch *ls = ctx;
     struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
-    carry(ls, &ls->out, to_worker, from, &peer, payload, bytes);
+    if (fits(ls->config.mtu_out, from, bytes))
+        carry(ls, &ls->out, to_worker, from, &peer, payload, bytes);
 }
 
 static void receive(struct loop_switch *ls, enum loop_port port)
@@ -122,7 +130,8 @@ static void receive(struct loop_switch *ls, enum loop_port port)
     }
     int n = recvmmsg(ls->fd[port], ls->message, BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < n; i++)
-        carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
+        if (fits(ls->config.mtu_in, port, ls->message[i].msg_len))
+            carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
 }
 
 static void *run(void *arg)

@@ -1,0 +1,38 @@
+/* Path probes: "does a packet of this length get to you and back?", asked of one of the switch's data ports
+ * by anybody, job or not (docs/protocol.md, "Path probes"). A question is as long as the data packets that
+ * are to follow; the answer is as long as the question.
+ *
+ * They share the first ten bytes and the ports of SwitchML packets (switchml.h), whose parser does not know
+ * their kinds. Answers are never answered. Pure and reentrant.
+ */
+#ifndef SWAGG_CORE_WIRE_PATH_H
+#define SWAGG_CORE_WIRE_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PATH_QUESTION = 9, /* in the place of enum sml_kind */
+    PATH_ANSWER = 10,
+    PATH_BYTES_MIN = 14, /* of a UDP payload */
+};
+
+struct path_answer {
+    uint32_t tag;       /* the question's */
+    uint8_t data_ports; /* that the switch asks workers to deal their slots to, from its first on: 1..16 */
+};
+
+/* Writes a question of so many bytes, at least PATH_BYTES_MIN. tag: comes back. slot: of those that the port
+ * is asked for, so that the question goes the way of their packets. */
+void path_build_question(uint8_t *payload, size_t bytes, uint32_t tag, uint16_t slot);
+
+bool path_is_question(const uint8_t *payload, size_t bytes);
+
+/* Turns a question into its answer, in place. */
+void path_answer(uint8_t *payload, uint8_t data_ports);
+
+/* False: it is no answer. */
+bool path_parse_answer(struct path_answer *a, const uint8_t *payload, size_t bytes);
+
+#endif
