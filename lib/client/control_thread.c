@@ -4,32 +4,30 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "monotonic.h"
 
-/* Resets an eventfd, so that the next poll sleeps. */
-static void drain(int eventfd)
-{
-    uint64_t count;
-    while (read(eventfd, &count, sizeof count) < 0 && errno == EINTR)
-        ;
-}
-
-static void wake(int eventfd)
-{
-    uint64_t one = 1;
-    while (write(eventfd, &one, sizeof one) < 0 && errno == EINTR)
-        ;
-}
+enum {
+    RECEIVE_AT_ONCE = 64, /* messages and errors, so that nobody can keep the thread from its other work */
+    SLEEP_MAX_MS = 500,   /* by then it has noticed that its descriptors are gone: nobody could wake it */
+    WITHOUT_WAKER_MS = 10,
+};
 
 /* A socket that is connected reports ICMP's "port unreachable" of an earlier datagram with any later call. */
 static void note_error(struct control *c, int error)
 {
     if (error == ECONNREFUSED)
         c->refused++;
+    c->trouble = error;
+}
+
+static bool is_robbed(struct control *c)
+{
+    c->robbed = c->robbed || !own_fd_holds(&c->socket) || !waker_holds(&c->wake_thread) ||
+                !waker_holds(&c->wake_caller);
+    return c->robbed;
 }
 
 /* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
@@ -43,19 +41,22 @@ static void send_due(struct control *c, uint64_t now)
 {
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
-    if (is_held_back(c))
+    if (is_held_back(c) || is_robbed(c))
         return;
     while ((bytes = ctl_session_poll(&c->session, now, message)) > 0)
-        if (send(c->fd, message, bytes, MSG_DONTWAIT) < 0)
+        if (send(c->socket.fd, message, bytes, MSG_DONTWAIT) < 0)
             note_error(c, errno);
 }
 
 static void receive_all(struct control *c)
 {
     uint8_t message[CTL_MESSAGE_MAX];
-    for (;;) {
-        ssize_t bytes = recv(c->fd, message, sizeof message, MSG_DONTWAIT);
+    if (is_robbed(c))
+        return;
+    for (unsigned i = 0; i < RECEIVE_AT_ONCE; i++) {
+        ssize_t bytes = recv(c->socket.fd, message, sizeof message, MSG_DONTWAIT);
         if (bytes >= 0) {
+            c->trouble = 0;
             ctl_session_receive(&c->session, message, (size_t)bytes, monotonic_ns());
         } else if (errno == EAGAIN) {
             return;
@@ -91,13 +92,14 @@ static bool announce(struct control *c)
 {
     const struct ctl_session *s = &c->session;
     bool news = s->state != c->seen.state || s->generation != c->seen.generation;
-    if (!news && c->refused == c->seen.refused)
+    if (!news && c->refused == c->seen.refused && c->robbed == c->seen.robbed)
         return false;
     c->seen.state = s->state;
     c->seen.generation = s->generation;
     c->seen.refused = c->refused;
+    c->seen.robbed = c->robbed;
     atomic_store(&c->changed, true);
-    wake(c->wake_caller);
+    waker_wake(&c->wake_caller);
     return news;
 }
 
@@ -123,15 +125,19 @@ static void *run(void *arg)
 {
     struct control *c = arg;
     while (!atomic_load(&c->stop)) {
-        uint64_t next = turn(c), guest_next = c->guest.turn(c->guest.ctx);
+        uint64_t next = turn(c), guest_next = c->guest.turn(c->guest.ctx), now = monotonic_ns();
+        if (control_is_robbed(c))
+            break;
         bool guest_waits = guest_next != UINT64_MAX;
-        struct pollfd fds[] = {{.fd = c->fd, .events = POLLIN},
-                               {.fd = c->wake_thread, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = c->socket.fd, .events = POLLIN},
+                               {.fd = c->wake_thread.sleeper.fd, .events = POLLIN},
                                {.fd = guest_waits ? c->guest.fd : -1, .events = POLLIN}};
-        struct timespec timeout = timespec_until(next < guest_next ? next : guest_next, monotonic_ns());
-        ppoll(fds, 3, next == UINT64_MAX && !guest_waits ? NULL : &timeout, NULL);
+        next = next < guest_next ? next : guest_next;
+        uint64_t latest = now + SLEEP_MAX_MS * NS_PER_MS;
+        struct timespec timeout = timespec_until(next < latest ? next : latest, now);
+        ppoll(fds, 3, &timeout, NULL);
         if (fds[1].revents)
-            drain(c->wake_thread);
+            waker_drain(&c->wake_thread);
     }
     return NULL;
 }
@@ -150,29 +156,30 @@ static int start_thread(struct control *c)
 static int open_fds(struct control *c, struct in_addr switch_ip)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
-    c->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    c->wake_thread = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->wake_caller = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (c->fd < 0 || c->wake_thread < 0 || c->wake_caller < 0 ||
-        connect(c->fd, (struct sockaddr *)&to, sizeof to) < 0)
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+    if (fd < 0)
         return -errno;
-    return 0;
+    c->socket = own_fd_of(fd);
+    if ((rc = waker_open(&c->wake_thread)) < 0 || (rc = waker_open(&c->wake_caller)) < 0)
+        return rc;
+    return connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
 }
 
 static void close_fds(struct control *c)
 {
-    int fds[] = {c->fd, c->wake_thread, c->wake_caller};
-    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    own_fd_close(&c->socket);
+    waker_close(&c->wake_thread);
+    waker_close(&c->wake_caller);
 }
 
 int control_open(struct control *c, struct in_addr switch_ip, const struct ctl_session_config *config,
                  const struct logger *log, const struct control_guest *guest)
 {
-    memset(c, 0, sizeof *c);
-    c->log = log;
-    c->guest = *guest;
+    *c = (struct control){.log = log,
+                          .guest = *guest,
+                          .socket = OWN_FD_NONE,
+                          .wake_thread = WAKER_NONE,
+                          .wake_caller = WAKER_NONE};
     pthread_mutex_init(&c->lock, NULL);
     ctl_session_init(&c->session, config, monotonic_ns());
     int rc = open_fds(c, switch_ip);
@@ -188,7 +195,7 @@ err:
 void control_close(struct control *c)
 {
     atomic_store(&c->stop, true);
-    wake(c->wake_thread);
+    waker_wake(&c->wake_thread);
     pthread_join(c->thread, NULL);
     close_fds(c);
     pthread_mutex_destroy(&c->lock);
@@ -219,17 +226,49 @@ unsigned control_refusals(struct control *c)
     return refused;
 }
 
+int control_trouble(struct control *c)
+{
+    pthread_mutex_lock(&c->lock);
+    int trouble = c->trouble;
+    pthread_mutex_unlock(&c->lock);
+    return trouble;
+}
+
+bool control_is_robbed(struct control *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool robbed = is_robbed(c);
+    pthread_mutex_unlock(&c->lock);
+    return robbed;
+}
+
+int control_wake_fd(const struct control *c)
+{
+    return c->wake_caller.sleeper.fd;
+}
+
+void control_woken(struct control *c)
+{
+    waker_drain(&c->wake_caller);
+}
+
 void control_wake(struct control *c)
 {
-    wake(c->wake_thread);
+    waker_wake(&c->wake_thread);
 }
 
 void control_wait(struct control *c, uint64_t until)
 {
-    struct timespec timeout = timespec_until(until, monotonic_ns());
-    struct pollfd fd = {.fd = c->wake_caller, .events = POLLIN};
-    if (ppoll(&fd, 1, &timeout, NULL) > 0)
-        drain(c->wake_caller);
+    uint64_t now = monotonic_ns(), soon = now + WITHOUT_WAKER_MS * NS_PER_MS;
+    struct timespec timeout = timespec_until(until, now);
+    struct pollfd fd = {.fd = c->wake_caller.sleeper.fd, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
+        return;
+    waker_drain(&c->wake_caller);
+    if (!waker_holds(&c->wake_caller)) { /* it would wake for ever */
+        timeout = timespec_until(until < soon ? until : soon, now);
+        nanosleep(&timeout, NULL);
+    }
 }
 
 /* What the caller has told the session goes out from here, so that it is sent even if the process ends right
@@ -238,7 +277,7 @@ static void unlock_and_send(struct control *c)
 {
     send_due(c, monotonic_ns());
     pthread_mutex_unlock(&c->lock);
-    wake(c->wake_thread);
+    waker_wake(&c->wake_thread);
 }
 
 void control_progress(struct control *c, const struct ctl_heartbeat *progress, bool streaming)
@@ -250,7 +289,7 @@ void control_progress(struct control *c, const struct ctl_heartbeat *progress, b
     bool released = held_back && !is_held_back(c);
     pthread_mutex_unlock(&c->lock);
     if (released)
-        wake(c->wake_thread);
+        waker_wake(&c->wake_thread);
 }
 
 void control_rejected(struct control *c)
@@ -278,5 +317,5 @@ void control_leave(struct control *c, uint64_t until)
     do {
         control_wait(c, until);
         control_look(c, &s);
-    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until);
+    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until && !control_is_robbed(c));
 }

@@ -3,7 +3,7 @@
  *
  * Two threads: the job's control thread, which lives from control_open to control_close, and the caller's.
  * They share the session under a mutex and one atomic flag; each sleeps in poll and is woken by the other
- * through an eventfd. Every function here is for the caller's thread.
+ * through a waker. Every function here is for the caller's thread.
  */
 #ifndef SWAGG_CLIENT_CONTROL_THREAD_H
 #define SWAGG_CLIENT_CONTROL_THREAD_H
@@ -14,6 +14,7 @@
 
 #include "control/session.h"
 #include "logger.h"
+#include "waker.h"
 
 /* Other work for the control thread: turn is called whenever the thread wakes, without any lock; it says when
  * it wants to be called again, UINT64_MAX if nothing is to be done. As long as something is, the thread also
@@ -25,11 +26,11 @@ struct control_guest {
 };
 
 struct control {
-    int fd, wake_thread, wake_caller;
+    struct own_fd socket;
+    struct waker wake_thread, wake_caller;
     const struct logger *log;
     struct control_guest guest;
     pthread_t thread;
-    bool started;
     atomic_bool changed, stop;
     pthread_mutex_t lock;
     /* under the lock */
@@ -37,8 +38,11 @@ struct control {
     struct {
         enum ctl_session_state state;
         unsigned generation, refused;
+        bool robbed;
     } seen;           /* what the caller was woken for */
     unsigned refused; /* ICMP said that nobody listens there */
+    int trouble;      /* errno of the newest failure to send or receive since something was heard, or 0 */
+    bool robbed;      /* the application has closed a descriptor: nothing is sent any more, the thread ends */
     bool
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
@@ -63,6 +67,17 @@ void control_look(struct control *c, struct ctl_session *session);
 
 /* How often ICMP has said that nobody listens at the switch's control port. */
 unsigned control_refusals(struct control *c);
+
+/* Why messages may not have come through: errno of the newest failure since the switch was last heard, or 0.
+ */
+int control_trouble(struct control *c);
+
+/* Somebody else in this process has closed the socket, or what the threads wake each other by. */
+bool control_is_robbed(struct control *c);
+
+/* What control_wait sleeps on, for a poll of the caller's own; control_woken when it is readable. */
+int control_wake_fd(const struct control *c);
+void control_woken(struct control *c);
 
 /* Gives the thread a turn now. */
 void control_wake(struct control *c);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 
@@ -15,6 +16,15 @@ static const char *type_name(unsigned type)
 static const char *op_name(unsigned op)
 {
     return op == AGG_SUM ? "sum" : "unknown operation";
+}
+
+const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
+{
+    text[0] = '\0';
+    if (error != 0)
+        snprintf(text, DESCRIBE_TROUBLE_MAX, "; this host's last error on the way there: %s (errno %d)",
+                 strerror(error), error);
+    return text;
 }
 
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX])

@@ -4,7 +4,10 @@
 
 #include "wire/switchml.h"
 
-enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320 };
+enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX = 120 };
+
+/* What the kernel has said last of the way to the switch, to be appended to a text; empty if error is 0. */
+const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);
 
 /* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX]);

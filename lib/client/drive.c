@@ -15,13 +15,10 @@ enum {
 static int fail_system(struct swagg_job *job, int error)
 {
     char text[CTL_TEXT_MAX];
-    if (error == EMSGSIZE)
-        snprintf(text, sizeof text,
-                 "rank %u: packets for an MTU of %u do not fit the path: lower options.mtu",
-                 job->options.rank, job->transport->mtu);
-    else
-        snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
-                 job->options.switch_text, strerror(error));
+    if (error == EBADF || error == ENOTSOCK)
+        return job_fail_robbed(job, "data socket");
+    snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
+             job->options.switch_text, strerror(error));
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
@@ -114,7 +111,9 @@ static int idle(struct swagg_job *job, const struct watch *w)
         return SWAGG_OK;
     }
     uint64_t left = until > now ? until - now : 0;
-    int rc = job->transport->ops->wait(job->transport, job->control.wake_caller, left);
+    int rc = job->transport->ops->wait(job->transport, control_wake_fd(&job->control), left);
+    if (rc > 0)
+        control_woken(&job->control);
     return rc < 0 ? fail_system(job, -rc) : SWAGG_OK;
 }
 
@@ -168,14 +167,25 @@ static int follow_session(struct swagg_job *job)
     }
 }
 
+/* An application that closes all descriptors does so sooner or later: looked for before each call, and while
+ * it lasts. */
+static int check_descriptors(struct swagg_job *job)
+{
+    if (!own_fd_holds(&job->transport->socket))
+        return job_fail_robbed(job, "data socket");
+    return control_is_robbed(&job->control) ? job_fail_robbed(job, "control descriptors") : SWAGG_OK;
+}
+
 /* One round of the loop: news first, then what is due, then packets; sleeps if there are none. */
 static int turn(struct swagg_job *job, struct watch *w)
 {
     if (control_changed(&job->control))
         return follow_session(job);
     uint64_t now = monotonic_ns();
-    if (now >= w->tick_at)
-        return watch_tick(w, job, now);
+    if (now >= w->tick_at) {
+        int rc = check_descriptors(job);
+        return rc < 0 ? rc : watch_tick(w, job, now);
+    }
     let_others_progress(job, w, now);
     int received = job->rejoining ? 0 : exchange(job);
     return received == 0 ? idle(job, w) : received;
@@ -183,8 +193,10 @@ static int turn(struct swagg_job *job, struct watch *w)
 
 int drive_call(struct swagg_job *job, struct watch *w)
 {
-    int rc = follow_session(job);
+    int rc = check_descriptors(job);
     bool rejected = false;
+    if (rc == 0)
+        rc = follow_session(job);
     while (rc >= 0) {
         enum sml_stream_status status = sml_stream_status(job->stream);
         if (status == SML_STREAM_DONE)
@@ -204,7 +216,9 @@ uint64_t drive_between_calls(void *arg)
     struct swagg_job *job = arg;
     if (pthread_mutex_trylock(&job->lock) != 0)
         return UINT64_MAX; /* the caller does it */
-    int rc = job->failure ? job->failure : follow_session(job);
+    int rc = job->failure ? job->failure : check_descriptors(job);
+    if (rc >= 0)
+        rc = follow_session(job);
     if (rc >= 0 && !job->rejoining)
         rc = exchange(job);
     uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);

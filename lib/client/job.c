@@ -52,6 +52,17 @@ int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
     return job_fail(job, failure_status(job, &session->failure), "%s", session->failure.text);
 }
 
+int job_fail_robbed(struct swagg_job *job, const char *what)
+{
+    char text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text,
+             "rank %u: this program has closed the job's %s: a program that closes descriptors it did not "
+             "open must do so "
+             "before swagg_open",
+             job->options.rank, what);
+    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+}
+
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 {
     job->terms = session->ready;

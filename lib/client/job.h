@@ -42,6 +42,9 @@ int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason,
 /* The same, for a session that has failed: with the words of the switch or of a peer. */
 int job_fail_session(struct swagg_job *job, const struct ctl_session *session);
 
+/* The application has closed a descriptor of the job's, or given its number to another file. */
+int job_fail_robbed(struct swagg_job *job, const char *what);
+
 /* Goes by what the session has agreed with the switch. */
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
 

@@ -16,6 +16,12 @@ static inline uint64_t monotonic_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* From since until now. What another thread noted may be newer than this thread's reading of the clock. */
+static inline uint64_t ns_between(uint64_t since, uint64_t now)
+{
+    return now > since ? now - since : 0;
+}
+
 /* From now until then, for ppoll; zero if then has passed. */
 static inline struct timespec timespec_until(uint64_t then, uint64_t now)
 {

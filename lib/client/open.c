@@ -4,8 +4,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "describe.h"
 #include "drive.h"
 #include "monotonic.h"
+#include "path.h"
 #include "transport_udp.h"
 
 enum {
@@ -14,22 +16,71 @@ enum {
     STREAM_ALIGNMENT = 64,
 };
 
-static int open_transport(struct swagg_job *job)
+static int fail_no_answer(struct swagg_job *job, bool refused, int trouble)
+{
+    const char *ip = job->options.switch_text;
+    char text[DESCRIBE_TROUBLE_MAX];
+    if (refused)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                        "%s is there, but no swagg runs on it (UDP port %d is closed): check "
+                        "options.switch_ip, start swagg",
+                        ip, CTL_PORT);
+    return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                    "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
+                    "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
+                    "DEV tx off`)%s",
+                    ip, CTL_PORT, ip, describe_trouble(trouble, text));
+}
+
+static int fail_socket(struct swagg_job *job, int error)
+{
+    const char *ip = job->options.switch_text;
+    if (error == ENETUNREACH || error == EHOSTUNREACH)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                        "there is no route to the switch %s: check `ip route get %s`", ip, ip);
+    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the switch %s: %s", ip,
+                    strerror(error));
+}
+
+static int fail_blocked(struct swagg_job *job, const struct path *path)
+{
+    char text[DESCRIBE_TROUBLE_MAX];
+    return job_fail(
+        job, SWAGG_ERR_NO_SWITCH,
+        "the switch %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
+        "ports %d to %d in both directions in the packet filters of this host, of the switch and between "
+        "them; or is the switch older than this library (%s)?%s",
+        job->options.switch_text, CTL_PORT, path->blocked_port, CTL_PORT, SML_PORT_LAST, swagg_version(),
+        describe_trouble(path->trouble, text));
+}
+
+/* What gets through to the switch and back, before anybody is told that this rank is there: the bytes of an
+ * IP packet, or a status. */
+static int find_mtu(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;
-    int rc =
-        transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, o->mtu, o->checksum, job->kernels);
-    if (rc == -ENETUNREACH || rc == -EHOSTUNREACH)
-        return job_fail(job, SWAGG_ERR_NO_SWITCH,
-                        "there is no route to the switch %s: check `ip route get %s`", o->switch_text,
-                        o->switch_text);
-    if (rc == -EMSGSIZE)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "the path to the switch %s has an MTU below %d bytes",
-                        o->switch_text, CLIENT_MTU_MIN);
+    const struct path_wish wish = {
+        .switch_ip = o->switch_ip, .mtu = o->mtu, .checksum = o->checksum, .deadline = deadline};
+    struct path path;
+    int rc = path_find(&path, &wish);
     if (rc < 0)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the switch %s: %s",
-                        o->switch_text, strerror(-rc));
-    return SWAGG_OK;
+        return fail_socket(job, -rc);
+    if (path.state == PATH_BLOCKED)
+        return fail_blocked(job, &path);
+    if (path.state != PATH_OPEN)
+        return fail_no_answer(job, path.state == PATH_NO_SWITCH, path.trouble);
+    return (int)path.mtu;
+}
+
+static int open_transport(struct swagg_job *job, uint64_t deadline)
+{
+    const struct client_options *o = &job->options;
+    int mtu = find_mtu(job, deadline);
+    if (mtu < 0)
+        return mtu;
+    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, (unsigned)mtu, o->checksum,
+                                job->kernels);
+    return rc < 0 ? fail_socket(job, -rc) : SWAGG_OK;
 }
 
 static uint64_t random_not_zero(void)
@@ -41,7 +92,7 @@ static uint64_t random_not_zero(void)
     return x;
 }
 
-static int open_control(struct swagg_job *job)
+static int open_control(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;
     struct ctl_session_config config = {
@@ -54,10 +105,10 @@ static int open_control(struct swagg_job *job)
                  .checksum = (uint8_t)o->checksum,
                  .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum),
                  .slots = o->slots},
-        .join_deadline_ns = o->join_timeout_ns,
+        .join_deadline_ns = ns_between(monotonic_ns(), deadline),
     };
     memcpy(config.join.name, o->job, sizeof config.join.name);
-    struct control_guest guest = {.fd = job->transport->fd, .turn = drive_between_calls, .ctx = job};
+    struct control_guest guest = {.fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
     int rc = control_open(&job->control, o->switch_ip, &config, &o->log, &guest);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's control thread: %s", strerror(-rc));
@@ -71,21 +122,6 @@ static uint64_t answer_due(const struct ctl_session *s)
     return s->started + ANSWER_WITHIN_MS * NS_PER_MS;
 }
 
-static int fail_no_answer(struct swagg_job *job, bool refused)
-{
-    const char *ip = job->options.switch_text;
-    if (refused)
-        return job_fail(job, SWAGG_ERR_NO_SWITCH,
-                        "%s is there, but no swagg runs on it (UDP port %d is closed): check "
-                        "options.switch_ip, start swagg",
-                        ip, CTL_PORT);
-    return job_fail(job, SWAGG_ERR_NO_SWITCH,
-                    "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
-                    "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
-                    "DEV tx off`)",
-                    ip, CTL_PORT, ip);
-}
-
 enum { STILL_JOINING = 1 };
 
 static int join_status(struct swagg_job *job, const struct ctl_session *s, unsigned refused, uint64_t now)
@@ -93,10 +129,12 @@ static int join_status(struct swagg_job *job, const struct ctl_session *s, unsig
     bool answered = s->boot_id != 0;
     if (s->state == CTL_SESSION_READY)
         return SWAGG_OK;
+    if (control_is_robbed(&job->control))
+        return job_fail_robbed(job, "control descriptors");
     if (!answered && refused >= REFUSALS_ENOUGH)
-        return fail_no_answer(job, true);
+        return fail_no_answer(job, true, 0);
     if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(s)))
-        return fail_no_answer(job, false);
+        return fail_no_answer(job, false, control_trouble(&job->control));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(job, s) : STILL_JOINING;
 }
 
@@ -155,9 +193,10 @@ static int open_stream(struct swagg_job *job)
 
 static int open_all(struct swagg_job *job)
 {
+    uint64_t deadline = monotonic_ns() + job->options.join_timeout_ns;
     struct ctl_session session;
     int rc;
-    if ((rc = open_transport(job)) < 0 || (rc = open_control(job)) < 0 ||
+    if ((rc = open_transport(job, deadline)) < 0 || (rc = open_control(job, deadline)) < 0 ||
         (rc = wait_until_all_are_there(job, &session)) < 0 || (rc = job_adopt_terms(job, &session)) < 0)
         return rc;
     return open_stream(job);

@@ -34,7 +34,7 @@ enum swagg_op { SWAGG_SUM = 1 };
 enum swagg_status {
     SWAGG_OK = 0,
     SWAGG_ERR_ARGUMENT = -1,  /* an argument or option is out of range; nothing was sent */
-    SWAGG_ERR_NO_SWITCH = -2, /* no switch answered at that address */
+    SWAGG_ERR_NO_SWITCH = -2, /* no switch answered at that address, or not on its data ports */
     SWAGG_ERR_REFUSED = -3,   /* the switch said no; the text has its reason */
     SWAGG_ERR_DEADLINE = -4,  /* time is up; the text names the missing ranks */
     SWAGG_ERR_MISMATCH = -5,  /* ranks called different collectives; the text names both */
@@ -65,8 +65,8 @@ struct swagg_options {
     enum swagg_mode mode;
     enum swagg_checksum checksum;
     int slots;           /* slots wanted from the switch; 0 = 1024 */
-    int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to the slots */
-    int mtu;             /* bytes of an IP packet; 0 = that of the interface towards the switch */
+    int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to about half the slots */
+    int mtu;             /* bytes of an IP packet, at most; 0 = as many as get through to the switch and back */
     int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */
     int call_timeout_ms; /* a collective must be done by then; 0 = 120000 */
     int warn_after_ms;   /* a waiting call logs who is missing after this, then doubling it; 0 = 2000 */
@@ -104,6 +104,9 @@ void swagg_close(struct swagg_job *job);
 
 /* Bytes that an element takes; 0 for no type. */
 size_t swagg_type_size(enum swagg_type type);
+
+/* Version and build of this library, as in "0.1.0 (6b38cdc4f1aa)"; a constant string. */
+const char *swagg_version(void);
 
 /* A status in words; a constant string. */
 const char *swagg_strerror(int status);

@@ -1,7 +1,9 @@
 /* How a job's data packets reach the switch and come back: what the collective loop asks of a transport.
  *
  * One thread at a time: the one that runs the job's collectives. Functions return 0 or more, or -errno for
- * errors that the job cannot outlive; packets that are merely lost are no error, the stream sends them again.
+ * errors that no change of the network can mend. Packets that are merely lost are no error, the stream sends
+ * them again; nor is what the kernel says of a path that is closed or down for now (routes, packet filters,
+ * ICMP of whomever): it is kept in `trouble`, for the text of a call that runs into its deadline.
  */
 #ifndef SWAGG_CLIENT_TRANSPORT_H
 #define SWAGG_CLIENT_TRANSPORT_H
@@ -9,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "own_fd.h"
 #include "switchml/stream.h"
 
 enum { TRANSPORT_BATCH = 64 }; /* packets sent or received at once, at most */
@@ -26,8 +29,8 @@ struct transport_ops {
     /* What has arrived, without waiting; returns how many; 0: nothing is left. The payloads are valid until
      * the next call of receive. */
     int (*receive)(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH]);
-    /* Waits for a packet, for wake_fd (an eventfd, which it resets), or for the timeout. A signal may end it
-     * early. */
+    /* Waits for a packet, for wake_fd to become readable, or for the timeout. A signal may end it early. 1:
+     * wake_fd is readable; 0: not. */
     int (*wait)(struct transport *t, int wake_fd, uint64_t timeout_ns);
     /* The switch's UDP ports from now on: slot i goes to port first + i % n. 1 <= n <= CTL_DATA_PORTS_MAX.
      * The local port stays. */
@@ -37,9 +40,10 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
-    int fd;              /* once nothing is left: readable when packets have arrived */
-    uint16_t local_port; /* that data packets leave from */
-    unsigned mtu;        /* of the path: bytes of an IP packet */
+    struct own_fd socket; /* once nothing is left: readable when packets have arrived */
+    uint16_t local_port;  /* that data packets leave from */
+    unsigned mtu;         /* bytes of an IP packet, at most */
+    int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */
 };
 
 #endif

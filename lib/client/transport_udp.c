@@ -47,9 +47,11 @@ struct incoming {
 
 struct udp {
     struct transport base;
-    struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch; connected to the only one */
+    struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch */
     unsigned data_ports;
+    bool connected;    /* to the only one */
     unsigned segments; /* packets a run may have; 1: the kernel does not segment */
+    uint64_t lost;     /* sends that failed */
     size_t packet_max; /* bytes of a UDP payload */
     enum sml_checksum checksum;
     const struct agg_kernels *kernels;
@@ -57,11 +59,12 @@ struct udp {
     struct incoming in;
 };
 
-/* Errors that tell of a peer that is away or a path that is down for now: the packet is lost, no more. */
-static bool is_transient(int error)
+/* Errors that no change of the network mends. All others mean that a packet is lost, no more: routes and
+ * packet filters that change (EINVAL, EACCES, EPERM, ENETUNREACH, ...), and what ICMP says, which anybody can
+ * send. */
+static bool is_hopeless(int error)
 {
-    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN ||
-           error == ENETDOWN || error == ENOBUFS || error == ENOMEM;
+    return error == EBADF || error == ENOTSOCK || error == EFAULT || error == EOPNOTSUPP;
 }
 
 /* The pieces of a packet, its body in wire order; returns how many. */
@@ -145,7 +148,7 @@ static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
         struct msghdr *m = &o->message[runs].msg_hdr;
         unsigned length = run_length(u, o->packet + i, n - i);
         *m = (struct msghdr){.msg_iov = iov};
-        if (u->data_ports > 1)
+        if (!u->connected)
             set_destination(m, &u->data_port[port_of(u, o->packet[i])]);
         if (length > 1)
             set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(o->packet[i]));
@@ -157,25 +160,40 @@ static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
     return runs;
 }
 
+static int send_from(struct udp *u, unsigned from, unsigned n);
+
+/* Where that helps, the kernel or the device does not segment UDP. Otherwise it was the path. */
+static int send_singly(struct udp *u, unsigned from, unsigned n)
+{
+    unsigned segments = u->segments;
+    uint64_t lost = u->lost;
+    u->segments = 1;
+    int rc = send_from(u, from, n);
+    if (u->lost != lost)
+        u->segments = segments;
+    return rc;
+}
+
 static int send_from(struct udp *u, unsigned from, unsigned n)
 {
     unsigned runs = gather_runs(u, from, n);
     unsigned done = 0;
     while (done < runs) {
-        int sent = sendmmsg(u->base.fd, &u->out.message[done], runs - done, MSG_DONTWAIT);
+        int sent = sendmmsg(u->base.socket.fd, &u->out.message[done], runs - done, MSG_DONTWAIT);
         if (sent > 0) {
             done += (unsigned)sent;
         } else if (errno == EAGAIN) {
-            struct pollfd room = {.fd = u->base.fd, .events = POLLOUT};
+            struct pollfd room = {.fd = u->base.socket.fd, .events = POLLOUT};
             if (poll(&room, 1, SEND_PATIENCE_MS) == 0)
                 return 0; /* lost; the caller has its deadlines to look after */
         } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
-            u->segments = 1; /* this kernel or device does not segment UDP */
-            return send_from(u, u->out.first[done], n);
-        } else if (is_transient(errno)) {
-            done++;
-        } else if (errno != EINTR) {
+            return send_singly(u, u->out.first[done], n);
+        } else if (is_hopeless(errno)) {
             return -errno;
+        } else if (errno != EINTR) {
+            u->base.trouble = errno;
+            u->lost++;
+            done++;
         }
     }
     return 0;
@@ -192,8 +210,7 @@ static int udp_send(struct transport *t, const struct sml_send packets[], unsign
 static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)
 {
     unsigned i = (unsigned)ntohs(from->sin_port) - ntohs(u->data_port[0].sin_port);
-    return u->data_ports == 1 ||
-           (from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports);
+    return u->connected || (from->sin_addr.s_addr == u->data_port[0].sin_addr.s_addr && i < u->data_ports);
 }
 
 /* 0, or -errno. */
@@ -202,11 +219,16 @@ static int fetch(struct udp *u)
     struct incoming *in = &u->in;
     for (unsigned i = 0; i < in->received; i++)
         in->message[i].msg_hdr.msg_controllen = sizeof in->control[i];
-    int n = recvmmsg(u->base.fd, in->message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
-    bool tolerable = is_transient(errno) || errno == EAGAIN || errno == EINTR;
+    int n = recvmmsg(u->base.socket.fd, in->message, TRANSPORT_BATCH, MSG_DONTWAIT, NULL);
     in->received = n > 0 ? (unsigned)n : 0;
     in->next = 0;
-    return n >= 0 || tolerable ? 0 : -errno;
+    if (n < 0 && is_hopeless(errno))
+        return -errno;
+    if (n > 0)
+        u->base.trouble = 0;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        u->base.trouble = errno;
+    return 0;
 }
 
 /* Bytes of each packet of a message but the last. */
@@ -254,16 +276,11 @@ static int udp_receive(struct transport *t, struct transport_packet packets[TRAN
 static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
 {
     struct udp *u = (struct udp *)t;
-    struct pollfd fds[] = {{.fd = u->base.fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = u->base.socket.fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     struct timespec timeout = timespec_until(timeout_ns, 0);
     if (ppoll(fds, 2, &timeout, NULL) < 0)
-        return errno == EINTR ? 0 : -errno;
-    if (fds[1].revents) {
-        uint64_t count;
-        if (read(wake_fd, &count, sizeof count) < 0 && errno != EAGAIN && errno != EINTR)
-            return -errno;
-    }
-    return 0;
+        return is_hopeless(errno) ? -errno : 0;
+    return fds[1].revents != 0;
 }
 
 /* The kernel has let go of a local port that it had chosen, and that the switch knows. It is taken again, for
@@ -273,9 +290,9 @@ static int disconnect(struct udp *u)
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct sockaddr_in local;
     socklen_t bytes = sizeof local;
-    if (getsockname(u->base.fd, (struct sockaddr *)&local, &bytes) < 0 ||
-        connect(u->base.fd, &nobody, sizeof nobody) < 0 ||
-        (bind(u->base.fd, (struct sockaddr *)&local, sizeof local) < 0 && errno != EINVAL))
+    if (getsockname(u->base.socket.fd, (struct sockaddr *)&local, &bytes) < 0 ||
+        connect(u->base.socket.fd, &nobody, sizeof nobody) < 0 ||
+        (bind(u->base.socket.fd, (struct sockaddr *)&local, sizeof local) < 0 && errno != EINVAL))
         return -errno;
     return 0;
 }
@@ -299,18 +316,17 @@ static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
         u->data_port[i].sin_port = htons((uint16_t)(first + i));
     }
     u->data_ports = n;
-    ask_for_senders(&u->in, n > 1);
-    if (n > 1)
-        return disconnect(u);
     const struct sockaddr_in *only = &u->data_port[0];
-    return connect(u->base.fd, (const struct sockaddr *)only, sizeof *only) < 0 ? -errno : 0;
+    u->connected = n == 1 && connect(u->base.socket.fd, (const struct sockaddr *)only, sizeof *only) == 0;
+    ask_for_senders(&u->in, !u->connected);
+    return u->connected ? 0
+                        : disconnect(u); /* there may be no route just now: then each packet looks for one */
 }
 
 static void udp_close(struct transport *t)
 {
     struct udp *u = (struct udp *)t;
-    if (u->base.fd >= 0)
-        close(u->base.fd);
+    own_fd_close(&u->base.socket);
     free(u->out.converted);
     free(u->in.buffer);
     free(u);
@@ -333,26 +349,27 @@ static void set_buffer(int fd, int forced, int plain)
 
 static int open_socket(struct udp *u)
 {
-    u->base.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (u->base.fd < 0)
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         return -errno;
-    set_buffer(u->base.fd, SO_RCVBUFFORCE, SO_RCVBUF);
-    set_buffer(u->base.fd, SO_SNDBUFFORCE, SO_SNDBUF);
+    u->base.socket = own_fd_of(fd);
+    set_buffer(u->base.socket.fd, SO_RCVBUFFORCE, SO_RCVBUF);
+    set_buffer(u->base.socket.fd, SO_SNDBUFFORCE, SO_SNDBUF);
     int without = u->checksum != SML_CHECKSUM_NONE;
-    if (setsockopt(u->base.fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0)
+    if (setsockopt(u->base.socket.fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0)
         return -errno;
-    /* The switch takes no fragments: better an error here than silence there. */
-    int discover = IP_PMTUDISC_DO;
+    /* The switch takes no fragments. What a packet may have was found by asking the switch (path.h): ICMP
+     * that says otherwise may be anybody's, and is believed neither now nor from the kernel's memory of it.
+     */
+    int discover = IP_PMTUDISC_PROBE;
     struct sockaddr_in local;
-    socklen_t local_bytes = sizeof local, mtu_bytes = sizeof(int);
-    int mtu;
-    if (setsockopt(u->base.fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
-        connect(u->base.fd, (struct sockaddr *)&u->data_port[0], sizeof u->data_port[0]) < 0 ||
-        getsockname(u->base.fd, (struct sockaddr *)&local, &local_bytes) < 0 ||
-        getsockopt(u->base.fd, IPPROTO_IP, IP_MTU, &mtu, &mtu_bytes) < 0)
+    socklen_t local_bytes = sizeof local;
+    if (setsockopt(u->base.socket.fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
+        connect(u->base.socket.fd, (struct sockaddr *)&u->data_port[0], sizeof u->data_port[0]) < 0 ||
+        getsockname(u->base.socket.fd, (struct sockaddr *)&local, &local_bytes) < 0)
         return -errno;
     u->base.local_port = ntohs(local.sin_port);
-    u->base.mtu = (unsigned)mtu;
+    u->connected = true;
     return 0;
 }
 
@@ -361,13 +378,13 @@ static bool kernel_segments(const struct udp *u)
 {
     int off = 0;
     return u->checksum == SML_CHECKSUM_NONE &&
-           setsockopt(u->base.fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
+           setsockopt(u->base.socket.fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 
 static bool kernel_merges(const struct udp *u)
 {
     int on = 1;
-    return setsockopt(u->base.fd, SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
+    return setsockopt(u->base.socket.fd, SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
 }
 
 static int make_buffers(struct udp *u)
@@ -404,16 +421,10 @@ int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_
     u->data_port[0] =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};
     u->data_ports = 1;
+    u->base.socket = OWN_FD_NONE;
+    u->base.mtu = mtu;
     int rc = open_socket(u);
-    if (rc < 0)
-        goto err;
-    if (mtu && mtu < u->base.mtu)
-        u->base.mtu = mtu;
-    if (u->base.mtu < CLIENT_MTU_MIN) {
-        rc = -EMSGSIZE;
-        goto err;
-    }
-    if ((rc = make_buffers(u)) < 0)
+    if (rc < 0 || (rc = make_buffers(u)) < 0)
         goto err;
     u->segments = kernel_segments(u) ? SEGMENTS_MAX : 1;
     *out = &u->base;

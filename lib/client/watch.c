@@ -33,7 +33,7 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
                                  char text[WAIT_TEXT_MAX])
 {
     char names[CTL_RANKS_TEXT_MAX];
-    uint64_t silent = now - session->heard_at;
+    uint64_t silent = ns_between(session->heard_at, now);
     if (silent > session->ready.lost_after_ms * NS_PER_MS / 2) { /* two heartbeats without an answer */
         snprintf(text, WAIT_TEXT_MAX, "the switch %s has been silent for %.1f s", job->options.switch_text,
                  (double)silent / NS_PER_S);
@@ -64,10 +64,12 @@ static uint64_t chunks_done(const struct watch *w, const struct swagg_job *job)
 static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ctl_session *session,
                          uint64_t now)
 {
-    char wait[WAIT_TEXT_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    snprintf(text, sizeof text, "rank %u: %s: no sum for chunk %" PRIu64 " of %" PRIu64 " within %.1f s: %s",
+    char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
+    snprintf(text, sizeof text,
+             "rank %u: %s: no sum for chunk %" PRIu64 " of %" PRIu64 " within %.1f s: %s%s",
              job->options.rank, describe_call(&w->call, call), chunks_done(w, job) + 1, w->chunks,
-             (double)(now - w->began) / NS_PER_S, describe_wait(job, session, now, wait));
+             (double)(now - w->began) / NS_PER_S, describe_wait(job, session, now, wait),
+             describe_trouble(job->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 

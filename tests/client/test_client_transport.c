@@ -1,9 +1,11 @@
 /* Packets leave the UDP transport one by one as they were given, whatever runs the kernel gets them in, to
  * the port of their slot; and only the switch's come in. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../unit/unit.h"
@@ -54,11 +56,12 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), 0,
+    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), PACKET_MAX,
                                              SML_CHECKSUM_NONE, agg_kernels_best()),
                           0);
-    CU_ASSERT_EQUAL_FATAL(
-        setsockopt(transport->fd, SOL_SOCKET, SO_NO_CHECK, &without_checksums, sizeof without_checksums), 0);
+    CU_ASSERT_EQUAL_FATAL(setsockopt(transport->socket.fd, SOL_SOCKET, SO_NO_CHECK, &without_checksums,
+                                     sizeof without_checksums),
+                          0);
     for (unsigned p = 0; p < n; p++) {
         for (size_t i = 0; i < lengths[p]; i++)
             bytes[p][i] = content(p, i);
@@ -115,6 +118,59 @@ static void where_the_kernel_refuses_runs_packets_are_sent_one_by_one(void)
     static const size_t lengths[] = {60, 200, 100, 100, 100, 60, 100};
 
     send_batch(lengths, sizeof lengths / sizeof *lengths, 1);
+}
+
+/* The kernel, as a changed route or packet filter makes it. */
+static struct {
+    int error; /* of the next calls; 0: none */
+    unsigned calls, messages;
+} kernel;
+
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
+{
+    kernel.calls++;
+    if (kernel.error != 0) {
+        errno = kernel.error;
+        return -1;
+    }
+    kernel.messages += n;
+    return (int)syscall(SYS_sendmmsg, fd, messages, n, flags);
+}
+
+static void a_path_that_is_closed_for_a_while_loses_packets_and_no_more(void)
+{
+    static const int errors[] = {EPERM,    EACCES,       EINVAL, ENETUNREACH, EHOSTUNREACH,
+                                 EMSGSIZE, ECONNREFUSED, EPROTO, ENOBUFS,     ENETDOWN};
+    enum { PACKETS = 10, LENGTH = 24 };
+    struct sml_send packets[PACKETS];
+    struct transport *t;
+    struct sockaddr_in at;
+    int fd = open_receiver(&at);
+
+    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, at.sin_addr, ntohs(at.sin_port), PACKET_MAX,
+                                             SML_CHECKSUM_NONE, agg_kernels_best()),
+                          0);
+    for (unsigned p = 0; p < PACKETS; p++) {
+        packets[p] = (struct sml_send){.head_bytes = LENGTH};
+        for (unsigned i = 0; i < LENGTH; i++)
+            packets[p].head[i] = content(p, i);
+    }
+    for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+        kernel.error = errors[e];
+        CU_ASSERT_EQUAL(t->ops->send(t, packets, PACKETS), 0);
+        CU_ASSERT_EQUAL(t->trouble, errors[e]);
+        kernel.error = 0;
+        kernel.messages = 0;
+        CU_ASSERT_EQUAL(t->ops->send(t, packets, PACKETS), 0);
+        CU_ASSERT_EQUAL(kernel.messages, 1); /* still as one run */
+        for (unsigned p = 0; p < PACKETS; p++)
+            expect_packet(fd, p, LENGTH);
+    }
+    kernel.error = EBADF;
+    CU_ASSERT_EQUAL(t->ops->send(t, packets, PACKETS), -EBADF);
+    kernel.error = 0;
+    t->ops->close(t);
+    close(fd);
 }
 
 enum { PORTS = 4 };
@@ -198,8 +254,8 @@ static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
     elsewhere = first; /* the right port of another address */
     elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     CU_ASSERT_EQUAL_FATAL(bind(forger, (struct sockaddr *)&elsewhere, sizeof elsewhere), 0);
-    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), 0, SML_CHECKSUM_NONE,
-                                             agg_kernels_best()),
+    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), PACKET_MAX,
+                                             SML_CHECKSUM_NONE, agg_kernels_best()),
                           0);
     /* There and back again, as switches come and go. */
     for (unsigned i = 0; i < 6; i++) {
@@ -234,6 +290,7 @@ int main(void)
         UNIT_TEST(a_run_is_no_longer_than_a_datagram),
         UNIT_TEST(a_whole_batch_of_small_packets_is_sent),
         UNIT_TEST(where_the_kernel_refuses_runs_packets_are_sent_one_by_one),
+        UNIT_TEST(a_path_that_is_closed_for_a_while_loses_packets_and_no_more),
         UNIT_TEST(slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard),
         CU_TEST_INFO_NULL,
     };

@@ -9,6 +9,7 @@ enum { TICK_MS = 100, WARNINGS_MAX = 64 };
 /* A call of rank 0 of 2 that gets nothing but what the test hands it. */
 struct lonely {
     struct script script; /* its stream */
+    struct transport transport;
     struct swagg_job job;
     struct watch watch;
     unsigned now_ms;
@@ -34,7 +35,8 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
                     .call_timeout_ns = 3600 * NS_PER_S,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},
-        .control = {.fd = -1, .wake_thread = -1, .wake_caller = -1},
+        .control = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = WAKER_NONE},
+        .transport = &l->transport,
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
         .stream = l->script.stream,
     };
@@ -94,11 +96,28 @@ static void a_wait_that_began_between_two_warnings_is_not_told_over_and_over(voi
     expect_warnings(2000, 6000, expected_ms, sizeof expected_ms / sizeof *expected_ms);
 }
 
+/* The control thread hears the switch while this thread is on its way to look. */
+static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
+{
+    static struct lonely l;
+
+    begin(&l, 200);
+    l.job.options.call_timeout_ns = 1000 * NS_PER_MS;
+    l.watch.deadline = 1000 * NS_PER_MS;
+    l.job.control.session.ready.lost_after_ms = 5000;
+    l.job.control.session.heard_at = 1000 * NS_PER_MS + 1;
+    wait_until(&l, 900);
+    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 1000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    CU_ASSERT_PTR_NULL(strstr(swagg_last_error(), "silent"));
+    end(&l);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress),
         UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
+        UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
         CU_TEST_INFO_NULL,
     };
 

@@ -1,0 +1,288 @@
+#include "path.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "options.h"
+#include "wire/path.h"
+
+enum {
+    SIZES_MAX = 20,
+    ROUND_MS = 50,
+    ROUNDS_ENOUGH = 8,           /* in which a shorter packet came back and a longer one did not */
+    REFUSALS_ENOUGH = 3,         /* so many times "port unreachable": there is a host, but no swagg on it */
+    CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
+    GIVE_UP_MS = 3000,
+    PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES,
+};
+
+/* What paths usually take: jumbo frames and what tunnels leave of them, Ethernet, PPPoE, GRE, VXLAN,
+ * WireGuard, the least that IPv6 and IPv4 ask for, the least that we can do with. */
+static const uint16_t usual_mtus[] = {9000, 8950, 4352, 2048, 1500, 1492, 1476,
+                                      1450, 1420, 1400, 1280, 1006, 576,  CLIENT_MTU_MIN};
+
+struct prober {
+    const struct path_wish *wish;
+    struct path *path;
+    int data_fd, control_fd; /* not connected, for ICMP would end it; connected, for it is to tell */
+    struct {
+        unsigned mtu;
+        size_t bytes;  /* of a payload */
+    } size[SIZES_MAX]; /* falling */
+    unsigned sizes, first,
+        best; /* first: the longest that this host sends; best: that came back; sizes: none did */
+    unsigned shortest_sent; /* in this round, and last */
+    unsigned rounds_back;   /* rounds of which the last packet came back */
+    unsigned ports;         /* of the switch; as answers say */
+    uint32_t answered;      /* bit p: a packet of size `best` came back from port p */
+    uint16_t nonce, round;
+    uint64_t incarnation;
+    unsigned refusals, control_answers;
+};
+
+static void add_size(struct prober *p, unsigned mtu)
+{
+    enum sml_checksum checksum = p->wish->checksum;
+    if (mtu < CLIENT_MTU_MIN || (p->wish->mtu && mtu > p->wish->mtu))
+        return;
+    size_t bytes = SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
+    unsigned at = 0;
+    while (at < p->sizes && p->size[at].bytes > bytes)
+        at++;
+    if (at < p->sizes && p->size[at].bytes == bytes)
+        return;
+    memmove(&p->size[at + 1], &p->size[at], (p->sizes - at) * sizeof p->size[0]);
+    p->size[at].mtu = mtu;
+    p->size[at].bytes = bytes;
+    p->sizes++;
+}
+
+/* The kernel's idea of the path is one of the lengths to try, no more. */
+static void choose_sizes(struct prober *p)
+{
+    int kernels = 0;
+    socklen_t bytes = sizeof kernels;
+    for (unsigned i = 0; i < sizeof usual_mtus / sizeof *usual_mtus; i++)
+        add_size(p, usual_mtus[i]);
+    if (getsockopt(p->control_fd, IPPROTO_IP, IP_MTU, &kernels, &bytes) == 0 && kernels > 0)
+        add_size(p, (unsigned)kernels);
+    if (p->wish->mtu)
+        add_size(p, p->wish->mtu);
+    p->best = p->sizes;
+}
+
+static struct sockaddr_in port_of(const struct prober *p, unsigned port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_addr = p->wish->switch_ip, .sin_port = htons((uint16_t)port)};
+}
+
+static int open_sockets(struct prober *p)
+{
+    const struct sockaddr_in control = port_of(p, CTL_PORT);
+    int discover = IP_PMTUDISC_PROBE, without = p->wish->checksum != SML_CHECKSUM_NONE;
+    p->data_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    p->control_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (p->data_fd < 0 || p->control_fd < 0 ||
+        setsockopt(p->data_fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
+        setsockopt(p->data_fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0 ||
+        connect(p->control_fd, (const struct sockaddr *)&control, sizeof control) < 0)
+        return -errno;
+    return 0;
+}
+
+static void close_sockets(const struct prober *p)
+{
+    if (p->data_fd >= 0)
+        close(p->data_fd);
+    if (p->control_fd >= 0)
+        close(p->control_fd);
+}
+
+/* All that is longer has had its chances. */
+static bool is_settled(const struct prober *p)
+{
+    return p->best <= p->first || (p->best < p->sizes && p->rounds_back >= ROUNDS_ENOUGH);
+}
+
+static bool all_ports_answer(const struct prober *p)
+{
+    return p->answered == (1u << p->ports) - 1;
+}
+
+static bool is_open(const struct prober *p)
+{
+    return is_settled(p) && all_ports_answer(p);
+}
+
+/* Sending */
+
+static void ask(struct prober *p, unsigned port, unsigned size)
+{
+    uint8_t payload[PAYLOAD_MAX];
+    const struct sockaddr_in to = port_of(p, SML_PORT_FIRST + port);
+    path_build_question(payload, p->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
+    if (sendto(p->data_fd, payload, p->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
+               sizeof to) >= 0)
+        p->shortest_sent = size;
+    else if (errno == EMSGSIZE && size == p->first && size + 1 < p->sizes)
+        p->first++; /* the interface does not take it */
+    else
+        p->path->trouble = errno;
+}
+
+static void ask_lengths(struct prober *p)
+{
+    unsigned last = p->best < p->sizes ? p->best : p->sizes - 1;
+    p->shortest_sent = p->sizes;
+    for (unsigned size = p->first; size <= last; size++) {
+        ask(p, 0, size);
+        if (p->round == 0 && p->shortest_sent == size)
+            return; /* nearly always enough */
+    }
+}
+
+static void ask_ports(struct prober *p)
+{
+    for (unsigned port = 0; port < p->ports; port++)
+        if (!(p->answered >> port & 1))
+            ask(p, port, p->best);
+}
+
+/* A question that any switch answers and that changes nothing: a heartbeat of nobody. */
+static void ask_control(struct prober *p)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    const struct ctl_message m = {.head = {.type = CTL_HEARTBEAT,
+                                           .version = CTL_VERSION,
+                                           .incarnation = p->incarnation,
+                                           .size = 1,
+                                           .serial = p->round}};
+    if (send(p->control_fd, message, ctl_build(message, &m), MSG_DONTWAIT) < 0 && errno == ECONNREFUSED)
+        p->refusals++;
+}
+
+/* Receiving */
+
+static void on_answer(struct prober *p, unsigned port, const struct path_answer *a, size_t bytes)
+{
+    unsigned size = 0;
+    while (size < p->sizes && p->size[size].bytes != bytes)
+        size++;
+    if (size == p->sizes)
+        return;
+    p->ports = a->data_ports;
+    if (size < p->best) {
+        p->best = size;
+        p->answered = 0;
+    }
+    if (size == p->best)
+        p->answered |= 1u << port;
+    if ((uint16_t)a->tag == p->round && size == p->shortest_sent && port == 0)
+        p->rounds_back++;
+}
+
+static void receive_answers(struct prober *p)
+{
+    uint8_t payload[PAYLOAD_MAX + 1];
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    struct path_answer a;
+    ssize_t bytes;
+    while ((bytes = recvfrom(p->data_fd, payload, sizeof payload, MSG_DONTWAIT, (struct sockaddr *)&from,
+                             &length)) >= 0) {
+        unsigned port = (unsigned)ntohs(from.sin_port) - SML_PORT_FIRST;
+        if (from.sin_addr.s_addr == p->wish->switch_ip.s_addr && port < CTL_DATA_PORTS_MAX &&
+            path_parse_answer(&a, payload, (size_t)bytes) && a.tag >> 16 == p->nonce)
+            on_answer(p, port, &a, (size_t)bytes);
+    }
+}
+
+static void receive_control(struct prober *p)
+{
+    uint8_t payload[CTL_MESSAGE_MAX];
+    struct ctl_message m;
+    ssize_t bytes = recv(p->control_fd, payload, sizeof payload, MSG_DONTWAIT);
+    if (bytes < 0)
+        p->refusals += errno == ECONNREFUSED;
+    else if (ctl_parse(&m, payload, (size_t)bytes), m.head.incarnation == p->incarnation)
+        p->control_answers++; /* of whatever version */
+}
+
+/* Until the round is over: all that was asked has come back, or is not to be waited for any longer. */
+static void listen_to(struct prober *p, uint64_t until)
+{
+    unsigned rounds_back = p->rounds_back;
+    bool settled = is_settled(p);
+    while (!is_open(p) && is_settled(p) == settled && p->rounds_back == rounds_back) {
+        struct pollfd fds[] = {{.fd = p->data_fd, .events = POLLIN}, {.fd = p->control_fd, .events = POLLIN}};
+        struct timespec timeout = timespec_until(until, monotonic_ns());
+        if (ppoll(fds, 2, &timeout, NULL) <= 0)
+            return;
+        if (fds[0].revents)
+            receive_answers(p);
+        if (fds[1].revents)
+            receive_control(p);
+    }
+}
+
+static uint16_t first_closed_port(const struct prober *p)
+{
+    unsigned port = 0;
+    while (p->answered >> port & 1)
+        port++;
+    return (uint16_t)(SML_PORT_FIRST + port);
+}
+
+/* Enough has been tried to say what is wrong. */
+static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
+{
+    bool late = now >= p->wish->deadline, patient = !late && now - began < GIVE_UP_MS * NS_PER_MS;
+    if (p->answered == 0 && p->control_answers == 0) {
+        p->path->state = p->refusals >= REFUSALS_ENOUGH ? PATH_NO_SWITCH : PATH_SILENT;
+        return p->refusals >= REFUSALS_ENOUGH || !patient;
+    }
+    p->path->state = PATH_BLOCKED;
+    p->path->blocked_port = first_closed_port(p);
+    return late || (!patient && p->control_answers >= CONTROL_ANSWERS_ENOUGH);
+}
+
+static void probe(struct prober *p)
+{
+    uint64_t began = monotonic_ns(), now = began;
+    for (; !is_open(p) && !is_hopeless(p, now, began); p->round++) {
+        if (is_settled(p))
+            ask_ports(p);
+        else
+            ask_lengths(p);
+        if (p->round > 0)
+            ask_control(p);
+        listen_to(p, now + ROUND_MS * NS_PER_MS);
+        now = monotonic_ns();
+    }
+    if (all_ports_answer(p)) {
+        p->path->state = PATH_OPEN;
+        p->path->mtu = p->size[p->best].mtu;
+    }
+}
+
+int path_find(struct path *path, const struct path_wish *wish)
+{
+    struct prober p = {.wish = wish, .path = path, .data_fd = -1, .control_fd = -1, .ports = 1};
+    *path = (struct path){.state = PATH_SILENT};
+    int rc = open_sockets(&p);
+    if (rc == 0 && (getrandom(&p.nonce, sizeof p.nonce, 0) < 0 ||
+                    getrandom(&p.incarnation, sizeof p.incarnation, 0) < 0))
+        rc = -errno;
+    if (rc == 0) {
+        choose_sizes(&p);
+        probe(&p);
+    }
+    close_sockets(&p);
+    return rc;
+}

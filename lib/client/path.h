@@ -1,0 +1,43 @@
+/* Whether a switch is there, and what gets through to its data ports and back: asked before a rank joins, so
+ * that nobody begins a job that cannot carry data, and so that the packets have the length that the path
+ * takes.
+ *
+ * Answers count, and nothing else does: ICMP about a path's MTU is not believed, for anybody can send it.
+ * Questions of several lengths go out at once, the longest first. When the shorter ones have come back a few
+ * times and a longer one never has, it does not fit.
+ */
+#ifndef SWAGG_CLIENT_PATH_H
+#define SWAGG_CLIENT_PATH_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/switchml.h"
+
+struct path_wish {
+    struct in_addr switch_ip;
+    unsigned mtu;               /* at most; 0: as much as the path takes, up to what a chunk can have */
+    enum sml_checksum checksum; /* of the packets that are to follow */
+    uint64_t deadline;
+};
+
+enum path_state {
+    PATH_OPEN = 0,
+    PATH_NO_SWITCH, /* there is a host, but no swagg on it */
+    PATH_SILENT,    /* nothing answers */
+    PATH_BLOCKED,   /* the control port answers, a data port does not */
+};
+
+struct path {
+    enum path_state state;
+    unsigned mtu;          /* OPEN: bytes of the longest IP packet that came back */
+    uint16_t blocked_port; /* BLOCKED */
+    int trouble;           /* errno of the newest failure to send, or 0 */
+};
+
+/* Returns 0 with *path filled in, or -errno if there are no sockets or no route. Takes a round trip where all
+ * is well, at most three seconds otherwise, the deadline permitting. Blocks; any thread. */
+int path_find(struct path *path, const struct path_wish *wish);
+
+#endif

@@ -1,0 +1,45 @@
+#include "waker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int waker_open(struct waker *w)
+{
+    int fd[2];
+    *w = WAKER_NONE;
+    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    *w = (struct waker){.sleeper = own_fd_of(fd[0]), .bell = own_fd_of(fd[1])};
+    return 0;
+}
+
+bool waker_holds(const struct waker *w)
+{
+    return own_fd_holds(&w->sleeper) && own_fd_holds(&w->bell);
+}
+
+void waker_wake(struct waker *w)
+{
+    if (!own_fd_holds(&w->bell))
+        return;
+    while (write(w->bell.fd, "", 1) < 0 && errno == EINTR)
+        ; /* a full pipe wakes, too */
+}
+
+void waker_drain(struct waker *w)
+{
+    char bytes[64];
+    if (!own_fd_holds(&w->sleeper))
+        return;
+    ssize_t n;
+    do
+        n = read(w->sleeper.fd, bytes, sizeof bytes);
+    while (n == (ssize_t)sizeof bytes || (n < 0 && errno == EINTR));
+}
+
+void waker_close(struct waker *w)
+{
+    own_fd_close(&w->sleeper);
+    own_fd_close(&w->bell);
+}

@@ -1,0 +1,78 @@
+/* What libswagg finds out about the way to the switch before it joins, over real sockets. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit/unit.h"
+#include "crew.h"
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+static int one_sum(struct crew_member *m)
+{
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
+}
+
+/* What is in force after a job of two ranks with mtu 1500 has summed, around it a network like this. */
+static unsigned elements_where(unsigned mtu_in, unsigned mtu_out, enum swagg_checksum checksum)
+{
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .mtu_in = mtu_in, .mtu_out = mtu_out});
+    struct crew crew = crew_of(2, ls, "narrow", one_sum, NULL);
+    crew.options.checksum = checksum;
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+    return crew.member[0].stats.elements_per_packet;
+}
+
+static void packets_are_as_long_as_the_path_takes(void)
+{
+    CU_ASSERT_EQUAL(elements_where(0, 0, SWAGG_CHECKSUM_NONE), (1500 - 38) / 4);
+    CU_ASSERT_EQUAL(elements_where(1500, 1500, SWAGG_CHECKSUM_CRC32C), (1500 - 42) / 4);
+    CU_ASSERT_EQUAL(elements_where(1450, 0, SWAGG_CHECKSUM_NONE), (1450 - 38) / 4);
+    CU_ASSERT_EQUAL(elements_where(0, 1497, SWAGG_CHECKSUM_NONE), (1492 - 38) / 4);
+    CU_ASSERT_EQUAL(elements_where(1300, 600, SWAGG_CHECKSUM_CRC32C), (576 - 42) / 4);
+    CU_ASSERT_EQUAL(elements_where(0, 120, SWAGG_CHECKSUM_NONE), (106 - 38) / 4);
+}
+
+static void losses_are_not_taken_for_a_narrow_path(void)
+{
+    struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.1}}};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = 1, .in = link, .out = link});
+    struct crew crew = crew_of(2, ls, "lossy", one_sum, NULL);
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, (1500 - 38) / 4);
+    loop_switch_stop(ls);
+}
+
+static void a_closed_data_port_is_found_before_the_job_runs(void)
+{
+    for (unsigned in = 0; in < 2; in++) {
+        struct loop_switch *ls =
+            loop_switch_start(&(struct loop_switch_config){.seed = seed, .mtu_in = in, .mtu_out = !in});
+        struct swagg_options o = {.switch_ip = loop_switch_ip(ls), .job = "job", .size = 1};
+        struct swagg_job *job;
+        CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_NO_SWITCH);
+        CU_ASSERT(says(swagg_last_error(), "answers on UDP port 48863, but packets to its data port 48864"));
+        CU_ASSERT(says(swagg_last_error(), "open UDP ports 48863 to 48879"));
+        loop_switch_stop(ls);
+    }
+}
+
+int main(void)
+{
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(packets_are_as_long_as_the_path_takes),
+        UNIT_TEST(losses_are_not_taken_for_a_narrow_path),
+        UNIT_TEST(a_closed_data_port_is_found_before_the_job_runs),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client path", tests);
+}
