@@ -51,12 +51,14 @@ struct config_pool {
 };
 
 struct config_limits {
-    uint32_t jobs;    /* at once */
-    uint32_t workers; /* of one job */
+    uint32_t jobs;          /* at once */
+    uint32_t jobs_per_host; /* of these, founded from one IP address; 0: all but a quarter */
+    uint32_t workers;       /* of one job */
 };
 
 struct config_timers {
     uint32_t lost_after_ms; /* silence after which a worker counts as lost */
+    uint32_t forming_s;     /* how long a job may take to form */
     uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
 };
 

@@ -75,12 +75,14 @@ static const cyaml_schema_field_t pool_fields[] = {
 
 static const cyaml_schema_field_t limits_fields[] = {
     CYAML_FIELD_UINT("jobs", OPTIONAL, struct config_limits, jobs),
+    CYAML_FIELD_UINT("jobs_per_host", OPTIONAL, struct config_limits, jobs_per_host),
     CYAML_FIELD_UINT("workers", OPTIONAL, struct config_limits, workers),
     CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t timers_fields[] = {
     CYAML_FIELD_UINT("lost_after_ms", OPTIONAL, struct config_timers, lost_after_ms),
+    CYAML_FIELD_UINT("forming_s", OPTIONAL, struct config_timers, forming_s),
     CYAML_FIELD_UINT("mac_age_s", OPTIONAL, struct config_timers, mac_age_s),
     CYAML_FIELD_END,
 };

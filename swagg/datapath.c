@@ -16,6 +16,7 @@
 #include "kernel_rx.h"
 #include "kernel_tx.h"
 #include "log.h"
+#include "secret.h"
 #include "steer.h"
 #include "switch_mac.h"
 
@@ -293,7 +294,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     }
     dp->ip = cfg->has_ip ? cfg->ip : 0;
     dp->to_control.wakeup = -1;
-    dp->boot_id = rte_rand() | 1;
+    dp->boot_id = secret64() | 1;
     dp->lcores = placement->lcores;
     dp->shards = placement->shards;
     dp->spin = cfg->idle.spin;

@@ -86,6 +86,7 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
     if (job == NULL)
         return NULL;
     job->number = cfg->job;
+    job->founder = from->founder;
     job->size = from->size;
     job->checksum = from->checksum;
     job->seats = (uint16_t)rte_align32pow2(2u * from->size);
@@ -120,17 +121,39 @@ static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8
     return 0;
 }
 
+static size_t held_by(const struct jobs *jobs, uint32_t founder)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < JOBS_MAX; i++)
+        if (jobs->running[i] != NULL && jobs->running[i]->founder == founder)
+            bytes += jobs->running[i]->bytes;
+    return bytes;
+}
+
+/* Memory for this job: what is left, and of it to a new one only as much as leaves a quarter of all to jobs
+ * that were founded from other addresses. */
+static size_t room_for(const struct jobs *jobs, const struct ctl_job *from)
+{
+    const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, from->founder),
+                 share = jobs->bytes_max - jobs->bytes_max / 4;
+
+    if (from->resumed || from->founder == 0)
+        return left;
+    return RTE_MIN(left, share > held ? share - held : 0);
+}
+
 /* Halves the slots until a pool is within what is left and memory has one piece for it; a resumed job has no
  * choice. NULL: there is no such pool. */
 static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
                        struct sml_pool_config *cfg)
 {
     const uint16_t least = from->resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
+    const size_t room = room_for(jobs, from);
 
     for (; cfg->slots >= least; cfg->slots /= 2) {
         const size_t bytes = sml_pool_footprint(cfg);
-        const bool left = bytes > 0 && bytes <= jobs->bytes_max - jobs->bytes;
-        struct job *job = left ? make_job(jobs, from, us, cfg) : NULL;
+        struct job *job = bytes > 0 && bytes <= room ? make_job(jobs, from, us, cfg) : NULL;
 
         if (job != NULL)
             return job;
@@ -139,19 +162,28 @@ static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const stru
 }
 
 /* cfg: of the pool that was wished for. */
-static void say_no_memory(const struct jobs *jobs, const struct sml_pool_config *cfg, char text[CTL_TEXT_MAX])
+static void say_no_memory(const struct jobs *jobs, const struct ctl_job *from,
+                          const struct sml_pool_config *cfg, char text[CTL_TEXT_MAX])
 {
     const size_t bytes = sml_pool_footprint(cfg);
+    const uint8_t *ip = (const uint8_t *)&from->founder;
 
-    if (bytes <= jobs->bytes_max - jobs->bytes)
+    if (room_for(jobs, from) < jobs->bytes_max - jobs->bytes)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "jobs of %u.%u.%u.%u hold %zu KB of the switch's %zu pool.megabytes, and one host may hold three "
+            "quarters of them",
+            ip[0], ip[1], ip[2], ip[3], held_by(jobs, from->founder) >> 10, jobs->bytes_max >> 20);
+    else if (bytes <= jobs->bytes_max - jobs->bytes)
         snprintf(text, CTL_TEXT_MAX,
                  "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
                  bytes >> 10, cfg->slots, cfg->workers);
     else
-        snprintf(text, CTL_TEXT_MAX,
-                 "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
-                 "for %u ranks take %zu KB",
-                 jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
+            "for %u ranks take %zu KB",
+            jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
 }
 
 int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, const struct jobs_identity *us,
@@ -174,7 +206,7 @@ int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, c
     job = fit(jobs, from, us, &cfg);
     if (job == NULL) {
         cfg.slots = *slots;
-        say_no_memory(jobs, &cfg, text);
+        say_no_memory(jobs, from, &cfg, text);
         return -ENOSPC;
     }
     *slots = cfg.slots;

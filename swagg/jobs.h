@@ -48,6 +48,7 @@ struct job {
 
     /* The main lcore's. */
     size_t bytes;
+    uint32_t founder;    /* the IP address that it was founded from; 0: nobody's */
     uint32_t frames;     /* that it may keep at once */
     uint64_t retired_at; /* RCU token */
     struct job *next_retired;
@@ -103,9 +104,10 @@ struct jobs_identity {
 };
 
 /* Makes and publishes a running job with a pool of at most *slots slots (lowered to what there is memory for,
- * unless the job is resumed), and chooses its number, the least if none was in use yet. The job sums in place
- * if as many frames as it might keep are left. tag_bits as in switchml/pool.h. -ENOSPC: no memory for it,
- * -EMFILE: no number; text says what is used up. */
+ * unless the job is resumed; a new one leaves a quarter of all to jobs of other founders), and chooses its
+ * number, the least if none was in use yet. The job sums in place if as many frames as it might keep are
+ * left. tag_bits as in switchml/pool.h. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used
+ * up. */
 int jobs_open(struct jobs *jobs, const struct ctl_job *job, uint8_t tag_bits, const struct jobs_identity *us,
               uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_random.h>
-
 #include "clock.h"
 #include "frame.h"
 #include "log.h"
+#include "secret.h"
 #include "steer.h"
 #include "terms.h"
 #include "throttle.h"
@@ -82,6 +81,12 @@ static void close_pool(void *context, const struct ctl_job *job)
     jobs_close(&r->dp->jobs, job->number);
 }
 
+static uint64_t random64(void *context)
+{
+    (void)context;
+    return secret64();
+}
+
 /* Nobody fills the log by joining: what happens on account of an address has a rate, and so has what happens
  * with time. */
 static void report(void *context, const struct ctl_job *job, const char *what)
@@ -107,15 +112,17 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
 {
     return (struct ctl_registry_config){
         .max_jobs = (uint16_t)cfg->limits.jobs,
+        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
+        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
         .boot_id = r->dp->boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
-        .seed = rte_rand(),
         .data_port = SML_PORT_FIRST,
         .data_ports = (uint8_t)steer_data_ports(r->dp),
         .actions = {.ctx = r,
                     .send = send_message,
                     .open_pool = open_pool,
                     .close_pool = close_pool,
+                    .random = random64,
                     .event = report,
                     .may_join = may_join},
     };

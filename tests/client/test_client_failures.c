@@ -166,7 +166,7 @@ static int open_under_other_terms(struct crew_member *m)
     larger.size = 3;
     checked.size = m->crew->size;
     checked.checksum = SWAGG_CHECKSUM_CRC32C;
-    if (m->rank == 0 && (!is_refused(&larger, "rank 0 says that there are 3 ranks, rank 0 says 2") ||
+    if (m->rank == 0 && (!is_refused(&larger, "says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
                          !is_refused(&checked, "wants packets with a CRC32C, rank 0 wants packets without")))
         return SWAGG_ERR_SYSTEM;
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);

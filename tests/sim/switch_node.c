@@ -122,6 +122,13 @@ static void event(void *ctx, const struct ctl_job *job, const char *what)
     sim_trace(s->sim, "switch", "job %s, epoch %u: %s", job->name, job->epoch, what);
 }
 
+static uint64_t next_random(void *ctx)
+{
+    struct switch_node *s = ctx;
+
+    return rng_next(&s->rng);
+}
+
 /* Life and death */
 
 static void tick(void *ctx, uint64_t boot)
@@ -147,9 +154,8 @@ void switch_start(struct switch_node *s)
         .max_jobs = s->cfg.max_jobs,
         .boot_id = rng_next(&s->rng) | 1,
         .lost_after_ns = s->cfg.lost_after_ns,
-        .seed = rng_next(&s->rng),
         .data_port = SML_PORT_FIRST,
-        .actions = {s, send_message, open_pool, close_pool, event},
+        .actions = {s, send_message, open_pool, close_pool, next_random, event},
     };
 
     switch_kill(s);

@@ -59,6 +59,12 @@ static void send_control(void *ctx, const struct ctl_endpoint *to, const uint8_t
     life->send(life->ctx, LOOP_CONTROL, to->ip, to->udp_port, payload, bytes);
 }
 
+static uint64_t next_random(void *ctx)
+{
+    struct loop_life *life = ctx;
+    return life->random = life->random * UINT64_C(6364136223846793005) + life->boot_id;
+}
+
 void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,
                      void *ctx)
 {
@@ -67,9 +73,12 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
         .max_jobs = LOOP_JOBS,
         .boot_id = boot_id,
         .lost_after_ns = lost_after_ns,
-        .seed = boot_id,
         .data_port = SML_PORT_FIRST,
-        .actions = {.ctx = life, .send = send_control, .open_pool = open_pool, .close_pool = close_pool},
+        .actions = {.ctx = life,
+                    .send = send_control,
+                    .open_pool = open_pool,
+                    .close_pool = close_pool,
+                    .random = next_random},
     };
     life->registry = ctl_registry_init(allocate(ctl_registry_footprint(&config)), &config);
 }

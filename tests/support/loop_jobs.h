@@ -18,7 +18,7 @@ typedef void loop_send_fn(void *ctx, enum loop_port from, uint32_t ip, uint16_t 
                           size_t bytes);
 
 struct loop_life {
-    uint64_t boot_id;
+    uint64_t boot_id, random;
     struct ctl_registry *registry;
     struct loop_job jobs[LOOP_JOBS]; /* by number on the wire */
     loop_send_fn *send;

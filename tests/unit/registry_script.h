@@ -3,17 +3,16 @@
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
  * checksum, resume (its tag), was (its job's number before), among (the processes that it was READY with;
- * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; data=q: from q's host and
- * data port; stranger: it does not know this boot id; moved: it is heard on another port of the switch
- *   HEARTBEAT p calls=3 waiting stalled=2500 stranger
- *   LEAVE p calls=3
- *   ABORT p what it says
+ * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
+ * data=q: from its host and data port; stranger: it does not know this boot id; moved: it is heard on another
+ * port of the switch HEARTBEAT p calls=3 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says
  *   again                     the last message once more, as it was
  *   old p TYPE                a message of this type with a serial before p's last
  *   wait 2.5                  seconds pass, with ticks
  *   sleep 60                  seconds pass without any
  *   restart                   the switch loses all it knew
  *   full, numberless          open_pool says no from now on: there are no slots, no numbers
+ *   roomy                     it says yes again
  *   hasty                     a new switch, to which a second is a long silence
  *   loud                      events are shown from now on
  *
@@ -46,7 +45,7 @@ struct process {
 
 struct stage {
     struct ctl_registry *registry;
-    uint64_t now, boot_id;
+    uint64_t now, boot_id, random;
     unsigned max_jobs;
     bool loud, full, numberless, silent;
     uint64_t lost_after_ns;
@@ -89,7 +88,11 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     say(s, "  %c %s", name, ctl_type_name(m.head.type));
     switch (m.head.type) {
     case CTL_PENDING:
-        say(s, " %s%s", m.pending.occupied ? "occupied by " : "", ctl_ranks_text(&m.pending.missing, ranks));
+        if (m.pending.no_room)
+            say(s, " no room");
+        else
+            say(s, " %s%s", m.pending.occupied ? "occupied by " : "",
+                ctl_ranks_text(&m.pending.missing, ranks));
         break;
     case CTL_READY:
         p->epoch = m.head.epoch;
@@ -152,15 +155,20 @@ static inline bool effect_may_join(void *ctx, const struct ctl_endpoint *from, c
     return strcmp(name, "closed") != 0;
 }
 
+static inline uint64_t effect_random(void *ctx)
+{
+    struct stage *s = ctx;
+    return s->random += UINT64_C(0x9e3779b97f4a7c15);
+}
+
 static inline void start_registry(struct stage *s)
 {
     struct ctl_registry_config cfg = {
         .max_jobs = (uint16_t)s->max_jobs,
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
-        .seed = 1,
         .data_port = SML_PORT_FIRST,
-        .actions = {s, effect_send, effect_open, effect_close, effect_event, effect_may_join},
+        .actions = {s, effect_send, effect_open, effect_close, effect_random, effect_event, effect_may_join},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -204,7 +212,8 @@ static inline struct ctl_message message_from(char name, struct process *p, uint
 static inline void do_join(struct stage *s, char name, const char *line)
 {
     struct process *p = &s->processes[name - 'a'];
-    const struct process *like = process_after(s, line, "like="), *data = process_after(s, line, "data=");
+    const struct process *like = process_after(s, line, "like="), *data = process_after(s, line, "data="),
+                         *host = process_after(s, line, "host=");
     unsigned rank = 0, size = 0;
     const char *job = strstr(line, "job="), *among = strstr(line, "among=");
     CU_ASSERT_EQUAL(sscanf(line, "JOIN %*c %u/%u", &rank, &size), 2);
@@ -218,6 +227,8 @@ static inline void do_join(struct stage *s, char name, const char *line)
         p->endpoint.ip = data->endpoint.ip;
         p->data_port = data->data_port;
     }
+    if (host)
+        p->endpoint.ip = host->endpoint.ip;
     if (like)
         p->endpoint = like->endpoint;
     p->endpoint.port = strstr(line, "moved") != NULL;
@@ -304,6 +315,8 @@ static inline void do_line(struct stage *s, const char *line)
         s->full = true;
     else if (strcmp(verb, "numberless") == 0)
         s->numberless = true;
+    else if (strcmp(verb, "roomy") == 0)
+        s->full = s->numberless = false;
     else if (strcmp(verb, "hasty") == 0) {
         s->lost_after_ns = SECOND;
         start_registry(s);

@@ -345,8 +345,10 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
     CU_ASSERT_EQUAL(c.pool.megabytes, 64);
     CU_ASSERT_EQUAL(c.limits.jobs, 16);
+    CU_ASSERT_EQUAL(c.limits.jobs_per_host, 0);
     CU_ASSERT_EQUAL(c.limits.workers, 64);
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 5000);
+    CU_ASSERT_EQUAL(c.timers.forming_s, 600);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 300);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
     CU_ASSERT_EQUAL(c.memory.megabytes, 256);
@@ -375,8 +377,8 @@ static void test_every_key_arrives(void)
              "  - {cpu: 0, aggregate: [1, 0]}\n"
              "mtu: 9000\n"
              "pool: {slots_per_job: 1024, megabytes: 128}\n"
-             "limits: {jobs: 256, workers: 2}\n"
-             "timers: {lost_after_ms: 1000, mac_age_s: 60}\n"
+             "limits: {jobs: 256, jobs_per_host: 32, workers: 2}\n"
+             "timers: {lost_after_ms: 1000, forming_s: 3600, mac_age_s: 60}\n"
              "memory: {mode: no-huge, megabytes: 0x200}\n"
              "idle: {spin: 5, max_sleep_us: 0}\n"
              "log_level: debug\n"
@@ -413,6 +415,8 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.limits.jobs, 256);
     CU_ASSERT_EQUAL(c.limits.workers, 2);
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 1000);
+    CU_ASSERT_EQUAL(c.timers.forming_s, 3600);
+    CU_ASSERT_EQUAL(c.limits.jobs_per_host, 32);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 60);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_NO_HUGE);
     CU_ASSERT_EQUAL(c.memory.megabytes, 512);

@@ -133,18 +133,24 @@ static void effect_event(void *ctx, const struct ctl_job *job, const char *what)
                ctl_job_state_name(job->state), what);
 }
 
+static uint64_t effect_random(void *ctx)
+{
+    struct world *w = ctx;
+    return (uint64_t)pick(w, UINT32_MAX) << 32 | pick(w, UINT32_MAX);
+}
+
 static void start_switch(struct world *w)
 {
     struct ctl_registry_config cfg = {
         .max_jobs = JOB_LIMIT,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 2 * SECOND,
-        .seed = w->random,
         .data_port = SML_PORT_FIRST,
         .actions = {.ctx = w,
                     .send = effect_send,
                     .open_pool = effect_open,
                     .close_pool = effect_close,
+                    .random = effect_random,
                     .event = effect_event},
     };
     if (w->trace)

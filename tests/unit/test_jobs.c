@@ -125,6 +125,28 @@ static void test_a_job_of_one_slot_gets_it(void)
     jobs_free(&jobs);
 }
 
+/* Whoever founds job after job leaves a quarter of the memory to others. */
+static void test_a_host_has_its_share_of_memory(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+    unsigned opened = 0;
+
+    set_up(&jobs, 1);
+    jobs.bytes_max = (size_t)16 * SLOTS * 2 * CHUNK;
+    wish.founder = ip_of(1);
+    while (open_job(&jobs, &slots, &number) == 0 && opened < JOBS_MAX)
+        opened++;
+    CU_ASSERT(opened >= 8 && opened < JOBS_MAX);
+    CU_ASSERT(jobs.bytes <= jobs.bytes_max / 4 * 3);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host may hold three quarters"));
+    wish.founder = ip_of(100);
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(slots, SLOTS);
+    jobs_free(&jobs);
+}
+
 /* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
 static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 {
@@ -294,6 +316,7 @@ int main(void)
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
         UNIT_TEST(test_a_job_of_one_slot_gets_it),
+        UNIT_TEST(test_a_host_has_its_share_of_memory),
         UNIT_TEST(test_a_job_gets_the_slots_that_memory_has_a_piece_for),
         UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
         UNIT_TEST(test_jobs_sum_in_place_as_long_as_frames_are_left),

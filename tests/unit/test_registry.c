@@ -85,11 +85,11 @@ static void test_forming_forgets_the_silent(void)
             "  a PENDING rank 2\n"
             "wait 4.1\n"
             "  job 't': waiting for rank 2 for 8.0 s\n"
-            "  job 't': forgotten, silent for too long: rank 1\n"
+            "  job 't': forgotten, silent for too long: rank 1 (10.0.0.2)\n"
             "wait 5.9\n"
             "  job 't': waiting for ranks 1 and 2 for 16.0 s\n"
             "wait 0.1\n"
-            "  job 't': forgotten, silent for too long: rank 0\n"
+            "  job 't': forgotten, silent for too long: rank 0 (10.0.0.1)\n"
             "  job 't': over: nobody is left in it\n");
 }
 
@@ -141,7 +141,7 @@ static void test_rank_taken(void)
             "JOIN c 0/2\n"
             "  c PENDING occupied by rank 0\n"
             "JOIN a 0/2\n"
-            "  c REFUSED rank taken: rank 0 is taken by a process at 10.0.0.1 that is alive\n"
+            "  c REFUSED rank taken: rank 0 (10.0.0.1) is taken by a process that is alive\n"
             "  a PENDING rank 1\n"
             "JOIN b 1/2\n"
             "  open\n"
@@ -155,7 +155,7 @@ static void test_rank_taken(void)
             "  a ALIVE\n"
             "wait 1\n"
             "HEARTBEAT a\n"
-            "  c REFUSED rank taken: rank 0 is taken by a process at 10.0.0.1 that is alive\n"
+            "  c REFUSED rank taken: rank 0 (10.0.0.1) is taken by a process that is alive\n"
             "  a ALIVE\n");
 }
 
@@ -171,7 +171,7 @@ static void test_a_copy_is_no_sign_of_life(void)
             "  c PENDING occupied by rank 0\n"
             "wait 1\n"
             "JOIN a 0/2\n"
-            "  c REFUSED rank taken: rank 0 is taken by a process at 10.0.0.1 that is alive\n"
+            "  c REFUSED rank taken: rank 0 (10.0.0.1) is taken by a process that is alive\n"
             "  a PENDING rank 1\n"
             "wait 1\n"
             "again\n"
@@ -190,32 +190,35 @@ static void test_terms_differ(void)
          "  c PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
-         "  c REFUSED terms differ: rank 2 says that there are 3 ranks, rank 0 says 2\n"
+         "  c REFUSED terms differ: rank 2 (10.0.0.3) says that there are 3 ranks, rank 0 (10.0.0.1) says 2\n"
          "  a PENDING rank 1\n"
          "JOIN b 1/2 mode=0\n"
          "  b PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
-         "  b REFUSED terms differ: rank 1 wants sums on arrival, rank 0 wants ordered sums\n"
+         "  b REFUSED terms differ: rank 1 (10.0.0.2) wants sums on arrival, rank 0 (10.0.0.1) wants ordered "
+         "sums\n"
          "  a PENDING rank 1\n"
          "JOIN e 1/2 checksum=1\n"
          "  e PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
-         "  e REFUSED terms differ: rank 1 wants packets with a CRC32C, rank 0 wants packets without a "
-         "checksum\n"
+         "  e REFUSED terms differ: rank 1 (10.0.0.5) wants packets with a CRC32C, rank 0 (10.0.0.1) wants "
+         "packets "
+         "without a checksum\n"
          "  a PENDING rank 1\n"
          "JOIN d 1/2 format=0\n"
          "  d PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
-         "  d REFUSED terms differ: rank 1 wants int32 elements with exponents, rank 0 wants typed elements\n"
+         "  d REFUSED terms differ: rank 1 (10.0.0.4) wants int32 elements with exponents, rank 0 (10.0.0.1) "
+         "wants typed elements\n"
          "  a PENDING rank 1\n"
          "JOIN e 1/2 data=a\n"
          "  e PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
-         "  e REFUSED rank taken: rank 1 uses the data port of rank 0, a process at 10.0.0.1\n"
+         "  e REFUSED rank taken: rank 1 (10.0.0.1) uses the data port of rank 0 (10.0.0.1)\n"
          "  a PENDING rank 1\n");
 }
 
@@ -308,6 +311,63 @@ static void test_the_oldest_failed_job_gives_up_its_place(void)
             "  b UNKNOWN\n");
 }
 
+/* A host that founds one job after the other never has all places, and those that only form make room for a
+ * host that has clearly fewer. */
+static void test_a_host_has_its_share_of_places(void)
+{
+    play(4, "JOIN a 0/2 job=j1\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 0/2 job=j2 host=a\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 0/2 job=j3 host=a\n"
+            "  c PENDING rank 1\n"
+            "JOIN d 0/2 job=j4 host=a\n"
+            "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
+            "allows\n"
+            "JOIN e 0/2 job=j5\n"
+            "  e PENDING rank 1\n"
+            "loud\n"
+            "wait 0.01\n"
+            "JOIN f 0/2 job=j6\n"
+            "  job 'j1': gives its place to a host that has fewer\n"
+            "  job 'j6': rank 0 of 2 has joined\n"
+            "  f PENDING rank 1\n"
+            "JOIN g 0/2 job=j7\n"
+            "  job 'j2': gives its place to a host that has fewer\n"
+            "  job 'j7': rank 0 of 2 has joined\n"
+            "  g PENDING rank 1\n"
+            "JOIN h 0/2 job=j8\n" /* the others have hardly more than it would */
+            "  h REFUSED no jobs: the switch has 4 jobs, as many as its limits.jobs allows\n"
+            "LEAVE c\n"
+            "  c LEFT\n"
+            "  job 'j3': rank 0 has left\n"
+            "  job 'j3': over: nobody is left in it\n");
+}
+
+/* However often its ranks ask, a job does not form for ever. */
+static void test_forming_has_an_end(void)
+{
+    struct stage *s = calloc(1, sizeof *s);
+    s->max_jobs = 1;
+    s->now = SECOND;
+    start_registry(s);
+    do_line(s, "JOIN a 0/2");
+    for (unsigned i = 0; i < 599; i++) {
+        do_line(s, "wait 1");
+        do_line(s, "JOIN a 0/2");
+        s->used = 0;
+    }
+    s->out[0] = '\0';
+    do_line(s, "wait 0.9");
+    CU_ASSERT_STRING_EQUAL(s->out, "");
+    do_line(s, "wait 0.1");
+    CU_ASSERT_STRING_EQUAL(
+        s->out, "  a ABORTED deadline: rank 1 did not join within 600.0 s, as long as a job may take to "
+                "form (timers.forming_s in the switch's configuration)\n");
+    free(s->registry);
+    free(s);
+}
+
 static void test_bad_arguments(void)
 {
     play(4, "JOIN a 0/0\n"
@@ -372,15 +432,21 @@ static void test_bad_heads_and_reasons(void)
     free(s.registry);
 }
 
+static uint64_t first_zero(void *ctx)
+{
+    struct stage *s = ctx;
+    return s->random++;
+}
+
 /* An epoch of 0 stands for none. */
 static void test_no_epoch_is_zero(void)
 {
     static struct stage s;
     struct ctl_registry_config cfg = {
         .max_jobs = 1,
-        .boot_id = UINT32_MAX, /* with this seed the first epoch would be 0 */
+        .boot_id = 1,
         .lost_after_ns = SECOND,
-        .actions = {&s, effect_send, effect_open, effect_close, NULL},
+        .actions = {&s, effect_send, effect_open, effect_close, first_zero, NULL},
     };
     memset(&s, 0, sizeof s);
     s.silent = true;
@@ -446,7 +512,7 @@ static void test_footprint(void)
         .max_jobs = 256,
         .boot_id = UINT64_MAX,
         .lost_after_ns = 3600 * SECOND,
-        .actions = {&s, effect_send, effect_open, effect_close, NULL},
+        .actions = {&s, effect_send, effect_open, effect_close, effect_random, NULL},
     };
     CU_ASSERT_TRUE(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_job));
     struct ctl_registry *r = ctl_registry_init(malloc(ctl_registry_footprint(&good)), &good);
@@ -454,7 +520,7 @@ static void test_footprint(void)
     ctl_registry_tick(r, UINT64_MAX);
     free(r);
 
-    struct ctl_registry_config bad[9];
+    struct ctl_registry_config bad[10];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         bad[i] = good;
     bad[0].max_jobs = 0;
@@ -466,6 +532,7 @@ static void test_footprint(void)
     bad[6].actions.open_pool = NULL;
     bad[7].actions.close_pool = NULL;
     bad[8].lost_after_ns = 0;
+    bad[9].actions.random = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CU_ASSERT_EQUAL(ctl_registry_footprint(&bad[i]), 0);
 }
@@ -481,7 +548,7 @@ static void test_extremes(void)
             struct process *p = &s->processes[0];
             *p = (struct process){
                 .rank = (uint16_t)rank, .size = SML_MAX_WORKERS, .data_port = 1, .boot_id = s->boot_id};
-            p->endpoint.ip = 1 + rank;
+            p->endpoint.ip = 1 + job + rank; /* each job is of another founder */
             struct ctl_message m = message_from('a', p, CTL_JOIN);
             m.head.incarnation = (uint64_t)job << 40 | rank << 8 | 'a';
             m.join = (struct ctl_join){.data_port = 1, .chunk_bytes = 64, .slots = 2};
@@ -496,8 +563,11 @@ static void test_extremes(void)
     for (unsigned job = 0; job < 256; job++) {
         CU_ASSERT_EQUAL(ctl_registry_job(s->registry, job)->state, CTL_JOB_FORMING);
         CU_ASSERT_EQUAL(ctl_registry_job(s->registry, job)->present, SML_MAX_WORKERS - 1);
-        CU_ASSERT_EQUAL(ctl_registry_job(s->registry, job)->epoch,
-                        ctl_registry_job(s->registry, 0)->epoch + job);
+        unsigned of_that_epoch = 0;
+        for (unsigned i = 0; i < 256; i++)
+            of_that_epoch +=
+                ctl_registry_job(s->registry, i)->epoch == ctl_registry_job(s->registry, job)->epoch;
+        CU_ASSERT_EQUAL(of_that_epoch, 1);
     }
     free(s->registry);
     free(s);
@@ -528,6 +598,8 @@ int main(void)
         UNIT_TEST(test_who_may_not_join_founds_nothing),
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
+        UNIT_TEST(test_a_host_has_its_share_of_places),
+        UNIT_TEST(test_forming_has_an_end),
         UNIT_TEST(test_bad_arguments),
         UNIT_TEST(test_bad_heads_and_reasons),
         UNIT_TEST(test_no_epoch_is_zero),

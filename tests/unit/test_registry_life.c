@@ -55,9 +55,9 @@ static void test_lost(void)
             "  a ALIVE\n"
             "wait 0.1\n"
             "  close\n"
-            "  abc ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "  abc ABORTED rank lost: ranks 1 and 2 (10.0.0.2, 10.0.0.3) lost: no sign of life for 10.1 s\n"
             "HEARTBEAT b\n"
-            "  b ABORTED rank lost: ranks 1 and 2 lost: no sign of life for 10.1 s\n"
+            "  b ABORTED rank lost: ranks 1 and 2 (10.0.0.2, 10.0.0.3) lost: no sign of life for 10.1 s\n"
             "LEAVE b\n"
             "  b LEFT\n"
             "LEAVE a\n"
@@ -91,8 +91,8 @@ static void test_a_failed_job_ends_with_its_members(void)
             "loud\n"
             "wait 10.1\n"
             "  close\n"
-            "  job 't': failed (rank lost): rank 0 lost: no sign of life for 10.1 s\n"
-            "  a ABORTED rank lost: rank 0 lost: no sign of life for 10.1 s\n"
+            "  job 't': failed (rank lost): rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  a ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
             "  job 't': over: all ranks have left or fallen silent\n"
             "HEARTBEAT a\n"
             "  a UNKNOWN\n");
@@ -108,26 +108,49 @@ static void test_own_absence_loses_nobody(void)
             "alive a\n");
 }
 
-static void test_killed_and_back_on_the_same_endpoint(void)
+/* A port has one owner at a time, but a JOIN from it may be a late copy of an earlier owner's: it is no proof
+ * that the member has died. */
+static void test_a_late_join_from_a_members_endpoint(void)
 {
+    play(4, "running 2\n"
+            "alive a b\n"
+            "JOIN c 1/2 like=b\n"
+            "  c PENDING occupied by ranks 0 and 1\n"
+            "again\n"
+            "  c PENDING occupied by ranks 0 and 1\n"
+            "wait 1\n"
+            "HEARTBEAT b\n"
+            "  c REFUSED rank taken: rank 1 (10.0.0.2) is taken by a process that is alive\n"
+            "  b ALIVE\n"
+            "alive a\n");
+    /* The same while the job forms. */
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
             "JOIN c 0/2 like=a\n"
-            "  c PENDING rank 1\n"
+            "  c PENDING occupied by rank 0\n"
             "JOIN b 1/2\n"
             "  open\n"
-            "  cb READY 128 slots 1460 bytes\n"
+            "  ab READY 128 slots 1460 bytes\n");
+}
+
+static void test_killed_and_back_on_the_same_endpoint(void)
+{
+    play(4, "running 2\n"
+            "alive a b\n"
+            "wait 2\n"
             "JOIN d 1/2 like=b\n"
+            "  d PENDING occupied by ranks 0 and 1\n"
+            "alive a\n"
+            "wait 8.1\n"
             "  close\n"
-            "  cb ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "  ab ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n"
+            "JOIN d 1/2 like=b\n"
             "  d PENDING rank 0\n"
-            "HEARTBEAT c\n"
-            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
             "JOIN e 0/2\n"
             "  open\n"
             "  ed READY 128 slots 1460 bytes\n"
-            "HEARTBEAT c\n"
-            "  c ABORTED rank lost: rank 1 is lost: its process ended and was started again\n"
+            "HEARTBEAT a\n"
+            "  a ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n"
             "alive e\n");
 }
 
@@ -142,7 +165,7 @@ static void test_killed_and_back_on_another_endpoint(void)
             "wait 8\n"
             "wait 0.1\n"
             "  close\n"
-            "  ab ABORTED rank lost: rank 1 lost: no sign of life for 10.1 s\n"
+            "  ab ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n"
             "JOIN c 1/2\n"
             "  c PENDING rank 0\n");
 }
@@ -160,7 +183,8 @@ static void test_rank_left(void)
             "HEARTBEAT b calls=2 waiting\n"
             "  b ALIVE\n"
             "  close\n"
-            "  b ABORTED rank left: rank 0 left after 2 collectives, but rank 1 waits for it in another\n"
+            "  b ABORTED rank left: rank 0 (10.0.0.1) left after 2 collectives, but rank 1 (10.0.0.2) waits "
+            "for it in another\n"
             "LEAVE b calls=2\n"
             "  b LEFT\n"
             "HEARTBEAT b\n"
@@ -175,7 +199,8 @@ static void test_rank_left_while_others_wait(void)
             "LEAVE c calls=5\n"
             "  c LEFT\n"
             "  close\n"
-            "  ab ABORTED rank left: rank 2 left after 5 collectives, but rank 0 waits for it in another\n");
+            "  ab ABORTED rank left: rank 2 (10.0.0.3) left after 5 collectives, but rank 0 (10.0.0.1) waits "
+            "for it in another\n");
 }
 
 static void test_late_messages(void)
@@ -210,18 +235,20 @@ static void test_stalled_is_reported(void)
             "HEARTBEAT a calls=7 waiting stalled=2200\n"
             "  a ALIVE\n"
             "wait 0.1\n"
-            "  job 't': rank 0 has waited 2.2 s in collective 7 for ranks 1 and 2\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 2.2 s in collective 7 for ranks 1 and 2 (10.0.0.2, "
+            "10.0.0.3)\n"
             "wait 1.9\n"
             "HEARTBEAT a calls=7 waiting stalled=4200\n"
             "  a ALIVE\n"
             "wait 0.1\n"
-            "  job 't': rank 0 has waited 4.2 s in collective 7 for ranks 1 and 2\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 4.2 s in collective 7 for ranks 1 and 2 (10.0.0.2, "
+            "10.0.0.3)\n"
             "HEARTBEAT c calls=7 waiting stalled=0\n"
             "  c ALIVE\n"
             "HEARTBEAT b calls=7 waiting stalled=0\n"
             "  b ALIVE\n"
             "wait 4\n"
-            "  job 't': rank 0 has waited 4.2 s in collective 7, though all ranks are in it\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 4.2 s in collective 7, though all ranks are in it\n"
             "HEARTBEAT a calls=8\n"
             "  a ALIVE\n"
             "wait 1\n");
@@ -293,22 +320,150 @@ static void test_resume_other_terms(void)
             "not the same job\n");
 }
 
-static void test_resume_without_slots(void)
+/* Others may have taken the room while the switch was starting, and may go again. */
+static void test_resume_waits_for_room(void)
 {
     play(4, "full\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "loud\n"
+            "JOIN b 1/2 resume=100\n"
+            "  job 't': rank 1 of 2 has joined again\n"
+            "  job 't': all ranks are back, but there is no room yet: all slots are in use\n"
+            "  b PENDING no room\n"
+            "wait 2\n"
+            "  job 't': all ranks are there, waiting for room for 2.0 s\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING no room\n"
+            "roomy\n"
+            "wait 0.1\n"
+            "  open\n"
+            "  job 't': resumed: 2 ranks, number 0, 128 slots, 1460 bytes a chunk\n"
+            "  ab READY 128 slots 1460 bytes resumed at 100\n");
+    play(4, "numberless\n"
             "JOIN a 0/1 resume=100\n"
-            "  a ABORTED no slots: all slots are in use\n");
+            "  a PENDING no room\n"
+            "wait 9.9\n"
+            "JOIN a 0/1 resume=100\n"
+            "  a PENDING no room\n"
+            "wait 0.1\n"
+            "  a ABORTED no jobs: all numbers are in use\n");
 }
 
+/* Who cannot show that it was in a job has nothing to do with it; when a rank of the job does not come back,
+ * the job ends, and says for whom it waited. */
 static void test_fresh_rank_among_resuming(void)
 {
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
-            "JOIN b 1/3\n"
-            "  a ABORTED cannot resume: rank 1 was started anew, so the job cannot resume\n"
-            "  b PENDING ranks 0 and 2\n"
+            "JOIN d 1/3\n"
+            "  d PENDING occupied by rank 0\n"
             "JOIN c 2/3 resume=100\n"
-            "  c REFUSED cannot resume: rank 1 was started anew, so the job cannot resume\n");
+            "  c PENDING rank 1\n"
+            "JOIN b 1/3 resume=100\n"
+            "  open\n"
+            "  abc READY 128 slots 1460 bytes resumed at 100\n");
+    play(4, "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "wait 5\n"
+            "JOIN d 1/2\n"
+            "  d PENDING occupied by rank 0\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "wait 5\n"
+            "  a ABORTED cannot resume: rank 1 did not come back within 10.0 s after the switch restarted\n"
+            "JOIN d 1/2\n"
+            "  d PENDING rank 0\n"
+            "JOIN b 1/2 resume=100\n" /* too late */
+            "  b REFUSED cannot resume: rank 1 did not come back within 10.0 s after the switch restarted\n");
+}
+
+/* Strangers of the same name, under the same terms or others, before all members are back and before any is.
+ */
+static void test_strangers_among_resuming(void)
+{
+    play(4,
+         "JOIN a 0/2 resume=100\n"
+         "  a PENDING rank 1\n"
+         "JOIN d 3/4 mode=0\n"
+         "  d PENDING occupied by rank 0\n"
+         "JOIN e 0/2\n"
+         "  e PENDING occupied by rank 0\n"
+         "wait 1\n"
+         "JOIN a 0/2 resume=100\n"
+         "  d REFUSED terms differ: rank 3 (10.0.0.4) says that there are 4 ranks, rank 0 (10.0.0.1) says 2\n"
+         "  a PENDING rank 1\n"
+         "JOIN b 1/2 resume=100\n"
+         "  open\n"
+         "  ab READY 128 slots 1460 bytes resumed at 100\n"
+         "alive a b\n"
+         "JOIN e 0/2\n"
+         "  e PENDING occupied by ranks 0 and 1\n"
+         "wait 1\n"
+         "HEARTBEAT a\n"
+         "  e REFUSED rank taken: rank 0 (10.0.0.1) is taken by a process that is alive\n"
+         "  a ALIVE\n");
+    play(4, "loud\n"
+            "JOIN d 3/4 mode=0\n"
+            "  job 't': rank 3 of 4 has joined\n"
+            "  d PENDING ranks 0-2\n"
+            "JOIN a 0/2 resume=100\n"
+            "  job 't': gives way to a job that ran before the switch restarted\n"
+            "  job 't': rank 0 of 2 has joined again\n"
+            "  a PENDING rank 1\n"
+            "JOIN d 3/4 mode=0\n"
+            "  d PENDING occupied by rank 0\n");
+    /* The stranger's job runs already: the two share the name, and nothing else. */
+    play(4, "JOIN d 0/1\n"
+            "  open\n"
+            "  d READY 128 slots 1460 bytes\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 resume=100\n"
+            "  open\n"
+            "  ab READY 128 slots 1460 bytes resumed at 100\n"
+            "alive d a b\n");
+}
+
+/* Jobs from before a restart get the places and the room first. */
+static void test_resumers_go_first(void)
+{
+    play(1, "loud\n"
+            "JOIN d 0/2 job=other\n"
+            "  job 'other': rank 0 of 2 has joined\n"
+            "  d PENDING rank 1\n"
+            "JOIN a 0/2 resume=100\n"
+            "  job 'other': gives its place to a job that ran before the switch restarted\n"
+            "  job 't': rank 0 of 2 has joined again\n"
+            "  a PENDING rank 1\n"
+            "JOIN d 0/2 job=other\n"
+            "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows\n");
+    play(4, "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN d 0/1 job=other\n"
+            "  d PENDING no room\n"
+            "JOIN b 1/2 resume=100\n"
+            "  open\n"
+            "  ab READY 128 slots 1460 bytes resumed at 100\n"
+            "alive a b\n"
+            "wait 0.1\n"
+            "  open\n"
+            "  d READY 128 slots 1460 bytes\n");
+    /* A heartbeat of the old job comes before its JOIN. */
+    play(4, "running 1\n"
+            "restart\n"
+            "HEARTBEAT a\n"
+            "  a UNKNOWN\n"
+            "JOIN d 0/1 job=other\n"
+            "  d PENDING no room\n"
+            "JOIN a 0/1 resume=100\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "alive a\n"
+            "wait 2.4\n"
+            "wait 0.1\n"
+            "  open\n"
+            "  d READY 128 slots 1460 bytes\n");
 }
 
 /* The switch restarted when some ranks were READY and others had not heard of it yet: no chunk can have
@@ -350,15 +505,43 @@ static void test_resume_with_ranks_that_never_were_ready(void)
             "  ab READY 128 slots 1460 bytes\n");
 }
 
-/* A process that waited may not be the one that the others were READY with: that one may have had sums. */
+/* A process that waited may not be the one that the others were READY with: that one may have had sums. Only
+ * the roster can tell, so each that comes for the rank gets its turn. */
 static void test_waiting_is_no_proof(void)
 {
-    play(
-        4,
-        "JOIN b 1/2 waited\n"
-        "  b PENDING rank 0\n"
-        "JOIN a 0/2 resume=100 among=ax\n"
-        "  ab ABORTED cannot resume: rank 0 was in a job with other processes before the switch restarted\n");
+    play(4, "JOIN x 1/2 waited\n"
+            "  x PENDING rank 0\n"
+            "JOIN a 0/2 resume=100 among=ab\n"
+            "  a PENDING rank 1\n"
+            "JOIN x 1/2 waited\n"
+            "  x PENDING rank 1\n"
+            "JOIN b 1/2 waited\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes\n");
+    play(4, "JOIN a 0/3 resume=100\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN x 1/3 waited\n"
+            "  x PENDING rank 2\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3 resume=100\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes resumed at 100\n");
+    play(4, "JOIN x 0/2 waited\n"
+            "  x PENDING rank 1\n"
+            "JOIN a 0/2 resume=100\n"
+            "  a PENDING rank 1\n"
+            "JOIN x 0/2 waited\n"
+            "  x PENDING occupied by rank 0\n");
+    play(4,
+         "JOIN a 0/2 resume=100 among=ax\n"
+         "  a PENDING rank 1\n"
+         "JOIN b 1/2 resume=100 among=ax\n"
+         "  ab ABORTED cannot resume: the ranks that came back are not those that were in the job before the "
+         "switch restarted\n");
 }
 
 static void test_newcomer_among_resuming_and_waiting(void)
@@ -367,15 +550,33 @@ static void test_newcomer_among_resuming_and_waiting(void)
             "  a PENDING ranks 1 and 2\n"
             "JOIN b 1/3 waited\n"
             "  b PENDING rank 2\n"
-            "JOIN c 2/3\n"
-            "  ab ABORTED cannot resume: rank 2 was started anew, so the job cannot resume\n"
-            "  c PENDING ranks 0 and 1\n");
+            "JOIN d 2/3\n"
+            "  d PENDING occupied by ranks 0 and 1\n"
+            "JOIN e 1/3\n" /* nor does it take the place of one that waited */
+            "  e PENDING occupied by ranks 0 and 1\n"
+            "JOIN c 2/3 resume=100\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes resumed at 100\n");
     play(4, "JOIN b 1/3 waited\n"
             "  b PENDING ranks 0 and 2\n"
-            "JOIN c 2/3\n"
-            "  c PENDING rank 0\n"
-            "JOIN a 0/3 resume=100\n"
-            "  a REFUSED cannot resume: the job has been started anew, without rank 0\n");
+            "JOIN d 2/3\n"
+            "  d PENDING rank 0\n"
+            "JOIN a 0/3 resume=100\n" /* d gives way */
+            "  a PENDING rank 2\n"
+            "JOIN c 2/3 resume=100\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes resumed at 100\n");
+    /* One that has waited goes before a newcomer, too: others may come back to it. */
+    play(4, "JOIN d 2/3 mode=0\n"
+            "  d PENDING ranks 0 and 1\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING ranks 0 and 2\n"
+            "JOIN d 2/3 mode=0\n"
+            "  d PENDING occupied by rank 1\n");
     /* The only one that resumed leaves: the one that waited is told. */
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
@@ -383,16 +584,7 @@ static void test_newcomer_among_resuming_and_waiting(void)
             "  b PENDING rank 2\n"
             "LEAVE a\n"
             "  a LEFT\n"
-            "  b ABORTED cannot resume: rank 0 left, so the job cannot resume\n");
-    /* It falls silent: then there is nothing to resume any more. */
-    play(4, "JOIN a 0/3 resume=100\n"
-            "  a PENDING ranks 1 and 2\n"
-            "wait 6\n"
-            "JOIN b 1/3 waited\n"
-            "  b PENDING rank 2\n"
-            "wait 5\n"
-            "JOIN c 2/3\n"
-            "  c PENDING rank 0\n");
+            "  b ABORTED cannot resume: rank 0 (10.0.0.1) left, so the job cannot resume\n");
 }
 
 static void test_leave_and_abort_while_resuming(void)
@@ -403,9 +595,9 @@ static void test_leave_and_abort_while_resuming(void)
             "  b PENDING rank 2\n"
             "LEAVE b\n"
             "  b LEFT\n"
-            "  a ABORTED cannot resume: rank 1 left, so the job cannot resume\n"
+            "  a ABORTED cannot resume: rank 1 (10.0.0.2) left, so the job cannot resume\n"
             "JOIN c 2/3 resume=100\n"
-            "  c REFUSED cannot resume: rank 1 left, so the job cannot resume\n");
+            "  c REFUSED cannot resume: rank 1 (10.0.0.2) left, so the job cannot resume\n");
 }
 
 /* A JOIN that does not know the switch may be a late copy from before its restart: it changes nothing. */
@@ -435,6 +627,7 @@ int main(void)
         UNIT_TEST(test_silence_counts_from_ready_on),
         UNIT_TEST(test_a_failed_job_ends_with_its_members),
         UNIT_TEST(test_own_absence_loses_nobody),
+        UNIT_TEST(test_a_late_join_from_a_members_endpoint),
         UNIT_TEST(test_killed_and_back_on_the_same_endpoint),
         UNIT_TEST(test_killed_and_back_on_another_endpoint),
         UNIT_TEST(test_rank_left),
@@ -445,8 +638,10 @@ int main(void)
         UNIT_TEST(test_resume_under_another_number),
         UNIT_TEST(test_resume_too_far_apart),
         UNIT_TEST(test_resume_other_terms),
-        UNIT_TEST(test_resume_without_slots),
+        UNIT_TEST(test_resume_waits_for_room),
         UNIT_TEST(test_fresh_rank_among_resuming),
+        UNIT_TEST(test_strangers_among_resuming),
+        UNIT_TEST(test_resumers_go_first),
         UNIT_TEST(test_resume_with_ranks_that_never_were_ready),
         UNIT_TEST(test_waiting_is_no_proof),
         UNIT_TEST(test_newcomer_among_resuming_and_waiting),

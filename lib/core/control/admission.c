@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "control/job.h"
+
 void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned rank, const char *format, ...)
 {
     f->reason = (uint16_t)reason;
@@ -60,19 +62,24 @@ bool ctl_admission_arguments(const struct ctl_message *m, struct ctl_failure *wh
     return false;
 }
 
-static bool terms_differ(const struct ctl_job *job, const struct ctl_message *m)
+bool ctl_admission_terms_differ(const struct ctl_job *job, const struct ctl_message *m)
 {
     return m->head.size != job->size || m->join.format != job->format || m->join.mode != job->mode ||
            m->join.checksum != job->checksum;
 }
 
-/* The first member from this rank on, around the end, that is there; every job has one. */
-static int next_present(const struct ctl_job *job, unsigned rank)
+/* The member that shows most of where it comes from; of several, the first from this rank on, around the end.
+ * Every job has one. */
+static int strongest(const struct ctl_job *job, unsigned rank)
 {
-    unsigned r = rank % job->size;
-    while (job->members[r].state != CTL_MEMBER_JOINED)
-        r = (r + 1) % job->size;
-    return (int)r;
+    int best = -1;
+    for (unsigned i = 0; i < job->size; i++) {
+        unsigned r = (rank + i) % job->size;
+        const struct ctl_member *member = &job->members[r];
+        if (member->state == CTL_MEMBER_JOINED && (best < 0 || member->origin > job->members[best].origin))
+            best = (int)r;
+    }
+    return best;
 }
 
 /* Data packets are told apart by IP address and port. */
@@ -93,8 +100,8 @@ int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *fr
     unsigned rank = m->head.rank;
     if (rank < job->size && job->members[rank].state != CTL_MEMBER_ABSENT)
         return (int)rank;
-    if (terms_differ(job, m))
-        return next_present(job, rank);
+    if (ctl_admission_terms_differ(job, m))
+        return strongest(job, rank);
     return same_data_source(job, from, m->join.data_port);
 }
 
@@ -108,36 +115,38 @@ static const char *checksum_name(unsigned checksum)
     return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
 }
 
+/* Who cannot have its way; and what it wants, and what the member. */
+static void refuse_terms(struct ctl_failure *why, const char *who, const char *member, unsigned rank,
+                         const char *wants, const char *other)
+{
+    ctl_failure_set(why, CTL_TERMS_DIFFER, rank, "%s wants %s, %s wants %s", who, wants, member, other);
+}
+
 void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_failure *why)
 {
     const struct ctl_member *member = &job->members[rank];
     const struct ctl_challenge *c = &member->challenge;
     unsigned newcomer = c->head.rank;
-    const uint8_t *ip = (const uint8_t *)&member->endpoint.ip;
+    const uint8_t *theirs = (const uint8_t *)&c->endpoint.ip;
+    char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
+    snprintf(who, sizeof who, "rank %u (%u.%u.%u.%u)", newcomer, theirs[0], theirs[1], theirs[2], theirs[3]);
+    ctl_job_who_is(job, rank, whom);
     if (c->head.size != job->size)
-        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer,
-                        "rank %u says that there are %u ranks, rank %u says %u", newcomer, c->head.size, rank,
-                        job->size);
+        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "%s says that there are %u ranks, %s says %u", who,
+                        c->head.size, whom, job->size);
     else if (c->format != job->format)
-        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
-                        format_name(c->format), rank, format_name(job->format));
+        refuse_terms(why, who, whom, newcomer, format_name(c->format), format_name(job->format));
     else if (c->mode != job->mode)
-        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
-                        mode_name(c->mode), rank, mode_name(job->mode));
+        refuse_terms(why, who, whom, newcomer, mode_name(c->mode), mode_name(job->mode));
     else if (c->checksum != job->checksum)
-        ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "rank %u wants %s, rank %u wants %s", newcomer,
-                        checksum_name(c->checksum), rank, checksum_name(job->checksum));
+        refuse_terms(why, who, whom, newcomer, checksum_name(c->checksum), checksum_name(job->checksum));
     else if (newcomer == rank)
-        ctl_failure_set(why, CTL_RANK_TAKEN, rank,
-                        "rank %u is taken by a process at %u.%u.%u.%u that is alive", rank, ip[0], ip[1],
-                        ip[2], ip[3]);
+        ctl_failure_set(why, CTL_RANK_TAKEN, rank, "%s is taken by a process that is alive", whom);
     else
-        ctl_failure_set(why, CTL_RANK_TAKEN, rank,
-                        "rank %u uses the data port of rank %u, a process at %u.%u.%u.%u", newcomer, rank,
-                        ip[0], ip[1], ip[2], ip[3]);
+        ctl_failure_set(why, CTL_RANK_TAKEN, rank, "%s uses the data port of %s", who, whom);
 }
 
-static uint64_t roster(const struct ctl_job *job)
+uint64_t ctl_admission_roster(const struct ctl_job *job)
 {
     uint64_t all = 0;
     for (unsigned r = 0; r < job->size; r++)
@@ -159,11 +168,6 @@ static bool resume_terms(struct ctl_job *job, struct ctl_failure *why)
         const struct ctl_member *member = &job->members[r];
         if (member->origin != CTL_RESUMES)
             continue;
-        if (member->roster != job->roster) {
-            ctl_failure_set(why, CTL_CANNOT_RESUME, r,
-                            "rank %u was in a job with other processes before the switch restarted", r);
-            return false;
-        }
         if (member->slots != first->slots || member->chunk_bytes != first->chunk_bytes) {
             ctl_failure_set(
                 why, CTL_CANNOT_RESUME, r,
@@ -201,7 +205,13 @@ static void fresh_terms(struct ctl_job *job)
 
 bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why)
 {
-    job->roster = roster(job);
+    if (job->resumed && job->roster != ctl_admission_roster(job)) {
+        ctl_failure_set(
+            why, CTL_CANNOT_RESUME, UINT16_MAX,
+            "the ranks that came back are not those that were in the job before the switch restarted");
+        return false;
+    }
+    job->roster = ctl_admission_roster(job);
     if (job->resumed)
         return resume_terms(job, why);
     fresh_terms(job);

@@ -11,6 +11,12 @@ __attribute__((format(printf, 4, 5))) void ctl_failure_set(struct ctl_failure *f
 /* False, and why, if something in the message is out of range. */
 bool ctl_admission_arguments(const struct ctl_message *join, struct ctl_failure *why);
 
+/* Whether the JOIN's size, format, mode or checksum are not the job's. */
+bool ctl_admission_terms_differ(const struct ctl_job *job, const struct ctl_message *join);
+
+/* The exclusive or of all members' incarnations. */
+uint64_t ctl_admission_roster(const struct ctl_job *job);
+
 /* The member that stands in a newcomer's way; -1 if there is none. RUNNING: somebody always does. */
 int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *from,
                         const struct ctl_message *join);

@@ -7,22 +7,14 @@
 
 #include "control/admission.h"
 
-enum { PUSH_FIRST_MS = 100, REPORT_FIRST_MS = 2000 };
+enum {
+    PUSH_FIRST_MS = 100,
+    REPORT_FIRST_MS = 2000,
+    FORMING_MAX_MS = 600000,
+    WHO_HOSTS = 3, /* that a text names */
+};
 
 /* Finding */
-
-static bool is_live(const struct ctl_job *job)
-{
-    return job->state == CTL_JOB_FORMING || job->state == CTL_JOB_RUNNING;
-}
-
-struct ctl_job *ctl_job_find(struct ctl_registry *r, const char *name)
-{
-    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (is_live(&r->jobs[i]) && strcmp(r->jobs[i].name, name) == 0)
-            return &r->jobs[i];
-    return NULL;
-}
 
 struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head)
 {
@@ -64,6 +56,47 @@ bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin)
 }
 
 /* Telling */
+
+static void append(char text[CTL_WHO_MAX], size_t *used, const char *words, uint32_t ip)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+    *used +=
+        (size_t)snprintf(text + *used, CTL_WHO_MAX - *used, "%s%u.%u.%u.%u", words, b[0], b[1], b[2], b[3]);
+}
+
+const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX])
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    uint32_t host[WHO_HOSTS];
+    unsigned hosts = 0;
+    size_t used = (size_t)snprintf(text, CTL_WHO_MAX, "%s", ctl_ranks_text(set, ranks));
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        uint32_t ip = job->members[rank].endpoint.ip;
+        unsigned i = 0;
+        if (ip == 0 || !ctl_ranks_has(set, rank))
+            continue;
+        while (i < hosts && host[i] != ip)
+            i++;
+        if (i < hosts)
+            continue;
+        if (hosts == WHO_HOSTS) {
+            used += (size_t)snprintf(text + used, CTL_WHO_MAX - used, ", ...");
+            break;
+        }
+        append(text, &used, hosts ? ", " : " (", ip);
+        host[hosts++] = ip;
+    }
+    if (hosts > 0)
+        snprintf(text + used, CTL_WHO_MAX - used, ")");
+    return text;
+}
+
+const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX])
+{
+    struct ctl_ranks one = {0};
+    ctl_ranks_add(&one, rank);
+    return ctl_job_who(job, &one, text);
+}
 
 void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char *format, ...)
 {
@@ -139,31 +172,26 @@ void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job)
             ctl_job_tell(r, job, rank, &job->members[rank].endpoint);
 }
 
+/* Starting */
+
+uint64_t ctl_job_come_back_ns(const struct ctl_registry *r)
+{
+    return r->cfg.lost_after_ns > FORMING_LOST_AFTER ? r->cfg.lost_after_ns : FORMING_LOST_AFTER;
+}
+
+void ctl_job_note_start(struct ctl_registry *r, uint64_t now)
+{
+    if (r->old_jobs_until == 0)
+        r->old_jobs_until = now + ctl_job_come_back_ns(r);
+}
+
+void ctl_job_expect_old(struct ctl_registry *r, uint64_t now)
+{
+    uint64_t heartbeat = r->cfg.lost_after_ns / 4, join = CTL_JOIN_INTERVAL_MAX_MS * CTL_MS;
+    r->expected_until = now + (heartbeat > join ? heartbeat : join);
+}
+
 /* Changing */
-
-/* SplitMix64. */
-static uint64_t next_random(struct ctl_registry *r)
-{
-    uint64_t z = r->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static struct ctl_job *find_place(struct ctl_registry *r)
-{
-    struct ctl_job *oldest = NULL;
-    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (job->state == CTL_JOB_FREE)
-            return job;
-        if (job->state == CTL_JOB_FAILED && (!oldest || job->since < oldest->since))
-            oldest = job;
-    }
-    if (oldest)
-        ctl_job_drop(r, oldest, "forgotten: its place is needed");
-    return oldest;
-}
 
 static void enter(struct ctl_job *job, enum ctl_job_state state, uint64_t now)
 {
@@ -175,21 +203,51 @@ static void enter(struct ctl_job *job, enum ctl_job_state state, uint64_t now)
     job->report_at = now + job->report_every;
 }
 
-struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_message *m, uint64_t now)
+static bool is_epoch_of_a_job(const struct ctl_registry *r, uint32_t epoch)
 {
-    struct ctl_job *job = find_place(r);
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        if (r->jobs[i].state != CTL_JOB_FREE && r->jobs[i].epoch == epoch)
+            return true;
+    return false;
+}
+
+static uint32_t new_epoch(const struct ctl_registry *r)
+{
+    uint32_t epoch;
+    do
+        epoch = (uint32_t)r->cfg.actions.random(r->cfg.actions.ctx);
+    while (epoch == 0 || is_epoch_of_a_job(r, epoch));
+    return epoch;
+}
+
+static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_job *job)
+{
+    return job->since + (r->cfg.forming_max_ns ? r->cfg.forming_max_ns : FORMING_MAX_MS * CTL_MS);
+}
+
+struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_endpoint *from,
+                               const struct ctl_message *m, uint64_t now, struct ctl_failure *why)
+{
+    struct ctl_job *job = ctl_place_find(r, from, m, why);
     if (!job)
         return NULL;
-    if (++r->last_epoch == 0)
-        r->last_epoch = 1;
-    job->epoch = r->last_epoch;
+    job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
+    job->founder = from->ip;
     job->size = m->head.size;
     job->format = m->join.format;
     job->mode = m->join.mode;
     job->checksum = m->join.checksum;
     enter(job, CTL_JOB_FORMING, now);
+    job->give_up_at = forming_ends(r, job);
     return job;
+}
+
+void ctl_job_resume(struct ctl_registry *r, struct ctl_job *job, uint64_t roster, uint64_t now)
+{
+    job->resumed = true;
+    job->roster = roster;
+    job->give_up_at = now + ctl_job_come_back_ns(r);
 }
 
 void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why)
@@ -200,21 +258,62 @@ void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why)
     memset(job, 0, sizeof *job);
 }
 
+/* Jobs from before a restart have the first choice of what room there is. */
+static bool others_go_first(const struct ctl_registry *r, const struct ctl_job *job, uint64_t now)
+{
+    if (job->resumed || now >= r->old_jobs_until)
+        return false;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        if (r->jobs[i].state == CTL_JOB_FORMING && r->jobs[i].resumed)
+            return true;
+    return now < r->expected_until;
+}
+
+/* Not everybody is who they were: of those that have waited, one is another. False: of those that resume. */
+static bool forget_waited(struct ctl_registry *r, struct ctl_job *job)
+{
+    if (!ctl_job_has(job, CTL_WAITED))
+        return false;
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].origin == CTL_WAITED) {
+            ctl_job_event(r, job, "rank %u is not, or may not be, the process that it was before the restart",
+                          rank);
+            ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT);
+        }
+    return true;
+}
+
+static bool open_pool(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    struct ctl_failure why = {.rank = UINT16_MAX};
+    int rc = r->cfg.actions.open_pool(r->cfg.actions.ctx, job, &job->slots, &job->number, why.text);
+    if (rc >= 0)
+        return true;
+    why.reason = rc == -EMFILE ? CTL_NO_JOBS : rc == -EINVAL ? CTL_BAD_ARGUMENT : CTL_NO_SLOTS;
+    if (!job->resumed || rc == -EINVAL) {
+        ctl_job_fail(r, job, &why, now);
+        return false;
+    }
+    if (!job->no_room)
+        ctl_job_event(r, job, "all ranks are back, but there is no room yet: %s", why.text);
+    job->no_room = true;
+    job->failure = why;
+    return false;
+}
+
 void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
     struct ctl_failure why = {0};
-    job->first_tag = (uint32_t)next_random(r);
+    if (others_go_first(r, job, now) ||
+        (job->resumed && job->roster != ctl_admission_roster(job) && forget_waited(r, job)))
+        return;
+    job->first_tag = (uint32_t)r->cfg.actions.random(r->cfg.actions.ctx);
     if (!ctl_admission_terms(job, &why)) {
         ctl_job_fail(r, job, &why, now);
         return;
     }
-    int rc = r->cfg.actions.open_pool(r->cfg.actions.ctx, job, &job->slots, &job->number, why.text);
-    if (rc < 0) {
-        why.reason = rc == -EMFILE ? CTL_NO_JOBS : rc == -EINVAL ? CTL_BAD_ARGUMENT : CTL_NO_SLOTS;
-        why.rank = UINT16_MAX;
-        ctl_job_fail(r, job, &why, now);
+    if (!open_pool(r, job, now))
         return;
-    }
     enter(job, CTL_JOB_RUNNING, now);
     for (unsigned rank = 0; rank < job->size; rank++)
         job->members[rank].heard_at = now; /* JOINs may come more rarely than heartbeats */
@@ -237,8 +336,10 @@ bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, en
 {
     job->members[rank].state = state;
     if (--job->present > 0) {
-        if (job->state == CTL_JOB_FORMING)
-            job->resumed = ctl_job_has(job, CTL_RESUMES);
+        if (job->state == CTL_JOB_FORMING && job->resumed && !ctl_job_has(job, CTL_RESUMES)) {
+            job->resumed = false;
+            job->give_up_at = forming_ends(r, job);
+        }
         return true;
     }
     ctl_job_drop(r, job, "over: nobody is left in it");

@@ -4,30 +4,56 @@
 
 #include "control/registry.h"
 
-#define CTL_MS UINT64_C(1000000)
+#define CTL_MS             UINT64_C(1000000)
+#define FORMING_LOST_AFTER (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* of a job that is FORMING, at least */
 
 struct ctl_registry {
     struct ctl_registry_config cfg;
-    uint64_t random;
-    uint32_t last_epoch;
-    uint64_t ticked_at; /* 0: never */
+    uint64_t ticked_at;      /* 0: never */
+    uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
+    uint64_t expected_until; /* a rank of such a job was heard, and is about to come back */
     struct ctl_job jobs[];
 };
 
-/* The FORMING or RUNNING job of this name, or NULL. */
-struct ctl_job *ctl_job_find(struct ctl_registry *r, const char *name);
+enum { CTL_WHO_MAX = 160 };
+
+/* "ranks 1 and 2 (10.0.0.2, 10.0.0.3)": who they are, and at which hosts, as far as known. Returns text. */
+const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
+const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX]);
+
+/* FORMING or RUNNING. */
+static inline bool ctl_job_is_live(const struct ctl_job *job)
+{
+    return job->state == CTL_JOB_FORMING || job->state == CTL_JOB_RUNNING;
+}
 
 /* The job that this process is or was a member of, or NULL. */
 struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head);
 
-/* A FORMING job without members, under the terms of this JOIN. If all places are taken, the oldest FAILED job
- * gives up its own; NULL if there is none. */
-struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_message *join, uint64_t now);
+/* An empty place for a job of this JOIN's; NULL, and why: there is none for it. */
+struct ctl_job *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
+                               const struct ctl_message *join, struct ctl_failure *why);
+
+/* A FORMING job without members, under the terms of this JOIN; NULL, and why, if there is no place for it. */
+struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_endpoint *from,
+                               const struct ctl_message *join, uint64_t now, struct ctl_failure *why);
+
+/* FORMING: from now on it is the job of this roster, from before a restart. */
+void ctl_job_resume(struct ctl_registry *r, struct ctl_job *job, uint64_t roster, uint64_t now);
+
+/* For how long after its start the switch gives precedence to jobs from before, and waits for all ranks of
+ * such a job. */
+uint64_t ctl_job_come_back_ns(const struct ctl_registry *r);
+void ctl_job_note_start(struct ctl_registry *r, uint64_t now);
+/* A rank was heard that was READY under another boot id. */
+void ctl_job_expect_old(struct ctl_registry *r, uint64_t now);
 
 /* The last word about a job; it is gone after that. Closes the pool of a RUNNING one. */
 void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why);
 
-/* All ranks are there: RUNNING, or FAILED if they cannot have a pool. */
+/* FORMING, all ranks are there: RUNNING, or FAILED if they cannot have a pool. It stays FORMING, and is to be
+ * asked for again, while others go first or room may still be found; and if a rank that has waited is not the
+ * one that it should be: that one is forgotten. */
 void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now);
 
 /* FORMING or RUNNING: FAILED, and everybody is told. */

@@ -4,6 +4,7 @@
 
 #include "control/admission.h"
 #include "control/job.h"
+#include "control/join.h"
 
 enum { IN_FLIGHT_MS = 100 /* what a dead process sent may arrive this much later */ };
 
@@ -11,7 +12,8 @@ size_t ctl_registry_footprint(const struct ctl_registry_config *cfg)
 {
     const struct ctl_registry_actions *a = &cfg->actions;
     if (cfg->max_jobs < 1 || cfg->max_jobs > 256 || cfg->boot_id == 0 || cfg->lost_after_ns < 10 * CTL_MS ||
-        cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->open_pool || !a->close_pool)
+        cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->open_pool || !a->close_pool ||
+        !a->random)
         return 0;
     return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_job);
 }
@@ -21,8 +23,6 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
     struct ctl_registry *r = mem;
     memset(r, 0, ctl_registry_footprint(cfg));
     r->cfg = *cfg;
-    r->random = cfg->seed;
-    r->last_epoch = (uint32_t)(cfg->seed >> 32 ^ cfg->boot_id);
     return r;
 }
 
@@ -33,16 +33,6 @@ static void answer(struct ctl_registry *r, const struct ctl_endpoint *to, const 
 {
     struct ctl_message m = {.head.type = type};
     ctl_answer(r, to, head, head->epoch, &m);
-}
-
-static void answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                           const struct ctl_job *job, bool occupied, uint64_t now)
-{
-    struct ctl_message m = {.head.type = CTL_PENDING};
-    m.pending.waited_ms = (uint32_t)((now - job->since) / CTL_MS);
-    m.pending.occupied = occupied;
-    m.pending.missing = ctl_job_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
-    ctl_answer(r, to, head, job->epoch, &m);
 }
 
 /* READY or ABORTED by the job's state; LEFT to one who has left. */
@@ -57,129 +47,6 @@ static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to,
 
 /* JOIN */
 
-static enum ctl_origin origin(const struct ctl_join *join)
-{
-    return join->resume ? CTL_RESUMES : join->waited ? CTL_WAITED : CTL_IS_NEW;
-}
-
-static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
-                     const struct ctl_message *m, uint64_t now)
-{
-    struct ctl_member *member = &job->members[m->head.rank];
-    *member = (struct ctl_member){.state = CTL_MEMBER_JOINED,
-                                  .endpoint = *from,
-                                  .data_port = m->join.data_port,
-                                  .slots = m->join.slots,
-                                  .chunk_bytes = m->join.chunk_bytes,
-                                  .incarnation = m->head.incarnation,
-                                  .joined_at = now,
-                                  .heard_at = now,
-                                  .serial = m->head.serial,
-                                  .origin = origin(&m->join),
-                                  .resume_tag = m->join.oldest_tag,
-                                  .resume_job = m->join.job,
-                                  .roster = m->join.roster};
-    job->present++;
-    job->resumed |= m->join.resume;
-    ctl_job_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
-                  m->join.resume ? " again" : "");
-    if (job->present == job->size)
-        ctl_job_run(r, job, now);
-    else
-        answer_pending(r, from, &m->head, job, false, now);
-}
-
-/* The rival's endpoint has another process now, so the rival is dead. */
-static void replace_rival(struct ctl_registry *r, struct ctl_job *job, unsigned rank, uint64_t now)
-{
-    if (job->state == CTL_JOB_RUNNING) {
-        struct ctl_failure why;
-        ctl_failure_set(&why, CTL_RANK_LOST, rank, "rank %u is lost: its process ended and was started again",
-                        rank);
-        job->members[rank].state = CTL_MEMBER_LOST;
-        job->present--;
-        ctl_job_fail(r, job, &why, now);
-    } else {
-        ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT);
-    }
-}
-
-static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from, const struct ctl_message *m,
-                      uint64_t now)
-{
-    if (rival->challenge.since == 0)
-        rival->challenge = (struct ctl_challenge){.since = now,
-                                                  .head = m->head,
-                                                  .endpoint = *from,
-                                                  .format = m->join.format,
-                                                  .mode = m->join.mode,
-                                                  .checksum = m->join.checksum};
-}
-
-static void refuse_resume(struct ctl_registry *r, const struct ctl_endpoint *from,
-                          const struct ctl_head *head)
-{
-    struct ctl_failure why;
-    ctl_failure_set(&why, CTL_CANNOT_RESUME, head->rank, "the job has been started anew, without rank %u",
-                    head->rank);
-    ctl_answer_refused(r, from, head, &why);
-}
-
-/* The job that this rank was READY in has failed already while others tried to resume it; NULL: not so. */
-static const struct ctl_job *find_failed_without(const struct ctl_registry *r, const struct ctl_join *join)
-{
-    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        const struct ctl_job *job = &r->jobs[i];
-        for (unsigned rank = 0; job->state == CTL_JOB_FAILED && rank < job->size; rank++)
-            if (job->members[rank].origin == CTL_RESUMES && job->members[rank].roster == join->roster)
-                return job;
-    }
-    return NULL;
-}
-
-/* A JOIN by a process that is in no job. */
-static void join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
-                      uint64_t now)
-{
-    struct ctl_failure why;
-    struct ctl_job *job;
-    const struct ctl_job *failed = m->join.resume ? find_failed_without(r, &m->join) : NULL;
-    if (failed) {
-        ctl_answer_refused(r, from, &m->head, &failed->failure);
-        return;
-    }
-    while ((job = ctl_job_find(r, m->join.name))) {
-        if (m->join.resume && (job->state == CTL_JOB_RUNNING || ctl_job_has(job, CTL_IS_NEW))) {
-            refuse_resume(r, from, &m->head);
-            return;
-        }
-        if (origin(&m->join) == CTL_IS_NEW && job->state == CTL_JOB_FORMING && job->resumed) {
-            ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
-                            "rank %u was started anew, so the job cannot resume", m->head.rank);
-            ctl_job_fail(r, job, &why, now);
-            continue;
-        }
-        int rank = ctl_admission_rival(job, from, m);
-        if (rank < 0)
-            break;
-        struct ctl_member *rival = &job->members[rank];
-        if (rival->state == CTL_MEMBER_LEFT || memcmp(&rival->endpoint, from, sizeof *from) != 0) {
-            if (rival->state == CTL_MEMBER_JOINED)
-                challenge(rival, from, m, now);
-            answer_pending(r, from, &m->head, job, true, now);
-            return;
-        }
-        replace_rival(r, job, (unsigned)rank, now);
-    }
-    if (!job && !(job = ctl_job_create(r, m, now))) {
-        ctl_failure_set(&why, CTL_NO_JOBS, m->head.rank, "the switch has %u jobs, as many as its limits.jobs allows",
-                        r->cfg.max_jobs);
-        ctl_answer_refused(r, from, &m->head, &why);
-        return;
-    }
-    sit_down(r, job, from, m, now);
-}
-
 static void join_again(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
                        const struct ctl_message *m, uint64_t now)
 {
@@ -190,7 +57,7 @@ static void join_again(struct ctl_registry *r, struct ctl_job *job, const struct
     }
     member->endpoint = *from;
     member->resume_tag = m->join.oldest_tag;
-    answer_pending(r, from, &m->head, job, false, now);
+    ctl_answer_pending(r, from, &m->head, job, false, now);
 }
 
 static bool may_join(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
@@ -213,7 +80,7 @@ static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ct
     else if (job)
         join_again(r, job, from, m, now);
     else
-        join_anew(r, from, m, now);
+        ctl_join_anew(r, from, m, now);
 }
 
 /* HEARTBEAT, LEAVE, ABORT */
@@ -232,9 +99,10 @@ static void check_left_behind(struct ctl_registry *r, struct ctl_job *job, uint6
                 (int32_t)(waiter->heartbeat.calls - leaver->heartbeat.calls) < 0)
                 continue;
             struct ctl_failure why;
-            ctl_failure_set(&why, CTL_RANK_LEFT, l,
-                            "rank %u left after %u collectives, but rank %u waits for it in another", l,
-                            leaver->heartbeat.calls, w);
+            char gone[CTL_WHO_MAX], here[CTL_WHO_MAX];
+            ctl_failure_set(
+                &why, CTL_RANK_LEFT, l, "%s left after %u collectives, but %s waits for it in another",
+                ctl_job_who_is(job, l, gone), leaver->heartbeat.calls, ctl_job_who_is(job, w, here));
             ctl_job_fail(r, job, &why, now);
             return;
         }
@@ -244,7 +112,10 @@ static void check_left_behind(struct ctl_registry *r, struct ctl_job *job, uint6
 static void on_heartbeat(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
-    if (!job || m->head.epoch != job->epoch || m->head.boot_id != r->cfg.boot_id) {
+    if (!job || job->state == CTL_JOB_FORMING || m->head.epoch != job->epoch ||
+        m->head.boot_id != r->cfg.boot_id) {
+        if (m->head.boot_id != r->cfg.boot_id)
+            ctl_job_expect_old(r, now);
         answer(r, from, &m->head, CTL_UNKNOWN);
         return;
     }
@@ -280,7 +151,9 @@ static void on_leave(struct ctl_registry *r, struct ctl_job *job, const struct c
         check_left_behind(r, job, now);
     } else if (job->state == CTL_JOB_FORMING && !forget) {
         struct ctl_failure why;
-        ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "rank %u left, so the job cannot resume", rank);
+        char who[CTL_WHO_MAX];
+        ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "%s left, so the job cannot resume",
+                        ctl_job_who_is(job, rank, who));
         ctl_job_fail(r, job, &why, now);
     }
 }
@@ -369,6 +242,7 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
         refuse_unparsed(r, from, &m.head, error);
         return error;
     }
+    ctl_job_note_start(r, now);
     struct ctl_job *job = ctl_job_of(r, &m.head);
     if (job && !note_heard(r, job, &m.head, now))
         return CTL_PARSED;

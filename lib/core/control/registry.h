@@ -6,15 +6,30 @@
  *   FORMING  JOIN of the last missing rank           RUNNING  open_pool; READY to all
  *   FORMING  ... but open_pool says no, or           FAILED   ABORTED to all
  *            the ranks cannot resume together
+ *   FORMING  ... but jobs from before a restart      FORMING  PENDING (no room); tried again in each tick
+ *            go first; or it resumes and there is
+ *            no room
  *   FORMING  JOIN of a taken rank, or under other    FORMING  PENDING (occupied) until the member in the way
- *            terms, from another endpoint                     proves that it lives: REFUSED; or falls silent
- *   FORMING  the same from that member's endpoint    FORMING  it was killed: forgotten, the newcomer is in
+ *            terms                                            proves that it lives: REFUSED; or falls silent
+ *   FORMING  the same, by one that has waited since  FORMING  the newcomer in the way is forgotten, the other
+ *            before a restart, or resumes                     is in
  *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
- *   FORMING  resuming, and a JOIN that has waited    FORMING  the job was forming when the switch restarted:
- *            since before the restart                         all go on, if they are who they were (roster)
- *   FORMING  resuming, and a LEAVE or a newcomer's   FAILED   CANNOT_RESUME: ABORTED to all; the newcomer
- *            JOIN                                             founds a new job
+ *   FORMING  not all there within forming_max        FAILED   DEADLINE: ABORTED to all
+ *   FORMING  JOIN with resume                        FORMING  its newcomers are forgotten, and from now on it
+ *                                                             is the resuming job of that roster; dropped
+ *                                                             instead, if its terms are others
  *   FORMING  ABORT                                   FAILED   ABORTED to all
+ *   (none)   JOIN with resume                        FORMING  resuming: a job of this roster, beside whatever
+ *                                                             there is of its name
+ *   resuming JOIN with resume, of its roster         FORMING  PENDING
+ *   resuming JOIN that has waited since before the   FORMING  PENDING; in the place of another that has waited,
+ *            restart                                          for nothing tells which of them is right but:
+ *   resuming all are there, but not the roster       FORMING  those that have waited are forgotten
+ *   resuming newcomer's JOIN                         FORMING  PENDING (occupied); as above, if somebody has its
+ *                                                             rank or the terms are others
+ *   resuming LEAVE                                   FAILED   CANNOT_RESUME: ABORTED to all
+ *   resuming not all back within lost_after          FAILED   CANNOT_RESUME, or why there is no room: ABORTED
+ *                                                             to all
  *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
  *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
  *   RUNNING  LEAVE                                   RUNNING  LEFT; the job is dropped when all have left
@@ -24,8 +39,6 @@
  *   RUNNING  JOIN by a newcomer                      RUNNING  PENDING (occupied) until the member of its rank
  *                                                             proves that it lives: REFUSED; or falls
  *                                                             silent; or the job ends
- *   RUNNING  the same from that member's endpoint    FAILED   it was killed: RANK_LOST, close_pool, ABORTED
- *                                                             to all; the newcomer founds a new job
  *   FAILED   LEAVE                                   FAILED   LEFT
  *   FAILED   anything else from a member             FAILED   ABORTED; dropped when all have left or fallen
  *                                                             silent
@@ -38,8 +51,13 @@
  *                                                             before a restart; a live worker learns the id
  *   any      a serial older than the member's last            ignored
  *
+ * Resuming: FORMING, and some member was READY before a restart. It is known by its roster, which only its
+ * members were told; its name proves nothing. A newcomer is an incarnation that is in no job of that name, and
+ * does not say that it was there before a restart. That a newcomer speaks from a member's endpoint proves
+ * nothing either: it may be a late copy of an earlier owner's JOIN.
+ *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every
- * second). A newcomer is an incarnation that is in no job of that name. READY and ABORTED are pushed again,
+ * second; the same for "not all back within"). READY and ABORTED are pushed again,
  * with back-off, to members that have not shown that they know.
  *
  * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out
@@ -91,7 +109,6 @@ struct ctl_member {
     enum ctl_origin origin;
     uint32_t resume_tag;
     uint8_t resume_job;
-    uint64_t roster;                /* CTL_RESUMES: of the job that it was in */
     bool confirmed;                 /* has shown that it knows of READY */
     struct ctl_heartbeat heartbeat; /* the last one */
     struct ctl_challenge challenge;
@@ -102,6 +119,8 @@ struct ctl_job {
     char name[CTL_NAME_MAX];
     uint32_t epoch;
     uint64_t since;         /* when it entered this state */
+    uint64_t give_up_at;    /* while FORMING: it fails if it is not RUNNING by then */
+    uint32_t founder;       /* the IP address of its first member */
     uint16_t size, present; /* present: members JOINED */
     uint8_t number;         /* on the wire; valid while RUNNING */
     enum sml_format format;
@@ -109,9 +128,11 @@ struct ctl_job {
     enum sml_checksum checksum;
     uint16_t slots, chunk_bytes;
     bool resumed;    /* some member resumes */
-    uint64_t roster; /* while RUNNING: the exclusive or of its members' incarnations */
+    bool no_room;    /* while FORMING: all are there, but open_pool has said no; failure says why */
+    uint64_t roster; /* the exclusive or of its members' incarnations, from RUNNING on; if it resumes, from
+                        the first member on: what they say */
     uint32_t first_tag;
-    struct ctl_failure failure;       /* while FAILED */
+    struct ctl_failure failure;       /* while FAILED, or no_room */
     uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
     uint64_t report_at, report_every; /* the next event that names who is missing */
     struct ctl_member members[SML_MAX_WORKERS];
@@ -129,6 +150,9 @@ struct ctl_registry_actions {
                      char text[CTL_TEXT_MAX]);
     /* The job's packets are to be refused and its slots freed. job->number still holds. */
     void (*close_pool)(void *ctx, const struct ctl_job *job);
+    /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
+     * that others could guess would let them meddle with a job that they are not in. */
+    uint64_t (*random)(void *ctx);
     /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
     void (*event)(void *ctx, const struct ctl_job *job, const char *what);
     /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
@@ -137,12 +161,13 @@ struct ctl_registry_actions {
 };
 
 struct ctl_registry_config {
-    uint16_t max_jobs;      /* 1..256 */
-    uint64_t boot_id;       /* random, not 0 */
-    uint64_t lost_after_ns; /* 10 ms .. 1 h; 5 s is a good value */
-    uint64_t seed;          /* for epochs and first tags */
-    uint16_t data_port;     /* told in READY, as is: */
-    uint8_t data_ports;     /* how many from there on workers should deal their slots to; 0: 1 */
+    uint16_t max_jobs;       /* 1..256 */
+    uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
+    uint64_t boot_id;        /* random, not 0 */
+    uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
+    uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
+    uint16_t data_port;      /* told in READY, as is: */
+    uint8_t data_ports;      /* how many from there on workers should deal their slots to; 0: 1 */
     struct ctl_registry_actions actions;
 };
 

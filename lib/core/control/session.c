@@ -26,6 +26,7 @@ static void start_joining(struct ctl_session *s, enum ctl_session_state state, u
     enter(s, state, now);
     s->join_serial = s->serial + 1;
     s->pending = (struct ctl_pending){0};
+    s->refusal = (struct ctl_failure){0};
 }
 
 static void fail(struct ctl_session *s, const struct ctl_failure *why, uint64_t now)
@@ -71,7 +72,14 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
     char ranks[CTL_RANKS_TEXT_MAX];
     ctl_ranks_text(&s->pending.missing, ranks);
 
-    if (ctl_ranks_count(&s->pending.missing) == 0)
+    if (s->refusal.reason != CTL_OK)
+        fail_because(s, s->refusal.reason, now, "the switch has restarted, and had no room for %.1f s: %s",
+                     waited, s->refusal.text);
+    else if (s->pending.no_room)
+        fail_because(s, CTL_NO_SLOTS, now,
+                     "all ranks have joined%s, but the switch had no room for the job within %.1f s",
+                     again ? " again after a restart of the switch" : "", waited);
+    else if (ctl_ranks_count(&s->pending.missing) == 0)
         fail_because(s, CTL_DEADLINE, now, "no switch answered%s within %.1f s",
                      again ? " after a restart" : "", waited);
     else if (s->pending.occupied)
@@ -213,6 +221,12 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
     start_joining(s, CTL_SESSION_REJOINING, now);
 }
 
+/* It may pass: others took the room while the switch was starting. */
+static bool is_lack_of_room(const struct ctl_failure *f)
+{
+    return f->reason == CTL_NO_JOBS || f->reason == CTL_NO_SLOTS;
+}
+
 static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
 {
     if (m->head.serial < s->join_serial)
@@ -220,6 +234,7 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     switch (m->head.type) {
     case CTL_PENDING:
         s->pending = m->pending;
+        s->refusal = (struct ctl_failure){0};
         if (m->head.boot_id != s->boot_id) { /* only now that we know it, the switch will believe us */
             s->next_send = now;
             s->cfg.join.waited = s->state == CTL_SESSION_JOINING && s->boot_id != 0;
@@ -230,6 +245,11 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
             return false;
         break;
     case CTL_REFUSED:
+        if (s->state == CTL_SESSION_REJOINING && is_lack_of_room(&m->failure))
+            s->refusal = m->failure;
+        else
+            fail(s, &m->failure, now);
+        break;
     case CTL_ABORTED:
         fail(s, &m->failure, now);
         break;

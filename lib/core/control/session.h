@@ -16,6 +16,8 @@
  *   READY      ABORTED                         FAILED
  *   READY      no answer for lost_after        READY      ctl_session_silent_since tells; it is for the
  *                                                         deadline of the caller's call to decide
+ *   REJOINING  REFUSED for lack of room        REJOINING  it may pass: JOIN again until the deadline, which
+ *                                                         then says why
  *   REJOINING  as JOINING; READY               READY      generation counts up: the stream is to be resumed
  *   these      ctl_session_abort               ABORTING   ABORT, repeated until ABORTED, UNKNOWN or 1 s
  *   ABORTING   ABORTED, UNKNOWN, 1 s           FAILED     the switch's reason (the first it heard) or our own
@@ -54,9 +56,10 @@ struct ctl_session_config {
 struct ctl_session {
     struct ctl_session_config cfg;
     enum ctl_session_state state;
-    struct ctl_ready ready;         /* terms, from READY on */
-    struct ctl_failure failure;     /* in FAILED, ABORTING */
-    struct ctl_pending pending;     /* who is missing, while joining; all zero: not known */
+    struct ctl_ready ready;     /* terms, from READY on */
+    struct ctl_failure failure; /* in FAILED, ABORTING */
+    struct ctl_pending pending; /* who is missing, while joining; all zero: not known */
+    struct ctl_failure refusal; /* while rejoining: the lack of room that the switch spoke of last, if any */
     struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date. A rejoin
                                        says its oldest_tag */
     uint64_t boot_id; /* of the switch heard last while joining, of the READY after that; 0: no switch was

@@ -7,8 +7,6 @@ enum {
     STALL_WORTH_A_WORD_MS = 2000,
 };
 
-#define FORMING_LOST_AFTER (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS)
-
 static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_job *job)
 {
     uint64_t ns = r->cfg.lost_after_ns;
@@ -22,17 +20,20 @@ static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
     r->ticked_at = now;
     if (gap <= r->cfg.lost_after_ns / 2)
         return;
-    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+    r->old_jobs_until += gap;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        r->jobs[i].give_up_at += gap;
         for (unsigned rank = 0; rank < r->jobs[i].size; rank++) {
             struct ctl_member *member = &r->jobs[i].members[rank];
             member->heard_at = member->heard_at + gap < now ? member->heard_at + gap : now;
         }
+    }
 }
 
 static void forget_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent)
 {
-    char ranks[CTL_RANKS_TEXT_MAX];
-    ctl_job_event(r, job, "forgotten, silent for too long: %s", ctl_ranks_text(silent, ranks));
+    char who[CTL_WHO_MAX];
+    ctl_job_event(r, job, "forgotten, silent for too long: %s", ctl_job_who(job, silent, who));
     for (unsigned rank = 0, size = job->size; rank < size; rank++)
         if (ctl_ranks_has(silent, rank) && !ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT))
             return;
@@ -41,7 +42,7 @@ static void forget_silent(struct ctl_registry *r, struct ctl_job *job, const str
 static void lose_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent,
                         uint64_t now)
 {
-    char ranks[CTL_RANKS_TEXT_MAX];
+    char who[CTL_WHO_MAX];
     unsigned first = UINT16_MAX;
     for (unsigned rank = job->size; rank-- > 0;)
         if (ctl_ranks_has(silent, rank)) {
@@ -53,7 +54,7 @@ static void lose_silent(struct ctl_registry *r, struct ctl_job *job, const struc
         return;
     struct ctl_failure why;
     ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
-                    ctl_ranks_text(silent, ranks), (double)(now - job->members[first].heard_at) / 1e9);
+                    ctl_job_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9);
     ctl_job_fail(r, job, &why, now);
 }
 
@@ -73,6 +74,37 @@ static bool check_silence(struct ctl_registry *r, struct ctl_job *job, uint64_t 
     return job->state != CTL_JOB_FREE;
 }
 
+/* FORMING, and its time is over. */
+static void give_up(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    struct ctl_failure why;
+    char ranks[CTL_RANKS_TEXT_MAX];
+    double waited = (double)(now - job->since) / 1e9;
+    struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
+    ctl_ranks_text(&missing, ranks);
+    if (job->no_room)
+        why = job->failure;
+    else if (job->resumed)
+        ctl_failure_set(&why, CTL_CANNOT_RESUME, UINT16_MAX,
+                        "%s did not come back within %.1f s after the switch restarted", ranks,
+                        (double)ctl_job_come_back_ns(r) / 1e9);
+    else
+        ctl_failure_set(&why, CTL_DEADLINE, UINT16_MAX,
+                        "%s did not join within %.1f s, as long as a job may take to form "
+                        "(timers.forming_s in the switch's configuration)",
+                        ranks, waited);
+    ctl_job_fail(r, job, &why, now);
+}
+
+/* A job whose ranks are all there, but that had to wait, may run now. */
+static void form(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+{
+    if (job->state == CTL_JOB_FORMING && job->present == job->size)
+        ctl_job_run(r, job, now);
+    if (job->state == CTL_JOB_FORMING && now >= job->give_up_at)
+        give_up(r, job, now);
+}
+
 static void push_again(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
     if (job->state == CTL_JOB_FORMING || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
@@ -86,8 +118,12 @@ static void report_forming(struct ctl_registry *r, struct ctl_job *job, uint64_t
 {
     char ranks[CTL_RANKS_TEXT_MAX];
     struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
-    ctl_job_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
-                  (double)(now - job->since) / 1e9);
+    if (job->present == job->size)
+        ctl_job_event(r, job, "all ranks are there, waiting for room for %.1f s",
+                      (double)(now - job->since) / 1e9);
+    else
+        ctl_job_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
+                      (double)(now - job->since) / 1e9);
 }
 
 /* The member that has waited longest without progress; NULL if nobody has for long. */
@@ -106,7 +142,7 @@ static const struct ctl_member *find_stalled(const struct ctl_job *job)
 
 static void report_stalled(struct ctl_registry *r, struct ctl_job *job, const struct ctl_member *stalled)
 {
-    char ranks[CTL_RANKS_TEXT_MAX];
+    char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
     struct ctl_ranks missing = {0};
     for (unsigned rank = 0; rank < job->size; rank++) {
         const struct ctl_heartbeat *h = &job->members[rank].heartbeat;
@@ -117,11 +153,12 @@ static void report_stalled(struct ctl_registry *r, struct ctl_job *job, const st
     unsigned waiter = (unsigned)(stalled - job->members);
     double seconds = stalled->heartbeat.stalled_ms / 1e3;
     if (ctl_ranks_count(&missing) == 0)
-        ctl_job_event(r, job, "rank %u has waited %.1f s in collective %u, though all ranks are in it",
-                      waiter, seconds, stalled->heartbeat.calls);
+        ctl_job_event(r, job, "%s has waited %.1f s in collective %u, though all ranks are in it",
+                      ctl_job_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
     else
-        ctl_job_event(r, job, "rank %u has waited %.1f s in collective %u for %s", waiter, seconds,
-                      stalled->heartbeat.calls, ctl_ranks_text(&missing, ranks));
+        ctl_job_event(r, job, "%s has waited %.1f s in collective %u for %s",
+                      ctl_job_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
+                      ctl_job_who(job, &missing, whom));
 }
 
 /* Names who is missing, at growing intervals. */
@@ -146,11 +183,13 @@ static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
 {
+    ctl_job_note_start(r, now);
     forgive_own_absence(r, now);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_job *job = &r->jobs[i];
         if (job->state == CTL_JOB_FREE || !check_silence(r, job, now))
             continue;
+        form(r, job, now);
         push_again(r, job, now);
         report(r, job, now);
     }

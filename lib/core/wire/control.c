@@ -44,6 +44,7 @@ enum {
 
     PENDING_WAITED_MS = 0,
     PENDING_OCCUPIED = 4,
+    PENDING_NO_ROOM = 5,
     PENDING_MISSING = 8,
     PENDING_BYTES = 8 + 8 * CTL_RANK_WORDS,
 
@@ -151,6 +152,7 @@ static void build_pending(uint8_t *b, const struct ctl_pending *p)
 {
     put_be32(b + PENDING_WAITED_MS, p->waited_ms);
     b[PENDING_OCCUPIED] = p->occupied;
+    b[PENDING_NO_ROOM] = p->no_room;
     for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
         put_be64(b + PENDING_MISSING + 8 * i, p->missing.word[i]);
 }
@@ -159,6 +161,7 @@ static void parse_pending(struct ctl_pending *p, const uint8_t *b)
 {
     p->waited_ms = get_be32(b + PENDING_WAITED_MS);
     p->occupied = b[PENDING_OCCUPIED] & 1;
+    p->no_room = b[PENDING_NO_ROOM] & 1;
     for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
         p->missing.word[i] = get_be64(b + PENDING_MISSING + 8 * i);
 }

@@ -82,7 +82,7 @@ struct ctl_join {
     uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets meet
                     nobody */
     uint8_t checksum; /* enum sml_checksum */
-    bool waited; /* not resume: this process has been joining since before the switch restarted */
+    bool waited;      /* not resume: this process has been joining since before the switch restarted */
     uint32_t oldest_tag;
     uint64_t roster; /* resume: that of READY */
 };
@@ -103,6 +103,8 @@ struct ctl_pending {
     uint32_t waited_ms; /* how long the job has been forming */
     bool occupied; /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
                       by somebody who may be dead. missing: ranks that would have to go */
+    bool no_room;  /* all ranks are there, but the job must wait for room: jobs that ran before the switch
+                      restarted go first */
     struct ctl_ranks missing; /* otherwise: ranks that are not there */
 };
 

@@ -1,0 +1,192 @@
+#include "control/join.h"
+
+#include <string.h>
+
+#include "control/admission.h"
+
+void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                        const struct ctl_job *job, bool occupied, uint64_t now)
+{
+    struct ctl_message m = {.head.type = CTL_PENDING};
+    m.pending.waited_ms = (uint32_t)((now - job->since) / CTL_MS);
+    m.pending.occupied = occupied;
+    m.pending.no_room = !occupied && job->present == job->size;
+    m.pending.missing = ctl_job_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
+    ctl_answer(r, to, head, job->epoch, &m);
+}
+
+static enum ctl_origin origin_of(const struct ctl_join *join)
+{
+    return join->resume ? CTL_RESUMES : join->waited ? CTL_WAITED : CTL_IS_NEW;
+}
+
+/* Finding the job */
+
+/* Over already for this rank: the job that it was READY in has failed while others tried to resume it, or
+ * goes on with another process. */
+static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        const struct ctl_job *job = &r->jobs[i];
+        struct ctl_failure why;
+        if (!job->resumed || job->roster != m->join.roster)
+            continue;
+        if (job->state == CTL_JOB_FAILED)
+            why = job->failure;
+        else if (job->state == CTL_JOB_RUNNING)
+            ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
+                            "the job goes on with another process as rank %u", m->head.rank);
+        else
+            continue;
+        ctl_answer_refused(r, from, &m->head, &why);
+        return true;
+    }
+    return false;
+}
+
+static bool is_closed(const struct ctl_job *job)
+{
+    return job->state == CTL_JOB_RUNNING || (job->state == CTL_JOB_FORMING && job->resumed);
+}
+
+/* The job of this name that who does not resume has to do with: the one that is closed to newcomers, else the
+ * one that is forming; a forming one first, for who has waited may belong to it. */
+static struct ctl_job *find_by_name(struct ctl_registry *r, const char *name)
+{
+    struct ctl_job *best = NULL;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_job *job = &r->jobs[i];
+        if (!ctl_job_is_live(job) || strcmp(job->name, name) != 0)
+            continue;
+        if (is_closed(job) && job->state == CTL_JOB_FORMING)
+            return job;
+        if (!best || is_closed(job))
+            best = job;
+    }
+    return best;
+}
+
+/* Only newcomers are in it so far, or ranks that have waited. The former are none of those that come back;
+ * the latter may be. Returns whether somebody is left. */
+static bool clear_for_resumers(struct ctl_registry *r, struct ctl_job *job, const struct ctl_message *m)
+{
+    if (ctl_admission_terms_differ(job, m)) {
+        ctl_job_drop(r, job, "gives way to a job that ran before the switch restarted");
+        return false;
+    }
+    for (unsigned rank = 0, size = job->size; rank < size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        if (member->state != CTL_MEMBER_JOINED || member->origin != CTL_IS_NEW)
+            continue;
+        ctl_job_event(r, job, "rank %u gives way to the ranks that come back", rank);
+        if (!ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT))
+            return false;
+    }
+    return true;
+}
+
+/* By its roster, which nobody else can know; a name can be anybody's. */
+static struct ctl_job *find_to_resume(struct ctl_registry *r, const struct ctl_message *m)
+{
+    struct ctl_job *open = NULL;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_job *job = &r->jobs[i];
+        if (job->state != CTL_JOB_FORMING || strcmp(job->name, m->join.name) != 0)
+            continue;
+        if (!job->resumed)
+            open = job;
+        else if (job->roster == m->join.roster)
+            return job;
+    }
+    return open && clear_for_resumers(r, open, m) ? open : NULL;
+}
+
+/* Getting a seat */
+
+/* Who shows less of where it comes from makes room for who shows more. In a job that resumes only the roster
+ * can tell which of two that waited is the right one, so each gets its turn. */
+static bool gives_way(const struct ctl_job *job, const struct ctl_member *member, enum ctl_origin newcomer)
+{
+    return member->state == CTL_MEMBER_JOINED &&
+           (member->origin < newcomer ||
+            (job->resumed && member->origin == CTL_WAITED && newcomer == CTL_WAITED));
+}
+
+/* The member that keeps this one out; -1: nobody does, or does any more. *job is NULL if that was the last.
+ */
+static int keep_out(struct ctl_registry *r, struct ctl_job **job, const struct ctl_endpoint *from,
+                    const struct ctl_message *m)
+{
+    enum ctl_origin origin = origin_of(&m->join);
+    for (;;) {
+        int rank = ctl_admission_rival(*job, from, m);
+        if (rank < 0 || (*job)->state != CTL_JOB_FORMING || !gives_way(*job, &(*job)->members[rank], origin))
+            return rank;
+        ctl_job_event(r, *job, "rank %d gives way to one that was there before the switch restarted", rank);
+        if (!ctl_job_part(r, *job, (unsigned)rank, CTL_MEMBER_ABSENT)) {
+            *job = NULL;
+            return -1;
+        }
+    }
+}
+
+/* The member in the way is to prove that it lives. */
+static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from, const struct ctl_message *m,
+                      uint64_t now)
+{
+    if (rival->state == CTL_MEMBER_JOINED && rival->challenge.since == 0)
+        rival->challenge = (struct ctl_challenge){.since = now,
+                                                  .head = m->head,
+                                                  .endpoint = *from,
+                                                  .format = m->join.format,
+                                                  .mode = m->join.mode,
+                                                  .checksum = m->join.checksum};
+}
+
+static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+                     const struct ctl_message *m, uint64_t now)
+{
+    job->members[m->head.rank] = (struct ctl_member){.state = CTL_MEMBER_JOINED,
+                                                     .endpoint = *from,
+                                                     .data_port = m->join.data_port,
+                                                     .slots = m->join.slots,
+                                                     .chunk_bytes = m->join.chunk_bytes,
+                                                     .incarnation = m->head.incarnation,
+                                                     .joined_at = now,
+                                                     .heard_at = now,
+                                                     .serial = m->head.serial,
+                                                     .origin = origin_of(&m->join),
+                                                     .resume_tag = m->join.oldest_tag,
+                                                     .resume_job = m->join.job};
+    job->present++;
+    if (m->join.resume && !job->resumed)
+        ctl_job_resume(r, job, m->join.roster, now);
+    ctl_job_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
+                  m->join.resume ? " again" : "");
+    if (job->present == job->size)
+        ctl_job_run(r, job, now);
+    if (job->state == CTL_JOB_FORMING)
+        ctl_answer_pending(r, from, &m->head, job, false, now);
+}
+
+void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
+                   uint64_t now)
+{
+    struct ctl_failure why;
+    enum ctl_origin origin = origin_of(&m->join);
+    if (origin == CTL_RESUMES && is_too_late(r, from, m))
+        return;
+    struct ctl_job *job = origin == CTL_RESUMES ? find_to_resume(r, m) : find_by_name(r, m->join.name);
+    int rival = job ? keep_out(r, &job, from, m) : -1;
+    if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
+        if (rival >= 0)
+            challenge(&job->members[rival], from, m, now);
+        ctl_answer_pending(r, from, &m->head, job, true, now);
+        return;
+    }
+    if (!job && !(job = ctl_job_create(r, from, m, now, &why))) {
+        ctl_answer_refused(r, from, &m->head, &why);
+        return;
+    }
+    sit_down(r, job, from, m, now);
+}

@@ -1,0 +1,79 @@
+/* Who gets one of the registry's places for jobs. */
+#include <string.h>
+
+#include "control/admission.h"
+#include "control/job.h"
+
+/* Live jobs that were founded from this address. */
+static unsigned held_by(const struct ctl_registry *r, uint32_t ip)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        n += ctl_job_is_live(&r->jobs[i]) && r->jobs[i].founder == ip;
+    return n;
+}
+
+/* What one host may hold: some places are always left to others. */
+static unsigned share(const struct ctl_registry *r)
+{
+    return r->cfg.jobs_per_host ? r->cfg.jobs_per_host : r->cfg.max_jobs - r->cfg.max_jobs / 4u;
+}
+
+/* A place that nobody needs, emptied; NULL: there is none. */
+static struct ctl_job *find_unused(struct ctl_registry *r)
+{
+    struct ctl_job *oldest = NULL;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_job *job = &r->jobs[i];
+        if (job->state == CTL_JOB_FREE)
+            return job;
+        if (job->state == CTL_JOB_FAILED && (!oldest || job->since < oldest->since))
+            oldest = job;
+    }
+    if (oldest)
+        ctl_job_drop(r, oldest, "forgotten: its place is needed");
+    return oldest;
+}
+
+/* A forming job of newcomers makes room for one that resumes, and for one of a host that holds clearly fewer
+ * places than the host that founded it: the youngest job of the host that holds most. */
+static struct ctl_job *find_yielding(struct ctl_registry *r, uint32_t ip, bool resumes)
+{
+    struct ctl_job *best = NULL;
+    unsigned most = resumes ? 0 : held_by(r, ip) + 1;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_job *job = &r->jobs[i];
+        if (job->state != CTL_JOB_FORMING || job->resumed)
+            continue;
+        unsigned held = held_by(r, job->founder);
+        if (held > most || (best && held == most && job->since > best->since)) {
+            best = job;
+            most = held;
+        }
+    }
+    if (best)
+        ctl_job_drop(r, best,
+                     resumes ? "gives its place to a job that ran before the switch restarted"
+                             : "gives its place to a host that has fewer");
+    return best;
+}
+
+struct ctl_job *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
+                               const struct ctl_message *m, struct ctl_failure *why)
+{
+    if (held_by(r, from->ip) >= share(r)) {
+        const uint8_t *ip = (const uint8_t *)&from->ip;
+        ctl_failure_set(
+            why, CTL_NO_JOBS, m->head.rank,
+            "%u.%u.%u.%u has founded %u jobs, as many as the switch's limits.jobs_per_host allows", ip[0],
+            ip[1], ip[2], ip[3], share(r));
+        return NULL;
+    }
+    struct ctl_job *job = find_unused(r);
+    if (!job)
+        job = find_yielding(r, from->ip, m->join.resume);
+    if (!job)
+        ctl_failure_set(why, CTL_NO_JOBS, m->head.rank,
+                        "the switch has %u jobs, as many as its limits.jobs allows", r->cfg.max_jobs);
+    return job;
+}
