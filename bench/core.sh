@@ -4,6 +4,8 @@
 # Measures: core.sh RUNS DIRECTORY [quick]. bench-core takes its own medians; RUNS is not for it. Leaves DIRECTORY/core.txt and
 # core.json, and DIRECTORY/FUNCTION.N, callgrind's counts, a file a row of the table.
 set -euo pipefail
+# shellcheck source=script/lib/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 core=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/bench/bench-core
 records=$2
 "$core" --json "$records/core.json" | tee "$records/core.txt"

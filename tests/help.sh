@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Every script says what it is for when asked with --help, and does nothing else.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+tools=$(mktemp -d)
+trap 'rm -rf "$tools"' EXIT
+
+# What a script does first when it is not asked: these would tell.
+for tool in apt-get dpkg-query meson ninja ip mpirun mktemp id git; do
+    # shellcheck disable=SC2016 # for the tool's shell
+    printf '#!/bin/sh\necho "$0 $*" >>"%s/called"\nexit 1\n' "$tools" >"$tools/$tool"
+    chmod +x "$tools/$tool"
+done
+
+status=0
+wrong() { # SCRIPT WHAT
+    printf '%s --help: %s\n' "$1" "$2"
+    status=1
+}
+
+seen=0
+for script in script/* .ci/run tests/*/run tests/net/*.sh pktgen-profiles/run bench/*.sh; do
+    if [ ! -f "$script" ] || [ ! -x "$script" ]; then # folders, and what scripts share
+        continue
+    fi
+    seen=$((seen + 1))
+    said=$(PATH=$tools:$PATH timeout 300 "$script" --help 2>"$tools/errors" </dev/null) || wrong "$script" "exit status $?"
+    [ -n "$said" ] || wrong "$script" "says nothing"
+    [ ! -s "$tools/errors" ] || wrong "$script" "complains: $(cat "$tools/errors")"
+    [ ! -e "$tools/called" ] || wrong "$script" "called $(cat "$tools/called")"
+    rm -f "$tools/called"
+done
+[ "$seen" -gt 20 ] || wrong "$0" "found only $seen scripts"
+exit "$status"
