@@ -16,6 +16,7 @@
 #include "host.h"
 #include "log.h"
 #include "signals.h"
+#include "stalls.h"
 #include "throttle.h"
 
 /* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,
@@ -34,6 +35,7 @@ struct control {
     uint64_t mac_age_tick_ns, aged_at;
     bool drop_seen[DROP_REASONS];
     uint64_t links_up; /* bit p: port p, when last asked */
+    struct stall_watch stalls;
 };
 
 /* A drop reason says what it means the first time that it happens. */
@@ -99,6 +101,7 @@ static void tick(struct control *c)
     watch_links(c);
     count_missed(c);
     report_drops(c);
+    stalls_tell(&c->stalls, c->dp, clock_ns());
 }
 
 static void drop(struct lcore *lc, enum drop reason, struct rte_mbuf *m)

@@ -101,7 +101,9 @@ enum drop {
     X(CONTROL_SENT, "control_sent", "control messages sent")                                                 \
     X(ROUNDS, "rounds", "rounds of the polling loop")                                                        \
     X(BUSY_ROUNDS, "busy_rounds", "rounds that found something to do")                                       \
-    X(SLEEPS, "sleeps", "naps taken for want of work")
+    X(SLEEPS, "sleeps", "naps taken for want of work")                                                       \
+    X(STALLS, "stalls", "times that a polling thread stood still for 100 ms and more")                       \
+    X(STALLED_MS, "stalled_ms", "milliseconds that these took")
 
 enum event {
 #define X(id, name, meaning) EVENT_##id,

@@ -17,6 +17,7 @@
 #include "kernel_tx.h"
 #include "log.h"
 #include "secret.h"
+#include "stalls.h"
 #include "steer.h"
 #include "switch_mac.h"
 
@@ -299,6 +300,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->shards = placement->shards;
     dp->spin = cfg->idle.spin;
     dp->max_sleep_us = cfg->idle.max_sleep_us;
+    dp->cycles_per_ms = rte_get_tsc_hz() / MS_PER_S;
+    dp->stall = (STALL_MS + dp->max_sleep_us / 1000) * dp->cycles_per_ms;
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
     rc = choose_kernels(dp);

@@ -37,6 +37,8 @@ struct datapath {
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */
     uint32_t spin, max_sleep_us;
+    uint64_t stall;         /* TSC cycles without a round that are worth a word */
+    uint64_t cycles_per_ms; /* of the TSC */
     uint64_t tx_delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
 
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */

@@ -1,14 +1,13 @@
 #include "lcore.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
 
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
@@ -17,9 +16,10 @@
 #include "engine.h"
 #include "input.h"
 #include "log.h"
+#include "priority.h"
+#include "stalls.h"
 
 enum {
-    LCORE_NICE = -10,
     YIELD_EVERY = 16,        /* rounds without work */
     YIELD_LONG_NS = 1000000, /* who takes longer computes, and is not to have every pause */
     YIELD_SHARE = 32,        /* ... but one in so much time */
@@ -79,9 +79,11 @@ static void back_off(struct lcore *lc, struct idle *idle)
 
 static unsigned do_tasks(struct lcore *lc)
 {
+    const uint64_t last = lc->now;
     unsigned work, taken_over;
 
     lc->now = rte_rdtsc();
+    stall_note(lc, last, lc->now);
     work = input_poll(lc);
     engine_flush(lc);
     taken_over = engine_collect(lc);
@@ -95,12 +97,15 @@ static unsigned do_tasks(struct lcore *lc)
     return work;
 }
 
-/* Everybody behind the switch waits for it, so it goes before whatever else runs on its CPU; it naps when
- * there is nothing to do. Who has started it with a higher priority is not contradicted. */
-static void raise_priority(const struct lcore *lc)
+static void start(struct lcore *lc)
 {
-    if (getpriority(PRIO_PROCESS, 0) > LCORE_NICE && setpriority(PRIO_PROCESS, 0, LCORE_NICE) < 0)
-        log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(errno));
+    const int rc = priority_raise_thread();
+
+    if (rc < 0)
+        log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(-rc));
+    prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
+    __atomic_store_n(&lc->tid, rte_sys_gettid(), __ATOMIC_RELAXED);
+    lc->now = rte_rdtsc();
 }
 
 int lcore_run(void *lcore)
@@ -109,8 +114,7 @@ int lcore_run(void *lcore)
     struct datapath *dp = lc->dp;
     struct idle idle = {0};
 
-    raise_priority(lc);
-    prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
+    start(lc);
     rte_rcu_qsbr_thread_register(dp->rcu, lc->index);
     rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
 

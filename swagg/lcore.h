@@ -47,6 +47,7 @@ struct lcore {
 
     /* Read by everybody. */
     struct counters counters __rte_cache_aligned;
+    int tid; /* of its thread; atomic, 0 before it runs */
 };
 
 static inline void lcore_drop(struct lcore *lc, unsigned port, enum drop reason, unsigned frames)

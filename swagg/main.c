@@ -12,6 +12,7 @@
 #include "datapath.h"
 #include "eal.h"
 #include "log.h"
+#include "priority.h"
 #include "replay.h"
 #include "signals.h"
 #include "telemetry.h"
@@ -170,6 +171,7 @@ static int start(const struct config *cfg, char *const eal_arguments[])
         return EXIT_USAGE;
     signals_block();
     log_with_time();
+    priority_raise_session();
     log_notice("version %s", SWAGG_VERSION);
     rc = eal_start(cfg, &placement, main_cpu, eal_arguments);
     if (rc < 0)

@@ -8,6 +8,7 @@
 
 #include "frame.h"
 #include "log.h"
+#include "stalls.h"
 
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
 {
@@ -219,6 +220,16 @@ static void add_names(struct rte_tel_data *d, const char *name, const struct lco
     rte_tel_data_add_dict_container(d, name, list, 0);
 }
 
+/* 0 where the kernel does not tell. */
+static void add_times(struct rte_tel_data *d, const struct lcore *lc)
+{
+    struct stall_times times = {0};
+
+    stall_times(lc, &times);
+    rte_tel_data_add_dict_u64(d, "ran_ms", times.ran_ns / 1000000);
+    rte_tel_data_add_dict_u64(d, "waited_ms", times.waited_ns / 1000000);
+}
+
 int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d)
 {
     const struct lcore *lc = find_lcore(v->dp, params);
@@ -233,5 +244,6 @@ int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d
     rte_tel_data_add_dict_int(d, "shards", __builtin_popcountll(lc->shards));
     for (enum event e = 0; e < EVENTS; e++)
         rte_tel_data_add_dict_u64(d, event_name(e), counter_read(&lc->counters.event[e]));
+    add_times(d, lc);
     return 0;
 }

@@ -101,6 +101,15 @@ for signal in USR1 USR2 ALRM; do
 done
 reaches 0 "$(net_switch_ip)"
 
+step "a polling thread that has stood still is told, and why"
+kill -STOP "$NET_SWAGG_PID"
+sleep 1
+kill -CONT "$NET_SWAGG_PID"
+net_until 30 "the log tells" grep -Eq "lcore 1 on CPU [0-9]+ stood still .* ms in all.*: " "$NET_DIR/swagg.log"
+[ "$(net_telemetry /swagg/lcore,1 stalls)" -gt 0 ] || fail "no stall was counted"
+[ "$(net_telemetry /swagg/lcore,1 stalled_ms)" -ge 900 ] || fail "a second was too short: $(net_telemetry /swagg/lcore,1 stalled_ms) ms"
+[ "$(net_telemetry /swagg/lcore,1 ran_ms)" -gt 0 ] || fail "the kernel does not tell what the thread ran"
+
 step "SIGHUP stops it in order, but not where it was ignored before"
 net_swagg_end HUP
 expect_equal "lines without a time" "$(grep -Evc '^[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z swagg: ' "$NET_DIR/swagg.log" || true)" 0
