@@ -23,6 +23,9 @@
  * served. */
 enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
 
+/* Between words about who else has the switch's IP address: RFC 5227's DEFEND_INTERVAL. */
+static const uint64_t defence_interval_ns = UINT64_C(10000000000);
+
 /* As many ranks as a host has may join at once; what comes too often is lost, and sent again. */
 static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
 
@@ -33,6 +36,7 @@ struct control {
     struct fair_queue strangers; /* frames that wait for the members', by port */
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
+    uint64_t next_defence; /* of the switch's IP address, at the earliest */
     bool drop_seen[DROP_REASONS];
     uint64_t links_up; /* bit p: port p, when last asked */
     struct stall_watch stalls;
@@ -90,6 +94,24 @@ static void watch_links(struct control *c)
     }
 }
 
+/* Another station has the switch's address. At most once in a while, for it may go on for long. */
+static void watch_claims(struct control *c, uint64_t now)
+{
+    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+    struct rte_ether_addr station;
+    uint8_t port;
+
+    if (now < c->next_defence || !claim_take(&c->dp->claim, &station, &port))
+        return;
+    c->next_defence = now + defence_interval_ns;
+    rte_ether_format_addr(mac, sizeof(mac), &station);
+    log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is dropped; "
+                "give it another, or change switch.ip",
+                mac, c->dp->port[port].name);
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        host_announce(datapath_main_lcore(c->dp), p);
+}
+
 static void tick(struct control *c)
 {
     uint64_t expirations;
@@ -99,6 +121,7 @@ static void tick(struct control *c)
     registrar_tick(c->registrar);
     age_stations(c, clock_ns());
     watch_links(c);
+    watch_claims(c, clock_ns());
     count_missed(c);
     report_drops(c);
     stalls_tell(&c->stalls, c->dp, clock_ns());

@@ -21,6 +21,8 @@
       "kernel:NAME, turn off segmentation offloads at both ends (ethtool -K DEV tso off gso off gro off "    \
       "tx-udp-segmentation off)")                                                                            \
     X(OWN_SOURCE, "own_source", "source is the switch's own MAC: a loop, or another station uses it")        \
+    X(OWN_IP, "own_ip",                                                                                      \
+      "IPv4 or ARP whose sender's address is the switch's own: another station uses it, or forges it")       \
     X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
     X(LINK_LOCAL, "link_local",                                                                              \
       "destination 01:80:c2:00:00:0X, which no switch passes on (STP, LLDP, pause)")                         \

@@ -12,6 +12,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "bridge.h"
+#include "claim.h"
 #include "config.h"
 #include "inbox.h"
 #include "jobs.h"
@@ -43,6 +44,8 @@ struct datapath {
 
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
     bool stop;                /* atomic; the main lcore sets it */
+
+    struct claim claim; /* of the switch's IP, by others */
 };
 
 /* Everything but starting: memory, ports, lcores' tasks. The EAL runs. *dp is NULL on error, which was

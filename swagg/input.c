@@ -159,6 +159,11 @@ static void frame_input(struct lcore *lc, unsigned port, struct rte_mbuf *m)
         drop(lc, port, DROP_OWN_SOURCE, m);
         return;
     }
+    if (lc->dp->ip != 0 && claim_in_frame(eth, m->data_len, lc->dp->ip)) {
+        claim_note(&lc->dp->claim, &eth->src_addr, (uint8_t)port);
+        drop(lc, port, DROP_OWN_IP, m);
+        return;
+    }
     if (!learn(lc, port, &eth->src_addr)) {
         drop(lc, port, DROP_BAD_SOURCE, m);
         return;

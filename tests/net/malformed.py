@@ -28,6 +28,7 @@ foreign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 foreign.bind((OWN_IP, 0))
 FOREIGN_PORT = foreign.getsockname()[1]
 switch = raw.mac(SWITCH_MAC)
+everybody = b"\xff" * 6
 
 
 def counters():
@@ -84,6 +85,13 @@ def ethernet_and_ip():
         ("a group as source", "bad_source", raw.ethernet(switch, raw.mac("03:00:00:00:00:01"), 0x0800, bytes(46))),
         ("no source", "bad_source", raw.ethernet(switch, bytes(6), 0x0800, bytes(46))),
         ("the switch's own source", "own_source", raw.ethernet(switch, switch, 0x0800, bytes(46))),
+        ("the switch's IP in an ARP request", "own_ip",
+         raw.ethernet(everybody, wire.mac, 0x0806, raw.arp(1, wire.mac, SWITCH_IP, bytes(6), SWITCH_IP))),
+        ("the switch's IP in an ARP answer to the switch", "own_ip",
+         raw.ethernet(switch, wire.mac, 0x0806, raw.arp(2, wire.mac, SWITCH_IP, switch, SWITCH_IP))),
+        ("the switch's IP as the source of a packet to it", "own_ip", ip(good, source=SWITCH_IP)),
+        ("the switch's IP as the source of a packet to somebody else", "own_ip",
+         raw.ethernet(raw.mac("02:00:00:00:01:01"), wire.mac, 0x0800, raw.ipv4(SWITCH_IP, "10.77.0.1", 17, good))),
         ("link local", "link_local", raw.ethernet(raw.mac("01:80:c2:00:00:00"), wire.mac, 0x0026, bytes(46))),
         ("ARP cut short", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, request[:20])),
         ("ARP about no Ethernet", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, b"\0\x07" + request[2:])),

@@ -38,6 +38,11 @@ malformed_beside() { # JOB [ARGUMENT...]
 }
 
 malformed_beside live
+
+step "who claimed the switch's address is named, and nobody believed it"
+net_until 10 "the log names it" grep -q "warning: station 02:00:00:00:01:04 on port h3 uses the switch's IP address" "$NET_DIR/swagg.log"
+expect_match "what h0 knows" "$(ip -n "$NET_ID-h0" neigh show "$(net_switch_ip)")" "$NET_SWITCH_MAC"
+
 malformed_beside checked --checksum crc32c
 
 net_swagg_stop
