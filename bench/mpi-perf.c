@@ -2,7 +2,7 @@
  * Open MPI and, with LD_PRELOAD of the shim, over swagg.
  *
  * An iteration takes as long as its slowest rank; the table shows the median over the iterations, and the
- * extremes. */
+ * extremes. Other ways to take the time: --time. */
 #include <errno.h>
 #include <getopt.h>
 #include <mpi.h>
@@ -15,6 +15,15 @@
 #include "elements.h"
 
 enum operation { ALLREDUCE, REDUCE };
+
+/* How the iterations are made and which time counts. */
+enum timing {
+    SLOWEST, /* a barrier before each; the slowest rank's, median of the iterations */
+    MEAN,    /* a barrier before each; mean over ranks and iterations, as OSU's benchmarks have it */
+    LOOP,    /* one after the other; the whole loop's by the number of calls, of the slowest rank */
+};
+static const char *const timings[] = {"slowest", "mean", "loop"};
+enum { TIMINGS = sizeof timings / sizeof timings[0] };
 
 ELEMENT_ACCESS(float, f32)
 ELEMENT_ACCESS(double, f64)
@@ -32,6 +41,7 @@ struct options {
     size_t begin, end, factor; /* tensor sizes in bytes */
     int iterations, warmups;
     enum operation operation;
+    enum timing timing;
     const struct element *element;
     const char *json;
     int rank, ranks;
@@ -39,19 +49,22 @@ struct options {
 
 struct row {
     size_t bytes, count;
-    double median, min, max; /* seconds */
+    double time, min, max; /* seconds */
     long wrong;
 };
 
-static const char usage[] = "usage: mpi-perf [options]\n"
-                            "  -b SIZE      smallest tensor (8); K, M and G may follow\n"
-                            "  -e SIZE      largest tensor (16M)\n"
-                            "  -f FACTOR    from one size to the next (2)\n"
-                            "  -n COUNT     iterations of each size (20)\n"
-                            "  -w COUNT     iterations before those, not counted (5)\n"
-                            "  --op OP      allreduce or reduce, to rank 0 (allreduce)\n"
-                            "  --type TYPE  float, double, int32 or int64 (float)\n"
-                            "  --json FILE  writes the table there, too\n";
+static const char usage[] =
+    "usage: mpi-perf [options]\n"
+    "  -b SIZE      smallest tensor (8); K, M and G may follow\n"
+    "  -e SIZE      largest tensor (16M)\n"
+    "  -f FACTOR    from one size to the next (2)\n"
+    "  -n COUNT     iterations of each size (20)\n"
+    "  -w COUNT     iterations before those, not counted (5)\n"
+    "  --op OP      allreduce or reduce, to rank 0 (allreduce)\n"
+    "  --time HOW   slowest: median of the slowest rank's; mean: of ranks and iterations;\n"
+    "               loop: calls without a barrier between them (slowest)\n"
+    "  --type TYPE  float, double, int32 or int64 (float)\n"
+    "  --json FILE  writes the table there, too\n";
 
 /* --- options --- */
 
@@ -85,6 +98,15 @@ static enum operation find_operation(const struct options *o, const char *name)
     return strcmp(name, "reduce") == 0 ? REDUCE : ALLREDUCE;
 }
 
+static enum timing find_timing(const struct options *o, const char *name)
+{
+    for (int i = 0; i < TIMINGS; i++)
+        if (strcmp(timings[i], name) == 0)
+            return (enum timing)i;
+    refuse(o, "--time", name);
+    return SLOWEST;
+}
+
 static const struct element *find_element(const struct options *o, const char *name)
 {
     for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
@@ -99,6 +121,7 @@ static void read_options(struct options *o, int argc, char **argv)
     static const struct option longs[] = {
         {"op", required_argument, NULL, 'o'},
         {"type", required_argument, NULL, 't'},
+        {"time", required_argument, NULL, 'm'},
         {"json", required_argument, NULL, 'j'},
         {0},
     };
@@ -126,6 +149,9 @@ static void read_options(struct options *o, int argc, char **argv)
             break;
         case 't':
             o->element = find_element(o, optarg);
+            break;
+        case 'm':
+            o->timing = find_timing(o, optarg);
             break;
         case 'j':
             o->json = optarg;
@@ -160,15 +186,17 @@ static long count_wrong(const struct options *o, const void *sums, size_t count)
     return wrong;
 }
 
-static double reduce_once(const struct options *o, const void *send, void *recv, size_t count)
+static void reduce(const struct options *o, const void *send, void *recv, size_t count)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
     if (o->operation == ALLREDUCE)
         MPI_Allreduce(send, recv, (int)count, o->element->type, MPI_SUM, MPI_COMM_WORLD);
     else
         MPI_Reduce(send, recv, (int)count, o->element->type, MPI_SUM, 0, MPI_COMM_WORLD);
-    return MPI_Wtime() - start;
+}
+
+static bool receives(const struct options *o)
+{
+    return o->operation == ALLREDUCE || o->rank == 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -187,32 +215,80 @@ static void *buffer(size_t bytes)
     return p;
 }
 
+/* Each call by itself; leaves this rank's times. Returns how many sums were wrong. */
+static long time_calls(const struct options *o, const void *send, void *recv, const struct row *row,
+                       double times[])
+{
+    long wrong = 0;
+    for (int i = -o->warmups; i < o->iterations; i++) {
+        memset(recv, 0xff, row->bytes);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        reduce(o, send, recv, row->count);
+        if (i >= 0)
+            times[i] = MPI_Wtime() - start;
+        if (receives(o))
+            wrong += count_wrong(o, recv, row->count);
+    }
+    return wrong;
+}
+
+/* All calls together; every time is the mean of the loop. */
+static long time_loop(const struct options *o, const void *send, void *recv, const struct row *row,
+                      double times[])
+{
+    for (int i = 0; i < o->warmups; i++)
+        reduce(o, send, recv, row->count);
+    memset(recv, 0xff, row->bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime();
+    for (int i = 0; i < o->iterations; i++)
+        reduce(o, send, recv, row->count);
+    double mean = (MPI_Wtime() - start) / o->iterations;
+    for (int i = 0; i < o->iterations; i++)
+        times[i] = mean;
+    return receives(o) ? count_wrong(o, recv, row->count) : 0;
+}
+
+/* The ranks' times to one of each iteration: their mean, or the slowest. */
+static void join_times(const struct options *o, const double times[], double joint[])
+{
+    const bool mean = o->timing == MEAN;
+    MPI_Allreduce(times, joint, o->iterations, MPI_DOUBLE, mean ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; mean && i < o->iterations; i++)
+        joint[i] /= o->ranks;
+}
+
+static double middle(const struct options *o, const double sorted[])
+{
+    const int n = o->iterations;
+    double sum = 0;
+    if (o->timing != MEAN)
+        return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    for (int i = 0; i < n; i++)
+        sum += sorted[i];
+    return sum / n;
+}
+
 static void measure(const struct options *o, struct row *row)
 {
     const int n = o->iterations;
     void *send = buffer(row->bytes), *recv = buffer(row->bytes);
-    double *times = buffer((size_t)n * sizeof *times), *slowest = buffer((size_t)n * sizeof *slowest);
-    long wrong = 0;
+    double *times = buffer((size_t)n * sizeof *times), *joint = buffer((size_t)n * sizeof *joint);
     for (size_t i = 0; i < row->count; i++)
         o->element->set(send, i, value(o->rank, i));
-    for (int i = -o->warmups; i < n; i++) {
-        memset(recv, 0xff, row->bytes);
-        double took = reduce_once(o, send, recv, row->count);
-        if (i >= 0)
-            times[i] = took;
-        if (o->operation == ALLREDUCE || o->rank == 0)
-            wrong += count_wrong(o, recv, row->count);
-    }
-    MPI_Allreduce(times, slowest, n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    long wrong =
+        o->timing == LOOP ? time_loop(o, send, recv, row, times) : time_calls(o, send, recv, row, times);
+    join_times(o, times, joint);
     MPI_Allreduce(&wrong, &row->wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-    qsort(slowest, (size_t)n, sizeof *slowest, compare);
-    row->median = (slowest[(n - 1) / 2] + slowest[n / 2]) / 2;
-    row->min = slowest[0];
-    row->max = slowest[n - 1];
+    qsort(joint, (size_t)n, sizeof *joint, compare);
+    row->time = middle(o, joint);
+    row->min = joint[0];
+    row->max = joint[n - 1];
     free(send);
     free(recv);
     free(times);
-    free(slowest);
+    free(joint);
 }
 
 /* --- output --- */
@@ -225,7 +301,7 @@ static const char *operation_name(const struct options *o)
 /* GB/s. Bus bandwidth as nccl-tests has it: what each link would carry under a ring. */
 static double algbw(const struct row *r)
 {
-    return (double)r->bytes / r->median / 1e9;
+    return (double)r->bytes / r->time / 1e9;
 }
 
 static double busbw(const struct options *o, const struct row *r)
@@ -235,8 +311,10 @@ static double busbw(const struct options *o, const struct row *r)
 
 static void print_head(const struct options *o)
 {
-    printf("# %s, %d ranks, %d iterations after %d warm-ups; time: median of the slowest rank's\n",
-           operation_name(o), o->ranks, o->iterations, o->warmups);
+    static const char *const words[] = {"median of the slowest rank's", "mean of ranks and iterations",
+                                        "mean of a loop without barriers, slowest rank's"};
+    printf("# %s, %d ranks, %d iterations after %d warm-ups; time: %s\n", operation_name(o), o->ranks,
+           o->iterations, o->warmups, words[o->timing]);
     printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "size", "count", "type", "redop", "root",
            "time", "algbw", "busbw", "#wrong", "min", "max");
     printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "(B)", "(elements)", "", "", "", "(us)",
@@ -246,19 +324,19 @@ static void print_head(const struct options *o)
 static void print_row(const struct options *o, const struct row *r)
 {
     printf("%12zu %11zu %7s %6s %5d %11.1f %8.4f %8.4f %7ld %11.1f %11.1f\n", r->bytes, r->count,
-           o->element->name, "sum", o->operation == ALLREDUCE ? -1 : 0, r->median * 1e6, algbw(r),
-           busbw(o, r), r->wrong, r->min * 1e6, r->max * 1e6);
+           o->element->name, "sum", o->operation == ALLREDUCE ? -1 : 0, r->time * 1e6, algbw(r), busbw(o, r),
+           r->wrong, r->min * 1e6, r->max * 1e6);
     fflush(stdout);
 }
 
 static void write_row(const struct options *o, const struct row *r, FILE *f, bool first)
 {
     fprintf(f,
-            "%s  {\"op\": \"%s\", \"type\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"count\": %zu, "
-            "\"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, \"algbw_GBps\": %.6f, "
-            "\"busbw_GBps\": %.6f, \"wrong\": %ld}",
-            first ? "" : ",\n", operation_name(o), o->element->name, o->ranks, r->bytes, r->count,
-            r->median * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->wrong);
+            "%s  {\"op\": \"%s\", \"timing\": \"%s\", \"type\": \"%s\", \"ranks\": %d, "
+            "\"bytes\": %zu, \"count\": %zu, \"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, "
+            "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"wrong\": %ld}",
+            first ? "" : ",\n", operation_name(o), timings[o->timing], o->element->name, o->ranks, r->bytes,
+            r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->wrong);
 }
 
 static FILE *open_json(const struct options *o)

@@ -16,6 +16,7 @@
 
 static const char *const modes[] = {"ordered", "arrival", NULL};
 static const char *const checksums[] = {"none", "crc32c", NULL};
+static const char *const returns[] = {"complete", "buffered", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
@@ -40,6 +41,7 @@ static const struct variable variables[] = {
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14},
     {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14},
+    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0},
     {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0},
     {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0},
 };
@@ -121,6 +123,12 @@ static void say_unknown(const char *name, size_t length, FILE *out)
         fprintf(out, " %s", variables[i].name);
 }
 
+/* Doing a call again takes every rank in it; who has returned early is not. */
+static bool contradict(const struct settings *s)
+{
+    return s->fallback == FALLBACK_NATIVE && s->reduce == SWAGG_REDUCE_BUFFERED;
+}
+
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
 {
     struct settings read = {.min_bytes = MIN_BYTES_DEFAULT, .log = SWAGG_LOG_WARN};
@@ -140,18 +148,21 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
             wrong_value = equals + 1;
         }
     }
-    *s = wrong ? (struct settings){.log = SWAGG_LOG_WARN, .disable = read.disable} : read;
+    const bool refused = wrong || contradict(&read);
+    *s = refused ? (struct settings){.log = SWAGG_LOG_WARN, .disable = read.disable} : read;
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
-        return wrong ? -EINVAL : 0;
+        return refused ? -EINVAL : 0;
     if (wrong)
         say_accepted(wrong, wrong_value, out);
+    else if (refused)
+        fprintf(out, "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native exclude each other: unset one of them");
     else if (unknown)
         say_unknown(unknown, strcspn(unknown, "="), out);
     fclose(out);
     text[size - 1] = '\0';
-    return wrong ? -EINVAL : 0;
+    return refused ? -EINVAL : 0;
 }
 
 static void write_variable(const struct settings *s, const struct variable *v, FILE *out)

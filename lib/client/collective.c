@@ -72,10 +72,7 @@ static void end(struct swagg_job *job, const struct sml_call *call)
     job->elements += call->count;
     job->bytes += call->count * agg_type_size(call->type);
     job->calling = false;
-    job_report(job, 0);
-    if (sml_stream_timer(job->stream) != UINT64_MAX)
-        control_wake(
-            &job->control); /* others still need this rank: from here on the control thread sees to it */
+    job_report(job, monotonic_ns());
 }
 
 static int run(struct swagg_job *job, const struct request *r)
@@ -108,7 +105,10 @@ static int collective(struct swagg_job *job, const struct request *r)
                            (int)job->owner);
     pthread_mutex_lock(&job->lock);
     int rc = run(job, r);
+    bool needed = rc == SWAGG_OK && sml_stream_timer(job->stream) != UINT64_MAX;
     pthread_mutex_unlock(&job->lock);
+    if (needed) /* others still need this rank: from here on the control thread sees to it */
+        control_wake(&job->control);
     return rc;
 }
 

@@ -48,7 +48,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%s; rank %u called %s", quarrel, job->options.rank,
-             describe_call(&w->call, call));
+             describe_call(sml_stream_oldest_call(job->stream), call));
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
 }
 
@@ -191,7 +191,21 @@ static int turn(struct swagg_job *job, struct watch *w)
     return received == 0 ? idle(job, w) : received;
 }
 
-int drive_call(struct swagg_job *job, struct watch *w)
+/* Whether nobody has to wait any more: the caller, or whoever waits for the buffered reduces. */
+typedef bool over_fn(const struct sml_stream *stream, enum sml_stream_status status);
+
+static bool may_return(const struct sml_stream *stream, enum sml_stream_status status)
+{
+    (void)stream;
+    return status == SML_STREAM_DONE;
+}
+
+static bool is_complete(const struct sml_stream *stream, enum sml_stream_status status)
+{
+    return status == SML_STREAM_DONE && !sml_stream_buffered(stream);
+}
+
+static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
 {
     int rc = check_descriptors(job);
     bool rejected = false;
@@ -199,7 +213,7 @@ int drive_call(struct swagg_job *job, struct watch *w)
         rc = follow_session(job);
     while (rc >= 0) {
         enum sml_stream_status status = sml_stream_status(job->stream);
-        if (status == SML_STREAM_DONE)
+        if (over(job->stream, status))
             return SWAGG_OK;
         if (status == SML_STREAM_MISMATCH)
             return fail_mismatch(job, w);
@@ -211,16 +225,58 @@ int drive_call(struct swagg_job *job, struct watch *w)
     return rc;
 }
 
-uint64_t drive_between_calls(void *arg)
+int drive_call(struct swagg_job *job, struct watch *w)
 {
-    struct swagg_job *job = arg;
-    if (pthread_mutex_trylock(&job->lock) != 0)
-        return UINT64_MAX; /* the caller does it */
-    int rc = job->failure ? job->failure : check_descriptors(job);
+    int rc = drive(job, w, may_return);
+    if (rc < 0 || job->rejoining || !sml_stream_buffered(job->stream))
+        return rc;
+    rc = exchange(job); /* what the window lets out leaves at once; the control thread sees to the rest */
+    return rc < 0 ? rc : SWAGG_OK;
+}
+
+int drive_buffered(struct swagg_job *job, struct watch *w)
+{
+    int rc = drive(job, w, is_complete);
+    job_report(job, monotonic_ns()); /* what LEAVE tells is exact */
+    return rc;
+}
+
+/* What the stream has learned of reduces from which the caller has returned: peers are told at once, the
+ * caller in its next call. A quarrel over a chunk that does not tell both calls is for the peer to report. */
+static int follow_buffered(struct swagg_job *job)
+{
+    enum sml_stream_status status = sml_stream_status(job->stream);
+    char quarrel[DESCRIBE_MISMATCH_MAX];
+    if (status == SML_STREAM_REJECTED)
+        control_rejected(&job->control);
+    job_report(job, monotonic_ns());
+    if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
+        return SWAGG_OK;
+    describe_mismatch(sml_stream_mismatch(job->stream), quarrel);
+    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
+}
+
+static int exchange_between_calls(struct swagg_job *job)
+{
+    int rc = check_descriptors(job);
+    bool buffered = sml_stream_buffered(job->stream);
     if (rc >= 0)
         rc = follow_session(job);
     if (rc >= 0 && !job->rejoining)
         rc = exchange(job);
+    if (rc >= 0 && buffered)
+        rc = follow_buffered(job);
+    if (rc < 0 && buffered) /* there may be no later call to tell */
+        logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
+    return rc;
+}
+
+uint64_t drive_between_calls(void *arg)
+{
+    struct swagg_job *job = arg;
+    if (pthread_mutex_trylock(&job->lock) != 0)
+        return UINT64_MAX; /* the caller does it, or wakes this thread when it has done */
+    int rc = job->failure ? job->failure : exchange_between_calls(job);
     uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
     pthread_mutex_unlock(&job->lock);
     return next;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "describe.h"
 #include "drive.h"
 #include "monotonic.h"
 
@@ -49,7 +50,12 @@ static int failure_status(const struct swagg_job *job, const struct ctl_failure 
 
 int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
 {
-    return job_fail(job, failure_status(job, &session->failure), "%s", session->failure.text);
+    const struct ctl_failure *f = &session->failure;
+    char call[DESCRIBE_CALL_MAX];
+    if (!job->stream || !sml_stream_buffered(job->stream))
+        return job_fail(job, failure_status(job, f), "%s", f->text);
+    return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
+                    f->text, describe_call(sml_stream_oldest_call(job->stream), call), job->options.rank);
 }
 
 int job_fail_robbed(struct swagg_job *job, const char *what)
@@ -77,16 +83,34 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 
 void job_report(struct swagg_job *job, uint64_t now)
 {
-    struct ctl_heartbeat progress = {
-        .calls = (uint32_t)job->calls, .waiting = job->calling, .oldest_tag = sml_stream_oldest(job->stream)};
-    if (job->calling)
+    bool waiting = job->calling || sml_stream_buffered(job->stream);
+    struct ctl_heartbeat progress = {.calls = sml_stream_completed(job->stream),
+                                     .waiting = waiting,
+                                     .oldest_tag = sml_stream_oldest(job->stream)};
+    if (waiting)
         progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
-    control_progress(&job->control, &progress, job->calling && !job->rejoining);
+    control_progress(&job->control, &progress, waiting && !job->rejoining);
+}
+
+/* Reduces from which this rank has returned still need it; where they fail, there is no later call to tell.
+ */
+static void complete_reduces(struct swagg_job *job)
+{
+    struct watch watch;
+    pthread_mutex_lock(&job->lock);
+    if (!job->failure && sml_stream_buffered(job->stream)) {
+        watch_start(&watch, job, sml_stream_oldest_call(job->stream), monotonic_ns());
+        if (drive_buffered(job, &watch) < 0)
+            logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
+    }
+    pthread_mutex_unlock(&job->lock);
 }
 
 /* Others may still need what this rank holds, if the switch has just restarted. */
 static void leave(struct swagg_job *job)
 {
+    if (job->stream)
+        complete_reduces(job);
     uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
     while (job->stream && drive_is_needed(job) && monotonic_ns() < until)
         control_wait(&job->control, monotonic_ns() + 10 * NS_PER_MS);

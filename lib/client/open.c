@@ -176,6 +176,7 @@ static int open_stream(struct swagg_job *job)
         .job = job->terms.job,
         .checksum = job->options.checksum,
         .first_tag = job->terms.first_tag,
+        .buffer_reduces = job->options.buffer_reduces,
         .window_max = job->options.window,
         .kernels = job->kernels,
     };

@@ -81,6 +81,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
+        (rc = check_range("reduce", in->reduce, SWAGG_REDUCE_COMPLETE, SWAGG_REDUCE_BUFFERED)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
@@ -94,6 +95,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->size = (uint16_t)in->size;
     out->mode = in->mode == SWAGG_ORDERED ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;
     out->mtu = (unsigned)in->mtu;

@@ -16,6 +16,7 @@ struct client_options {
     uint16_t rank, size;
     enum sml_mode mode;
     enum sml_checksum checksum;
+    bool buffer_reduces;
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
     unsigned mtu;    /* 0: the path's */

@@ -11,7 +11,7 @@
  * Every rank must make the same calls in the same order. Nothing here hangs: every call returns by its
  * deadline, with the exact result or with an error whose text names what happened and which ranks are
  * missing. After an error other than SWAGG_ERR_ARGUMENT a job can only be closed; its peers get the error
- * too, at the latest in their next call.
+ * too, at the latest in their next call (with SWAGG_REDUCE_BUFFERED: that gives them a sum).
  *
  * Threads: different jobs may be used by different threads at once; one job by one thread at a time. A job
  * runs one thread of its own, for heartbeats; it touches no buffer of the caller's. The library writes
@@ -55,6 +55,13 @@ enum swagg_checksum {
     SWAGG_CHECKSUM_CRC32C = 1 /* a CRC32C from end to end, in the place of UDP's checksum */
 };
 
+/* When swagg_reduce returns on a rank that is not the root. */
+enum swagg_reduce_return {
+    SWAGG_REDUCE_COMPLETE = 0, /* when all ranks' contributions are summed: one fate for all. The default */
+    SWAGG_REDUCE_BUFFERED = 1  /* when what is not summed yet fits the job's buffer, one packet a slot; if it
+                                * then fails, this rank's log and next call say so */
+};
+
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
 struct swagg_options {
@@ -64,9 +71,10 @@ struct swagg_options {
     /* These two the same on every rank. */
     enum swagg_mode mode;
     enum swagg_checksum checksum;
-    int slots;           /* slots wanted from the switch; 0 = 1024 */
-    int window;          /* chunks in flight at most; 0 = adapts to the measured path, up to about half the slots */
-    int mtu;             /* bytes of an IP packet, at most; 0 = as many as get through to the switch and back */
+    enum swagg_reduce_return reduce; /* each rank as it likes */
+    int slots;                       /* slots wanted from the switch; 0 = 1024 */
+    int window; /* chunks in flight at most; 0 = adapts to the measured path, up to about half the slots */
+    int mtu;    /* bytes of an IP packet, at most; 0 = as many as get through to the switch and back */
     int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */
     int call_timeout_ms; /* a collective must be done by then; 0 = 120000 */
     int warn_after_ms;   /* a waiting call logs who is missing after this, then doubling it; 0 = 2000 */
@@ -74,8 +82,9 @@ struct swagg_options {
     void (*log)(void *ctx, enum swagg_log_level level, const char *line);
     void *log_ctx;
     /* For callers with other communication to drive (MPI's point-to-point messages, which a peer may have to
-     * receive before it joins the collective): called from the thread that is in a collective, at least once
-     * a millisecond. Must return soon and must not use this job. May be NULL. */
+     * receive before it joins the collective): called from the thread that is in a collective, or in a
+     * swagg_close that waits for buffered reduces, at least once a millisecond. Must return soon and must not
+     * use this job. May be NULL. */
     void (*progress)(void *ctx);
     void *progress_ctx;
 };
@@ -92,14 +101,17 @@ int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op);
 
-/* The same, on rank root only; recv is ignored elsewhere and may be NULL there. */
+/* The same, on rank root only; recv is ignored elsewhere and may be NULL there. When it returns elsewhere:
+ * swagg_options.reduce. */
 int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                  enum swagg_op op, int root);
 
 /* Tells the peers why this rank cannot go on; their calls fail with SWAGG_ERR_ABORTED and this text. */
 void swagg_abort(struct swagg_job *job, const char *why);
 
-/* Leaves the job (tells the switch; waits at most 1 s for its word) and frees everything. NULL is fine. */
+/* Leaves the job (tells the switch; waits at most 1 s for its word) and frees everything. NULL is fine. First
+ * waits for buffered reduces, at most call_timeout_ms; where one fails, the log has an error that names it.
+ */
 void swagg_close(struct swagg_job *job);
 
 /* Bytes that an element takes; 0 for no type. */

@@ -10,6 +10,7 @@
 enum {
     TICK_MS = 100, /* how exact deadlines, warnings and heartbeats are */
     WAIT_TEXT_MAX = 400,
+    LATE_TEXT_MAX = DESCRIBE_CALL_MAX + 64,
 };
 
 void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
@@ -18,7 +19,6 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
     *w = (struct watch){
         .call = *call,
         .chunks = sml_chunk_count(job->terms.chunk_bytes, element, call->count * element),
-        .first_tag = sml_stream_oldest(job->stream),
         .began = now,
         .deadline = now + job->options.call_timeout_ns,
         .warn_after = job->options.warn_after_ns,
@@ -56,20 +56,26 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
     return text;
 }
 
-static uint64_t chunks_done(const struct watch *w, const struct swagg_job *job)
+/* What is being waited for: this call's sum, or a reduce before it from which this rank has returned. */
+static const char *describe_late(const struct watch *w, const struct swagg_job *job, char text[LATE_TEXT_MAX])
 {
-    return sml_stream_oldest(job->stream) - w->first_tag;
+    char call[DESCRIBE_CALL_MAX];
+    if (sml_stream_buffered(job->stream))
+        snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
+                 describe_call(sml_stream_oldest_call(job->stream), call));
+    else
+        snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
+                 describe_call(&w->call, call), w->chunks - sml_stream_left(job->stream) + 1, w->chunks);
+    return text;
 }
 
 static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ctl_session *session,
                          uint64_t now)
 {
-    char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    snprintf(text, sizeof text,
-             "rank %u: %s: no sum for chunk %" PRIu64 " of %" PRIu64 " within %.1f s: %s%s",
-             job->options.rank, describe_call(&w->call, call), chunks_done(w, job) + 1, w->chunks,
-             (double)(now - w->began) / NS_PER_S, describe_wait(job, session, now, wait),
-             describe_trouble(job->transport->trouble, trouble));
+    char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: %s within %.1f s: %s%s", job->options.rank,
+             describe_late(w, job, late), (double)(now - w->began) / NS_PER_S,
+             describe_wait(job, session, now, wait), describe_trouble(job->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 
@@ -79,13 +85,10 @@ static void warn(struct watch *w, struct swagg_job *job, const struct ctl_sessio
     if (now - since < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {
-        char wait[WAIT_TEXT_MAX], call[DESCRIBE_CALL_MAX];
-        logger_write(&job->options.log, SWAGG_LOG_WARN,
-                     "job '%s': rank %u: %s: nothing for %.1f s, %" PRIu64 " of %" PRIu64
-                     " chunks are done: %s",
-                     job->options.job, job->options.rank, describe_call(&w->call, call),
-                     (double)(now - since) / NS_PER_S, chunks_done(w, job), w->chunks,
-                     describe_wait(job, session, now, wait));
+        char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX];
+        logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
+                     job->options.job, job->options.rank, (double)(now - since) / NS_PER_S,
+                     describe_late(w, job, late), describe_wait(job, session, now, wait));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }

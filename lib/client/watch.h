@@ -7,7 +7,6 @@
 struct watch {
     struct sml_call call;
     uint64_t chunks;
-    uint32_t first_tag;
     uint64_t began, deadline;
     uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
     uint64_t tick_at;             /* watch_tick is due */

@@ -45,7 +45,8 @@ static void bad_options_are_named(void)
     } bad[] = {{"switch_ip", good}, {"switch_ip", good},    {"job", good},    {"job", good},
                {"job", good},       {"job", good},          {"rank", good},   {"rank", good},
                {"size", good},      {"size", good},         {"mode", good},   {"slots", good},
-               {"mtu", good},       {"join_timeout", good}, {"window", good}, {"checksum", good}};
+               {"mtu", good},       {"join_timeout", good}, {"window", good}, {"checksum", good},
+               {"reduce", good}};
     bad[0].options.switch_ip = NULL;
     bad[1].options.switch_ip = "10.0.0.256";
     bad[2].options.job = NULL;
@@ -62,6 +63,7 @@ static void bad_options_are_named(void)
     bad[13].options.join_timeout_ms = -1;
     bad[14].options.window = 20000;
     bad[15].options.checksum = (enum swagg_checksum)2;
+    bad[16].options.reduce = (enum swagg_reduce_return)2;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CU_ASSERT_EQUAL(open_with(bad[i].options), SWAGG_ERR_ARGUMENT);
         CU_ASSERT(says(swagg_last_error(), bad[i].name));
@@ -493,6 +495,7 @@ static void restarts_and_losses_together(void)
     struct storm storm = {0};
     struct crew crew = crew_of(3, ls, "storm", sum_through_it_all, &storm);
     uint64_t random = seed;
+    crew.options.reduce = seed % 2 ? SWAGG_REDUCE_BUFFERED : SWAGG_REDUCE_COMPLETE;
     crew_start(&crew);
     while (atomic_load(&storm.in) < 3)
         sleep_ms(1);

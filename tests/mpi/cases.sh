@@ -57,6 +57,9 @@ reductions)
     says 'data type 200, operation is not MPI_SUM 40, kind or size of communicator 9\)'
     run_shim "$on" SWAGG_MODE=arrival SWAGG_FALLBACK=native reductions || fail "failed with agreement after every call"
     says "offloaded 502 calls, .*; by Open MPI 1230 calls"
+    run_shim "$on" SWAGG_REDUCE=buffered reductions || fail "failed with buffered reduces"
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    says "offloaded 502 calls, .*; by Open MPI 1230 calls"
     ;;
 progress) both_ways progress 3 0 ;;
 threads) both_ways threads 40 0 ;;

@@ -48,16 +48,29 @@ for binding in mpif mpi f08; do
     expect_match "what it prints" "$out" 'fortran: 0 wrong'
 done
 
+outlives_the_switch() { # [MPIRUN OPTION...] -- [ARGUMENT...]: of mpi-perf, which checks the sums
+    local options=() program results
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    results=$(net_telemetry /swagg/counters results)
+    net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" "${options[@]}" -- \
+        "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -w 0 "$@" >"$NET_DIR/perf.log" 2>&1 &
+    program=$!
+    net_until 20 "sums are being taken" more_results_than $((results + 1000))
+    net_swagg_kill
+    sleep 0.5
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+}
+
 step "the switch is killed and comes back while a program reduces: it does not notice"
-net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -- \
-    "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -n 100 -w 0 >"$NET_DIR/perf.log" 2>&1 &
-program=$!
-results=$(net_telemetry /swagg/counters results)
-net_until 20 "sums are being taken" more_results_than $((results + 1000))
-net_swagg_kill
-sleep 0.5
-net_swagg_start "$NET_DIR/swagg.yaml"
-wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+outlives_the_switch -- -n 100
+
+step "the same while ranks are ahead of the root by what is buffered"
+outlives_the_switch -x SWAGG_REDUCE=buffered -- -n 50 --op reduce --time loop
 
 step "no switch any more: one warning, then Open MPI alone"
 net_swagg_stop

@@ -77,11 +77,15 @@ static void check_sum(struct oracle *o, struct formation *f, unsigned rank, unsi
     f->digest[call] = digest;
 }
 
-void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor)
+void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor,
+                      bool buffered)
 {
     unsigned call = f->rank[rank].succeeded++;
 
     o->calls_succeeded++;
+    if (buffered)
+        return;
+    f->rank[rank].proved = f->rank[rank].succeeded;
     if (program_quarrels(f->program, call))
         oracle_fail(o, "job %s, rank %u, call %u: a sum of different calls", f->program->name, rank, call);
     else if (tensor != NULL)
@@ -93,6 +97,8 @@ void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool wel
     (void)o;
     f->rank[rank].ended = true;
     f->rank[rank].well = well;
+    if (well)
+        f->rank[rank].proved = f->rank[rank].succeeded;
 }
 
 /* How many calls every rank has at least begun. */
@@ -113,9 +119,9 @@ static void finish_formation(struct oracle *o, const struct formation *f, bool m
     for (unsigned r = 0; r < f->program->size; r++) {
         const struct oracle_life *life = &f->rank[r];
         well += life->well;
-        if (life->succeeded > bound)
+        if (life->proved > bound)
             oracle_fail(o, "job %s, rank %u: %u calls succeeded, but some rank has begun only %u",
-                        f->program->name, r, life->succeeded, bound);
+                        f->program->name, r, life->proved, bound);
         if (life->ready && !life->ended)
             oracle_fail(o, "job %s, rank %u: hangs in call %u", f->program->name, r, life->succeeded);
         if (must_succeed && !life->well)

@@ -2,8 +2,9 @@
  *
  *   - a call that succeeds has the exact sum, and no two ranks have different ones;
  *   - no rank gets further than a call that another rank has at least begun; so an error on one rank reaches
- * all others, at the latest in their next call;
- *   - ranks that call different things all get an error;
+ * all others, at the latest in their next call. A rank that buffers reduces may, by these;
+ *   - ranks that call different things all get an error, if only in a later call or in closing where reduces
+ * are buffered;
  *   - every call, join and close returns by its deadline (process.c tells when one did not).
  */
 #ifndef SWAGG_SIM_ORACLE_H
@@ -19,6 +20,7 @@ struct oracle_life {
     bool ready;       /* it learned that all were there */
     bool ended, well; /* well: all its calls succeeded */
     unsigned begun, succeeded;
+    unsigned proved; /* of the calls that succeeded, those that all ranks must have begun */
 };
 
 /* A job as it was formed once: the ranks that learned of the same epoch. */
@@ -47,8 +49,10 @@ __attribute__((format(printf, 2, 3))) void oracle_fail(struct oracle *o, const c
  * does. */
 struct formation *oracle_ready(struct oracle *o, struct program *program, unsigned rank, uint64_t key);
 void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
-/* tensor: what the rank got; NULL: it wanted no sum. */
-void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor);
+/* tensor: what the rank got; NULL: it wanted no sum. buffered: the call may not be complete yet. */
+void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor,
+                      bool buffered);
+/* well: all its calls succeeded and are complete */
 void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well);
 
 /* All is over. must_succeed: nothing happened that could keep a job from its end. */

@@ -27,13 +27,32 @@ static void enter(struct process *p, enum process_phase phase)
 
 /* Phases */
 
-static void close_job(struct process *p)
+static void help(struct process *p)
 {
     if (p->formation != NULL)
         oracle_ended(p->cfg.oracle, p->formation, p->cfg.rank,
                      !p->failed && p->call == p->cfg.program->calls);
     enter(p, PROCESS_HELPING);
     p->phase_ends = p->phase_began + LEAVE_WITHIN_MS * MS;
+}
+
+/* A call, or what closing waits for, begins with a look at the session. */
+static void enter_loop(struct process *p, enum process_phase phase)
+{
+    enter(p, phase);
+    p->phase_ends = p->phase_began + p->cfg.program->call_timeout_ns;
+    p->tick_at = p->phase_began + TICK_MS * MS;
+    p->rejected = false;
+    p->quarrel_ends = 0;
+    p->changed = true;
+}
+
+static void close_job(struct process *p)
+{
+    if (p->stream != NULL && !p->failed && sml_stream_buffered(p->stream))
+        enter_loop(p, PROCESS_COMPLETING);
+    else
+        help(p);
 }
 
 static void compute(struct process *p)
@@ -55,6 +74,7 @@ static void open_stream(struct process *p)
         .job = p->session.ready.job,
         .checksum = p->cfg.program->checksum,
         .first_tag = p->session.ready.first_tag,
+        .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
         .window_max = p->cfg.program->window,
         .kernels = agg_kernels_best(),
     };
@@ -103,18 +123,13 @@ static void begin_call(struct process *p)
     p->in = sim_alloc(bytes);
     p->out = in_place ? p->in : sim_alloc(bytes);
     program_fill(p->cfg.program, p->cfg.rank, p->call, p->in);
-    enter(p, PROCESS_CALLING);
-    p->phase_ends = p->phase_began + p->cfg.program->call_timeout_ns;
-    p->tick_at = p->phase_began + TICK_MS * MS;
-    p->rejected = false;
-    p->quarrel_ends = 0;
+    enter_loop(p, PROCESS_CALLING);
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u to %d", p->call, (unsigned)call.count,
               call.type, call.collective == SML_REDUCE ? (int)call.root : -1);
     if (sml_stream_begin(p->stream, &call, p->in, p->out, process_now(p)) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
     drive_report(p);
-    p->changed = true; /* a call begins with a look at the session */
 }
 
 static void free_tensors(struct process *p)
@@ -133,7 +148,7 @@ static void end_call(struct process *p, bool well)
     if (well) {
         sim_trace(p->cfg.sim, p->name, "call %u succeeds", p->call);
         oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
-                         program_wants(&call, p->cfg.rank) ? p->out : NULL);
+                         program_wants(&call, p->cfg.rank) ? p->out : NULL, sml_stream_buffered(p->stream));
         p->call++;
     }
     /* Whatever the stream still reads must be its own. */
@@ -198,14 +213,25 @@ static bool quarrel_ends(struct process *p)
     return p->failed;
 }
 
+static void end_loop(struct process *p, bool well)
+{
+    if (p->phase == PROCESS_CALLING) {
+        end_call(p, well);
+        return;
+    }
+    check_time(p, "completing reduces", p->cfg.program->call_timeout_ns);
+    drive_report(p); /* what LEAVE tells is exact */
+    help(p);
+}
+
 /* One round of a call's loop; false: there is nothing to do now. */
-static bool calling_turn(struct process *p)
+static bool loop_turn(struct process *p)
 {
     enum sml_stream_status status = sml_stream_status(p->stream);
     bool well = true;
 
-    if (status == SML_STREAM_DONE) {
-        end_call(p, true);
+    if (status == SML_STREAM_DONE && (p->phase == PROCESS_CALLING || !sml_stream_buffered(p->stream))) {
+        end_loop(p, true);
         return true;
     }
     if (status == SML_STREAM_MISMATCH) {
@@ -224,7 +250,7 @@ static bool calling_turn(struct process *p)
             return false;
     }
     if (!well)
-        end_call(p, false);
+        end_loop(p, false);
     return true;
 }
 
@@ -265,7 +291,8 @@ static bool phase_turn(struct process *p)
     case PROCESS_COMPUTING:
         return computing_turn(p);
     case PROCESS_CALLING:
-        return calling_turn(p);
+    case PROCESS_COMPLETING:
+        return loop_turn(p);
     case PROCESS_HELPING:
         return helping_turn(p);
     case PROCESS_LEAVING:
@@ -289,6 +316,7 @@ static uint64_t next_wake(const struct process *p)
     case PROCESS_COMPUTING:
         return earlier(earlier(at, p->phase_ends), p->guest_waits ? stream : UINT64_MAX);
     case PROCESS_CALLING:
+    case PROCESS_COMPLETING:
         return p->quarrel_ends != 0 ? earlier(at, p->quarrel_ends) : earlier(earlier(at, p->tick_at), stream);
     case PROCESS_HELPING:
         return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
@@ -409,7 +437,7 @@ bool process_receive(struct process *p, struct frame *f)
         return false;
     bool is_data = f->host_port == p->data.port;
     socket_put(is_data ? &p->data : &p->control, f);
-    if (!is_data || p->phase == PROCESS_CALLING || p->guest_waits)
+    if (!is_data || p->phase == PROCESS_CALLING || p->phase == PROCESS_COMPLETING || p->guest_waits)
         turn(p);
     return true;
 }

@@ -11,11 +11,12 @@
 #include "switchml/stream.h"
 
 enum process_phase {
-    PROCESS_JOINING,   /* in swagg_open */
-    PROCESS_COMPUTING, /* in the application */
-    PROCESS_CALLING,   /* in a collective */
-    PROCESS_HELPING,   /* in swagg_close, while others may still need this rank */
-    PROCESS_LEAVING,   /* in swagg_close */
+    PROCESS_JOINING,    /* in swagg_open */
+    PROCESS_COMPUTING,  /* in the application */
+    PROCESS_CALLING,    /* in a collective */
+    PROCESS_COMPLETING, /* closing: reduces from which it has returned are not complete yet */
+    PROCESS_HELPING,    /* in swagg_close, while others may still need this rank */
+    PROCESS_LEAVING,    /* in swagg_close */
     PROCESS_EXITED,
     PROCESS_KILLED,
 };

@@ -4,9 +4,15 @@
 
 /* The control thread */
 
+/* In a call, or before the end of one from which it has returned. */
+static bool is_waiting(const struct process *p)
+{
+    return p->phase == PROCESS_CALLING || (p->stream != NULL && sml_stream_buffered(p->stream));
+}
+
 bool drive_is_held_back(const struct process *p)
 {
-    return p->session.state == CTL_SESSION_REJOINING && p->phase == PROCESS_CALLING && !p->rejoining;
+    return p->session.state == CTL_SESSION_REJOINING && is_waiting(p) && !p->rejoining;
 }
 
 void drive_control(struct process *p)
@@ -29,12 +35,12 @@ void drive_control(struct process *p)
 
 void drive_report(struct process *p)
 {
-    bool calling = p->phase == PROCESS_CALLING;
+    bool waiting = is_waiting(p);
 
     p->session.heartbeat = (struct ctl_heartbeat){
-        .calls = p->call,
-        .waiting = calling,
-        .stalled_ms = calling ? (uint32_t)((process_now(p) - sml_stream_progress(p->stream)) / MS) : 0,
+        .calls = sml_stream_completed(p->stream),
+        .waiting = waiting,
+        .stalled_ms = waiting ? (uint32_t)((process_now(p) - sml_stream_progress(p->stream)) / MS) : 0,
         .oldest_tag = sml_stream_oldest(p->stream),
     };
 }
@@ -133,11 +139,25 @@ bool drive_follow_session(struct process *p)
     }
 }
 
+static bool follow_buffered(struct process *p)
+{
+    enum sml_stream_status status = sml_stream_status(p->stream);
+
+    if (status == SML_STREAM_REJECTED)
+        ctl_session_rejected(&p->session, process_now(p));
+    drive_report(p);
+    if (status != SML_STREAM_MISMATCH || !sml_stream_mismatch(p->stream)->opening)
+        return true;
+    return drive_fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
+}
+
 void drive_between_calls(struct process *p)
 {
-    bool well = !p->failed && drive_follow_session(p);
+    bool well = !p->failed && drive_follow_session(p), buffered = well && sml_stream_buffered(p->stream);
 
     if (well && !p->rejoining)
         drive_exchange(p);
+    if (buffered)
+        well = follow_buffered(p);
     p->guest_waits = well && !p->rejoining && sml_stream_timer(p->stream) != UINT64_MAX;
 }

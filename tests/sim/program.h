@@ -28,7 +28,8 @@ struct program {
     enum sml_mode mode;
     enum sml_checksum checksum;
     uint16_t slots, chunk_bytes, window; /* wishes */
-    bool whole; /* small whole numbers only, so that every order of adding gives the same sum */
+    uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
+    bool whole;       /* small whole numbers only, so that every order of adding gives the same sum */
     unsigned calls;
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
     uint64_t compute_ns;                     /* at most, before each call */
@@ -53,6 +54,10 @@ static inline bool program_in_place(const struct program *p, unsigned rank, unsi
 static inline bool program_wants(const struct sml_call *call, unsigned rank)
 {
     return call->collective == SML_ALLREDUCE || call->root == rank;
+}
+static inline bool program_buffers(const struct program *p, unsigned rank)
+{
+    return (p->buffers >> rank % 64 & 1) != 0;
 }
 /* The ranks make different calls here, so none may come to an end. */
 bool program_quarrels(const struct program *p, unsigned call);

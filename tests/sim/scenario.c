@@ -70,6 +70,7 @@ static void make_program(struct program *p, struct rng *r, unsigned index, bool 
         .slots = (uint16_t)rng_magnitude(r, 2, SLOTS_WANTED_MAX),
         .chunk_bytes = (uint16_t)(4 * rng_magnitude(r, 16, rng_below(r, 5) == 0 ? 365 : 64)),
         .window = (uint16_t)(rng_below(r, 3) == 0 ? rng_magnitude(r, 1, 64) : 0),
+        .buffers = rng_below(r, 3) == 0 ? rng_next(r) | rng_next(r) : 0,
         .whole = rng_below(r, 2),
         .compute_ns = rng_below(r, 2) ? rng_magnitude(r, 1 * US, 300 * MS) : 0,
         .call_timeout_ns = benign ? 60 * S : rng_magnitude(r, 200 * MS, 20 * S),
@@ -123,7 +124,7 @@ static void make_faults(struct scenario *s, struct rng *r)
 /* Each life joins, computes, calls and closes within its limits. */
 static uint64_t longest_life(const struct program *p)
 {
-    return p->join_timeout_ns + p->calls * (p->compute_ns + p->call_timeout_ns) + 2 * S;
+    return p->join_timeout_ns + (p->calls + 1) * (p->compute_ns + p->call_timeout_ns) + 2 * S;
 }
 
 /* Faults take their time, and each may begin another life. */

@@ -2,7 +2,7 @@
  * step; chunks are counted from the job's first. Elements are int32, sixteen a chunk (eleven in an opening
  * one); this rank contributes its place in the tensor, plus one, and every result is ten times that.
  *
- *   open RANK WORKERS SLOTS WINDOW       a new stream
+ *   open RANK WORKERS SLOTS WINDOW [buffer]   a new stream; buffer: of reduces
  *   allreduce COUNT | inplace COUNT | reduce COUNT ROOT   begins a collective
  *   at TIME                              the clock, in us
  *   > KIND CHUNK [want]                  the next packet sent, and whether it asks for the sum
@@ -15,6 +15,7 @@
  *   status STATUS
  *   missing RANK ... | missing
  *   oldest CHUNK
+ *   left CHUNKS COMPLETED                chunks that this rank is not done with; calls that are complete
  *   resume JOB CHUNK RESULT              RESULT: ok or gone
  *   job JOB                              the number that packets bear from here on, both ways
  *   sum                                  the result tensor is right, all of it
@@ -30,7 +31,7 @@
 #include "switchml/stream.h"
 #include "unit.h"
 
-enum { SCRIPT_CHUNK_BYTES = 64, SCRIPT_COUNT_MAX = 4096 };
+enum { SCRIPT_CHUNK_BYTES = 64, SCRIPT_COUNT_MAX = 4096, SCRIPT_CHUNKS_MAX = 512 };
 static const uint32_t script_first_tag = 0xfffffffa; /* so that tags wrap early in every script */
 
 struct script {
@@ -38,9 +39,10 @@ struct script {
     struct sml_stream_config cfg;
     uint64_t now;
     int32_t in[SCRIPT_COUNT_MAX], out[SCRIPT_COUNT_MAX];
-    bool in_place;
+    bool buffer_reduces, in_place;
     struct sml_call call;     /* of the last collective begun */
     uint32_t base, next_base; /* its first chunk, and the one after its last */
+    bool opening[SCRIPT_CHUNKS_MAX];
     const char *line;
     unsigned line_number;
 };
@@ -63,6 +65,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
         .chunk_bytes = SCRIPT_CHUNK_BYTES,
         .job = 7,
         .first_tag = script_first_tag,
+        .buffer_reduces = sc->buffer_reduces,
         .window_max = (uint16_t)window,
         .kernels = agg_kernels_best(),
     };
@@ -71,6 +74,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
     SCRIPT_CHECK(sc, bytes > 0);
     sc->stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &sc->cfg);
     sc->base = sc->next_base = 0;
+    memset(sc->opening, 0, sizeof(sc->opening));
     sc->call.seq = UINT32_MAX;
 }
 
@@ -84,6 +88,8 @@ static inline void script_begin(struct script *sc, enum sml_collective collectiv
     }
     sc->call = (struct sml_call){sc->call.seq + 1, collective, AGG_I32, AGG_SUM, root, count};
     sc->base = sc->next_base;
+    SCRIPT_CHECK(sc, sc->base < SCRIPT_CHUNKS_MAX);
+    sc->opening[sc->base % SCRIPT_CHUNKS_MAX] = true;
     sc->next_base += (uint32_t)sml_chunk_count(SCRIPT_CHUNK_BYTES, 4, count * 4);
     void *out = in_place ? sc->in : sc->out;
     SCRIPT_CHECK(sc, sml_stream_begin(sc->stream, &sc->call, sc->in, out, sc->now) == 0);
@@ -183,7 +189,7 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
                                   const char *worth)
 {
     uint8_t payload[256] = {0}, *body = payload + SML_HEADER_BYTES;
-    bool opening = chunk == sc->base;
+    bool opening = sc->opening[chunk % SCRIPT_CHUNKS_MAX];
     struct sml_packet p = script_header(sc, opening ? SML_OPEN : SML_DATA, chunk);
     size_t bytes = 0;
 
@@ -244,6 +250,7 @@ static inline void script_step(struct script *sc)
     if (words == 0)
         return;
     if (strcmp(word[0], "open") == 0) {
+        sc->buffer_reduces = strcmp(word[5], "buffer") == 0;
         script_open(sc, number[1], number[2], number[3], number[4]);
     } else if (strcmp(word[0], "allreduce") == 0) {
         script_begin(sc, SML_ALLREDUCE, number[1], 0, false);
@@ -274,6 +281,9 @@ static inline void script_step(struct script *sc)
             SCRIPT_CHECK(sc, ranks[i - 1] == number[i]);
     } else if (strcmp(word[0], "oldest") == 0) {
         SCRIPT_CHECK(sc, sml_stream_oldest(sc->stream) == script_first_tag + number[1]);
+    } else if (strcmp(word[0], "left") == 0) {
+        SCRIPT_CHECK(sc, sml_stream_left(sc->stream) == number[1]);
+        SCRIPT_CHECK(sc, sml_stream_completed(sc->stream) == number[2]);
     } else if (strcmp(word[0], "resume") == 0) {
         int rc = sml_stream_resume(sc->stream, (uint8_t)number[1], script_first_tag + number[2], sc->now);
         if (rc == 0)

@@ -26,6 +26,7 @@ static void test_nothing_set(void)
     CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
     CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
+    CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_COMPLETE);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
     CU_ASSERT_EQUAL(s.call_timeout_ms, 0);
     CU_ASSERT_EQUAL(s.disable, 0);
@@ -50,6 +51,18 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.slots, 1024);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
+}
+
+static void test_what_cannot_go_together(void)
+{
+    char *environment[] = {"SWAGG_REDUCE=buffered", "SWAGG_FALLBACK=native", NULL};
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(
+        text, "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native exclude each other: unset one of them");
+    CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=buffered"), 0);
+    CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_BUFFERED);
+    CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=early"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_REDUCE=early: use complete or buffered");
 }
 
 static void test_numbers(void)
@@ -113,8 +126,9 @@ static void test_what_is_written_is_read_back(void)
     char written[512];
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
-    CU_ASSERT_STRING_EQUAL(written, " SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
-                                    " SWAGG_LOG=warn SWAGG_FALLBACK=error SWAGG_DISABLE=0");
+    CU_ASSERT_STRING_EQUAL(written,
+                           " SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+                           " SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
     CU_ASSERT_EQUAL(settings_read(&first, environment, text, sizeof text), 0);
@@ -155,6 +169,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_nothing_set),
         UNIT_TEST(test_everything_set),
+        UNIT_TEST(test_what_cannot_go_together),
         UNIT_TEST(test_numbers),
         UNIT_TEST(test_an_error_names_the_variable_and_what_it_takes),
         UNIT_TEST(test_a_misspelt_name_is_told),

@@ -144,6 +144,54 @@ static void test_a_reduce_gives_the_sum_to_its_root_only(void)
            "status running", "at 20000", "> probe 0", "< ack 0 = result", "status done");
 }
 
+static void test_a_buffered_reduce_is_done_before_it_is_sent(void)
+{
+    SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "status done", "left 2 0", "> open 0", "> data 1", "idle",
+           /* the next one goes on behind it */
+           "reduce 27 0", "status done", "left 4 0", "> open 2", "> data 3", "idle",
+           /* what no copy has room for must wait */
+           "reduce 11 0", "status running", "left 5 0", "< ack 0 = result", "status done", "left 4 0",
+           "> open 4", "< ack 1 = result", "left 3 1", "< ack 2 = result", "< ack 3 = result", "left 1 2",
+           "< ack 4 = result", "left 0 3", "timer never");
+}
+
+static void test_a_buffered_reduce_ends_when_its_rest_fits_the_slots(void)
+{
+    SCRIPT("open 1 2 2 2 buffer", "reduce 43 0", "status running", "> open 0", "> data 1", "idle",
+           "< ack 1 = result", "status running", "< ack 0 = result", "status done", "left 1 0", "> data 2",
+           "< ack 2 = result", "left 0 1");
+}
+
+static void test_a_sum_waits_for_what_was_buffered_before_it(void)
+{
+    SCRIPT("open 1 2 4 4 buffer", "reduce 11 0", "status done", "allreduce 11", "status running", "> open 0",
+           "> open 1 want", "< result 1 = result", "status running", "left 2 0", "< ack 0 = result",
+           "status done", "left 0 2", "sum");
+    SCRIPT("open 1 2 4 4 buffer", "reduce 11 1", "status running", "> open 0 want", "< result 0 = result",
+           "status done", "left 0 1", "sum");
+}
+
+static void test_what_was_buffered_is_repaired_between_calls(void)
+{
+    SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "status done", "> open 0", "> data 1", "at 20000",
+           "> probe 0", "< nack 0 = news", "> open 0", "< ack 0 = result", "at 21000", "status done",
+           "left 1 0");
+    SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "> open 0", "> data 1", "< mismatch 0 1 = news",
+           "status mismatch");
+    SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "> open 0", "> data 1", "< reject 1 5 = news",
+           "status rejected");
+}
+
+/* A turn of results that others may lack, and a turn that this rank has returned from. */
+static void test_a_restarted_switch_gets_all_that_was_buffered(void)
+{
+    SCRIPT("open 1 2 2 2 buffer", "allreduce 27", "> open 0 want", "> data 1 want", "< result 0 = result",
+           "< result 1 = result", "reduce 27 0", "status done", "> open 2", "> data 3", "resume 8 0 ok",
+           "> restore 0", "> restore 1", "idle", "< ack 0 = news", "> open 2", "< ack 1 = news", "> data 3",
+           "reduce 27 0", "status running", "< ack 2 = result", "> open 4", "< ack 3 = result", "status done",
+           "> data 5", "< ack 5 = result", "< ack 4 = result", "left 0 3");
+}
+
 static void test_in_place_repeats_only_what_has_no_result_yet(void)
 {
     SCRIPT("open 0 2 4 4", "inplace 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
@@ -450,6 +498,11 @@ int main(void)
         UNIT_TEST(test_what_the_switch_has_is_not_sent_again),
         UNIT_TEST(test_ambiguous_round_trips_are_not_measured),
         UNIT_TEST(test_a_reduce_gives_the_sum_to_its_root_only),
+        UNIT_TEST(test_a_buffered_reduce_is_done_before_it_is_sent),
+        UNIT_TEST(test_a_buffered_reduce_ends_when_its_rest_fits_the_slots),
+        UNIT_TEST(test_a_sum_waits_for_what_was_buffered_before_it),
+        UNIT_TEST(test_what_was_buffered_is_repaired_between_calls),
+        UNIT_TEST(test_a_restarted_switch_gets_all_that_was_buffered),
         UNIT_TEST(test_in_place_repeats_only_what_has_no_result_yet),
         UNIT_TEST(test_a_mismatch_ends_it_if_it_is_ours),
         UNIT_TEST(test_a_rejection_holds_until_another_word_is_heard),

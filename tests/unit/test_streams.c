@@ -30,7 +30,7 @@ struct packet {
 struct rank {
     struct sml_stream *stream;
     unsigned call; /* in progress, or next */
-    bool in_call;
+    bool in_call, buffers;
     bool joined, resumed; /* since the switch restarted */
     uint8_t in[COUNT_MAX * 8], out[COUNT_MAX * 8];
 };
@@ -46,7 +46,6 @@ struct world {
     struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
     uint64_t now;
     unsigned steps, restart_at, again_at; /* the switch dies at these steps; 0: never */
-    bool keep_number;                     /* after a restart the job has the same number on the wire */
     unsigned bag_size;
     struct packet bag[BAG_MAX];
     bool failed;
@@ -115,6 +114,19 @@ static uint8_t *result_of(struct world *w, struct rank *k)
     return w->in_place[k->call] ? k->in : k->out;
 }
 
+/* A call is a promise of its sum, and a reduce that is buffered one of no more than a turn of the slots. */
+static void check_ahead(struct world *w, unsigned r)
+{
+    const struct rank *k = &w->ranks[r];
+    bool may_be_ahead = k->buffers && !wants(&w->calls[k->call], r);
+
+    if (sml_stream_left(k->stream) > (may_be_ahead ? w->cfg.slots : 0))
+        fail(w, "too far ahead");
+    for (unsigned p = 0; !may_be_ahead && p < w->cfg.workers; p++)
+        if (w->ranks[p].call + w->ranks[p].in_call <= k->call)
+            fail(w, "a sum without a rank");
+}
+
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
@@ -134,6 +146,7 @@ static void finish(struct world *w, unsigned r)
     const struct sml_call *call = &w->calls[k->call];
     uint8_t expected[COUNT_MAX * 8];
 
+    check_ahead(w, r);
     if (wants(call, r)) {
         for (unsigned i = 0; i < call->count; i++) {
             int64_t sum = 0;
@@ -269,8 +282,7 @@ static void kill_switch(struct world *w)
         w->ranks[r].joined = w->ranks[r].resumed = false;
     w->cfg.resumed = true;
     w->cfg.first_tag = 0;
-    if (!w->keep_number)
-        w->cfg.job++;
+    w->cfg.job++; /* a number that it did not have before: what is on its way still counts for nothing */
 }
 
 /* One more rank notices the restart, or one more learns that all are there again. */
@@ -372,7 +384,6 @@ static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned
     w->restart_at = restart_at;
     w->again_at = again_at;
     w->duplication = (unsigned)draw(w, 40);
-    w->keep_number = chance(w, 50);
     w->cfg = (struct sml_pool_config){
         .workers = (uint16_t)(1 + draw(w, RANKS_MAX)),
         .slots = (uint16_t)(1 << draw(w, 4)),
@@ -385,6 +396,7 @@ static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned
     };
     choose_calls(w, chunks_max);
     for (unsigned r = 0; r < w->cfg.workers; r++) {
+        w->ranks[r].buffers = chance(w, 40);
         struct sml_stream_config cfg = {
             .rank = (uint16_t)r,
             .workers = w->cfg.workers,
@@ -392,6 +404,7 @@ static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned
             .chunk_bytes = CHUNK_BYTES,
             .job = w->cfg.job,
             .first_tag = w->cfg.first_tag,
+            .buffer_reduces = w->ranks[r].buffers,
             .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
             .kernels = w->cfg.kernels,
         };

@@ -28,7 +28,8 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
     if (!config_ok(cfg))
         return 0;
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
-           aligned(cfg->slots * sizeof(struct sml_kept)) + (size_t)cfg->slots * cfg->chunk_bytes;
+           aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) +
+           (size_t)sml_kept_chunks(cfg) * cfg->chunk_bytes;
 }
 
 /* Some slots stay in reserve: while a chunk is held up by a loss, as many more can still be sent. */
@@ -50,7 +51,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     memset(p, 0, cfg->slots * sizeof(struct sml_flight));
     p += aligned(cfg->slots * sizeof(struct sml_flight));
     s->kept = (struct sml_kept *)p;
-    p += aligned(cfg->slots * sizeof(struct sml_kept));
+    p += aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     s->kept_data = p;
 
     /* The first turn of the upper half leaves room to look back. */
@@ -87,7 +88,7 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now)
 {
-    if (s->oldest != s->end)
+    if (s->base != s->end)
         return -EBUSY;
     if (!call_ok(s, call))
         return -EINVAL;
@@ -107,15 +108,16 @@ int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const vo
     s->out = wants ? out : NULL;
     s->end = s->base + chunks;
     s->progress = now;
+    sml_stream_end_if_done(s);
     return 0;
 }
 
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 {
     if (position < s->base) {
-        uint16_t slot = sml_slot_of(s, position);
-        const struct sml_kept *k = &s->kept[slot];
-        return (struct sml_chunk){&k->call, s->kept_data + (size_t)slot * s->cfg.chunk_bytes, k->bytes,
+        uint32_t place = sml_kept_place(s, position);
+        const struct sml_kept *k = &s->kept[place];
+        return (struct sml_chunk){&k->call, s->kept_data + (size_t)place * s->cfg.chunk_bytes, k->bytes,
                                   k->opening};
     }
 
@@ -126,18 +128,47 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
     return (struct sml_chunk){&s->call, bytes > 0 ? tensor + offset : NULL, bytes, position == s->base};
 }
 
-void sml_stream_keep(struct sml_stream *s)
+static void keep(struct sml_stream *s)
 {
-    uint64_t position = s->end - s->base > s->cfg.slots ? s->end - s->cfg.slots : s->base;
+    uint64_t position = s->oldest > s->base + s->cfg.slots ? s->oldest - s->cfg.slots : s->base;
 
     for (; position < s->end; position++) {
-        uint16_t slot = sml_slot_of(s, position);
+        uint32_t place = sml_kept_place(s, position);
         struct sml_chunk chunk = sml_stream_chunk(s, position);
-        s->kept[slot] = (struct sml_kept){*chunk.call, (uint16_t)chunk.bytes, chunk.opening};
+        s->kept[place] = (struct sml_kept){*chunk.call, (uint16_t)chunk.bytes, chunk.opening};
         if (chunk.bytes > 0)
-            memcpy(s->kept_data + (size_t)slot * s->cfg.chunk_bytes, chunk.data, chunk.bytes);
+            memcpy(s->kept_data + (size_t)place * s->cfg.chunk_bytes, chunk.data, chunk.bytes);
     }
     s->base = s->end;
+}
+
+void sml_stream_end_if_done(struct sml_stream *s)
+{
+    bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &s->call);
+
+    if (s->base != s->end && s->end - s->oldest <= (buffer ? s->cfg.slots : 0))
+        keep(s);
+}
+
+bool sml_stream_buffered(const struct sml_stream *s)
+{
+    return s->oldest < s->base;
+}
+
+uint64_t sml_stream_left(const struct sml_stream *s)
+{
+    return s->end - s->oldest;
+}
+
+const struct sml_call *sml_stream_oldest_call(const struct sml_stream *s)
+{
+    return s->oldest < s->end ? sml_stream_chunk(s, s->oldest).call : NULL;
+}
+
+uint32_t sml_stream_completed(const struct sml_stream *s)
+{
+    const struct sml_call *oldest = sml_stream_oldest_call(s);
+    return oldest ? oldest->seq : s->next_seq;
 }
 
 uint32_t sml_stream_oldest(const struct sml_stream *s)
@@ -175,7 +206,7 @@ enum sml_stream_status sml_stream_status(const struct sml_stream *s)
         return SML_STREAM_MISMATCH;
     if (s->rejected)
         return SML_STREAM_REJECTED;
-    return s->oldest == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+    return s->base == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
 }
 
 const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s)

@@ -26,6 +26,9 @@ struct sml_stream_config {
     uint8_t job;
     enum sml_checksum checksum;
     uint32_t first_tag;
+    /* A reduce whose sum this rank does not want is done for it once the stream holds copies of all that the
+     * switch has not acknowledged, instead of once it is complete. Twice the memory for kept chunks. */
+    bool buffer_reduces;
     uint16_t window_max;                           /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
     const struct agg_kernels *kernels;
@@ -39,16 +42,16 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
  * use. */
 enum sml_stream_status {
     SML_STREAM_RUNNING = 1,   /* in progress */
-    SML_STREAM_DONE = 0,      /* no collective in progress, the last one succeeded */
+    SML_STREAM_DONE = 0,      /* no collective in progress; all succeeded, but for those that are buffered */
     SML_STREAM_MISMATCH = -1, /* sml_stream_mismatch tells; only a new job helps */
     SML_STREAM_REJECTED = -2  /* the switch does not know us (any more); see below */
 };
 
-/* Begins a collective. call.seq is filled in here. in: call.count elements, host order. out: the same, or
- * NULL when this rank is not the root of a reduce; out may equal in, and must not overlap it otherwise. Both
- * stay the caller's and must live, in unchanged, until the status is DONE or MISMATCH or the stream is given
- * up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress), -EINVAL (type, op, root, NULL),
- * -EOVERFLOW (more than 2^31 chunks). */
+/* Begins a collective, behind those that are buffered. call.seq is filled in here. in: call.count elements,
+ * host order. out: the same, or NULL when this rank is not the root of a reduce; out may equal in, and must
+ * not overlap it otherwise. Both stay the caller's and must live, in unchanged, until the status is DONE or
+ * MISMATCH or the stream is given up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress),
+ * -EINVAL (type, op, root, NULL), -EOVERFLOW (more than 2^31 chunks). */
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now);
 
@@ -76,6 +79,19 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
 /* A packet from the switch (a whole UDP payload, untrusted). Returns what it was worth, for counting. */
 enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
+
+/* Whether reduces that were DONE early are not complete yet: the stream must be polled and fed on. What it
+ * learns of them (MISMATCH, REJECTED) its status tells. */
+bool sml_stream_buffered(const struct sml_stream *s);
+
+/* Chunks that this rank is not done with, of buffered collectives and of the one in progress. */
+uint64_t sml_stream_left(const struct sml_stream *s);
+
+/* Collectives that are complete, not only buffered, for this rank; modulo 2^32. */
+uint32_t sml_stream_completed(const struct sml_stream *s);
+
+/* The collective that the oldest chunk which this rank is not done with belongs to; NULL if there is none. */
+const struct sml_call *sml_stream_oldest_call(const struct sml_stream *s);
 
 /* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
  * oldest tag whose result this rank lacks, which it tells the switch when it joins; from then on until it

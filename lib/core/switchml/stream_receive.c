@@ -59,8 +59,7 @@ static void take(struct sml_stream *s, uint64_t position, uint64_t now)
         f->have = false;
     s->progress = now;
     s->stats.results++;
-    if (s->oldest == s->end)
-        sml_stream_keep(s);
+    sml_stream_end_if_done(s);
 }
 
 enum { EXPECTED_AHEAD = 2 }; /* chunks; fetching one takes longer than storing one */

@@ -8,6 +8,9 @@
  *   oldest  the first chunk that this rank is not done with
  *   end     one past the last chunk of the collective
  *
+ * The collective in progress begins at `base`. Buffered ones end there: then oldest < base, by at most the
+ * number of slots.
+ *
  * While no switch restarts, head and oldest are the same. A restart takes head and next back to the first
  * chunk that any rank lacks; from there the stream walks forward again by the same rules, offering its result
  * where it has one and its contribution where not. */
@@ -21,7 +24,8 @@
 #include "switchml/window.h"
 
 /* What is kept of a chunk after its collective has ended; its elements lie in the stream's `kept_data`, host
- * order. */
+ * order. A switch that has restarted may ask for the last `slots` chunks that this rank is done with, and
+ * where reduces are buffered there may be as many that it is not done with. */
 struct sml_kept {
     struct sml_call call;
     uint16_t bytes;
@@ -31,8 +35,8 @@ struct sml_kept {
 struct sml_stream {
     struct sml_stream_config cfg;
     struct sml_flight *flights; /* [slots] */
-    struct sml_kept *kept;      /* [slots] */
-    uint8_t *kept_data;         /* [slots][chunk_bytes] */
+    struct sml_kept *kept;      /* [sml_kept_chunks] */
+    uint8_t *kept_data;         /* [sml_kept_chunks][chunk_bytes] */
 
     /* the collective in progress */
     struct sml_call call;
@@ -90,6 +94,15 @@ static inline bool sml_have(const struct sml_stream *s, uint64_t position)
 {
     return position < s->oldest || (position < s->oldest + s->cfg.slots && sml_flight_of(s, position)->have);
 }
+static inline uint32_t sml_kept_chunks(const struct sml_stream_config *cfg)
+{
+    return cfg->buffer_reduces ? 2u * cfg->slots : cfg->slots;
+}
+/* Where a kept chunk is. */
+static inline uint32_t sml_kept_place(const struct sml_stream *s, uint64_t position)
+{
+    return (uint32_t)position & (sml_kept_chunks(&s->cfg) - 1);
+}
 /* Whether this rank is to get the sum of such a call. */
 static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *call)
 {
@@ -122,8 +135,8 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
  * where it has one and wanted it, else its contribution. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
-/* Copies what a resumed switch may ask for, when the collective has ended: then in and out go back to the
- * caller. */
-void sml_stream_keep(struct sml_stream *s);
+/* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the
+ * switch may still ask for is kept in copies. */
+void sml_stream_end_if_done(struct sml_stream *s);
 
 #endif
