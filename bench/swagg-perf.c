@@ -47,6 +47,7 @@ static const char usage[] =
     "  -r, --root R             of reduce (default 0)\n"
     "      --mode ordered|arrival, --checksum none|crc32c, --slots N, --window N, --mtu BYTES,\n"
     "      --timeout MS: as in swagg.h\n"
+    "  -h, --help\n"
     "  -v, --verbose            the library's log to stderr, statistics at the end\n";
 
 static _Noreturn void bad_usage(const char *what, const char *value)

@@ -1,5 +1,5 @@
 /* What an operator can read of a running daemon: the /swagg/... commands of DPDK's telemetry socket
- * (docs/configuration.md, "Looking inside"; dpdk-telemetry.py -f PREFIX).
+ * (docs/configuration.md, "Looking at it"; dpdk-telemetry.py -f PREFIX).
  *
  * The commands run on a thread of DPDK's; they only read, what they read is said in each header.
  */

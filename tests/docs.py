@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Holds what the documentation says against the code: docs.py BUILD_DIRECTORY. Prints each sentence's place and what is wrong.
+
+Checked are links and their sections, names of files, functions, counters and settings, options of our programs, the tables of
+configuration keys, environment variables and telemetry commands with ranges and defaults, suites, tests and benchmarks by name,
+and that script/bootstrap installs the tools that pages tell a reader to type."""
+import os
+import re
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
+PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "tests"}
+# Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
+OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|net_af_xdp\d|fail_over_mac|pktgen_config_ports|x_\w+")
+complaints = []
+
+
+def complain(place, what):
+    complaints.append(f"{place}: {what}")
+
+
+def lines_of(page):
+    """(place, line, whether it is in an indented block: something to type or what it prints)"""
+    before, block = "", False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        indented = line.startswith("    ")
+        block = indented and (block or not before.strip())
+        if line.strip():
+            yield f"{page.relative_to(ROOT)}:{number}", line, block
+        before = line
+
+
+def quoted(line):
+    return re.findall(r"`([^`]+)`", line)
+
+
+@lru_cache(None)
+def sources():
+    """Everything that is not documentation, in one piece."""
+    found = []
+    for directory, folders, names in os.walk(ROOT):
+        folders[:] = [f for f in folders if f not in (".git", "corpus", "data") and not f.startswith("build")]
+        for name in names:
+            path = Path(directory, name)
+            if path.suffix != ".md" and path != Path(__file__).resolve():
+                found.append(path.read_bytes().decode("utf-8", "replace"))
+    return "\n".join(found)
+
+
+@lru_cache(None)
+def words():
+    return set(re.findall(r"\w+", sources())) | {name.rsplit(".", 1)[0] for name in basenames()}
+
+
+def is_known(word):
+    """Also if the code puts its beginning or end together: openmpi_loss_inflation_1pct."""
+    parts = word.split("_")
+    middles = {"_".join(parts[first:-1]) for first in range(len(parts) - 2)} | {parts[0]}
+    return word in words() or OTHERS.fullmatch(word) or any(re.search(rf"{m}_(?!\w)", sources()) for m in middles)
+
+
+@lru_cache(None)
+def basenames():
+    return {name for directory, _, names in os.walk(ROOT) for name in names if ".git/" not in directory}
+
+
+def source(path):
+    return (ROOT / path).read_text()
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+def anchor(title):
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+@lru_cache(None)
+def anchors(page):
+    text = page.read_text()
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {anchor(title.strip()) for title in titles} | set(re.findall(r'<a id="([\w-]+)">', text))
+
+
+def check_links(page, place, line):
+    for target in re.findall(r"\]\(([^)\s]+)\)", line):
+        if "://" in target:
+            continue
+        path, _, section = target.partition("#")
+        at = (page.parent / path).resolve() if path else page
+        if not at.exists():
+            complain(place, f"link to {path}, which is not there")
+        elif section and section not in anchors(at):
+            complain(place, f"link to section #{section}, which {at.name} has not")
+
+
+def check_sections_in_comments():
+    """docs/PAGE.md, "Section" in comments, perhaps over a line's end."""
+    flat = re.sub(r"\n[ \t]*(?:\*|#|//)?[ \t]*", " ", sources())
+    for name, title in re.findall(r'docs/(\w+\.md), "([^"]+)"', flat):
+        heads = re.findall(r"^#+ (.*)$", (ROOT / "docs" / name).read_text(), re.M)
+        if not any(head.startswith(title) for head in heads):
+            complain(f"a comment on docs/{name}", f'there is no section "{title}"')
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+def check_names(page, place, line):
+    for text in quoted(line):
+        path = re.sub(r":.*", "", text)
+        if re.fullmatch(r"[\w.\-*/]+", path) and "/" in path and path.split("/")[0] in TOP:
+            if not any(True for _ in ROOT.glob(path.rstrip("/"))) and not list(ROOT.glob(path + ".[ch]")):
+                complain(place, f"there is no {path}")
+        elif re.fullmatch(r"[\w\-]+\.(c|h|sh|py|pml|lua|F90)", text):
+            if text not in basenames() and text not in TOOLS and not OTHERS.fullmatch(text):
+                complain(place, f"there is no file {text}")
+        test = re.fullmatch(r"net/(\w+)", text)
+        if test and not (ROOT / f"tests/net/{test[1]}.sh").exists():
+            complain(place, f"there is no test {text}")
+        for word in re.findall(r"\b[A-Za-z]\w*_\w*\b", text):
+            if not is_known(word.rstrip("_")) and f"{word}" not in sources():
+                complain(place, f"{word} is nowhere in the code")
+
+
+# --- programs and what is typed ------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "swagg": "swagg/swagg",
+    "swagg-perf": "bench/swagg-perf",
+    "swagg-pcap": "pktgen-profiles/swagg-pcap",
+    "swagg-sim": "tests/sim/swagg-sim",
+    "mpi-perf": "bench/mpi-perf",
+    "swagg-source": "bench/swagg-source",
+}
+# Tools of others: the package of Debian's that script/bootstrap installs. None: part of any Debian, or said not to be.
+TOOLS = {"dpdk-telemetry.py": "dpdk-dev", "dpdk-testpmd": "dpdk-dev", "dpdk-devbind.py": "dpdk", "ethtool": "ethtool",
+         "mpirun": "openmpi-bin", "meson": "meson", "ninja": "ninja-build", "cc": "build-essential", "ip": "iproute2",
+         "tc": "iproute2", "tcpdump": None, "grep": None, "sysctl": None, "taskset": None, "echo": None, "nice": None,
+         "modprobe": None, "sudo": None, "pktgen": None}
+
+
+@lru_cache(None)
+def help_of(program, *subcommand):
+    if program.startswith("script/") or program.endswith("/run"):
+        command = [ROOT / program, "--help"]
+    else:
+        command = [BUILD / PROGRAMS[program], *subcommand, "--help"]
+    if not command[0].exists():
+        return None
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300).stdout
+
+
+def check_command(place, command):
+    """One command as typed, without a prompt: the program is known, and has these options."""
+    typed = [w for w in command.split(" #")[0].split() if not re.match(r"^[A-Z_]+=", w)]
+    if not typed:
+        return
+    program = typed[0].removeprefix("./")
+    short = program.rsplit("/", 1)[-1]
+    if program.startswith("script/") or re.fullmatch(r"(tests/\w+|pktgen-profiles)/run", program):
+        said = help_of(program)
+    elif short in PROGRAMS:
+        said = help_of(short, *typed[1:2]) if short in ("swagg-pcap", "swagg-sim") else help_of(short)
+    else:
+        if short not in TOOLS:
+            complain(place, f"what is {short}? Neither ours nor a tool that tests/docs.py knows")
+        elif TOOLS[short] and not re.search(rf"\b{TOOLS[short]}\b", source("script/bootstrap")):
+            complain(place, f"script/bootstrap does not install {TOOLS[short]}, which has {short}")
+        return
+    if said is None:
+        return
+    ours = typed[1:typed.index("--")] if "--" in typed else typed[1:]
+    for option in ours:
+        option = re.match(r"--[\w-]+", option)
+        if option and option[0] not in (said + "--help"):
+            complain(place, f"{program} --help does not have {option[0]}")
+    if program == "script/test":
+        for suite in ours:
+            if re.fullmatch(r"[a-z]+", suite) and not re.search(rf"^  {suite} ", said, re.M):
+                complain(place, f"script/test has no suite {suite}")
+
+
+TYPED = re.compile(r"^    (?:\$ )?(?=(?:build/[\w-]+/|\./|script/|tests/\w+/run|pktgen-profiles/run)?"
+                   r"(?:" + "|".join(map(re.escape, [*PROGRAMS, *TOOLS])) + r"|(?:\./)?script/\w+|[\w-]+/run)(?:\s|$))(.+)")
+
+
+def check_block(page, place, line):
+    prompt = re.match(r"    \$ (.+)", line)
+    typed = prompt or TYPED.match(line)
+    if typed:
+        check_command(place, re.split(r"\s{2,}", typed[1])[0])
+
+
+def check_quoted_commands(page, place, line):
+    for text in quoted(line):
+        first = text.split()[0].removeprefix("./")
+        if first.startswith("script/") and (ROOT / first).is_file() and os.access(ROOT / first, os.X_OK) or first in PROGRAMS and " " in text:
+            check_command(place, text)
+        elif first in TOOLS:
+            check_command(place, text)
+        for option in re.findall(r"(?<!\S)--[a-z][\w-]+", text):
+            if option not in sources() and f'"{option[2:]}"' not in sources():
+                complain(place, f"{option} is nowhere in the code")
+
+
+def check_help_lists_all_options():
+    for path in ("bench/swagg-perf.c", "bench/mpi-perf.c", "bench/source/options.c", "swagg/main.c", "tests/net/collectives.c",
+                 "tests/sim/swagg_sim.c", "pktgen-profiles/pcap/check.c", "pktgen-profiles/pcap/show.c",
+                 "pktgen-profiles/pcap/gen_options.c"):
+        code = source(path)
+        options = re.findall(r'\{"([a-z][\w-]+)", (?:(?:no|required|optional)_argument|\d)', code)
+        for option in options:
+            if f"--{option}" not in code:
+                complain(path, f"the usage does not list --{option}")
+        if not options:
+            complain("tests/docs.py", f"finds no options in {path}")
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+def tables(page, heading):
+    """Rows of the tables under a heading, as lists of cells."""
+    text = re.split(rf"^#+ {re.escape(heading)}.*$", page.read_text(), maxsplit=1, flags=re.M)
+    if len(text) < 2:
+        complain(page.name, f'there is no section "{heading}"')
+        return
+    for line in re.split(r"^#", text[1], maxsplit=1, flags=re.M)[0].splitlines():
+        if line.startswith("|") and not line.startswith("|--"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def number(text):
+    base, _, power = text.partition("^")
+    offset = -1 if power.endswith("-1") else 0
+    return int(base) ** int(power.removesuffix("-1")) + offset if power else int(base)
+
+
+def check_configuration():
+    page = ROOT / "docs/configuration.md"
+    text = page.read_text()
+    code = "".join(path.read_text() for path in sorted((ROOT / "swagg").glob("config*.c")))
+    for key in set(re.findall(r'CYAML_FIELD_\w+\(\s*"(\w+)"', code)):
+        if not re.search(rf"`(?:[\w.\[\]]+\.)?{key}[`.]", text):
+            complain(page.name, f"the key {key} is not explained")
+    rows = {name: row for row in tables(page, "Numbers") for name in quoted(row[0])}
+    defaults = re.findall(r'\{"([\w.]+)", offsetof\(struct config, [\w.]+\), ([^,]+), ([^,]+), ([^}]+)\}', code)
+    for key, least, most, default in defaults:
+        if key not in rows:
+            complain(page.name, f"{key} is not in the table of numbers")
+            continue
+        said = re.match(r"([\d^]+)\.\.([\d^-]+)", rows[key][2])
+        wanted = [eval(n, {}) for n in (least, most, default)]  # "1 << 20"
+        if not said or [number(said[1]), number(said[2]), number(rows[key][3])] != wanted:
+            complain(page.name, f"{key}: the table says {rows[key][2]}, {rows[key][3]}; the code {wanted}")
+    for key in set(rows) - {row[0] for row in defaults} - {"seed", "key"}:
+        complain(page.name, f"{key} is no key with a number")
+    if len(defaults) < 10:
+        complain("tests/docs.py", "cannot read the defaults in swagg/config*.c")
+
+
+def check_environment():
+    page = ROOT / "docs/mpi.md"
+    code = source("mpi-shim/env.c")
+    lists = {name: re.findall(r'"(\w+)"', body) for name, body in
+             re.findall(r"static const char \*const (\w+)\[\] = \{(.*?)NULL\}", code, re.S)}
+    variables = re.findall(r'\{"(SWAGG_\w+)", FIELD\(\w+\), (\w+),', code)
+    rows = {quoted(row[0])[0]: row for row in tables(page, "Settings") if quoted(row[0])}
+    for name, choice in variables:
+        if name not in rows:
+            complain(page.name, f"{name} is not in the table")
+        elif choice in lists and lists[choice] != re.findall(r"\w+", rows[name][1].replace("`", "")):
+            complain(page.name, f"{name}: the table says {rows[name][1]}; the code {lists[choice]}")
+    for name in set(rows) - {name for name, _ in variables}:
+        complain(page.name, f"{name} is no setting")
+    least = re.search(r"MIN_BYTES_DEFAULT (\d+)", code)
+    if not least or rows["SWAGG_MIN_BYTES"][2] != f"{int(least[1]) // 1024}K":
+        complain(page.name, "the default of SWAGG_MIN_BYTES is another")
+    api = source("lib/client/swagg.h")
+    for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms")):
+        default = re.search(rf"int {key};.*?0 = (\d+)", api)
+        if rows[name][2] != default[1]:
+            complain(page.name, f"the default of {name} is {default[1]}")
+        if f"`{key}` ({int(default[1]) // 1000} s)" not in (ROOT / "docs/libswagg.md").read_text():
+            complain("libswagg.md", f"`{key}` ({int(default[1]) // 1000} s) is not said")
+
+
+def check_telemetry():
+    page = ROOT / "docs/configuration.md"
+    registered = set(re.findall(r'\{"(/swagg/\w+)", view_', source("swagg/telemetry.c")))
+    told = {command.split(",")[0] for row in tables(page, "Looking at it") for command in quoted(row[0])
+            if command.startswith("/swagg/")}
+    for command in registered ^ told:
+        complain(page.name, f"{command} is only in {'the code' if command in registered else 'the page'}")
+
+
+def check_lists():
+    readme = (ROOT / "README.md").read_text()
+    row = re.search(r"^\| \[bench\].*", readme, re.M)[0]
+    benches = {path.stem for path in (ROOT / "bench").glob("*.sh")} - {"lib"}
+    told = set(quoted(row.split("results: ")[-1].split(";")[0]))
+    if benches != told:
+        complain("README.md", f"benchmarks are {sorted(benches)}, not {sorted(told)}")
+    examples = {path.name for path in (ROOT / "conf").glob("*.yaml")}
+    page = (ROOT / "docs/configuration.md").read_text()
+    for name in examples:
+        if f"(../conf/{name})" not in page:
+            complain("configuration.md", f"conf/{name} is not in the list of examples")
+
+
+for page in PAGES:
+    for place, line, block in lines_of(page):
+        if block:
+            check_block(page, place, line)
+        else:
+            check_links(page, place, line)
+            check_names(page, place, line)
+            check_quoted_commands(page, place, line)
+check_sections_in_comments()
+check_help_lists_all_options()
+check_configuration()
+check_environment()
+check_telemetry()
+check_lists()
+print(*complaints, sep="\n")
+sys.exit(len(complaints) > 0)
