@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "counter.h"
 #include "placement.h"
 #include "switchml/pool.h"
 
@@ -123,16 +124,5 @@ struct counters {
 const char *drop_name(enum drop reason);
 const char *drop_meaning(enum drop reason);
 const char *event_name(enum event event);
-
-/* For the owner. A relaxed load and store, not an atomic addition: there is one writer. */
-static inline void counter_add(uint64_t *counter, uint64_t n)
-{
-    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t counter_read(const uint64_t *counter)
-{
-    return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
 
 #endif

@@ -16,6 +16,7 @@
 #include "kernel_rx.h"
 #include "kernel_tx.h"
 #include "log.h"
+#include "many_to_one.h"
 #include "secret.h"
 #include "stalls.h"
 #include "steer.h"
@@ -150,7 +151,7 @@ static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placem
     if (lc->shards == 0)
         return 0;
     snprintf(ring, sizeof(ring), "inbox_%u", lc->index);
-    lc->inbox = rte_ring_create(ring, LCORE_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    lc->inbox = rte_ring_create(ring, LCORE_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
     if (lc->inbox == NULL) {
         log_error("no memory for the ring of lcore %u: raise memory.megabytes", lc->eal_id);
         return -ENOMEM;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "counter.h"
+
 enum { PROBABILITY_BITS = 53 }; /* what a double can tell apart */
 
 /* splitmix64: one word of state, any seed is a good seed, the same numbers everywhere. */
@@ -57,7 +59,7 @@ struct impair_decision impair_decide(struct impair *im, uint32_t bytes)
 {
     struct impair_decision d = {0};
 
-    im->stats.frames++;
+    counter_add(&im->stats.frames, 1);
     d.drop = hits(im, IMPAIR_DROP);
     d.duplicate = hits(im, IMPAIR_DUPLICATE);
     d.hold = hits(im, IMPAIR_REORDER);
@@ -69,12 +71,12 @@ struct impair_decision impair_decide(struct impair *im, uint32_t bytes)
         d = (struct impair_decision){.drop = true};
     if (d.hold && im->held == IMPAIR_HELD_MAX) {
         d.hold = false;
-        im->stats.hold_full++;
+        counter_add(&im->stats.hold_full, 1);
     }
-    im->stats.hit[IMPAIR_DROP] += d.drop;
-    im->stats.hit[IMPAIR_DUPLICATE] += d.duplicate;
-    im->stats.hit[IMPAIR_REORDER] += d.hold;
-    im->stats.hit[IMPAIR_CORRUPT] += d.corrupt;
+    counter_add(&im->stats.hit[IMPAIR_DROP], d.drop);
+    counter_add(&im->stats.hit[IMPAIR_DUPLICATE], d.duplicate);
+    counter_add(&im->stats.hit[IMPAIR_REORDER], d.hold);
+    counter_add(&im->stats.hit[IMPAIR_CORRUPT], d.corrupt);
     return d;
 }
 

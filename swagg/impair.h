@@ -5,7 +5,7 @@
  * kind draws from its own random stream, so switching one on does not change the others. `now` is in any
  * monotonic unit, the same as hold_for.
  *
- * One owner: the lcore that polls the port in this direction; statistics may be read by others at any time.
+ * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by counter_read (counter.h).
  */
 #ifndef SWAGG_IMPAIR_H
 #define SWAGG_IMPAIR_H

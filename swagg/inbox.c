@@ -6,6 +6,8 @@
 
 #include <sys/eventfd.h>
 
+#include "many_to_one.h"
+
 int inbox_open(struct inbox *in, unsigned ports)
 {
     char name[RTE_RING_NAMESIZE];
@@ -15,7 +17,7 @@ int inbox_open(struct inbox *in, unsigned ports)
         return -ENOMEM;
     for (in->ports = 0; in->ports < ports; in->ports++) {
         snprintf(name, sizeof(name), "to_control_%u", in->ports);
-        in->ring[in->ports] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+        in->ring[in->ports] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
         if (in->ring[in->ports] == NULL)
             return -ENOMEM;
     }

@@ -37,7 +37,7 @@ struct placement {
     struct placement_lcore lcore[SWAGG_MAX_LCORES];
 };
 
-/* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 4))
+/* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 2))
  * lcores, where a port counts as often as it has RX queues; ports and queues are dealt to them in turn, RX
  * and TX together, and each has one shard. Few lcores, because every hand-over between them costs, and chunks
  * of different shards overtake each other; the other CPUs are for the main lcore, the kernel's part of

@@ -14,6 +14,7 @@
 #include "impair_mbuf.h"
 #include "kernel_rx.h"
 #include "log.h"
+#include "many_to_one.h"
 
 enum {
     /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */
@@ -58,7 +59,7 @@ static int make_ring(struct port *port, unsigned index)
     char ring[RTE_RING_NAMESIZE];
 
     snprintf(ring, sizeof(ring), "to_send_%u", index);
-    port->to_send = rte_ring_create(ring, PORT_RING_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    port->to_send = rte_ring_create(ring, PORT_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
     if (port->to_send != NULL)
         return 0;
     log_error("port %s: no memory for its ring: %s", port->name, rte_strerror(rte_errno));
