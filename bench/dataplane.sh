@@ -25,6 +25,9 @@ PHASES=$((1 << 22))
 replayed=(192 1076 1516 9018)
 loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
+NET_NAME=dataplane # for what is said before net_begin
+type -t dpdk-testpmd >/dev/null || net_die "there is no dpdk-testpmd, the peer: install Debian's package dpdk-dev"
+
 # The last two CPUs: the first one has most of the interrupts.
 mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
 [ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the device under test"
@@ -87,18 +90,21 @@ start_testpmd() { # PORTS SIZE TOPOLOGY
 start_testpmd_on() { # SIZE TOPOLOGY DEVICE...
     local size=$1 topology=$2
     shift 2
-    rm -f "$NET_DIR/testpmd.log"
-    # It ends when its input does.
+    rm -f "$NET_DIR/testpmd.log" "$NET_DIR/testpmd.in"
+    # It ends when its input does, so when this script does, however.
+    mkfifo "$NET_DIR/testpmd.in"
     ip netns exec "$NET_ID-sw" stdbuf -oL dpdk-testpmd --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" --no-pci \
         --file-prefix="$NET_ID-testpmd" "${@/#/--vdev=}" -- --auto-start --forward-mode=macswap --burst=64 --nb-cores=1 \
         --port-topology="$topology" --total-num-mbufs=$((4096 + 4096 * $#)) \
-        --mbuf-size="$(memif_is_jumbo "$size" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 < <(exec sleep infinity) &
+        --mbuf-size="$(memif_is_jumbo "$size" && echo 10368 || echo 2176)" >"$NET_DIR/testpmd.log" 2>&1 <"$NET_DIR/testpmd.in" &
     testpmd_pid=$!
+    exec {testpmd_input}>"$NET_DIR/testpmd.in"
     net_until 20 "testpmd forwards" grep -q 'Press enter' "$NET_DIR/testpmd.log"
 }
 
 stop_testpmd() {
     kill -TERM "$testpmd_pid"
+    exec {testpmd_input}>&-
     net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
     wait "$testpmd_pid" || fail "testpmd failed"
 }
