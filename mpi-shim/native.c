@@ -39,6 +39,5 @@ bool native_is_open_mpi(void)
 {
     char version[16384]; /* other libraries have more to say than Open MPI's header makes room for */
     int length;
-    return get_library_version(version, &length) == MPI_SUCCESS &&
-           strncmp(version, "Open MPI v", 10) == 0;
+    return get_library_version(version, &length) == MPI_SUCCESS && strncmp(version, "Open MPI v", 10) == 0;
 }

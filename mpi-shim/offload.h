@@ -10,7 +10,7 @@
 
 struct collective {
     const struct native *next; /* where it goes unless the switch takes it */
-    bool reduce; /* MPI_Reduce; else MPI_Allreduce */
+    bool reduce;               /* MPI_Reduce; else MPI_Allreduce */
     const void *send;
     void *recv;
     int count;

@@ -102,18 +102,18 @@ crowd)
     ;;
 roll_call)
     # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
-    shim=(-x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress")
-    run_mpi -n 2 "${shim[@]}" : -n 2 "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks lack the shim"
+    with_shim=(-x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress")
+    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks lack the shim"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
     says '^swagg\[0\]: .*by Open MPI 3 calls'
     says '^swagg' 2
-    run_mpi -n 1 "$PROGRAMS/mpi-progress" : -n 3 "${shim[@]}" || fail "failed where rank 0 lacks the shim"
+    run_mpi -n 1 "$PROGRAMS/mpi-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
     says "^swagg\[1\]: Open MPI's own collectives are used: rank 0 has no shim"
     says '^swagg' 1
-    run_mpi -n 2 "${shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${shim[@]}" || fail "failed where half of the ranks are disabled"
+    run_mpi -n 2 "${with_shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${with_shim[@]}" || fail "failed where half of the ranks are disabled"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
     says '^swagg' 2
-    run_mpi -n 3 "${shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$PROGRAMS/mpi-progress" ||
+    run_mpi -n 3 "${with_shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$PROGRAMS/mpi-progress" ||
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
