@@ -49,7 +49,7 @@ static void start(void)
         say_what_is_wrong(rc, text);
     rollcall(&settings, size, &roll);
     report_init(rank, (enum swagg_log_level)settings.log);
-    report(SWAGG_LOG_INFO, "swagg-mpi " SHIM_VERSION ", format %d", ROLLCALL_FORMAT);
+    report(SWAGG_LOG_INFO, "swagg-mpi %s, format %d", swagg_version(), ROLLCALL_FORMAT);
     started = true;
     if (!*roll.trouble && *settings.switch_ip)
         offload_init(&settings); /* collective: in all ranks or in none */

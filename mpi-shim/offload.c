@@ -43,42 +43,91 @@ static enum why why_native(const struct collective *c, enum swagg_type *type)
 {
     if (!settings)
         return WHY_OFF;
-    if (c->comm == MPI_COMM_NULL) /* for Open MPI to complain about, as a negative count is */
-        return WHY_COMMUNICATOR;
     if (c->op != MPI_SUM)
         return WHY_OPERATION;
     *type = type_in_switch(c->type);
     if (!*type)
         return WHY_TYPE;
-    if (c->count <= 0 || (size_t)c->count * swagg_type_size(*type) < (size_t)settings->min_bytes)
+    if (c->count == 0)
+        return WHY_EMPTY;
+    if (c->count > 0 && (size_t)c->count * swagg_type_size(*type) < (size_t)settings->min_bytes)
         return WHY_SMALL;
     return WHY_NOT;
 }
 
+/* What Open MPI refuses on this rank. The sum could be taken from some of it, but not everywhere. */
+static bool is_wrong(const struct collective *c)
+{
+    int rank, size, between;
+    bool receives = true;
+    if (c->count < 0 || c->comm == MPI_COMM_NULL || !c->comm)
+        return true;
+    PMPI_Comm_test_inter(c->comm, &between);
+    if (between) /* has rules of its own, and never goes to the switch */
+        return false;
+    if (c->reduce) {
+        PMPI_Comm_rank(c->comm, &rank);
+        PMPI_Comm_size(c->comm, &size);
+        receives = rank == c->root;
+        if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives))
+            return true;
+    }
+    return receives && (c->recv == MPI_IN_PLACE || (c->send == c->recv && c->send));
+}
+
+/* Others that make the call rightly wait for this rank, here as with Open MPI alone. */
+static int let_it_be_refused(const struct collective *c)
+{
+    static _Atomic bool told;
+    char text[MPI_MAX_ERROR_STRING];
+    int length, rc = offload_native(c);
+    summary_native(WHY_ARGUMENT);
+    if (rc != MPI_SUCCESS && !told) {
+        told = true;
+        PMPI_Error_string(rc, text, &length);
+        report(SWAGG_LOG_WARN,
+               "this rank takes no part in an %s, whose arguments Open MPI refuses here: %s; ranks whose "
+               "arguments are right wait for it",
+               c->reduce ? "MPI_Reduce" : "MPI_Allreduce", text);
+    }
+    return rc;
+}
+
 /* Tells the user, and the program through the communicator's error handler (which ends it, unless it is told
  * not to). */
-static int fail(const struct collective *c, struct shim_comm *comm, const char *text)
+static int fail(const struct collective *c, struct shim_comm *comm, int status, const char *text)
 {
     char name[MPI_MAX_OBJECT_NAME], type[MPI_MAX_OBJECT_NAME], brief[MPI_MAX_ERROR_STRING];
     int length;
     PMPI_Type_get_name(c->type, type, &length);
-    report(comm->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s on %s failed: %s",
+    report(comm->job->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s on %s failed: %s",
            c->reduce ? "MPI_Reduce" : "MPI_Allreduce", c->count, type, comm_name(c->comm, name), text);
-    if (!comm->broken) {
-        snprintf(brief, sizeof brief, "swagg: %s", text);
-        PMPI_Add_error_code(MPI_ERR_OTHER, &comm->broken);
-        PMPI_Add_error_string(comm->broken, brief);
-    }
+    snprintf(brief, sizeof brief, "swagg: %s", text);
+    if (!comm->error)
+        PMPI_Add_error_code(MPI_ERR_OTHER, &comm->error);
+    PMPI_Add_error_string(comm->error, brief);
+    comm->job->broken |= status != SWAGG_ERR_ARGUMENT;
     summary_failed();
-    PMPI_Comm_call_errhandler(c->comm, comm->broken);
-    return comm->broken;
+    PMPI_Comm_call_errhandler(c->comm, comm->error);
+    return comm->error;
 }
 
-static void try_switch(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
+/* A buffered reduce returns before anybody knows whether all ranks called it. */
+static void note_size(const struct collective *c, struct shim_job *job, size_t bytes)
+{
+    if (!c->reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
+        job_note_size(job, bytes);
+}
+
+static void try_switch(const struct collective *c, struct shim_job *job, enum swagg_type type, size_t bytes,
                        struct outcome *o)
 {
-    o->status = run_in_switch(c, comm->job, type);
-    if (o->status < 0)
+    o->status = job_prepare(job);
+    if (o->status == SWAGG_OK)
+        o->status = run_in_switch(c, job->handle, type);
+    if (o->status == SWAGG_OK)
+        note_size(c, job, bytes);
+    else
         snprintf(o->text, sizeof o->text, "%s: %s", swagg_strerror(o->status), swagg_last_error());
 }
 
@@ -97,16 +146,16 @@ static bool is_in_place(const struct collective *c)
     return c->send == MPI_IN_PLACE;
 }
 
-static int save_input(const struct collective *c, struct shim_comm *comm, size_t bytes)
+static int save_input(const struct collective *c, struct shim_job *job, size_t bytes)
 {
-    if (comm->saved_size < bytes) {
-        free(comm->saved);
-        comm->saved = malloc(bytes);
-        comm->saved_size = comm->saved ? bytes : 0;
+    if (job->saved_size < bytes) {
+        free(job->saved);
+        job->saved = malloc(bytes);
+        job->saved_size = job->saved ? bytes : 0;
     }
-    if (!comm->saved)
+    if (!job->saved)
         return -1;
-    memcpy(comm->saved, c->recv, bytes);
+    memcpy(job->saved, c->recv, bytes);
     return 0;
 }
 
@@ -115,23 +164,24 @@ static int save_input(const struct collective *c, struct shim_comm *comm, size_t
 static int offload_or_redo(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
                            size_t bytes)
 {
+    struct shim_job *job = comm->job;
     struct outcome o = {.status = SWAGG_ERR_SYSTEM,
                         .text = "no memory to keep the input of an in-place collective"};
-    if (is_in_place(c) && save_input(c, comm, bytes) < 0)
-        swagg_abort(comm->job, o.text);
+    if (is_in_place(c) && save_input(c, job, bytes) < 0)
+        swagg_abort(job->handle, o.text);
     else
-        try_switch(c, comm, type, &o);
+        try_switch(c, job, type, bytes, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
         summary_offloaded(c->reduce, bytes);
         return MPI_SUCCESS;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which Open MPI does not notice */
-        return fail(c, comm, o.text);
+        return fail(c, comm, o.status, o.text);
     say_redone(c->comm, &o);
     if (is_in_place(c))
-        memcpy(c->recv, comm->saved, bytes);
-    comm_go_native(comm);
+        memcpy(c->recv, job->saved, bytes);
+    job_go_native(job);
     summary_native(WHY_SWITCH);
     return offload_native(c);
 }
@@ -140,9 +190,9 @@ static int offload_or_fail(const struct collective *c, struct shim_comm *comm, e
                            size_t bytes)
 {
     struct outcome o;
-    try_switch(c, comm, type, &o);
+    try_switch(c, comm->job, type, bytes, &o);
     if (o.status < 0)
-        return fail(c, comm, o.text);
+        return fail(c, comm, o.status, o.text);
     summary_offloaded(c->reduce, bytes);
     return MPI_SUCCESS;
 }
@@ -150,9 +200,9 @@ static int offload_or_fail(const struct collective *c, struct shim_comm *comm, e
 static int offload(const struct collective *c, enum swagg_type type)
 {
     const size_t bytes = (size_t)c->count * swagg_type_size(type);
-    struct shim_comm *comm = comm_state(c->comm);
-    if (!comm->job) {
-        summary_native(comm->why);
+    struct shim_comm *comm = comm_state(c->comm, bytes);
+    if (!comm->job || !comm->job->handle) {
+        summary_native(comm->job ? WHY_SWITCH : WHY_COMMUNICATOR);
         return offload_native(c);
     }
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(c, comm, type, bytes)
@@ -167,5 +217,5 @@ int offload_run(const struct collective *c)
         summary_native(why);
         return offload_native(c);
     }
-    return offload(c, type);
+    return is_wrong(c) ? let_it_be_refused(c) : offload(c, type);
 }

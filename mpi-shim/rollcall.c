@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "swagg.h"
+
 #define KEY "swagg.mpi"
 enum { TEXT_MAX = 1024, SETTINGS_MAX = 32 };
 
@@ -23,10 +25,10 @@ static void *pmix(const char *name)
     return symbol == (void *)PMIx_Commit ? NULL : symbol;
 }
 
-/* "FORMAT BUILD NAME=VALUE NAME=VALUE ..." */
+/* The format, the build and the settings, a line each. */
 static void write_text(const struct settings *s, char text[TEXT_MAX])
 {
-    int used = snprintf(text, TEXT_MAX, "%d %s", ROLLCALL_FORMAT, SHIM_VERSION);
+    int used = snprintf(text, TEXT_MAX, "%d\n%s\n", ROLLCALL_FORMAT, swagg_version());
     settings_write(s, text + used, (size_t)(TEXT_MAX - used));
 }
 
@@ -79,7 +81,7 @@ static long read_text(struct settings *s, char text[TEXT_MAX], const char **buil
 {
     char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
     long format = strtol(text, &rest, 10);
-    *build = strtok_r(rest, " ", &rest);
+    *build = strtok_r(rest, "\n", &rest);
     if (!*build)
         *build = "of an unknown build";
     for (int i = 0; i < SETTINGS_MAX && (words[i] = strtok_r(NULL, " ", &rest)); i++)

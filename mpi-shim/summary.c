@@ -10,6 +10,8 @@ static const char *const reasons[WHY_COUNT] = {
     [WHY_TYPE] = "data type",
     [WHY_OPERATION] = "operation is not MPI_SUM",
     [WHY_COMMUNICATOR] = "kind or size of communicator",
+    [WHY_EMPTY] = "no elements",
+    [WHY_ARGUMENT] = "arguments that Open MPI refuses",
     [WHY_SWITCH] = "no service from the switch",
 };
 

@@ -15,6 +15,8 @@ enum why {
     WHY_OPERATION,    /* not MPI_SUM */
     WHY_COMMUNICATOR, /* an intercommunicator, a single rank, or more ranks than a job may have */
     WHY_SWITCH,       /* the switch is not there, or said no, or was lost */
+    WHY_EMPTY,        /* no elements */
+    WHY_ARGUMENT,     /* arguments that Open MPI refuses; of this rank alone, as it may be */
     WHY_COUNT,
 };
 

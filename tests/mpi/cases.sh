@@ -54,7 +54,7 @@ case $case in
 reductions)
     both_ways reductions 502 1230
     says '^reductions: [1-9][0-9]* checks, 0 wrong$'
-    says 'data type 200, operation is not MPI_SUM 40, kind or size of communicator 9\)'
+    says 'data type 200, operation is not MPI_SUM 40, kind or size of communicator 9, no elements 140\)'
     run_shim "$on" SWAGG_MODE=arrival SWAGG_FALLBACK=native reductions || fail "failed with agreement after every call"
     says "offloaded 502 calls, .*; by Open MPI 1230 calls"
     run_shim "$on" SWAGG_REDUCE=buffered reductions || fail "failed with buffered reduces"
@@ -90,15 +90,28 @@ settings)
 no_switch)
     run_shim SWAGG_SWITCH=127.1.2.3 SWAGG_JOIN_TIMEOUT_MS=3000 reductions || fail "failed without a switch"
     says 'stays with Open MPI' # and that once, not for every communicator
-    says 'offloaded 0 calls, .*no service from the switch 502\)'
+    says 'offloaded 0 calls, .*no service from the switch 502, no elements 140\)'
     says '^swagg' 2 # that, and the summary
     ;;
 crowd)
-    # The loopback switch has 16 jobs: 4 of 20 communicators are refused, each with one warning.
-    both_ways crowd 36 4
+    # The loopback switch has 16 jobs. 20 communicators of the same ranks share one, and so do 20 in a row.
+    both_ways crowd 40 0
     says '^crowd: 0 wrong$' 4
-    says '^swagg\[0\]: .* stays with Open MPI.* refused by the switch' 4
-    says '^swagg' 5
+    says '^swagg' 1
+    run_shim "$on" SWAGG_LOG=info crowd || fail "failed with a chatty log"
+    says 'job mpi-[0-9a-f]+ of 4 ranks at switch' 1
+    # Threads may reduce at once, so each communicator has its own: some of 20 are refused, with one warning.
+    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-crowd" threads || fail "failed with threads"
+    says 'offloaded 3[0-9] calls, .*; failed 0; by Open MPI [4-8] calls \(no service'
+    says '^crowd: 0 wrong$' 4
+    says '^swagg\[0\]: .* stays with Open MPI.* refused by the switch'
+    says '^swagg' 2
+    # Small tensors have few slots, and the job grows after the first large one.
+    run_shim "$on" SWAGG_LOG=info sizes || fail "failed with tensors that grow"
+    says '^sizes: 0 wrong$' 4
+    says '^swagg\[0\]: job .* is in: .* 64 slots'
+    says '^swagg\[0\]: job .*\.1.* is in: .* 1024 slots'
+    says '^swagg\[0\]: switch .* offloaded 6 calls, .* failed 0'
     ;;
 roll_call)
     # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
@@ -156,6 +169,15 @@ beside)
     says '^other MPI: allreduce of 100000, type 4c00040a, operation 58000003, communicator 44000000$'
     says '^other MPI: finalized$'
     says "^swagg.*: this program's MPI library is not Open MPI"
+    ;;
+refused)
+    # What Open MPI refuses is refused alike, and the switch is as good as before.
+    run_native refused || fail "failed natively"
+    answers=$(grep '^refused' "$out" | sort)
+    run_shim "$on" refused || fail "failed with the shim"
+    [ "$(grep '^refused' "$out" | sort)" = "$answers" ] || fail "other answers than Open MPI's, which are"$'\n'"$answers"
+    says 'offloaded 2 calls, .*; by Open MPI .*arguments that Open MPI refuses 1[0-9]'
+    says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
     ;;
 fault_error)
     # On every rank: an error that says what happened, no wrong sum, no hang.

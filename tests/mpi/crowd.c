@@ -1,5 +1,6 @@
 /* More communicators at once than the switch has jobs for, then the same number one after another: each
- * reduces, the switch must refuse some of the former, and none of the latter. */
+ * reduces. "crowd threads" asks for MPI_THREAD_MULTIPLE: then the switch must refuse some of the former, and
+ * none of the latter. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ static int reduce(MPI_Comm comm, int number)
 int main(int argc, char **argv)
 {
     MPI_Comm comms[COMMS];
-    int wrong = 0;
-    MPI_Init(&argc, &argv);
+    int wrong = 0, level = argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, level, &level);
     for (int c = 0; c < COMMS; c++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
         wrong += reduce(comms[c], c);
