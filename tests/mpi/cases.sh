@@ -130,6 +130,8 @@ roll_call)
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
+    run_mpi --mca pmix_base_async_modex 1 "${with_shim[@]}" || fail "failed where nothing can be known"
+    says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
     # Late is not absent, whatever the timeouts.
     run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$PROGRAMS/mpi-progress" ||
         fail "failed with a rank that is late"
