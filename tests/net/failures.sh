@@ -101,16 +101,32 @@ step "a switch that is killed and comes back in the middle of collectives: nobod
 net_swagg_stop
 net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
 net_swagg_start "$NET_DIR/swagg.yaml"
-ranks_start restart 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
-all_open # a switch that is away for seconds before that is none
-for _ in 1 2 3; do
-    net_until 10 "sums go out" more_results_than 1000
-    net_swagg_kill
-    net_swagg_start "$NET_DIR/swagg.yaml"
-done
-ranks_wait 60
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
-expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
+open_for_restarts() { # JOB
+    ranks_start "$1" 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
+    all_open # a switch that is away for seconds before that is none
+}
+
+restarts_are_not_noticed() {
+    local i
+    for i in 1 2 3; do
+        net_until 10 "sums go out" more_results_than 1000
+        net_swagg_kill
+        net_swagg_start "$NET_DIR/swagg.yaml"
+    done
+    ranks_wait 60
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+    expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
+}
+open_for_restarts restart
+restarts_are_not_noticed
+
+step "the same, while a stranger joins under the job's name each 50 ms"
+open_for_restarts beset
+ip netns exec "$NET_ID-h3" "$(dirname "${BASH_SOURCE[0]}")/stranger.py" "$(net_switch_ip)" beset 4 &
+stranger=$!
+restarts_are_not_noticed
+kill "$stranger"
+net_until 10 "the stranger is gone" net_gone "$stranger"
 
 joined() { # JOB RANKS: so many have
     [ "$(net_telemetry "/swagg/job,$1" present)" -eq "$2" ]

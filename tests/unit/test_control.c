@@ -1,6 +1,7 @@
 /* The registry and sessions wired together: a network that loses, doubles, delays and reorders, processes
- * that are killed and come back, a switch that restarts. Whatever happens, once the faults stop everybody
- * ends in an agreed state. One seed decides everything: test_control SEED replays one world and prints what
+ * that are killed and come back, a switch that restarts, strangers. Whatever happens, once the faults stop
+ * everybody ends in an agreed state; and where there are strangers and restarts only, nobody notices. One
+ * seed decides everything: test_control faults SEED (or strangers SEED) replays one world and prints what
  * happens in it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-enum { MAX_RANKS = 5, MAX_FLYING = 256, NUMBERS = 4, JOB_LIMIT = 8 };
+enum { MAX_RANKS = 5, MAX_FLYING = 256, NUMBERS = 4, JOBS_MAX = 8, KEPT = 64 };
 
 struct datagram {
     uint64_t due;
@@ -38,7 +39,7 @@ struct process {
 struct world {
     uint64_t random, now;
     bool trace;
-    unsigned ranks, loss, doubled, delay_ms;
+    unsigned ranks, max_jobs, loss, doubled, delay_ms;
     struct datagram flying[MAX_FLYING];
     unsigned in_flight;
     struct process processes[MAX_RANKS];
@@ -48,6 +49,9 @@ struct world {
     unsigned pools_open;
     bool number_used[NUMBERS];
     uint64_t next_tick;
+    unsigned strangers;         /* percent of the rounds in which one speaks */
+    struct datagram kept[KEPT]; /* what processes sent at some time: copies of it may arrive late */
+    unsigned sent;
 };
 
 static unsigned pick(struct world *w, unsigned n)
@@ -81,6 +85,12 @@ static void fly(struct world *w, int process, bool to_switch, const uint8_t *pay
         ctl_parse(&m, payload, bytes);
         printf("%9.3f  %d %s %s serial %u epoch %08x\n", (double)w->now / 1e9, process,
                to_switch ? "->" : "<-", ctl_type_name(m.head.type), m.head.serial, m.head.epoch);
+    }
+    if (to_switch) {
+        struct datagram *kept = &w->kept[w->sent++ % KEPT];
+        kept->process = process;
+        kept->bytes = bytes;
+        memcpy(kept->payload, payload, bytes);
     }
     if (!chance(w, w->loss))
         fly_once(w, process, to_switch, payload, bytes);
@@ -142,7 +152,7 @@ static uint64_t effect_random(void *ctx)
 static void start_switch(struct world *w)
 {
     struct ctl_registry_config cfg = {
-        .max_jobs = JOB_LIMIT,
+        .max_jobs = (uint16_t)w->max_jobs,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 2 * SECOND,
         .data_port = SML_PORT_FIRST,
@@ -253,11 +263,65 @@ static void poll_processes(struct world *w)
     }
 }
 
+/* Somebody who is in no job: joins one of the name, under its terms or others; claims to be in one that it
+ * does not know; or a copy of what a member sent, as late as can be, whoever has its endpoint now. */
+static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t out[CTL_MESSAGE_MAX])
+{
+    static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
+    const struct ctl_job *job = ctl_registry_job(w->registry, pick(w, w->max_jobs));
+    bool same_terms = chance(w, 50);
+    if (w->sent > 0 && chance(w, 20)) {
+        const struct datagram *d = &w->kept[pick(w, w->sent < KEPT ? w->sent : KEPT)];
+        *from = w->processes[d->process].endpoint;
+        memcpy(out, d->payload, d->bytes);
+        return d->bytes;
+    }
+    *from = (struct ctl_endpoint){.ip = 90 + pick(w, 3), .udp_port = (uint16_t)(5000 + pick(w, 10))};
+    if (chance(w, 20)) /* as one that had this port before */
+        *from = w->processes[pick(w, w->ranks)].endpoint;
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = types[pick(w, sizeof types)],
+                               .version = CTL_VERSION,
+                               .boot_id = w->boot_id,
+                               .incarnation = (uint64_t)pick(w, UINT32_MAX) + 1,
+                               .epoch = job->epoch,
+                               .size = (uint16_t)(same_terms ? w->ranks : 1 + pick(w, MAX_RANKS)),
+                               .serial = 1};
+    m.head.rank = (uint16_t)pick(w, m.head.size);
+    if (m.head.type == CTL_JOIN) {
+        m.join = (struct ctl_join){.data_port = from->udp_port,
+                                   .format = SML_FORMAT_TYPED,
+                                   .mode = (uint8_t)(same_terms ? 0 : pick(w, 2)),
+                                   .chunk_bytes = 1024,
+                                   .slots = 64};
+        strcpy(m.join.name, chance(w, 80) ? "train" : "squat");
+        if (chance(w, 20))
+            snprintf(m.join.name, sizeof m.join.name, "squat %u", pick(w, 100));
+    }
+    return ctl_build(out, &m);
+}
+
+static void let_stranger_speak(struct world *w)
+{
+    uint8_t out[CTL_MESSAGE_MAX];
+    struct ctl_endpoint from;
+    struct ctl_message m;
+    size_t bytes = stranger_says(w, &from, out);
+    ctl_parse(&m, out, bytes);
+    if (w->trace)
+        printf("%9.3f  stranger -> %s rank %u of %u\n", (double)w->now / 1e9, ctl_type_name(m.head.type),
+               m.head.rank, m.head.size);
+    ctl_registry_receive(w->registry, &from, out, bytes, w->now);
+}
+
 static void run(struct world *w, uint64_t ns)
 {
     for (uint64_t end = w->now + ns; w->now < end; w->now += 10 * MS) {
         deliver(w);
         poll_processes(w);
+        if (w->switch_up && w->strangers > 0 && chance(w, w->strangers))
+            let_stranger_speak(w);
         if (w->switch_up && w->now >= w->next_tick) {
             ctl_registry_tick(w->registry, w->now);
             w->next_tick = w->now + 200 * MS;
@@ -312,7 +376,7 @@ static void check_agreement(const struct world *w)
 {
     unsigned running = 0;
     const struct ctl_job *job = NULL;
-    for (unsigned i = 0; i < JOB_LIMIT; i++)
+    for (unsigned i = 0; i < w->max_jobs; i++)
         if (ctl_registry_job(w->registry, i)->state == CTL_JOB_RUNNING) {
             job = ctl_registry_job(w->registry, i);
             running++;
@@ -351,10 +415,12 @@ static void live_through(uint64_t seed, bool trace)
     struct world w = {
         .random = seed * 2654435761u + 12345, .trace = trace, .now = SECOND, .boot_id = seed * 1000};
     pick(&w, 2);
+    w.max_jobs = JOBS_MAX;
     w.ranks = 1 + pick(&w, MAX_RANKS);
     w.loss = pick(&w, 40);
     w.doubled = pick(&w, 30);
     w.delay_ms = pick(&w, 2) ? pick(&w, 400) : pick(&w, 10);
+    w.strangers = chance(&w, 50) ? pick(&w, 30) : 0;
     start_switch(&w);
     for (unsigned i = 0; i < w.ranks; i++)
         start_process(&w, (int)i);
@@ -364,7 +430,7 @@ static void live_through(uint64_t seed, bool trace)
         if (chance(&w, 50))
             close_failed(&w);
     }
-    w.loss = w.doubled = 0;
+    w.loss = w.doubled = w.strangers = 0;
     run(&w, 45 * SECOND);
     close_failed(&w);
     run(&w, 10 * SECOND);
@@ -372,30 +438,89 @@ static void live_through(uint64_t seed, bool trace)
     kill_switch(&w);
 }
 
-static void test_agreement(void)
+static bool all_are_ready(const struct world *w)
 {
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    for (unsigned i = 0; i < w->ranks; i++)
+        if (w->processes[i].session.state != CTL_SESSION_READY ||
+            w->processes[i].session.boot_id != w->boot_id)
+            return false;
+    return true;
+}
+
+/* A job that runs, a switch that restarts, and strangers all the time. */
+static void stand_strangers(uint64_t seed, bool trace)
+{
+    struct world w = {
+        .random = seed * 2654435761u + 54321, .trace = trace, .now = SECOND, .boot_id = seed * 1000};
+    pick(&w, 2);
+    w.ranks = 1 + pick(&w, MAX_RANKS);
+    w.max_jobs = 1 + pick(&w, JOBS_MAX);
+    w.loss = pick(&w, 2) ? pick(&w, 10) : 0;
+    w.doubled = pick(&w, 10);
+    w.delay_ms = pick(&w, 50);
+    start_switch(&w);
+    for (unsigned i = 0; i < w.ranks; i++)
+        start_process(&w, (int)i);
+    run(&w, 10 * SECOND);
+    CU_ASSERT_TRUE(all_are_ready(&w));
+    w.strangers = 1 + pick(&w, 60);
+    for (unsigned n = 1 + pick(&w, 3); n > 0; n--) {
+        run(&w, pick(&w, 3000) * MS);
+        kill_switch(&w);
+        run(&w, pick(&w, 1000) * MS);
+        start_switch(&w);
+        run(&w, 8 * SECOND);
+        CU_ASSERT_TRUE(all_are_ready(&w));
+    }
+    w.loss = w.doubled = w.strangers = 0;
+    run(&w, 10 * SECOND);
+    check_agreement(&w);
+    CU_ASSERT_TRUE(all_are_ready(&w));
+    kill_switch(&w);
+}
+
+static void try_seeds(void life(uint64_t seed, bool trace), const char *name, unsigned seeds)
+{
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         unsigned before = CU_get_number_of_failures();
-        live_through(seed, false);
+        life(seed, false);
         if (CU_get_number_of_failures() != before) {
-            printf("\n    failed with seed %" PRIu64 ": test_control %" PRIu64 " shows it\n", seed, seed);
+            printf("\n    failed with seed %" PRIu64 ": test_control %s %" PRIu64 " shows it\n", seed, name,
+                   seed);
             return;
         }
     }
 }
 
+static void test_agreement(void)
+{
+    try_seeds(live_through, "faults", 2000);
+}
+
+static void test_strangers(void)
+{
+    try_seeds(stand_strangers, "strangers", 500);
+}
+
 static uint64_t replayed;
 
-static void test_replay(void)
+static void test_replay_faults(void)
 {
     live_through(replayed, true);
 }
 
+static void test_replay_strangers(void)
+{
+    stand_strangers(replayed, true);
+}
+
 int main(int argc, char **argv)
 {
-    CU_TestInfo all[] = {UNIT_TEST(test_agreement), CU_TEST_INFO_NULL};
-    CU_TestInfo one[] = {UNIT_TEST(test_replay), CU_TEST_INFO_NULL};
-    if (argc > 1)
-        replayed = strtoull(argv[1], NULL, 0);
-    return unit_main("control", argc > 1 ? one : all);
+    CU_TestInfo all[] = {UNIT_TEST(test_agreement), UNIT_TEST(test_strangers), CU_TEST_INFO_NULL};
+    CU_TestInfo faults[] = {UNIT_TEST(test_replay_faults), CU_TEST_INFO_NULL};
+    CU_TestInfo strangers[] = {UNIT_TEST(test_replay_strangers), CU_TEST_INFO_NULL};
+    if (argc != 3)
+        return unit_main("control", all);
+    replayed = strtoull(argv[2], NULL, 0);
+    return unit_main("control", strcmp(argv[1], "strangers") == 0 ? strangers : faults);
 }
