@@ -39,6 +39,11 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
                  (double)silent / NS_PER_S);
         return text;
     }
+    if (session->state == CTL_SESSION_REJOINING &&
+        (session->pending.no_room || session->refusal.reason != CTL_OK)) {
+        snprintf(text, WAIT_TEXT_MAX, "the switch has restarted and has no room for the job yet");
+        return text;
+    }
     if (session->state == CTL_SESSION_REJOINING) {
         snprintf(text, WAIT_TEXT_MAX, "the switch has restarted and waits for %s to join again",
                  ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)

@@ -28,6 +28,7 @@ static void add(struct world_result *sum, const struct world_result *r)
     sum->referred += r->referred;
     for (unsigned i = 0; i < FAULTS; i++)
         sum->faults[i] += r->faults[i];
+    sum->strangers += r->strangers;
     for (unsigned i = 0; i < SML_VERDICTS; i++)
         sum->verdicts[i] += r->verdicts[i];
 }
@@ -121,6 +122,7 @@ void runner_print(const struct runner_tally *t, double seconds)
     printf("  faults:");
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
+    printf("; %" PRIu64 " messages of strangers", s->strangers);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

@@ -177,6 +177,9 @@ void scenario_make(struct scenario *s, uint64_t seed)
         s->program[i].checksum = rng_below(&r, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     s->switch_config.keep_ppm = some_or_all(&r);
     s->switch_config.refer = rng_below(&r, 2);
+    if (rng_below(&r, 3) == 0)
+        s->stranger_every = rng_magnitude(&r, 1 * MS, 200 * MS);
+    s->stranger_host = (unsigned)rng_below(&r, s->hosts);
     s->over_by = latest_end(s);
 }
 
@@ -222,6 +225,9 @@ void scenario_print(const struct scenario *s, FILE *out)
     print_quality(&s->quality, out);
     for (unsigned i = 0; i < s->programs; i++)
         print_program(&s->program[i], out);
+    if (s->stranger_every != 0)
+        fprintf(out, "a stranger on host %u, about every %" PRIu64 " us\n", s->stranger_host,
+                s->stranger_every / US);
     for (unsigned i = 0; i < s->faults; i++) {
         const struct fault *f = &s->fault[i];
         fprintf(out, "fault: %s, host %u, %s %" PRIu64 ", for %" PRIu64 " ms%s%s\n", fault_names[f->kind],

@@ -36,6 +36,8 @@ struct scenario {
     struct link_quality quality; /* of every link, until calm_at */
     unsigned faults;
     struct fault fault[SCENARIO_FAULTS_MAX];
+    uint64_t stranger_every; /* on average, until calm_at; 0: there is none */
+    unsigned stranger_host;
     uint64_t calm_at; /* from here on every link is sound and nothing new goes wrong */
     uint64_t over_by; /* every process has exited by then */
     bool benign;      /* nothing happens that may keep a job from its end, so all must succeed */

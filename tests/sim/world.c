@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "process.h"
+#include "stranger.h"
 #include "switch_node.h"
 
 /* A place for a rank: a host, and the processes that ran on it, one after the other. */
@@ -27,6 +28,7 @@ struct world {
     struct star star;
     struct switch_node node;
     struct oracle oracle;
+    struct stranger stranger;
     struct seat *seats; /* by host */
     struct ended_process *ended;
     bool fault_done[SCENARIO_FAULTS_MAX];
@@ -228,6 +230,44 @@ static void on_calm(void *ctx, uint64_t argument)
         set_quality(w, h, &sound, true, true);
 }
 
+/* The stranger */
+
+/* While a job forms a stranger may well take a rank's seat, and fail it so: nothing tells the two apart yet.
+ */
+static bool stranger_may_speak(void *ctx)
+{
+    const struct world *w = ctx;
+
+    for (unsigned h = 0; w->scenario.benign && h < w->scenario.hosts; h++)
+        if (w->seats[h].process == NULL || w->seats[h].process->formation == NULL)
+            return false;
+    return true;
+}
+
+static uint16_t control_port_on(void *ctx, unsigned host)
+{
+    const struct world *w = ctx;
+    const struct process *p = w->seats[host].process;
+
+    return p != NULL && !process_is_over(p) ? p->control.port : 0;
+}
+
+static void admit_stranger(struct world *w)
+{
+    const struct stranger_config cfg = {
+        .sim = &w->sim,
+        .star = &w->star,
+        .scenario = &w->scenario,
+        .node = &w->node,
+        .seed = w->scenario.seed + 1,
+        .may_speak = stranger_may_speak,
+        .control_port = control_port_on,
+        .ctx = w,
+    };
+
+    stranger_start(&w->stranger, &cfg);
+}
+
 /* The whole */
 
 static void open_seats(struct world *w)
@@ -255,6 +295,7 @@ static void open_world(struct world *w, uint64_t seed, FILE *trace)
     switch_init(&w->node, &w->sim, &w->star, &w->rng, &w->scenario.switch_config);
     switch_start(&w->node);
     open_seats(w);
+    admit_stranger(w);
     for (unsigned i = 0; i < w->scenario.faults; i++)
         if (!w->scenario.fault[i].at_event)
             sim_at(&w->sim, w->scenario.fault[i].at, on_fault_time, w, 0);
@@ -283,6 +324,7 @@ static void close_world(struct world *w)
 /* Once nobody is left, the switch forgets all jobs: as soon as it counts the last ranks as lost. */
 static void check_switch_forgets(struct world *w)
 {
+    stranger_stop(&w->stranger);
     uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
 
     while (w->sim.now < until && sim_step(&w->sim) && (switch_jobs(&w->node) > 0 || w->switch_holds > 0))
@@ -348,6 +390,7 @@ static void collect(const struct world *w, struct world_result *result)
     result->formations_failed = w->oracle.formations_failed;
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->verdicts, w->node.verdicts, sizeof(result->verdicts));
+    result->strangers = w->stranger.messages;
     result->kept = w->node.kept;
     result->referred = w->node.referred;
     for (unsigned i = 0; i < 2 * w->scenario.hosts; i++) {

@@ -456,6 +456,45 @@ static void check_failure(const struct ctl_session *s, unsigned reason, const ch
     CU_ASSERT_STRING_EQUAL(s->failure.text, text);
 }
 
+/* Others may have taken a job's place while its switch was starting, and may go again. */
+static void test_rejoining_waits_for_room(void)
+{
+    static const uint16_t reasons[] = {CTL_NO_JOBS, CTL_NO_SLOTS};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ctl_session s = session_in(CTL_SESSION_REJOINING);
+        struct ctl_message m = message(&s, CTL_REFUSED);
+        m.failure = (struct ctl_failure){.reason = reasons[i], .rank = RANK, .text = "all places are taken"};
+        m.head.boot_id = other_boot;
+        CU_ASSERT_TRUE(receive(&s, &m, start));
+        CU_ASSERT_EQUAL(s.state, CTL_SESSION_REJOINING);
+        CU_ASSERT_EQUAL(poll(&s, start + SECOND).head.type, CTL_JOIN);
+        struct ctl_session admitted = s;
+        poll(&s, start + 30 * SECOND);
+        check_failure(&s, reasons[i],
+                      "the switch has restarted, and had no room for 30.0 s: all places are taken");
+
+        m = message(&admitted, CTL_READY);
+        m.head.boot_id = other_boot;
+        CU_ASSERT_TRUE(receive(&admitted, &m, start + 2 * SECOND));
+        CU_ASSERT_EQUAL(admitted.state, CTL_SESSION_READY);
+    }
+    struct ctl_session s = session_in(CTL_SESSION_JOINING); /* who has nothing to lose yet hears it at once */
+    struct ctl_message m = message(&s, CTL_REFUSED);
+    m.failure.reason = CTL_NO_JOBS;
+    CU_ASSERT_TRUE(receive(&s, &m, start));
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_FAILED);
+
+    s = session_in(CTL_SESSION_REJOINING);
+    m = message(&s, CTL_PENDING);
+    m.pending = (struct ctl_pending){.no_room = true};
+    receive(&s, &m, start);
+    poll(&s, start + 30 * SECOND);
+    check_failure(
+        &s, CTL_NO_SLOTS,
+        "all ranks have joined again after a restart of the switch, but the switch had no room for the job "
+        "within 30.0 s");
+}
+
 static void test_failures_in_words(void)
 {
     struct ctl_session s = session_in(CTL_SESSION_JOINING);
@@ -582,6 +621,7 @@ int main(void)
         UNIT_TEST(test_rejected_asks_at_once),
         UNIT_TEST(test_waited_since_before_a_restart),
         UNIT_TEST(test_rejoin),
+        UNIT_TEST(test_rejoining_waits_for_room),
         UNIT_TEST(test_failures_in_words),
         UNIT_TEST(test_abort),
         UNIT_TEST(test_leave),

@@ -76,7 +76,7 @@ static struct ctl_message sample(uint8_t type)
         break;
     case CTL_PENDING:
         m.pending.waited_ms = 2100;
-        m.pending.occupied = true;
+        m.pending.occupied = m.pending.no_room = true;
         ctl_ranks_add(&m.pending.missing, 0);
         ctl_ranks_add(&m.pending.missing, 65);
         ctl_ranks_add(&m.pending.missing, 255);
@@ -145,7 +145,7 @@ static void test_layout_bodies(void)
     static const uint8_t ready[] = {7,    1,    0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0, 0x51, 0x52,
                                     0x53, 0x54, 0,    0,    0x13, 0x88, 0x91, 0x92, 0x93, 0x94,
                                     0x95, 0x96, 0x97, 0x98, 4,    0,    0,    0};
-    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
+    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
                                         0,    0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74};

@@ -174,11 +174,8 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
 {
     struct ctl_failure why;
     enum ctl_origin origin = origin_of(&m->join);
-    if (origin == CTL_RESUMES) {
-        if (is_too_late(r, from, m))
-            return;
-        ctl_job_expect_old(r, now); /* there may be no place yet */
-    }
+    if (origin == CTL_RESUMES && is_too_late(r, from, m))
+        return;
     struct ctl_job *job = origin == CTL_RESUMES ? find_to_resume(r, m) : find_by_name(r, m->join.name);
     int rival = job ? keep_out(r, &job, from, m) : -1;
     if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
@@ -188,6 +185,8 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
         return;
     }
     if (!job && !(job = ctl_job_create(r, from, m, now, &why))) {
+        if (origin == CTL_RESUMES)
+            ctl_job_expect_old(r, now); /* it will ask again */
         ctl_answer_refused(r, from, &m->head, &why);
         return;
     }

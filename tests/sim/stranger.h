@@ -1,0 +1,37 @@
+/* Somebody who is in no job, on a host of its own choice: joins jobs of the programs' names, under their
+ * terms and under others, and jobs that nobody else wants; speaks from ports that are a rank's now, as a late
+ * copy of an earlier owner's JOIN does; and claims to be in jobs with an incarnation that is nobody's. */
+#ifndef SWAGG_SIM_STRANGER_H
+#define SWAGG_SIM_STRANGER_H
+
+#include "scenario.h"
+#include "star.h"
+
+struct stranger_config {
+    struct sim *sim;
+    struct star *star;
+    const struct scenario *scenario;
+    const struct switch_node *node;
+    uint64_t seed;
+    /* Whether it may speak now: where all must succeed it does not take places before all have theirs. */
+    bool (*may_speak)(void *ctx);
+    /* The UDP port that the process on this host uses for control; 0: none runs there. */
+    uint16_t (*control_port)(void *ctx, unsigned host);
+    void *ctx;
+};
+
+struct stranger {
+    struct stranger_config cfg;
+    struct rng rng;
+    uint64_t messages;
+    bool gone;
+};
+
+/* Speaks from now until the scenario is calm, if the scenario has one, or it is sent away. */
+void stranger_start(struct stranger *s, const struct stranger_config *cfg);
+static inline void stranger_stop(struct stranger *s)
+{
+    s->gone = true;
+}
+
+#endif
