@@ -38,6 +38,7 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
 static int fail_mismatch(struct swagg_job *job, const struct watch *w)
 {
     const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
+    const struct sml_call *oldest = sml_stream_oldest_call(job->stream);
     char quarrel[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
     describe_mismatch(m, quarrel);
     if (describe_knows_calls(m))
@@ -48,7 +49,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%s; rank %u called %s", quarrel, job->options.rank,
-             describe_call(sml_stream_oldest_call(job->stream), call));
+             describe_call(oldest ? oldest : &w->call, call));
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
 }
 
