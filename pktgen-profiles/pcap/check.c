@@ -69,6 +69,10 @@ static int conclude(const struct check *c)
         printf("left out: %" PRIu64 " packets of other kinds, %" PRIu64 " malformed, %" PRIu64
                " damaged or cut off\n",
                c->store.others, c->store.malformed, c->store.damaged);
+    if (c->store.merged + c->store.unchecked > 0)
+        printf("captured before a device: %" PRIu64 " packets in one frame with others, %" PRIu64
+               " frames without their checksum yet\n",
+               c->store.merged, c->store.unchecked);
     if (right == 0)
         complain("check: there is no result to be sure of");
     return right > 0 && wrong == 0 && (missing == 0 || !c->complete) ? EXIT_GOOD : EXIT_BAD;

@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "commands.h"
 #include "describe.h"
+#include "merged.h"
 #include "store.h"
 #include "udp.h"
 #include "wire/control.h"
@@ -29,6 +30,24 @@ static void append_end(struct line *l, const struct udp_end *e)
     append(l, "%u.%u.%u.%u:%u", e->ip >> 24, e->ip >> 16 & 255, e->ip >> 8 & 255, e->ip & 255, e->port);
 }
 
+/* A line for each gradient packet of the datagram; before: what all begin with. */
+static bool show_packets(const struct show *s, const struct udp_datagram *d, const struct line *before)
+{
+    const size_t each = d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
+    size_t at = 0;
+
+    do {
+        const size_t left = d->bytes - at;
+        struct line l = *before;
+
+        describe_switchml(&l, &s->how, d->payload + at, left < each ? left : each);
+        if (puts(l.text) < 0)
+            return false;
+        at += each;
+    } while (at < d->bytes);
+    return true;
+}
+
 static bool show_frame(void *context, const struct capture_frame *frame)
 {
     struct show *s = context;
@@ -50,9 +69,8 @@ static bool show_frame(void *context, const struct capture_frame *frame)
     append_end(&l, &d.to);
     append(&l, "%s ", d.bad_checksum ? " (bad checksum)" : "");
     if (switchml)
-        describe_switchml(&l, &s->how, d.payload, d.bytes);
-    else
-        describe_control(&l, d.payload, d.bytes);
+        return show_packets(s, &d, &l);
+    describe_control(&l, d.payload, d.bytes);
     return puts(l.text) >= 0;
 }
 

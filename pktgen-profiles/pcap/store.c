@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "commands.h"
+#include "merged.h"
 #include "udp.h"
 #include "wire/control.h"
 
@@ -76,11 +77,45 @@ static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
     return rank < SML_MAX_WORKERS;
 }
 
+/* One gradient packet. False: no memory. */
+static bool take_packet(struct store *s, const struct udp_datagram *d, uint64_t frame)
+{
+    struct sml_packet p;
+
+    if (sml_parse(&p, d->payload, d->bytes) != SML_OK)
+        s->malformed++;
+    else if (!checksum_is_right(&p, is_data_port(d->from.port)))
+        s->damaged++;
+    else if (p.kind != SML_DATA && p.kind != SML_OPEN)
+        s->others++;
+    else
+        return add(s, d, &p, frame);
+    return true;
+}
+
+/* A frame's packets, one or a run. */
+static bool take_packets(struct store *s, const struct udp_datagram *d, uint64_t frame)
+{
+    const size_t each = d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
+    struct udp_datagram one = *d;
+    size_t left = d->bytes;
+
+    s->unchecked += d->left_to_device;
+    do {
+        one.bytes = left < each ? left : each;
+        s->merged += each < d->bytes;
+        if (!take_packet(s, &one, frame))
+            return false;
+        one.payload += one.bytes;
+        left -= one.bytes;
+    } while (left > 0);
+    return true;
+}
+
 static bool take(void *context, const struct capture_frame *frame)
 {
     struct store *s = context;
     struct udp_datagram d;
-    struct sml_packet p;
 
     if (!udp_parse(&d, frame->bytes, frame->length)) {
         s->damaged += frame->cut;
@@ -90,16 +125,9 @@ static bool take(void *context, const struct capture_frame *frame)
         take_control(s, &d);
     if (!is_data_port(d.from.port) && !is_data_port(d.to.port))
         return true;
-    if (d.bad_checksum)
-        s->damaged++;
-    else if (sml_parse(&p, d.payload, d.bytes) != SML_OK)
-        s->malformed++;
-    else if (!checksum_is_right(&p, is_data_port(d.from.port)))
-        s->damaged++;
-    else if (p.kind != SML_DATA && p.kind != SML_OPEN)
-        s->others++;
-    else
-        return add(s, &d, &p, frame->number);
+    if (!d.bad_checksum)
+        return take_packets(s, &d, frame->number);
+    s->damaged++;
     return true;
 }
 

@@ -34,6 +34,8 @@ struct store {
     uint64_t others;    /* gradient packets of other kinds */
     uint64_t malformed; /* on the gradient packets' ports, but none */
     uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
+    uint64_t merged;    /* packets that came in one frame with others */
+    uint64_t unchecked; /* frames whose checksum was left to a device */
     unsigned files;
     bool no_memory;
 };

@@ -21,10 +21,16 @@ static uint16_t fold(uint64_t sum)
     return (uint16_t)sum;
 }
 
-/* Over addresses, protocol and length (the pseudo header), and the datagram at udp. */
+/* Over addresses, protocol and length. */
+static uint64_t pseudo_header_sum(const uint8_t *ip, size_t bytes)
+{
+    return sum_words(PROTOCOL_UDP + bytes, ip + 12, 8);
+}
+
+/* Over these and the datagram at udp. */
 static uint16_t udp_sum(const uint8_t *ip, const uint8_t *udp, size_t bytes)
 {
-    return fold(sum_words(sum_words(PROTOCOL_UDP + bytes, ip + 12, 8), udp, bytes));
+    return fold(sum_words(pseudo_header_sum(ip, bytes), udp, bytes));
 }
 
 size_t udp_build(uint8_t *out, const struct udp_end *from, const struct udp_end *to, const void *payload,
@@ -79,7 +85,9 @@ bool udp_parse(struct udp_datagram *d, const uint8_t *frame, size_t bytes)
     d->to.port = get_be16(udp + 2);
     d->payload = udp + UDP;
     d->bytes = udp_bytes - UDP;
-    d->bad_checksum = fold(sum_words(0, ip, IP)) != 0xFFFF ||
-                      (get_be16(udp + 6) != 0 && udp_sum(ip, udp, udp_bytes) != 0xFFFF);
+    d->left_to_device = get_be16(udp + 6) == fold(pseudo_header_sum(ip, udp_bytes));
+    d->bad_checksum =
+        fold(sum_words(0, ip, IP)) != 0xFFFF ||
+        (get_be16(udp + 6) != 0 && !d->left_to_device && udp_sum(ip, udp, udp_bytes) != 0xFFFF);
     return true;
 }

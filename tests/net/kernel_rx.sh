@@ -86,6 +86,19 @@ for host in 0 1 2; do # and one that does not
 done
 ranks_run merging 4 --sizes 1,366,100003,1000003 --calls 10
 ranks_run merging-crc 4 --sizes 366,100003 --checksum crc32c
+
+step "a capture at such hosts has runs and no checksums: swagg-pcap understands both"
+watches=()
+for host in 0 1 2 3; do
+    ip netns exec "$NET_ID-h$host" "$here/capture.py" "$NET_DIR/$host.pcap" >"$NET_DIR/capture$host.log" &
+    watches+=($!)
+    net_until 5 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
+done
+ranks_run captured 4 --sizes 366,100003,300007
+kill "${watches[@]}"
+wait "${watches[@]}"
+said=$("$NET_BUILD/pktgen-profiles/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
+expect_match "what check says" "$said" "captured before a device: [1-9][0-9]* packets in one frame with others, [1-9]"
 for host in 0 1 2; do
     offloads "$host" gro off
 done

@@ -461,6 +461,66 @@ static void test_damaged_packets_are_left_out(void)
     unlink(r.file);
 }
 
+/* Puts a worker's packets of one pass over the slots into one frame, as a kernel does that leaves cutting, and the checksum, to a
+ * device. Returns its length. */
+static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, uint8_t *merged)
+{
+    const struct udp_end from = plan_worker(p, worker);
+    static uint8_t frame[UDP_FRAME_MAX];
+    uint32_t pseudo = 17;
+    size_t bytes = 0, length;
+    struct udp_datagram d;
+
+    for (uint32_t chunk = first; chunk < first + p->slots; chunk++) {
+        CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(p, worker, chunk, frame)));
+        memcpy(merged + UDP_HEADERS_BYTES + bytes, d.payload, d.bytes);
+        bytes += d.bytes;
+    }
+    length = udp_build(merged, &from, &p->sw, merged + UDP_HEADERS_BYTES, bytes);
+    pseudo += (uint32_t)(8 + bytes) + (from.ip >> 16) + (from.ip & 0xFFFF) + (p->sw.ip >> 16) + (p->sw.ip & 0xFFFF);
+    pseudo = (pseudo & 0xFFFF) + (pseudo >> 16);
+    merged[40] = (uint8_t)(pseudo >> 8);
+    merged[41] = (uint8_t)pseudo;
+    return length;
+}
+
+static void expect_runs_taken_apart(const struct plan *p)
+{
+    struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
+    static uint8_t frame[UDP_FRAME_MAX];
+    struct store s = {0};
+
+    close(mkstemp(r.file));
+    r.dumper = pcap_dump_open(r.pcap, r.file);
+    for (unsigned w = 0; w < p->workers; w++)
+        record(&r, frame, merge_run(p, w, 0, frame));
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    CU_ASSERT_EQUAL_FATAL(store_read(&s, r.file), 0);
+    CU_ASSERT_EQUAL(s.count, p->workers * p->slots);
+    CU_ASSERT_EQUAL(s.merged, p->workers * p->slots);
+    CU_ASSERT_EQUAL(s.unchecked, p->workers);
+    CU_ASSERT_EQUAL(s.damaged + s.malformed + s.others, 0);
+    for (size_t i = 0; i < s.count; i++)
+        CU_ASSERT_EQUAL(s.packets[i].tag, p->first_tag + i % p->slots);
+    store_free(&s);
+    unlink(r.file);
+}
+
+static void test_merged_packets_are_taken_apart(void)
+{
+    struct plan p = usual;
+
+    expect_runs_taken_apart(&p);
+    p.elements = 365;
+    p.slots = 16;
+    expect_runs_taken_apart(&p);
+    p.elements = 64;
+    p.type = AGG_I32;
+    p.format = SML_FORMAT_INT32;
+    expect_runs_taken_apart(&p);
+}
+
 /* --- what check finds
  * ------------------------------------------------------------------------------------------ */
 
@@ -662,6 +722,7 @@ int main(void)
         UNIT_TEST(test_published_packets_have_size_codes),
         UNIT_TEST(test_a_switch_agrees_with_one_worker_or_many),
         UNIT_TEST(test_damaged_packets_are_left_out),
+        UNIT_TEST(test_merged_packets_are_taken_apart),
         UNIT_TEST(test_a_wrong_exponent_is_found),
         UNIT_TEST(test_a_wrong_result_is_found),
         UNIT_TEST(test_what_is_missing_is_counted),
