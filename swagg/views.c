@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_malloc.h>
+
 #include "frame.h"
 #include "log.h"
 #include "stalls.h"
@@ -35,6 +37,23 @@ static int find_port(const struct datapath *dp, const char *name)
     return -ENOENT;
 }
 
+/* All of DPDK's memory, and of it the pools of jobs. */
+static void add_memory(struct rte_tel_data *d, const struct jobs *jobs)
+{
+    struct rte_malloc_socket_stats heap;
+    uint64_t total = 0, used = 0;
+
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0) {
+            total += heap.heap_totalsz_bytes;
+            used += heap.heap_allocsz_bytes;
+        }
+    rte_tel_data_add_dict_u64(d, "memory_bytes", total);
+    rte_tel_data_add_dict_u64(d, "memory_bytes_in_use", used);
+    rte_tel_data_add_dict_u64(d, "pool_bytes", jobs->bytes_max);
+    rte_tel_data_add_dict_u64(d, "pool_bytes_in_use", __atomic_load_n(&jobs->bytes, __ATOMIC_RELAXED));
+}
+
 int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
 {
     (void)params;
@@ -48,6 +67,7 @@ int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards);
     rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
     rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
+    add_memory(d, &v->dp->jobs);
     rte_tel_data_add_dict_u64(d, "log_lines_lost", log_lost());
     return 0;
 }

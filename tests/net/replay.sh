@@ -46,6 +46,9 @@ step "one worker"
 replays 1 '{workers: 1}' -n 1
 step "the published format"
 replays 1 '{published: true, chunk_bytes: 1024}' --published
+step "workers at other addresses"
+replays 1 '{worker_mac: "02:00:00:00:07:01", worker_ip: 10.77.0.9, worker_port: 31000}' \
+    --worker 02:00:00:00:07:01/10.77.0.9:31000
 step "a capture that starts over"
 replays 5 '{workers: 3, slots: 16, phases: 8}' -n 3 -s 16 -p 8 --frame 1518
 step "the smallest frames"

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Keys of the configuration that no other test gives a value whose effect is seen: what each changes in the daemon.
+# tests/unit/test_config_keys.c has the list of all keys.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+FRAMES=1000
+
+net_begin keys
+net_hosts 3
+
+# A running job of two ranks that go on until they are killed.
+job_start() { # JOB [ARGUMENT...]
+    ranks_start "$1" 2 --calls 1000000000 --pause 5 "${@:2}"
+    for rank in 0 1; do
+        rank_says 60 "$rank" open
+    done
+}
+
+job_kill() {
+    kill -KILL "${RANK_PID[@]}"
+    ranks_wait 30
+}
+
+# One more job of so many ranks is refused with these words.
+refused() { # RANKS REGEX [ARGUMENT...]
+    local running=("${RANK_PID[@]}") rank
+    ranks_start refused "$1" --join-timeout 60000 "${@:3}"
+    ranks_wait 90
+    for ((rank = 0; rank < $1; rank++)); do
+        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
+        expect_match "what rank $rank says" "$(rank_log "$rank")" "$2"
+    done
+    RANK_PID=("${running[@]}")
+}
+
+sleeps() {
+    net_telemetry "/swagg/lcore,$(net_telemetry /swagg/lcores 0)" sleeps
+}
+
+has_slept() {
+    [ "$(sleeps)" -gt 0 ]
+}
+
+knows() { # HOST
+    [[ $(net_telemetry /swagg/mac) == *"$(net_mac "$1")"* ]]
+}
+
+has_forgotten() { # HOST
+    ! knows "$1"
+}
+
+step "limits.workers: 2, limits.jobs: 1"
+net_swagg_config "$NET_DIR/swagg.yaml" "limits: {workers: 2, jobs: 1}" "pool: {slots_per_job: 64, kept_frames: 0}" \
+    "timers: {mac_age_s: 1}" "memory: {mode: no-huge, megabytes: 200}" "idle: {max_sleep_us: 0}"
+net_swagg_start "$NET_DIR/swagg.yaml"
+refused 3 "limits.workers, 2"
+net_swagg_kill # what is left of that job
+net_swagg_start "$NET_DIR/swagg.yaml"
+job_start only
+refused 1 "limits.jobs"
+
+step "pool.slots_per_job: 64, pool.kept_frames: 0"
+expect_equal "slots" "$(net_telemetry /swagg/job,only slots)" 64
+expect_equal "in_place" "$(net_telemetry /swagg/job,only in_place)" 0
+
+step "memory.mode: no-huge, memory.megabytes: 200"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'memory: .*ordinary pages'
+expect_equal "megabytes" "$(net_telemetry /swagg/info memory_bytes | awk '{ print int($1 / 1048576 / 8 + 0.5) * 8 }')" 200
+
+step "idle.max_sleep_us: 0"
+expect_equal "sleeps" "$(sleeps)" 0
+
+step "timers.mac_age_s: 1"
+job_kill
+reaches 2 "$(net_switch_ip)"
+net_until 60 "host 2 is forgotten" has_forgotten 2
+net_swagg_stop
+
+step "mtu: 1000"
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//') # the first that this process may use: unasked, the main thread's
+net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1000" "pool: {megabytes: 1}" "idle: {spin: 1073741824}" \
+    "lcores: [{cpu: $cpu, rx: [all], tx: [all], aggregate: [0]}]"
+net_swagg_start "$NET_DIR/swagg.yaml"
+reaches 2 "$(net_switch_ip)" -s 900
+net_exec 2 ping -q -c1 -W1 -s 1200 "$(net_switch_ip)" >"$NET_DIR/ping.log" || true
+is_dropped() {
+    [ "$(net_telemetry /swagg/drops,h2 oversize)" -gt 0 ]
+}
+net_until 30 "the longer ping is dropped" is_dropped
+
+step "pool.megabytes: 1, and pool.kept_frames as ever"
+job_start small --mtu 1000
+[ "$(net_telemetry /swagg/job,small slots)" -lt 1024 ] || fail "a job with $(net_telemetry /swagg/job,small slots) slots"
+expect_equal "in_place" "$(net_telemetry /swagg/job,small in_place)" 1
+
+step "lcores.cpu"
+expect_equal "the CPU of the polling thread" "$(net_telemetry /swagg/lcore,1 cpu)" "$cpu"
+
+step "idle.spin: 2^30"
+expect_equal "sleeps" "$(sleeps)" 0
+job_kill
+net_swagg_stop
+
+step "and without: it sleeps, and knows its stations for minutes"
+net_swagg_config "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+reaches 2 "$(net_switch_ip)"
+net_until 30 "it sleeps" has_slept
+knows 2 || fail "host 2 is not known"
+net_swagg_stop
+
+step "log_level"
+says() { # LEVEL: the number of lines of one that cannot start
+    printf 'ports: [{device: "kernel:nothere"}]\nlog_level: %s\n' "$1" >"$NET_DIR/level.yaml"
+    ip netns exec "$NET_ID-sw" timeout 60 "$NET_BUILD/swagg/swagg" "$NET_DIR/level.yaml" -- --file-prefix="$NET_ID" 2>&1 |
+        grep -c swagg: || true
+}
+[ "$(says error)" -lt "$(says notice)" ] || fail "errors alone are as many lines as notices with them"
+
+# Frames from a capture, flooded from port a to port b. Prints how often an impairment has struck.
+python3 - "$FRAMES" >"$NET_DIR/in.pcap" <<'END'
+import struct, sys
+sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+for i in range(int(sys.argv[1])):
+    frame = b"\xff" * 6 + bytes([2, 0, 0, 0, 9, 9]) + b"\x88\xb5" + i.to_bytes(4, "big") + bytes(60)
+    sys.stdout.buffer.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+END
+head -c 24 "$NET_DIR/in.pcap" >"$NET_DIR/none.pcap"
+has_received() {
+    [ "$(net_telemetry /swagg/counters received)" -eq "$FRAMES" ]
+}
+hits() { # DIRECTION SETTINGS SEED
+    local port=a kind
+    [ "$1" = rx ] || port=b
+    cat >"$NET_DIR/hits.yaml" <<END
+ports:
+  - {name: a, device: "net_pcap0,rx_pcap=$NET_DIR/in.pcap,tx_pcap=$NET_DIR/a.pcap"}
+  - {name: b, device: "net_pcap1,rx_pcap=$NET_DIR/none.pcap,tx_pcap=$NET_DIR/b.pcap"}
+seed: $3
+END
+    sed -i "s/name: $port,/&  impair: {$1: {$2}},/" "$NET_DIR/hits.yaml"
+    net_swagg_start "$NET_DIR/hits.yaml"
+    net_until 30 "all frames are received" has_received
+    for kind in drop duplicate reorder corrupt; do
+        net_telemetry "/swagg/port,$port" "$1_impaired_$kind"
+    done | xargs
+    net_swagg_stop
+}
+
+step "drop_every, duplicate_every, reorder_every, corrupt_every"
+for direction in rx tx; do # of 1000 frames; those that are dropped suffer nothing else
+    expect_equal "hits of each, $direction" \
+        "$(hits "$direction" "drop_every: 10, duplicate_every: 9, reorder_every: 8, corrupt_every: 7" 1)" "100 100 100 128"
+done
+
+step "drop, duplicate, reorder, corrupt, and seed"
+everything="drop: 0.2, duplicate: 0.2, reorder: 0.2, corrupt: 0.2"
+for direction in rx tx; do
+    first=$(hits "$direction" "$everything" 1)
+    for n in $first; do
+        if [ "$n" -lt 100 ] || [ "$n" -gt 300 ]; then fail "hits of $everything, $direction: $first"; fi
+    done
+done
+expect_equal "hits with the same seed" "$(hits tx "$everything" 1)" "$first"
+[ "$(hits tx "$everything" 2)" != "$first" ] || fail "another seed makes no difference"

@@ -1,0 +1,155 @@
+/* Every key of the configuration has a test that shows its effect: this is the list, by key. A key without an
+ * entry fails here, and so does an entry without a key, or whose test is not there any more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_schema.h"
+#include "unit.h"
+
+static const struct {
+    const char *key, *file, *words; /* words: a step, a test, or a setting of it in that file */
+} shown[] = {
+    {"ports.name", "net/strangers.sh", "/swagg/drops,h3"},
+    {"ports.device", "net/devices.sh", "NET_DEVICE"},
+    {"ports.rx_queues", "net/queues.sh", "rx_queues"},
+    {"ports.tx_queues", "net/queues.sh", "tx_queues"},
+    {"ports.impair.rx.drop", "net/keys.sh", "step \"drop, duplicate, reorder, corrupt, and seed\""},
+    {"ports.impair.rx.drop_every", "net/keys.sh",
+     "step \"drop_every, duplicate_every, reorder_every, corrupt_every\""},
+    {"ports.impair.rx.duplicate", "net/keys.sh", "duplicate: 0.2"},
+    {"ports.impair.rx.duplicate_every", "net/keys.sh", "duplicate_every: 9"},
+    {"ports.impair.rx.reorder", "net/keys.sh", "reorder: 0.2"},
+    {"ports.impair.rx.reorder_every", "net/keys.sh", "reorder_every: 8"},
+    {"ports.impair.rx.reorder_by", "unit/test_impair.c",
+     "test_a_held_frame_is_overtaken_by_as_many_as_asked"},
+    {"ports.impair.rx.reorder_for_us", "unit/test_impair.c", "test_a_held_frame_waits_no_longer_than_asked"},
+    {"ports.impair.rx.corrupt", "net/keys.sh", "corrupt: 0.2"},
+    {"ports.impair.rx.corrupt_every", "net/keys.sh", "corrupt_every: 7"},
+    {"ports.impair.tx.drop", "net/keys.sh", "drop: 0.2"},
+    {"ports.impair.tx.drop_every", "net/keys.sh", "drop_every: 10"},
+    {"ports.impair.tx.duplicate", "net/keys.sh", "duplicate: 0.2"},
+    {"ports.impair.tx.duplicate_every", "net/keys.sh", "duplicate_every: 9"},
+    {"ports.impair.tx.reorder", "net/keys.sh", "reorder: 0.2"},
+    {"ports.impair.tx.reorder_every", "net/keys.sh", "reorder_every: 8"},
+    {"ports.impair.tx.reorder_by", "unit/test_impair.c",
+     "test_a_held_frame_is_overtaken_by_as_many_as_asked"},
+    {"ports.impair.tx.reorder_for_us", "unit/test_impair.c", "test_a_held_frame_waits_no_longer_than_asked"},
+    {"ports.impair.tx.corrupt", "net/keys.sh", "corrupt: 0.2"},
+    {"ports.impair.tx.corrupt_every", "net/keys.sh", "corrupt_every: 7"},
+    {"switch.mac", "net/switching.sh", "arping"},
+    {"switch.ip", "net/jumbo.sh", "net_switch_ip"},
+    {"lcores.cpu", "net/keys.sh", "step \"lcores.cpu\""},
+    {"lcores.rx", "net/placements.sh", "rx: [h0, h1]"},
+    {"lcores.tx", "net/placements.sh", "tx: [h2, h3]"},
+    {"lcores.aggregate", "net/placements.sh", "lcore $lcore aggregated nothing"},
+    {"mtu", "net/keys.sh", "step \"mtu: 1000\""},
+    {"tx_delay_us", "unit/test_output.c", "test_a_frame_waits_for_others_but_not_longer_than_the_delay"},
+    {"pool.slots_per_job", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},
+    {"pool.megabytes", "net/keys.sh", "step \"pool.megabytes: 1, and pool.kept_frames as ever\""},
+    {"pool.kept_frames", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},
+    {"limits.jobs", "net/keys.sh", "step \"limits.workers: 2, limits.jobs: 1\""},
+    {"limits.jobs_per_host", "unit/test_registry.c", "limits.jobs_per_host"},
+    {"limits.workers", "net/keys.sh", "step \"limits.workers: 2, limits.jobs: 1\""},
+    {"admit.from", "net/strangers.sh",
+     "step \"an address joins the jobs that it is admitted to, and no others\""},
+    {"admit.jobs", "net/strangers.sh",
+     "step \"an address joins the jobs that it is admitted to, and no others\""},
+    {"timers.lost_after_ms", "net/failures.sh", "timers: {lost_after_ms:"},
+    {"timers.forming_s", "unit/test_registry.c", "timers.forming_s"},
+    {"timers.mac_age_s", "net/keys.sh", "step \"timers.mac_age_s: 1\""},
+    {"memory.mode", "net/keys.sh", "step \"memory.mode: no-huge, memory.megabytes: 200\""},
+    {"memory.megabytes", "net/keys.sh", "step \"memory.mode: no-huge, memory.megabytes: 200\""},
+    {"idle.spin", "net/keys.sh", "step \"idle.spin: 2^30\""},
+    {"idle.max_sleep_us", "net/keys.sh", "step \"idle.max_sleep_us: 0\""},
+    {"log_level", "net/keys.sh", "step \"log_level\""},
+    {"seed", "net/keys.sh", "step \"drop, duplicate, reorder, corrupt, and seed\""},
+    {"replay.workers", "net/replay.sh", "{workers: 3,"},
+    {"replay.slots", "net/replay.sh", "slots: 16"},
+    {"replay.phases", "net/replay.sh", "step \"a capture that starts over\""},
+    {"replay.chunk_bytes", "net/replay.sh", "chunk_bytes: 1024"},
+    {"replay.published", "net/replay.sh", "step \"the published format\""},
+    {"replay.in_order", "net/replay.sh", "step \"sums in order of the ranks, eight workers on one host\""},
+    {"replay.worker_mac", "net/replay.sh", "step \"workers at other addresses\""},
+    {"replay.worker_ip", "net/replay.sh", "step \"workers at other addresses\""},
+    {"replay.worker_port", "net/replay.sh", "step \"workers at other addresses\""},
+    {"replay.one_host", "net/replay.sh", "one_host: true"},
+};
+enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
+
+static bool has_key[SHOWN];
+
+static void find_entry(const char *key)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < SHOWN; i++)
+        if (strcmp(shown[i].key, key) == 0)
+            found = has_key[i] = true;
+    if (!found)
+        printf("\nno test is named that shows the effect of %s\n", key);
+    CU_ASSERT_TRUE(found);
+}
+
+static void visit_keys(const char *parent, const cyaml_schema_value_t *value)
+{
+    char key[CONFIG_NAME_MAX * 4];
+
+    if (value->type == CYAML_SEQUENCE && value->sequence.entry->type == CYAML_MAPPING)
+        value = value->sequence.entry;
+    if (value->type != CYAML_MAPPING) {
+        find_entry(parent);
+        return;
+    }
+    for (const cyaml_schema_field_t *f = value->mapping.fields; f->key != NULL; f++) {
+        snprintf(key, sizeof(key), "%s%s%s", parent, parent[0] != '\0' ? "." : "", f->key);
+        visit_keys(key, &f->value);
+    }
+}
+
+static void test_every_key_is_shown_by_a_test(void)
+{
+    visit_keys("", &config_schema);
+    for (unsigned i = 0; i < SHOWN; i++) {
+        if (!has_key[i])
+            printf("\n%s is no key\n", shown[i].key);
+        CU_ASSERT_TRUE(has_key[i]);
+    }
+}
+
+static bool file_has(const char *file, const char *words)
+{
+    char path[512], line[1024];
+    bool found = false;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", TESTS_DIRECTORY, file);
+    f = fopen(path, "r");
+    while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
+        found = strstr(line, words) != NULL;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+static void test_the_tests_are_there(void)
+{
+    for (unsigned i = 0; i < SHOWN; i++) {
+        const bool there = file_has(shown[i].file, shown[i].words);
+
+        if (!there)
+            printf("\n%s: tests/%s does not say \"%s\"\n", shown[i].key, shown[i].file, shown[i].words);
+        CU_ASSERT_TRUE(there);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_key_is_shown_by_a_test),
+        UNIT_TEST(test_the_tests_are_there),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("config_keys", tests);
+}
