@@ -72,6 +72,7 @@ static int open_handle(struct shim_job *job, struct swagg_job **handle, int slot
     options.reduce = (enum swagg_reduce_return)settings->reduce;
     options.slots = slots;
     options.window = (int)settings->window;
+    options.mtu = (int)settings->mtu;
     options.join_timeout_ms = (int)settings->join_timeout_ms;
     options.call_timeout_ms = (int)settings->call_timeout_ms;
     options.log = log_line;

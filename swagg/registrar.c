@@ -118,6 +118,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_port = SML_PORT_FIRST,
         .data_ports = (uint8_t)steer_data_ports(r->dp),
+        .payload_bytes = terms_payload_bytes(cfg),
         .actions = {.ctx = r,
                     .send = send_message,
                     .open_pool = open_pool,

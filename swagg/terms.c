@@ -11,6 +11,11 @@ unsigned terms_packet_bytes(const struct ctl_job *job)
            (unsigned)sml_trailer_bytes(job->checksum);
 }
 
+uint16_t terms_payload_bytes(const struct config *cfg)
+{
+    return (uint16_t)(cfg->mtu - IPV4_AND_UDP_BYTES);
+}
+
 int terms_check(const struct config *cfg, const struct ctl_job *job, uint16_t *slots, char text[CTL_TEXT_MAX])
 {
     const unsigned packet = terms_packet_bytes(job);

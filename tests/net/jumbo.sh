@@ -30,4 +30,13 @@ rank_start least 1 2 --sizes 1,365,366,2240
 ranks_wait 60
 expect_equal "exit statuses" "${RANK_STATUS[*]}" "0 0"
 
+step "a switch with a smaller MTU than the hosts': packets have its"
+net_swagg_stop
+net_swagg_config "$NET_DIR/small.yaml"
+net_swagg_start "$NET_DIR/small.yaml"
+ranks_start small 4 --sizes 1,364,365,366,2240,100003
+net_until 10 "rank 0 is in" grep -q '1460 bytes a packet' "$NET_DIR/rank0.log"
+ranks_wait 60
+expect_equal "exit statuses" "${RANK_STATUS[*]}" "0 0 0 0"
+
 net_swagg_stop

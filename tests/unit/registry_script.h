@@ -14,6 +14,7 @@
  *   full, numberless          open_pool says no from now on: there are no slots, no numbers
  *   roomy                     it says yes again
  *   hasty                     a new switch, to which a second is a long silence
+ *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
  *   loud                      events are shown from now on
  *
  * Some lines stand for several:
@@ -49,6 +50,7 @@ struct stage {
     unsigned max_jobs;
     bool loud, full, numberless, silent;
     uint64_t lost_after_ns;
+    uint16_t payload_bytes;
     struct process processes[26];
     struct ctl_endpoint last_from;
     uint8_t last[CTL_MESSAGE_MAX];
@@ -168,6 +170,7 @@ static inline void start_registry(struct stage *s)
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .data_port = SML_PORT_FIRST,
+        .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_open, effect_close, effect_random, effect_event, effect_may_join},
     };
     free(s->registry);
@@ -319,6 +322,9 @@ static inline void do_line(struct stage *s, const char *line)
         s->full = s->numberless = false;
     else if (strcmp(verb, "hasty") == 0) {
         s->lost_after_ns = SECOND;
+        start_registry(s);
+    } else if (strcmp(verb, "narrow") == 0) {
+        s->payload_bytes = 1000;
         start_registry(s);
     } else if (strcmp(verb, "loud") == 0)
         s->loud = true;

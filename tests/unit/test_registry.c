@@ -22,6 +22,23 @@ static void test_forms(void)
             "  a ALIVE\n");
 }
 
+/* 1000 bytes, less the header of 10 and a trailer of 4, hold so many whole elements of 4. */
+static void test_chunks_fit_the_switch(void)
+{
+    play(4, "narrow\n"
+            "JOIN a 0/1 chunk=8960\n"
+            "  open\n"
+            "  a READY 128 slots 988 bytes\n");
+    play(4, "narrow\n"
+            "JOIN a 0/1 chunk=8960 checksum=1\n"
+            "  open\n"
+            "  a READY 128 slots 984 bytes\n");
+    play(4, "narrow\n"
+            "JOIN a 0/1 chunk=400\n"
+            "  open\n"
+            "  a READY 128 slots 400 bytes\n");
+}
+
 static void test_one_rank(void)
 {
     play(4, "JOIN a 0/1\n"
@@ -583,6 +600,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_forms),
+        UNIT_TEST(test_chunks_fit_the_switch),
         UNIT_TEST(test_one_rank),
         UNIT_TEST(test_open_pool_lowers_slots),
         UNIT_TEST(test_no_slots),

@@ -37,7 +37,8 @@ static void test_everything_set(void)
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CHECKSUM=crc32c",    "SWAGG_LOG=debug",     "SWAGG_JOIN_TIMEOUT_MS=100",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      "SWAGG_SLOTS=1024",
-                           "SWAGG_FALLBACK=native",    "SWAGG_DISABLE=1",     NULL};
+                           "SWAGG_FALLBACK=native",    "SWAGG_DISABLE=1",     "SWAGG_MTU=9000",
+                           NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
@@ -49,6 +50,7 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.call_timeout_ms, 2048);
     CU_ASSERT_EQUAL(s.window, 7);
     CU_ASSERT_EQUAL(s.slots, 1024);
+    CU_ASSERT_EQUAL(s.mtu, 9000);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
 }
@@ -78,6 +80,7 @@ static void test_numbers(void)
         "SWAGG_MIN_BYTES=0x1", "SWAGG_MIN_BYTES=1000000000000000000000",
         "SWAGG_WINDOW=0",      "SWAGG_SLOTS=1",
         "SWAGG_SLOTS=16385",   "SWAGG_CALL_TIMEOUT_MS=2G",
+        "SWAGG_MTU=105",       "SWAGG_MTU=65536",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CU_ASSERT_EQUAL(read_one(wrong[i]), -EINVAL);

@@ -189,10 +189,17 @@ static bool resume_terms(struct ctl_job *job, struct ctl_failure *why)
     return false;
 }
 
-static void fresh_terms(struct ctl_job *job)
+/* Whole elements that the longest payload has room for. */
+static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum checksum)
+{
+    size_t room = (payload_bytes - SML_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
+    return (uint16_t)(payload_bytes == 0 || room > SML_MAX_CHUNK_BYTES ? SML_MAX_CHUNK_BYTES : room);
+}
+
+static void fresh_terms(struct ctl_job *job, size_t payload_bytes)
 {
     unsigned slots = SML_MAX_SLOTS;
-    job->chunk_bytes = SML_MAX_CHUNK_BYTES;
+    job->chunk_bytes = chunk_bytes_that_fit(payload_bytes, job->checksum);
     for (unsigned r = 0; r < job->size; r++) {
         const struct ctl_member *member = &job->members[r];
         if (member->chunk_bytes < job->chunk_bytes)
@@ -203,7 +210,7 @@ static void fresh_terms(struct ctl_job *job)
     job->slots = (uint16_t)slots;
 }
 
-bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why)
+bool ctl_admission_terms(struct ctl_job *job, size_t payload_bytes, struct ctl_failure *why)
 {
     if (job->resumed && job->roster != ctl_admission_roster(job)) {
         ctl_failure_set(
@@ -214,6 +221,6 @@ bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why)
     job->roster = ctl_admission_roster(job);
     if (job->resumed)
         return resume_terms(job, why);
-    fresh_terms(job);
+    fresh_terms(job, payload_bytes);
     return true;
 }

@@ -24,8 +24,9 @@ int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *fr
 /* Why the newcomer that challenged this member cannot have its way, now that the member is known to live. */
 void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_failure *why);
 
-/* The terms of a job whose ranks are all there: fills in slots, chunk_bytes and roster, and corrects
- * first_tag if it resumes. False, and why, if the ranks cannot resume together. */
-bool ctl_admission_terms(struct ctl_job *job, struct ctl_failure *why);
+/* The terms of a job whose ranks are all there, for packets of at most so many bytes of UDP payload (0: any).
+ * Fills in slots, chunk_bytes and roster, and corrects first_tag if it resumes. False, and why, if the ranks
+ * cannot resume together. */
+bool ctl_admission_terms(struct ctl_job *job, size_t payload_bytes, struct ctl_failure *why);
 
 #endif

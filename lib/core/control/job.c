@@ -308,7 +308,7 @@ void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
         (job->resumed && job->roster != ctl_admission_roster(job) && forget_waited(r, job)))
         return;
     job->first_tag = (uint32_t)r->cfg.actions.random(r->cfg.actions.ctx);
-    if (!ctl_admission_terms(job, &why)) {
+    if (!ctl_admission_terms(job, r->cfg.payload_bytes, &why)) {
         ctl_job_fail(r, job, &why, now);
         return;
     }
