@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "version.h"
 
 enum operation { ALLREDUCE, REDUCE };
 
@@ -123,6 +124,7 @@ static void read_options(struct options *o, int argc, char **argv)
         {"type", required_argument, NULL, 't'},
         {"time", required_argument, NULL, 'm'},
         {"json", required_argument, NULL, 'j'},
+        {"version", no_argument, NULL, 'v'},
         {0},
     };
     int c;
@@ -156,6 +158,9 @@ static void read_options(struct options *o, int argc, char **argv)
         case 'j':
             o->json = optarg;
             break;
+        case 'v':
+            printf("mpi-perf %s\n", build_version);
+            exit(EXIT_SUCCESS);
         default:
             refuse(o, "an option", "unknown");
         }

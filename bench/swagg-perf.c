@@ -47,7 +47,7 @@ static const char usage[] =
     "  -r, --root R             of reduce (default 0)\n"
     "      --mode ordered|arrival, --checksum none|crc32c, --slots N, --window N, --mtu BYTES,\n"
     "      --timeout MS: as in swagg.h\n"
-    "  -h, --help\n"
+    "  -h, --help, --version\n"
     "  -v, --verbose            the library's log to stderr, statistics at the end\n";
 
 static _Noreturn void bad_usage(const char *what, const char *value)
@@ -119,7 +119,8 @@ enum {
     OPT_SLOTS,
     OPT_WINDOW,
     OPT_MTU,
-    OPT_TIMEOUT
+    OPT_TIMEOUT,
+    OPT_VERSION
 };
 
 static void parse(struct perf *p, int argc, char **argv)
@@ -132,7 +133,7 @@ static void parse(struct perf *p, int argc, char **argv)
         {"op", 1, 0, 'o'},            {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE},
         {"slots", 1, 0, OPT_SLOTS},   {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},
         {"timeout", 1, 0, OPT_TIMEOUT}, {"checksum", 1, 0, OPT_CHECKSUM}, {"verbose", 0, 0, 'v'},
-        {"help", 0, 0, 'h'},          {0}};
+        {"help", 0, 0, 'h'},          {"version", 0, 0, OPT_VERSION}, {0}};
     struct swagg_options *o = &p->options;
     int c;
     while ((c = getopt_long(argc, argv, "b:e:f:n:w:p:c:d:o:r:vh", longs, NULL)) != -1) {
@@ -201,6 +202,9 @@ static void parse(struct perf *p, int argc, char **argv)
         case 'v':
             o->log = log_line;
             break;
+        case OPT_VERSION:
+            printf("swagg-perf %s\n", swagg_version());
+            exit(0);
         case 'h':
             fputs(usage, stdout);
             exit(0);
@@ -321,7 +325,7 @@ static int measure(struct perf *p, size_t count, double *mean)
 
 static void print_head(const struct perf *p)
 {
-    struct swagg_stats s;
+    struct swagg_stats s = SWAGG_STATS_INIT;
     swagg_get_stats(p->job, &s);
     printf("# swagg-perf %s, %d ranks, switch %s, %u slots, %u elements of 4 bytes a packet\n",
            p->reduce ? "reduce" : "allreduce", p->options.size, p->options.switch_ip, s.slots,
@@ -387,7 +391,7 @@ static int sweep(struct perf *p)
 
 static void print_stats(const struct perf *p)
 {
-    struct swagg_stats s;
+    struct swagg_stats s = SWAGG_STATS_INIT;
     swagg_get_stats(p->job, &s);
     fprintf(stderr,
             "rank %d: calls %" PRIu64 " sent %" PRIu64 " received %" PRIu64 " retransmitted %" PRIu64

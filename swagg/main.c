@@ -16,6 +16,7 @@
 #include "replay.h"
 #include "signals.h"
 #include "telemetry.h"
+#include "version.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -76,7 +77,7 @@ static int parse_command_line(struct command_line *cl, int argc, char *argv[], i
             *status = EXIT_SUCCESS;
             return -1;
         case 'v':
-            puts("swagg " SWAGG_VERSION);
+            printf("swagg %s\n", build_version);
             *status = EXIT_SUCCESS;
             return -1;
         default:
@@ -172,7 +173,7 @@ static int start(const struct config *cfg, char *const eal_arguments[])
     signals_block();
     log_with_time();
     priority_raise_session();
-    log_notice("version %s", SWAGG_VERSION);
+    log_notice("version %s", build_version);
     rc = eal_start(cfg, &placement, main_cpu, eal_arguments);
     if (rc < 0)
         return EXIT_FAILURE;

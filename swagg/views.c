@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "log.h"
 #include "stalls.h"
+#include "version.h"
 
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
 {
@@ -58,7 +59,7 @@ int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_dict(d);
-    rte_tel_data_add_dict_string(d, "version", SWAGG_VERSION);
+    rte_tel_data_add_dict_string(d, "version", build_version);
     rte_tel_data_add_dict_int(d, "pid", getpid());
     add_mac(d, "mac", &v->dp->mac);
     add_ip(d, "ip", v->dp->ip);

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "play.h"
 #include "ports.h"
+#include "version.h"
 
 static volatile bool stop;
 
@@ -134,6 +135,10 @@ int main(int argc, char *argv[])
 
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         fputs(source_usage, stdout);
+        return EXIT_GOOD;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("swagg-source %s\n", build_version);
         return EXIT_GOOD;
     }
     used = rte_eal_init(argc, argv);

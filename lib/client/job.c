@@ -145,12 +145,18 @@ void swagg_abort(struct swagg_job *job, const char *why)
     pthread_mutex_unlock(&job->lock);
 }
 
-void swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
+int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
 {
     struct sml_stream_stats s;
+    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s",
+                           job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
+                                        : "job or stats is NULL");
+    const size_t size = stats->struct_size;
     pthread_mutex_lock(&job->lock);
     sml_stream_stats(job->stream, &s);
-    *stats = (struct swagg_stats){
+    const struct swagg_stats known = {
+        .struct_size = size,
         .calls = job->calls,
         .elements = job->elements,
         .bytes = job->bytes,
@@ -170,4 +176,7 @@ void swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
         .resumed = job->resumed,
     };
     pthread_mutex_unlock(&job->lock);
+    memset(stats, 0, size);
+    memcpy(stats, &known, size < sizeof known ? size : sizeof known);
+    return SWAGG_OK;
 }

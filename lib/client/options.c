@@ -70,12 +70,37 @@ static uint16_t power_of_two_below(unsigned x)
     return (uint16_t)(1u << (31 - __builtin_clz(x)));
 }
 
-int client_options_resolve(struct client_options *out, const struct swagg_options *in)
+/* Options of a caller that was built with another version: what it does not know is 0, the default; what we
+ * do not know must be. */
+static int copy_options(struct swagg_options *to, const struct swagg_options *from)
 {
+    const size_t size = from->struct_size;
+    if (size < sizeof size)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.struct_size is %zu: begin with SWAGG_OPTIONS_DEFAULT, which sets it",
+                           size);
+    for (size_t i = sizeof *to; i < size; i++)
+        if (((const char *)from)[i] != 0)
+            return client_fail(
+                SWAGG_ERR_ARGUMENT,
+                "byte %zu of the options is set, which this library (%s) does not know: the program was "
+                "built with a newer swagg.h",
+                i, swagg_version());
+    memset(to, 0, sizeof *to);
+    memcpy(to, from, size < sizeof *to ? size : sizeof *to);
+    return SWAGG_OK;
+}
+
+int client_options_resolve(struct client_options *out, const struct swagg_options *given)
+{
+    struct swagg_options options;
+    const struct swagg_options *in = &options;
     memset(out, 0, sizeof *out);
-    if (!in)
+    if (!given)
         return client_fail(SWAGG_ERR_ARGUMENT, "options is NULL");
-    int rc;
+    int rc = copy_options(&options, given);
+    if (rc < 0)
+        return rc;
     if ((rc = check_address(out, in->switch_ip)) || (rc = check_name(in->job)) ||
         (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||

@@ -64,7 +64,9 @@ enum swagg_reduce_return {
 
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
+/* Begin with SWAGG_OPTIONS_DEFAULT. */
 struct swagg_options {
+    size_t struct_size;    /* of this struct as the caller knows it, so that it can grow */
     const char *switch_ip; /* dotted IPv4 of the switch; required */
     const char *job;       /* name, 1..47 printable characters, the same on every rank; required */
     int rank, size;        /* 0 <= rank < size <= 256 */
@@ -88,7 +90,7 @@ struct swagg_options {
     void (*progress)(void *ctx);
     void *progress_ctx;
 };
-#define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){0})
+#define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 
 struct swagg_job;
 
@@ -117,7 +119,7 @@ void swagg_close(struct swagg_job *job);
 /* Bytes that an element takes; 0 for no type. */
 size_t swagg_type_size(enum swagg_type type);
 
-/* Version and build of this library, as in "0.1.0 (6b38cdc4f1aa)"; a constant string. */
+/* Version and build of this library, as in "0.1.0+6b38cdc4f1aa"; a constant string without spaces. */
 const char *swagg_version(void);
 
 /* A status in words; a constant string. */
@@ -126,8 +128,9 @@ const char *swagg_strerror(int status);
 /* What this thread's last failing call has to say; valid until its next call of this library. */
 const char *swagg_last_error(void);
 
-/* Totals since swagg_open. */
+/* Totals since swagg_open. Begin with SWAGG_STATS_INIT. */
 struct swagg_stats {
+    size_t struct_size;              /* of this struct as the caller knows it: so much is filled in */
     uint64_t calls, elements, bytes; /* collectives that succeeded; bytes of this rank's tensors */
     uint64_t packets_sent, packets_received, retransmitted, probes, timeouts, duplicates, bad_packets;
     uint64_t damaged_packets;                    /* dropped, because the job's checksum was wrong */
@@ -135,7 +138,10 @@ struct swagg_stats {
     uint32_t window, slots, elements_per_packet; /* in force; of 4 bytes */
     uint32_t resumed;                            /* times the job outlived a restart of its switch */
 };
-void swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats);
+#define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
+
+/* Fields that this library does not know become 0. SWAGG_ERR_ARGUMENT: struct_size is not set. */
+int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -2,8 +2,8 @@
 #ifndef SWAGG_VERSION_H
 #define SWAGG_VERSION_H
 
-/* As in "0.1.0 (6b38cdc4f1aa-dirty)": what git says of the sources that were built; "0.1.0 (release)" where
- * they were in no repository. */
+/* As in "0.1.0+6b38cdc4f1aa-dirty", without spaces: what git says of the sources that were built.
+ * "0.1.0+release" where they were in no repository. */
 extern const char build_version[];
 
 #endif

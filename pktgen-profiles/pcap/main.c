@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "version.h"
 
 static const struct {
     const char *name;
@@ -16,7 +17,7 @@ int main(int argc, char *argv[])
         "  gen    write a capture of what the workers of a job send\n"
         "  check  compare a switch's sums with what workers sent, in one or more captures\n"
         "  show   print gradient packets and control messages, a line each\n"
-        "swagg-pcap COMMAND --help says more.\n";
+        "swagg-pcap COMMAND --help says more, swagg-pcap --version which build this is.\n";
 
     for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
@@ -24,6 +25,10 @@ int main(int argc, char *argv[])
     }
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         fputs(usage, stdout);
+        return EXIT_GOOD;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("swagg-pcap %s\n", build_version);
         return EXIT_GOOD;
     }
     fputs(usage, stderr);

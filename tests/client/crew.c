@@ -37,7 +37,10 @@ struct crew crew_of(int size, const struct loop_switch *ls, const char *job, cre
                          .absent = -1,
                          .work = work,
                          .arg = arg,
-                         .options = {.switch_ip = loop_switch_ip(ls), .job = job, .mtu = 1500}};
+                         .options = {.struct_size = sizeof(struct swagg_options),
+                                     .switch_ip = loop_switch_ip(ls),
+                                     .job = job,
+                                     .mtu = 1500}};
 }
 
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)
@@ -63,6 +66,7 @@ static void *run(void *arg)
         m->status = m->crew->work(m);
     if (m->opened < 0 || m->status < 0)
         snprintf(m->error, sizeof m->error, "%s", swagg_last_error());
+    m->stats = SWAGG_STATS_INIT;
     if (m->opened == 0)
         swagg_get_stats(m->job, &m->stats);
     swagg_close(m->job);

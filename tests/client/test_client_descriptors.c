@@ -57,7 +57,11 @@ static int sum(struct swagg_job *job)
 static int be_a_rank(char **argv)
 {
     bool call = argv[3][0] == '1', take = argv[4][0] == '1';
-    struct swagg_options o = {.switch_ip = argv[2], .job = "robbed", .size = 1, .call_timeout_ms = 60000};
+    struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
+                              .switch_ip = argv[2],
+                              .job = "robbed",
+                              .size = 1,
+                              .call_timeout_ms = 60000};
     struct swagg_job *job;
     struct others others;
     if (swagg_open(&job, &o) != 0 || sum(job) != 0)

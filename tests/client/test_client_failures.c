@@ -38,7 +38,11 @@ static int open_with(struct swagg_options options)
 
 static void bad_options_are_named(void)
 {
-    const struct swagg_options good = {.switch_ip = "127.0.0.1", .job = "job", .rank = 0, .size = 2};
+    const struct swagg_options good = {.struct_size = sizeof(struct swagg_options),
+                                       .switch_ip = "127.0.0.1",
+                                       .job = "job",
+                                       .rank = 0,
+                                       .size = 2};
     struct {
         const char *name;
         struct swagg_options options;
@@ -118,7 +122,8 @@ static int do_nothing(struct crew_member *m)
 
 static void a_closed_port_fails_at_once(void)
 {
-    struct swagg_options o = {.switch_ip = "127.255.0.1", .job = "job", .size = 1};
+    struct swagg_options o = {
+        .struct_size = sizeof(struct swagg_options), .switch_ip = "127.255.0.1", .job = "job", .size = 1};
     CU_ASSERT_EQUAL(open_with(o), SWAGG_ERR_NO_SWITCH);
     CU_ASSERT(says(swagg_last_error(), "127.255.0.1 is there, but no swagg runs on it"));
 }
@@ -126,7 +131,10 @@ static void a_closed_port_fails_at_once(void)
 static void a_silent_host_fails_before_the_join_deadline(void)
 {
     struct loop_switch *ls = start_switch();
-    struct swagg_options o = {.switch_ip = loop_switch_ip(ls), .job = "job", .size = 1};
+    struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
+                              .switch_ip = loop_switch_ip(ls),
+                              .job = "job",
+                              .size = 1};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(0xBEDF)};
     loop_switch_kill(ls);
     inet_pton(AF_INET, o.switch_ip, &at.sin_addr);
@@ -168,8 +176,9 @@ static int open_under_other_terms(struct crew_member *m)
     larger.size = 3;
     checked.size = m->crew->size;
     checked.checksum = SWAGG_CHECKSUM_CRC32C;
-    if (m->rank == 0 && (!is_refused(&larger, "says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
-                         !is_refused(&checked, "wants packets with a CRC32C, rank 0 wants packets without")))
+    if (m->rank == 0 &&
+        (!is_refused(&larger, "says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
+         !is_refused(&checked, "wants packets with a CRC32C, rank 0 (127.0.0.1) wants packets without")))
         return SWAGG_ERR_SYSTEM;
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }
@@ -317,8 +326,12 @@ static void an_abort_reaches_the_peers(void)
 static int be_a_rank(char **argv)
 {
     static float data[1 << 20];
-    struct swagg_options o = {
-        .switch_ip = argv[2], .job = argv[3], .rank = atoi(argv[4]), .size = atoi(argv[5]), .mtu = 1500};
+    struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
+                              .switch_ip = argv[2],
+                              .job = argv[3],
+                              .rank = atoi(argv[4]),
+                              .size = atoi(argv[5]),
+                              .mtu = 1500};
     struct swagg_job *job;
     int rc = swagg_open(&job, &o);
     while (rc == 0)

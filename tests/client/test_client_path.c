@@ -56,7 +56,10 @@ static void a_closed_data_port_is_found_before_the_job_runs(void)
     for (unsigned in = 0; in < 2; in++) {
         struct loop_switch *ls =
             loop_switch_start(&(struct loop_switch_config){.seed = seed, .mtu_in = in, .mtu_out = !in});
-        struct swagg_options o = {.switch_ip = loop_switch_ip(ls), .job = "job", .size = 1};
+        struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
+                                  .switch_ip = loop_switch_ip(ls),
+                                  .job = "job",
+                                  .size = 1};
         struct swagg_job *job;
         CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_NO_SWITCH);
         CU_ASSERT(says(swagg_last_error(), "answers on UDP port 48863, but packets to its data port 48864"));

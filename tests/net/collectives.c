@@ -289,7 +289,7 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
 int main(int argc, char *argv[])
 {
     struct plan p = {.options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX};
-    struct swagg_stats stats;
+    struct swagg_stats stats = SWAGG_STATS_INIT;
     struct swagg_job *job;
     unsigned made = 0;
     int rc, status;

@@ -1,0 +1,110 @@
+/* A program and a library of different versions: structs that are shorter or longer than the library's. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit/unit.h"
+#include "crew.h"
+
+/* As a later version may have them. */
+struct longer_options {
+    struct swagg_options known;
+    int more;
+};
+struct longer_stats {
+    struct swagg_stats known;
+    uint64_t more;
+};
+
+static struct swagg_options good(const struct loop_switch *ls)
+{
+    struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
+    o.switch_ip = loop_switch_ip(ls);
+    o.job = "versions";
+    o.size = 1;
+    return o;
+}
+
+static int open_and_close(const struct swagg_options *o)
+{
+    struct swagg_job *job;
+    int rc = swagg_open(&job, o);
+    swagg_close(job);
+    return rc;
+}
+
+static void what_the_caller_does_not_know_is_the_default(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct swagg_options o = good(ls);
+    memset((char *)&o + offsetof(struct swagg_options, mode), 0xff,
+           sizeof o - offsetof(struct swagg_options, mode));
+    o.struct_size = offsetof(struct swagg_options, mode);
+    CU_ASSERT_EQUAL(open_and_close(&o), SWAGG_OK);
+    o.struct_size = sizeof o;
+    CU_ASSERT_EQUAL(open_and_close(&o), SWAGG_ERR_ARGUMENT);
+    loop_switch_stop(ls);
+}
+
+static void what_the_library_does_not_know_must_not_be_asked_for(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct longer_options o = {.known = good(ls)};
+    o.known.struct_size = sizeof o;
+    CU_ASSERT_EQUAL(open_and_close(&o.known), SWAGG_OK);
+    o.more = 1;
+    CU_ASSERT_EQUAL(open_and_close(&o.known), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), swagg_version()));
+    o.known.struct_size = 0;
+    CU_ASSERT_EQUAL(open_and_close(&o.known), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "SWAGG_OPTIONS_DEFAULT"));
+    loop_switch_stop(ls);
+}
+
+static void so_much_of_the_statistics_is_written_as_the_caller_knows(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct swagg_options o = good(ls);
+    struct longer_stats stats;
+    struct swagg_job *job;
+    float x = 1;
+    CU_ASSERT_EQUAL_FATAL(swagg_open(&job, &o), SWAGG_OK);
+    CU_ASSERT_EQUAL(swagg_allreduce(job, &x, &x, 1, SWAGG_F32, SWAGG_SUM), SWAGG_OK);
+
+    memset(&stats, 0xff, sizeof stats);
+    stats.known.struct_size = offsetof(struct swagg_stats, elements);
+    CU_ASSERT_EQUAL(swagg_get_stats(job, &stats.known), SWAGG_OK);
+    CU_ASSERT_EQUAL(stats.known.calls, 1);
+    CU_ASSERT_EQUAL(stats.known.elements, UINT64_MAX);
+
+    stats.known.struct_size = sizeof stats;
+    CU_ASSERT_EQUAL(swagg_get_stats(job, &stats.known), SWAGG_OK);
+    CU_ASSERT_EQUAL(stats.known.struct_size, sizeof stats);
+    CU_ASSERT_EQUAL(stats.known.elements, 1);
+    CU_ASSERT_EQUAL(stats.more, 0);
+
+    stats.known.struct_size = 0;
+    CU_ASSERT_EQUAL(swagg_get_stats(job, &stats.known), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT_EQUAL(swagg_get_stats(NULL, &stats.known), SWAGG_ERR_ARGUMENT);
+    swagg_close(job);
+    loop_switch_stop(ls);
+}
+
+static void the_version_is_one_word(void)
+{
+    CU_ASSERT(strncmp(swagg_version(), "0.", 2) == 0 && strchr(swagg_version(), '+') != NULL);
+    CU_ASSERT_PTR_NULL(strpbrk(swagg_version(), " @\n"));
+}
+
+int main(void)
+{
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(what_the_caller_does_not_know_is_the_default),
+        UNIT_TEST(what_the_library_does_not_know_must_not_be_asked_for),
+        UNIT_TEST(so_much_of_the_statistics_is_written_as_the_caller_knows),
+        UNIT_TEST(the_version_is_one_word),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client versions", tests);
+}
