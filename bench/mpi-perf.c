@@ -65,7 +65,8 @@ static const char usage[] =
     "  --time HOW   slowest: median of the slowest rank's; mean: of ranks and iterations;\n"
     "               loop: calls without a barrier between them (slowest)\n"
     "  --type TYPE  float, double, int32 or int64 (float)\n"
-    "  --json FILE  writes the table there, too\n";
+    "  --json FILE  writes the table there, too\n"
+    "  --version\n";
 
 /* --- options --- */
 
