@@ -13,6 +13,7 @@
 #include <rte_random.h>
 
 #include "kernel_record.h"
+#include "kernel_rivals.h"
 #include "kernel_rx.h"
 #include "kernel_tx.h"
 #include "log.h"
@@ -197,6 +198,15 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
     return rc;
 }
 
+static bool on_kernel(const struct datapath *dp)
+{
+    bool any = false;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        any |= dp->port[p].lock >= 0;
+    return any;
+}
+
 /* A DPDK device may be no interface of the kernel's; then its own address does no harm. */
 static int refuse_mac(const struct port *port)
 {
@@ -314,6 +324,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         rc = make_control_inbox(dp, cfg);
     if (rc == 0)
         rc = open_ports(dp, cfg);
+    if (rc == 0)
+        rc = kernel_rivals_check_ip(dp->ip, on_kernel(dp));
     if (rc == 0)
         rc = choose_mac(dp, cfg);
     if (rc == 0)

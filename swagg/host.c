@@ -62,14 +62,12 @@ void host_arp(struct lcore *lc, unsigned port, const struct rte_mbuf *m)
     output_put(lc, port, reply);
 }
 
-void host_announce(struct lcore *lc, unsigned port)
+/* ARP about the switch's address, to everybody behind the port. from: the address that says so of itself. */
+static void put_arp(struct lcore *lc, unsigned port, rte_be32_t from)
 {
     const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
-    struct rte_mbuf *m;
+    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
 
-    if (lc->dp->ip == 0)
-        return;
-    m = rte_pktmbuf_alloc(lc->dp->mbufs);
     if (m == NULL) {
         lcore_drop(lc, port, DROP_NO_MBUF, 1);
         return;
@@ -81,9 +79,18 @@ void host_announce(struct lcore *lc, unsigned port)
                 .arp_hlen = RTE_ETHER_ADDR_LEN,
                 .arp_plen = sizeof(rte_be32_t),
                 .arp_opcode = RTE_BE16(RTE_ARP_OP_REQUEST),
-                .arp_data = {.arp_sha = lc->dp->mac, .arp_sip = lc->dp->ip, .arp_tip = lc->dp->ip}},
+                .arp_data = {.arp_sha = lc->dp->mac, .arp_sip = from, .arp_tip = lc->dp->ip}},
     };
     output_put(lc, port, m);
+}
+
+/* Who has the address too answers the probe, which comes from no address (RFC 5227); few answer an announcement. */
+void host_announce(struct lcore *lc, unsigned port)
+{
+    if (lc->dp->ip == 0)
+        return;
+    put_arp(lc, port, 0);
+    put_arp(lc, port, lc->dp->ip);
 }
 
 void host_icmp(struct lcore *lc, unsigned port, struct rte_mbuf *m)

@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "kernel_features.h"
 #include "kernel_interface.h"
+#include "kernel_rivals.h"
 #include "kernel_rx.h"
 #include "kernel_socket.h"
 #include "kernel_tx.h"
@@ -81,6 +82,7 @@ static void settle(struct port *port, unsigned if_index)
         log_warning("port %s: interface %s merges frames in its device, which loses some of them: ethtool -K "
                     "%s lro off",
                     port->name, interface_of(port), interface_of(port));
+    kernel_rivals_warn(port->name, interface_of(port), if_index);
     if (!kernel_merge(if_index, &port->merging))
         log_info("port %s: the kernel does not merge what interface %s receives, which makes receiving dear",
                  port->name, interface_of(port));

@@ -72,6 +72,26 @@ step "a device that DPDK does not know"
 printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"
 does_not_start 'net_wondrous0'
 
+step "the switch's address is an address of this machine: refused, with the command that mends it"
+net_swagg_config "$config"
+ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/32" dev lo
+does_not_start "switch.ip $(net_switch_ip) is an address of this machine, on lo, .*ip addr del $(net_switch_ip) dev lo"
+ip -n "$NET_ID-sw" addr del "$(net_switch_ip)/32" dev lo
+
+step "a port's interface that has an address, or is in a bridge: said, with the command that mends it"
+ip -n "$NET_ID-sw" addr add 192.0.2.1/24 dev p0
+ip -n "$NET_ID-sw" link add br0 type bridge
+ip -n "$NET_ID-sw" link set p1 master br0
+net_swagg_start "$config"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "interface p0 has the address 192.0.2.1, .*ip addr flush dev p0"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "interface p1 is part of br0, .*ip link set p1 nomaster"
+net_swagg_stop
+ip -n "$NET_ID-sw" link del br0
+ip -n "$NET_ID-sw" addr flush dev p0
+net_swagg_start "$config"
+refuses grep -E "has the address|is part of" "$NET_DIR/swagg.log"
+net_swagg_stop
+
 # From here on it runs.
 net_swagg_config "$config"
 
@@ -92,6 +112,13 @@ second_does_not_start "$NET_DIR/second.yaml" "$NET_ID" "another swagg runs with 
 reaches 0 "$(net_switch_ip)"
 expect_equal "pid in telemetry" "$(net_telemetry /swagg/info pid)" "$NET_SWAGG_PID"
 net_swagg_kill # who is killed stands in nobody's way
+
+step "a host that has the switch's address is heard, though it sends nothing of itself"
+net_exec 1 ip addr add "$(net_switch_ip)/32" dev eth0
+net_swagg_start "$config"
+net_until 30 "the log tells" grep -q "first drop of kind own_ip, on port h1: .*another station uses it" "$NET_DIR/swagg.log"
+net_swagg_stop
+net_exec 1 ip addr del "$(net_switch_ip)/32" dev eth0
 
 step "signals that mean nothing here are named, and nothing happens"
 net_swagg_start "$config"
