@@ -159,6 +159,47 @@ rank_start forming 3 4 --calls 20
 net_swagg_start "$NET_DIR/swagg.yaml"
 forms_all_the_same
 
+# The UDP port from which host 0 sends data packets to the switch; empty if it has no such socket yet.
+data_port() {
+    local peer
+    # shellcheck disable=SC2046,SC2183 # four numbers
+    peer=$(printf '%02X%02X%02X%02X:BEE0' $(net_switch_ip | awk -F. '{print $4, $3, $2, $1}'))
+    # shellcheck disable=SC2016 # awk's
+    net_exec 0 awk -v peer="$peer" '$3 == peer {split($2, at, ":"); print at[2]}' /proc/net/udp | head -n1
+}
+
+has_data_port() {
+    port=$(data_port)
+    [ -n "$port" ]
+}
+
+kernel_believes() { # MTU, of host 0's path to the switch
+    net_exec 0 ip route get "$(net_switch_ip)" | grep -q "mtu $1"
+}
+
+step "ICMP of a stranger that claims a path of 560 bytes: nobody notices, in this job and the next"
+ranks_start narrow 4 --calls 400 --largest 600K --pause 5 --seed 9
+net_until 10 "host 0 has a data socket" has_data_port
+all_open
+net_exec 1 "$NET_LIB/../../tests/net/narrow.py" "$(net_ip 0)" "$(net_switch_ip)" "$((16#$port))"
+net_until 10 "the kernel believes it" kernel_believes 560
+ranks_wait 60
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+ranks_run next 4 --calls 20
+expect_match "terms of the next job" "$(rank_log 0)" '1460 bytes a packet'
+
+step "a route that is closed for a moment in the middle of collectives: nobody notices"
+ranks_start routes 4 --calls 400 --largest 600K --pause 5 --seed 9
+all_open
+for way in prohibit blackhole unreachable; do # EACCES, EINVAL, EHOSTUNREACH
+    net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+    net_exec 0 ip route add "$way" "$(net_switch_ip)/32"
+    sleep 0.3
+    net_exec 0 ip route del "$way" "$(net_switch_ip)/32"
+done
+ranks_wait 60
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+
 step "a switch that stays away: everybody gets an error by the deadline"
 ranks_start away 4 --calls 1000000 --call-timeout 2000
 all_open
