@@ -42,6 +42,8 @@ for type in int32 int64 float32 float64; do
 done
 step "sums in order of the ranks, eight workers on one host"
 replays 1 '{workers: 8, in_order: true, one_host: true}' -n 8 --one-host
+step "one slot"
+replays 1 '{slots: 1}' -s 1
 step "one worker"
 replays 1 '{workers: 1}' -n 1
 step "the published format"
