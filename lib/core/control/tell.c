@@ -1,0 +1,122 @@
+/* What the registry says: to workers in messages, to people in words. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "control/job.h"
+
+enum { WHO_HOSTS = 3 /* that a text names */ };
+
+static void append(char text[CTL_WHO_MAX], size_t *used, const char *words, uint32_t ip)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+    *used +=
+        (size_t)snprintf(text + *used, CTL_WHO_MAX - *used, "%s%u.%u.%u.%u", words, b[0], b[1], b[2], b[3]);
+}
+
+const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX])
+{
+    char ranks[CTL_RANKS_TEXT_MAX];
+    uint32_t host[WHO_HOSTS];
+    unsigned hosts = 0;
+    size_t used = (size_t)snprintf(text, CTL_WHO_MAX, "%s", ctl_ranks_text(set, ranks));
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        uint32_t ip = job->members[rank].endpoint.ip;
+        unsigned i = 0;
+        if (ip == 0 || !ctl_ranks_has(set, rank))
+            continue;
+        while (i < hosts && host[i] != ip)
+            i++;
+        if (i < hosts)
+            continue;
+        if (hosts == WHO_HOSTS) {
+            used += (size_t)snprintf(text + used, CTL_WHO_MAX - used, ", ...");
+            break;
+        }
+        append(text, &used, hosts ? ", " : " (", ip);
+        host[hosts++] = ip;
+    }
+    if (hosts > 0)
+        snprintf(text + used, CTL_WHO_MAX - used, ")");
+    return text;
+}
+
+const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX])
+{
+    struct ctl_ranks one = {0};
+    ctl_ranks_add(&one, rank);
+    return ctl_job_who(job, &one, text);
+}
+
+void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char *format, ...)
+{
+    if (!r->cfg.actions.event)
+        return;
+    char text[CTL_TEXT_MAX + 100];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    r->cfg.actions.event(r->cfg.actions.ctx, job, text);
+}
+
+void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                uint32_t epoch, struct ctl_message *m)
+{
+    uint8_t out[CTL_MESSAGE_MAX];
+    uint8_t type = m->head.type;
+    m->head = *head;
+    m->head.type = type;
+    m->head.version = CTL_VERSION;
+    m->head.boot_id = r->cfg.boot_id;
+    m->head.epoch = epoch;
+    size_t bytes = ctl_build(out, m);
+    r->cfg.actions.send(r->cfg.actions.ctx, to, out, bytes);
+}
+
+void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                        const struct ctl_failure *why)
+{
+    struct ctl_message m = {.head.type = CTL_REFUSED, .failure = *why};
+    ctl_answer(r, to, head, 0, &m);
+}
+
+void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
+                  const struct ctl_endpoint *to)
+{
+    const struct ctl_member *member = &job->members[rank];
+    struct ctl_head about = {.incarnation = member->incarnation,
+                             .rank = (uint16_t)rank,
+                             .size = job->size,
+                             .serial = member->serial};
+    struct ctl_message m = {0};
+    if (job->state == CTL_JOB_RUNNING) {
+        m.head.type = CTL_READY;
+        m.ready = (struct ctl_ready){.job = job->number,
+                                     .slots = job->slots,
+                                     .chunk_bytes = job->chunk_bytes,
+                                     .data_port = r->cfg.data_port,
+                                     .data_ports = r->cfg.data_ports,
+                                     .first_tag = job->first_tag,
+                                     .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
+                                     .resumed = member->origin == CTL_RESUMES,
+                                     .roster = job->roster};
+    } else {
+        m.head.type = CTL_ABORTED;
+        m.failure = job->failure;
+    }
+    ctl_answer(r, to, &about, job->epoch, &m);
+}
+
+static bool may_not_know(const struct ctl_job *job, const struct ctl_member *member)
+{
+    if (job->state == CTL_JOB_RUNNING)
+        return member->state == CTL_MEMBER_JOINED && !member->confirmed;
+    return member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LOST;
+}
+
+void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job)
+{
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (may_not_know(job, &job->members[rank]))
+            ctl_job_tell(r, job, rank, &job->members[rank].endpoint);
+}
