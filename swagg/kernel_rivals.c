@@ -62,7 +62,8 @@ static const char *address_of(const struct ifaddrs *i, char text[INET6_ADDRSTRLE
     if (i->ifa_addr == NULL)
         return NULL;
     if (i->ifa_addr->sa_family == AF_INET)
-        return inet_ntop(AF_INET, &((const struct sockaddr_in *)i->ifa_addr)->sin_addr, text, INET6_ADDRSTRLEN);
+        return inet_ntop(AF_INET, &((const struct sockaddr_in *)i->ifa_addr)->sin_addr, text,
+                         INET6_ADDRSTRLEN);
     if (i->ifa_addr->sa_family == AF_INET6) {
         const struct in6_addr *address = &((const struct sockaddr_in6 *)i->ifa_addr)->sin6_addr;
 
@@ -77,15 +78,17 @@ void kernel_rivals_warn(const char *port, const char *interface, unsigned if_ind
     struct ifaddrs *all = NULL;
 
     if (if_indextoname(master_of(if_index), master) != NULL)
-        log_warning("port %s: interface %s is part of %s, which handles its frames too, so that hosts may get them "
-                    "twice: ip link set %s nomaster",
-                    port, interface, master, interface);
+        log_warning(
+            "port %s: interface %s is part of %s, which handles its frames too, so that hosts may get them "
+            "twice: ip link set %s nomaster",
+            port, interface, master, interface);
     getifaddrs(&all);
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
         if (strcmp(i->ifa_name, interface) == 0 && address_of(i, text) != NULL)
-            log_warning("port %s: interface %s has the address %s, for which the kernel answers as if there were no "
-                        "switch: ip addr flush dev %s",
-                        port, interface, text, interface);
+            log_warning(
+                "port %s: interface %s has the address %s, for which the kernel answers as if there were no "
+                "switch: ip addr flush dev %s",
+                port, interface, text, interface);
     freeifaddrs(all);
 }
 
@@ -106,7 +109,8 @@ int kernel_rivals_check_ip(rte_be32_t ip, bool from_kernel)
         if (!has(i, ip))
             continue;
         log_line(from_kernel ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
-                 "switch.ip %s is an address of this machine, on %s, so that its kernel takes what is for the switch: ip "
+                 "switch.ip %s is an address of this machine, on %s, so that its kernel takes what is for "
+                 "the switch: ip "
                  "addr del %s dev %s, or choose another switch.ip",
                  address_of(i, text), i->ifa_name, text, i->ifa_name);
         rc = from_kernel ? -EADDRINUSE : 0;

@@ -6,12 +6,13 @@
 
 #include <rte_byteorder.h>
 
-/* An interface that a port uses: the kernel answers for its addresses, and a bridge that it is in switches its frames a
- * second time. Warnings. */
+/* An interface that a port uses: the kernel answers for its addresses, and a bridge that it is in switches
+ * its frames a second time. Warnings. */
 void kernel_rivals_warn(const char *port, const char *interface, unsigned if_index);
 
-/* The switch's address must be no interface's. from_kernel: ports are on the kernel's interfaces, so that the kernel
- * would answer for it there: 0, or -EADDRINUSE after logging; otherwise a warning. ip 0: there is none. */
+/* The switch's address must be no interface's. from_kernel: ports are on the kernel's interfaces, so that the
+ * kernel would answer for it there: 0, or -EADDRINUSE after logging; otherwise a warning. ip 0: there is
+ * none. */
 int kernel_rivals_check_ip(rte_be32_t ip, bool from_kernel);
 
 #endif

@@ -190,9 +190,10 @@ net_hosts() { # COUNT [MTU]
 net_link() { # HOST [MTU]
     local mtu=${2:-1500}
     ip link add eth0 netns "$NET_ID-h$1" mtu "$mtu" address "$(net_mac "$1")" type veth \
-        peer name "p$1" netns "$NET_ID-sw" mtu "$mtu"
+        peer name "new$1" netns "$NET_ID-sw" mtu "$mtu"
     net_real_frames "$NET_ID-h$1" eth0
-    net_real_frames "$NET_ID-sw" "p$1"
+    net_real_frames "$NET_ID-sw" "new$1"
+    ip -n "$NET_ID-sw" link set "new$1" name "p$1" # a switch that waits for the name finds it ready
     ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev eth0
     ip -n "$NET_ID-h$1" link set eth0 up
     ip -n "$NET_ID-sw" link set "p$1" up promisc on
