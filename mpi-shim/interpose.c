@@ -59,7 +59,7 @@ static void start(void)
 
 static void say_summary(void)
 {
-    char text[512] = "";
+    char text[1000] = "";
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     summary_text(text, sizeof text, settings.switch_ip);

@@ -209,13 +209,24 @@ static int offload(const struct collective *c, enum swagg_type type)
                                                  : offload_or_fail(c, comm, type, bytes);
 }
 
+static void count_type(MPI_Datatype type)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "MPI_DATATYPE_NULL";
+    int length;
+    if (type != MPI_DATATYPE_NULL && type)
+        PMPI_Type_get_name(type, name, &length);
+    summary_native_type(name);
+}
+
 int offload_run(const struct collective *c)
 {
     enum swagg_type type;
     enum why why = why_native(c, &type);
-    if (why) {
+    if (why == WHY_TYPE)
+        count_type(c->type);
+    else if (why)
         summary_native(why);
+    if (why)
         return offload_native(c);
-    }
     return is_wrong(c) ? let_it_be_refused(c) : offload(c, type);
 }

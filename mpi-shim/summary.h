@@ -22,6 +22,8 @@ enum why {
 
 void summary_offloaded(bool reduce, size_t bytes);
 void summary_native(enum why why);
+/* For WHY_TYPE: also counts by the type's name, which is "" for a derived type. */
+void summary_native_type(const char *name);
 void summary_failed(void);
 
 /* The summary in one line. */

@@ -79,7 +79,8 @@ static void log_news(const struct logger *log, const struct ctl_session *s)
                      s->cfg.join.name, s->cfg.rank);
         break;
     case CTL_SESSION_FAILED:
-        logger_write(log, SWAGG_LOG_WARN, "job '%s': %s", s->cfg.join.name, s->failure.text);
+        /* The caller's next call says it, too. */
+        logger_write(log, SWAGG_LOG_INFO, "job '%s': %s", s->cfg.join.name, s->failure.text);
         break;
     default:
         break;

@@ -23,7 +23,7 @@ static int fail_no_answer(struct swagg_job *job, bool refused, int trouble)
     if (refused)
         return job_fail(job, SWAGG_ERR_NO_SWITCH,
                         "%s is there, but no swagg runs on it (UDP port %d is closed): check "
-                        "options.switch_ip, start swagg",
+                        "the switch's address, start swagg",
                         ip, CTL_PORT);
     return job_fail(job, SWAGG_ERR_NO_SWITCH,
                     "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "

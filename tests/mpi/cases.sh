@@ -54,7 +54,7 @@ case $case in
 reductions)
     both_ways reductions 502 1230
     says '^reductions: [1-9][0-9]* checks, 0 wrong$'
-    says 'data type 200, operation is not MPI_SUM 40, kind or size of communicator 9, no elements 140\)'
+    says 'data type MPI_SHORT 100, data type MPI_LONG_DOUBLE 100, below SWAGG_MIN_BYTES 841, operation is not MPI_SUM 40, kind or size of communicator 9, no elements 140\)'
     run_shim "$on" SWAGG_MODE=arrival SWAGG_FALLBACK=native reductions || fail "failed with agreement after every call"
     says "offloaded 502 calls, .*; by Open MPI 1230 calls"
     run_shim "$on" SWAGG_REDUCE=buffered reductions || fail "failed with buffered reduces"
@@ -130,7 +130,7 @@ roll_call)
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
-    run_mpi --mca pmix_base_async_modex 1 "${with_shim[@]}" || fail "failed where nothing can be known"
+    run_mpi --mca pmix_base_collect_data 0 "${with_shim[@]}" || fail "failed where nothing can be known"
     says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
     # Late is not absent, whatever the timeouts.
     run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$PROGRAMS/mpi-progress" ||
@@ -171,6 +171,13 @@ beside)
     says '^other MPI: allreduce of 100000, type 4c00040a, operation 58000003, communicator 44000000$'
     says '^other MPI: finalized$'
     says "^swagg.*: this program's MPI library is not Open MPI"
+    ;;
+mismatch)
+    # Told once by each rank, with both calls.
+    run_shim "$on" mismatch || fail "failed, although errors are returned"
+    says '^mismatch: rank [0-3]: an error' 4
+    says '^swagg\[[0-3]\]: .* failed: ranks called different collectives: .* 30000 f32' 4
+    says '^swagg' 5 # and the summary
     ;;
 refused)
     # What Open MPI refuses is refused alike, and the switch is as good as before.
