@@ -2,6 +2,8 @@
 
 #include <CUnit/CUnit.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +101,45 @@ void crew_run(struct crew *crew)
 {
     crew_start(crew);
     crew_join(crew);
+}
+
+/* Measures how long this process stands still: how late it wakes up. */
+struct stall_watch {
+    pthread_t thread;
+    atomic_bool stop;
+    long longest_ms;
+};
+
+static long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void *watch_for_stalls(void *arg)
+{
+    struct stall_watch *w = arg;
+    for (long before = now_ms(), now; !atomic_load(&w->stop); before = now) {
+        sleep_ms(5);
+        now = now_ms();
+        if (now - before > w->longest_ms)
+            w->longest_ms = now - before;
+    }
+    return NULL;
+}
+
+void crew_run_unstalled(struct crew *crew, long ms)
+{
+    struct stall_watch w;
+    do {
+        w = (struct stall_watch){0};
+        if (pthread_create(&w.thread, NULL, watch_for_stalls, &w) != 0)
+            abort();
+        crew_run(crew);
+        atomic_store(&w.stop, true);
+        pthread_join(w.thread, NULL);
+    } while (w.longest_ms >= ms);
 }
 
 void crew_expect_success(const struct crew *crew)

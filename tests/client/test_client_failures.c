@@ -15,7 +15,7 @@
 
 static struct loop_switch *start_switch(void)
 {
-    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000});
 }
 
 static bool says(const char *text, const char *what)
@@ -151,9 +151,9 @@ static void a_missing_rank_is_named(void)
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
     crew.absent = 2;
-    crew.options.join_timeout_ms = 700;
+    crew.options.join_timeout_ms = 1000;
     crew.options.warn_after_ms = 200;
-    crew_run(&crew);
+    crew_run_unstalled(&crew, 150);
     for (int r = 0; r < 4; r++) {
         if (r == crew.absent)
             continue;
@@ -259,7 +259,7 @@ static int stay_away(struct crew_member *m)
     int rc = one_sum(m);
     if (rc < 0 || m->rank != 1)
         return rc < 0 ? rc : one_sum(m);
-    sleep_ms(1500);
+    sleep_ms(2500);
     return one_sum(m);
 }
 
@@ -267,9 +267,9 @@ static void a_deadline_names_who_is_missing(void)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(3, ls, "late", stay_away, NULL);
-    crew.options.call_timeout_ms = 700;
+    crew.options.call_timeout_ms = 1000;
     crew.options.warn_after_ms = 200;
-    crew_run(&crew);
+    crew_run_unstalled(&crew, 150);
     int own = (crew.member[0].status == SWAGG_ERR_DEADLINE) + (crew.member[2].status == SWAGG_ERR_DEADLINE);
     CU_ASSERT(own >= 1);
     for (int r = 0; r < 3; r += 2) {
@@ -463,10 +463,10 @@ static int wait_for_rank_1(struct crew_member *m)
 static void a_rank_between_calls_helps_after_a_restart(void)
 {
     struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000, .deaf = 1u << 1});
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .deaf = 1u << 1});
     atomic_uint done = 0;
     struct crew crew = crew_of(2, ls, "helper", wait_for_rank_1, &done);
-    crew.options.call_timeout_ms = 10000;
+    crew.options.call_timeout_ms = 120000;
     crew_start(&crew);
     while (atomic_load(&done) < 1)
         sleep_ms(1);
@@ -504,7 +504,7 @@ static void restarts_and_losses_together(void)
     struct impair_config link = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.01}, [IMPAIR_DUPLICATE] = {.probability = 0.01}}};
     struct loop_switch *ls = loop_switch_start(
-        &(struct loop_switch_config){.seed = seed, .lost_after_ms = 500, .in = link, .out = link});
+        &(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .in = link, .out = link});
     struct storm storm = {0};
     struct crew crew = crew_of(3, ls, "storm", sum_through_it_all, &storm);
     uint64_t random = seed;
@@ -525,9 +525,10 @@ static void restarts_and_losses_together(void)
 
 static void a_switch_that_stays_away_fails_the_call(void)
 {
-    struct loop_switch *ls = start_switch();
+    /* Silence is worth a word after lost_after_ms. */
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
     struct crew crew = crew_of(2, ls, "gone", sum_for_ever, NULL);
-    crew.options.call_timeout_ms = 2000;
+    crew.options.call_timeout_ms = 4000;
     crew_start(&crew);
     while (loop_switch_packets(ls) < 3000)
         sleep_ms(1);
