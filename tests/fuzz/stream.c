@@ -148,9 +148,13 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
-    REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
     if (sml_tag_before(w->held_end, p.tag + 1))
         w->held_end = p.tag + 1;
+    if (sml_tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
+        REQUIRE(w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES));
+        return;
+    }
+    REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
     skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
     if (!w->wants) {
         REQUIRE(p.body_bytes == 0 || p.body_bytes == skip);

@@ -51,6 +51,8 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     memset(p, 0, cfg->slots * sizeof(struct sml_flight));
     p += aligned(cfg->slots * sizeof(struct sml_flight));
     s->kept = (struct sml_kept *)p;
+    /* A mad switch may ask for what never was kept: that is a chunk without elements. */
+    memset(p, 0, sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     p += aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     s->kept_data = p;
 
