@@ -18,8 +18,8 @@ static const struct settings *settings;
 static bool sharing;
 static struct shim_job *list; /* shared jobs; of those at rest, the one that rests longest is last */
 
-/* No chunk is smaller than half of this with Ethernet's usual MTU; jobs of one size need not grow often, so
- * there are three. */
+/* With Ethernet's usual MTU a chunk has up to 1460 bytes, so a tensor that fits is in flight as a whole. There
+ * are three sizes only, so that a job seldom grows. */
 enum { SLOT_BYTES = 1024 };
 static const int sizes[] = {64, 256, 1024};
 
