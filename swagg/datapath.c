@@ -12,16 +12,16 @@
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
-#include "kernel_record.h"
-#include "kernel_rivals.h"
-#include "kernel_rx.h"
-#include "kernel_tx.h"
-#include "log.h"
-#include "many_to_one.h"
-#include "secret.h"
-#include "stalls.h"
-#include "steer.h"
-#include "switch_mac.h"
+#include "port/linux/record.h"
+#include "port/linux/rivals.h"
+#include "port/linux/rx.h"
+#include "port/linux/tx.h"
+#include "base/log.h"
+#include "base/many_to_one.h"
+#include "base/secret.h"
+#include "lcore/stalls.h"
+#include "port/steer.h"
+#include "bridge/switch_mac.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -187,8 +187,8 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = 0;
 
-    kernel_record_settle();
-    dp->mergeable = kernel_tx_mergeable();
+    linux_record_settle();
+    dp->mergeable = linux_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
         rc = port_open(&dp->port[i], i, cfg, dp->mbufs);
@@ -212,7 +212,7 @@ static int refuse_mac(const struct port *port)
 {
     const char *why = "the kernel takes frames to the switch for this machine's";
 
-    if (port->device != &port_kernel) {
+    if (port->device != &port_linux) {
         log_warning("switch.mac is port %s's own: where that is an interface of the kernel's, too (net_af_packet, "
                     "net_tap), %s: leave switch.mac out, or choose another",
                     port->name, why);
@@ -266,10 +266,10 @@ static void carry_merged(struct datapath *dp, const struct config *cfg)
             return;
         queues += dp->port[p].rx_queues;
     }
-    buffers = queues * KERNEL_RX_LONG_BUFFERS;
+    buffers = queues * LINUX_RX_LONG_BUFFERS;
     if (free_megabytes() >= cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
         dp->long_buffers =
-            rte_pktmbuf_pool_create("long_buffers", buffers - 1, 0, 0, KERNEL_RX_LONG_BYTES, SOCKET_ID_ANY);
+            rte_pktmbuf_pool_create("long_buffers", buffers - 1, 0, 0, LINUX_RX_LONG_BYTES, SOCKET_ID_ANY);
     if (dp->long_buffers == NULL) {
         log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
                  "memory.megabytes");
@@ -325,7 +325,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = open_ports(dp, cfg);
     if (rc == 0)
-        rc = kernel_rivals_check_ip(dp->ip, on_kernel(dp));
+        rc = linux_rivals_check_ip(dp->ip, on_kernel(dp));
     if (rc == 0)
         rc = choose_mac(dp, cfg);
     if (rc == 0)

@@ -11,13 +11,13 @@
 
 #include <rte_rcu_qsbr.h>
 
-#include "bridge.h"
-#include "claim.h"
-#include "config.h"
-#include "inbox.h"
-#include "jobs.h"
-#include "lcore.h"
-#include "port.h"
+#include "bridge/bridge.h"
+#include "bridge/claim.h"
+#include "config/config.h"
+#include "control/inbox.h"
+#include "aggregate/jobs.h"
+#include "lcore/lcore.h"
+#include "port/port.h"
 
 struct datapath {
     /* Identity. */
@@ -33,7 +33,7 @@ struct datapath {
 
     struct rte_mempool *mbufs;
     struct rte_mempool *long_buffers; /* of frames that came merged; NULL: every one is cut */
-    uint64_t mergeable; /* mark of the frames that we build (kernel_tx.h) */
+    uint64_t mergeable; /* mark of the frames that we build (linux_tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */

@@ -19,8 +19,8 @@
 #include <rte_log.h>
 #include <rte_pci.h>
 
-#include "exclusive.h"
-#include "log.h"
+#include "base/exclusive.h"
+#include "base/log.h"
 
 enum { EAL_ARGS_MAX = 256 };
 

@@ -2,7 +2,7 @@
 #ifndef SWAGG_EAL_H
 #define SWAGG_EAL_H
 
-#include "config.h"
+#include "config/config.h"
 
 /* Fills cpu[] with the CPUs this process may use; returns how many (at least 1, at most max). */
 unsigned eal_cpus(int cpu[], unsigned max);

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banner.h"
-#include "config.h"
-#include "control.h"
+#include "show/banner.h"
+#include "config/config.h"
+#include "control/control.h"
 #include "datapath.h"
 #include "eal.h"
-#include "log.h"
-#include "priority.h"
-#include "replay.h"
-#include "signals.h"
-#include "telemetry.h"
+#include "base/log.h"
+#include "lcore/priority.h"
+#include "control/replay.h"
+#include "control/signals.h"
+#include "show/telemetry.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };

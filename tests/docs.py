@@ -242,7 +242,7 @@ def number(text):
 def check_configuration():
     page = ROOT / "docs/configuration.md"
     text = page.read_text()
-    code = "".join(path.read_text() for path in sorted((ROOT / "swagg").glob("config*.c")))
+    code = "".join(path.read_text() for path in sorted((ROOT / "swagg/config").glob("*.c")))
     for key in set(re.findall(r'CYAML_FIELD_\w+\(\s*"(\w+)"', code)):
         if not re.search(rf"`(?:[\w.\[\]]+\.)?{key}[`.]", text):
             complain(page.name, f"the key {key} is not explained")
@@ -259,7 +259,7 @@ def check_configuration():
     for key in set(rows) - {row[0] for row in defaults} - {"seed", "key"}:
         complain(page.name, f"{key} is no key with a number")
     if len(defaults) < 10:
-        complain("tests/docs.py", "cannot read the defaults in swagg/config*.c")
+        complain("tests/docs.py", "cannot read the defaults in swagg/config/")
 
 
 def check_environment():
@@ -290,7 +290,7 @@ def check_environment():
 
 def check_telemetry():
     page = ROOT / "docs/configuration.md"
-    registered = set(re.findall(r'\{"(/swagg/\w+)", view_', source("swagg/telemetry.c")))
+    registered = set(re.findall(r'\{"(/swagg/\w+)", view_', source("swagg/show/telemetry.c")))
     told = {command.split(",")[0] for row in tables(page, "Looking at it") for command in quoted(row[0])
             if command.startswith("/swagg/")}
     for command in registered ^ told:

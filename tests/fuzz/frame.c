@@ -3,7 +3,7 @@
  * good frame is a good frame. */
 #include <netinet/in.h>
 
-#include "frame.h"
+#include "aggregate/frame.h"
 #include "fuzz.h"
 #include "wire/control.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "frame.h"
+#include "aggregate/frame.h"
 #include "fuzz.h"
 #include "switchml/pool.h"
 #include "wire/control.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "impair.h"
+#include "port/impair.h"
 
 struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */

@@ -1,5 +1,5 @@
 /* The learning table, from one thread; test_bridge_threads.c has the others. */
-#include "bridge.h"
+#include "bridge/bridge.h"
 
 #include <stdlib.h>
 #include <string.h>

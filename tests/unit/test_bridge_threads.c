@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "bridge.h"
+#include "bridge/bridge.h"
 #include "unit.h"
 
 enum { LEARNERS = 3, ROUNDS = 20000, STATIONS = 300, TABLE = 256 };

@@ -1,7 +1,7 @@
 /* Frames that claim an address: ARP and IPv4 that name it as the sender's, and nothing else. */
 #include <string.h>
 
-#include "claim.h"
+#include "bridge/claim.h"
 #include "unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Configurations, good and bad: what each says, word for word. */
-#include "config.h"
+#include "config/config.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

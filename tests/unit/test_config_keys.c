@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config_schema.h"
+#include "config/config_schema.h"
 #include "unit.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* Lanes in turn: whoever fills one delays nobody in another. */
-#include "fair_queue.h"
+#include "control/fair_queue.h"
 
 #include <string.h>
 

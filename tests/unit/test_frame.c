@@ -5,7 +5,7 @@
 
 #include <netinet/in.h>
 
-#include "frame.h"
+#include "aggregate/frame.h"
 #include "unit.h"
 
 enum { ROOM = 9100 };

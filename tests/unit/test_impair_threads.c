@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "counter.h"
-#include "impair.h"
+#include "base/counter.h"
+#include "port/impair.h"
 #include "unit.h"
 
 enum { FRAMES = 100000 };

@@ -7,7 +7,7 @@
 
 #include <rte_eal.h>
 
-#include "jobs.h"
+#include "aggregate/jobs.h"
 #include "unit.h"
 
 enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };

@@ -7,7 +7,7 @@
 
 #include <rte_eal.h>
 
-#include "locate.h"
+#include "aggregate/locate.h"
 #include "unit.h"
 
 enum { MEMBERS = 3, SLOTS = 4, CHUNK = 128, DATA_PORT = 40000 };

@@ -1,5 +1,5 @@
 /* The log: lines that are whole, carry the time once the daemon runs, and never wait for a reader. */
-#include "log.h"
+#include "base/log.h"
 
 #include <fcntl.h>
 #include <regex.h>

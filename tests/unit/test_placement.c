@@ -1,5 +1,5 @@
 /* Which lcore does what: defaults, the check, CPUs. */
-#include "placement.h"
+#include "config/placement.h"
 #include "unit.h"
 
 /* Ports with so many queues each in either direction. */

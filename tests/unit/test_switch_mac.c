@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "rng.h"
-#include "switch_mac.h"
+#include "bridge/switch_mac.h"
 #include "unit.h"
 
 enum { PORTS = 4 };

@@ -1,0 +1,316 @@
+#include "aggregate/engine.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "datapath.h"
+#include "aggregate/locate.h"
+#include "port/steer.h"
+#include "wire/path.h"
+
+enum {
+    ANSWERS_AT_ONCE = 64,
+    ANSWERS_A_SECOND = 10000,
+};
+
+/* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
+ * reference to it, which the caller has counted. */
+static void send_frame(struct lcore *lc, unsigned egress, const struct frame_header *h, rte_be16_t from_port,
+                       const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
+
+    if (m == NULL) {
+        rte_pktmbuf_free(body);
+        lcore_drop(lc, egress, DROP_NO_MBUF, 1);
+        return;
+    }
+    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
+    m->ol_flags = h->without_udp_sum ? 0 : lc->dp->mergeable;
+    if (body == NULL) {
+        memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
+    } else {
+        m->next = body;
+        m->nb_segs = 2;
+        m->pkt_len += body->data_len;
+    }
+    output_put(lc, egress, m);
+}
+
+/* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
+static struct frame_payload payload_of(const struct job *job, const void *bytes, size_t n)
+{
+    return job->checksum == SML_CHECKSUM_NONE ? frame_payload(bytes, n)
+                                              : (struct frame_payload){.at = bytes, .bytes = n};
+}
+
+static unsigned egress_of(const struct lcore *lc, const struct job_member *member)
+{
+    int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
+
+    return known < 0 ? member->port : (unsigned)known;
+}
+
+static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank,
+                           const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    const struct job_member *member = &w->job->member[rank];
+
+    send_frame(lc, egress_of(lc, member), &member->header, w->switch_port, payload, body);
+}
+
+static uint16_t count_wanted(const struct work *w)
+{
+    uint16_t wanted = 0;
+
+    for (uint16_t rank = 0; rank < w->job->size; rank++)
+        wanted += sml_pool_wants(w->job->pool, w->slot, rank);
+    return wanted;
+}
+
+/* The sum's own buffer, cut down to it, from now on not written to, and a reference to it for each rank that
+ * wants it. */
+static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_payload *sum, uint16_t wanted)
+{
+    body->data_off = (uint16_t)((const uint8_t *)sum->at - (const uint8_t *)body->buf_addr);
+    body->data_len = (uint16_t)sum->bytes;
+    body->pkt_len = sum->bytes;
+    body->ol_flags = 0;
+    rte_mbuf_refcnt_update(body, (int16_t)wanted);
+    return body;
+}
+
+/* The same of a copy. */
+static struct rte_mbuf *share_copy(struct lcore *lc, const struct frame_payload *sum, uint16_t wanted)
+{
+    struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(lc->dp->mbufs);
+
+    if (body == NULL)
+        return NULL;
+    memcpy(rte_pktmbuf_append(body, (uint16_t)sum->bytes), sum->at, sum->bytes);
+    rte_mbuf_refcnt_set(body, wanted);
+    return body;
+}
+
+/* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
+static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const struct frame_payload *sum,
+                              struct rte_mbuf *kept)
+{
+    uint16_t wanted;
+
+    if (!lc->dp->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
+        return NULL;
+    wanted = count_wanted(w);
+    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(lc, sum, wanted);
+}
+
+static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
+{
+    const struct frame_payload sum = payload_of(w->job, v->result, v->result_bytes);
+    const struct frame_payload ack = payload_of(w->job, v->ack, v->ack_bytes);
+    struct rte_mbuf *body = share(lc, w, &sum, v->result_buffer);
+
+    for (uint16_t rank = 0; rank < w->job->size; rank++) {
+        if (sml_pool_wants(w->job->pool, w->slot, rank))
+            send_to_member(lc, w, rank, &sum, body);
+        else
+            send_to_member(lc, w, rank, &ack, NULL);
+    }
+    lcore_count(lc, EVENT_RESULTS, w->job->size);
+}
+
+static void send_to_sender(struct lcore *lc, const struct work *w, const void *bytes, size_t n,
+                           enum event event)
+{
+    const struct frame_payload payload = payload_of(w->job, bytes, n);
+
+    send_to_member(lc, w, w->rank, &payload, NULL);
+    lcore_count(lc, event, 1);
+}
+
+/* The job has frames left to keep, this one is worth it, and nobody else has it. */
+static bool may_keep(const struct work *w)
+{
+    return w->job->in_place && w->packet.body_bytes >= JOBS_SHARE_FROM_BYTES && RTE_MBUF_DIRECT(w->m) &&
+           rte_pktmbuf_is_contiguous(w->m) && rte_mbuf_refcnt_read(w->m) == 1;
+}
+
+/* Returns the frame that is to be freed now: the packet's, or that of an earlier one whose place it takes. */
+static struct rte_mbuf *apply(struct lcore *lc, const struct work *w)
+{
+    struct sml_verdict v;
+
+    if (w->slot == NULL) {
+        counter_add(&lc->counters.verdict[SML_DROP_BAD_SLOT], 1);
+        return w->m;
+    }
+    sml_pool_apply_buffer(w->job->pool, w->slot, w->rank, &w->packet, may_keep(w) ? w->m : NULL, &v);
+    counter_add(&lc->counters.verdict[v.kind], 1);
+    switch (v.kind) {
+    case SML_SEND_ALL:
+    case SML_RESTORED:
+        send_to_all(lc, w, &v);
+        break;
+    case SML_SEND_ONE:
+        send_to_sender(lc, w, v.result, v.result_bytes, EVENT_RESULTS);
+        break;
+    case SML_SEND_ANSWER:
+    case SML_SEND_QUARREL:
+        send_to_sender(lc, w, v.answer, v.answer_bytes, EVENT_ANSWERS);
+        break;
+    default:
+        break;
+    }
+    if (v.kept)
+        return v.released;
+    rte_pktmbuf_free(v.released);
+    return w->m;
+}
+
+/* What nobody vouches for is answered at a rate that cannot be exceeded, whoever asks. */
+static bool may_answer(struct lcore *lc, struct engine_allowance *a)
+{
+    uint64_t interval = rte_get_tsc_hz() / ANSWERS_A_SECOND, earned = (lc->now - a->at) / interval;
+
+    if (earned > 0) {
+        a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
+        a->at = lc->now;
+    }
+    if (a->credit == 0)
+        return false;
+    a->credit--;
+    return true;
+}
+
+/* To where a frame came from. */
+static void send_back(struct lcore *lc, const struct rte_mbuf *m, const void *answer, size_t bytes,
+                      enum event event)
+{
+    const struct frame_payload payload = frame_payload(answer, bytes);
+    struct frame_header h;
+    struct frame_end from, to;
+
+    frame_answer_ends(locate_frame(m), &from, &to);
+    frame_header_init(&h, &from, &to);
+    send_frame(lc, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
+    lcore_count(lc, event, 1);
+}
+
+static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_packet *p)
+{
+    uint8_t answer[SML_REJECT_BYTES];
+
+    if (may_answer(lc, &lc->engine.rejects))
+        send_back(lc, m, answer, sml_build_reject(answer, p, lc->dp->boot_id), EVENT_REJECTS);
+}
+
+/* What is neither a gradient packet nor of a member may be a path probe. */
+static bool is_path_probe(const struct rte_mbuf *m, enum drop why)
+{
+    const struct frame_udp *f = locate_frame(m);
+
+    return why == DROP_SML_BAD_KIND && path_is_question(f->payload, frame_payload_bytes(f));
+}
+
+static void answer_path_probe(struct lcore *lc, struct rte_mbuf *m)
+{
+    struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
+
+    if (!may_answer(lc, &lc->engine.path_answers)) {
+        lcore_drop(lc, m->port, DROP_PATH_RATE, 1);
+        return;
+    }
+    path_answer(f->payload, (uint8_t)steer_data_ports(lc->dp));
+    send_back(lc, m, f->payload, frame_payload_bytes(f), EVENT_PATH_ANSWERS);
+}
+
+/* A frame that is not a member's. */
+static void refuse(struct lcore *lc, const struct work *w, enum drop why)
+{
+    if (is_path_probe(w->m, why)) {
+        answer_path_probe(lc, w->m);
+    } else {
+        lcore_drop(lc, w->m->port, why, 1);
+        if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
+            reject(lc, w->m, &w->packet);
+    }
+    rte_pktmbuf_free(w->m);
+}
+
+static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
+{
+    struct work work[ENGINE_BURST];
+    unsigned located = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct work *w = &work[located];
+        enum drop why;
+
+        w->m = frames[i];
+        why = locate(&lc->dp->jobs, w);
+        if (why == DROP_REASONS)
+            located++;
+        else
+            refuse(lc, w, why);
+    }
+    for (unsigned i = 0; i < located; i++)
+        frames[i] = apply(lc, &work[i]);
+    lcore_count(lc, EVENT_GRADIENTS, located);
+    rte_pktmbuf_free_bulk(frames, located);
+}
+
+static void work_off(struct lcore *lc, unsigned owner)
+{
+    struct rte_mbuf **frames = lc->engine.to[owner].frame;
+    unsigned n = lc->engine.to[owner].n, taken;
+
+    lc->engine.to[owner].n = 0;
+    lc->engine.waiting &= ~RTE_BIT64(owner);
+    if (owner == lc->index) {
+        process(lc, frames, n);
+        return;
+    }
+    taken = rte_ring_enqueue_burst(lc->dp->lcore[owner]->inbox, (void **)frames, n, NULL);
+    for (unsigned i = taken; i < n; i++)
+        lcore_drop(lc, frames[i]->port, DROP_RING_FULL, 1);
+    rte_pktmbuf_free_bulk(frames + taken, n - taken);
+}
+
+void engine_steer(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = locate_frame(m);
+    unsigned owner;
+
+    if (frame_payload_bytes(f) < SML_HEADER_BYTES) {
+        lcore_drop(lc, port, DROP_SML_TOO_SHORT, 1);
+        rte_pktmbuf_free(m);
+        return;
+    }
+    m->port = (uint16_t)port; /* from here on our number, not the device's */
+    owner = lc->dp->shard_owner[sml_peek_slot(f->payload) % lc->dp->shards];
+    lc->engine.to[owner].frame[lc->engine.to[owner].n++] = m;
+    lc->engine.waiting |= RTE_BIT64(owner);
+    if (lc->engine.to[owner].n == ENGINE_BURST)
+        work_off(lc, owner);
+}
+
+void engine_flush(struct lcore *lc)
+{
+    while (lc->engine.waiting != 0)
+        work_off(lc, rte_bsf64(lc->engine.waiting));
+}
+
+unsigned engine_collect(struct lcore *lc)
+{
+    struct rte_mbuf *frames[ENGINE_BURST];
+    unsigned n;
+
+    if (lc->inbox == NULL)
+        return 0;
+    n = rte_ring_dequeue_burst(lc->inbox, (void **)frames, ENGINE_BURST, NULL);
+    if (n > 0)
+        process(lc, frames, n);
+    return n;
+}

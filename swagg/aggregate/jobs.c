@@ -1,0 +1,255 @@
+#include "aggregate/jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+static struct sml_pool_config pool_config(const struct jobs *jobs, const struct ctl_job *job, uint8_t number,
+                                          uint16_t slots)
+{
+    return (struct sml_pool_config){
+        .workers = job->size,
+        .slots = slots,
+        .chunk_bytes = job->chunk_bytes,
+        .job = number,
+        .format = job->format,
+        .mode = job->mode,
+        .checksum = job->checksum,
+        .first_tag = job->first_tag,
+        .resumed = job->resumed,
+        .kernels = jobs->kernels,
+    };
+}
+
+static void release(void *mbuf)
+{
+    rte_pktmbuf_free(mbuf);
+}
+
+static void free_job(struct jobs *jobs, struct job *job)
+{
+    if (job == NULL)
+        return;
+    if (job->pool != NULL)
+        sml_pool_drain(job->pool, release);
+    jobs->bytes -= job->bytes;
+    jobs->frames -= job->frames;
+    rte_free(job->pool);
+    rte_free(job->seat);
+    rte_free(job->member);
+    rte_free(job);
+}
+
+static void seat_members(struct job *job, const struct ctl_job *from, const struct jobs_identity *us)
+{
+    const struct frame_end here = {.mac = us->mac, .ip = us->ip};
+
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct ctl_endpoint *at = &from->members[rank].endpoint;
+        struct frame_end there = {.ip = at->ip, .port = rte_cpu_to_be_16(from->members[rank].data_port)};
+        uint64_t sender = job_sender(there.ip, there.port);
+        unsigned i = job_seat_of(job, sender);
+
+        memcpy(there.mac.addr_bytes, at->mac, sizeof(there.mac.addr_bytes));
+        frame_header_init(&job->member[rank].header, &here, &there);
+        job->member[rank].header.without_udp_sum = job->checksum != SML_CHECKSUM_NONE;
+        job->member[rank].mac = there.mac;
+        job->member[rank].port = at->port;
+        while (job->seat[i].sender != 0)
+            i = (i + 1) & (job->seats - 1u);
+        job->seat[i] = (struct job_seat){.sender = sender, .mac = there.mac, .rank = rank};
+    }
+}
+
+/* What a job might keep must not be lacking to receive into: all or nothing. */
+static void reserve_frames(struct jobs *jobs, struct job *job, const struct sml_pool_config *cfg)
+{
+    const uint32_t frames = 2u * cfg->slots;
+
+    if (cfg->chunk_bytes < JOBS_SHARE_FROM_BYTES || frames > jobs->frames_max - jobs->frames)
+        return;
+    job->in_place = true;
+    job->frames = frames;
+    jobs->frames += frames;
+}
+
+/* NULL: no memory. */
+static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
+                            const struct sml_pool_config *cfg)
+{
+    struct job *job = rte_zmalloc("job", sizeof(*job), 0);
+    void *pool;
+
+    if (job == NULL)
+        return NULL;
+    job->number = cfg->job;
+    job->founder = from->founder;
+    job->size = from->size;
+    job->checksum = from->checksum;
+    job->seats = (uint16_t)rte_align32pow2(2u * from->size);
+    job->seat = rte_zmalloc("seats", job->seats * sizeof(*job->seat), RTE_CACHE_LINE_SIZE);
+    job->member = rte_zmalloc("members", job->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
+    pool = rte_malloc("pool", sml_pool_footprint(cfg), RTE_CACHE_LINE_SIZE);
+    if (pool == NULL || job->seat == NULL || job->member == NULL) {
+        rte_free(pool);
+        free_job(jobs, job);
+        return NULL;
+    }
+    job->pool = sml_pool_init(pool, cfg);
+    job->bytes = sml_pool_footprint(cfg);
+    jobs->bytes += job->bytes;
+    reserve_frames(jobs, job, cfg);
+    seat_members(job, from, us);
+    return job;
+}
+
+/* The number that has been free for longest, so that late packets of an ended job meet nobody. */
+static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8_t *number)
+{
+    int best = -EMFILE;
+
+    for (int i = 0; i < JOBS_MAX; i++)
+        if (jobs->running[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
+            (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
+            best = i;
+    if (best < 0)
+        return best;
+    *number = (uint8_t)best;
+    return 0;
+}
+
+static size_t held_by(const struct jobs *jobs, uint32_t founder)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < JOBS_MAX; i++)
+        if (jobs->running[i] != NULL && jobs->running[i]->founder == founder)
+            bytes += jobs->running[i]->bytes;
+    return bytes;
+}
+
+/* Memory for this job: what is left, and of it to a new one only as much as leaves a quarter of all to jobs
+ * that were founded from other addresses. */
+static size_t room_for(const struct jobs *jobs, const struct ctl_job *from)
+{
+    const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, from->founder),
+                 share = jobs->bytes_max - jobs->bytes_max / 4;
+
+    if (from->resumed || from->founder == 0)
+        return left;
+    return RTE_MIN(left, share > held ? share - held : 0);
+}
+
+/* Halves the slots until a pool is within what is left and memory has one piece for it; a resumed job has no
+ * choice. NULL: there is no such pool. */
+static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
+                       struct sml_pool_config *cfg)
+{
+    const uint16_t least = from->resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
+    const size_t room = room_for(jobs, from);
+
+    for (; cfg->slots >= least; cfg->slots /= 2) {
+        const size_t bytes = sml_pool_footprint(cfg);
+        struct job *job = bytes > 0 && bytes <= room ? make_job(jobs, from, us, cfg) : NULL;
+
+        if (job != NULL)
+            return job;
+    }
+    return NULL;
+}
+
+/* cfg: of the pool that was wished for. */
+static void say_no_memory(const struct jobs *jobs, const struct ctl_job *from,
+                          const struct sml_pool_config *cfg, char text[CTL_TEXT_MAX])
+{
+    const size_t bytes = sml_pool_footprint(cfg);
+    const uint8_t *ip = (const uint8_t *)&from->founder;
+
+    if (room_for(jobs, from) < jobs->bytes_max - jobs->bytes)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "jobs of %u.%u.%u.%u hold %zu KB of the switch's %zu pool.megabytes, and one host may hold three "
+            "quarters of them",
+            ip[0], ip[1], ip[2], ip[3], held_by(jobs, from->founder) >> 10, jobs->bytes_max >> 20);
+    else if (bytes <= jobs->bytes_max - jobs->bytes)
+        snprintf(text, CTL_TEXT_MAX,
+                 "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
+                 bytes >> 10, cfg->slots, cfg->workers);
+    else
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
+            "for %u ranks take %zu KB",
+            jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
+}
+
+int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, const struct jobs_identity *us,
+              uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX])
+{
+    struct sml_pool_config cfg;
+    struct job *job;
+    int rc = free_number(jobs, from, number);
+
+    if (jobs->retired != NULL) { /* their memory may be what is lacking */
+        rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
+        jobs_reclaim(jobs);
+    }
+    if (rc < 0) {
+        snprintf(text, CTL_TEXT_MAX, "all %d job numbers of the switch are in use", JOBS_MAX);
+        return rc;
+    }
+    cfg = pool_config(jobs, from, *number, *slots);
+    cfg.tag_bits = tag_bits;
+    job = fit(jobs, from, us, &cfg);
+    if (job == NULL) {
+        cfg.slots = *slots;
+        say_no_memory(jobs, from, &cfg, text);
+        return -ENOSPC;
+    }
+    *slots = cfg.slots;
+    __atomic_store_n(&jobs->running[*number], job, __ATOMIC_RELEASE);
+    return 0;
+}
+
+void jobs_close(struct jobs *jobs, uint8_t number)
+{
+    struct job *job = jobs->running[number];
+
+    __atomic_store_n(&jobs->running[number], NULL, __ATOMIC_RELEASE);
+    jobs->closed_at[number] = ++jobs->closes;
+    job->retired_at = rte_rcu_qsbr_start(jobs->rcu);
+    job->next_retired = jobs->retired;
+    jobs->retired = job;
+    jobs_reclaim(jobs);
+}
+
+void jobs_reclaim(struct jobs *jobs)
+{
+    struct job **link = &jobs->retired;
+
+    while (*link != NULL) {
+        struct job *job = *link;
+
+        if (rte_rcu_qsbr_check(jobs->rcu, job->retired_at, false) == 1) {
+            *link = job->next_retired;
+            free_job(jobs, job);
+        } else {
+            link = &job->next_retired;
+        }
+    }
+}
+
+void jobs_free(struct jobs *jobs)
+{
+    for (unsigned i = 0; i < JOBS_MAX; i++)
+        free_job(jobs, jobs->running[i]);
+    while (jobs->retired != NULL) {
+        struct job *job = jobs->retired;
+
+        jobs->retired = job->next_retired;
+        free_job(jobs, job);
+    }
+}

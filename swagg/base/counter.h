@@ -1,0 +1,18 @@
+/* A counter that one thread writes and anybody reads. */
+#ifndef SWAGG_BASE_COUNTER_H
+#define SWAGG_BASE_COUNTER_H
+
+#include <stdint.h>
+
+/* For the owner. A relaxed load and store, not an atomic addition: there is one writer. */
+static inline void counter_add(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t counter_read(const uint64_t *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+#endif

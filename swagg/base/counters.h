@@ -1,0 +1,128 @@
+/* What an lcore counts: why frames went no further (drops, by port) and what was done with the others.
+ *
+ * Each lcore has its own set and is its only writer; anybody may read at any time. A reader sees each counter
+ * whole, but not all at one moment. The names are what an operator reads in /swagg/drops and /swagg/counters.
+ */
+#ifndef SWAGG_BASE_COUNTERS_H
+#define SWAGG_BASE_COUNTERS_H
+
+#include <stdint.h>
+
+#include "base/counter.h"
+#include "config/placement.h"
+#include "switchml/pool.h"
+
+/* X(identifier, name, what it means and what to do about it) */
+#define DROP_LIST(X)                                                                                         \
+    X(RUNT, "runt", "frame shorter than an Ethernet header")                                                 \
+    X(RX_MISSED, "rx_missed",                                                                                \
+      "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
+    X(OVERSIZE, "oversize",                                                                                  \
+      "frame longer than the MTU allows: raise mtu, or on veths and virtual machines, unless the port is a " \
+      "kernel:NAME, turn off segmentation offloads at both ends (ethtool -K DEV tso off gso off gro off "    \
+      "tx-udp-segmentation off)")                                                                            \
+    X(OWN_SOURCE, "own_source", "source is the switch's own MAC: a loop, or another station uses it")        \
+    X(OWN_IP, "own_ip",                                                                                      \
+      "IPv4 or ARP whose sender's address is the switch's own: another station uses it, or forges it")       \
+    X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
+    X(LINK_LOCAL, "link_local",                                                                              \
+      "destination 01:80:c2:00:00:0X, which no switch passes on (STP, LLDP, pause)")                         \
+    X(SAME_PORT, "same_port", "destination is on the port that the frame came from")                         \
+    X(NO_EGRESS, "no_egress", "nowhere to flood to: there is no other port")                                 \
+    X(ETHERTYPE, "ethertype", "addressed to the switch, but neither ARP nor untagged IPv4")                  \
+    X(ARP_MALFORMED, "arp_malformed", "ARP that is cut short or not about IPv4 on Ethernet")                 \
+    X(ARP_IGNORED, "arp_ignored", "ARP to the switch's MAC that is no request for its IP")                   \
+    X(IP_SHORT, "ip_short", "frame ends within the IPv4 header or before the IPv4 total length")             \
+    X(IP_VERSION, "ip_version", "the IPv4 header's version is not 4")                                        \
+    X(IP_HEADER_LENGTH, "ip_header_length", "the IPv4 header claims fewer than 20 bytes")                    \
+    X(IP_OPTIONS, "ip_options", "IPv4 options are not supported")                                            \
+    X(IP_TOTAL_LENGTH, "ip_total_length", "the IPv4 total length is less than the header")                   \
+    X(IP_CHECKSUM, "ip_checksum", "wrong IPv4 header checksum: damaged on the way")                          \
+    X(IP_FRAGMENT, "ip_fragment", "fragments are not reassembled: use a smaller chunk, or a larger MTU")     \
+    X(IP_SOURCE, "ip_source", "an IPv4 source that no station can have: 0.x, 127.x, 224.x and above")        \
+    X(IP_NOT_OURS, "ip_not_ours",                                                                            \
+      "the switch's MAC, but not its IP: wrong switch address, or a missing route")                          \
+    X(IP_PROTOCOL, "ip_protocol", "neither ICMP nor UDP")                                                    \
+    X(ICMP_MALFORMED, "icmp_malformed", "ICMP that is cut short or has a wrong checksum")                    \
+    X(ICMP_IGNORED, "icmp_ignored", "ICMP other than an echo request")                                       \
+    X(UDP_LENGTH, "udp_length", "the UDP length contradicts the IPv4 length")                                \
+    X(UDP_CHECKSUM, "udp_checksum",                                                                          \
+      "wrong UDP checksum: damaged on the way, or a sender on a veth with checksum offload (ethtool -K DEV " \
+      "tx off)")                                                                                             \
+    X(UDP_PORT, "udp_port", "no UDP port of the switch")                                                     \
+    X(SML_TOO_SHORT, "sml_too_short",                                                                        \
+      "gradient packet shorter than its header and the trailer it announces")                                \
+    X(SML_BAD_KIND, "sml_bad_kind", "gradient packet of an unknown kind")                                    \
+    X(SML_BAD_SIZE_CODE, "sml_bad_size_code", "gradient packet with an unknown size code")                   \
+    X(SML_BAD_SLOT, "sml_bad_slot", "gradient packet with a reserved bit set in its pool index")             \
+    X(SML_BAD_LENGTH, "sml_bad_length", "gradient packet whose length contradicts its kind or size code")    \
+    X(SML_UNKNOWN_JOB, "sml_unknown_job", "gradient packet for a job that does not run (any more)")          \
+    X(SML_FOREIGN_SENDER, "sml_foreign_sender",                                                              \
+      "gradient packet from an address or UDP port that is not in the job")                                  \
+    X(SML_FOREIGN_MAC, "sml_foreign_mac",                                                                    \
+      "gradient packet from a member's address and UDP port, but not from the MAC that it joined from: "     \
+      "forged, or the member's MAC, or its router's, has changed since: start the job again")                \
+    X(PATH_RATE, "path_rate", "path probe beyond those that are answered in a second")                       \
+    X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
+    X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
+    X(CONTROL_OTHER_VERSION, "control_other_version",                                                        \
+      "control message of a version that is not spoken here")                                                \
+    X(CONTROL_BAD_TYPE, "control_bad_type", "control message of an unknown type")                            \
+    X(CONTROL_BAD_STRING, "control_bad_string", "control message with an unreadable name or text")           \
+    X(CONTROL_FULL, "control_full", "control messages of one port come faster than they are handled")        \
+    X(CONTROL_RATE, "control_rate",                                                                          \
+      "control messages from an address, of processes that are in no job, more often than 64 times a "       \
+      "second")                                                                                              \
+    X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
+    X(TX_FULL, "tx_full", "the port does not keep up with what is sent to it")                               \
+    X(TX_DOWN, "tx_down", "the port's interface is down, or has been deleted: ip link")                      \
+    X(NO_MBUF, "no_mbuf", "out of packet buffers: raise memory.megabytes")
+
+enum drop {
+#define X(id, name, meaning) DROP_##id,
+    DROP_LIST(X)
+#undef X
+        DROP_REASONS
+};
+
+#define EVENT_LIST(X)                                                                                        \
+    X(RECEIVED, "received", "frames received, impairments aside")                                            \
+    X(FORWARDED, "forwarded", "frames switched to one port")                                                 \
+    X(FLOODED, "flooded", "frames switched to all other ports")                                              \
+    X(LEARNED, "stations_learned", "stations that were new to the bridge")                                   \
+    X(MOVED, "stations_moved", "stations that came up on another port")                                      \
+    X(ARP_REPLIES, "arp_replies", "ARP requests for the switch's IP answered")                               \
+    X(ECHO_REPLIES, "echo_replies", "pings answered")                                                        \
+    X(GRADIENTS, "gradients", "gradient packets of members, given to their slots")                           \
+    X(TAKEN_OVER, "taken_over",                                                                              \
+      "gradient packets that arrived on another lcore than their shard's, and crossed by ring")              \
+    X(RESULTS, "results", "results sent, one per receiver")                                                  \
+    X(ANSWERS, "answers", "other answers sent to members (nack, wait, mismatch)")                            \
+    X(REJECTS, "rejects", "rejects sent to senders that are in no job")                                      \
+    X(PATH_ANSWERS, "path_answers", "path probes answered: workers that ask what gets through before they join") \
+    X(CONTROL_RECEIVED, "control_received", "control messages received")                                     \
+    X(CONTROL_SENT, "control_sent", "control messages sent")                                                 \
+    X(ROUNDS, "rounds", "rounds of the polling loop")                                                        \
+    X(BUSY_ROUNDS, "busy_rounds", "rounds that found something to do")                                       \
+    X(SLEEPS, "sleeps", "naps taken for want of work")                                                       \
+    X(STALLS, "stalls", "times that a polling thread stood still for 100 ms and more")                       \
+    X(STALLED_MS, "stalled_ms", "milliseconds that these took")
+
+enum event {
+#define X(id, name, meaning) EVENT_##id,
+    EVENT_LIST(X)
+#undef X
+        EVENTS
+};
+
+struct counters {
+    uint64_t drop[SWAGG_MAX_PORTS][DROP_REASONS];
+    uint64_t event[EVENTS];
+    uint64_t verdict[SML_VERDICTS];
+};
+
+const char *drop_name(enum drop reason);
+const char *drop_meaning(enum drop reason);
+const char *event_name(enum event event);
+
+#endif

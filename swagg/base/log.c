@@ -1,0 +1,138 @@
+#include "base/log.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
+
+/* A pipe that has room takes so much without waiting. */
+static_assert(2 * (int)LINE_MAX_BYTES <= PIPE_BUF, "a line, and the one that says how many were lost");
+
+static enum log_level threshold = LOG_LEVEL_INFO; /* set before there are threads, like the next one */
+static bool with_time;
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t lost;   /* since the start */
+    uint64_t untold; /* of them */
+} out = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void log_set_level(enum log_level level)
+{
+    threshold = level;
+}
+
+void log_with_time(void)
+{
+    with_time = true;
+}
+
+static size_t put_time(char *at, size_t room)
+{
+    struct timespec now;
+    struct tm utc;
+    size_t n;
+
+    if (!with_time)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    n = strftime(at, room, "%Y-%m-%dT%H:%M:%S", &utc);
+    return n + (size_t)snprintf(at + n, room - n, ".%03ldZ ", now.tv_nsec / 1000000);
+}
+
+static size_t put_line(char line[LINE_MAX_BYTES], const char *prefix, const char *text)
+{
+    const size_t n = put_time(line, LINE_MAX_BYTES);
+
+    return n + (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "swagg: %s%s\n", prefix, text);
+}
+
+/* Its reader may be slow, or not read at all: nothing waits for it. */
+static bool has_room(void)
+{
+    struct pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return poll(&to, 1, 0) == 1 && to.revents & POLLOUT;
+}
+
+/* One write, so that lines of several threads don't mix. */
+static void write_line(const char *prefix, const char *text)
+{
+    char lines[2 * LINE_MAX_BYTES], lost[64];
+    size_t n = 0;
+
+    pthread_mutex_lock(&out.lock);
+    if (out.untold > 0) {
+        snprintf(lost, sizeof(lost), "%llu lines were lost here: nobody read them",
+                 (unsigned long long)out.untold);
+        n = put_line(lines, "warning: ", lost);
+    }
+    n += put_line(lines + n, prefix, text);
+    if (has_room() && write(STDERR_FILENO, lines, n) == (ssize_t)n) {
+        out.untold = 0;
+    } else {
+        out.untold++;
+        out.lost++;
+    }
+    pthread_mutex_unlock(&out.lock);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    static const char *const prefix[] = {"error: ", "warning: ", "", "", "debug: "};
+    char text[TEXT_MAX];
+    va_list args;
+
+    if (level > threshold)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    write_line(prefix[level], text);
+}
+
+/* stdio gives whole lines, one or more: log_stream's buffer ends with them. */
+static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
+{
+    const char *const end = bytes + n;
+    char text[TEXT_MAX];
+
+    (void)cookie;
+    while (bytes < end) {
+        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+        const char *stop = newline != NULL ? newline : end;
+
+        snprintf(text, sizeof(text), "%.*s", (int)(stop - bytes), bytes);
+        if (stop > bytes)
+            write_line("", text);
+        bytes = stop + 1;
+    }
+    return (ssize_t)n;
+}
+
+FILE *log_stream(void)
+{
+    FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_stream});
+
+    if (stream != NULL)
+        setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+    return stream;
+}
+
+uint64_t log_lost(void)
+{
+    uint64_t lost;
+
+    pthread_mutex_lock(&out.lock);
+    lost = out.lost;
+    pthread_mutex_unlock(&out.lock);
+    return lost;
+}

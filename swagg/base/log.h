@@ -1,0 +1,35 @@
+/* What the daemon tells its operator: lines on stderr, one call one line. Any thread.
+ *
+ * A line never waits for its reader: what finds no room is lost, and the next line that finds some says how
+ * many were.
+ */
+#ifndef SWAGG_BASE_LOG_H
+#define SWAGG_BASE_LOG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+/* Lines above this level are not written; LOG_LEVEL_INFO until set. */
+void log_set_level(enum log_level level);
+
+/* From here on lines begin with the time (UTC). Before, they are an answer to a command line. Call it while
+ * there is one thread. */
+void log_with_time(void);
+
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For libraries that write their own lines: they go the same way, whatever the level. NULL: no memory. */
+FILE *log_stream(void);
+
+/* Lines that found no room since the start. */
+uint64_t log_lost(void);
+
+#define log_error(...)   log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,209 @@
+#include "bridge/bridge.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { BUCKET_WORDS = 8, STATIONS_MIN = 64, STATIONS_MAX = 1 << 20 };
+
+/* mac << 16 | port << 8 | stamp; 0: free (the zero MAC is never learned). */
+typedef _Atomic uint64_t bridge_word;
+
+struct bridge {
+    uint64_t factor, addend; /* of the hash; never change */
+    size_t buckets;          /* a power of two */
+    unsigned shift;
+    _Alignas(64) _Atomic uint8_t now; /* the stamp of this tick; written by bridge_age only */
+    _Alignas(64) bridge_word word[];  /* [buckets * BUCKET_WORDS] */
+};
+
+static size_t bucket_count(unsigned stations)
+{
+    size_t n = STATIONS_MIN;
+
+    while (n < stations && n < STATIONS_MAX)
+        n *= 2;
+    return n / BUCKET_WORDS;
+}
+
+size_t bridge_footprint(unsigned stations)
+{
+    return sizeof(struct bridge) + bucket_count(stations) * BUCKET_WORDS * sizeof(bridge_word);
+}
+
+/* A finaliser of good avalanche (splitmix64): spreads the seed over the hash's parameters. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+struct bridge *bridge_init(void *mem, unsigned stations, uint64_t seed)
+{
+    struct bridge *b = mem;
+
+    memset(mem, 0, bridge_footprint(stations));
+    b->buckets = bucket_count(stations);
+    b->factor = mix(seed) | 1;
+    b->addend = mix(seed + 1);
+    b->shift = 64;
+    for (size_t n = b->buckets; n > 1; n /= 2)
+        b->shift--;
+    return b;
+}
+
+static uint64_t mac_to_word(const uint8_t mac[BRIDGE_MAC_BYTES])
+{
+    uint64_t m = 0;
+
+    for (unsigned i = 0; i < BRIDGE_MAC_BYTES; i++)
+        m = m << 8 | mac[i];
+    return m;
+}
+
+/* Multiply-shift: for a random factor and addend no set of addresses collides more than by chance. */
+static size_t bucket_start(const struct bridge *b, uint64_t mac)
+{
+    return ((mac * b->factor + b->addend) >> b->shift) * BUCKET_WORDS;
+}
+
+static uint64_t word_mac(uint64_t w)
+{
+    return w >> 16;
+}
+
+static uint8_t word_port(uint64_t w)
+{
+    return (uint8_t)(w >> 8);
+}
+
+/* Ticks since the stamp. Signed: another lcore may have read the next tick already. */
+static int word_age(uint64_t w, uint8_t now)
+{
+    return (int8_t)(now - (uint8_t)w);
+}
+
+static uint64_t read_word(const bridge_word *w)
+{
+    return atomic_load_explicit(w, memory_order_relaxed);
+}
+
+static bool replace_word(bridge_word *w, uint64_t old, uint64_t new)
+{
+    return atomic_compare_exchange_strong_explicit(w, &old, new, memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Where a new station goes: a free word, else the one of the station that has been silent longest. */
+static bridge_word *choose_victim(bridge_word *bucket, uint8_t now, uint64_t *old)
+{
+    bridge_word *victim = NULL;
+    int oldest = INT8_MIN;
+
+    for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+        uint64_t w = read_word(&bucket[i]);
+
+        if (w == 0) {
+            *old = 0;
+            return &bucket[i];
+        }
+        if (word_age(w, now) > oldest) {
+            oldest = word_age(w, now);
+            victim = &bucket[i];
+            *old = w;
+        }
+    }
+    return victim;
+}
+
+/* One attempt; false: another lcore changed the word meanwhile, look again. */
+static bool try_learn(bridge_word *bucket, uint64_t mac, uint8_t port, uint8_t now,
+                      enum bridge_learned *learned)
+{
+    const uint64_t want = mac << 16 | (uint64_t)port << 8 | now;
+    bridge_word *victim;
+    uint64_t old;
+
+    for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+        old = read_word(&bucket[i]);
+        if (word_mac(old) != mac)
+            continue;
+        *learned = word_port(old) == port ? BRIDGE_KNOWN : BRIDGE_MOVED;
+        return old == want || replace_word(&bucket[i], old, want);
+    }
+    victim = choose_victim(bucket, now, &old);
+    *learned = old == 0 ? BRIDGE_NEW : BRIDGE_EVICTED;
+    return replace_word(victim, old, want);
+}
+
+enum bridge_learned bridge_learn(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES], uint8_t port)
+{
+    const uint8_t now = atomic_load_explicit(&b->now, memory_order_relaxed);
+    const uint64_t m = mac_to_word(mac);
+    enum bridge_learned learned;
+
+    if (m == 0 || mac[0] & 1)
+        return BRIDGE_REFUSED;
+    while (!try_learn(&b->word[bucket_start(b, m)], m, port, now, &learned))
+        ;
+    return learned;
+}
+
+int bridge_lookup(const struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES])
+{
+    const uint64_t m = mac_to_word(mac);
+    const bridge_word *bucket = &b->word[bucket_start(b, m)];
+
+    for (unsigned i = 0; m != 0 && i < BUCKET_WORDS; i++) {
+        uint64_t w = read_word(&bucket[i]);
+
+        if (word_mac(w) == m)
+            return word_port(w);
+    }
+    return -1;
+}
+
+unsigned bridge_age(struct bridge *b)
+{
+    const uint8_t now = (uint8_t)(atomic_load_explicit(&b->now, memory_order_relaxed) + 1);
+    unsigned forgotten = 0;
+
+    atomic_store_explicit(&b->now, now, memory_order_relaxed);
+    for (size_t i = 0; i < b->buckets * BUCKET_WORDS; i++) {
+        uint64_t w = read_word(&b->word[i]);
+
+        if (w != 0 && word_age(w, now) >= BRIDGE_AGE_TICKS)
+            forgotten += replace_word(&b->word[i], w, 0); /* not if it was heard this very moment */
+    }
+    return forgotten;
+}
+
+unsigned bridge_forget(struct bridge *b, int port)
+{
+    unsigned forgotten = 0;
+
+    for (size_t i = 0; i < b->buckets * BUCKET_WORDS; i++) {
+        uint64_t w = read_word(&b->word[i]);
+
+        if (w != 0 && (port < 0 || word_port(w) == port))
+            forgotten += replace_word(&b->word[i], w, 0);
+    }
+    return forgotten;
+}
+
+bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *station)
+{
+    while (*cursor < b->buckets * BUCKET_WORDS) {
+        uint64_t w = read_word(&b->word[(*cursor)++]);
+        int age = word_age(w, atomic_load_explicit(&b->now, memory_order_relaxed));
+
+        if (w == 0)
+            continue;
+        for (unsigned i = 0; i < BRIDGE_MAC_BYTES; i++)
+            station->mac[i] = (uint8_t)(w >> (56 - 8 * i));
+        station->port = word_port(w);
+        station->silent_ticks = (uint8_t)(age > 0 ? age : 0);
+        return true;
+    }
+    return false;
+}

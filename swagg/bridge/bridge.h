@@ -1,0 +1,65 @@
+/* The table of an L2 learning bridge: which station was last heard on which port.
+ *
+ * Fixed buckets of eight 64-bit words (48 bits MAC, 8 bits port, 8 bits age stamp), one cache line each. Pure
+ * C: no DPDK, no allocation, no clock.
+ *
+ * Threads: any number of polling lcores may learn and look up at once, while the main lcore ages and reads
+ * the table out: every access is one relaxed atomic word, and a word is a whole entry, so no reader sees half
+ * of one. A frame of a known station stores nothing, but for one refresh a tick. Two lcores that learn the
+ * same new station at the same moment may leave it in the table twice; lookups see the first, which alone is
+ * refreshed; the other ages away.
+ */
+#ifndef SWAGG_BRIDGE_BRIDGE_H
+#define SWAGG_BRIDGE_BRIDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BRIDGE_MAC_BYTES = 6,
+    BRIDGE_AGE_TICKS = 60, /* a station not heard for this many calls of bridge_age is forgotten */
+};
+
+struct bridge;
+
+/* Bytes for a table with room for at least this many stations (rounded up to a power of two, at least 64, at
+ * most 2^20). Fuller than half, and unlucky buckets overflow: ask for twice what is expected. */
+size_t bridge_footprint(unsigned stations);
+
+/* mem: bridge_footprint(stations) bytes, 64-byte aligned, the caller's. seed makes the hash unpredictable
+ * from outside. */
+struct bridge *bridge_init(void *mem, unsigned stations, uint64_t seed);
+
+enum bridge_learned {
+    BRIDGE_KNOWN = 0, /* nothing new; the usual case */
+    BRIDGE_NEW,
+    BRIDGE_MOVED,   /* the station was on another port before */
+    BRIDGE_EVICTED, /* new, in the place of the bucket's longest silent station */
+    BRIDGE_REFUSED, /* a group address or zero cannot be a station */
+    BRIDGE_LEARNED, /* number of the above */
+};
+
+/* A frame with this source came in on port (0..254). */
+enum bridge_learned bridge_learn(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES], uint8_t port);
+
+/* The port where mac was last heard; -1: unknown (flood it). Group addresses are never known. */
+int bridge_lookup(const struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES]);
+
+/* One tick has passed: call it every mac_age / BRIDGE_AGE_TICKS, from one thread. Returns how many stations
+ * were forgotten. */
+unsigned bridge_age(struct bridge *b);
+
+/* Forgets every station on a port (its link went down), or all of them with port < 0. Returns how many. */
+unsigned bridge_forget(struct bridge *b, int port);
+
+/* Reads the table out, for telemetry: start with *cursor = 0; false: no more. Entries that come and go
+ * meanwhile may be missed. */
+struct bridge_station {
+    uint8_t mac[BRIDGE_MAC_BYTES];
+    uint8_t port;
+    uint8_t silent_ticks; /* since it was last heard */
+};
+bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *station);
+
+#endif

@@ -1,0 +1,143 @@
+/* The daemon's configuration: a YAML file, read by a schema of libcyaml's, checked, completed with defaults
+ * (docs/configuration.md).
+ *
+ * Nothing here needs DPDK: a configuration can be checked anywhere. Main lcore only. A struct config is a
+ * plain value; strings are in it; nothing needs to be freed.
+ */
+#ifndef SWAGG_CONFIG_CONFIG_H
+#define SWAGG_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "port/impair.h"
+#include "config/placement.h"
+
+enum {
+    CONFIG_NAME_MAX = 32,
+    CONFIG_DEVICE_MAX = 256,
+    CONFIG_REPLAYS_MAX = 16,
+    CONFIG_ADMITS_MAX = 256,
+    CONFIG_JOB_MAX = 48
+};
+
+enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
+enum config_log_level {
+    CONFIG_LOG_ERROR,
+    CONFIG_LOG_WARNING,
+    CONFIG_LOG_NOTICE,
+    CONFIG_LOG_INFO,
+    CONFIG_LOG_DEBUG
+};
+
+#define CONFIG_KERNEL_DEVICE "kernel:"
+
+struct config_impair {
+    struct impair_config rx, tx; /* hold_for in microseconds */
+};
+
+struct config_port {
+    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; "port0", ... where none is given */
+    char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
+                                       --vdev (net_memif0,role=server); or a PCI address with options */
+    uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
+    struct config_impair impair;
+};
+
+struct config_pool {
+    uint32_t slots_per_job; /* a power of two; what a job gets at most */
+    uint32_t megabytes;     /* for all jobs' pools together */
+    uint32_t kept_frames;   /* that all jobs' pools together may keep to sum in */
+};
+
+struct config_limits {
+    uint32_t jobs;          /* at once */
+    uint32_t jobs_per_host; /* of these, founded from one IP address; 0: all but a quarter */
+    uint32_t workers;       /* of one job */
+};
+
+struct config_timers {
+    uint32_t lost_after_ms; /* silence after which a worker counts as lost */
+    uint32_t forming_s;     /* how long a job may take to form */
+    uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
+};
+
+struct config_memory {
+    enum config_memory_mode mode;
+    uint32_t megabytes; /* for all of DPDK: the pools, and mbufs and rings beside them */
+};
+
+struct config_idle {
+    uint32_t spin;         /* empty polls before an lcore sleeps */
+    uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
+};
+
+/* A job that nobody joins, for captures that are replayed over and over (swagg-pcap gen). Its first chunk has
+ * tag 0; after slots * phases chunks, a power of two, tags start over. */
+struct config_replay {
+    uint32_t workers, slots, phases;
+    uint32_t chunk_bytes;  /* of elements in a packet, at most */
+    bool published;        /* format: int32 with exponents */
+    bool in_order;         /* sums in rank order, when complete; else on arrival */
+    uint8_t worker_mac[6]; /* of rank 0; the others count on from its MAC and IP ... */
+    uint32_t worker_ip;    /* network order */
+    uint32_t worker_port;
+    bool one_host; /* ... or from its port */
+};
+
+/* Hosts that may join jobs. */
+struct config_admit {
+    uint32_t network, mask;    /* network order: addresses that, masked, are the network */
+    char jobs[CONFIG_JOB_MAX]; /* what the jobs are called: a pattern as of fnmatch(3) */
+};
+
+struct config {
+    unsigned ports; /* 1.. */
+    struct config_port port[SWAGG_MAX_PORTS];
+
+    bool has_mac; /* false: the first port's MAC with the locally administered bit set */
+    uint8_t mac[6];
+    bool has_ip;    /* false: no control, no engine: the daemon is a plain L2 switch */
+    uint32_t ip;    /* network order */
+    uint8_t prefix; /* 1..32; 32 where none is given */
+
+    bool has_placement; /* false: use placement_default once the CPUs are known */
+    struct placement placement;
+
+    uint32_t mtu;         /* longest IP packet that ports carry, in bytes */
+    uint32_t tx_delay_us; /* that a frame may wait for others to the same port */
+    struct config_pool pool;
+    struct config_limits limits;
+    struct config_timers timers;
+    struct config_memory memory;
+    struct config_idle idle;
+    enum config_log_level log_level;
+    uint64_t seed; /* of the impairments */
+
+    bool has_admit; /* false: every address may join every job */
+    unsigned admits;
+    struct config_admit admit[CONFIG_ADMITS_MAX];
+
+    unsigned replays;
+    struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
+};
+
+/* Gets each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a probability
+ * (0..1)". */
+typedef void (*config_report)(void *context, const char *message);
+
+/* Reads and checks a file. Returns 0, or after reporting everything that is wrong with it: -ENOENT, -EACCES,
+ * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
+ */
+int config_load(struct config *c, const char *path, config_report report, void *context);
+
+/* Whether a device is an interface of the kernel's. */
+bool config_is_kernel_device(const char *device);
+
+/* Whether a process at this address (network order) may join a job of this name. */
+bool config_admits(const struct config *c, uint32_t ip, const char *job);
+
+/* The queues that the configuration's ports have. */
+void config_queues(const struct config *c, struct placement_ports *ports);
+
+#endif

@@ -1,0 +1,69 @@
+#include "config/config_check.h"
+
+#include <stddef.h>
+
+#include "config/config_value.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct config_number numbers[] = {
+    {"mtu", offsetof(struct config, mtu), 256, 9600, 1500},
+    {"tx_delay_us", offsetof(struct config, tx_delay_us), 0, 1000, 0},
+    {"pool.slots_per_job", offsetof(struct config, pool.slots_per_job), 2, 16384, 1024},
+    {"pool.megabytes", offsetof(struct config, pool.megabytes), 1, 1 << 20, 64},
+    {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 4096},
+    {"limits.jobs", offsetof(struct config, limits.jobs), 1, 256, 16},
+    {"limits.jobs_per_host", offsetof(struct config, limits.jobs_per_host), 0, 256, 0},
+    {"limits.workers", offsetof(struct config, limits.workers), 1, 256, 64},
+    {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},
+    {"timers.forming_s", offsetof(struct config, timers.forming_s), 1, 86400, 600},
+    {"timers.mac_age_s", offsetof(struct config, timers.mac_age_s), 1, 86400, 300},
+    {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 256},
+    {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
+    {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
+};
+
+enum {
+    SEED = 1,
+    MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
+};
+
+static void set_defaults(struct config_text *t, struct config *c)
+{
+    config_default_numbers(t, "", c, numbers, COUNT(numbers));
+    if (!config_text_has(t, "log_level"))
+        c->log_level = CONFIG_LOG_NOTICE;
+    if (!config_text_has(t, "seed"))
+        c->seed = SEED;
+}
+
+static void check_pool(struct config_text *t, const struct config *c)
+{
+    config_check_power_of_two(t, "pool.slots_per_job", c->pool.slots_per_job);
+    if (c->memory.megabytes < c->pool.megabytes + MEMORY_BESIDE_POOL &&
+        !config_text_is_faulty(t, "pool.megabytes") && !config_text_is_faulty(t, "memory.megabytes"))
+        config_fault(t, "memory.megabytes",
+                     "%u is too little for a pool of %u and %u for frames: make it %u, or the pool less",
+                     c->memory.megabytes, c->pool.megabytes, MEMORY_BESIDE_POOL,
+                     c->pool.megabytes + MEMORY_BESIDE_POOL);
+}
+
+void config_check(struct config_text *t, struct config_raw *raw)
+{
+    struct config *c = &raw->config;
+
+    set_defaults(t, c);
+    config_check_ports(t, c);
+    c->has_mac = config_text_has(t, "switch.mac");
+    if (c->has_mac)
+        config_parse_mac(t, "switch.mac", raw->sw.mac, c->mac);
+    c->has_ip = config_text_has(t, "switch.ip");
+    if (c->has_ip)
+        config_parse_ip(t, "switch.ip", raw->sw.ip, &c->ip, &c->prefix);
+    if (config_text_has(t, "lcores"))
+        config_check_lcores(t, raw);
+    config_check_numbers(t, "", c, numbers, COUNT(numbers));
+    check_pool(t, c);
+    config_check_admit(t, raw);
+    config_check_replay(t, raw);
+}

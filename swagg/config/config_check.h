@@ -1,0 +1,25 @@
+/* What a configuration has to fulfil beyond the right keys and types, and what it says where it says nothing.
+ */
+#ifndef SWAGG_CONFIG_CONFIG_CHECK_H
+#define SWAGG_CONFIG_CONFIG_CHECK_H
+
+#include "config/config_schema.h"
+#include "config/config_text.h"
+
+/* Completes raw->config with the defaults of what is absent in t, resolves the texts, and reports all that is
+ * wrong. */
+void config_check(struct config_text *t, struct config_raw *raw);
+
+/* The same for the list of ports alone (config_ports.c); the MTU must be set. */
+void config_check_ports(struct config_text *t, struct config *c);
+
+/* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
+void config_check_lcores(struct config_text *t, struct config_raw *raw);
+
+/* The same for the list of who may join alone (config_admit.c). */
+void config_check_admit(struct config_text *t, struct config_raw *raw);
+
+/* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */
+void config_check_replay(struct config_text *t, struct config_raw *raw);
+
+#endif

@@ -1,0 +1,210 @@
+/* The list of ports: names, devices, impairments. */
+#include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <net/if.h>
+
+#include "config/config_check.h"
+#include "config/config_value.h"
+
+enum {
+    REORDER_BY = 3,
+    REORDER_BY_MAX = 1000,
+    REORDER_FOR_US = 1000,
+    REORDER_FOR_US_MAX = 10000000,
+    RING_FRAME = 2048,        /* net_af_packet's framesz where none is given */
+    RING_FRAME_OVERHEAD = 84, /* of it: the kernel's header before the IP packet, a VLAN tag included */
+};
+
+static const struct config_number queues[] = {
+    {"rx_queues", offsetof(struct config_port, rx_queues), 1, SWAGG_MAX_QUEUES, 1},
+    {"tx_queues", offsetof(struct config_port, tx_queues), 1, SWAGG_MAX_QUEUES, 1},
+};
+enum { QUEUES = sizeof(queues) / sizeof(queues[0]) };
+
+/* The path of something in a port. */
+static const char *port_path(char path[CONFIG_PATH_MAX], unsigned port, const char *rest)
+{
+    snprintf(path, CONFIG_PATH_MAX, "ports[%u].%s", port, rest);
+    return path;
+}
+
+static void check_impair(struct config_text *t, const char *parent, struct impair_config *im)
+{
+    char path[CONFIG_PATH_MAX];
+
+    for (unsigned k = 0; k < IMPAIR_KINDS; k++) {
+        double p = im->rate[k].probability;
+
+        snprintf(path, sizeof(path), "%s.%s", parent, impair_kind_name(k));
+        if (!(p >= 0 && p <= 1)) /* nor is NaN */
+            config_fault(t, path, "%g is not a probability (0..1)", p);
+    }
+    snprintf(path, sizeof(path), "%s.reorder_by", parent);
+    if (!config_text_has(t, path))
+        im->hold_frames = REORDER_BY;
+    else if (im->hold_frames < 1 || im->hold_frames > REORDER_BY_MAX)
+        config_fault(t, path, "%u frames is out of range (1..%u)", im->hold_frames, REORDER_BY_MAX);
+    snprintf(path, sizeof(path), "%s.reorder_for_us", parent);
+    if (!config_text_has(t, path))
+        im->hold_for = REORDER_FOR_US;
+    else if (im->hold_for < 1 || im->hold_for > REORDER_FOR_US_MAX)
+        config_fault(t, path, "%llu microseconds is out of range (1..%u)", (unsigned long long)im->hold_for,
+                     REORDER_FOR_US_MAX);
+}
+
+/* Bytes of the device's name proper: its arguments follow a comma. */
+static size_t device_name_length(const char *device)
+{
+    return strcspn(device, ",");
+}
+
+static bool starts_with(const char *s, const char *start)
+{
+    return strncmp(s, start, strlen(start)) == 0;
+}
+
+bool config_is_kernel_device(const char *device)
+{
+    return starts_with(device, CONFIG_KERNEL_DEVICE);
+}
+
+/* The kernel cuts off what does not fit into a place of the ring, in silence. */
+static void check_ring_frame(struct config_text *t, const char *path, const struct config *c,
+                             const char *device)
+{
+    const char *given = strstr(device, ",framesz=");
+    const unsigned long bytes = given != NULL ? strtoul(given + strlen(",framesz="), NULL, 10) : RING_FRAME;
+    const unsigned need = (c->mtu + RING_FRAME_OVERHEAD + 1023) / 1024 * 1024;
+
+    if (bytes < c->mtu + RING_FRAME_OVERHEAD)
+        config_fault(t, path,
+                     "its ring holds frames of %lu bytes, too little for mtu %u: %s ,framesz=%u,blocksz=%u",
+                     bytes, c->mtu, given != NULL ? "write" : "append", need, 4 * need);
+}
+
+/* The kernel deals frames to as many sockets as there are queue pairs; what one that is not polled gets is
+ * lost. */
+static void check_queue_pairs(struct config_text *t, const char *path, const struct config_port *port)
+{
+    const char *given = strstr(port->device, ",qpairs=");
+    const unsigned long pairs = given != NULL ? strtoul(given + strlen(",qpairs="), NULL, 10) : 1;
+
+    if (pairs != port->rx_queues)
+        config_fault(t, path, "has queue pairs for %lu receive queues, but rx_queues is %u: %s ,qpairs=%u",
+                     pairs, port->rx_queues, given != NULL ? "write" : "append", port->rx_queues);
+    else if (pairs < port->tx_queues)
+        config_fault(t, path,
+                     "has %lu queue pairs, but tx_queues is %u: lower it, or raise qpairs and rx_queues",
+                     pairs, port->tx_queues);
+}
+
+static void check_interface(struct config_text *t, const char *path, const char *device)
+{
+    const size_t length = strlen(device) - strlen(CONFIG_KERNEL_DEVICE);
+
+    if (length == 0 || length >= IFNAMSIZ || strpbrk(device, ", /") != NULL)
+        config_fault(t, path, "\"%s\" does not name a kernel interface: write " CONFIG_KERNEL_DEVICE "eth1",
+                     device);
+}
+
+/* The kernel interface that a device is, or makes; its length, 0: none. */
+static const char *interface_of(const char *device, size_t *length)
+{
+    const char *given = strstr(device, ",iface=");
+    const char *name = device + strlen(device);
+
+    if (config_is_kernel_device(device))
+        name = device + strlen(CONFIG_KERNEL_DEVICE);
+    else if (given != NULL)
+        name = given + strlen(",iface=");
+    *length = strcspn(name, ",");
+    return name;
+}
+
+static void check_device_is_another(struct config_text *t, const char *path, const char *device,
+                                    const char *earlier, unsigned port)
+{
+    const size_t length = device_name_length(device);
+    size_t name_length, earlier_length;
+    const char *name = interface_of(device, &name_length);
+    const char *earlier_name = interface_of(earlier, &earlier_length);
+
+    if (device_name_length(earlier) == length && strncmp(earlier, device, length) == 0)
+        config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, port,
+                     starts_with(device, "net_") ? "; number them: net_memif0, net_memif1, ..." : "");
+    else if (name_length > 0 && name_length == earlier_length &&
+             strncmp(name, earlier_name, name_length) == 0)
+        config_fault(t, path, "interface \"%.*s\" is that of ports[%u] already", (int)name_length, name,
+                     port);
+}
+
+static void check_device(struct config_text *t, const struct config *c, unsigned port)
+{
+    const char *device = c->port[port].device;
+    const size_t length = device_name_length(device);
+    char path[CONFIG_PATH_MAX];
+
+    port_path(path, port, "device");
+    if (!config_text_has(t, path))
+        return;
+    if (config_is_kernel_device(device))
+        check_interface(t, path, device);
+    else if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
+        config_fault(
+            t, path,
+            "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "
+            "interface write " CONFIG_KERNEL_DEVICE "%s",
+            device, device);
+    if ((starts_with(device, "net_af_packet") || starts_with(device, "net_af_xdp")) &&
+        strstr(device, ",iface=") == NULL)
+        config_fault(t, path, "\"%s\" does not say which interface: append ,iface=NAME", device);
+    if (starts_with(device, "net_af_packet")) {
+        check_ring_frame(t, path, c, device);
+        check_queue_pairs(t, path, &c->port[port]);
+    }
+    for (unsigned other = 0; other < port; other++)
+        check_device_is_another(t, path, device, c->port[other].device, other);
+}
+
+static bool is_printable_word(const char *s)
+{
+    while (isgraph((unsigned char)*s))
+        s++;
+    return *s == '\0';
+}
+
+static void check_name(struct config_text *t, struct config *c, unsigned port)
+{
+    char *name = c->port[port].name;
+    char path[CONFIG_PATH_MAX];
+
+    port_path(path, port, "name");
+    if (!config_text_has(t, path))
+        snprintf(name, CONFIG_NAME_MAX, "port%u", port);
+    if (!is_printable_word(name))
+        config_fault(t, path, "\"%s\" has spaces or unprintable characters in it", name);
+    if (strcmp(name, "all") == 0)
+        config_fault(t, path, "\"all\" means every port in the list of lcores; choose another name");
+    for (unsigned other = 0; other < port; other++) {
+        if (strcmp(c->port[other].name, name) == 0)
+            config_fault(t, path, "\"%s\" is the name of ports[%u] already", name, other);
+    }
+}
+
+void config_check_ports(struct config_text *t, struct config *c)
+{
+    char path[CONFIG_PATH_MAX];
+
+    for (unsigned p = 0; p < c->ports; p++) {
+        check_name(t, c, p);
+        config_default_numbers(t, port_path(path, p, ""), &c->port[p], queues, QUEUES);
+        config_check_numbers(t, path, &c->port[p], queues, QUEUES);
+        check_device(t, c, p);
+        check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);
+        check_impair(t, port_path(path, p, "impair.tx"), &c->port[p].impair.tx);
+    }
+}

@@ -1,0 +1,169 @@
+#include "config/config_schema.h"
+
+#include <stddef.h>
+
+#define OPTIONAL     CYAML_FLAG_OPTIONAL
+#define CHOICE       (CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT) /* strict: words only, no numbers */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* clang-format off */
+#define RATE(name, kind)                                                                     \
+    CYAML_FIELD_FLOAT(name, OPTIONAL, struct impair_config, rate[kind].probability),         \
+    CYAML_FIELD_UINT(name "_every", OPTIONAL, struct impair_config, rate[kind].every)
+
+static const cyaml_schema_field_t impair_fields[] = {
+    RATE("drop", IMPAIR_DROP),
+    RATE("duplicate", IMPAIR_DUPLICATE),
+    RATE("reorder", IMPAIR_REORDER),
+    CYAML_FIELD_UINT("reorder_by", OPTIONAL, struct impair_config, hold_frames),
+    CYAML_FIELD_UINT("reorder_for_us", OPTIONAL, struct impair_config, hold_for),
+    RATE("corrupt", IMPAIR_CORRUPT),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t directions_fields[] = {
+    CYAML_FIELD_MAPPING("rx", OPTIONAL, struct config_impair, rx, impair_fields),
+    CYAML_FIELD_MAPPING("tx", OPTIONAL, struct config_impair, tx, impair_fields),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t port_fields[] = {
+    CYAML_FIELD_STRING("name", OPTIONAL, struct config_port, name, 1),
+    CYAML_FIELD_STRING("device", CYAML_FLAG_DEFAULT, struct config_port, device, 1),
+    CYAML_FIELD_UINT("rx_queues", OPTIONAL, struct config_port, rx_queues),
+    CYAML_FIELD_UINT("tx_queues", OPTIONAL, struct config_port, tx_queues),
+    CYAML_FIELD_MAPPING("impair", OPTIONAL, struct config_port, impair, directions_fields),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t port_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_port, port_fields),
+};
+
+static const cyaml_schema_field_t switch_fields[] = {
+    CYAML_FIELD_STRING("mac", OPTIONAL, struct config_raw_switch, mac, 1),
+    CYAML_FIELD_STRING("ip", OPTIONAL, struct config_raw_switch, ip, 1),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t port_name_schema = {
+    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, CYAML_UNLIMITED),
+};
+
+static const cyaml_schema_value_t shard_schema = {
+    CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t),
+};
+
+static const cyaml_schema_field_t lcore_fields[] = {
+    CYAML_FIELD_INT("cpu", OPTIONAL, struct config_raw_lcore, cpu),
+    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
+    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
+    CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema, 0, SWAGG_MAX_SHARDS),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t lcore_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_lcore, lcore_fields),
+};
+
+static const cyaml_schema_field_t pool_fields[] = {
+    CYAML_FIELD_UINT("slots_per_job", OPTIONAL, struct config_pool, slots_per_job),
+    CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_pool, megabytes),
+    CYAML_FIELD_UINT("kept_frames", OPTIONAL, struct config_pool, kept_frames),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t limits_fields[] = {
+    CYAML_FIELD_UINT("jobs", OPTIONAL, struct config_limits, jobs),
+    CYAML_FIELD_UINT("jobs_per_host", OPTIONAL, struct config_limits, jobs_per_host),
+    CYAML_FIELD_UINT("workers", OPTIONAL, struct config_limits, workers),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t timers_fields[] = {
+    CYAML_FIELD_UINT("lost_after_ms", OPTIONAL, struct config_timers, lost_after_ms),
+    CYAML_FIELD_UINT("forming_s", OPTIONAL, struct config_timers, forming_s),
+    CYAML_FIELD_UINT("mac_age_s", OPTIONAL, struct config_timers, mac_age_s),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_strval_t memory_modes[] = {
+    {"auto", CONFIG_MEMORY_AUTO},
+    {"hugepages", CONFIG_MEMORY_HUGEPAGES},
+    {"no-huge", CONFIG_MEMORY_NO_HUGE},
+};
+
+static const cyaml_schema_field_t memory_fields[] = {
+    CYAML_FIELD_ENUM("mode", CHOICE, struct config_memory, mode, memory_modes, COUNT(memory_modes)),
+    CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_memory, megabytes),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t idle_fields[] = {
+    CYAML_FIELD_UINT("spin", OPTIONAL, struct config_idle, spin),
+    CYAML_FIELD_UINT("max_sleep_us", OPTIONAL, struct config_idle, max_sleep_us),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_strval_t log_levels[] = {
+    {"error", CONFIG_LOG_ERROR},
+    {"warning", CONFIG_LOG_WARNING},
+    {"notice", CONFIG_LOG_NOTICE},
+    {"info", CONFIG_LOG_INFO},
+    {"debug", CONFIG_LOG_DEBUG},
+};
+
+static const cyaml_schema_field_t admit_fields[] = {
+    CYAML_FIELD_STRING("from", CYAML_FLAG_DEFAULT, struct config_raw_admit, from, 1),
+    CYAML_FIELD_STRING("jobs", OPTIONAL, struct config_raw_admit, jobs, 1),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t admit_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_admit, admit_fields),
+};
+
+static const cyaml_schema_field_t replay_fields[] = {
+    CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
+    CYAML_FIELD_UINT("phases", OPTIONAL, struct config_raw_replay, replay.phases),
+    CYAML_FIELD_UINT("chunk_bytes", OPTIONAL, struct config_raw_replay, replay.chunk_bytes),
+    CYAML_FIELD_BOOL("published", OPTIONAL, struct config_raw_replay, replay.published),
+    CYAML_FIELD_BOOL("in_order", OPTIONAL, struct config_raw_replay, replay.in_order),
+    CYAML_FIELD_STRING("worker_mac", OPTIONAL, struct config_raw_replay, worker_mac, 1),
+    CYAML_FIELD_STRING("worker_ip", OPTIONAL, struct config_raw_replay, worker_ip, 1),
+    CYAML_FIELD_UINT("worker_port", OPTIONAL, struct config_raw_replay, replay.worker_port),
+    CYAML_FIELD_BOOL("one_host", OPTIONAL, struct config_raw_replay, replay.one_host),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t replay_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_replay, replay_fields),
+};
+
+static const cyaml_schema_field_t file_fields[] = {
+    CYAML_FIELD_SEQUENCE_COUNT("ports", CYAML_FLAG_DEFAULT, struct config_raw, config.port, config.ports, &port_schema,
+                               1, SWAGG_MAX_PORTS),
+    CYAML_FIELD_MAPPING("switch", OPTIONAL, struct config_raw, sw, switch_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("lcores", OPTIONAL, struct config_raw, lcore, lcores, &lcore_schema,
+                               1, SWAGG_MAX_LCORES),
+    CYAML_FIELD_UINT("mtu", OPTIONAL, struct config_raw, config.mtu),
+    CYAML_FIELD_UINT("tx_delay_us", OPTIONAL, struct config_raw, config.tx_delay_us),
+    CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, pool_fields),
+    CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("admit", OPTIONAL, struct config_raw, admit, config.admits, &admit_schema,
+                               0, CONFIG_ADMITS_MAX),
+    CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
+    CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
+    CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),
+    CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
+    CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
+    CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,
+                               1, CONFIG_REPLAYS_MAX),
+    CYAML_FIELD_END,
+};
+/* clang-format on */
+
+const cyaml_schema_value_t config_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_raw, file_fields),
+};

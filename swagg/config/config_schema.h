@@ -1,0 +1,43 @@
+/* The configuration file as libcyaml reads it: names of keys, their types, where their values go. */
+#ifndef SWAGG_CONFIG_CONFIG_SCHEMA_H
+#define SWAGG_CONFIG_CONFIG_SCHEMA_H
+
+#include <cyaml/cyaml.h>
+
+#include "config/config.h"
+
+/* What has to be checked and resolved before it can go into struct config is text here. */
+struct config_raw_switch {
+    char mac[64], ip[64];
+};
+
+enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* named in one list */
+
+struct config_raw_lcore {
+    int32_t cpu;
+    unsigned rx_count, tx_count, aggregate_count;
+    char *rx[CONFIG_QUEUES_MAX], *tx[CONFIG_QUEUES_MAX]; /* "NAME", or "NAME:QUEUE" */
+    uint32_t aggregate[SWAGG_MAX_SHARDS];
+};
+
+struct config_raw_replay {
+    struct config_replay replay;
+    char worker_mac[64], worker_ip[64];
+};
+
+struct config_raw_admit {
+    char from[64], jobs[CONFIG_JOB_MAX];
+};
+
+struct config_raw {
+    struct config config;
+    struct config_raw_switch sw;
+    unsigned lcores;
+    struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
+    struct config_raw_admit admit[CONFIG_ADMITS_MAX];    /* as many as config.admits */
+    struct config_raw_replay replay[CONFIG_REPLAYS_MAX]; /* as many as config.replays */
+};
+
+extern const cyaml_schema_value_t config_schema; /* of a struct config_raw */
+
+#endif

@@ -1,0 +1,241 @@
+#include "config/config_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 1 << 20, MESSAGE_MAX = 1024 };
+
+/* Says it without control characters: a value that is quoted may hold anything. */
+static void say(const struct config_text *t, char message[MESSAGE_MAX])
+{
+    for (char *p = message; *p != '\0'; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    t->report(t->context, message);
+}
+
+/* line 0: about the file as a whole; path "": about no value in particular. */
+static void report(struct config_text *t, size_t line, const char *path, const char *format, va_list args)
+{
+    char what[MESSAGE_MAX / 2], where[32] = "", message[MESSAGE_MAX];
+
+    if (config_text_is_full(t))
+        return;
+    snprintf(t->faulty[t->faults], CONFIG_PATH_MAX, "%s", path);
+    vsnprintf(what, sizeof(what), format, args);
+    if (line > 0)
+        snprintf(where, sizeof(where), ":%zu", line);
+    snprintf(message, sizeof(message), "%s%s: %s%s%s", t->file, where, path, path[0] != '\0' ? ": " : "",
+             what);
+    say(t, message);
+    if (++t->faults < CONFIG_FAULTS_MAX)
+        return;
+    snprintf(message, sizeof(message), "%s: %u mistakes; further ones are not listed", t->file, t->faults);
+    say(t, message);
+}
+
+/* Whether inner is, or is part of, outer. */
+static bool is_within(const char *inner, const char *outer)
+{
+    const size_t length = strlen(outer);
+
+    return length > 0 && strncmp(inner, outer, length) == 0 && strchr(".[", inner[length]) != NULL;
+}
+
+bool config_text_is_faulty(const struct config_text *t, const char *path)
+{
+    for (unsigned i = 0; i < t->faults; i++)
+        if (is_within(path, t->faulty[i]) || is_within(t->faulty[i], path))
+            return true;
+    return false;
+}
+
+bool config_text_is_full(const struct config_text *t)
+{
+    return t->faults == CONFIG_FAULTS_MAX;
+}
+
+void config_fault_at(struct config_text *t, size_t line, const char *path, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    report(t, line, path, format, args);
+    va_end(args);
+}
+
+/* A step down the tree: the value of a key, and the line the key stands in. */
+static yaml_node_t *step_key(struct config_text *t, yaml_node_t *map, const char *key, size_t length,
+                             size_t *line)
+{
+    if (map->type != YAML_MAPPING_NODE)
+        return NULL;
+    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+        yaml_node_t *k = yaml_document_get_node(&t->document, p->key);
+
+        if (k->type == YAML_SCALAR_NODE && k->data.scalar.length == length &&
+            memcmp(k->data.scalar.value, key, length) == 0) {
+            *line = config_line(k->start_mark);
+            return yaml_document_get_node(&t->document, p->value);
+        }
+    }
+    return NULL;
+}
+
+static yaml_node_t *step_index(struct config_text *t, yaml_node_t *list, size_t index, size_t *line)
+{
+    yaml_node_t *item;
+
+    if (list->type != YAML_SEQUENCE_NODE ||
+        index >= (size_t)(list->data.sequence.items.top - list->data.sequence.items.start))
+        return NULL;
+    item = yaml_document_get_node(&t->document, list->data.sequence.items.start[index]);
+    *line = config_line(item->start_mark);
+    return item;
+}
+
+/* Follows path as far as it goes. Returns whether to its end; *line: where the last thing found stands. */
+static bool find(struct config_text *t, const char *path, size_t *line)
+{
+    yaml_node_t *node = yaml_document_get_root_node(&t->document);
+
+    *line = config_line(node->start_mark);
+    while (node != NULL && *path != '\0') {
+        if (*path == '[') {
+            char *end;
+
+            node = step_index(t, node, strtoul(path + 1, &end, 10), line);
+            path = end + 1;
+        } else {
+            size_t length;
+
+            path += *path == '.';
+            length = strcspn(path, ".[");
+            node = step_key(t, node, path, length, line);
+            path += length;
+        }
+    }
+    return node != NULL;
+}
+
+bool config_text_has(struct config_text *t, const char *path)
+{
+    size_t line;
+
+    return find(t, path, &line);
+}
+
+void config_fault(struct config_text *t, const char *path, const char *format, ...)
+{
+    va_list args;
+    size_t line;
+
+    find(t, path, &line);
+    va_start(args, format);
+    report(t, line, path, format, args);
+    va_end(args);
+}
+
+static int read_file(struct config_text *t)
+{
+    FILE *f = fopen(t->file, "r");
+    int ret = 0;
+
+    if (f == NULL)
+        return -errno;
+    t->bytes = malloc(FILE_BYTES_MAX);
+    if (t->bytes == NULL) {
+        ret = -ENOMEM;
+        goto err;
+    }
+    t->length = fread(t->bytes, 1, FILE_BYTES_MAX, f);
+    if (ferror(f))
+        ret = -errno;
+    else if (t->length == FILE_BYTES_MAX)
+        ret = -EFBIG;
+err:
+    fclose(f);
+    return ret;
+}
+
+static void report_yaml_error(struct config_text *t, const yaml_parser_t *p)
+{
+    if (p->context != NULL)
+        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s, %s that begins in line %zu",
+                        p->problem, p->context, config_line(p->context_mark));
+    else
+        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s",
+                        p->problem != NULL ? p->problem : "out of memory");
+}
+
+/* Nothing may follow the document: a second one would be ignored in silence. */
+static int expect_end(struct config_text *t, yaml_parser_t *p)
+{
+    yaml_document_t next;
+    yaml_node_t *root;
+
+    if (!yaml_parser_load(p, &next)) {
+        report_yaml_error(t, p);
+        return -EINVAL;
+    }
+    root = yaml_document_get_root_node(&next);
+    if (root != NULL)
+        config_fault_at(t, config_line(root->start_mark), "",
+                        "a second document begins here; a configuration is one: remove the \"---\" line");
+    yaml_document_delete(&next);
+    return root == NULL ? 0 : -EINVAL;
+}
+
+static int parse(struct config_text *t, yaml_parser_t *p)
+{
+    int ret = -EINVAL;
+
+    yaml_parser_set_input_string(p, (const unsigned char *)t->bytes, t->length);
+    if (!yaml_parser_load(p, &t->document)) {
+        report_yaml_error(t, p);
+        return -EINVAL;
+    }
+    if (yaml_document_get_root_node(&t->document) == NULL)
+        config_fault_at(t, 0, "", "the file is empty; the least is: ports: [{device: kernel:eth0}]");
+    else
+        ret = expect_end(t, p);
+    if (ret < 0)
+        yaml_document_delete(&t->document);
+    return ret;
+}
+
+int config_text_read(struct config_text *t, const char *file, config_report report_to, void *context)
+{
+    yaml_parser_t parser;
+    int ret;
+
+    *t = (struct config_text){.file = file, .report = report_to, .context = context};
+    ret = read_file(t);
+    if (ret < 0) {
+        config_fault_at(t, 0, "", "cannot be read: %s", strerror(-ret));
+        goto err;
+    }
+    if (!yaml_parser_initialize(&parser)) {
+        config_fault_at(t, 0, "", "cannot be read: %s", strerror(ENOMEM));
+        ret = -ENOMEM;
+        goto err;
+    }
+    ret = parse(t, &parser);
+    yaml_parser_delete(&parser);
+    if (ret < 0)
+        goto err;
+    return 0;
+err:
+    free(t->bytes);
+    return ret;
+}
+
+void config_text_free(struct config_text *t)
+{
+    yaml_document_delete(&t->document);
+    free(t->bytes);
+}

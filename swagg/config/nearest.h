@@ -1,0 +1,16 @@
+/* "Did you mean ...?": the known word that is nearest to a mistyped one. Pure. */
+#ifndef SWAGG_CONFIG_NEAREST_H
+#define SWAGG_CONFIG_NEAREST_H
+
+/* Start with nearest_to(word), offer every candidate; best stays NULL unless one is so near that it is likely
+ * meant. */
+struct nearest {
+    const char *word;
+    const char *best;
+    unsigned distance; /* of best; at the start, the greatest that counts as near */
+};
+
+struct nearest nearest_to(const char *word);
+void nearest_offer(struct nearest *n, const char *candidate);
+
+#endif

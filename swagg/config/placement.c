@@ -1,0 +1,195 @@
+#include "config/placement.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static unsigned count_queues(const uint32_t queues[], unsigned ports)
+{
+    unsigned sum = 0;
+
+    for (unsigned port = 0; port < ports; port++)
+        sum += queues[port];
+    return sum;
+}
+
+/* Queue q of port p, so that a port's queues go to different lcores, and so do the ports' first queues. */
+static void deal_queues(struct placement *p, const struct placement_ports *ports, unsigned port)
+{
+    for (unsigned q = 0; q < ports->rx_queues[port]; q++)
+        p->lcore[(port + q) % p->lcores].rx[q] |= UINT64_C(1) << port;
+    for (unsigned q = 0; q < ports->tx_queues[port]; q++)
+        p->lcore[(port + q) % p->lcores].tx[q] |= UINT64_C(1) << port;
+}
+
+void placement_default(struct placement *p, unsigned cpus, const struct placement_ports *ports)
+{
+    const unsigned queues = count_queues(ports->rx_queues, ports->ports);
+    unsigned lcores = cpus / 2 < queues ? cpus / 2 : queues;
+
+    if (lcores > SWAGG_MAX_LCORES)
+        lcores = SWAGG_MAX_LCORES;
+    memset(p, 0, sizeof(*p));
+    p->lcores = lcores > 0 ? lcores : 1;
+    p->shards = p->lcores;
+    for (unsigned l = 0; l < p->lcores; l++) {
+        p->lcore[l].cpu = PLACEMENT_ANY_CPU;
+        p->lcore[l].shards = UINT64_C(1) << l;
+    }
+    for (unsigned port = 0; port < ports->ports; port++)
+        deal_queues(p, ports, port);
+}
+
+/* Findings are counted beyond max, so that the caller learns how many there are. */
+struct findings {
+    struct placement_finding *list;
+    unsigned count, max;
+};
+
+static void add_finding(struct findings *f, struct placement_finding found)
+{
+    if (f->count < f->max)
+        f->list[f->count] = found;
+    f->count++;
+}
+
+/* One kind of task with the faults that it can have; none, twice: what to call them. */
+struct task {
+    size_t offset;  /* of its word in struct placement_lcore */
+    uint64_t exist; /* bit i: there is a port, shard i */
+    unsigned queue;
+    enum placement_fault none, twice;
+};
+
+static uint64_t task_word(const struct placement_lcore *l, size_t offset)
+{
+    uint64_t word;
+
+    memcpy(&word, (const char *)l + offset, sizeof(word));
+    return word;
+}
+
+static void check_task(const struct placement *p, const struct task *t, struct findings *f)
+{
+    uint64_t owned = 0;
+
+    for (unsigned l = 0; l < p->lcores; l++) {
+        uint64_t word = task_word(&p->lcore[l], t->offset);
+
+        for (unsigned i = 0; i < 64; i++) {
+            if (!(word >> i & 1))
+                continue;
+            if (!(t->exist >> i & 1))
+                add_finding(f, (struct placement_finding){PLACEMENT_UNKNOWN, i, t->queue, l});
+            else if (owned >> i & 1)
+                add_finding(f, (struct placement_finding){t->twice, i, t->queue, l});
+        }
+        owned |= word;
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        if (t->exist >> i & 1 && !(owned >> i & 1))
+            add_finding(f, (struct placement_finding){t->none, i, t->queue, 0});
+    }
+}
+
+/* Bit p: port p has a queue of this number. */
+static uint64_t ports_with_queue(const uint32_t queues[], unsigned ports, unsigned q)
+{
+    uint64_t with = 0;
+
+    for (unsigned port = 0; port < ports; port++)
+        with |= (uint64_t)(queues[port] > q) << port;
+    return with;
+}
+
+static void check_queue(const struct placement *p, const struct placement_ports *ports, unsigned q,
+                        struct findings *f)
+{
+    const struct task rx = {offsetof(struct placement_lcore, rx) + q * sizeof(uint64_t),
+                            ports_with_queue(ports->rx_queues, ports->ports, q), q, PLACEMENT_RX_NONE,
+                            PLACEMENT_RX_TWICE};
+    const struct task tx = {offsetof(struct placement_lcore, tx) + q * sizeof(uint64_t),
+                            ports_with_queue(ports->tx_queues, ports->ports, q), q, PLACEMENT_TX_NONE,
+                            PLACEMENT_TX_TWICE};
+
+    check_task(p, &rx, f);
+    check_task(p, &tx, f);
+}
+
+static bool is_idle(const struct placement_lcore *l)
+{
+    uint64_t tasks = l->shards;
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        tasks |= l->rx[q] | l->tx[q];
+    return tasks == 0;
+}
+
+unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
+                         struct placement_finding findings[], unsigned max)
+{
+    const struct task shards = {offsetof(struct placement_lcore, shards),
+                                p->shards < 64 ? (UINT64_C(1) << p->shards) - 1 : UINT64_MAX, 0,
+                                PLACEMENT_SHARD_NONE, PLACEMENT_SHARD_TWICE};
+    struct findings f = {.list = findings, .max = max};
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        check_queue(p, ports, q, &f);
+    check_task(p, &shards, &f);
+    for (unsigned l = 0; l < p->lcores; l++) {
+        if (is_idle(&p->lcore[l]))
+            add_finding(&f, (struct placement_finding){.fault = PLACEMENT_IDLE, .lcore = l});
+    }
+    return f.count;
+}
+
+void placement_pin(struct placement *p, const int cpu[], unsigned cpus)
+{
+    unsigned next = 0;
+
+    for (unsigned l = 0; l < p->lcores; l++) {
+        if (p->lcore[l].cpu != PLACEMENT_ANY_CPU)
+            continue;
+        p->lcore[l].cpu = cpus > 1 ? cpu[1 + next++ % (cpus - 1)] : cpu[0];
+    }
+}
+
+int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus)
+{
+    for (unsigned l = 0; l < p->lcores; l++) {
+        unsigned i = 0;
+
+        while (i < cpus && cpu[i] != p->lcore[l].cpu)
+            i++;
+        if (i == cpus)
+            return (int)l;
+    }
+    return -1;
+}
+
+static int first_queue(const uint64_t words[SWAGG_MAX_QUEUES], unsigned port)
+{
+    for (int q = 0; q < SWAGG_MAX_QUEUES; q++)
+        if (words[q] >> port & 1)
+            return q;
+    return -1;
+}
+
+int placement_rx_queue(const struct placement_lcore *l, unsigned port)
+{
+    return first_queue(l->rx, port);
+}
+
+int placement_tx_queue(const struct placement_lcore *l, unsigned port)
+{
+    return first_queue(l->tx, port);
+}
+
+unsigned placement_shard_owner(const struct placement *p, unsigned shard)
+{
+    unsigned l = 0;
+
+    while (!(p->lcore[l].shards >> shard & 1))
+        l++;
+    return l;
+}

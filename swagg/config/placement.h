@@ -1,0 +1,87 @@
+/* Which lcore does what: every polling lcore has a list of tasks (docs/architecture.md, "Threads and
+ * owners").
+ *
+ * Pure: plain structs, no allocation, no output. Ports and shards are bits of a word, one word for each
+ * number of a queue, so that "who owns this queue of port p" and "is every shard owned once" are set
+ * operations.
+ */
+#ifndef SWAGG_CONFIG_PLACEMENT_H
+#define SWAGG_CONFIG_PLACEMENT_H
+
+#include <stdint.h>
+
+enum {
+    SWAGG_MAX_PORTS = 64,
+    SWAGG_MAX_SHARDS = 64,
+    SWAGG_MAX_LCORES = 64, /* polling lcores; the main lcore is not among them */
+    SWAGG_MAX_QUEUES = 16, /* of a port, in each direction */
+    PLACEMENT_ANY_CPU = -1,
+};
+
+struct placement_lcore {
+    int cpu; /* PLACEMENT_ANY_CPU until placement_pin has chosen one */
+    uint64_t rx[SWAGG_MAX_QUEUES], tx[SWAGG_MAX_QUEUES]; /* [q] bit p: this lcore receives from, sends to
+                                                            queue q of port p */
+    uint64_t shards; /* bit s: this lcore aggregates shard s: the slots i with i % placement.shards == s */
+};
+
+/* The queues that there are to be placed. */
+struct placement_ports {
+    unsigned ports;                                                  /* 1.. */
+    uint32_t rx_queues[SWAGG_MAX_PORTS], tx_queues[SWAGG_MAX_PORTS]; /* 1..SWAGG_MAX_QUEUES */
+};
+
+struct placement {
+    unsigned lcores; /* 1.. */
+    unsigned shards; /* 0: nothing is aggregated */
+    struct placement_lcore lcore[SWAGG_MAX_LCORES];
+};
+
+/* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 2))
+ * lcores, where a port counts as often as it has RX queues; ports and queues are dealt to them in turn, RX
+ * and TX together, and each has one shard. Few lcores, because every hand-over between them costs, and chunks
+ * of different shards overtake each other; the other CPUs are for the main lcore, the kernel's part of
+ * virtual ports, and whatever else the machine does. cpus >= 1. */
+void placement_default(struct placement *p, unsigned cpus, const struct placement_ports *ports);
+
+/* What can be wrong with a placement. index is the port or shard, queue the port's, lcore the one that has
+ * it. */
+enum placement_fault {
+    PLACEMENT_RX_NONE,  /* a queue that no lcore receives from */
+    PLACEMENT_RX_TWICE, /* a queue that two lcores receive from; lcore: the second */
+    PLACEMENT_TX_NONE,  /* the same for sending */
+    PLACEMENT_TX_TWICE,
+    PLACEMENT_SHARD_NONE, /* the same for aggregating */
+    PLACEMENT_SHARD_TWICE,
+    PLACEMENT_UNKNOWN, /* a port, queue or shard that does not exist */
+    PLACEMENT_IDLE,    /* lcore has no task */
+};
+
+struct placement_finding {
+    enum placement_fault fault;
+    unsigned index, queue, lcore;
+};
+
+/* Is every queue received from by exactly one lcore and sent to by exactly one, every shard owned by exactly
+ * one, and has every lcore something to do? Returns how many faults there are, 0 for a good placement, and
+ * writes the first max of them. */
+unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
+                         struct placement_finding findings[], unsigned max);
+
+/* Gives every lcore without a CPU one of cpu[0..cpus-1] (the CPUs the process may use), in turn from cpu[1]
+ * on: cpu[0] is the main lcore's, shared only when there is no other. Polling lcores share CPUs if there are
+ * more of them than CPUs. */
+void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
+
+/* The first lcore whose CPU is not among cpu[]; -1: there is none. */
+int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);
+
+/* The queue of this port by which lcore l receives (rx) or sends (tx), the first if it has several; -1: none.
+ */
+int placement_rx_queue(const struct placement_lcore *l, unsigned port);
+int placement_tx_queue(const struct placement_lcore *l, unsigned port);
+
+/* The lcore that owns a shard, 0..lcores-1. The placement must be good. */
+unsigned placement_shard_owner(const struct placement *p, unsigned shard);
+
+#endif

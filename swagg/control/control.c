@@ -1,0 +1,286 @@
+#include "control/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <rte_random.h>
+
+#include "base/clock.h"
+#include "control/fair_queue.h"
+#include "aggregate/frame.h"
+#include "bridge/host.h"
+#include "base/log.h"
+#include "control/signals.h"
+#include "lcore/stalls.h"
+#include "control/throttle.h"
+
+/* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,
+ * served. */
+enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
+
+/* Between words about who else has the switch's IP address: RFC 5227's DEFEND_INTERVAL. */
+static const uint64_t defence_interval_ns = UINT64_C(10000000000);
+
+/* As many ranks as a host has may join at once; what comes too often is lost, and sent again. */
+static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
+
+struct control {
+    struct datapath *dp;
+    struct registrar *registrar;
+    struct throttle rate;        /* of strangers, by address */
+    struct fair_queue strangers; /* frames that wait for the members', by port */
+    int epoll, signals, timer;
+    uint64_t mac_age_tick_ns, aged_at;
+    uint64_t next_defence; /* of the switch's IP address, at the earliest */
+    bool drop_seen[DROP_REASONS];
+    uint64_t links_up; /* bit p: port p, when last asked */
+    struct stall_watch stalls;
+};
+
+/* A drop reason says what it means the first time that it happens. */
+static void report_drops(struct control *c)
+{
+    for (enum drop d = 0; d < DROP_REASONS; d++)
+        for (unsigned p = 0; p < c->dp->ports && !c->drop_seen[d]; p++) {
+            if (datapath_drops(c->dp, p, d) == 0)
+                continue;
+            c->drop_seen[d] = true;
+            log_notice("first drop of kind %s, on port %s: %s", drop_name(d), c->dp->port[p].name,
+                       drop_meaning(d));
+        }
+}
+
+static void age_stations(struct control *c, uint64_t now)
+{
+    if (now - c->aged_at < c->mac_age_tick_ns)
+        return;
+    c->aged_at = now;
+    bridge_age(c->dp->bridge);
+}
+
+/* Losses before the first lcore saw the frame. */
+static void count_missed(struct control *c)
+{
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        lcore_drop(datapath_main_lcore(c->dp), p, DROP_RX_MISSED,
+                   (unsigned)c->dp->port[p].device->missed(&c->dp->port[p]));
+}
+
+/* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
+static void watch_links(struct control *c)
+{
+    for (unsigned p = 0; p < c->dp->ports; p++) {
+        struct port *port = &c->dp->port[p];
+        bool was_up = c->links_up & RTE_BIT64(p), up;
+
+        if (port->device->follow != NULL && port->device->follow(port) && was_up) {
+            c->links_up ^= RTE_BIT64(p); /* another's link */
+            was_up = false;
+        }
+        up = port->device->is_up(port);
+        if (up == was_up)
+            continue;
+        c->links_up ^= RTE_BIT64(p);
+        log_notice("port %s: link is %s", port->name, up ? "up" : "down");
+        if (up)
+            host_announce(datapath_main_lcore(c->dp), p);
+        else
+            bridge_forget(c->dp->bridge, (int)p);
+    }
+}
+
+/* Another station has the switch's address. At most once in a while, for it may go on for long. */
+static void watch_claims(struct control *c, uint64_t now)
+{
+    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+    struct rte_ether_addr station;
+    uint8_t port;
+
+    if (now < c->next_defence || !claim_take(&c->dp->claim, &station, &port))
+        return;
+    c->next_defence = now + defence_interval_ns;
+    rte_ether_format_addr(mac, sizeof(mac), &station);
+    log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is dropped; "
+                "give it another, or change switch.ip",
+                mac, c->dp->port[port].name);
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        host_announce(datapath_main_lcore(c->dp), p);
+}
+
+static void tick(struct control *c)
+{
+    uint64_t expirations;
+
+    if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
+        return;
+    registrar_tick(c->registrar);
+    age_stations(c, clock_ns());
+    watch_links(c);
+    watch_claims(c, clock_ns());
+    count_missed(c);
+    report_drops(c);
+    stalls_tell(&c->stalls, c->dp, clock_ns());
+}
+
+static void drop(struct lcore *lc, enum drop reason, struct rte_mbuf *m)
+{
+    lcore_drop(lc, m->port, reason, 1);
+    rte_pktmbuf_free(m);
+}
+
+/* A member's message is handled at once. A stranger's may cost far more, and waits for all of them. */
+static void sort_message(struct control *c, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+
+    if (registrar_knows(c->registrar, m))
+        registrar_receive(c->registrar, m);
+    else if (!throttle_admit(&c->rate, f->ip.src_addr, clock_ns()))
+        drop(datapath_main_lcore(c->dp), DROP_CONTROL_RATE, m);
+    else if (!fair_queue_put(&c->strangers, m->port, m))
+        drop(datapath_main_lcore(c->dp), DROP_CONTROL_FULL, m);
+}
+
+/* Returns how many. */
+static unsigned sort_messages(struct control *c)
+{
+    struct rte_mbuf *messages[INBOX_BURST];
+    unsigned sorted = 0, n;
+
+    do {
+        n = inbox_take(&c->dp->to_control, messages);
+        for (unsigned i = 0; i < n; i++)
+            sort_message(c, messages[i]);
+        sorted += n;
+    } while (n > 0 && sorted < SORTED_BUDGET);
+    return sorted;
+}
+
+static void serve_strangers(struct control *c)
+{
+    for (unsigned i = 0; i < SERVED_BUDGET && c->strangers.items > 0; i++)
+        registrar_receive(c->registrar, fair_queue_take(&c->strangers));
+}
+
+/* No longer than the budgets allow, however many there are: what is left is for the next wake-up, at once. */
+static void take_messages(struct control *c)
+{
+    inbox_clear(&c->dp->to_control); /* first, so that what comes from now on wakes us again */
+    const bool more = sort_messages(c) >= SORTED_BUDGET;
+
+    serve_strangers(c);
+    if (more || c->strangers.items > 0)
+        inbox_wake(&c->dp->to_control);
+}
+
+void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+{
+    m->port = (uint16_t)port;
+    if (!inbox_put(&lc->dp->to_control, port, m))
+        drop(lc, DROP_CONTROL_FULL, m);
+}
+
+static int watch(struct control *c, int fd)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+
+    if (fd < 0 || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
+        return -errno;
+    return 0;
+}
+
+static int open_signals(struct control *c)
+{
+    c->signals = signals_open();
+    return watch(c, c->signals);
+}
+
+/* Ten times as often as the registry asks for its tick, within reason. */
+static int open_timer(struct control *c, const struct config *cfg)
+{
+    uint32_t ms = RTE_MIN(cfg->timers.lost_after_ms / 100 + 1, 100u);
+    const struct timespec every = {.tv_nsec = ms * 1000000L};
+    const struct itimerspec t = {.it_interval = every, .it_value = every};
+
+    c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (c->timer < 0 || timerfd_settime(c->timer, 0, &t, NULL) < 0)
+        return -errno;
+    return watch(c, c->timer);
+}
+
+int control_open(struct control **out, struct datapath *dp, struct registrar *registrar,
+                 const struct config *cfg)
+{
+    struct control *c = calloc(1, sizeof(*c));
+    int rc;
+
+    *out = NULL;
+    if (c == NULL)
+        return -ENOMEM;
+    c->dp = dp;
+    c->registrar = registrar;
+    c->signals = c->timer = -1;
+    throttle_init(&c->rate, strangers_rate, rte_rand());
+    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
+    c->epoll = epoll_create1(EPOLL_CLOEXEC);
+    rc = c->epoll < 0 ? -errno : 0;
+    if (rc == 0)
+        rc = open_signals(c);
+    if (rc == 0)
+        rc = open_timer(c, cfg);
+    if (rc == 0)
+        rc = watch(c, dp->to_control.wakeup);
+    if (rc < 0) {
+        log_error("cannot set up control: %s", strerror(-rc));
+        control_close(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+void control_close(struct control *c)
+{
+    if (c == NULL)
+        return;
+    while (c->strangers.items > 0)
+        rte_pktmbuf_free(fair_queue_take(&c->strangers));
+    if (c->timer >= 0)
+        close(c->timer);
+    if (c->signals >= 0)
+        close(c->signals);
+    if (c->epoll >= 0)
+        close(c->epoll);
+    free(c);
+}
+
+int control_run(struct control *c)
+{
+    c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
+    watch_links(c);
+    for (unsigned p = 0; p < c->dp->ports; p++)
+        if (c->links_up & RTE_BIT64(p))
+            host_announce(datapath_main_lcore(c->dp), p);
+    for (;;) {
+        struct epoll_event e;
+        int stop;
+
+        if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
+            int rc = -errno;
+
+            log_error("the main thread cannot wait for events: %s", strerror(-rc));
+            return rc;
+        }
+        stop = signals_take(c->signals);
+        if (stop > 0)
+            return stop;
+        take_messages(c);
+        tick(c);
+        output_flush(datapath_main_lcore(c->dp));
+    }
+}

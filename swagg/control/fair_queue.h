@@ -1,0 +1,28 @@
+/* A bounded queue with a lane a port, served in turn: whoever fills a lane delays nobody in another.
+ *
+ * Pure: no malloc; items are the caller's. One thread. All zero: empty.
+ */
+#ifndef SWAGG_CONTROL_FAIR_QUEUE_H
+#define SWAGG_CONTROL_FAIR_QUEUE_H
+
+#include <stdbool.h>
+
+#include "config/placement.h"
+
+enum { FAIR_QUEUE_PLACES = 64 }; /* in a lane */
+
+struct fair_queue {
+    unsigned items, next; /* next: the lane whose turn it is */
+    struct {
+        unsigned first, items;
+        void *item[FAIR_QUEUE_PLACES];
+    } lane[SWAGG_MAX_PORTS];
+};
+
+/* False: the lane is full; the item stays the caller's. */
+bool fair_queue_put(struct fair_queue *q, unsigned lane, void *item);
+
+/* The oldest of the lane whose turn it is; NULL: the queue is empty. */
+void *fair_queue_take(struct fair_queue *q);
+
+#endif

@@ -1,0 +1,215 @@
+#include "control/registrar.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "aggregate/frame.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "port/steer.h"
+#include "control/terms.h"
+#include "control/throttle.h"
+
+/* The largest job begins and ends within the burst. */
+static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
+
+struct registrar {
+    struct datapath *dp;
+    const struct config *cfg;
+    rte_be32_t heard; /* the address whose message is being handled; 0: none is */
+    struct throttle lines;
+    unsigned lines_left_out;
+    pthread_mutex_t lock; /* of the registry: the main lcore changes it, telemetry reads it */
+    struct ctl_registry *registry;
+};
+
+static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    const struct registrar *r = context;
+    struct lcore *lc = datapath_main_lcore(r->dp);
+    const struct frame_end here = {.mac = r->dp->mac, .ip = r->dp->ip};
+    struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
+    struct rte_mbuf *m = rte_pktmbuf_alloc(r->dp->mbufs);
+    int known = bridge_lookup(r->dp->bridge, to->mac);
+    const struct frame_payload body = frame_payload(payload, bytes);
+    struct frame_header h;
+
+    if (m == NULL) {
+        lcore_drop(lc, to->port, DROP_NO_MBUF, 1);
+        return;
+    }
+    memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
+    frame_header_init(&h, &here, &there);
+    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
+    lcore_count(lc, EVENT_CONTROL_SENT, 1);
+    output_put(lc, known < 0 ? to->port : (unsigned)known, m);
+}
+
+static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+                     char text[CTL_TEXT_MAX])
+{
+    struct registrar *r = context;
+    const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
+    const int rc = terms_check(r->cfg, job, slots, text);
+
+    if (rc < 0)
+        return rc;
+    return jobs_open(&r->dp->jobs, job, 0, &us, slots, number, text);
+}
+
+static bool may_join(void *context, const struct ctl_endpoint *from, const char *name,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct registrar *r = context;
+    const uint8_t *ip = (const uint8_t *)&from->ip;
+
+    if (config_admits(r->cfg, from->ip, name))
+        return true;
+    snprintf(text, CTL_TEXT_MAX, "no entry of the switch's admit lets %u.%u.%u.%u join a job of this name",
+             ip[0], ip[1], ip[2], ip[3]);
+    return false;
+}
+
+static void close_pool(void *context, const struct ctl_job *job)
+{
+    struct registrar *r = context;
+
+    jobs_close(&r->dp->jobs, job->number);
+}
+
+static uint64_t random64(void *context)
+{
+    (void)context;
+    return secret64();
+}
+
+/* Nobody fills the log by joining: what happens on account of an address has a rate, and so has what happens
+ * with time. */
+static void report(void *context, const struct ctl_job *job, const char *what)
+{
+    struct registrar *r = context;
+
+    if (throttle_admit(&r->lines, r->heard, clock_ns()))
+        log_notice("job %s: %s", job->name, what);
+    else
+        r->lines_left_out++;
+}
+
+static void report_lines_left_out(struct registrar *r)
+{
+    if (r->lines_left_out == 0 || !throttle_admit(&r->lines, RTE_IPV4_BROADCAST, clock_ns()))
+        return;
+    log_notice("%u lines about jobs are left out: more than %u a second on account of one address",
+               r->lines_left_out, r->lines.rate.per_second);
+    r->lines_left_out = 0;
+}
+
+static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
+{
+    return (struct ctl_registry_config){
+        .max_jobs = (uint16_t)cfg->limits.jobs,
+        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
+        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
+        .boot_id = r->dp->boot_id,
+        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+        .data_port = SML_PORT_FIRST,
+        .data_ports = (uint8_t)steer_data_ports(r->dp),
+        .payload_bytes = terms_payload_bytes(cfg),
+        .actions = {.ctx = r,
+                    .send = send_message,
+                    .open_pool = open_pool,
+                    .close_pool = close_pool,
+                    .random = random64,
+                    .event = report,
+                    .may_join = may_join},
+    };
+}
+
+int registrar_open(struct registrar **out, struct datapath *dp, const struct config *cfg)
+{
+    struct registrar *r = calloc(1, sizeof(*r));
+    struct ctl_registry_config rc;
+    void *mem;
+
+    *out = NULL;
+    if (r == NULL)
+        return -ENOMEM;
+    r->dp = dp;
+    r->cfg = cfg;
+    throttle_init(&r->lines, log_rate, rte_rand());
+    rc = registry_config(r, cfg);
+    mem = malloc(ctl_registry_footprint(&rc));
+    if (mem == NULL) {
+        log_error("no memory for %u jobs (limits.jobs)", cfg->limits.jobs);
+        free(r);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&r->lock, NULL);
+    r->registry = ctl_registry_init(mem, &rc);
+    *out = r;
+    return 0;
+}
+
+void registrar_close(struct registrar *r)
+{
+    if (r == NULL)
+        return;
+    pthread_mutex_destroy(&r->lock);
+    free(r->registry);
+    free(r);
+}
+
+/* The main lcore alone changes the registry, so it reads without the lock. */
+bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct ctl_message message;
+
+    if (ctl_parse(&message, f->payload, frame_payload_bytes(f)) != CTL_PARSED)
+        return false;
+    return ctl_registry_knows(r->registry, &message.head);
+}
+
+void registrar_receive(struct registrar *r, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct lcore *lc = datapath_main_lcore(r->dp);
+    struct ctl_endpoint from = {
+        .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+    enum ctl_parse_error e;
+
+    static_assert(DROP_CONTROL_BAD_STRING - DROP_CONTROL_TOO_SHORT == CTL_BAD_STRING - CTL_TOO_SHORT,
+                  "in the same order");
+    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
+    lcore_count(lc, EVENT_CONTROL_RECEIVED, 1);
+    r->heard = f->ip.src_addr;
+    pthread_mutex_lock(&r->lock);
+    e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), clock_ns());
+    pthread_mutex_unlock(&r->lock);
+    r->heard = 0;
+    if (e != CTL_PARSED)
+        lcore_drop(lc, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
+    rte_pktmbuf_free(m);
+}
+
+void registrar_tick(struct registrar *r)
+{
+    pthread_mutex_lock(&r->lock);
+    ctl_registry_tick(r->registry, clock_ns());
+    jobs_reclaim(&r->dp->jobs);
+    pthread_mutex_unlock(&r->lock);
+    report_lines_left_out(r);
+}
+
+void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
+{
+    pthread_mutex_lock(&r->lock);
+    for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
+        if (ctl_registry_job(r->registry, i)->state != CTL_JOB_FREE)
+            visit(context, ctl_registry_job(r->registry, i));
+    pthread_mutex_unlock(&r->lock);
+}

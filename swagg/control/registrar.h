@@ -1,0 +1,32 @@
+/* The registry (control/registry.h) at work in the daemon: its messages come and go as frames, its running
+ * jobs get pools.
+ *
+ * Threads: the main lcore's, but for registrar_visit.
+ */
+#ifndef SWAGG_CONTROL_REGISTRAR_H
+#define SWAGG_CONTROL_REGISTRAR_H
+
+#include "config/config.h"
+#include "datapath.h"
+
+struct registrar;
+
+/* *r is NULL on error, which was logged. cfg must outlive it. */
+int registrar_open(struct registrar **r, struct datapath *dp, const struct config *cfg);
+void registrar_close(struct registrar *r);
+
+/* Whether a checked frame to CTL_PORT is from a member of some job. */
+bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);
+
+/* Takes over a checked frame to CTL_PORT. What is to be sent waits for output_flush. */
+void registrar_receive(struct registrar *r, struct rte_mbuf *m);
+
+/* To be called at least every lost_after / 10. */
+void registrar_tick(struct registrar *r);
+
+/* Shows every job to visit, which must be quick and must not call back: the main lcore waits. Meanwhile jobs
+ * neither come nor go. Any thread. */
+typedef void registrar_visitor(void *context, const struct ctl_job *job);
+void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
+
+#endif

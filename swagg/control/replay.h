@@ -1,0 +1,21 @@
+/* Jobs for captures that are replayed over and over: they stand in the configuration, nobody joins or leaves
+ * them, and no worker of theirs is ever lost. */
+#ifndef SWAGG_CONTROL_REPLAY_H
+#define SWAGG_CONTROL_REPLAY_H
+
+#include "config/config.h"
+#include "datapath.h"
+
+/* Described as if all had been formed at the start: running, named replay[0], replay[1], ... as the
+ * configuration's errors name them, with members that joined then. */
+struct replays {
+    unsigned n;
+    struct ctl_job *job;
+};
+
+/* replays: all zero. Before any other job is opened, so that their numbers on the wire are 0, 1, ... in the
+ * configuration's order. 0, or -errno after logging; replays_close in any case. */
+int replays_open(struct replays *replays, struct datapath *dp, const struct config *cfg);
+void replays_close(struct replays *replays); /* the descriptions; the jobs end with the data path */
+
+#endif

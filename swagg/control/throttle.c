@@ -1,0 +1,47 @@
+#include "control/throttle.h"
+
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+
+void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed)
+{
+    memset(t, 0, sizeof(*t));
+    t->rate = rate;
+    t->seed = seed | 1;
+}
+
+static unsigned set_of(const struct throttle *t, uint32_t source)
+{
+    uint64_t h = (source + t->seed) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return (unsigned)((h ^ h >> 32) * t->seed >> 32) % THROTTLE_SETS;
+}
+
+/* The source's place; if it has none, that of whoever has the least to lose. */
+static struct throttle_source *place_of(struct throttle *t, uint32_t source)
+{
+    struct throttle_source *set = t->place[set_of(t, source)], *least = set;
+
+    for (unsigned i = 0; i < THROTTLE_WAYS; i++) {
+        if (set[i].source == source)
+            return &set[i];
+        if (set[i].full_at < least->full_at)
+            least = &set[i];
+    }
+    *least = (struct throttle_source){.source = source};
+    return least;
+}
+
+bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now)
+{
+    const uint64_t each = SECOND / t->rate.per_second;
+    struct throttle_source *s = place_of(t, source);
+
+    if (s->full_at < now)
+        s->full_at = now;
+    if (s->full_at - now > (t->rate.burst - 1) * each)
+        return false;
+    s->full_at += each;
+    return true;
+}

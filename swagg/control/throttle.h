@@ -1,0 +1,37 @@
+/* How often each source may do something: a token bucket by source.
+ *
+ * A source may do `burst` things at once, and goes on at `per_second`. The table is fixed and small; when a
+ * new source needs a place, the one goes whose bucket is nearest to full: a source that is being held back
+ * stays.
+ *
+ * Pure: no clock (now in ns, monotonic), no malloc. One thread.
+ */
+#ifndef SWAGG_CONTROL_THROTTLE_H
+#define SWAGG_CONTROL_THROTTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { THROTTLE_SETS = 256, THROTTLE_WAYS = 4 };
+
+struct throttle_rate {
+    uint32_t burst, per_second; /* both 1.. */
+};
+
+struct throttle_source {
+    uint32_t source;
+    uint64_t full_at; /* when its bucket will be full again; in the past: it is, and the place is free */
+};
+
+struct throttle {
+    struct throttle_rate rate;
+    uint64_t seed; /* of the hash, random: so that nobody chooses who shares a set */
+    struct throttle_source place[THROTTLE_SETS][THROTTLE_WAYS];
+};
+
+void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed);
+
+/* Whether the source may now; if so, it has. */
+bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now);
+
+#endif

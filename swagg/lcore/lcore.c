@@ -1,0 +1,150 @@
+#include "lcore/lcore.h"
+
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include <sys/prctl.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "base/clock.h"
+#include "datapath.h"
+#include "aggregate/engine.h"
+#include "lcore/input.h"
+#include "base/log.h"
+#include "lcore/priority.h"
+#include "lcore/stalls.h"
+
+enum {
+    YIELD_EVERY = 16,        /* rounds without work */
+    YIELD_LONG_NS = 1000000, /* who takes longer computes, and is not to have every pause */
+    YIELD_SHARE = 32,        /* ... but one in so much time */
+};
+
+struct idle {
+    uint32_t rounds;        /* without work, in a row */
+    uint64_t since_ns;      /* when the first nap of this pause began; 0: none yet */
+    uint64_t keep_until_ns; /* the CPU is not offered to others before */
+};
+
+/* A nap takes an eighth of the time that nothing has come: waiting makes no pause longer by more than that.
+ */
+static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
+{
+    uint64_t now = clock_ns(), bound = max_us * UINT64_C(1000), ns;
+
+    if (idle->since_ns == 0)
+        idle->since_ns = now;
+    ns = (now - idle->since_ns) / 8 + 1000;
+    return RTE_MIN(ns, bound);
+}
+
+/* On a machine that is the hosts', too, what an lcore waits for may be waiting for the lcore's CPU. */
+static void offer_cpu(struct idle *idle)
+{
+    const uint64_t before = clock_ns();
+    uint64_t taken;
+
+    if (before < idle->keep_until_ns)
+        return;
+    sched_yield();
+    taken = clock_ns() - before;
+    if (taken > YIELD_LONG_NS)
+        idle->keep_until_ns = before + taken * YIELD_SHARE;
+}
+
+static void back_off(struct lcore *lc, struct idle *idle)
+{
+    const struct datapath *dp = lc->dp;
+    struct timespec nap = {0};
+
+    if (dp->max_sleep_us == 0 || idle->rounds < dp->spin) {
+        if (++idle->rounds % YIELD_EVERY == 0)
+            offer_cpu(idle);
+        else
+            rte_pause();
+        return;
+    }
+    nap.tv_nsec = (long)nap_ns(idle, dp->max_sleep_us);
+    /* A sleeping lcore holds nothing: whoever waits for it need not. */
+    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
+    nanosleep(&nap, NULL);
+    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
+    lcore_count(lc, EVENT_SLEEPS, 1);
+}
+
+static unsigned do_tasks(struct lcore *lc)
+{
+    const uint64_t last = lc->now;
+    unsigned work, taken_over;
+
+    lc->now = rte_rdtsc();
+    stall_note(lc, last, lc->now);
+    work = input_poll(lc);
+    engine_flush(lc);
+    taken_over = engine_collect(lc);
+    lcore_count(lc, EVENT_TAKEN_OVER, taken_over);
+    work += taken_over;
+    work += output_collect(lc);
+    if (work == 0) /* nothing waits while the lcore does */
+        output_flush(lc);
+    else
+        output_flush_due(lc);
+    return work;
+}
+
+static void start(struct lcore *lc)
+{
+    const int rc = priority_raise_thread();
+
+    if (rc < 0)
+        log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(-rc));
+    prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
+    __atomic_store_n(&lc->tid, rte_sys_gettid(), __ATOMIC_RELAXED);
+    lc->now = rte_rdtsc();
+}
+
+int lcore_run(void *lcore)
+{
+    struct lcore *lc = lcore;
+    struct datapath *dp = lc->dp;
+    struct idle idle = {0};
+
+    start(lc);
+    rte_rcu_qsbr_thread_register(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
+
+    while (!__atomic_load_n(&dp->stop, __ATOMIC_RELAXED)) {
+        unsigned work = do_tasks(lc);
+
+        rte_rcu_qsbr_quiescent(dp->rcu, lc->index);
+        lcore_count(lc, EVENT_ROUNDS, 1);
+        if (work == 0) {
+            back_off(lc, &idle);
+        } else {
+            lcore_count(lc, EVENT_BUSY_ROUNDS, 1);
+            idle.rounds = 0;
+            idle.since_ns = 0;
+        }
+    }
+
+    output_flush(lc);
+    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_unregister(dp->rcu, lc->index);
+    return 0;
+}
+
+/* Not rte_lcore_to_cpu_id, which takes lcores and CPUs to have the same numbers. */
+int lcore_cpu(const struct lcore *lc)
+{
+    const rte_cpuset_t set = rte_lcore_cpuset(lc->eal_id);
+    int cpu = 0;
+
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &set))
+        cpu++;
+    return cpu;
+}

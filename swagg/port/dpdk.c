@@ -1,0 +1,228 @@
+/* A port on a device of DPDK's. */
+#include <errno.h>
+#include <string.h>
+
+#include <net/if.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "aggregate/frame.h"
+#include "base/log.h"
+#include "port/port.h"
+
+enum { PORT_DESCRIPTORS = 1024 };
+
+/* What a packet's receive queue may depend on: never less than its flow, so that flows stay in order. */
+#define PORT_RSS                                                                                             \
+    (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |     \
+     RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
+
+/* Virtual devices are made here and not by EAL's --vdev, so that a failure can be told with the port's name.
+ * PCI devices were found when the EAL started (eal.c allows those that the configuration names). */
+static int find_device(struct port *port, const struct config_port *cfg)
+{
+    uint16_t id;
+    int rc = rte_eth_dev_get_port_by_name(port->device_name, &id);
+
+    if (rc < 0) {
+        rc = rte_dev_probe(cfg->device);
+        if (rc == 0)
+            rc = rte_eth_dev_get_port_by_name(port->device_name, &id);
+    }
+    if (rc < 0)
+        log_error("port %s: cannot open device %s: %s", port->name, cfg->device, rte_strerror(-rc));
+    else
+        port->id = id;
+    return rc;
+}
+
+static int set_up_queues(const struct port *port, struct rte_mempool *mbufs)
+{
+    uint16_t rx_descriptors = PORT_DESCRIPTORS, tx_descriptors = PORT_DESCRIPTORS;
+    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_descriptors, &tx_descriptors);
+
+    for (uint16_t q = 0; q < port->rx_queues && rc == 0; q++)
+        rc = rte_eth_rx_queue_setup(port->id, q, rx_descriptors, SOCKET_ID_ANY, NULL, mbufs);
+    for (uint16_t q = 0; q < port->tx_queues && rc == 0; q++)
+        rc = rte_eth_tx_queue_setup(port->id, q, tx_descriptors, SOCKET_ID_ANY, NULL);
+    return rc;
+}
+
+/* The most that the device says it takes, if the configuration wants more and the device is virtual; else 0.
+ * DPDK's net_memif and net_af_packet name plain Ethernet's 1518 bytes here, but carry whatever their buffers
+ * hold. */
+static uint16_t understated_mtu(const struct port *port, const struct config_port *cfg)
+{
+    struct rte_eth_dev_info info;
+
+    if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(port->id, &info) < 0 ||
+        info.max_rx_pktlen >= port->max_frame)
+        return 0;
+    return (uint16_t)(info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN);
+}
+
+static int set_mtu(const struct port *port, uint16_t mtu)
+{
+    uint16_t has = 0;
+    int rc = rte_eth_dev_set_mtu(port->id, mtu);
+
+    /* Some devices cannot be told, which is fine as long as they take such frames anyway. */
+    if (rc == -ENOTSUP && rte_eth_dev_get_mtu(port->id, &has) == 0 && has >= mtu)
+        rc = 0;
+    if (rc < 0)
+        log_error("port %s: cannot set MTU %u: %s", port->name, mtu, rte_strerror(-rc));
+    return rc;
+}
+
+static int check_queues(const struct port *port, const struct rte_eth_dev_info *info)
+{
+    if (port->rx_queues <= info->max_rx_queues && port->tx_queues <= info->max_tx_queues)
+        return 0;
+    log_error("port %s: the device has at most %u receive and %u send queues: lower rx_queues (%u) or "
+              "tx_queues (%u)",
+              port->name, info->max_rx_queues, info->max_tx_queues, port->rx_queues, port->tx_queues);
+    return -EINVAL;
+}
+
+static uint64_t checksum_flags(uint64_t rx_offloads)
+{
+    return (rx_offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
+           (rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
+}
+
+/* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
+ * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
+static int configure(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
+{
+    const uint16_t mtu = port->max_frame - FRAME_PORT_BYTES;
+    const uint16_t understated = understated_mtu(port, cfg);
+    struct rte_eth_conf conf = {.rxmode = {.mtu = understated > 0 ? understated : mtu}};
+    struct rte_eth_dev_info info;
+    int rc = rte_eth_dev_info_get(port->id, &info);
+
+    if (rc == 0) {
+        rc = check_queues(port, &info);
+        if (rc < 0)
+            return rc;
+        port->rss = port->rx_queues > 1 ? info.flow_type_rss_offloads & PORT_RSS : 0;
+        if (port->rss != 0) {
+            conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+            conf.rx_adv_conf.rss_conf.rss_hf = port->rss;
+        }
+        conf.rxmode.offloads =
+            info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+        port->rx_checksums = checksum_flags(conf.rxmode.offloads);
+        conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+        port->multi_segment = conf.txmode.offloads != 0;
+        rc = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
+    }
+    if (rc == 0)
+        rc = set_up_queues(port, mbufs);
+    if (rc < 0) {
+        log_error("port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
+        return rc;
+    }
+    return understated > 0 ? 0 : set_mtu(port, mtu);
+}
+
+/* Of a driver that sits on an interface of the kernel's. net_tap makes one, which is not there yet. */
+static int lock_interface(struct port *port, const struct config_port *cfg)
+{
+    const char *argument = strstr(cfg->device, ",iface=");
+    char name[IF_NAMESIZE];
+    unsigned if_index;
+    int rc;
+
+    if (argument == NULL)
+        return 0;
+    argument += strlen(",iface=");
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, ","), argument);
+    if_index = if_nametoindex(name);
+    rc = if_index == 0 ? 0 : port_lock(port, if_index);
+    if (rc < 0)
+        port_say_refused(port, name, if_index, rc);
+    return rc;
+}
+
+static int dpdk_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
+{
+    int rc = lock_interface(port, cfg);
+
+    if (rc == 0)
+        rc = find_device(port, cfg);
+    if (rc == 0)
+        rc = configure(port, cfg, mbufs);
+    if (rc == 0)
+        rc = rte_eth_macaddr_get(port->id, &port->mac);
+    return rc;
+}
+
+static int dpdk_start(struct port *port)
+{
+    int rc = rte_eth_dev_start(port->id);
+
+    return rc == 0 ? rte_eth_promiscuous_enable(port->id) : rc;
+}
+
+static uint16_t dpdk_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max)
+{
+    return rte_eth_rx_burst(port->id, queue, frames, max);
+}
+
+static struct port_refused dpdk_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
+                                     uint16_t n)
+{
+    const uint16_t sent = rte_eth_tx_burst(port->id, queue, frames, n);
+
+    rte_pktmbuf_free_bulk(frames + sent, n - sent);
+    return (struct port_refused){.full = n - sent};
+}
+
+static bool dpdk_is_up(const struct port *port)
+{
+    struct rte_eth_link link = {0};
+
+    return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+static void dpdk_stats(const struct port *port, struct port_stats *stats)
+{
+    struct rte_eth_stats told = {0};
+
+    rte_eth_stats_get(port->id, &told);
+    *stats = (struct port_stats){.rx_frames = told.ipackets,
+                                 .rx_bytes = told.ibytes,
+                                 .rx_errors = told.ierrors,
+                                 .tx_frames = told.opackets,
+                                 .tx_bytes = told.obytes,
+                                 .tx_errors = told.oerrors};
+}
+
+static uint64_t dpdk_missed(struct port *port)
+{
+    struct rte_eth_stats told;
+    uint64_t before = port->missed;
+
+    if (rte_eth_stats_get(port->id, &told) == 0)
+        port->missed = told.imissed;
+    return port->missed - before;
+}
+
+static void dpdk_close(struct port *port)
+{
+    if (port->id == PORT_NO_ID)
+        return;
+    rte_eth_dev_stop(port->id);
+    rte_eth_dev_close(port->id);
+    port->id = PORT_NO_ID;
+}
+
+const struct port_device port_dpdk = {.open = dpdk_open,
+                                      .start = dpdk_start,
+                                      .receive = dpdk_receive,
+                                      .send = dpdk_send,
+                                      .is_up = dpdk_is_up,
+                                      .stats = dpdk_stats,
+                                      .missed = dpdk_missed,
+                                      .close = dpdk_close};

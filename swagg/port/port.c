@@ -1,0 +1,146 @@
+#include "port/port.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "base/exclusive.h"
+#include "aggregate/frame.h"
+#include "port/impair_mbuf.h"
+#include "port/linux/rx.h"
+#include "base/log.h"
+#include "base/many_to_one.h"
+
+enum {
+    /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */
+    PORT_BUFFER_STEP = 2048,
+};
+
+uint16_t port_buffer_bytes(uint16_t mtu)
+{
+    return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + LINUX_RX_EXTRA, PORT_BUFFER_STEP);
+}
+
+/* Every queue has random numbers of its own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */
+static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
+                                      unsigned stream)
+{
+    struct port_queue *queue = rte_zmalloc("queues", n * sizeof(*queue), RTE_CACHE_LINE_SIZE);
+    struct impair_config in_cycles = *cfg;
+
+    in_cycles.hold_for = cfg->hold_for * rte_get_tsc_hz() / US_PER_S;
+    for (unsigned q = 0; queue != NULL && q < n; q++) {
+        queue[q].impaired = impair_active(cfg);
+        impair_init(&queue[q].impair, &in_cycles, seed, stream + q * 2 * SWAGG_MAX_PORTS);
+    }
+    return queue;
+}
+
+static int make_impairments(struct port *port, unsigned index, const struct config *cfg)
+{
+    const struct config_impair *impair = &cfg->port[index].impair;
+
+    port->rx = make_queues(port->rx_queues, &impair->rx, cfg->seed, index * 2);
+    port->tx = make_queues(port->tx_queues, &impair->tx, cfg->seed, index * 2 + 1);
+    if (port->rx != NULL && port->tx != NULL)
+        return 0;
+    log_error("port %s: no memory for its queues: raise memory.megabytes (now %u)", port->name,
+              cfg->memory.megabytes);
+    return -ENOMEM;
+}
+
+static int make_ring(struct port *port, unsigned index)
+{
+    char ring[RTE_RING_NAMESIZE];
+
+    snprintf(ring, sizeof(ring), "to_send_%u", index);
+    port->to_send = rte_ring_create(ring, PORT_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
+    if (port->to_send != NULL)
+        return 0;
+    log_error("port %s: no memory for its ring: %s", port->name, rte_strerror(rte_errno));
+    return -rte_errno;
+}
+
+int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
+{
+    const struct config_port *pc = &cfg->port[index];
+    int rc;
+
+    port->name = pc->name;
+    snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
+    port->id = PORT_NO_ID;
+    port->lock = -1;
+    port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
+    port->rx_queues = (uint16_t)pc->rx_queues;
+    port->tx_queues = (uint16_t)pc->tx_queues;
+
+    rc = make_impairments(port, index, cfg);
+    if (rc == 0)
+        rc = make_ring(port, index);
+    if (rc < 0)
+        return rc;
+    port->device = config_is_kernel_device(pc->device) ? &port_linux : &port_dpdk;
+    return port->device->open(port, pc, mbufs);
+}
+
+int port_lock(struct port *port, unsigned if_index)
+{
+    port->lock = exclusive_interface(if_index);
+    return port->lock < 0 ? port->lock : 0;
+}
+
+void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc)
+{
+    if (rc == -EADDRINUSE)
+        log_error("port %s: interface %s is in use by another swagg, process %d: stop that, or give one of "
+                  "them another interface",
+                  port->name, interface, exclusive_interface_holder(if_index));
+    else
+        log_error("port %s: cannot open interface %s: %s", port->name, interface, strerror(-rc));
+}
+
+int port_start(struct port *port)
+{
+    int rc = port->device->start == NULL ? 0 : port->device->start(port);
+
+    if (rc < 0)
+        log_error("port %s: cannot start: %s", port->name, rte_strerror(-rc));
+    return rc;
+}
+
+const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,
+                            unsigned queue)
+{
+    if (queues > 1)
+        snprintf(name, PORT_QUEUE_NAME_MAX, "%s:%u", port->name, queue);
+    else
+        snprintf(name, PORT_QUEUE_NAME_MAX, "%s", port->name);
+    return name;
+}
+
+static void free_queues(struct port_queue *queue, unsigned n)
+{
+    for (unsigned q = 0; queue != NULL && q < n; q++)
+        impair_mbufs_flush(&queue[q].impair);
+    rte_free(queue);
+}
+
+void port_close(struct port *port)
+{
+    struct rte_mbuf *m;
+
+    if (port->device != NULL)
+        port->device->close(port);
+    if (port->lock >= 0)
+        close(port->lock);
+    free_queues(port->rx, port->rx_queues);
+    free_queues(port->tx, port->tx_queues);
+    while (port->to_send != NULL && rte_ring_dequeue(port->to_send, (void **)&m) == 0)
+        rte_pktmbuf_free(m);
+    rte_ring_free(port->to_send);
+}

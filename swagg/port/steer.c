@@ -1,0 +1,93 @@
+#include "port/steer.h"
+
+#include <rte_flow.h>
+
+#include "datapath.h"
+#include "base/log.h"
+
+enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
+
+static bool ports_tell_shards(const struct datapath *dp)
+{
+    return dp->shards > 0 && DATA_PORTS % dp->shards == 0;
+}
+
+unsigned steer_data_ports(const struct datapath *dp)
+{
+    unsigned queues = 0;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        queues = RTE_MAX(queues, dp->port[p].rx_queues);
+    return queues > 1 && ports_tell_shards(dp) ? dp->shards : 1;
+}
+
+/* The queue by which this lcore receives from the port; -1: none. */
+static int queue_of(const struct lcore *lc, unsigned port)
+{
+    for (unsigned i = 0; i < lc->rx_count; i++)
+        if (lc->rx[i].port == port)
+            return lc->rx[i].queue;
+    return -1;
+}
+
+static struct rte_flow *add_rule(const struct port *port, uint16_t udp_port, uint16_t queue,
+                                 struct rte_flow_error *error)
+{
+    const struct rte_flow_attr attr = {.ingress = 1};
+    const struct rte_flow_item_udp udp = {.hdr.dst_port = rte_cpu_to_be_16(udp_port)};
+    const struct rte_flow_item_udp mask = {.hdr.dst_port = RTE_BE16(0xFFFF)};
+    const struct rte_flow_item pattern[] = {
+        {.type = RTE_FLOW_ITEM_TYPE_ETH},
+        {.type = RTE_FLOW_ITEM_TYPE_IPV4},
+        {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &mask},
+        {.type = RTE_FLOW_ITEM_TYPE_END},
+    };
+    const struct rte_flow_action_queue to = {.index = queue};
+    const struct rte_flow_action actions[] = {
+        {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to},
+        {.type = RTE_FLOW_ACTION_TYPE_END},
+    };
+
+    return rte_flow_create(port->id, &attr, pattern, actions, error);
+}
+
+/* All rules that there are to add, or none; returns how many. */
+static unsigned add_rules(const struct datapath *dp, unsigned p)
+{
+    const struct port *port = &dp->port[p];
+    struct rte_flow_error error = {0};
+    unsigned added = 0;
+
+    for (unsigned i = 0; i < DATA_PORTS; i++) {
+        const int queue = queue_of(dp->lcore[dp->shard_owner[i % dp->shards]], p);
+
+        if (queue < 0)
+            continue; /* that lcore does not receive */
+        if (add_rule(port, (uint16_t)(SML_PORT_FIRST + i), (uint16_t)queue, &error) == NULL) {
+            log_info("port %s: takes no flow rules: %s", port->name,
+                     error.message != NULL ? error.message : "no reason given");
+            rte_flow_flush(port->id, &error);
+            return 0;
+        }
+        added++;
+    }
+    return added;
+}
+
+void steer_port(const struct datapath *dp, unsigned p)
+{
+    const struct port *port = &dp->port[p];
+    const char *rest = port->rss != 0 ? "its hash of addresses and UDP ports" : "its own way";
+
+    if (port->rx_queues == 1)
+        return;
+    if (port->device == &port_dpdk && ports_tell_shards(dp) && add_rules(dp, p) > 0)
+        log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
+                   "spreads the rest over "
+                   "%u queues by %s",
+                   port->name, SML_PORT_FIRST, SML_PORT_LAST, port->rx_queues, rest);
+    else
+        log_notice("port %s: the device spreads frames over %u queues by %s; gradient packets that arrive on "
+                   "another lcore than their shard's cross by ring",
+                   port->name, port->rx_queues, rest);
+}

@@ -1,0 +1,77 @@
+#include "show/banner.h"
+
+#include <stdio.h>
+
+#include "aggregate/frame.h"
+#include "base/log.h"
+
+enum { LIST_MAX = 512 };
+
+static int append_queue(char text[LIST_MAX], int n, const struct port *port, unsigned queues, unsigned queue)
+{
+    char name[PORT_QUEUE_NAME_MAX];
+
+    if (n < LIST_MAX)
+        n += snprintf(text + n, LIST_MAX - (size_t)n, " %s", port_queue_name(name, port, queues, queue));
+    return n;
+}
+
+static const char *rx_list(char text[LIST_MAX], const struct lcore *lc)
+{
+    int n = snprintf(text, LIST_MAX, "%s", lc->rx_count == 0 ? " -" : "");
+
+    for (unsigned i = 0; i < lc->rx_count; i++) {
+        const struct port *port = &lc->dp->port[lc->rx[i].port];
+
+        n = append_queue(text, n, port, port->rx_queues, lc->rx[i].queue);
+    }
+    return text;
+}
+
+static const char *tx_list(char text[LIST_MAX], const struct lcore *lc)
+{
+    int n = snprintf(text, LIST_MAX, "%s", lc->tx == 0 ? " -" : "");
+
+    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+        const unsigned p = rte_bsf64(ports);
+        const struct port *port = &lc->dp->port[p];
+
+        n = append_queue(text, n, port, port->tx_queues, lc->tx_queue[p]);
+    }
+    return text;
+}
+
+static void show_port(const struct port *port)
+{
+    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+
+    rte_ether_format_addr(mac, sizeof(mac), &port->mac);
+    log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac,
+               port->max_frame - FRAME_PORT_BYTES, port->rx[0].impaired ? ", impaired on receiving" : "",
+               port->tx[0].impaired ? ", impaired on sending" : "");
+}
+
+static void show_lcore(const struct datapath *dp, const struct lcore *lc)
+{
+    char rx[LIST_MAX], tx[LIST_MAX];
+
+    log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
+               lcore_cpu(lc), rx_list(rx, lc), tx_list(tx, lc), (unsigned)__builtin_popcountll(lc->shards),
+               dp->shards);
+}
+
+void banner_ready(const struct datapath *dp)
+{
+    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+    const uint8_t *ip = (const uint8_t *)&dp->ip;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        show_port(&dp->port[p]);
+    for (unsigned i = 0; i < dp->lcores; i++)
+        show_lcore(dp, dp->lcore[i]);
+    rte_ether_format_addr(mac, sizeof(mac), &dp->mac);
+    if (dp->ip == 0)
+        log_notice("ready: %u ports, MAC %s, no IP: switching only", dp->ports, mac);
+    else
+        log_notice("ready: %u ports, MAC %s, IP %u.%u.%u.%u", dp->ports, mac, ip[0], ip[1], ip[2], ip[3]);
+}

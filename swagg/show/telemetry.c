@@ -1,0 +1,66 @@
+#include "show/telemetry.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "show/views.h"
+
+/* DPDK passes no context to a command, and cannot take one back. */
+static struct {
+    pthread_mutex_t lock; /* held while a command runs: what it shows does not go away */
+    struct views views;   /* dp NULL: stopped */
+} shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct {
+    const char *name;
+    view_fn *view;
+    const char *help;
+} commands[] = {
+    {"/swagg/info", view_info, "Version, addresses, sizes"},
+    {"/swagg/ports", view_ports, "Names of the ports"},
+    {"/swagg/port", view_port, "Device, link, frames of a port. Parameter: its name"},
+    {"/swagg/drops", view_drops, "Dropped frames by reason. Optional parameter: a port's name"},
+    {"/swagg/counters", view_counters, "What was done with the other frames"},
+    {"/swagg/verdicts", view_verdicts, "What became of gradient packets"},
+    {"/swagg/mac", view_mac, "Stations and the ports they were heard on"},
+    {"/swagg/lcores", view_lcores, "Polling lcores"},
+    {"/swagg/lcore", view_lcore, "Tasks and counters of an lcore. Parameter: its number"},
+    {"/swagg/jobs", view_jobs, "Jobs and their states"},
+    {"/swagg/job", view_job, "Terms and members of a job, lists by rank. Parameter: its name"},
+    {"/swagg/slots", view_slots, "Slots of a job that wait for contributions. Parameter: its name"},
+};
+
+static int run_command(const char *name, const char *params, struct rte_tel_data *d)
+{
+    int rc = -ENOENT;
+
+    pthread_mutex_lock(&shown.lock);
+    for (unsigned i = 0; i < RTE_DIM(commands) && shown.views.dp != NULL; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            rc = commands[i].view(&shown.views, params, d);
+    pthread_mutex_unlock(&shown.lock);
+    return rc;
+}
+
+int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays)
+{
+    shown.views = (struct views){.dp = dp, .registrar = registrar, .replays = replays};
+    for (unsigned i = 0; i < RTE_DIM(commands); i++) {
+        int rc = rte_telemetry_register_cmd(commands[i].name, run_command, commands[i].help);
+
+        if (rc < 0) {
+            log_error("cannot register the telemetry command %s: %s", commands[i].name, strerror(-rc));
+            return rc;
+        }
+    }
+    return 0;
+}
+
+void telemetry_stop(void)
+{
+    pthread_mutex_lock(&shown.lock);
+    shown.views = (struct views){0};
+    pthread_mutex_unlock(&shown.lock);
+}

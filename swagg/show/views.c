@@ -1,0 +1,270 @@
+/* Views of ports, lcores and the bridge. */
+#include "show/views.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_malloc.h>
+
+#include "aggregate/frame.h"
+#include "base/log.h"
+#include "lcore/stalls.h"
+#include "version.h"
+
+static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+    rte_tel_data_add_dict_string(d, name, text);
+}
+
+static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_ether_addr *mac)
+{
+    char text[RTE_ETHER_ADDR_FMT_SIZE];
+
+    rte_ether_format_addr(text, sizeof(text), mac);
+    rte_tel_data_add_dict_string(d, name, text);
+}
+
+static int find_port(const struct datapath *dp, const char *name)
+{
+    for (unsigned p = 0; p < dp->ports; p++)
+        if (strcmp(dp->port[p].name, name) == 0)
+            return (int)p;
+    return -ENOENT;
+}
+
+/* All of DPDK's memory, and of it the pools of jobs. */
+static void add_memory(struct rte_tel_data *d, const struct jobs *jobs)
+{
+    struct rte_malloc_socket_stats heap;
+    uint64_t total = 0, used = 0;
+
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0) {
+            total += heap.heap_totalsz_bytes;
+            used += heap.heap_allocsz_bytes;
+        }
+    rte_tel_data_add_dict_u64(d, "memory_bytes", total);
+    rte_tel_data_add_dict_u64(d, "memory_bytes_in_use", used);
+    rte_tel_data_add_dict_u64(d, "pool_bytes", jobs->bytes_max);
+    rte_tel_data_add_dict_u64(d, "pool_bytes_in_use", __atomic_load_n(&jobs->bytes, __ATOMIC_RELAXED));
+}
+
+int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_string(d, "version", build_version);
+    rte_tel_data_add_dict_int(d, "pid", getpid());
+    add_mac(d, "mac", &v->dp->mac);
+    add_ip(d, "ip", v->dp->ip);
+    rte_tel_data_add_dict_int(d, "ports", (int)v->dp->ports);
+    rte_tel_data_add_dict_int(d, "lcores", (int)v->dp->lcores);
+    rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards);
+    rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
+    rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
+    add_memory(d, &v->dp->jobs);
+    rte_tel_data_add_dict_u64(d, "log_lines_lost", log_lost());
+    return 0;
+}
+
+int view_ports(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    for (unsigned p = 0; p < v->dp->ports; p++)
+        rte_tel_data_add_array_string(d, v->dp->port[p].name);
+    return 0;
+}
+
+static void add_impairments(struct rte_tel_data *d, const char *direction, const struct port_queue queue[],
+                            unsigned queues)
+{
+    char name[64];
+
+    for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
+        uint64_t hits = 0;
+
+        for (unsigned q = 0; q < queues; q++)
+            hits += counter_read(&queue[q].impair.stats.hit[k]);
+        snprintf(name, sizeof(name), "%s_impaired_%s", direction, impair_kind_name(k));
+        rte_tel_data_add_dict_u64(d, name, hits);
+    }
+}
+
+int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    const struct port *port;
+    int p = params == NULL ? -EINVAL : find_port(v->dp, params);
+    struct port_stats stats;
+
+    if (p < 0)
+        return p;
+    port = &v->dp->port[p];
+    port->device->stats(port, &stats);
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_string(d, "name", port->name);
+    rte_tel_data_add_dict_string(d, "device", port->device_name);
+    add_mac(d, "mac", &port->mac);
+    rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
+    rte_tel_data_add_dict_int(d, "link_up", port->device->is_up(port));
+    rte_tel_data_add_dict_int(d, "gone", port->device->is_gone != NULL && port->device->is_gone(port));
+    rte_tel_data_add_dict_u64(d, "returns", counter_read(&port->returns));
+    rte_tel_data_add_dict_int(d, "compares_ip_checksum",
+                              (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
+    rte_tel_data_add_dict_int(d, "compares_udp_checksum",
+                              (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);
+    rte_tel_data_add_dict_u64(d, "rx_frames", stats.rx_frames);
+    rte_tel_data_add_dict_u64(d, "rx_bytes", stats.rx_bytes);
+    rte_tel_data_add_dict_u64(d, "rx_merged", stats.rx_merged);
+    rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
+    rte_tel_data_add_dict_u64(d, "rx_errors", stats.rx_errors);
+    rte_tel_data_add_dict_u64(d, "tx_frames", stats.tx_frames);
+    rte_tel_data_add_dict_u64(d, "tx_bytes", stats.tx_bytes);
+    rte_tel_data_add_dict_u64(d, "tx_merged", stats.tx_merged);
+    rte_tel_data_add_dict_u64(d, "tx_errors", stats.tx_errors);
+    add_impairments(d, "rx", port->rx, port->rx_queues);
+    add_impairments(d, "tx", port->tx, port->tx_queues);
+    return 0;
+}
+
+/* All ports together, or the one named. */
+int view_drops(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    int only = params == NULL ? -1 : find_port(v->dp, params);
+
+    if (params != NULL && only < 0)
+        return only;
+    rte_tel_data_start_dict(d);
+    for (enum drop reason = 0; reason < DROP_REASONS; reason++) {
+        uint64_t sum = 0;
+
+        for (unsigned p = 0; p < v->dp->ports; p++)
+            if (only < 0 || p == (unsigned)only)
+                sum += datapath_drops(v->dp, p, reason);
+        rte_tel_data_add_dict_u64(d, drop_name(reason), sum);
+    }
+    return 0;
+}
+
+int view_counters(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    for (enum event e = 0; e < EVENTS; e++)
+        rte_tel_data_add_dict_u64(d, event_name(e), datapath_events(v->dp, e));
+    return 0;
+}
+
+int view_verdicts(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_dict(d);
+    for (enum sml_verdict_kind k = 0; k < SML_VERDICTS; k++)
+        rte_tel_data_add_dict_u64(d, sml_verdict_name(k), datapath_verdicts(v->dp, k));
+    return 0;
+}
+
+/* "MAC PORT" each: colons are not allowed in a dictionary's keys. */
+int view_mac(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    struct bridge_station station;
+    size_t cursor = 0;
+
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    while (bridge_next(v->dp->bridge, &cursor, &station)) {
+        const uint8_t *m = station.mac;
+        char text[64];
+
+        snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x %s", m[0], m[1], m[2], m[3], m[4], m[5],
+                 v->dp->port[station.port].name);
+        rte_tel_data_add_array_string(d, text);
+    }
+    return 0;
+}
+
+int view_lcores(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    (void)params;
+    rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+    for (unsigned i = 0; i < v->dp->lcores; i++)
+        rte_tel_data_add_array_int(d, (int)v->dp->lcore[i]->eal_id);
+    return 0;
+}
+
+static const struct lcore *find_lcore(const struct datapath *dp, const char *params)
+{
+    for (unsigned i = 0; params != NULL && i < dp->lcores; i++)
+        if (dp->lcore[i]->eal_id == (unsigned)atoi(params))
+            return dp->lcore[i];
+    return NULL;
+}
+
+static void add_rx_names(struct rte_tel_data *list, const struct lcore *lc)
+{
+    char name[PORT_QUEUE_NAME_MAX];
+
+    for (unsigned i = 0; i < lc->rx_count; i++) {
+        const struct port *port = &lc->dp->port[lc->rx[i].port];
+
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->rx_queues, lc->rx[i].queue));
+    }
+}
+
+static void add_tx_names(struct rte_tel_data *list, const struct lcore *lc)
+{
+    char name[PORT_QUEUE_NAME_MAX];
+
+    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+        const unsigned p = rte_bsf64(ports);
+        const struct port *port = &lc->dp->port[p];
+
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->tx_queues, lc->tx_queue[p]));
+    }
+}
+
+static void add_names(struct rte_tel_data *d, const char *name, const struct lcore *lc,
+                      void (*add)(struct rte_tel_data *, const struct lcore *))
+{
+    struct rte_tel_data *list = rte_tel_data_alloc();
+
+    if (list == NULL)
+        return;
+    rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+    add(list, lc);
+    rte_tel_data_add_dict_container(d, name, list, 0);
+}
+
+/* 0 where the kernel does not tell. */
+static void add_times(struct rte_tel_data *d, const struct lcore *lc)
+{
+    struct stall_times times = {0};
+
+    stall_times(lc, &times);
+    rte_tel_data_add_dict_u64(d, "ran_ms", times.ran_ns / 1000000);
+    rte_tel_data_add_dict_u64(d, "waited_ms", times.waited_ns / 1000000);
+}
+
+int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    const struct lcore *lc = find_lcore(v->dp, params);
+
+    if (lc == NULL)
+        return -ENOENT;
+    rte_tel_data_start_dict(d);
+    rte_tel_data_add_dict_int(d, "lcore", (int)lc->eal_id);
+    rte_tel_data_add_dict_int(d, "cpu", lcore_cpu(lc));
+    add_names(d, "rx", lc, add_rx_names);
+    add_names(d, "tx", lc, add_tx_names);
+    rte_tel_data_add_dict_int(d, "shards", __builtin_popcountll(lc->shards));
+    for (enum event e = 0; e < EVENTS; e++)
+        rte_tel_data_add_dict_u64(d, event_name(e), counter_read(&lc->counters.event[e]));
+    add_times(d, lc);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* The answers to telemetry commands: each fills d, or returns -ENOENT or -EINVAL for a parameter that names
+ * nothing. On DPDK's telemetry thread. */
+#ifndef SWAGG_SHOW_VIEWS_H
+#define SWAGG_SHOW_VIEWS_H
+
+#include <rte_telemetry.h>
+
+#include "datapath.h"
+#include "control/registrar.h"
+#include "control/replay.h"
+
+struct views {
+    const struct datapath *dp;
+    struct registrar *registrar;
+    const struct replays *replays;
+};
+
+typedef int view_fn(const struct views *v, const char *params, struct rte_tel_data *d);
+
+view_fn view_info, view_ports, view_port, view_drops, view_counters, view_verdicts, view_mac, view_lcores,
+    view_lcore;
+view_fn view_jobs, view_job, view_slots;
+
+#endif

@@ -1,0 +1,238 @@
+/* Views of jobs, their members and slots. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "show/views.h"
+
+enum { SLOTS_SHOWN = 64 }; /* of those that wait */
+
+/* A failed job may linger beside its successor of the same name: the successor is shown. */
+static bool supersedes(const struct ctl_job *job, enum ctl_job_state shown)
+{
+    return shown == CTL_JOB_FREE || (shown == CTL_JOB_FAILED && job->state != CTL_JOB_FAILED);
+}
+
+/* All jobs: those that workers have joined, then those of the configuration. */
+static void visit_jobs(const struct views *v, registrar_visitor *visit, void *context)
+{
+    registrar_visit(v->registrar, visit, context);
+    for (unsigned i = 0; i < v->replays->n; i++)
+        visit(context, &v->replays->job[i]);
+}
+
+struct job_list {
+    unsigned n;
+    struct {
+        char name[CTL_NAME_MAX];
+        enum ctl_job_state state;
+    } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
+};
+
+static void list_job(void *context, const struct ctl_job *job)
+{
+    struct job_list *list = context;
+    unsigned i = 0;
+
+    while (i < list->n && strcmp(list->job[i].name, job->name) != 0)
+        i++;
+    if (i == list->n) {
+        list->n++;
+        memcpy(list->job[i].name, job->name, CTL_NAME_MAX);
+        list->job[i].state = CTL_JOB_FREE;
+    }
+    if (supersedes(job, list->job[i].state))
+        list->job[i].state = job->state;
+}
+
+/* "STATE NAME" each: names have characters that are not allowed in a dictionary's keys. */
+int view_jobs(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    struct job_list list = {0};
+
+    (void)params;
+    visit_jobs(v, list_job, &list);
+    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+    for (unsigned i = 0; i < list.n; i++) {
+        char text[CTL_NAME_MAX + 16];
+
+        snprintf(text, sizeof(text), "%s %s", ctl_job_state_name(list.job[i].state), list.job[i].name);
+        rte_tel_data_add_array_string(d, text);
+    }
+    return 0;
+}
+
+/* Runs show on the job of that name. */
+struct job_search {
+    const char *name;
+    enum ctl_job_state found;
+    const struct jobs *jobs;
+    void (*show)(const struct job_search *s, const struct ctl_job *job);
+    struct rte_tel_data *d;
+};
+
+static void show_if_named(void *context, const struct ctl_job *job)
+{
+    struct job_search *s = context;
+
+    if (strcmp(job->name, s->name) != 0 || !supersedes(job, s->found))
+        return;
+    s->found = job->state;
+    rte_tel_data_start_dict(s->d);
+    s->show(s, job);
+}
+
+static int show_named(const struct views *v, const char *name, struct rte_tel_data *d,
+                      void (*show)(const struct job_search *s, const struct ctl_job *job))
+{
+    struct job_search s = {.name = name, .found = CTL_JOB_FREE, .jobs = &v->dp->jobs, .show = show, .d = d};
+
+    if (name == NULL)
+        return -EINVAL;
+    visit_jobs(v, show_if_named, &s);
+    return s.found == CTL_JOB_FREE ? -ENOENT : 0;
+}
+
+/* A list in the dictionary, one entry a member; add writes the entry. */
+static void list_members(struct rte_tel_data *d, const char *name, const struct ctl_job *job,
+                         enum rte_tel_value_type type,
+                         void (*add)(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m))
+{
+    struct rte_tel_data *list = rte_tel_data_alloc();
+
+    if (list == NULL)
+        return;
+    rte_tel_data_start_array(list, type);
+    for (uint16_t rank = 0; rank < job->size; rank++)
+        add(list, rank, &job->members[rank]);
+    rte_tel_data_add_dict_container(d, name, list, 0);
+}
+
+static void add_missing(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    if (m->state != CTL_MEMBER_JOINED)
+        rte_tel_data_add_array_int(list, rank);
+}
+
+static void add_state(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    static const char *const names[] = {
+        [CTL_MEMBER_ABSENT] = "absent",
+        [CTL_MEMBER_JOINED] = "joined",
+        [CTL_MEMBER_LEFT] = "left",
+        [CTL_MEMBER_LOST] = "lost",
+    };
+
+    (void)rank;
+    rte_tel_data_add_array_string(list, names[m->state]);
+}
+
+static void add_address(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    const uint8_t *ip = (const uint8_t *)&m->endpoint.ip;
+    char text[32];
+
+    (void)rank;
+    snprintf(text, sizeof(text), "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
+    rte_tel_data_add_array_string(list, text);
+}
+
+static void add_heard_ms_ago(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    (void)rank;
+    rte_tel_data_add_array_u64(list,
+                               m->state == CTL_MEMBER_ABSENT ? 0 : (clock_ns() - m->heard_at) / 1000000);
+}
+
+static void add_calls(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    (void)rank;
+    rte_tel_data_add_array_u64(list, m->heartbeat.calls);
+}
+
+static void add_waiting(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    (void)rank;
+    rte_tel_data_add_array_int(list, m->heartbeat.waiting);
+}
+
+static void add_stalled_ms(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
+{
+    (void)rank;
+    rte_tel_data_add_array_u64(list, m->heartbeat.stalled_ms);
+}
+
+static void show_job(const struct job_search *s, const struct ctl_job *job)
+{
+    struct rte_tel_data *d = s->d;
+
+    rte_tel_data_add_dict_string(d, "name", job->name);
+    rte_tel_data_add_dict_string(d, "state", ctl_job_state_name(job->state));
+    rte_tel_data_add_dict_u64(d, "in_state_ms", (clock_ns() - job->since) / 1000000);
+    rte_tel_data_add_dict_u64(d, "epoch", job->epoch);
+    rte_tel_data_add_dict_int(d, "size", job->size);
+    rte_tel_data_add_dict_int(d, "present", job->present);
+    rte_tel_data_add_dict_string(d, "format", job->format == SML_FORMAT_INT32 ? "int32" : "typed");
+    rte_tel_data_add_dict_string(d, "mode", job->mode == SML_ON_ARRIVAL ? "on_arrival" : "when_complete");
+    rte_tel_data_add_dict_string(d, "checksum", job->checksum == SML_CHECKSUM_NONE ? "none" : "crc32c");
+    rte_tel_data_add_dict_int(d, "slots", job->slots);
+    rte_tel_data_add_dict_int(d, "chunk_bytes", job->chunk_bytes);
+    rte_tel_data_add_dict_int(d, "resumed", job->resumed);
+    if (job->state == CTL_JOB_RUNNING) {
+        rte_tel_data_add_dict_int(d, "number", job->number);
+        rte_tel_data_add_dict_int(d, "in_place", jobs_find(s->jobs, job->number)->in_place);
+    }
+    if (job->state == CTL_JOB_FAILED) {
+        rte_tel_data_add_dict_string(d, "reason", ctl_reason_name(job->failure.reason));
+        rte_tel_data_add_dict_string(d, "failure", job->failure.text);
+    }
+    list_members(d, "missing", job, RTE_TEL_INT_VAL, add_missing);
+    list_members(d, "states", job, RTE_TEL_STRING_VAL, add_state);
+    list_members(d, "addresses", job, RTE_TEL_STRING_VAL, add_address);
+    list_members(d, "heard_ms_ago", job, RTE_TEL_U64_VAL, add_heard_ms_ago);
+    list_members(d, "calls", job, RTE_TEL_U64_VAL, add_calls);
+    list_members(d, "waiting", job, RTE_TEL_INT_VAL, add_waiting);
+    list_members(d, "stalled_ms", job, RTE_TEL_U64_VAL, add_stalled_ms);
+}
+
+int view_job(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    return show_named(v, params, d, show_job);
+}
+
+/* "0 2 5": the ranks that a slot waits for. */
+static void write_missing(char *text, size_t room, const struct sml_slot_view *slot, uint16_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (unsigned r = 0; r < size && n < room; r++)
+        if ((slot->ranks[r / 64] >> r % 64 & 1) == 0)
+            n += (size_t)snprintf(text + n, room - n, "%s%u", n == 0 ? "" : " ", r);
+}
+
+static void show_slots(const struct job_search *s, const struct ctl_job *job)
+{
+    const struct job *running = job->state == CTL_JOB_RUNNING ? jobs_find(s->jobs, job->number) : NULL;
+    unsigned collecting = 0;
+
+    for (unsigned i = 0; running != NULL && i < job->slots; i++) {
+        struct sml_slot_view slot;
+        char name[32], missing[RTE_TEL_MAX_STRING_LEN - 1];
+
+        sml_pool_view(running->pool, (uint16_t)i, &slot);
+        if (slot.contributed == 0 || collecting++ >= SLOTS_SHOWN)
+            continue;
+        snprintf(name, sizeof(name), "slot_%u_tag_%u", i, slot.expected);
+        write_missing(missing, sizeof(missing), &slot, job->size);
+        rte_tel_data_add_dict_string(s->d, name, missing);
+    }
+    rte_tel_data_add_dict_int(s->d, "slots", job->slots);
+    rte_tel_data_add_dict_int(s->d, "collecting", (int)collecting);
+}
+
+int view_slots(const struct views *v, const char *params, struct rte_tel_data *d)
+{
+    return show_named(v, params, d, show_slots);
+}

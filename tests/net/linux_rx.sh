@@ -1,0 +1,217 @@
+#!/usr/bin/env bash
+# Ports on kernel interfaces receive frames as they would be on a wire, whatever the kernel has left out of them.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+here=$(dirname "${BASH_SOURCE[0]}")
+
+begin_with_swagg linux_rx
+settings=$NET_DIR/swagg.yaml
+
+offloads() { # HOST SETTING...
+    ip netns exec "$NET_ID-h$1" ethtool -K eth0 "${@:2}" >/dev/null
+}
+
+sent_by_host() { # FIELD
+    ip -n "$NET_ID-h0" -j -s link show dev eth0 | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['stats64']['tx']['$1'])"
+}
+
+feature() { # INTERFACE NAME
+    ip netns exec "$NET_ID-sw" ethtool -k "$1" | sed -n "s/^$2: \\(on\\|off\\).*/\\1/p"
+}
+
+tunnel() { # HOST PEER
+    net_exec "$1" ip link add vx0 mtu 1400 type vxlan id 5 local "$(net_ip "$1")" remote "$(net_ip "$2")" dstport 4789
+    net_exec "$1" ip addr add "192.0.2.$1/24" dev vx0
+    net_exec "$1" ip link set vx0 up
+}
+
+too_long() {
+    [ "$(net_telemetry /swagg/drops oversize)" -gt 0 ]
+}
+
+frames_from() { # HOST
+    net_telemetry "/swagg/port,h$1" rx_frames
+}
+
+# A veth whose peer merges counts bytes without the Ethernet header.
+all_are_there() {
+    local frames bytes
+    frames=$(frames_from 0)
+    bytes=$(net_telemetry /swagg/port,h0 rx_bytes)
+    [ "$(sent_by_host packets)" = "$frames" ] && [ "$(sent_by_host bytes)" = $((bytes - 14 * frames)) ]
+}
+
+step "checksums that hosts leave to their devices are computed"
+for host in 0 1 2 3; do
+    offloads "$host" tx on tso off gso off tx-udp-segmentation off
+done
+ranks_run unfinished 4 --sizes 1,365,366,100003 --calls 20
+transfer 0 1 -n 4M
+transfer 0 1 -u -b 20M -n 2M
+expect_equal "datagrams with a wrong checksum at the receiver" \
+    "$(ip netns exec "$NET_ID-h1" nstat -az UdpInCsumErrors | awk '/UdpInCsumErrors/ { print $2 }')" 0
+expect_equal "dropped as udp_checksum" "$(net_telemetry /swagg/drops udp_checksum)" 0
+
+step "all that the host has sent is counted"
+net_until 5 "as many frames and bytes have come as the host has sent" all_are_there
+
+step "frames keep their VLAN tags, also if they look like gradient packets"
+for tag in 8100a005 88a80006; do
+    ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120 >"$NET_DIR/tagged.log" 2>&1 &
+    listener=$!
+    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
+    net_exec 0 "$here/tagged.py" send "$(net_mac 1)" "$tag"
+    net_until 10 "the listener has heard a frame" net_gone "$listener"
+    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
+done
+
+step "the kernel merges what comes in, and it is cut again"
+for feature in generic-receive-offload rx-udp-gro-forwarding; do
+    expect_equal "$feature" "$(feature p0 $feature)" on
+done
+before=$(frames_from 0)
+ranks_run merged 4 --sizes 1000003 --calls 3
+transfer 0 1 -n 20M
+net_until 5 "as many frames and bytes have come as the host has sent" all_are_there
+[ $(($(frames_from 0) - before)) -gt 20000 ] || fail "only $(($(frames_from 0) - before)) frames"
+merged=$(net_telemetry /swagg/port,h0 rx_merged)
+[ "$merged" -gt 10000 ] || fail "only $merged frames have come merged"
+expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
+
+step "hosts may merge what they receive"
+for host in 0 1 2; do # and one that does not
+    offloads "$host" gro on
+done
+ranks_run merging 4 --sizes 1,366,100003,1000003 --calls 10
+ranks_run merging-crc 4 --sizes 366,100003 --checksum crc32c
+
+step "a capture at such hosts has runs and no checksums: swagg-pcap understands both"
+watches=()
+for host in 0 1 2 3; do
+    ip netns exec "$NET_ID-h$host" "$here/capture.py" "$NET_DIR/$host.pcap" >"$NET_DIR/capture$host.log" &
+    watches+=($!)
+    net_until 5 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
+done
+ranks_run captured 4 --sizes 366,100003,300007
+kill "${watches[@]}"
+wait "${watches[@]}"
+said=$("$NET_BUILD/pktgen-profiles/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
+expect_match "what check says" "$said" "captured before a device: [1-9][0-9]* packets in one frame with others, [1-9]"
+for host in 0 1 2; do
+    offloads "$host" gro off
+done
+
+step "what a host leaves unsegmented is cut into frames"
+offloads 2 tso on gso on tx-udp-segmentation on
+transfer 2 3 -n 20M
+ranks_run unsegmented 4 --sizes 1000003
+# Two datagrams in one, which is shorter than the MTU (UDP_SEGMENT).
+net_exec 3 timeout 300 python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 9009))
+print("listens", flush=True)
+print([len(s.recv(2000)) for _ in range(2)])' >"$NET_DIR/datagrams.log" &
+listener=$!
+net_until 5 "the listener listens" grep -q listens "$NET_DIR/datagrams.log"
+net_exec 2 python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 100)
+s.sendto(bytes(170), (sys.argv[1], 9009))' "$(net_ip 3)"
+net_until 10 "two datagrams have come" net_gone "$listener"
+expect_equal "datagrams" "$(tail -n 1 "$NET_DIR/datagrams.log")" "[100, 70]"
+expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
+
+step "what cannot be cut is dropped by name, and nothing more is merged"
+tunnel 2 3
+tunnel 3 2
+net_exec 3 timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
+ip netns exec "$NET_ID-h2" iperf3 -c 192.0.2.3 -t 300 >"$NET_DIR/transfer.log" 2>&1 & # hardly anything arrives
+sender=$!
+net_until 5 "something is dropped as oversize" too_long
+kill "$sender"
+net_until 5 "it is said" grep -q "port h2: interface p2 merges frames of a kind that swagg cannot cut" "$NET_DIR/swagg.log"
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" off
+expect_equal "merging of p3" "$(feature p3 generic-receive-offload)" on
+offloads 2 tso off gso off tx-udp-segmentation off
+ranks_run whole 4 --sizes 100003
+reaches 2 "$(net_ip 3)" -s 1472
+
+step "an interface that was down works when it is up again"
+ip -n "$NET_ID-sw" link set p0 down
+net_until 5 "the switch has noticed" grep -q "port h0: link is down" "$NET_DIR/swagg.log"
+ip -n "$NET_ID-sw" link set p0 up
+net_until 5 "host 0 reaches host 1" ip netns exec "$NET_ID-h0" ping -q -c1 -W1 "$(net_ip 1)"
+ranks_run again 4 --sizes 100003
+
+gone() { # 0 or 1
+    [ "$(net_telemetry /swagg/port,h0 gone)" = "$1" ]
+}
+
+frames_are_dropped() { # REASON: that host 1 sends to host 0
+    net_exec 1 ping -q -c1 -W1 "$(net_ip 0)" || true
+    [ "$(net_telemetry /swagg/drops,h0 "$1")" -gt 0 ]
+}
+
+step "an interface that is deleted and made again is used again"
+net_exec 1 ip neigh replace "$(net_ip 0)" lladdr "$(net_mac 0)" dev eth0
+ip -n "$NET_ID-sw" link del p0
+net_until 30 "the switch says so" grep -q "port h0: interface p0 is gone" "$NET_DIR/swagg.log"
+net_until 30 "telemetry says so" gone 1
+expect_equal "link" "$(net_telemetry /swagg/port,h0 link_up)" 0
+net_until 30 "what is sent to it is dropped by name" frames_are_dropped tx_down
+reaches 1 "$(net_switch_ip)"
+net_link 0
+net_until 30 "telemetry says that it is back" gone 0
+net_until 30 "host 0 reaches the switch" net_exec 0 ping -q -c1 -W1 "$(net_switch_ip)"
+net_exec 1 ip neigh del "$(net_ip 0)" dev eth0
+ranks_run remade 4 --sizes 1,100003
+expect_equal "returns" "$(net_telemetry /swagg/port,h0 returns)" 1
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+
+step "one that has come back and cannot be used is refused once, and used when it is mended"
+ip -n "$NET_ID-sw" link del p0
+net_link 0 1400
+net_until 30 "the switch says so" grep -q "port h0: interface p0 has MTU 1400, .*ip link set p0 mtu 1500" "$NET_DIR/swagg.log"
+ip -n "$NET_ID-sw" link set p0 mtu 1500
+net_until 30 "telemetry says that it is back" gone 0
+net_until 30 "host 0 reaches the switch" net_exec 0 ping -q -c1 -W1 "$(net_switch_ip)"
+expect_equal "times that it was refused" "$(grep -c "interface p0 has MTU" "$NET_DIR/swagg.log")" 1
+
+step "one that is given another name stays the port's"
+ip -n "$NET_ID-sw" link set p0 name q0
+reaches 0 "$(net_switch_ip)"
+expect_equal "link" "$(net_telemetry /swagg/port,h0 link_up)" 1
+ip -n "$NET_ID-sw" link set q0 name p0
+net_swagg_stop
+
+step "an interface merges afterwards what it has merged before"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
+ip netns exec "$NET_ID-sw" ethtool -K p2 gro on
+net_swagg_start "$settings"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+net_swagg_stop
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+
+step "also if it was killed: the next one sees to that, whatever its own ports are"
+net_swagg_start "$settings"
+net_swagg_kill
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+printf 'ports: [{device: "kernel:p1"}]\n' >"$NET_DIR/other.yaml"
+net_swagg_start "$NET_DIR/other.yaml"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "interface p0 was left merging frames"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+net_swagg_stop
+expect_equal "merging of p1" "$(feature p1 generic-receive-offload)" off
+ip netns exec "$NET_ID-sw" ethtool -K p2 gro off
+
+step "an interface whose MTU is too small is refused, and it is said how to mend it"
+ip -n "$NET_ID-sw" link set p1 mtu 1400
+status=0
+words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$settings" -- --file-prefix="$NET_ID" 2>&1) || status=$?
+expect_equal "exit status after: $words" "$status" 1
+expect_match "what swagg says" "$words" 'port h1: interface p1 has MTU 1400, .*ip link set p1 mtu 1500'

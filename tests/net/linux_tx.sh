@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Ports on kernel interfaces send runs of results, and what the kernel has merged on its way in, with one pass through the
+# kernel, which cuts them into real frames.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+here=$(dirname "${BASH_SOURCE[0]}")
+WATCH_PID=()
+
+begin_with_swagg linux_tx "tx_delay_us: 200"
+
+received_by_host() { # FIELD
+    ip -n "$NET_ID-h0" -j -s link show dev eth0 | python3 -c "import json, sys; print(json.load(sys.stdin)[0]['stats64']['rx']['$1'])"
+}
+
+sent_to_host() { # FIELD
+    net_telemetry /swagg/port,h0 "tx_$1"
+}
+
+errors_at_host() { # COUNTER
+    net_exec 0 nstat -asz "$1" | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+all_are_there() {
+    [ "$(received_by_host packets)" = "$(sent_to_host frames)" ] && [ "$(received_by_host bytes)" = "$(sent_to_host bytes)" ]
+}
+
+# A bulk transfer from h1 to h0; what receiver and sender have hashed is in bulk and bulk.sent.
+bulk() { # MEBIBYTES
+    net_exec 0 "$here/bulk.py" receive 5001 >"$NET_DIR/bulk" &
+    net_exec 1 "$here/bulk.py" send "$(net_ip 0)" 5001 "$1" >"$NET_DIR/bulk.sent"
+    net_until 30 "the receiver has its sum" test -s "$NET_DIR/bulk"
+}
+
+watch_flow() { # HOST
+    ip netns exec "$NET_ID-h$1" "$here/flow.py" 5001 >"$NET_DIR/flow$1" 2>"$NET_DIR/flow$1.log" &
+    WATCH_PID[$1]=$!
+    net_until 10 "h$1 watches" grep -q listens "$NET_DIR/flow$1.log"
+}
+
+step "sums are right"
+ranks_run runs 4 --sizes 1,359,100003,1000003 --calls 8
+
+step "as many frames and bytes arrive as the switch has sent"
+net_until 5 "what the switch counts has arrived" all_are_there
+
+step "kernels that segment UDP get runs"
+if [ "$(printf '6.2\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.2 ]; then
+    [ "$(sent_to_host merged)" -gt 1000 ] || fail "only $(sent_to_host merged) of $(sent_to_host frames) frames merged"
+else
+    expect_equal "frames merged by a kernel that cannot" "$(sent_to_host merged)" 0
+fi
+
+step "TCP segments that came merged go on merged, and arrive as they were sent, byte for byte"
+before=$(sent_to_host merged)
+watch_flow 0
+watch_flow 1
+bulk 8
+expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
+[ $(($(sent_to_host merged) - before)) -gt 1000 ] || fail "only $(($(sent_to_host merged) - before)) TCP segments merged"
+for host in 0 1; do # in this order: what h0 has seen, h1 has sent before
+    kill "${WATCH_PID[host]}"
+    wait "${WATCH_PID[host]}"
+done
+expect_equal "frames that nobody has sent so" "$(comm -13 <(sort "$NET_DIR/flow1") <(sort "$NET_DIR/flow0") | wc -l)" 0
+refuses grep wrong "$NET_DIR/flow0"
+longest=$(awk '{ print $2 }' "$NET_DIR/flow0" | sort -n | tail -n 1)
+[ "$longest" -eq 1514 ] || fail "the longest frame has $longest bytes"
+
+step "damaged segments arrive damaged, and are sent again"
+net_swagg_stop
+NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
+net_swagg_start "$NET_DIR/swagg.yaml"
+bulk 8
+expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
+[ "$(errors_at_host TcpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged segment"
+
+step "frames that may be damaged are sent as they are"
+net_swagg_stop
+NET_IMPAIR='{tx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
+net_swagg_start "$NET_DIR/swagg.yaml"
+ranks_run damaged 4 --sizes 100003 --calls 4
+expect_equal "frames merged on an impaired port" "$(sent_to_host merged)" 0
+[ "$(errors_at_host UdpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged frame"
+
+net_swagg_stop
