@@ -1,0 +1,54 @@
+#include "net/udp_frame.h"
+
+#include "net/sum.h"
+
+void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to)
+{
+    struct frame_udp f = {
+        .eth = {.dst_addr = to->mac, .src_addr = from->mac, .type = net16(NET_TYPE_IPV4)},
+        .ip = {.version_ihl = NET_IPV4_PLAIN,
+               .fragment_offset = net16(NET_IPV4_DONT_FRAGMENT),
+               .time_to_live = 64,
+               .next_proto_id = NET_PROTOCOL_UDP,
+               .src_addr = from->ip,
+               .dst_addr = to->ip},
+        .udp = {.dst_port = to->port},
+    };
+
+    h->without_udp_sum = false;
+    h->ip_sum = net_ipv4_sum(&f.ip);
+    h->udp_sum = net_fold((uint32_t)net_ipv4_pseudo_sum(&f.ip, NET_PROTOCOL_UDP, 0) + f.udp.dst_port);
+    memcpy(h->bytes, &f, sizeof(h->bytes));
+}
+
+void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
+                         const struct frame_payload *p)
+{
+    struct frame_udp *f = out;
+    uint16_t udp_bytes = net16(sizeof(f->udp) + p->bytes);
+    uint16_t ip_bytes = net16(sizeof(f->ip) + sizeof(f->udp) + p->bytes);
+    /* The UDP length counts twice: in the header and in the pseudo header. */
+    uint16_t udp_sum = net_fold((uint32_t)h->udp_sum + from_port + udp_bytes + udp_bytes + p->sum);
+
+    memcpy(out, h->bytes, sizeof(h->bytes));
+    f->ip.total_length = ip_bytes;
+    f->ip.hdr_checksum = (uint16_t)~net_fold((uint32_t)h->ip_sum + ip_bytes);
+    f->udp.src_port = from_port;
+    f->udp.dgram_len = udp_bytes;
+    if (!h->without_udp_sum)
+        f->udp.dgram_cksum = net_udp_checksum(udp_sum);
+}
+
+void frame_write(void *out, const struct frame_header *h, uint16_t from_port, const struct frame_payload *p)
+{
+    struct frame_udp *f = out;
+
+    frame_write_headers(out, h, from_port, p);
+    memcpy(f->payload, p->at, p->bytes);
+}
+
+void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to)
+{
+    *from = (struct frame_end){.mac = f->eth.dst_addr, .ip = f->ip.dst_addr, .port = f->udp.dst_port};
+    *to = (struct frame_end){.mac = f->eth.src_addr, .ip = f->ip.src_addr, .port = f->udp.src_port};
+}

@@ -1,0 +1,66 @@
+/* UDP datagrams in untagged Ethernet frames, IPv4 without options: every header is at a fixed place.
+ *
+ * Headers from one end to another are prepared once; what a packet adds to them is lengths, the sender's port
+ * and the sum of its payload. Pure and reentrant; all fields in network order.
+ */
+#ifndef SWAGG_CORE_NET_UDP_FRAME_H
+#define SWAGG_CORE_NET_UDP_FRAME_H
+
+#include "kernels/kernels.h"
+#include "net/headers.h"
+
+/* A frame that net_check_ipv4 and net_check_udp have passed is read as one. */
+struct frame_udp {
+    struct net_ethernet eth;
+    struct net_ipv4 ip;
+    struct net_udp udp;
+    uint8_t payload[];
+} NET_PACKED;
+
+enum { FRAME_HEADER_BYTES = sizeof(struct frame_udp) };
+
+_Static_assert(FRAME_HEADER_BYTES == 42, "nothing between the headers");
+
+static inline size_t frame_payload_bytes(const struct frame_udp *f)
+{
+    return net16(f->udp.dgram_len) - sizeof(f->udp);
+}
+
+/* One end of a UDP conversation. */
+struct frame_end {
+    struct net_mac mac;
+    uint16_t port;
+    uint32_t ip;
+};
+
+/* The headers of a frame from one end to another, ready but for what changes from packet to packet. */
+struct frame_header {
+    uint8_t bytes[FRAME_HEADER_BYTES];
+    uint16_t ip_sum;      /* of the IPv4 header without the length, not complemented */
+    uint16_t udp_sum;     /* of what goes into the UDP checksum and does not change: addresses, protocol,
+                             receiver's port */
+    bool without_udp_sum; /* the UDP checksum is 0, which is none; false from frame_header_init */
+};
+
+/* What is sent behind them; summed once, however many frames carry it. The bytes stay the caller's. */
+struct frame_payload {
+    const void *at;
+    size_t bytes;
+    uint16_t sum; /* agg_kernels.ones_sum of them */
+};
+
+/* TTL 64, don't fragment. The port of `from` is not used: each packet has its own. */
+void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
+
+/* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload, both checksums right (but for a UDP
+ * checksum that there is to be none of). The bytes of the payload are not read. */
+void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
+                         const struct frame_payload *p);
+
+/* The same and the payload behind them. */
+void frame_write(void *out, const struct frame_header *h, uint16_t from_port, const struct frame_payload *p);
+
+/* The two ends of a checked frame, as its answer sees them: from = the addressed end. */
+void frame_answer_ends(const struct frame_udp *f, struct frame_end *from, struct frame_end *to);
+
+#endif

@@ -1,0 +1,192 @@
+/* Addresses, header sums, ARP and ICMP echo: compared with sums by the book and with frames written down byte
+ * by byte. */
+#include <string.h>
+
+#include "by_the_book.h"
+#include "net/arp.h"
+#include "net/icmp.h"
+#include "net/sum.h"
+#include "rng.h"
+#include "unit.h"
+
+enum { ROUNDS = 2000 };
+
+static const struct net_mac us = {{0x02, 0, 0, 0, 0, 0xFE}}, them = {{0x02, 0, 0, 0, 0, 0x01}};
+
+static void fill(uint64_t *rng, void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)(i % 3 == 0 && rng_below(rng, 2) ? 0xFF : rng_below(rng, 256));
+}
+
+static void test_header_sums_are_those_by_the_book(void)
+{
+    uint64_t rng = rng_seed(7);
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const size_t bytes = rng_below(&rng, 65536);
+        struct net_ipv4 v4;
+        struct net_ipv6 v6;
+
+        fill(&rng, &v4, sizeof(v4));
+        fill(&rng, &v6, sizeof(v6));
+        CU_ASSERT_EQUAL((uint16_t)~net16(net_ipv4_sum(&v4)), checksum(sum_of((uint8_t *)&v4, sizeof(v4))));
+        CU_ASSERT_EQUAL((uint16_t)~net16(net_ipv4_pseudo_sum(&v4, NET_PROTOCOL_UDP, bytes)),
+                        checksum(sum_of((uint8_t *)&v4.src_addr, 8) + NET_PROTOCOL_UDP + (uint32_t)bytes));
+        CU_ASSERT_EQUAL((uint16_t)~net16(net_ipv6_pseudo_sum(&v6, NET_PROTOCOL_TCP, bytes)),
+                        checksum(sum_of(v6.src_addr, 32) + NET_PROTOCOL_TCP + (uint32_t)bytes));
+    }
+}
+
+static void test_addresses_for_many_are_known(void)
+{
+    CU_ASSERT(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}}));
+    CU_ASSERT_FALSE(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}}));
+    CU_ASSERT(net_is_group(&(struct net_mac){{0x33, 0x33, 0, 0, 0, 1}}));
+    CU_ASSERT_FALSE(net_is_group(&us));
+    for (unsigned last = 0; last < 256; last++) {
+        const struct net_mac mac = {{0x01, 0x80, 0xC2, 0, 0, (uint8_t)last}};
+
+        CU_ASSERT_EQUAL(net_is_link_local(&mac), last < 16);
+    }
+    CU_ASSERT_FALSE(net_is_link_local(&(struct net_mac){{0x01, 0x80, 0xC2, 0, 1, 0}}));
+    CU_ASSERT(net_same_mac(&us, &(struct net_mac){{0x02, 0, 0, 0, 0, 0xFE}}));
+    CU_ASSERT_FALSE(net_same_mac(&us, &them));
+}
+
+static const uint8_t request[] = {
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, /* to all, ARP */
+    0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01,             /* Ethernet, IPv4, 6, 4, request */
+    0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x0A, 0x00, 0x00, 0x01, /* sender: them, 10.0.0.1 */
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0A, 0x00, 0x00, 0xFE, /* target: unknown, 10.0.0.254 */
+};
+static const uint8_t reply[] = {
+    0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0xFE, 0x08, 0x06, /* to them, ARP */
+    0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x02,                                     /* ..., reply */
+    0x02, 0x00, 0x00, 0x00, 0x00, 0xFE, 0x0A, 0x00, 0x00, 0xFE, /* sender: us, 10.0.0.254 */
+    0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x0A, 0x00, 0x00, 0x01, /* target: them, 10.0.0.1 */
+};
+
+static void test_arp_is_asked_and_answered(void)
+{
+    struct frame_arp f;
+
+    CU_ASSERT_EQUAL_FATAL(sizeof(f), sizeof(request));
+    arp_ask(&f, &them, net32(0x0A000001), net32(0x0A0000FE));
+    CU_ASSERT_EQUAL(memcmp(&f, request, sizeof(f)), 0);
+    arp_answer(&f, (const void *)request, &us);
+    CU_ASSERT_EQUAL(memcmp(&f, reply, sizeof(f)), 0);
+    memcpy(&f, request, sizeof(f));
+    arp_answer(&f, &f, &us); /* in place */
+    CU_ASSERT_EQUAL(memcmp(&f, reply, sizeof(f)), 0);
+}
+
+static void test_only_whole_arp_of_ipv4_on_ethernet_passes(void)
+{
+    enum { FIRST = 14, LAST = 19 }; /* hardware, protocol and their lengths */
+    uint8_t frame[sizeof(request)];
+
+    for (size_t n = 0; n < sizeof(request); n++)
+        CU_ASSERT_FALSE(arp_check((const void *)request, n));
+    CU_ASSERT(arp_check((const void *)request, sizeof(request)));
+    CU_ASSERT(arp_check((const void *)request, 60));
+    for (unsigned at = FIRST; at <= LAST; at++) {
+        memcpy(frame, request, sizeof(frame));
+        frame[at] ^= 1;
+        CU_ASSERT_FALSE(arp_check((const void *)frame, sizeof(frame)));
+    }
+}
+
+static void test_the_sender_is_found_in_arp_and_ipv4(void)
+{
+    struct frame_icmp ping = {.eth = {.type = net16(NET_TYPE_IPV4)}, .ip = {.src_addr = net32(0x0A000001)}};
+    const struct net_ethernet *arp = (const void *)request;
+
+    CU_ASSERT(arp_or_ipv4_is_from(arp, sizeof(request), net32(0x0A000001)));
+    CU_ASSERT_FALSE(arp_or_ipv4_is_from(arp, sizeof(request), net32(0x0A0000FE)));
+    CU_ASSERT_FALSE(arp_or_ipv4_is_from(arp, sizeof(request) - 1, net32(0x0A000001)));
+    CU_ASSERT(arp_or_ipv4_is_from(&ping.eth, sizeof(ping), net32(0x0A000001)));
+    CU_ASSERT_FALSE(arp_or_ipv4_is_from(&ping.eth, 33, net32(0x0A000001)));
+    ping.eth.type = net16(NET_TYPE_IPV6);
+    CU_ASSERT_FALSE(arp_or_ipv4_is_from(&ping.eth, sizeof(ping), net32(0x0A000001)));
+}
+
+enum { DATA = 57 };
+
+/* An echo request from them to us, in a frame with so much data; returns the ICMP bytes. */
+static size_t make_ping(uint8_t *frame, uint64_t *rng)
+{
+    struct frame_icmp *f = (void *)frame;
+    const size_t bytes = sizeof(f->icmp) + DATA;
+
+    memset(f, 0, sizeof(*f));
+    f->eth = (struct net_ethernet){.dst_addr = us, .src_addr = them, .type = net16(NET_TYPE_IPV4)};
+    f->ip.version_ihl = NET_IPV4_PLAIN;
+    f->ip.total_length = net16(sizeof(f->ip) + bytes);
+    f->ip.time_to_live = 3;
+    f->ip.next_proto_id = NET_PROTOCOL_ICMP;
+    f->ip.src_addr = net32(0x0A000001);
+    f->ip.dst_addr = net32(0x0A0000FE);
+    f->icmp = (struct net_icmp_echo){.type = NET_ICMP_ECHO_REQUEST, .identifier = 0x3412, .sequence = 0x0100};
+    fill(rng, f + 1, DATA);
+    put16((uint8_t *)&f->icmp.checksum, checksum(sum_of((uint8_t *)&f->icmp, bytes)));
+    return bytes;
+}
+
+static void test_a_ping_is_answered(void)
+{
+    uint8_t frame[sizeof(struct frame_icmp) + DATA], asked[sizeof(frame)];
+    struct frame_icmp *f = (void *)frame;
+    agg_ones_sum_fn *sum = agg_kernels_best()->ones_sum;
+    uint64_t rng = rng_seed(11);
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const size_t bytes = make_ping(frame, &rng);
+
+        memcpy(asked, frame, sizeof(frame));
+        CU_ASSERT_EQUAL(icmp_check(f, sum), ICMP_ECHO_REQUEST);
+        icmp_answer(f, &us, net32(0x0A0000FE), sum);
+        CU_ASSERT(net_same_mac(&f->eth.dst_addr, &them) && net_same_mac(&f->eth.src_addr, &us));
+        CU_ASSERT(f->ip.dst_addr == net32(0x0A000001) && f->ip.src_addr == net32(0x0A0000FE));
+        CU_ASSERT_EQUAL(f->ip.time_to_live, 64);
+        CU_ASSERT_EQUAL(checksum(sum_of((uint8_t *)&f->ip, sizeof(f->ip))), 0);
+        CU_ASSERT(f->icmp.type == NET_ICMP_ECHO_REPLY && f->icmp.code == 0);
+        CU_ASSERT_EQUAL(checksum(sum_of((uint8_t *)&f->icmp, bytes)), 0);
+        CU_ASSERT_EQUAL(
+            memcmp(&f->icmp.identifier, asked + offsetof(struct frame_icmp, icmp.identifier), 4 + DATA), 0);
+        CU_ASSERT_EQUAL(icmp_check(f, sum), ICMP_OTHER);
+    }
+}
+
+static void test_a_damaged_ping_is_told(void)
+{
+    uint8_t frame[sizeof(struct frame_icmp) + DATA];
+    struct frame_icmp *f = (void *)frame;
+    agg_ones_sum_fn *sum = agg_kernels_best()->ones_sum;
+    uint64_t rng = rng_seed(13);
+
+    for (size_t at = offsetof(struct frame_icmp, icmp); at < sizeof(frame); at++) {
+        make_ping(frame, &rng);
+        frame[at] ^= 0x10;
+        CU_ASSERT_EQUAL(icmp_check(f, sum), ICMP_MALFORMED);
+    }
+    make_ping(frame, &rng);
+    f->ip.total_length = net16(sizeof(f->ip) + sizeof(f->icmp) - 1);
+    CU_ASSERT_EQUAL(icmp_check(f, sum), ICMP_MALFORMED);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_header_sums_are_those_by_the_book),
+        UNIT_TEST(test_addresses_for_many_are_known),
+        UNIT_TEST(test_arp_is_asked_and_answered),
+        UNIT_TEST(test_only_whole_arp_of_ipv4_on_ethernet_passes),
+        UNIT_TEST(test_the_sender_is_found_in_arp_and_ipv4),
+        UNIT_TEST(test_a_ping_is_answered),
+        UNIT_TEST(test_a_damaged_ping_is_told),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("net_headers", tests);
+}
