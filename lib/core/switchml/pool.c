@@ -84,11 +84,21 @@ void sml_slot_prefetch(const struct sml_slot *slot)
     __builtin_prefetch(slot, 1);
 }
 
-bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank)
+const uint64_t *sml_pool_wanted(const struct sml_pool *pool, const struct sml_slot *slot)
 {
     unsigned completed = !sml_tag_ver(slot->expected, pool->cfg.slots);
 
-    return sml_map_has(sml_slot_want(pool, (struct sml_slot *)slot, completed), rank);
+    return sml_slot_want(pool, (struct sml_slot *)slot, completed);
+}
+
+bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank)
+{
+    return sml_map_has(sml_pool_wanted(pool, slot), rank);
+}
+
+uint16_t sml_pool_slots(const struct sml_pool *pool)
+{
+    return pool->cfg.slots;
 }
 
 void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct sml_slot_view *view)

@@ -121,6 +121,10 @@ void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer));
 /* After SEND_ALL or RESTORED: whether rank asked for the sum of the chunk just completed in this slot. Ranks that have
  * not contributed to a restored chunk did not ask: they hold the result, or will get it as the answer to their contribution. */
 bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank);
+/* The same of all ranks: bit r % 64 of word r / 64. */
+const uint64_t *sml_pool_wanted(const struct sml_pool *pool, const struct sml_slot *slot);
+
+uint16_t sml_pool_slots(const struct sml_pool *pool);
 
 /* For telemetry: what a slot is doing. Any thread may ask; when it is not the slot's owner, the fields can be from
  * different moments. */

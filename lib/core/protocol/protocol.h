@@ -1,0 +1,179 @@
+/* What an aggregation protocol is to whoever carries its packets (the daemon, the simulator, tests): a
+ * constant table of functions, a packet on its way, and a verdict on it. One folder of the core implements
+ * one protocol.
+ *
+ * A burst's way through it:
+ *
+ *   agg_shard_key   which shard owns the packet's state; from the first bytes alone, by whoever received it
+ *   locate          the burst's headers, jobs, senders and slots; asks for the slots' memory. Only reads
+ *   apply           packet after packet, up to the first that asks the caller for something
+ *   tick            what time alone brings about
+ *
+ * Pure: no clock (now in ns, monotonic), no malloc, no output; memory is the caller's, 64-byte aligned.
+ * Threads: a pool's slots are dealt to shards, and one shard's packets and ticks are one thread's at a time;
+ * different shards may be different threads'. Functions that only read (locate, refuse, view) are any
+ * thread's.
+ */
+#ifndef SWAGG_CORE_PROTOCOL_PROTOCOL_H
+#define SWAGG_CORE_PROTOCOL_PROTOCOL_H
+
+#include "kernels/kernels.h"
+#include "protocol/jobs.h"
+#include "protocol/terms.h"
+
+enum {
+    AGG_MAX_REASONS = 32,   /* of one protocol */
+    AGG_PARSED_BYTES = 40,  /* for a protocol's own idea of a packet */
+    AGG_ANSWER_BYTES = 128, /* of the longest answer that does not lie in a slot */
+};
+
+/* What is to be done with a packet. */
+enum agg_action {
+    AGG_DROP,          /* nothing: it does not count */
+    AGG_HOLD,          /* nothing yet: it counts */
+    AGG_REPLY,         /* send to who sent the packet */
+    AGG_TO_ALL,        /* send to every rank of the packet's job */
+    AGG_TO_PARENT,     /* send to the switch above this one, as whose worker this one acts */
+    AGG_PASS_ON,       /* send on to where the packet was addressed, in its place */
+    AGG_PASS_AND_KEEP, /* the packet itself goes on as it came; the pool has what it needs of it */
+    AGG_ACTIONS
+};
+const char *agg_action_name(enum agg_action action); /* "drop", "hold", "reply", ... */
+
+/* Why: each protocol has a table of its own, and counters by it. */
+struct agg_reason {
+    const char *name;    /* as an operator reads it in telemetry */
+    const char *meaning; /* what it means, and what can be done about it */
+    enum agg_action action;
+    bool strange; /* the packet is nobody's: malformed, or of no job or member here. To be counted by the port
+                     that it came in by. The others are about packets of jobs */
+};
+
+/* A packet on its way. */
+struct agg_packet {
+    /* The caller's. */
+    uint8_t *payload; /* untrusted; written to only where buffer or AGG_PASS_ON says so */
+    size_t bytes;
+    struct agg_sender from;
+    void *buffer; /* the caller's name for the memory that payload lies in, which the pool may keep and write
+                     to instead of copying; NULL: it may not. To be set before apply */
+    /* locate's. */
+    const struct agg_job *job; /* NULL: none that runs */
+    void *slot;                /* NULL: refused, reason says why, and apply lets it pass */
+    uint16_t rank;             /* of the sender */
+    /* locate's where it refuses, else apply's. */
+    uint8_t reason;
+    uint64_t parsed[AGG_PARSED_BYTES / sizeof(uint64_t)]; /* the protocol's own */
+};
+
+/* What a packet, or time, brings about. */
+struct agg_verdict {
+    enum agg_action action;
+    uint8_t reason; /* the packet's */
+    bool kept; /* the packet's buffer is the pool's now (with AGG_PASS_AND_KEEP also the caller's: both read
+                  it only) */
+    void *released; /* a buffer that was the pool's is the caller's again; NULL: none */
+
+    /* REPLY, TO_ALL, TO_PARENT, PASS_ON: what to send. It lies in the packet, in a slot, in a buffer that the
+     * pool keeps, or in answer, so the verdict must not be moved. It stays as it is until the slot's next
+     * packet; how much longer, the protocol says. */
+    const uint8_t *payload;
+    size_t bytes;
+    void *buffer; /* kept by the pool, that it lies in; NULL: in none */
+    /* TO_ALL: what to send to ranks that do not want payload. */
+    const uint8_t *brief;
+    size_t brief_bytes;
+    const uint64_t *wants; /* bit r % 64 of word r / 64: rank r wants payload */
+    uint8_t answer[AGG_ANSWER_BYTES];
+};
+
+/* After TO_ALL: whether this rank is to be sent payload, else brief. */
+static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
+{
+    return v->wants[rank / 64] >> rank % 64 & 1;
+}
+
+/* The state of one job, or of all jobs of a protocol that share one. */
+struct agg_pool_config {
+    uint8_t job;            /* number on the wire */
+    uint16_t workers;       /* 1 .. AGG_MAX_WORKERS */
+    struct agg_terms terms; /* granted */
+    const struct agg_kernels *kernels;
+};
+
+/* What a pool takes. */
+struct agg_footprint {
+    size_t bytes;
+    uint32_t slots;
+    uint32_t buffers;       /* that it may keep at once */
+    uint16_t payload_bytes; /* of the longest packet */
+    bool checked;           /* packets have a checksum of their own, so they need none of UDP's */
+};
+
+/* For telemetry: what a slot is doing. */
+struct agg_slot_view {
+    uint32_t chunk;                       /* that is being collected */
+    uint16_t contributed;                 /* ranks that have contributed to it; 0: idle */
+    uint64_t ranks[AGG_MAX_WORKERS / 64]; /* which, as in agg_verdict.wants */
+};
+
+struct agg_protocol {
+    const char *name;
+    uint8_t id; /* enum agg_protocol_id */
+    const struct agg_reason *reason;
+    unsigned reasons; /* at most AGG_MAX_REASONS */
+
+    /* Where the number lies that deals packets to shards: 16 bits, big endian, of which those in the mask
+     * count. Every thread that receives reads it of every packet, so it is data instead of a call. */
+    struct {
+        uint16_t at, mask;
+    } shard_key;
+
+    /* Terms. Where they say no, they say why. */
+    bool (*check)(const struct agg_terms *wish,
+                  char why[AGG_TEXT_MAX]); /* well formed, within this protocol's ranges */
+    bool (*differ)(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
+    /* What a job of n ranks gets that wish this (by rank, all checked, none differs); false: they cannot be a
+     * job. */
+    bool (*grant)(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                  struct agg_terms *granted, struct agg_refusal *why);
+    bool (*lower)(struct agg_terms *granted); /* to fewer slots; false: they cannot be lowered any more */
+    unsigned (*list)(const struct agg_terms *terms,
+                     struct agg_term list[AGG_LISTED_TERMS]); /* returns how many */
+
+    /* A pool's life. */
+    bool (*footprint)(const struct agg_pool_config *cfg,
+                      struct agg_footprint *f);                  /* false: terms out of range */
+    void *(*init)(void *mem, const struct agg_pool_config *cfg); /* mem: footprint.bytes, 64-byte aligned */
+    void (*drain)(void *pool,
+                  void (*release)(void *buffer)); /* gives back all buffers that are kept; the end */
+
+    /* Packets. */
+    void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);
+    /* Works off p[0], p[1], ... up to and including the first for which there is something to send, or a
+     * buffer kept or released; v is the verdict on that one, or on p[n - 1]. Returns how many packets that
+     * were, at least one of n >= 1. Those before the last are held or dropped, their reasons tell which. */
+    unsigned (*apply)(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v);
+    /* An answer for the sender of a packet that locate has refused as strange. boot_id: this switch's.
+     * Returns its length; 0: there is none. Nobody vouches for the sender, so answers must be limited. */
+    size_t (*refuse)(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
+    /* The next thing that is due by now in one of so many shards; false: nothing is. NULL: time alone never
+     * brings anything about. */
+    bool (*tick)(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                 struct agg_verdict *v);
+
+    /* False: there is no slot i, they count from 0. */
+    bool (*view)(const void *pool, uint32_t i, struct agg_slot_view *view);
+};
+
+/* What deals a packet to shards; 0 for one that is too short to say, which locate refuses wherever it comes.
+ */
+static inline unsigned agg_shard_key(const struct agg_protocol *protocol, const uint8_t *payload,
+                                     size_t bytes)
+{
+    const size_t at = protocol->shard_key.at;
+
+    return bytes < at + 2 ? 0 : (unsigned)(payload[at] << 8 | payload[at + 1]) & protocol->shard_key.mask;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* What the ranks of a job and the switch agree on before the first packet, as whoever carries it sees it:
+ * bytes of a protocol of this number. The protocol alone reads them (struct agg_protocol). The same form
+ * serves for what one rank wishes and for what the job is granted.
+ *
+ * Plain values, to be copied and compared byte by byte: what is behind the last byte is zero.
+ */
+#ifndef SWAGG_CORE_PROTOCOL_TERMS_H
+#define SWAGG_CORE_PROTOCOL_TERMS_H
+
+#include <stdint.h>
+
+/* Protocols, as membership and telemetry number them. */
+enum agg_protocol_id { AGG_PROTOCOL_SWITCHML = 1 };
+
+enum {
+    AGG_TERMS_MAX = 64,   /* bytes */
+    AGG_TEXT_MAX = 200,   /* of a reason in words, with its terminating zero */
+    AGG_LISTED_TERMS = 8, /* that are shown one by one, at most */
+};
+
+struct agg_terms {
+    uint8_t protocol; /* enum agg_protocol_id */
+    uint8_t version;  /* of this protocol's terms */
+    uint8_t bytes;    /* of data */
+    uint8_t data[AGG_TERMS_MAX];
+};
+
+/* What a switch lets a job have. */
+struct agg_limits {
+    uint16_t payload_bytes; /* of the longest payload that its ports carry; 0: any */
+    uint64_t random;        /* that nobody can foretell: where the numbers of a new job's packets begin */
+};
+
+/* One of the terms, for telemetry. */
+struct agg_term {
+    const char *name;
+    const char *word; /* its value; NULL: it is the number */
+    uint32_t number;
+};
+
+/* How two ranks' wishes cannot both be granted, in the words of each: "sums on arrival", "ordered sums". */
+struct agg_difference {
+    const char *first, *second;
+};
+
+/* Why terms are not granted. */
+struct agg_refusal {
+    uint16_t rank; /* whom it is about; UINT16_MAX: nobody alone */
+    char text[AGG_TEXT_MAX];
+};
+
+#endif

@@ -1,0 +1,10 @@
+/* The protocols that are built in. */
+#ifndef SWAGG_CORE_PROTOCOLS_H
+#define SWAGG_CORE_PROTOCOLS_H
+
+#include "protocol/protocol.h"
+
+/* The protocol of this number (enum agg_protocol_id); NULL: none that is known. */
+const struct agg_protocol *agg_protocol_find(unsigned id);
+
+#endif

@@ -1,0 +1,197 @@
+/* Between the shape that all protocols have (protocol/protocol.h) and SwitchML's packets and pools. */
+#include "switchml/protocol.h"
+
+#include <string.h>
+
+#include "switchml/reasons.h"
+#include "switchml/terms.h"
+
+static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
+static_assert((int)SML_ANSWER_BYTES <= (int)AGG_ANSWER_BYTES, "so has an answer");
+static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "and a reject");
+static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS, "views and seats are for as many");
+
+static inline struct sml_packet *parsed(struct agg_packet *p)
+{
+    return (struct sml_packet *)p->parsed;
+}
+
+static bool pool_config(const struct agg_pool_config *cfg, struct sml_pool_config *out)
+{
+    struct sml_terms t;
+
+    if (!sml_terms_parse(&t, &cfg->terms))
+        return false;
+    *out = (struct sml_pool_config){
+        .workers = cfg->workers,
+        .slots = t.slots,
+        .chunk_bytes = t.chunk_bytes,
+        .job = cfg->job,
+        .format = t.format,
+        .mode = t.mode,
+        .checksum = t.checksum,
+        .first_tag = t.first_tag,
+        .resumed = t.resumed,
+        .tag_bits = t.tag_bits,
+        .kernels = cfg->kernels,
+    };
+    return true;
+}
+
+static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
+{
+    struct sml_pool_config pool;
+
+    if (!pool_config(cfg, &pool) || sml_pool_footprint(&pool) == 0)
+        return false;
+    *f = (struct agg_footprint){
+        .bytes = sml_pool_footprint(&pool),
+        .slots = pool.slots,
+        .buffers = 2u * pool.slots,
+        .payload_bytes = (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + sml_trailer_bytes(pool.checksum)),
+        .checked = pool.checksum != SML_CHECKSUM_NONE,
+    };
+    return true;
+}
+
+static void *init(void *mem, const struct agg_pool_config *cfg)
+{
+    struct sml_pool_config pool;
+
+    return pool_config(cfg, &pool) ? sml_pool_init(mem, &pool) : NULL;
+}
+
+static void drain(void *pool, void (*release)(void *buffer))
+{
+    sml_pool_drain(pool, release);
+}
+
+static uint8_t refused_as(enum sml_parse_error e)
+{
+    static const uint8_t reasons[] = {
+        [SML_TOO_SHORT] = SML_REFUSED_TOO_SHORT,         [SML_BAD_KIND] = SML_REFUSED_BAD_KIND,
+        [SML_BAD_SIZE_CODE] = SML_REFUSED_BAD_SIZE_CODE, [SML_BAD_SLOT] = SML_REFUSED_BAD_SLOT,
+        [SML_BAD_LENGTH] = SML_REFUSED_BAD_LENGTH,
+    };
+
+    return reasons[e];
+}
+
+/* Fills in whose packet it is, and its slot. SML_HELD, or why it is refused. */
+static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
+{
+    const enum sml_parse_error e = sml_parse(parsed(p), p->payload, p->bytes);
+    const struct agg_seat *seat;
+
+    p->job = NULL;
+    p->slot = NULL;
+    if (e != SML_OK)
+        return refused_as(e);
+    p->job = agg_jobs_find(jobs, parsed(p)->job);
+    if (p->job == NULL)
+        return SML_REFUSED_UNKNOWN_JOB;
+    seat = agg_job_find(p->job, p->from.ip, p->from.port);
+    if (seat == NULL)
+        return SML_REFUSED_FOREIGN_SENDER;
+    if (memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)
+        return SML_REFUSED_FOREIGN_MAC;
+    p->rank = seat->rank;
+    p->slot = sml_pool_locate(p->job->pool, parsed(p));
+    if (p->slot == NULL)
+        return SML_DROP_BAD_SLOT;
+    sml_slot_prefetch(p->slot);
+    return SML_HELD;
+}
+
+static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        p[i].reason = find(jobs, &p[i]);
+}
+
+static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
+{
+    if (p->reason != SML_REFUSED_UNKNOWN_JOB && p->reason != SML_REFUSED_FOREIGN_SENDER)
+        return 0;
+    return sml_build_reject(answer, (const struct sml_packet *)p->parsed, boot_id);
+}
+
+/* A verdict in the form that all protocols have. */
+static void translate(const struct agg_packet *p, const struct sml_verdict *from, struct agg_verdict *v)
+{
+    const bool answers = from->kind == SML_SEND_ANSWER || from->kind == SML_SEND_QUARREL;
+
+    v->payload = answers ? from->answer : from->result;
+    v->bytes = answers ? from->answer_bytes : from->result_bytes;
+    v->buffer = answers ? NULL : from->result_buffer;
+    v->brief = from->ack;
+    v->brief_bytes = from->ack_bytes;
+    v->wants = sml_pool_wanted(p->job->pool, p->slot);
+    if (v->payload >= from->answer && v->payload < from->answer + sizeof from->answer)
+        v->payload = memcpy(v->answer, from->answer, v->bytes);
+    if (v->brief >= from->answer && v->brief < from->answer + sizeof from->answer)
+        v->brief = memcpy(v->answer, from->answer, v->brief_bytes);
+}
+
+/* Applies one packet; whether it asks the caller for something. */
+static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
+{
+    struct sml_verdict one;
+
+    v->kept = false;
+    v->released = NULL;
+    if (p->slot == NULL)
+        return false;
+    sml_pool_apply_buffer(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, &one);
+    p->reason = (uint8_t)one.kind;
+    v->kept = one.kept;
+    v->released = one.released;
+    if (sml_reasons[p->reason].action > AGG_HOLD)
+        translate(p, &one, v);
+    return sml_reasons[p->reason].action > AGG_HOLD || v->kept || v->released != NULL;
+}
+
+static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
+{
+    unsigned i = 0;
+
+    (void)now; /* nothing in a SwitchML pool depends on time */
+    while (!apply_one(&p[i], v) && i + 1 < n)
+        i++;
+    v->reason = p[i].reason;
+    v->action = sml_reasons[v->reason].action;
+    return i + 1;
+}
+
+static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
+{
+    struct sml_slot_view slot;
+
+    if (i >= sml_pool_slots(pool))
+        return false;
+    sml_pool_view(pool, (uint16_t)i, &slot);
+    out->chunk = slot.expected;
+    out->contributed = slot.contributed;
+    memcpy(out->ranks, slot.ranks, sizeof out->ranks);
+    return true;
+}
+
+const struct agg_protocol sml_protocol = {
+    .name = "switchml",
+    .id = AGG_PROTOCOL_SWITCHML,
+    .reason = sml_reasons,
+    .reasons = SML_REASONS,
+    .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1},
+    .check = sml_terms_check,
+    .differ = sml_terms_differ,
+    .grant = sml_terms_grant,
+    .lower = sml_terms_lower,
+    .list = sml_terms_list,
+    .footprint = footprint,
+    .init = init,
+    .drain = drain,
+    .locate = locate,
+    .apply = apply,
+    .refuse = refuse,
+    .view = view,
+};

@@ -1,0 +1,9 @@
+/* SwitchML as one of the protocols that a switch speaks (protocol/protocol.h). */
+#ifndef SWAGG_CORE_SWITCHML_PROTOCOL_H
+#define SWAGG_CORE_SWITCHML_PROTOCOL_H
+
+#include "protocol/protocol.h"
+
+extern const struct agg_protocol sml_protocol;
+
+#endif

@@ -1,0 +1,68 @@
+#include "switchml/reasons.h"
+
+const struct agg_reason sml_reasons[SML_REASONS] = {
+    [SML_SEND_ALL] = {"send_all", "the last contribution to a chunk: its sum goes to every rank", AGG_TO_ALL,
+                      false},
+    [SML_RESTORED] = {"restored",
+                      "a rank has handed back a sum from before the switch restarted: it goes to every rank",
+                      AGG_TO_ALL, false},
+    [SML_SEND_ONE] =
+        {"send_one",
+         "a packet for a chunk that is complete: its sender gets the sum again (the first copy was "
+         "lost, or is late)",
+         AGG_REPLY, false},
+    [SML_SEND_ANSWER] =
+        {"send_answer",
+         "a probe for a chunk that is not complete: its sender is told whether its contribution "
+         "has come, and for whom it waits",
+         AGG_REPLY, false},
+    [SML_SEND_QUARREL] = {"send_quarrel",
+                          "a contribution that does not go with the others: ranks have called different "
+                          "collectives; the sender is told both sides",
+                          AGG_REPLY, false},
+    [SML_HELD] = {"held", "a contribution, added; others are still missing", AGG_HOLD, false},
+    [SML_DROP_DUPLICATE] = {"drop_duplicate", "the rank has contributed to this chunk already", AGG_DROP,
+                            false},
+    [SML_DROP_STALE] = {"drop_stale", "older than the chunk completed last in its slot: a late copy",
+                        AGG_DROP, false},
+    [SML_DROP_AHEAD] =
+        {"drop_ahead",
+         "a chunk that the rank cannot have reached yet: the job is being resumed, or the worker "
+         "is broken",
+         AGG_DROP, false},
+    [SML_DROP_BAD_SLOT] = {"drop_bad_slot", "a slot that the job does not have, or not for this chunk",
+                           AGG_DROP, false},
+    [SML_DROP_BAD_LENGTH] =
+        {"drop_bad_length",
+         "longer than the agreed chunk, not whole elements, or a size code that contradicts", AGG_DROP,
+         false},
+    [SML_DROP_BAD_TYPE] = {"drop_bad_type", "an unknown type or operation", AGG_DROP, false},
+    [SML_DROP_BAD_CHECKSUM] = {"drop_bad_checksum",
+                               "damaged on the way: the job's checksum is missing or wrong, or there is one "
+                               "though none was agreed",
+                               AGG_DROP, false},
+    [SML_DROP_BAD_KIND] = {"drop_bad_kind", "a kind that workers do not send, or not in this job", AGG_DROP,
+                           false},
+
+    [SML_REFUSED_TOO_SHORT] = {"sml_too_short",
+                               "gradient packet shorter than its header and the trailer it announces",
+                               AGG_DROP, true},
+    [SML_REFUSED_BAD_KIND] = {"sml_bad_kind", "gradient packet of an unknown kind", AGG_DROP, true},
+    [SML_REFUSED_BAD_SIZE_CODE] = {"sml_bad_size_code", "gradient packet with an unknown size code", AGG_DROP,
+                                   true},
+    [SML_REFUSED_BAD_SLOT] = {"sml_bad_slot", "gradient packet with a reserved bit set in its pool index",
+                              AGG_DROP, true},
+    [SML_REFUSED_BAD_LENGTH] = {"sml_bad_length",
+                                "gradient packet whose length contradicts its kind or size code", AGG_DROP,
+                                true},
+    [SML_REFUSED_UNKNOWN_JOB] = {"sml_unknown_job", "gradient packet for a job that does not run (any more)",
+                                 AGG_DROP, true},
+    [SML_REFUSED_FOREIGN_SENDER] = {"sml_foreign_sender",
+                                    "gradient packet from an address or UDP port that is not in the job",
+                                    AGG_DROP, true},
+    [SML_REFUSED_FOREIGN_MAC] = {"sml_foreign_mac",
+                                 "gradient packet from a member's address and UDP port, but not from the MAC "
+                                 "that it joined from: forged, or the member's MAC, or its router's, has "
+                                 "changed since: start the job again",
+                                 AGG_DROP, true},
+};

@@ -1,0 +1,215 @@
+#include "switchml/terms.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/bytes.h"
+
+enum { NEW_JOB_SLOTS_MIN = 2 };
+
+void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
+{
+    *out = (struct agg_terms){
+        .protocol = AGG_PROTOCOL_SWITCHML, .version = SML_TERMS_VERSION, .bytes = SML_TERMS_BYTES};
+    out->data[0] = (uint8_t)t->format;
+    out->data[1] = (uint8_t)t->mode;
+    out->data[2] = (uint8_t)t->checksum;
+    out->data[3] = t->resumed;
+    put_be16(out->data + 4, t->slots);
+    put_be16(out->data + 6, t->chunk_bytes);
+    put_be32(out->data + 8, t->first_tag);
+    out->data[12] = t->tag_bits;
+}
+
+bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
+{
+    if (in->protocol != AGG_PROTOCOL_SWITCHML || in->version != SML_TERMS_VERSION ||
+        in->bytes < SML_TERMS_BYTES || in->bytes > AGG_TERMS_MAX)
+        return false;
+    *t = (struct sml_terms){
+        .format = in->data[0],
+        .mode = in->data[1],
+        .checksum = in->data[2],
+        .resumed = in->data[3] != 0,
+        .slots = get_be16(in->data + 4),
+        .chunk_bytes = get_be16(in->data + 6),
+        .first_tag = get_be32(in->data + 8),
+        .tag_bits = in->data[12],
+    };
+    return true;
+}
+
+static const char *format_words(enum sml_format format)
+{
+    return format == SML_FORMAT_TYPED ? "typed elements" : "int32 elements with exponents";
+}
+
+static const char *mode_words(enum sml_mode mode)
+{
+    return mode == SML_WHEN_COMPLETE ? "ordered sums" : "sums on arrival";
+}
+
+static const char *checksum_words(enum sml_checksum checksum)
+{
+    return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
+}
+
+static bool is_power_of_two(unsigned n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* Says why, and returns false. */
+__attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, AGG_TEXT_MAX, format, args);
+    va_end(args);
+    return false;
+}
+
+bool sml_terms_check(const struct agg_terms *wish, char why[AGG_TEXT_MAX])
+{
+    struct sml_terms t;
+
+    if (!sml_terms_parse(&t, wish))
+        return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
+                  wish->version, wish->bytes);
+    if (t.format > SML_FORMAT_TYPED)
+        return no(why, "packet format %u is not known here", t.format);
+    if (t.mode > SML_WHEN_COMPLETE)
+        return no(why, "mode %u is not known here", t.mode);
+    if (t.checksum > SML_CHECKSUM_CRC32C)
+        return no(why, "checksum %u is not known here", t.checksum);
+    if (t.checksum != SML_CHECKSUM_NONE && t.format == SML_FORMAT_INT32)
+        return no(why, "packets of %s have no checksum", format_words(t.format));
+    if (t.chunk_bytes < SML_MIN_CHUNK_BYTES || t.chunk_bytes > SML_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
+        return no(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", SML_MIN_CHUNK_BYTES,
+                  SML_MAX_CHUNK_BYTES, t.chunk_bytes);
+    if (t.slots < NEW_JOB_SLOTS_MIN || t.slots > SML_MAX_SLOTS)
+        return no(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
+    if (t.resumed && !is_power_of_two(t.slots))
+        return no(why, "a job with %u slots, not a power of two, cannot be resumed", t.slots);
+    if (t.tag_bits != 0)
+        return no(why, "tags of %u bits are for replayed jobs only", t.tag_bits);
+    return true;
+}
+
+bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
+{
+    struct sml_terms a, b;
+
+    if (!sml_terms_parse(&a, wish) || !sml_terms_parse(&b, other))
+        *d = (struct agg_difference){"other terms than SwitchML's", "other terms than SwitchML's"};
+    else if (a.format != b.format)
+        *d = (struct agg_difference){format_words(a.format), format_words(b.format)};
+    else if (a.mode != b.mode)
+        *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
+    else if (a.checksum != b.checksum)
+        *d = (struct agg_difference){checksum_words(a.checksum), checksum_words(b.checksum)};
+    else
+        return false;
+    return true;
+}
+
+/* A rank that does not resume has sent no contribution, so no chunk can have completed, and those that resume
+ * lack them all: it can start where they go on. */
+static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_rank, struct sml_terms *granted,
+                   struct agg_refusal *why)
+{
+    int64_t oldest = 0, newest = 0; /* relative to the first's */
+    struct sml_terms first, t;
+
+    sml_terms_parse(&first, &wish[first_rank]);
+    for (uint16_t rank = first_rank; rank < n; rank++) {
+        if (!sml_terms_parse(&t, &wish[rank]) || !t.resumed)
+            continue;
+        why->rank = rank;
+        if (t.slots != first.slots || t.chunk_bytes != first.chunk_bytes)
+            return no(why->text,
+                      "rank %u had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
+                      first_rank, first.slots, first.chunk_bytes, rank, t.slots, t.chunk_bytes);
+        int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
+        oldest = ahead < oldest ? ahead : oldest;
+        newest = ahead > newest ? ahead : newest;
+    }
+    *granted = first;
+    granted->first_tag = first.first_tag + (uint32_t)oldest;
+    why->rank = UINT16_MAX;
+    if (newest - oldest > first.slots)
+        return no(why->text, "the ranks are %lld chunks apart, further than %u slots allow",
+                  (long long)(newest - oldest), first.slots);
+    return true;
+}
+
+/* Whole elements of 4 bytes that the longest payload has room for. */
+static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum checksum)
+{
+    const size_t rest = SML_HEADER_BYTES + sml_trailer_bytes(checksum);
+    const size_t room = payload_bytes < rest ? 0 : (payload_bytes - rest) / 4 * 4;
+
+    return (uint16_t)(payload_bytes == 0 || room > SML_MAX_CHUNK_BYTES ? SML_MAX_CHUNK_BYTES : room);
+}
+
+bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                     struct agg_terms *granted, struct agg_refusal *why)
+{
+    struct sml_terms job = {0}, t;
+    uint32_t slots = SML_MAX_SLOTS;
+
+    *why = (struct agg_refusal){.rank = UINT16_MAX};
+    for (uint16_t rank = 0; rank < n; rank++) {
+        if (!sml_terms_parse(&t, &wish[rank]))
+            return no(why->text, "rank %u has other terms than SwitchML's", rank);
+        if (t.resumed) {
+            if (!resume(wish, n, rank, &job, why))
+                return false;
+            sml_terms_build(granted, &job);
+            return true;
+        }
+        if (rank == 0) {
+            job = t;
+            job.chunk_bytes = chunk_bytes_that_fit(limits->payload_bytes, t.checksum);
+        }
+        if (t.chunk_bytes < job.chunk_bytes)
+            job.chunk_bytes = t.chunk_bytes;
+        while (slots > t.slots)
+            slots /= 2;
+    }
+    job.slots = (uint16_t)slots;
+    job.first_tag = (uint32_t)limits->random;
+    sml_terms_build(granted, &job);
+    return true;
+}
+
+bool sml_terms_lower(struct agg_terms *granted)
+{
+    struct sml_terms t;
+
+    if (!sml_terms_parse(&t, granted) || t.resumed || t.slots <= NEW_JOB_SLOTS_MIN)
+        return false;
+    t.slots /= 2;
+    sml_terms_build(granted, &t);
+    return true;
+}
+
+unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])
+{
+    struct sml_terms t;
+    unsigned n = 0;
+
+    if (!sml_terms_parse(&t, terms))
+        return 0;
+    list[n++] = (struct agg_term){.name = "format", .word = t.format == SML_FORMAT_INT32 ? "int32" : "typed"};
+    list[n++] =
+        (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "when_complete"};
+    list[n++] =
+        (struct agg_term){.name = "checksum", .word = t.checksum == SML_CHECKSUM_NONE ? "none" : "crc32c"};
+    list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
+    list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
+    list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
+    return n;
+}

@@ -1,0 +1,39 @@
+/* What the ranks of a SwitchML job and the switch agree on (protocol/terms.h): as a struct, in bytes, in
+ * words. Pure and reentrant. */
+#ifndef SWAGG_CORE_SWITCHML_TERMS_H
+#define SWAGG_CORE_SWITCHML_TERMS_H
+
+#include "protocol/terms.h"
+#include "switchml/pool.h"
+
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 16 };
+
+struct sml_terms {
+    enum sml_format format;
+    enum sml_mode mode;
+    enum sml_checksum checksum;
+    uint16_t
+        slots; /* a wish: at most, at least 2; the job gets a power of two. Of a rank that resumes: exactly */
+    uint16_t chunk_bytes; /* a wish: at most. Of a rank that resumes: exactly */
+    bool resumed; /* a wish: this rank was in the job before the switch restarted. Granted: some rank was */
+    uint32_t
+        first_tag; /* a wish, if resumed: the oldest chunk whose result this rank lacks. Granted: the first */
+    uint8_t tag_bits; /* as in switchml/pool.h; no rank may wish for other than 0 */
+};
+
+/* Big endian: format, mode, checksum, resumed; slots (2), chunk_bytes (2); first_tag (4); tag_bits, 3 zero
+ * bytes. */
+void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
+
+/* False: of another protocol or version, or too short. Further bytes are ignored: they may be added. */
+bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
+
+/* The functions of struct agg_protocol on terms. */
+bool sml_terms_check(const struct agg_terms *wish, char why[AGG_TEXT_MAX]);
+bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
+bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                     struct agg_terms *granted, struct agg_refusal *why);
+bool sml_terms_lower(struct agg_terms *granted);
+unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
+
+#endif

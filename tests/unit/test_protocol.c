@@ -1,0 +1,362 @@
+/* The shape that all protocols have (protocol/protocol.h), by SwitchML and by a protocol that is as unlike it
+ * as can be: both through the same carrier, which knows neither. */
+#include "carrier.h"
+
+#include "protocols.h"
+#include "switchml/protocol.h"
+#include "switchml/reasons.h"
+#include "switchml/terms.h"
+
+/* A tally: packets of three bytes (job, slot, what to do) pass through on their way to somewhere else and get
+ * the count of those before them written into them. It has no members. */
+enum { TALLY_SLOTS = 4, TALLY_BYTES = 3, TALLY_QUIET_NS = 1000 };
+enum tally_command { TALLY_COUNT, TALLY_WATCH, TALLY_FORGET };
+enum tally_reason {
+    TALLY_COUNTED,
+    TALLY_WATCHED,
+    TALLY_FORGOTTEN,
+    TALLY_QUIET,
+    TALLY_SHORT,
+    TALLY_NO_JOB,
+    TALLY_REASONS
+};
+
+struct tally_slot {
+    uint8_t count;
+    uint64_t heard_at; /* 0: nothing to report */
+};
+
+static const struct agg_reason tally_reasons[TALLY_REASONS] = {
+    [TALLY_COUNTED] = {"counted", "one more", AGG_PASS_ON, false},
+    [TALLY_WATCHED] = {"watched", "one more, but nobody is to see it", AGG_PASS_AND_KEEP, false},
+    [TALLY_FORGOTTEN] = {"forgotten", "start again from 0", AGG_DROP, false},
+    [TALLY_QUIET] = {"quiet", "nothing has come for a while: tell the parent", AGG_TO_PARENT, false},
+    [TALLY_SHORT] = {"tally_short", "not three bytes", AGG_DROP, true},
+    [TALLY_NO_JOB] = {"tally_no_job", "nobody tallies under this number", AGG_DROP, true},
+};
+
+static bool tally_footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
+{
+    (void)cfg;
+    *f = (struct agg_footprint){
+        .bytes = TALLY_SLOTS * sizeof(struct tally_slot), .slots = TALLY_SLOTS, .payload_bytes = TALLY_BYTES};
+    return true;
+}
+
+static void *tally_init(void *mem, const struct agg_pool_config *cfg)
+{
+    (void)cfg;
+    return memset(mem, 0, TALLY_SLOTS * sizeof(struct tally_slot));
+}
+
+static void tally_drain(void *pool, void (*release)(void *buffer))
+{
+    (void)pool;
+    (void)release;
+}
+
+static void tally_locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        p[i].slot = NULL;
+        p[i].reason = TALLY_SHORT;
+        if (p[i].bytes != TALLY_BYTES)
+            continue;
+        p[i].job = agg_jobs_find(jobs, p[i].payload[0]);
+        p[i].reason = TALLY_NO_JOB;
+        if (p[i].job != NULL)
+            p[i].slot = (struct tally_slot *)p[i].job->pool + p[i].payload[1] % TALLY_SLOTS;
+    }
+}
+
+static unsigned tally_apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
+{
+    static const enum tally_reason reasons[] = {TALLY_COUNTED, TALLY_WATCHED, TALLY_FORGOTTEN};
+    unsigned i = 0;
+
+    v->kept = false;
+    v->released = NULL;
+    for (; i < n; i++) {
+        struct tally_slot *slot = p[i].slot;
+        if (slot == NULL)
+            continue;
+        p[i].reason = reasons[p[i].payload[2] % 3];
+        slot->heard_at = now;
+        slot->count = p[i].reason == TALLY_FORGOTTEN ? 0 : slot->count + 1;
+        if (p[i].reason != TALLY_FORGOTTEN)
+            break;
+    }
+    i = i == n ? n - 1 : i;
+    if (p[i].reason == TALLY_COUNTED)
+        p[i].payload[2] = ((struct tally_slot *)p[i].slot)->count;
+    v->payload = p[i].payload;
+    v->bytes = p[i].bytes;
+    v->reason = p[i].reason;
+    v->action = tally_reasons[v->reason].action;
+    return i + 1;
+}
+
+static bool tally_tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                       struct agg_verdict *v)
+{
+    struct tally_slot *slots = job->pool;
+
+    for (unsigned i = shard; i < TALLY_SLOTS; i += shards) {
+        if (slots[i].heard_at == 0 || now - slots[i].heard_at < TALLY_QUIET_NS)
+            continue;
+        slots[i].heard_at = 0;
+        *v = (struct agg_verdict){.action = AGG_TO_PARENT, .reason = TALLY_QUIET};
+        v->answer[0] = (uint8_t)i;
+        v->answer[1] = slots[i].count;
+        v->payload = v->answer;
+        v->bytes = 2;
+        return true;
+    }
+    return false;
+}
+
+static const struct agg_protocol tally = {
+    .name = "tally",
+    .id = 200,
+    .reason = tally_reasons,
+    .reasons = TALLY_REASONS,
+    .shard_key = {.at = 0, .mask = 0x00ff},
+    .footprint = tally_footprint,
+    .init = tally_init,
+    .drain = tally_drain,
+    .locate = tally_locate,
+    .apply = tally_apply,
+    .tick = tally_tick,
+};
+
+static void check_reasons(const struct agg_protocol *protocol)
+{
+    CU_ASSERT_FATAL(protocol->reasons > 0 && protocol->reasons <= AGG_MAX_REASONS);
+    for (unsigned i = 0; i < protocol->reasons; i++) {
+        const struct agg_reason *r = &protocol->reason[i];
+        CU_ASSERT_FATAL(r->name != NULL && r->name[0] != '\0');
+        CU_ASSERT_FATAL(r->meaning != NULL && r->meaning[0] != '\0');
+        CU_ASSERT(r->action < AGG_ACTIONS);
+        CU_ASSERT(!r->strange || r->action == AGG_DROP);
+        for (unsigned j = 0; j < i; j++)
+            CU_ASSERT_STRING_NOT_EQUAL(r->name, protocol->reason[j].name);
+    }
+}
+
+static void test_every_reason_has_a_name_and_a_meaning(void)
+{
+    check_reasons(&sml_protocol);
+    check_reasons(&tally);
+    CU_ASSERT_EQUAL(sml_protocol.reasons, SML_REASONS);
+    CU_ASSERT_STRING_EQUAL(sml_protocol.reason[SML_DROP_STALE].name, "drop_stale");
+}
+
+static void test_actions_and_protocols_have_names(void)
+{
+    for (unsigned i = 0; i < AGG_ACTIONS; i++) {
+        CU_ASSERT_STRING_NOT_EQUAL(agg_action_name(i), "?");
+        for (unsigned j = 0; j < i; j++)
+            CU_ASSERT_STRING_NOT_EQUAL(agg_action_name(i), agg_action_name(j));
+    }
+    CU_ASSERT_STRING_EQUAL(agg_action_name(AGG_ACTIONS), "?");
+    CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_SWITCHML), &sml_protocol);
+    CU_ASSERT_PTR_NULL(agg_protocol_find(0));
+    CU_ASSERT_PTR_NULL(agg_protocol_find(200));
+}
+
+static void test_shard_keys_are_read_within_the_payload(void)
+{
+    uint8_t payload[SML_HEADER_BYTES];
+    const struct sml_packet p = {.kind = SML_DATA, .size_code = SML_SIZE_AGREED, .slot = 0x1234, .ver = 1};
+
+    sml_build_header(payload, &p);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, sizeof payload), 0x1234);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, 8), 0x1234);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, 7), 0);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, NULL, 0), 0);
+}
+
+/* SwitchML */
+
+static struct agg_terms switchml_terms(enum sml_mode mode)
+{
+    const struct sml_terms t = {
+        .format = SML_FORMAT_TYPED, .mode = mode, .slots = 4, .chunk_bytes = 64, .first_tag = 100};
+    struct agg_terms terms;
+
+    sml_terms_build(&terms, &t);
+    return terms;
+}
+
+/* Eight i64 of one value, from a rank, in *memory. */
+static struct agg_packet contribution(uint8_t memory[SML_HEADER_BYTES + 64], unsigned rank, uint32_t tag,
+                                      int64_t value, uint8_t flags)
+{
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .job = CARRIER_JOB,
+                                 .tag = tag,
+                                 .slot = sml_tag_slot(tag, 4),
+                                 .ver = sml_tag_ver(tag, 4),
+                                 .e0 = AGG_SUM << 4 | AGG_I64,
+                                 .e1 = flags};
+
+    sml_build_header(memory, &p);
+    for (unsigned i = 0; i < 8; i++)
+        memcpy(memory + SML_HEADER_BYTES + 8 * i, &value, sizeof value);
+    return (struct agg_packet){.payload = memory, .bytes = SML_HEADER_BYTES + 64, .from = carrier_rank(rank)};
+}
+
+static void check_sum(const struct carrier_sent *s, unsigned rank, uint32_t tag, int64_t sum)
+{
+    struct sml_packet p;
+    int64_t x;
+
+    CU_ASSERT(s->to == TO_RANK && s->rank == rank);
+    CU_ASSERT_FATAL(sml_parse(&p, s->payload, s->bytes) == SML_OK && p.body_bytes == 64);
+    memcpy(&x, p.body + 56, sizeof x);
+    CU_ASSERT(p.tag == tag && x == sum);
+}
+
+static void sum_in_one_burst(enum sml_mode mode)
+{
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(mode);
+    uint8_t memory[2 * CARRIER_WORKERS + 1][SML_HEADER_BYTES + 64];
+    struct agg_packet burst[2 * CARRIER_WORKERS + 1];
+    unsigned n = 0;
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    for (uint32_t tag = 100; tag < 102; tag++)
+        for (unsigned r = 0; r < CARRIER_WORKERS; r++, n++)
+            burst[n] = contribution(memory[n], r, tag, (int64_t)(tag * (r + 1)), r == 2 ? 0 : SML_FLAG_WANT);
+    burst[n] = contribution(memory[n], 1, 100, 0, SML_FLAG_WANT); /* the result was lost: once more */
+    carrier_receive(&c, burst, n + 1, 0);
+
+    CU_ASSERT_EQUAL(c.counted[SML_HELD], 2 * (CARRIER_WORKERS - 1));
+    CU_ASSERT_EQUAL(c.counted[SML_SEND_ALL], 2);
+    CU_ASSERT_EQUAL(c.counted[SML_SEND_ONE], 1);
+    CU_ASSERT_EQUAL_FATAL(c.sent_n, 2 * CARRIER_WORKERS + 1);
+    CU_ASSERT_EQUAL(c.kept, 2); /* the frames that the sums began in */
+    for (unsigned i = 0; i < 2 * CARRIER_WORKERS; i++) {
+        const uint32_t tag = 100 + i / CARRIER_WORKERS;
+        if (i % CARRIER_WORKERS != 2)
+            check_sum(&c.sent[i], i % CARRIER_WORKERS, tag, 10 * tag);
+        else /* this rank did not ask for the sum */
+            CU_ASSERT_EQUAL(c.sent[i].bytes, SML_HEADER_BYTES);
+    }
+    check_sum(&c.sent[2 * CARRIER_WORKERS], 1, 100, 1000);
+    carrier_close(&c);
+}
+
+static void test_switchml_sums_a_burst(void)
+{
+    sum_in_one_burst(SML_ON_ARRIVAL);
+    sum_in_one_burst(SML_WHEN_COMPLETE);
+}
+
+static void test_switchml_refuses_strangers(void)
+{
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    uint8_t memory[6][SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
+    struct agg_packet p[6];
+    struct sml_packet reject;
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    for (unsigned i = 0; i < 6; i++)
+        p[i] = contribution(memory[i], 0, 100, 1, SML_FLAG_WANT);
+    p[0].bytes = SML_HEADER_BYTES - 1;
+    memory[1][1] = CARRIER_JOB + 1;
+    p[2].from.port ^= 1;
+    p[3].from.mac[5] ^= 1;
+    memory[4][7] = 200; /* its slot; the job has four */
+    sml_protocol.locate(&c.jobs, p, 6);
+    CU_ASSERT_EQUAL(p[0].reason, SML_REFUSED_TOO_SHORT);
+    CU_ASSERT_EQUAL(p[1].reason, SML_REFUSED_UNKNOWN_JOB);
+    CU_ASSERT_EQUAL(p[2].reason, SML_REFUSED_FOREIGN_SENDER);
+    CU_ASSERT_EQUAL(p[3].reason, SML_REFUSED_FOREIGN_MAC);
+    CU_ASSERT_EQUAL(p[4].reason, SML_DROP_BAD_SLOT);
+    for (unsigned i = 0; i < 5; i++)
+        CU_ASSERT(p[i].slot == NULL && sml_protocol.reason[p[i].reason].strange == (i != 4));
+    CU_ASSERT_PTR_NOT_NULL(p[5].slot);
+    for (unsigned i = 0; i < 4; i++) {
+        size_t n = sml_protocol.refuse(&p[i], 99, answer);
+        CU_ASSERT_EQUAL(n > 0, i == 1 || i == 2);
+        if (n > 0)
+            CU_ASSERT(sml_parse(&reject, answer, n) == SML_OK && reject.kind == SML_REJECT);
+    }
+    carrier_receive(&c, p, 6, 0); /* among packets that count */
+    CU_ASSERT_EQUAL(c.counted[SML_HELD], 1);
+    CU_ASSERT_EQUAL(c.counted[SML_REFUSED_FOREIGN_MAC], 1);
+    CU_ASSERT_EQUAL(c.sent_n, 0);
+    carrier_close(&c);
+}
+
+static void test_slots_can_be_seen(void)
+{
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    uint8_t memory[SML_HEADER_BYTES + 64];
+    struct agg_packet p = contribution(memory, 2, 101, 1, 0);
+    struct agg_slot_view view;
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_receive(&c, &p, 1, 0);
+    CU_ASSERT(sml_protocol.view(c.job.pool, 1, &view));
+    CU_ASSERT(view.chunk == 101 && view.contributed == 1 && view.ranks[0] == 1 << 2);
+    CU_ASSERT(sml_protocol.view(c.job.pool, 3, &view) && view.contributed == 0);
+    CU_ASSERT_FALSE(sml_protocol.view(c.job.pool, 4, &view));
+    carrier_close(&c);
+}
+
+/* The other one */
+
+static void test_a_protocol_that_passes_packets_on(void)
+{
+    static struct carrier c;
+    const struct agg_terms terms = {.protocol = 200};
+    uint8_t memory[][TALLY_BYTES] = {{CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_WATCH},
+                                     {CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_FORGET},
+                                     {CARRIER_JOB, 2, TALLY_FORGET}, {CARRIER_JOB + 1, 1, TALLY_COUNT}};
+    struct agg_packet p[6];
+
+    carrier_open(&c, &tally, 1, &terms);
+    for (unsigned i = 0; i < 6; i++)
+        p[i] = (struct agg_packet){.payload = memory[i], .bytes = TALLY_BYTES};
+    carrier_receive(&c, p, 6, 10);
+    CU_ASSERT_EQUAL_FATAL(c.sent_n, 3);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT(c.sent[i].to == ONWARD && c.sent[i].bytes == TALLY_BYTES);
+    CU_ASSERT_EQUAL(c.sent[0].payload[2], 1);           /* rewritten */
+    CU_ASSERT_EQUAL(c.sent[1].payload[2], TALLY_WATCH); /* as it came */
+    CU_ASSERT_EQUAL(c.sent[2].payload[2], 3);
+    CU_ASSERT_EQUAL(c.counted[TALLY_FORGOTTEN], 2);
+    CU_ASSERT_EQUAL(c.counted[TALLY_NO_JOB], 1);
+
+    carrier_tick(&c, 10 + TALLY_QUIET_NS - 1);
+    CU_ASSERT_EQUAL(c.sent_n, 3);
+    carrier_tick(&c, 10 + TALLY_QUIET_NS);
+    CU_ASSERT_EQUAL_FATAL(c.sent_n, 5); /* both slots, each once */
+    CU_ASSERT(c.sent[3].to == TO_PARENT && c.sent[3].payload[0] == 1);
+    CU_ASSERT(c.sent[4].to == TO_PARENT && c.sent[4].payload[0] == 2);
+    carrier_tick(&c, 10 + 9 * TALLY_QUIET_NS);
+    CU_ASSERT_EQUAL(c.sent_n, 5);
+    carrier_close(&c);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_reason_has_a_name_and_a_meaning),
+        UNIT_TEST(test_actions_and_protocols_have_names),
+        UNIT_TEST(test_shard_keys_are_read_within_the_payload),
+        UNIT_TEST(test_switchml_sums_a_burst),
+        UNIT_TEST(test_switchml_refuses_strangers),
+        UNIT_TEST(test_slots_can_be_seen),
+        UNIT_TEST(test_a_protocol_that_passes_packets_on),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("protocol", tests);
+}
