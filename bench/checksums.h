@@ -1,8 +1,10 @@
-/* bench-core's tables of checksums: UDP's of every implementation, and CRC32C, beside memcpy of the same bytes. */
+/* bench-core's tables of checksums: UDP's of every implementation, and CRC32C, beside memcpy of the same
+ * bytes. */
 #ifndef BENCH_CHECKSUMS_H
 #define BENCH_CHECKSUMS_H
 
-/* Times them, and says how much of a packet's UDP checksum could be saved by adding its elements in the same pass. */
+/* Times them, and says how much of a packet's UDP checksum could be saved by adding its elements in the same
+ * pass. */
 void checksums_print(void);
 
 /* Does each row's work once, under callgrind (core.c). */

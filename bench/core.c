@@ -11,8 +11,8 @@
  * median of REPEATS measurements; the three of a row take turns.
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
- * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables of
- * checksums (checksums.h) with --checksum-instructions. */
+ * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables
+ * of checksums (checksums.h) with --checksum-instructions. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

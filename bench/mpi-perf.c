@@ -121,12 +121,9 @@ static const struct element *find_element(const struct options *o, const char *n
 static void read_options(struct options *o, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"op", required_argument, NULL, 'o'},
-        {"type", required_argument, NULL, 't'},
-        {"time", required_argument, NULL, 'm'},
-        {"json", required_argument, NULL, 'j'},
-        {"version", no_argument, NULL, 'v'},
-        {0},
+        {"op", required_argument, NULL, 'o'},   {"type", required_argument, NULL, 't'},
+        {"time", required_argument, NULL, 'm'}, {"json", required_argument, NULL, 'j'},
+        {"version", no_argument, NULL, 'v'},    {0},
     };
     int c;
     opterr = o->rank == 0;

@@ -125,15 +125,30 @@ enum {
 
 static void parse(struct perf *p, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"switch", 1, 0, OPT_SWITCH}, {"job", 1, 0, OPT_JOB},       {"rank", 1, 0, OPT_RANK},
-        {"size", 1, 0, OPT_SIZE},     {"minbytes", 1, 0, 'b'},      {"maxbytes", 1, 0, 'e'},
-        {"stepfactor", 1, 0, 'f'},    {"iters", 1, 0, 'n'},         {"warmup_iters", 1, 0, 'w'},
-        {"pause", 1, 0, 'p'},         {"check", 1, 0, 'c'},         {"type", 1, 0, 'd'},
-        {"op", 1, 0, 'o'},            {"root", 1, 0, 'r'},          {"mode", 1, 0, OPT_MODE},
-        {"slots", 1, 0, OPT_SLOTS},   {"window", 1, 0, OPT_WINDOW}, {"mtu", 1, 0, OPT_MTU},
-        {"timeout", 1, 0, OPT_TIMEOUT}, {"checksum", 1, 0, OPT_CHECKSUM}, {"verbose", 0, 0, 'v'},
-        {"help", 0, 0, 'h'},          {"version", 0, 0, OPT_VERSION}, {0}};
+    static const struct option longs[] = {{"switch", 1, 0, OPT_SWITCH},
+                                          {"job", 1, 0, OPT_JOB},
+                                          {"rank", 1, 0, OPT_RANK},
+                                          {"size", 1, 0, OPT_SIZE},
+                                          {"minbytes", 1, 0, 'b'},
+                                          {"maxbytes", 1, 0, 'e'},
+                                          {"stepfactor", 1, 0, 'f'},
+                                          {"iters", 1, 0, 'n'},
+                                          {"warmup_iters", 1, 0, 'w'},
+                                          {"pause", 1, 0, 'p'},
+                                          {"check", 1, 0, 'c'},
+                                          {"type", 1, 0, 'd'},
+                                          {"op", 1, 0, 'o'},
+                                          {"root", 1, 0, 'r'},
+                                          {"mode", 1, 0, OPT_MODE},
+                                          {"slots", 1, 0, OPT_SLOTS},
+                                          {"window", 1, 0, OPT_WINDOW},
+                                          {"mtu", 1, 0, OPT_MTU},
+                                          {"timeout", 1, 0, OPT_TIMEOUT},
+                                          {"checksum", 1, 0, OPT_CHECKSUM},
+                                          {"verbose", 0, 0, 'v'},
+                                          {"help", 0, 0, 'h'},
+                                          {"version", 0, 0, OPT_VERSION},
+                                          {0}};
     struct swagg_options *o = &p->options;
     int c;
     while ((c = getopt_long(argc, argv, "b:e:f:n:w:p:c:d:o:r:vh", longs, NULL)) != -1) {

@@ -23,7 +23,7 @@ struct settings {
     int64_t call_timeout_ms;
     int64_t window;
     int64_t slots;
-    int64_t reduce;   /* enum swagg_reduce_return */
+    int64_t reduce; /* enum swagg_reduce_return */
     int64_t mtu;
     int64_t fallback; /* enum fallback */
     int64_t disable;  /* 1: this rank's shim does nothing and says nothing */

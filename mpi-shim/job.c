@@ -18,8 +18,8 @@ static const struct settings *settings;
 static bool sharing;
 static struct shim_job *list; /* shared jobs; of those at rest, the one that rests longest is last */
 
-/* With Ethernet's usual MTU a chunk has up to 1460 bytes, so a tensor that fits is in flight as a whole. There
- * are three sizes only, so that a job seldom grows. */
+/* With Ethernet's usual MTU a chunk has up to 1460 bytes, so a tensor that fits is in flight as a whole.
+ * There are three sizes only, so that a job seldom grows. */
 enum { SLOT_BYTES = 1024 };
 static const int sizes[] = {64, 256, 1024};
 

@@ -12,16 +12,16 @@
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
+#include "base/log.h"
+#include "base/many_to_one.h"
+#include "base/secret.h"
+#include "bridge/switch_mac.h"
+#include "lcore/stalls.h"
 #include "port/linux/record.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
-#include "base/log.h"
-#include "base/many_to_one.h"
-#include "base/secret.h"
-#include "lcore/stalls.h"
 #include "port/steer.h"
-#include "bridge/switch_mac.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -83,7 +83,8 @@ static int choose_kernels(struct datapath *dp)
 
     dp->jobs.kernels = name == NULL ? best : agg_kernels_get(name);
     if (dp->jobs.kernels == NULL) {
-        log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, or name a "
+        log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, "
+                  "or name a "
                   "lesser one, such as scalar",
                   name, best->name);
         return -EINVAL;
@@ -213,13 +214,15 @@ static int refuse_mac(const struct port *port)
     const char *why = "the kernel takes frames to the switch for this machine's";
 
     if (port->device != &port_linux) {
-        log_warning("switch.mac is port %s's own: where that is an interface of the kernel's, too (net_af_packet, "
-                    "net_tap), %s: leave switch.mac out, or choose another",
-                    port->name, why);
+        log_warning(
+            "switch.mac is port %s's own: where that is an interface of the kernel's, too (net_af_packet, "
+            "net_tap), %s: leave switch.mac out, or choose another",
+            port->name, why);
         return 0;
     }
-    log_error("switch.mac is the address of port %s's own interface: %s: leave switch.mac out, or choose another",
-              port->name, why);
+    log_error(
+        "switch.mac is the address of port %s's own interface: %s: leave switch.mac out, or choose another",
+        port->name, why);
     return -EINVAL;
 }
 

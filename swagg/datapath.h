@@ -11,11 +11,11 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include "aggregate/jobs.h"
 #include "bridge/bridge.h"
 #include "bridge/claim.h"
 #include "config/config.h"
 #include "control/inbox.h"
-#include "aggregate/jobs.h"
 #include "lcore/lcore.h"
 #include "port/port.h"
 
@@ -27,13 +27,13 @@ struct datapath {
 
     unsigned ports, lcores, shards;
     struct port port[SWAGG_MAX_PORTS];
-    bool multi_segment; /* every port sends frames of several segments */
+    bool multi_segment;                        /* every port sends frames of several segments */
     struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
     uint8_t shard_owner[SWAGG_MAX_SHARDS];
 
     struct rte_mempool *mbufs;
     struct rte_mempool *long_buffers; /* of frames that came merged; NULL: every one is cut */
-    uint64_t mergeable; /* mark of the frames that we build (linux_tx.h) */
+    uint64_t mergeable;               /* mark of the frames that we build (linux_tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */

@@ -202,17 +202,18 @@ static void remove_runtime_directory(void)
     rmdir(rte_eal_get_runtime_dir());
 }
 
-/* Telemetry would answer for one of those with the same prefix. Held until the process ends. Where there is no
- * such directory, there is no telemetry either. */
+/* Telemetry would answer for one of those with the same prefix. Held until the process ends. Where there is
+ * no such directory, there is no telemetry either. */
 static int lock_prefix(void)
 {
     const char *directory = rte_eal_get_runtime_dir();
 
     if (exclusive_directory(directory) != -EWOULDBLOCK)
         return 0;
-    log_error("another swagg runs with this file prefix (%s): stop that, or choose another for this one: swagg "
-              "FILE -- --file-prefix=NAME",
-              directory);
+    log_error(
+        "another swagg runs with this file prefix (%s): stop that, or choose another for this one: swagg "
+        "FILE -- --file-prefix=NAME",
+        directory);
     return -EWOULDBLOCK;
 }
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/banner.h"
+#include "base/log.h"
 #include "config/config.h"
 #include "control/control.h"
-#include "datapath.h"
-#include "eal.h"
-#include "base/log.h"
-#include "lcore/priority.h"
 #include "control/replay.h"
 #include "control/signals.h"
+#include "datapath.h"
+#include "eal.h"
+#include "lcore/priority.h"
+#include "show/banner.h"
 #include "show/telemetry.h"
 #include "version.h"
 

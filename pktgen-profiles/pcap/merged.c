@@ -8,13 +8,15 @@
 
 enum { JOB = 1 }; /* where a header has the number of the job */
 
-/* Byte 8 of typed packets: an operation and a type. A run may go from one call to the next, of another type. */
+/* Byte 8 of typed packets: an operation and a type. A run may go from one call to the next, of another type.
+ */
 static bool is_element_code(uint8_t code)
 {
     return code >> 4 == AGG_SUM && (code & 15) > 0 && (code & 15) < AGG_TYPES;
 }
 
-/* The numbers of slots, powers of two as a set of bits, by which this tag goes through this slot in this version. */
+/* The numbers of slots, powers of two as a set of bits, by which this tag goes through this slot in this
+ * version. */
 static unsigned slots_of(const struct sml_packet *p)
 {
     unsigned set = 0;
@@ -25,8 +27,8 @@ static unsigned slots_of(const struct sml_packet *p)
     return set;
 }
 
-/* Whether b may be of one run with a, be they of one kind or not: a result that nobody wants is as long as a question. The same
- * may come twice. */
+/* Whether b may be of one run with a, be they of one kind or not: a result that nobody wants is as long as a
+ * question. The same may come twice. */
 static bool go_together(const struct sml_packet *a, const struct sml_packet *b)
 {
     return a->job == b->job && a->size_code == b->size_code && a->checksum == b->checksum &&
@@ -45,7 +47,8 @@ static bool is_run(const uint8_t *payload, size_t bytes, size_t each)
     for (size_t at = each; at < bytes; at += each) {
         const size_t left = bytes - at;
 
-        if (sml_parse(&next, payload + at, left < each ? left : each) != SML_OK || !go_together(&first, &next))
+        if (sml_parse(&next, payload + at, left < each ? left : each) != SML_OK ||
+            !go_together(&first, &next))
             return false;
         slots &= slots_of(&next);
     }

@@ -86,8 +86,7 @@ bool udp_parse(struct udp_datagram *d, const uint8_t *frame, size_t bytes)
     d->payload = udp + UDP;
     d->bytes = udp_bytes - UDP;
     d->left_to_device = get_be16(udp + 6) == fold(pseudo_header_sum(ip, udp_bytes));
-    d->bad_checksum =
-        fold(sum_words(0, ip, IP)) != 0xFFFF ||
-        (get_be16(udp + 6) != 0 && !d->left_to_device && udp_sum(ip, udp, udp_bytes) != 0xFFFF);
+    d->bad_checksum = fold(sum_words(0, ip, IP)) != 0xFFFF ||
+                      (get_be16(udp + 6) != 0 && !d->left_to_device && udp_sum(ip, udp, udp_bytes) != 0xFFFF);
     return true;
 }

@@ -22,8 +22,9 @@ struct udp_datagram {
     struct udp_end from, to;
     const uint8_t *payload;
     size_t bytes;
-    bool bad_checksum; /* of IPv4 or UDP */
-    bool left_to_device; /* the UDP checksum is for the sender's device to make: so far it covers addresses and length only */
+    bool bad_checksum;   /* of IPv4 or UDP */
+    bool left_to_device; /* the UDP checksum is for the sender's device to make: so far it covers
+                            addresses and length only */
 };
 
 /* Writes a frame around the payload (which may already lie at out + UDP_HEADERS_BYTES): TTL 64, both

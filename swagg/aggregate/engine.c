@@ -5,8 +5,8 @@
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
-#include "datapath.h"
 #include "aggregate/locate.h"
+#include "datapath.h"
 #include "port/steer.h"
 #include "wire/path.h"
 

@@ -4,7 +4,8 @@
 
 #include <netinet/in.h>
 
-/* A single station's: neither "this network", nor the sender itself, nor a group, reserved or all (RFC 6890). */
+/* A single station's: neither "this network", nor the sender itself, nor a group, reserved or all (RFC 6890).
+ */
 static bool can_be_source(rte_be32_t ip)
 {
     const uint8_t first = (uint8_t)(rte_be_to_cpu_32(ip) >> 24);

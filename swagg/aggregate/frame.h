@@ -1,8 +1,8 @@
 /* Frames addressed to the switch itself: checked on arrival, built for the answer.
  *
  * Untagged Ethernet II, IPv4 without options, ICMP or UDP: every header is at a fixed place, so a checked
- * frame is simply read as a struct frame_udp. Functions over bytes, pure but for frame_use_kernels; all fields in
- * network order.
+ * frame is simply read as a struct frame_udp. Functions over bytes, pure but for frame_use_kernels; all
+ * fields in network order.
  */
 #ifndef SWAGG_AGGREGATE_FRAME_H
 #define SWAGG_AGGREGATE_FRAME_H
@@ -70,8 +70,8 @@ struct frame_payload {
     uint16_t sum;
 };
 
-/* Whose ones_sum all checksums of payload here are made with; the scalar one until it is called. Once, at the start,
- * before there are other threads. */
+/* Whose ones_sum all checksums of payload here are made with; the scalar one until it is called. Once, at the
+ * start, before there are other threads. */
 void frame_use_kernels(const struct agg_kernels *k);
 
 /* The one's complement sum of the bytes, taken as 16-bit words in network order, the last padded (RFC 1071).

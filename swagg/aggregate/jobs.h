@@ -12,8 +12,8 @@
 
 #include <rte_rcu_qsbr.h>
 
-#include "control/registry.h"
 #include "aggregate/frame.h"
+#include "control/registry.h"
 #include "switchml/pool.h"
 
 enum {

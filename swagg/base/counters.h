@@ -99,7 +99,8 @@ enum drop {
     X(RESULTS, "results", "results sent, one per receiver")                                                  \
     X(ANSWERS, "answers", "other answers sent to members (nack, wait, mismatch)")                            \
     X(REJECTS, "rejects", "rejects sent to senders that are in no job")                                      \
-    X(PATH_ANSWERS, "path_answers", "path probes answered: workers that ask what gets through before they join") \
+    X(PATH_ANSWERS, "path_answers",                                                                          \
+      "path probes answered: workers that ask what gets through before they join")                           \
     X(CONTROL_RECEIVED, "control_received", "control messages received")                                     \
     X(CONTROL_SENT, "control_sent", "control messages sent")                                                 \
     X(ROUNDS, "rounds", "rounds of the polling loop")                                                        \

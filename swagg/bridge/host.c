@@ -3,8 +3,8 @@
 #include <rte_arp.h>
 #include <rte_icmp.h>
 
-#include "datapath.h"
 #include "aggregate/frame.h"
+#include "datapath.h"
 
 struct frame_arp {
     struct rte_ether_hdr eth;
@@ -84,7 +84,8 @@ static void put_arp(struct lcore *lc, unsigned port, rte_be32_t from)
     output_put(lc, port, m);
 }
 
-/* Who has the address too answers the probe, which comes from no address (RFC 5227); few answer an announcement. */
+/* Who has the address too answers the probe, which comes from no address (RFC 5227); few answer an
+ * announcement. */
 void host_announce(struct lcore *lc, unsigned port)
 {
     if (lc->dp->ip == 0)

@@ -1,12 +1,13 @@
-/* The MAC address that the switch answers under. It must be no port's: the kernel of this machine takes frames to an
- * interface's own address for its own, gradients too. Pure functions. */
+/* The MAC address that the switch answers under. It must be no port's: the kernel of this machine takes
+ * frames to an interface's own address for its own, gradients too. Pure functions. */
 #ifndef SWAGG_BRIDGE_SWITCH_MAC_H
 #define SWAGG_BRIDGE_SWITCH_MAC_H
 
 #include <rte_ether.h>
 
-/* Writes an address that follows from the first port's alone, so that it is the same after a restart and hosts find
- * the switch where they remember it, unless a port has it. Single station, locally administered. ports >= 1. */
+/* Writes an address that follows from the first port's alone, so that it is the same after a restart and
+ * hosts find the switch where they remember it, unless a port has it. Single station, locally administered.
+ * ports >= 1. */
 void switch_mac_derive(struct rte_ether_addr *mac, const struct rte_ether_addr of_port[], unsigned ports);
 
 /* The first port that has this address; -1: none. */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "port/impair.h"
 #include "config/placement.h"
+#include "port/impair.h"
 
 enum {
     CONFIG_NAME_MAX = 32,

@@ -10,14 +10,14 @@
 
 #include <rte_random.h>
 
-#include "base/clock.h"
-#include "control/fair_queue.h"
 #include "aggregate/frame.h"
-#include "bridge/host.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "bridge/host.h"
+#include "control/fair_queue.h"
 #include "control/signals.h"
-#include "lcore/stalls.h"
 #include "control/throttle.h"
+#include "lcore/stalls.h"
 
 /* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,
  * served. */
@@ -105,7 +105,8 @@ static void watch_claims(struct control *c, uint64_t now)
         return;
     c->next_defence = now + defence_interval_ns;
     rte_ether_format_addr(mac, sizeof(mac), &station);
-    log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is dropped; "
+    log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is "
+                "dropped; "
                 "give it another, or change switch.ip",
                 mac, c->dp->port[port].name);
     for (unsigned p = 0; p < c->dp->ports; p++)

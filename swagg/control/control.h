@@ -5,8 +5,8 @@
 #ifndef SWAGG_CONTROL_CONTROL_H
 #define SWAGG_CONTROL_CONTROL_H
 
-#include "datapath.h"
 #include "control/registrar.h"
+#include "datapath.h"
 
 struct control;
 

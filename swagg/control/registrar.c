@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "aggregate/frame.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "port/steer.h"
 #include "control/terms.h"
 #include "control/throttle.h"
+#include "port/steer.h"
 
 /* The largest job begins and ends within the burst. */
 static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};

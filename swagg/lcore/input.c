@@ -4,11 +4,11 @@
 
 #include <rte_prefetch.h>
 
-#include "control/control.h"
-#include "datapath.h"
 #include "aggregate/engine.h"
 #include "aggregate/frame.h"
 #include "bridge/host.h"
+#include "control/control.h"
+#include "datapath.h"
 #include "port/impair_mbuf.h"
 #include "port/linux/gso.h"
 

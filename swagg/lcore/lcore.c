@@ -11,11 +11,11 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "base/clock.h"
-#include "datapath.h"
 #include "aggregate/engine.h"
-#include "lcore/input.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "datapath.h"
+#include "lcore/input.h"
 #include "lcore/priority.h"
 #include "lcore/stalls.h"
 

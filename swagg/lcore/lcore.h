@@ -14,8 +14,8 @@
 
 #include <rte_ring.h>
 
-#include "base/counters.h"
 #include "aggregate/engine.h"
+#include "base/counters.h"
 #include "lcore/output.h"
 
 struct datapath;

@@ -1,7 +1,8 @@
 /* What a port is made on: a device of DPDK's, or an interface of the kernel's.
  *
- * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up` and `is_gone` by anybody, the rest
- * by the main lcore: open, start, ..., close while no lcore polls, and meanwhile missed and follow.
+ * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up` and `is_gone` by
+ * anybody, the rest by the main lcore: open, start, ..., close while no lcore polls, and meanwhile missed and
+ * follow.
  */
 #ifndef SWAGG_PORT_DEVICE_H
 #define SWAGG_PORT_DEVICE_H
@@ -41,8 +42,8 @@ struct port_device {
                                 uint16_t n);
     bool (*is_up)(const struct port *port); /* its link, as far as is known */
     void (*stats)(const struct port *port, struct port_stats *stats);
-    /* Before start: frames that the kernel has merged may be passed on as they are, but for those to this address; they
-     * continue in long buffers. NULL: it has and sends single frames only. */
+    /* Before start: frames that the kernel has merged may be passed on as they are, but for those to this
+     * address; they continue in long buffers. NULL: it has and sends single frames only. */
     void (*carry)(struct port *port, const struct rte_ether_addr *local, struct rte_mempool *long_buffers);
     uint64_t (*missed)(struct port *port); /* frames lost since the last call as too many waited */
     /* Both NULL: such a device does not go. */

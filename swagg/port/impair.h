@@ -5,7 +5,8 @@
  * kind draws from its own random stream, so switching one on does not change the others. `now` is in any
  * monotonic unit, the same as hold_for.
  *
- * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by counter_read (counter.h).
+ * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by
+ * counter_read (counter.h).
  */
 #ifndef SWAGG_PORT_IMPAIR_H
 #define SWAGG_PORT_IMPAIR_H

@@ -9,12 +9,12 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "base/exclusive.h"
 #include "aggregate/frame.h"
-#include "port/impair_mbuf.h"
-#include "port/linux/rx.h"
+#include "base/exclusive.h"
 #include "base/log.h"
 #include "base/many_to_one.h"
+#include "port/impair_mbuf.h"
+#include "port/linux/rx.h"
 
 enum {
     /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */

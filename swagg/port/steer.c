@@ -2,8 +2,8 @@
 
 #include <rte_flow.h>
 
-#include "datapath.h"
 #include "base/log.h"
+#include "datapath.h"
 
 enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
 

@@ -6,9 +6,9 @@
 #ifndef SWAGG_SHOW_TELEMETRY_H
 #define SWAGG_SHOW_TELEMETRY_H
 
-#include "datapath.h"
 #include "control/registrar.h"
 #include "control/replay.h"
+#include "datapath.h"
 
 /* 0, or -errno after logging. */
 int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays);

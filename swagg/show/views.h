@@ -5,9 +5,9 @@
 
 #include <rte_telemetry.h>
 
-#include "datapath.h"
 #include "control/registrar.h"
 #include "control/replay.h"
+#include "datapath.h"
 
 struct views {
     const struct datapath *dp;

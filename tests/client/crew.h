@@ -47,8 +47,8 @@ void crew_join(struct crew *crew);
 
 /* The same as one, and as an assertion that all went well. For the main thread. */
 void crew_run(struct crew *crew);
-/* The same for a test about short deadlines, which has no verdict where this process itself stood still for so long: it runs
- * again, until it did not. */
+/* The same for a test about short deadlines, which has no verdict where this process itself stood still for
+ * so long: it runs again, until it did not. */
 void crew_run_unstalled(struct crew *crew, long ms);
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);

@@ -526,7 +526,8 @@ static void restarts_and_losses_together(void)
 static void a_switch_that_stays_away_fails_the_call(void)
 {
     /* Silence is worth a word after lost_after_ms. */
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
     struct crew crew = crew_of(2, ls, "gone", sum_for_ever, NULL);
     crew.options.call_timeout_ms = 4000;
     crew_start(&crew);

@@ -1,12 +1,16 @@
-/* One rank that makes collectives over libswagg and compares every sum, bit for bit, with one that it computes itself.
+/* One rank that makes collectives over libswagg and compares every sum, bit for bit, with one that it
+ * computes itself.
  *
- *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S] [--sizes 1,365,4M] [--calls C] [--mode arrival]
+ *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S]
+ *                 [--sizes 1,365,4M] [--calls C] [--mode arrival]
  *
- * With --sizes: allreduce and reduce, of each type and number of elements. With --calls: C collectives of random kind, type,
- * size (up to --largest) and root, the same on every rank by the seed. What a rank contributes follows from the seed,
- * the call, the rank and the place, so each rank knows what all the others contribute.
+ * With --sizes: allreduce and reduce, of each type and number of elements. With --calls: C collectives of
+ * random kind, type, size (up to --largest) and root, the same on every rank by the seed. What a rank
+ * contributes follows from the seed, the call, the rank and the place, so each rank knows what all the others
+ * contribute.
  *
- * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr). */
+ * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr).
+ */
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -28,7 +32,7 @@ struct plan {
     unsigned size_count;
     unsigned calls;
     size_t largest;
-    long pause_ms; /* between calls */
+    long pause_ms;        /* between calls */
     unsigned stop_before; /* the number of a call */
 };
 
@@ -41,8 +45,8 @@ struct call {
 };
 
 static const enum swagg_type types[] = {SWAGG_F32, SWAGG_F64, SWAGG_I32, SWAGG_I64};
-static const char *const type_names[] = {[SWAGG_I32] = "int32", [SWAGG_I64] = "int64", [SWAGG_F32] = "float",
-                                         [SWAGG_F64] = "double"};
+static const char *const type_names[] = {
+    [SWAGG_I32] = "int32", [SWAGG_I64] = "int64", [SWAGG_F32] = "float", [SWAGG_F64] = "double"};
 
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
@@ -65,8 +69,8 @@ static uint64_t random_bits(const struct call *c, int rank, size_t i)
     return mix(c->seed ^ mix((uint64_t)rank << 48 ^ i));
 }
 
-/* Floats of many magnitudes, so that another order of additions gives other bits; small whole numbers where the order is
- * not promised. */
+/* Floats of many magnitudes, so that another order of additions gives other bits; small whole numbers where
+ * the order is not promised. */
 static double random_number(const struct plan *p, uint64_t bits)
 {
     double whole = (double)(int64_t)(bits % 2048) - 1024;
@@ -80,10 +84,18 @@ static void contribution(const struct plan *p, const struct call *c, int rank, v
         uint64_t bits = random_bits(c, rank, i);
 
         switch (c->type) {
-        case SWAGG_I32: ((uint32_t *)out)[i] = (uint32_t)bits; break;
-        case SWAGG_I64: ((uint64_t *)out)[i] = bits; break;
-        case SWAGG_F32: ((float *)out)[i] = (float)random_number(p, bits); break;
-        case SWAGG_F64: ((double *)out)[i] = random_number(p, bits); break;
+        case SWAGG_I32:
+            ((uint32_t *)out)[i] = (uint32_t)bits;
+            break;
+        case SWAGG_I64:
+            ((uint64_t *)out)[i] = bits;
+            break;
+        case SWAGG_F32:
+            ((float *)out)[i] = (float)random_number(p, bits);
+            break;
+        case SWAGG_F64:
+            ((double *)out)[i] = random_number(p, bits);
+            break;
         }
     }
 }
@@ -92,10 +104,18 @@ static void add(const struct call *c, void *sum, const void *x)
 {
     for (size_t i = 0; i < c->count; i++) {
         switch (c->type) {
-        case SWAGG_I32: ((uint32_t *)sum)[i] += ((const uint32_t *)x)[i]; break;
-        case SWAGG_I64: ((uint64_t *)sum)[i] += ((const uint64_t *)x)[i]; break;
-        case SWAGG_F32: ((float *)sum)[i] += ((const float *)x)[i]; break;
-        case SWAGG_F64: ((double *)sum)[i] += ((const double *)x)[i]; break;
+        case SWAGG_I32:
+            ((uint32_t *)sum)[i] += ((const uint32_t *)x)[i];
+            break;
+        case SWAGG_I64:
+            ((uint64_t *)sum)[i] += ((const uint64_t *)x)[i];
+            break;
+        case SWAGG_F32:
+            ((float *)sum)[i] += ((const float *)x)[i];
+            break;
+        case SWAGG_F64:
+            ((double *)sum)[i] += ((const double *)x)[i];
+            break;
         }
     }
 }
@@ -134,8 +154,11 @@ static int report_wrong(const struct plan *p, const struct call *c, const char *
             first = i;
             wrong++;
         }
-    fprintf(stderr, "collectives: rank %d: wrong sums in %s of %zu %s: %zu elements, the first is element %zu (seed %" PRIu64 ")\n",
-            p->options.rank, c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], wrong, first, p->seed);
+    fprintf(stderr,
+            "collectives: rank %d: wrong sums in %s of %zu %s: %zu elements, the first is element %zu (seed "
+            "%" PRIu64 ")\n",
+            p->options.rank, c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], wrong, first,
+            p->seed);
     return EXIT_WRONG;
 }
 
@@ -154,7 +177,8 @@ static int run_call(const struct plan *p, struct swagg_job *job, const struct ca
                 swagg_last_error());
         status = EXIT_FAILED;
     } else if (receives) {
-        /* Only now: peers need not wait for this rank's arithmetic. recv is taken, send is free unless in place. */
+        /* Only now: peers need not wait for this rank's arithmetic. recv is taken, send is free unless in
+         * place. */
         char *scratch = c->in_place ? allocate(bytes) : send;
 
         compute(p, c, sum, scratch);
@@ -184,8 +208,12 @@ static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made
 
     for (unsigned s = 0; s < p->size_count && status == 0; s++)
         for (unsigned k = 0; k < 8 && status == 0; k++) {
-            struct call c = {.seed = mix(p->seed + s * 8 + k), .reduce = k % 2, .in_place = s % 2,
-                             .type = types[k / 2], .count = p->sizes[s], .root = (int)(s % (unsigned)p->options.size)};
+            struct call c = {.seed = mix(p->seed + s * 8 + k),
+                             .reduce = k % 2,
+                             .in_place = s % 2,
+                             .type = types[k / 2],
+                             .count = p->sizes[s],
+                             .root = (int)(s % (unsigned)p->options.size)};
 
             status = run_call(p, job, &c);
             *made += status == 0;
@@ -202,7 +230,10 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
         uint64_t r = mix(p->seed ^ (uint64_t)i << 32);
         /* As many small ones as large ones: the size's logarithm is what is uniform. */
         size_t limit = p->largest >> r % 20;
-        struct call c = {.seed = mix(r), .reduce = r >> 20 & 1, .in_place = r >> 21 & 1, .type = types[r >> 22 & 3],
+        struct call c = {.seed = mix(r),
+                         .reduce = r >> 20 & 1,
+                         .in_place = r >> 21 & 1,
+                         .type = types[r >> 22 & 3],
                          .count = limit ? (r >> 24) % (limit + 1) : 1,
                          .root = (int)(r >> 60) % p->options.size};
 
@@ -244,34 +275,70 @@ static void parse_sizes(struct plan *p, char *list)
 static void parse(struct plan *p, int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"switch", 1, 0, 's'}, {"job", 1, 0, 'j'},     {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
-        {"seed", 1, 0, 'S'},   {"sizes", 1, 0, 'e'},   {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
-        {"pause", 1, 0, 'p'},  {"mode", 1, 0, 'm'},    {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
-        {"mtu", 1, 0, 'M'},     {"checksum", 1, 0, 'C'}, {"stop-before", 1, 0, 'b'},
+        {"switch", 1, 0, 's'},       {"job", 1, 0, 'j'},          {"rank", 1, 0, 'r'},
+        {"size", 1, 0, 'n'},         {"seed", 1, 0, 'S'},         {"sizes", 1, 0, 'e'},
+        {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},      {"pause", 1, 0, 'p'},
+        {"mode", 1, 0, 'm'},         {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
+        {"mtu", 1, 0, 'M'},          {"checksum", 1, 0, 'C'},     {"stop-before", 1, 0, 'b'},
         {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
     struct swagg_options *o = &p->options;
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case 's': o->switch_ip = optarg; break;
-        case 'j': o->job = optarg; break;
-        case 'r': o->rank = atoi(optarg); break;
-        case 'n': o->size = atoi(optarg); break;
-        case 'S': p->seed = strtoull(optarg, NULL, 10); break;
-        case 'e': parse_sizes(p, optarg); break;
-        case 'c': p->calls = (unsigned)atoi(optarg); break;
-        case 'l': p->largest = parse_number(optarg, &(char *){NULL}); break;
-        case 'p': p->pause_ms = atol(optarg); break;
-        case 'm': o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED; break;
-        case 'C': o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE; break;
-        case 'w': o->window = atoi(optarg); break;
-        case 'o': o->slots = atoi(optarg); break;
-        case 'M': o->mtu = atoi(optarg); break;
-        case 'b': p->stop_before = (unsigned)atoi(optarg); break;
-        case 't': o->call_timeout_ms = atoi(optarg); break;
-        case 'T': o->join_timeout_ms = atoi(optarg); break;
-        default: bad_usage("unknown option");
+        case 's':
+            o->switch_ip = optarg;
+            break;
+        case 'j':
+            o->job = optarg;
+            break;
+        case 'r':
+            o->rank = atoi(optarg);
+            break;
+        case 'n':
+            o->size = atoi(optarg);
+            break;
+        case 'S':
+            p->seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'e':
+            parse_sizes(p, optarg);
+            break;
+        case 'c':
+            p->calls = (unsigned)atoi(optarg);
+            break;
+        case 'l':
+            p->largest = parse_number(optarg, &(char *){NULL});
+            break;
+        case 'p':
+            p->pause_ms = atol(optarg);
+            break;
+        case 'm':
+            o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
+            break;
+        case 'C':
+            o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
+            break;
+        case 'w':
+            o->window = atoi(optarg);
+            break;
+        case 'o':
+            o->slots = atoi(optarg);
+            break;
+        case 'M':
+            o->mtu = atoi(optarg);
+            break;
+        case 'b':
+            p->stop_before = (unsigned)atoi(optarg);
+            break;
+        case 't':
+            o->call_timeout_ms = atoi(optarg);
+            break;
+        case 'T':
+            o->join_timeout_ms = atoi(optarg);
+            break;
+        default:
+            bad_usage("unknown option");
         }
     }
     if (optind < argc || o->switch_ip == NULL || o->job == NULL || o->size == 0)
@@ -288,7 +355,8 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
 
 int main(int argc, char *argv[])
 {
-    struct plan p = {.options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX};
+    struct plan p = {
+        .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX};
     struct swagg_stats stats = SWAGG_STATS_INIT;
     struct swagg_job *job;
     unsigned made = 0;
@@ -299,7 +367,8 @@ int main(int argc, char *argv[])
     p.options.log_ctx = &p;
     rc = swagg_open(&job, &p.options);
     if (rc < 0) {
-        fprintf(stderr, "collectives: rank %d: open: %s: %s\n", p.options.rank, swagg_strerror(rc), swagg_last_error());
+        fprintf(stderr, "collectives: rank %d: open: %s: %s\n", p.options.rank, swagg_strerror(rc),
+                swagg_last_error());
         return EXIT_FAILED;
     }
     printf("rank %d: open\n", p.options.rank);
@@ -309,8 +378,8 @@ int main(int argc, char *argv[])
         status = run_random(&p, job, &made);
     swagg_get_stats(job, &stats);
     swagg_close(job);
-    printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64 " probes, %" PRIu64
-           " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
+    printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64
+           " probes, %" PRIu64 " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
            p.options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes, stats.damaged_packets,
            stats.resumed, p.seed);
     return status;

@@ -15,7 +15,7 @@ struct world_result {
     uint64_t events, simulated_ns;
     uint64_t calls_succeeded, formations_well, formations_failed;
     uint64_t faults[FAULTS]; /* that happened */
-    uint64_t strangers; /* messages of theirs */
+    uint64_t strangers;      /* messages of theirs */
     uint64_t frames, lost, duplicated, corrupted;
     uint64_t kept, referred; /* frames that a pool kept; frames that referred to those */
     uint64_t verdicts[SML_VERDICTS];

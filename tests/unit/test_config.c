@@ -80,7 +80,8 @@ static const struct {
     {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
-    {PORT "    vlan: 3\n", "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair\n"},
+    {PORT "    vlan: 3\n",
+     "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair\n"},
     {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
     {PORT "  - name: b\n", "F:3: ports[1].device: is missing\n"},
     {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
@@ -125,7 +126,8 @@ static const struct {
      "F:1: ports[0].device: \"kernel:\" does not name a kernel interface: write kernel:eth1\n"},
     {"ports:\n  - device: kernel:a,framecnt=512\n  - device: kernel:a-name-too-long-\n",
      "F:2: ports[0].device: \"kernel:a,framecnt=512\" does not name a kernel interface: write kernel:eth1\n"
-     "F:3: ports[1].device: \"kernel:a-name-too-long-\" does not name a kernel interface: write kernel:eth1\n"},
+     "F:3: ports[1].device: \"kernel:a-name-too-long-\" does not name a kernel interface: write "
+     "kernel:eth1\n"},
     {"ports:\n  - device: kernel:a\n  - device: kernel:a\n",
      "F:3: ports[1].device: \"kernel:a\" is the device of ports[0] already\n"},
     {PORT "  - device: kernel:a\n  - device: net_af_xdp0,iface=a,start_queue=1\n",
@@ -203,7 +205,8 @@ static const struct {
      "F:5: lcores[1].tx: port \"port0\" has an lcore that sends to it already\n"
      "F:5: lcores[1].aggregate: shard 0 has an lcore already\n"
      "F:6: lcores[2]: has no task; give it rx, tx or aggregate, or remove it\n"},
-    {TWO_QUEUES "lcores:\n  - {rx: [all:0], tx: [all, all:2]}\n  - {rx: [a:2, \"a:\", a:0x1], tx: [a:0, a]}\n",
+    {TWO_QUEUES
+     "lcores:\n  - {rx: [all:0], tx: [all, all:2]}\n  - {rx: [a:2, \"a:\", a:0x1], tx: [a:0, a]}\n",
      "F:3: lcores[0].tx[1]: there is no queue 2: they count from 0 to less than the port's tx_queues\n"
      "F:4: lcores[1].rx[0]: there is no queue 2: they count from 0 to less than the port's rx_queues\n"
      "F:4: lcores[1].rx[1]: no port is called \"a:\"; did you mean \"a\"?\n"
@@ -217,8 +220,8 @@ static const struct {
     {PORT "    rx_queues: 2\n    tx_queues: 17\n",
      "F:4: ports[0].tx_queues: 17 is out of range (1..16)\n"
      "F:2: ports[0].device: has queue pairs for 1 receive queues, but rx_queues is 2: append ,qpairs=2\n"},
-    {PORT "    tx_queues: 2\n",
-     "F:2: ports[0].device: has 1 queue pairs, but tx_queues is 2: lower it, or raise qpairs and rx_queues\n"},
+    {PORT "    tx_queues: 2\n", "F:2: ports[0].device: has 1 queue pairs, but tx_queues is 2: lower it, or "
+                                "raise qpairs and rx_queues\n"},
     {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
     /* who may join */
@@ -255,8 +258,9 @@ static const struct {
      "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
     /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */
-    {PORT "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
-          "limits: {jobs: 300}\nlcores: [{rx: [all]}]\n",
+    {PORT
+     "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
+     "limits: {jobs: 300}\nlcores: [{rx: [all]}]\n",
      "F:4: log_level: \"loud\" is none of error, warning, notice, info, debug\n"
      "F:3: ports[0].impair.rx.drop: 2 is not a probability (0..1)\n"
      "F:5: switch.ip: 10.0.0.0/24 is the network's own address; choose a host's\n"
@@ -274,7 +278,8 @@ static const struct {
     {"ports:\n  - devise: x\nmtu: y\nfoo: bar\n",
      "F:2: ports[0].device: is missing\n"
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
-     "F:3: mtu: \"y\" " NUMBER_EXPECTED "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
+     "F:3: mtu: \"y\" " NUMBER_EXPECTED
+     "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
      "pool, limits, admit, timers, memory, idle, log_level, seed, replay\n"},
 };
 

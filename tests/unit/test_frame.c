@@ -196,7 +196,8 @@ static void test_bad_ipv4_headers_are_told_apart(void)
 
 static void test_a_source_is_a_stations(void)
 {
-    static const uint32_t none[] = {0, 1, 0x00FFFFFF, 0x7F000001, 0x7FFFFFFF, 0xE0000000, 0xEFFFFFFF, 0xFFFFFFFF};
+    static const uint32_t none[] = {0,          1,          0x00FFFFFF, 0x7F000001,
+                                    0x7FFFFFFF, 0xE0000000, 0xEFFFFFFF, 0xFFFFFFFF};
     static const uint32_t some[] = {0x01000000, 0x0A000001, 0x7EFFFFFF, 0x80000000, 0xDFFFFFFF};
     size_t bytes = make(100);
 

@@ -461,8 +461,8 @@ static void test_damaged_packets_are_left_out(void)
     unlink(r.file);
 }
 
-/* Puts a worker's packets of one pass over the slots into one frame, as a kernel does that leaves cutting, and the checksum, to a
- * device. Returns its length. */
+/* Puts a worker's packets of one pass over the slots into one frame, as a kernel does that leaves cutting,
+ * and the checksum, to a device. Returns its length. */
 static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, uint8_t *merged)
 {
     const struct udp_end from = plan_worker(p, worker);
@@ -477,7 +477,8 @@ static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, u
         bytes += d.bytes;
     }
     length = udp_build(merged, &from, &p->sw, merged + UDP_HEADERS_BYTES, bytes);
-    pseudo += (uint32_t)(8 + bytes) + (from.ip >> 16) + (from.ip & 0xFFFF) + (p->sw.ip >> 16) + (p->sw.ip & 0xFFFF);
+    pseudo +=
+        (uint32_t)(8 + bytes) + (from.ip >> 16) + (from.ip & 0xFFFF) + (p->sw.ip >> 16) + (p->sw.ip & 0xFFFF);
     pseudo = (pseudo & 0xFFFF) + (pseudo >> 16);
     merged[40] = (uint8_t)(pseudo >> 8);
     merged[41] = (uint8_t)pseudo;

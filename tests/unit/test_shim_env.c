@@ -34,10 +34,18 @@ static void test_nothing_set(void)
 
 static void test_everything_set(void)
 {
-    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
-                           "SWAGG_CHECKSUM=crc32c",    "SWAGG_LOG=debug",     "SWAGG_JOIN_TIMEOUT_MS=100",
-                           "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      "SWAGG_SLOTS=1024",
-                           "SWAGG_FALLBACK=native",    "SWAGG_DISABLE=1",     "SWAGG_MTU=9000",
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
+                           "SWAGG_MIN_BYTES=64K",
+                           "SWAGG_MODE=arrival",
+                           "SWAGG_CHECKSUM=crc32c",
+                           "SWAGG_LOG=debug",
+                           "SWAGG_JOIN_TIMEOUT_MS=100",
+                           "SWAGG_CALL_TIMEOUT_MS=2K",
+                           "SWAGG_WINDOW=7",
+                           "SWAGG_SLOTS=1024",
+                           "SWAGG_FALLBACK=native",
+                           "SWAGG_DISABLE=1",
+                           "SWAGG_MTU=9000",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");

@@ -1,8 +1,8 @@
 /* The switch's own address: no port's, no group's, and the same tomorrow. */
 #include <string.h>
 
-#include "rng.h"
 #include "bridge/switch_mac.h"
+#include "rng.h"
 #include "unit.h"
 
 enum { PORTS = 4 };
@@ -12,7 +12,8 @@ static void make_ports(struct rte_ether_addr port[PORTS], uint64_t *rng)
     for (unsigned p = 0; p < PORTS; p++) {
         for (unsigned i = 0; i < RTE_ETHER_ADDR_LEN; i++)
             port[p].addr_bytes[i] = (uint8_t)rng_next(rng);
-        port[p].addr_bytes[0] = (uint8_t)((port[p].addr_bytes[0] & ~1) | 2); /* as veths and most VMs have them */
+        port[p].addr_bytes[0] = (uint8_t)((port[p].addr_bytes[0] & ~1) | 2); /* as veths and most VMs
+                                                                                have them */
     }
 }
 

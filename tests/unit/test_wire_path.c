@@ -17,7 +17,8 @@ static void an_answer_is_as_long_as_its_question_and_carries_its_tag(void)
     CU_ASSERT(!path_parse_answer(&a, payload, sizeof payload));
     CU_ASSERT_EQUAL(sml_peek_slot(payload), 5);
     path_answer(payload, 16);
-    CU_ASSERT(!path_is_question(payload, sizeof payload)); /* or two switches would answer each other for ever */
+    CU_ASSERT(!path_is_question(payload, sizeof payload)); /* or two switches would answer each other for
+                                                              ever */
     CU_ASSERT_FATAL(path_parse_answer(&a, payload, sizeof payload));
     CU_ASSERT_EQUAL(a.tag, TAG);
     CU_ASSERT_EQUAL(a.data_ports, 16);

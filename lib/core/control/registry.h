@@ -22,11 +22,11 @@
  *   (none)   JOIN with resume                        FORMING  resuming: a job of this roster, beside whatever
  *                                                             there is of its name
  *   resuming JOIN with resume, of its roster         FORMING  PENDING
- *   resuming JOIN that has waited since before the   FORMING  PENDING; in the place of another that has waited,
- *            restart                                          for nothing tells which of them is right but:
+ *   resuming JOIN that has waited since before the   FORMING  PENDING; in the place of another that has
+ *            restart                                          waited, for nothing tells which is right but:
  *   resuming all are there, but not the roster       FORMING  those that have waited are forgotten
- *   resuming newcomer's JOIN                         FORMING  PENDING (occupied); as above, if somebody has its
- *                                                             rank or the terms are others
+ *   resuming newcomer's JOIN                         FORMING  PENDING (occupied); as above, if somebody has
+ *                                                             its rank or the terms are others
  *   resuming LEAVE                                   FAILED   CANNOT_RESUME: ABORTED to all
  *   resuming not all back within lost_after          FAILED   CANNOT_RESUME, or why there is no room: ABORTED
  *                                                             to all
@@ -52,8 +52,8 @@
  *   any      a serial older than the member's last            ignored
  *
  * Resuming: FORMING, and some member was READY before a restart. It is known by its roster, which only its
- * members were told; its name proves nothing. A newcomer is an incarnation that is in no job of that name, and
- * does not say that it was there before a restart. That a newcomer speaks from a member's endpoint proves
+ * members were told; its name proves nothing. A newcomer is an incarnation that is in no job of that name,
+ * and does not say that it was there before a restart. That a newcomer speaks from a member's endpoint proves
  * nothing either: it may be a late copy of an earlier owner's JOIN.
  *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every

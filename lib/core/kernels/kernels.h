@@ -1,8 +1,9 @@
 /* Vector arithmetic on chunks, in the byte order of the wire; and the sum behind the checksum of the packets.
  *
  * A chunk's elements stay in wire order from the moment they arrive until the sum leaves: int32 travels big
- * endian (the published SwitchML layout), the native types travel little endian (docs/protocol.md, "Elements").
- * The kernels swap inside their loops where that is needed, so nobody else has to think about byte order.
+ * endian (the published SwitchML layout), the native types travel little endian (docs/protocol.md,
+ * "Elements"). The kernels swap inside their loops where that is needed, so nobody else has to think about
+ * byte order.
  *
  * All functions: lengths in bytes, a multiple of the element size; no alignment required; buffers may not
  * overlap unless a comment says so. Pure and reentrant; a table is immutable once returned.
@@ -38,11 +39,13 @@ typedef void agg_add_fn(void *acc, const void *in, size_t bytes);
  * Each input is read once. out may equal in[0]. */
 typedef void agg_sum_fn(void *out, const void *const in[], unsigned n, size_t bytes);
 
-/* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host order. */
+/* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host
+ * order. */
 typedef void agg_convert_fn(void *dst, const void *src, size_t bytes);
 
-/* The one's complement sum of the bytes, taken as 16-bit words in the order they lie in memory, the last padded with
- * a zero byte (RFC 1071): UDP's checksum is the complement of such a sum. Any length up to 2^32 bytes. */
+/* The one's complement sum of the bytes, taken as 16-bit words in the order they lie in memory, the last
+ * padded with a zero byte (RFC 1071): UDP's checksum is the complement of such a sum. Any length up to 2^32
+ * bytes. */
 typedef uint16_t agg_ones_sum_fn(const void *bytes, size_t n);
 
 struct agg_kernels {

@@ -58,7 +58,8 @@ void agg_convert_same(void *dst, const void *src, size_t bytes)
     memmove(dst, src, bytes);
 }
 
-/* A 64-bit word's two halves, the way its 16-bit words are summed: 2^16 is 1 to a one's complement sum, and so is 2^32.
+/* A 64-bit word's two halves, the way its 16-bit words are summed: 2^16 is 1 to a one's complement sum, and
+ * so is 2^32.
  */
 static uint64_t halves(uint64_t word)
 {

@@ -6,8 +6,8 @@
  *
  * and is compiled for its instruction set. A length that is no multiple of the vector ends in a vector that
  * overlaps the one before it. It is computed first, while the output has not yet overwritten what it reads;
- * then nothing is added twice. In the same way an output that does not begin where a vector would lie in memory
- * begins with one that overlaps the next, so that all others are stored within a line of the cache.
+ * then nothing is added twice. In the same way an output that does not begin where a vector would lie in
+ * memory begins with one that overlaps the next, so that all others are stored within a line of the cache.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -121,8 +121,8 @@ INLINE void sum_halves(words *whole, words *upper, const uint8_t *at)
     *upper += w >> 32;
 }
 
-/* The lower halves' sum is what the whole words' has beyond 2^32 times the upper halves'; it is less than 2^64, so it
- * is exact though the whole words' is not. */
+/* The lower halves' sum is what the whole words' has beyond 2^32 times the upper halves'; it is less than
+ * 2^64, so it is exact though the whole words' is not. */
 INLINE uint64_t sum_lanes(words whole, words upper)
 {
     const words both = upper + (whole - (upper << 32));

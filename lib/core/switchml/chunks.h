@@ -1,12 +1,13 @@
-/* How a tensor is cut into chunks. Chunk 0 is shorter than the others by the descriptor that its packet carries, so
- * that no packet exceeds header + chunk_bytes. Shared by the worker, the switch's checks, tests and benchmarks. */
+/* How a tensor is cut into chunks. Chunk 0 is shorter than the others by the descriptor that its packet
+ * carries, so that no packet exceeds header + chunk_bytes. Shared by the worker, the switch's checks, tests
+ * and benchmarks. */
 #ifndef SWAGG_CORE_SWITCHML_CHUNKS_H
 #define SWAGG_CORE_SWITCHML_CHUNKS_H
 
 #include "wire/switchml.h"
 
-/* Bytes of elements in chunk 0 and in the others: the largest multiples of the element size that fit. chunk_bytes
- * is 4 * k as agreed at join, at least 64. */
+/* Bytes of elements in chunk 0 and in the others: the largest multiples of the element size that fit.
+ * chunk_bytes is 4 * k as agreed at join, at least 64. */
 static inline size_t sml_chunk_open_bytes(size_t chunk_bytes, size_t element)
 {
     return (chunk_bytes - SML_CALL_BYTES) / element * element;
@@ -16,7 +17,8 @@ static inline size_t sml_chunk_data_bytes(size_t chunk_bytes, size_t element)
     return chunk_bytes / element * element;
 }
 
-/* Chunks that a tensor of this many bytes takes; at least 1 (an empty tensor still takes its opening packet). */
+/* Chunks that a tensor of this many bytes takes; at least 1 (an empty tensor still takes its opening packet).
+ */
 uint64_t sml_chunk_count(size_t chunk_bytes, size_t element, uint64_t tensor_bytes);
 
 /* Offset and length in bytes of chunk c < sml_chunk_count within the tensor. */

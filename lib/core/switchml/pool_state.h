@@ -40,8 +40,8 @@ struct sml_slot {
     uint16_t first_rank;
     uint16_t summed;          /* WHEN_COMPLETE: the ranks below are in the sum, it is not */
     uint16_t result_bytes[2]; /* by version, header and trailer included */
-    uint8_t *body[2];         /* of the result, by version, its header just before it: in own memory, or kept */
-    uint64_t maps[];          /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
+    uint8_t *body[2]; /* of the result, by version, its header just before it: in own memory, or kept */
+    uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
 };
 
 #define sml_publish(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)

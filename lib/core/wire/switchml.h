@@ -1,4 +1,5 @@
-/* SwitchML packets: what lies in the UDP payload on the ports 0xBEE0..0xBEEF (docs/protocol.md, "Data packets").
+/* SwitchML packets: what lies in the UDP payload on the ports 0xBEE0..0xBEEF (docs/protocol.md, "Data
+ * packets").
  *
  * The first ten bytes are the published SwitchML header. Kind 1 is the published packet; the other kinds are
  * ours and share the header. Parsing is checked over (pointer, length) and keeps pointers into the caller's
@@ -15,24 +16,28 @@ enum {
     SML_PORT_FIRST = 0xBEE0, /* the switch's UDP ports, first and last */
     SML_PORT_LAST = 0xBEEF,
     SML_HEADER_BYTES = 10,
-    SML_TRAILER_BYTES = 4,     /* of a packet with a checksum */
-    SML_CALL_BYTES = 20,       /* a descriptor in front of the elements of an opening packet */
-    SML_MAX_WORKERS = 256,     /* ranks a job can have */
-    SML_MAX_SLOTS = 16384,     /* 14 bits of pool index */
+    SML_TRAILER_BYTES = 4, /* of a packet with a checksum */
+    SML_CALL_BYTES = 20,   /* a descriptor in front of the elements of an opening packet */
+    SML_MAX_WORKERS = 256, /* ranks a job can have */
+    SML_MAX_SLOTS = 16384, /* 14 bits of pool index */
     SML_MIN_CHUNK_BYTES = 64,
     SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
 };
 
 /* High nibble of byte 0. W: worker to switch, S: switch to worker. */
 enum sml_kind {
-    SML_DATA = 1,     /* W: a contribution. S: the sum, or no elements at all where the worker asked for none */
-    SML_OPEN = 2,     /* like SML_DATA, for the first chunk of a collective: a struct sml_call precedes the elements */
-    SML_PROBE = 3,    /* W: "where is my result?"; no body */
-    SML_NACK = 4,     /* S: answer to a probe: your contribution to this chunk has not come, send it again; no body */
-    SML_WAIT = 5,     /* S: answer to a probe: waiting for others; body = bitmap of the ranks that have contributed:
-                         rank r is bit r % 8 (of value 1 << r % 8) of byte r / 8, (workers + 7) / 8 bytes in all */
+    SML_DATA = 1,  /* W: a contribution. S: the sum, or no elements at all where the worker asked for none */
+    SML_OPEN = 2,  /* like SML_DATA, for the first chunk of a collective: a struct sml_call precedes the
+                      elements */
+    SML_PROBE = 3, /* W: "where is my result?"; no body */
+    SML_NACK = 4,  /* S: answer to a probe: your contribution to this chunk has not come, send it again;
+                      no body */
+    SML_WAIT = 5,  /* S: answer to a probe: waiting for others; body = bitmap of the ranks that have
+                      contributed: rank r is bit r % 8 (of value 1 << r % 8) of byte r / 8, (workers + 7)
+                      / 8 bytes in all */
     SML_MISMATCH = 6, /* S: you and a peer called different things; body = struct sml_mismatch */
-    SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big endian) */
+    SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big
+                         endian) */
     SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
 };
 
@@ -47,20 +52,23 @@ static inline size_t sml_size_bytes(uint8_t size_code)
 
 /* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. */
 enum sml_format {
-    SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns the maxima */
-    SML_FORMAT_TYPED = 1, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as that type travels */
+    SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns
+                             the maxima */
+    SML_FORMAT_TYPED = 1, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as
+                             that type travels */
 };
 
 enum {
-    SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk is complete.
-                                In DATA, OPEN and, for the answer to it, in PROBE */
-    SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with its struct sml_call */
+    SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk
+                                is complete. In DATA, OPEN and, for the answer to it, in PROBE */
+    SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with
+                                its struct sml_call */
 };
 
-/* What protects a job's packets besides the network's own checksums; agreed when the job is joined. A packet with
- * SML_CHECKSUM_CRC32C says so in bit 3 of byte 0 and ends with a trailer: the CRC32C, big endian, of its header, its body
- * and two bytes that do not travel: the sender's rank, or SML_SWITCH, big endian. So it also vouches for the sender, whom
- * only the UDP port tells from the other ranks on its host. */
+/* What protects a job's packets besides the network's own checksums; agreed when the job is joined. A packet
+ * with SML_CHECKSUM_CRC32C says so in bit 3 of byte 0 and ends with a trailer: the CRC32C, big endian, of its
+ * header, its body and two bytes that do not travel: the sender's rank, or SML_SWITCH, big endian. So it also
+ * vouches for the sender, whom only the UDP port tells from the other ranks on its host. */
 enum sml_checksum { SML_CHECKSUM_NONE = 0, SML_CHECKSUM_CRC32C = 1 };
 enum { SML_SWITCH = 0xFFFF };
 
@@ -69,7 +77,8 @@ static inline size_t sml_trailer_bytes(enum sml_checksum checksum)
     return checksum == SML_CHECKSUM_NONE ? 0 : SML_TRAILER_BYTES;
 }
 
-/* One packet, parsed or to be built. body points into the packet's buffer (parse) or at the caller's bytes (build). */
+/* One packet, parsed or to be built. body points into the packet's buffer (parse) or at the caller's bytes
+ * (build). */
 struct sml_packet {
     uint8_t kind;      /* enum sml_kind */
     uint8_t size_code; /* enum sml_size */
@@ -77,13 +86,15 @@ struct sml_packet {
     uint8_t job;       /* job number on the wire */
     uint8_t ver;       /* 0 or 1: which of the slot's two versions */
     uint16_t slot;
-    uint32_t tag; /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the published client writes it */
+    uint32_t tag;   /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the
+                       published client writes it */
     uint8_t e0, e1; /* bytes 8 and 9, meaning as enum sml_format says */
     const uint8_t *body; /* everything between the ten header bytes and the trailer */
     size_t body_bytes;
 };
 
-/* What every rank must agree on for one collective call; the opening packet carries it, big endian on the wire. */
+/* What every rank must agree on for one collective call; the opening packet carries it, big endian on the
+ * wire. */
 enum sml_collective { SML_ALLREDUCE = 1, SML_REDUCE = 2 };
 
 struct sml_call {
@@ -95,9 +106,9 @@ struct sml_call {
     uint64_t count;     /* elements */
 };
 
-/* Body of SML_MISMATCH: both sides of the quarrel; "you" is who receives it. opening: at least one side sent an opening
- * packet, so its call is known; the call of a side that did not has collective 0. Otherwise only the tags, the
- * element codes and the lengths tell the sides apart. Big endian on the wire. */
+/* Body of SML_MISMATCH: both sides of the quarrel; "you" is who receives it. opening: at least one side sent
+ * an opening packet, so its call is known; the call of a side that did not has collective 0. Otherwise only
+ * the tags, the element codes and the lengths tell the sides apart. Big endian on the wire. */
 struct sml_mismatch {
     uint16_t your_rank, peer_rank;
     uint32_t your_tag, peer_tag;
@@ -118,26 +129,31 @@ enum sml_parse_error {
     SML_BAD_LENGTH,    /* the body's length contradicts the kind or the size code */
 };
 
-/* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet, or none (exponents
- * only, or a result that was not wanted); code 4 leaves the check against the agreed k to who knows the job. An OPEN has a
- * call and maybe elements, or nothing at all (a result that was not wanted). *p is unspecified on error. */
+/* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet, or none
+ * (exponents only, or a result that was not wanted); code 4 leaves the check against the agreed k to who
+ * knows the job. An OPEN has a call and maybe elements, or nothing at all (a result that was not wanted). *p
+ * is unspecified on error. */
 enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes);
 
-/* Writes the ten header bytes of p. The body is the caller's to append, and a trailer if p says that there is one. */
+/* Writes the ten header bytes of p. The body is the caller's to append, and a trailer if p says that there is
+ * one. */
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p);
 
 /* The trailer of a packet in two pieces; sender: a rank, or SML_SWITCH. */
 void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
                        const void *body, size_t body_bytes);
 
-/* Whether a parsed packet, still in its buffer, has the checksum that its job has agreed on, and whether that is right. */
+/* Whether a parsed packet, still in its buffer, has the checksum that its job has agreed on, and whether that
+ * is right. */
 bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender);
 
-/* The answer to a packet of a job or sender that this switch does not know: a UDP payload. Returns its length. */
+/* The answer to a packet of a job or sender that this switch does not know: a UDP payload. Returns its
+ * length. */
 enum { SML_REJECT_BYTES = SML_HEADER_BYTES + 8 + SML_TRAILER_BYTES };
 size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id);
 
-/* The slot's number in a payload of at least SML_HEADER_BYTES: enough to steer a packet before it is parsed. */
+/* The slot's number in a payload of at least SML_HEADER_BYTES: enough to steer a packet before it is parsed.
+ */
 static inline uint16_t sml_peek_slot(const uint8_t *payload)
 {
     return (uint16_t)((payload[6] << 8 | payload[7]) & (SML_MAX_SLOTS - 1));

@@ -12,8 +12,8 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 
-#include "port/linux/record.h"
 #include "base/log.h"
+#include "port/linux/record.h"
 
 enum { BLOCKS_MAX = 8, FEATURES_OF_A_BLOCK = 32 };
 

@@ -9,16 +9,16 @@
 
 #include <net/if.h>
 
+#include "aggregate/frame.h"
 #include "base/counters.h"
 #include "base/exclusive.h"
-#include "aggregate/frame.h"
+#include "base/log.h"
 #include "port/linux/features.h"
 #include "port/linux/interface.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/socket.h"
 #include "port/linux/tx.h"
-#include "base/log.h"
 #include "port/port.h"
 
 static const char *interface_of(const struct port *port)
@@ -193,20 +193,19 @@ static bool linux_is_gone(const struct port *port)
 }
 
 static void linux_carry(struct port *port, const struct rte_ether_addr *local,
-                         struct rte_mempool *long_buffers)
+                        struct rte_mempool *long_buffers)
 {
     for (unsigned q = 0; q < port->rx_queues; q++)
         linux_rx_carry(port->rx[q].from_kernel, local, long_buffers);
 }
 
-static uint16_t linux_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
-                               uint16_t max)
+static uint16_t linux_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max)
 {
     return (uint16_t)linux_rx_burst(port->rx[queue].from_kernel, frames, max);
 }
 
 static struct port_refused linux_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
-                                       uint16_t n)
+                                      uint16_t n)
 {
     return linux_tx_burst(port->tx[queue].to_kernel, frames, n);
 }
@@ -274,12 +273,12 @@ static void linux_close(struct port *port)
 }
 
 const struct port_device port_linux = {.open = linux_open,
-                                        .receive = linux_receive,
-                                        .send = linux_send,
-                                        .carry = linux_carry,
-                                        .is_up = linux_is_up,
-                                        .is_gone = linux_is_gone,
-                                        .follow = linux_follow,
-                                        .stats = linux_stats,
-                                        .missed = linux_missed,
-                                        .close = linux_close};
+                                       .receive = linux_receive,
+                                       .send = linux_send,
+                                       .carry = linux_carry,
+                                       .is_up = linux_is_up,
+                                       .is_gone = linux_is_gone,
+                                       .follow = linux_follow,
+                                       .stats = linux_stats,
+                                       .missed = linux_missed,
+                                       .close = linux_close};

@@ -14,8 +14,8 @@
 #include <rte_ip.h>
 #include <rte_malloc.h>
 
-#include "base/counters.h"
 #include "aggregate/frame.h"
+#include "base/counters.h"
 #include "port/linux/gso.h"
 #include "port/linux/split.h"
 #include "wire/switchml.h"
@@ -81,8 +81,7 @@ struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *m
     return rx;
 }
 
-void linux_rx_carry(struct linux_rx *rx, const struct rte_ether_addr *local,
-                     struct rte_mempool *long_buffers)
+void linux_rx_carry(struct linux_rx *rx, const struct rte_ether_addr *local, struct rte_mempool *long_buffers)
 {
     rx->local = local;
     rx->long_buffers = long_buffers;
@@ -342,9 +341,9 @@ int linux_rx_socket(const struct linux_rx *rx)
 struct linux_rx_stats linux_rx_stats(const struct linux_rx *rx)
 {
     return (struct linux_rx_stats){.frames = counter_read(&rx->stats.frames),
-                                    .bytes = counter_read(&rx->stats.bytes),
-                                    .merged = counter_read(&rx->stats.merged),
-                                    .unknown = counter_read(&rx->stats.unknown)};
+                                   .bytes = counter_read(&rx->stats.bytes),
+                                   .merged = counter_read(&rx->stats.merged),
+                                   .unknown = counter_read(&rx->stats.unknown)};
 }
 
 uint64_t linux_rx_missed(struct linux_rx *rx)
