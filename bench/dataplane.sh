@@ -167,7 +167,7 @@ exchange_frames() { # SIZE
 replay() { # SIZE
     local PHASES=4 slots=$((IN_FLIGHT / 8)) capture=$NET_DIR/workers.pcap
     local device="net_pcap0,rx_pcap=$capture,infinite_rx=1"
-    "$NET_BUILD/pktgen-profiles/swagg-pcap" gen -o "$capture" -n 8 -s "$slots" -p "$PHASES" --frame "$1" --type float32 >"$NET_DIR/gen.log"
+    "$NET_BUILD/traffic/swagg-pcap" gen -o "$capture" -n 8 -s "$slots" -p "$PHASES" --frame "$1" --type float32 >"$NET_DIR/gen.log"
     {
         printf 'switch: {mac: "%s", ip: %s}\nports: [{device: "%s"}]\n' "$NET_SWITCH_MAC" "$(net_switch_ip)" "$device"
         ! memif_is_jumbo "$1" || echo 'mtu: 9000'

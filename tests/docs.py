@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").glob("*.md"))]
-TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "tests"}
+TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "tests",
+       "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|net_af_xdp\d|fail_over_mac|pktgen_config_ports|x_\w+")
 complaints = []
@@ -131,10 +132,10 @@ def check_names(page, place, line):
 PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-perf": "bench/swagg-perf",
-    "swagg-pcap": "pktgen-profiles/swagg-pcap",
+    "swagg-pcap": "traffic/swagg-pcap",
     "swagg-sim": "tests/sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
-    "swagg-source": "bench/swagg-source",
+    "swagg-source": "traffic/swagg-source",
 }
 # Tools of others: the package of Debian's that script/bootstrap installs. None: part of any Debian, or said not to be.
 TOOLS = {"dpdk-telemetry.py": "dpdk-dev", "dpdk-testpmd": "dpdk-dev", "dpdk-devbind.py": "dpdk", "ethtool": "ethtool",
@@ -208,9 +209,9 @@ def check_quoted_commands(page, place, line):
 
 
 def check_help_lists_all_options():
-    for path in ("bench/swagg-perf.c", "bench/mpi-perf.c", "bench/source/options.c", "swagg/main.c", "tests/net/collectives.c",
-                 "tests/sim/swagg_sim.c", "pktgen-profiles/pcap/check.c", "pktgen-profiles/pcap/show.c",
-                 "pktgen-profiles/pcap/gen_options.c"):
+    for path in ("bench/swagg-perf.c", "bench/mpi-perf.c", "traffic/source/options.c", "swagg/main.c", "tests/net/collectives.c",
+                 "tests/sim/swagg_sim.c", "traffic/capture/check.c", "traffic/capture/show.c",
+                 "traffic/capture/gen_options.c"):
         code = source(path)
         options = re.findall(r'\{"([a-z][\w-]+)", (?:(?:no|required|optional)_argument|\d)', code)
         for option in options:

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# A switch and bench/source on one machine, between memifs: for the benchmark of the data path and its test. On top of
+# A switch and swagg-source on one machine, between memifs: for the benchmark of the data path and its test. On top of
 # script/lib/netns.sh. The processes run in the namespace of the switch, so that they end with it.
 
-MEMIF_SOURCE=$NET_BUILD/bench/swagg-source
+MEMIF_SOURCE=$NET_BUILD/traffic/swagg-source
 
 memif_is_jumbo() { # FRAME
     [ "$1" -gt 1518 ]

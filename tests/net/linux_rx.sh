@@ -97,7 +97,7 @@ done
 ranks_run captured 4 --sizes 366,100003,300007
 kill "${watches[@]}"
 wait "${watches[@]}"
-said=$("$NET_BUILD/pktgen-profiles/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
+said=$("$NET_BUILD/traffic/swagg-pcap" check --complete "$NET_DIR"/[0-3].pcap) || fail "$said"
 expect_match "what check says" "$said" "captured before a device: [1-9][0-9]* packets in one frame with others, [1-9]"
 for host in 0 1 2; do
     offloads "$host" gro off

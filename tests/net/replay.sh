@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-PCAP=$NET_BUILD/pktgen-profiles/swagg-pcap
+PCAP=$NET_BUILD/traffic/swagg-pcap
 
 # Every frame brings one result in the end.
 all_answered() { # FRAMES

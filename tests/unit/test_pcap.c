@@ -9,14 +9,14 @@
 
 #include <pcap/pcap.h>
 
-#include "commands.h"
-#include "describe.h"
+#include "capture/commands.h"
+#include "capture/describe.h"
+#include "capture/store.h"
+#include "capture/verify.h"
 #include "elements.h"
 #include "plan.h"
-#include "store.h"
 #include "switchml/pool.h"
 #include "unit.h"
-#include "verify.h"
 #include "wire/control.h"
 
 static const struct plan usual = {
@@ -32,8 +32,7 @@ static const struct plan usual = {
     .worker = {.mac = {2, 0, 0, 0, 1, 1}, .ip = 0x0A4D0001, .port = 30000},
 };
 
-/* --- frames
- * ---------------------------------------------------------------------------------------------------- */
+/* --- frames --------------------------------------------------------------------------------------------- */
 
 /* Field by field: between fields there are bytes that nobody sets. */
 static void expect_end(const struct udp_end *got, const struct udp_end *want)
@@ -107,8 +106,7 @@ static void test_frames_that_are_cut_off_are_none(void)
     }
 }
 
-/* --- elements
- * -------------------------------------------------------------------------------------------------- */
+/* --- elements ------------------------------------------------------------------------------------------- */
 
 static void test_elements_on_the_wire(void)
 {
@@ -174,8 +172,7 @@ static void test_invented_elements_have_exact_sums(void)
     }
 }
 
-/* --- plans
- * ----------------------------------------------------------------------------------------------------- */
+/* --- plans ---------------------------------------------------------------------------------------------- */
 
 static void test_frame_sizes_on_the_wire(void)
 {
@@ -242,8 +239,7 @@ static void test_workers_are_told_apart(void)
     CU_ASSERT_EQUAL(plan_worker(&p, 255).port, usual.worker.port + 255);
 }
 
-/* --- the whole way: a plan through a pool, and back to check
- * ------------------------------------------------------ */
+/* --- the whole way: a plan through a pool, and back to check -------------------------------------------- */
 
 struct recording {
     char file[64];
@@ -522,8 +518,7 @@ static void test_merged_packets_are_taken_apart(void)
     expect_runs_taken_apart(&p);
 }
 
-/* --- what check finds
- * ------------------------------------------------------------------------------------------ */
+/* --- what check finds ----------------------------------------------------------------------------------- */
 
 static struct stored_packet *first_result(struct store *s)
 {
@@ -651,8 +646,7 @@ static void test_retransmissions_are_no_contributions(void)
     CU_ASSERT_EQUAL(j.wrong, 0);
 }
 
-/* --- the commands
- * ---------------------------------------------------------------------------------------------- */
+/* --- the commands --------------------------------------------------------------------------------------- */
 
 static int gen(const char *file, const char *option, const char *value)
 {

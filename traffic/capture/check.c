@@ -1,0 +1,135 @@
+/* swagg-pcap check */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "capture/commands.h"
+#include "capture/verify.h"
+
+enum { REPORTS_MAX = 10 };
+
+static const char usage[] =
+    "usage: swagg-pcap check [OPTION...] FILE...\n"
+    "Adds up what workers sent, and compares the switch's results with it. Contributions and results may be "
+    "in one capture\n"
+    "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n"
+    "\n"
+    "  -n, --workers=N   of each job; default: as the switch said when the job was formed, or as many as\n"
+    "                    contributed to any one chunk\n"
+    "      --complete    results that are missing are wrong, too\n"
+    "      --published   jobs use the published SwitchML format: int32 with exponents\n"
+    "  -h, --help\n";
+
+struct check {
+    struct verify verify;
+    struct store store;
+    bool complete;
+    char **files;
+    unsigned reports;
+};
+
+static void report_wrong(void *context, const struct stored_packet *r, const char *why)
+{
+    struct check *c = context;
+
+    if (c->reports++ >= REPORTS_MAX)
+        return;
+    printf("%s: frame %" PRIu64 ": job %u, tag %u, to %u.%u.%u.%u:%u: %s\n", c->files[r->file], r->frame,
+           r->job, r->tag, (unsigned)(r->worker >> 40), (unsigned)(r->worker >> 32 & 255),
+           (unsigned)(r->worker >> 24 & 255), (unsigned)(r->worker >> 16 & 255),
+           (unsigned)(r->worker & 0xFFFF), why);
+}
+
+static void print_job(unsigned number, const struct verify_job *j)
+{
+    printf("job %u: %u workers, %" PRIu64 " chunks, %" PRIu64 " contributions (%" PRIu64 " repeated)\n",
+           number, j->workers, j->chunks, j->contributions, j->repeated);
+    printf("  results: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " empty as wanted, %" PRIu64
+           " of unknown contributions, %" PRIu64 " missing\n",
+           j->right, j->wrong, j->empty, j->unknown, j->missing);
+    if (j->conflicts > 0)
+        printf("  %" PRIu64 " chunks with two different contributions of a worker\n", j->conflicts);
+}
+
+static int conclude(const struct check *c)
+{
+    uint64_t right = 0, wrong = 0, missing = 0;
+
+    for (unsigned i = 0; i < 256; i++) {
+        const struct verify_job *j = &c->verify.job[i];
+
+        if (j->chunks == 0)
+            continue;
+        print_job(i, j);
+        right += j->right;
+        wrong += j->wrong;
+        missing += j->missing;
+    }
+    if (c->store.others + c->store.malformed + c->store.damaged > 0)
+        printf("left out: %" PRIu64 " packets of other kinds, %" PRIu64 " malformed, %" PRIu64
+               " damaged or cut off\n",
+               c->store.others, c->store.malformed, c->store.damaged);
+    if (c->store.merged + c->store.unchecked > 0)
+        printf("captured before a device: %" PRIu64 " packets in one frame with others, %" PRIu64
+               " frames without their checksum yet\n",
+               c->store.merged, c->store.unchecked);
+    if (right == 0)
+        complain("check: there is no result to be sure of");
+    return right > 0 && wrong == 0 && (missing == 0 || !c->complete) ? EXIT_GOOD : EXIT_BAD;
+}
+
+static int check_files(struct check *c)
+{
+    int ret = EXIT_BAD;
+
+    for (char **file = c->files; *file != NULL; file++) {
+        if (store_read(&c->store, *file) < 0)
+            goto err;
+    }
+    store_sort(&c->store);
+    verify(&c->verify, &c->store);
+    ret = conclude(c);
+err:
+    store_free(&c->store);
+    return ret;
+}
+
+int command_check(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"workers", required_argument, NULL, 'n'},
+        {"complete", no_argument, NULL, 'c'},
+        {"published", no_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct check c = {.verify = {.report = report_wrong}};
+    int option;
+
+    c.verify.context = &c;
+    while ((option = getopt_long(argc, argv, "n:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'n':
+            if (!parse_unsigned("--workers", optarg, SML_MAX_WORKERS, &c.verify.workers))
+                return EXIT_USAGE;
+            break;
+        case 'c':
+            c.complete = true;
+            break;
+        case 'p':
+            c.verify.published = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_GOOD;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc) {
+        complain("check: which captures?");
+        return EXIT_USAGE;
+    }
+    c.files = argv + optind;
+    return check_files(&c);
+}

@@ -1,0 +1,12 @@
+/* The commands of swagg-pcap. Each gets its own arguments, argv[0] being its name, and returns the exit code:
+ * 0, 1 (check: something is wrong with the sums; or a file cannot be read or written), 2 (bad arguments). */
+#ifndef SWAGG_CAPTURE_COMMANDS_H
+#define SWAGG_CAPTURE_COMMANDS_H
+
+#include "cli.h"
+
+int command_gen(int argc, char *argv[]);
+int command_check(int argc, char *argv[]);
+int command_show(int argc, char *argv[]);
+
+#endif

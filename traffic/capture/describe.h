@@ -1,0 +1,28 @@
+/* Packets in words. Pure but for the line that they write to. */
+#ifndef SWAGG_CAPTURE_DESCRIBE_H
+#define SWAGG_CAPTURE_DESCRIBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line under construction; what does not fit is cut off. Starts as {0}. */
+struct line {
+    char text[1024];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) void append(struct line *l, const char *format, ...);
+
+struct describe {
+    unsigned elements; /* that are shown of each packet, at most */
+    bool published;    /* packets are of the published format: int32 with exponents */
+};
+
+/* A gradient packet: a UDP payload from or to the ports 0xBEE0..0xBEEF. Untrusted, like all here. */
+void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
+
+/* A control message: a UDP payload from or to port 0xBEDF. */
+void describe_control(struct line *l, const uint8_t *payload, size_t bytes);
+
+#endif

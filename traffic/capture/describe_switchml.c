@@ -1,0 +1,105 @@
+#include <inttypes.h>
+
+#include "capture/describe.h"
+#include "elements.h"
+#include "wire/bytes.h"
+#include "wire/switchml.h"
+
+static void append_call(struct line *l, const struct sml_call *c)
+{
+    const struct element_type *t = element_type(c->type);
+
+    append(l, "%s %u: %" PRIu64 " x %s", c->collective == SML_REDUCE ? "reduce" : "allreduce", c->seq,
+           c->count, t != NULL ? t->name : "?");
+    if (c->collective == SML_REDUCE)
+        append(l, " to rank %u", c->root);
+}
+
+static void append_elements(struct line *l, const struct describe *how, unsigned type, const uint8_t *p,
+                            size_t bytes)
+{
+    const struct element_type *t = element_type(type);
+    size_t count;
+
+    if (t == NULL) {
+        append(l, " %zu bytes of an unknown type", bytes);
+        return;
+    }
+    count = bytes / t->bytes;
+    append(l, " %zu %s", count, t->name);
+    for (size_t i = 0; i < count && i < how->elements; i++) {
+        char text[40];
+
+        element_print(text, sizeof(text), type, element_read(type, p + i * t->bytes));
+        append(l, "%s%s", i == 0 ? ": " : " ", text);
+    }
+    if (count > how->elements && how->elements > 0)
+        append(l, " ...");
+}
+
+/* What DATA, OPEN and RESTORE carry. */
+static void append_data(struct line *l, const struct describe *how, const struct sml_packet *p)
+{
+    const bool opening = p->kind == SML_OPEN || (p->kind == SML_RESTORE && p->e1 & SML_FLAG_OPENING);
+    const size_t call_bytes = opening && p->body_bytes > 0 ? SML_CALL_BYTES : 0;
+    struct sml_call call;
+
+    if (call_bytes > 0 && sml_parse_call(&call, p->body, p->body_bytes)) {
+        append(l, " (");
+        append_call(l, &call);
+        append(l, ")");
+    }
+    if (how->published)
+        append(l, " exponents %d %d", (int8_t)p->e0, (int8_t)p->e1);
+    append_elements(l, how, how->published ? AGG_I32 : p->e0 & 15u, p->body + call_bytes,
+                    p->body_bytes - call_bytes);
+}
+
+static void append_mismatch(struct line *l, const struct sml_packet *p)
+{
+    struct sml_mismatch m;
+
+    if (!sml_parse_mismatch(&m, p->body, p->body_bytes))
+        return;
+    append(l, " rank %u, tag %u (", m.your_rank, m.your_tag);
+    append_call(l, &m.yours);
+    append(l, ") against rank %u, tag %u (", m.peer_rank, m.peer_tag);
+    append_call(l, &m.peers);
+    append(l, ")");
+}
+
+void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
+{
+    static const char *const kinds[] = {
+        [SML_DATA] = "DATA", [SML_OPEN] = "OPEN",         [SML_PROBE] = "PROBE",   [SML_NACK] = "NACK",
+        [SML_WAIT] = "WAIT", [SML_MISMATCH] = "MISMATCH", [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE"};
+    struct sml_packet p;
+
+    if (sml_parse(&p, payload, bytes) != SML_OK) {
+        append(l, "malformed gradient packet of %zu bytes", bytes);
+        return;
+    }
+    append(l, "%s job %u tag %u slot %u.%u%s", kinds[p.kind], p.job, p.tag, p.slot, p.ver,
+           p.checksum == SML_CHECKSUM_NONE ? "" : " CRC32C");
+    switch (p.kind) {
+    case SML_DATA:
+    case SML_OPEN:
+    case SML_RESTORE:
+        append_data(l, how, &p);
+        break;
+    case SML_WAIT:
+        append(l, " contributed:");
+        for (size_t r = 0; r < p.body_bytes * 8; r++) {
+            if (p.body[r / 8] >> r % 8 & 1)
+                append(l, " %zu", r);
+        }
+        break;
+    case SML_MISMATCH:
+        append_mismatch(l, &p);
+        break;
+    case SML_REJECT:
+        if (p.body_bytes >= 8)
+            append(l, " boot id %016" PRIx64, get_be64(p.body));
+        break;
+    }
+}

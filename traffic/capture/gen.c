@@ -1,0 +1,103 @@
+/* swagg-pcap gen: writes the files. */
+#include "capture/gen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pcap/pcap.h>
+
+#include "capture/commands.h"
+
+enum { MICROSECONDS = 1000000 };
+
+/* One file, or one a worker. */
+struct outputs {
+    pcap_t *pcap;
+    pcap_dumper_t *file[SML_MAX_WORKERS];
+    unsigned files;
+};
+
+/* "x.pcap", 3: "x-3.pcap" */
+static void split_name(char *name, size_t bytes, const char *out, unsigned worker)
+{
+    const char *base = strrchr(out, '/'), *dot = strrchr(base != NULL ? base : out, '.');
+    const int stem = dot != NULL ? (int)(dot - out) : (int)strlen(out);
+
+    snprintf(name, bytes, "%.*s-%u%s", stem, out, worker, out + stem);
+}
+
+static int open_outputs(struct outputs *o, const struct gen *g)
+{
+    const unsigned files = g->split ? g->plan.workers : 1;
+    char name[4096];
+
+    o->pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX);
+    for (o->files = 0; o->files < files; o->files++) {
+        if (g->split)
+            split_name(name, sizeof(name), g->out, o->files);
+        else
+            snprintf(name, sizeof(name), "%s", g->out);
+        o->file[o->files] = pcap_dump_open(o->pcap, name);
+        if (o->file[o->files] == NULL) {
+            complain("%s", pcap_geterr(o->pcap));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int close_outputs(struct outputs *o)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; i < o->files; i++) {
+        if (pcap_dump_flush(o->file[i]) != 0)
+            ret = -1;
+        pcap_dump_close(o->file[i]);
+    }
+    pcap_close(o->pcap);
+    if (ret < 0)
+        complain("gen: the capture could not be written: %m");
+    return ret;
+}
+
+/* A frame a microsecond: the times are only there to tell frames apart. */
+static void write_plan(const struct outputs *o, const struct plan *p)
+{
+    static uint8_t frame[UDP_FRAME_MAX];
+    uint64_t us = 0;
+
+    for (uint32_t chunk = 0; chunk < plan_chunks(p); chunk++) {
+        for (unsigned worker = 0; worker < p->workers; worker++, us++) {
+            const bpf_u_int32 bytes = (bpf_u_int32)plan_frame(p, worker, chunk, frame);
+            const struct pcap_pkthdr header = {
+                .ts = {.tv_sec = (time_t)(us / MICROSECONDS), .tv_usec = (suseconds_t)(us % MICROSECONDS)},
+                .caplen = bytes,
+                .len = bytes,
+            };
+
+            pcap_dump((u_char *)o->file[worker % o->files], &header, frame);
+        }
+    }
+}
+
+int command_gen(int argc, char *argv[])
+{
+    struct outputs outputs = {0};
+    struct gen g;
+    int ret = gen_parse(&g, argc, argv);
+
+    if (ret != GEN_PARSED)
+        return ret;
+    ret = open_outputs(&outputs, &g);
+    if (ret == 0)
+        write_plan(&outputs, &g.plan);
+    if (close_outputs(&outputs) < 0)
+        ret = -1;
+    if (ret < 0)
+        return EXIT_BAD;
+    printf("%s: %u chunks of %u elements from each of %u workers, %u frames\n", g.out, plan_chunks(&g.plan),
+           g.plan.elements, g.plan.workers, plan_chunks(&g.plan) * g.plan.workers);
+    return EXIT_GOOD;
+}

@@ -1,0 +1,19 @@
+/* swagg-pcap gen: what its command line says. */
+#ifndef SWAGG_CAPTURE_GEN_H
+#define SWAGG_CAPTURE_GEN_H
+
+#include "plan.h"
+
+struct gen {
+    struct plan plan;
+    unsigned frame_bytes; /* 0: plan.elements counts */
+    const char *out;
+    bool split;
+};
+
+enum { GEN_PARSED = -1 };
+
+/* GEN_PARSED, or the exit code: help was given, or something is wrong, and said. */
+int gen_parse(struct gen *g, int argc, char *argv[]);
+
+#endif

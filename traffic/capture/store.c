@@ -1,0 +1,175 @@
+#include "capture/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "capture/merged.h"
+#include "cli.h"
+#include "udp.h"
+#include "wire/control.h"
+
+/* Room for `more` further items; doubles, so that growing costs a constant factor. */
+static void *grow(void *items, size_t count, size_t more, size_t *room, size_t item_bytes)
+{
+    size_t want = *room > 0 ? *room : 4096;
+    void *grown;
+
+    if (count + more <= *room)
+        return items;
+    while (want < count + more)
+        want *= 2;
+    grown = realloc(items, want * item_bytes);
+    if (grown != NULL)
+        *room = want;
+    return grown;
+}
+
+static bool add(struct store *s, const struct udp_datagram *d, const struct sml_packet *p, uint64_t frame)
+{
+    const bool result = is_data_port(d->from.port);
+    const struct udp_end *worker = result ? &d->to : &d->from;
+    void *packets = grow(s->packets, s->count, 1, &s->room, sizeof(*s->packets));
+    void *bodies = grow(s->bodies, s->bodies_bytes, p->body_bytes, &s->bodies_room, 1);
+
+    s->packets = packets != NULL ? packets : s->packets;
+    s->bodies = bodies != NULL ? bodies : s->bodies;
+    if (packets == NULL || bodies == NULL) {
+        s->no_memory = true;
+        return false;
+    }
+    s->packets[s->count++] = (struct stored_packet){
+        .job = p->job,
+        .kind = p->kind,
+        .e0 = p->e0,
+        .e1 = p->e1,
+        .tag = p->tag,
+        .result = result,
+        .worker = (uint64_t)worker->ip << 16 | worker->port,
+        .at = s->bodies_bytes,
+        .bytes = (uint32_t)p->body_bytes,
+        .file = s->files,
+        .frame = frame,
+    };
+    memcpy(s->bodies + s->bodies_bytes, p->body, p->body_bytes);
+    s->bodies_bytes += p->body_bytes;
+    return true;
+}
+
+/* The switch tells each worker when a job is complete, and how large it is. */
+static void take_control(struct store *s, const struct udp_datagram *d)
+{
+    struct ctl_message m;
+
+    if (ctl_parse(&m, d->payload, d->bytes) == CTL_PARSED && m.head.type == CTL_READY)
+        s->size[m.ready.job] = m.head.size;
+}
+
+/* The job's own, where packets have one. A worker's rank is not known here. */
+static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
+{
+    uint16_t rank = 0;
+
+    if (from_switch)
+        return sml_checksum_holds(p, p->checksum, SML_SWITCH);
+    while (rank < SML_MAX_WORKERS && !sml_checksum_holds(p, p->checksum, rank))
+        rank++;
+    return rank < SML_MAX_WORKERS;
+}
+
+/* One gradient packet. False: no memory. */
+static bool take_packet(struct store *s, const struct udp_datagram *d, uint64_t frame)
+{
+    struct sml_packet p;
+
+    if (sml_parse(&p, d->payload, d->bytes) != SML_OK)
+        s->malformed++;
+    else if (!checksum_is_right(&p, is_data_port(d->from.port)))
+        s->damaged++;
+    else if (p.kind != SML_DATA && p.kind != SML_OPEN)
+        s->others++;
+    else
+        return add(s, d, &p, frame);
+    return true;
+}
+
+/* A frame's packets, one or a run. */
+static bool take_packets(struct store *s, const struct udp_datagram *d, uint64_t frame)
+{
+    const size_t each = d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
+    struct udp_datagram one = *d;
+    size_t left = d->bytes;
+
+    s->unchecked += d->left_to_device;
+    do {
+        one.bytes = left < each ? left : each;
+        s->merged += each < d->bytes;
+        if (!take_packet(s, &one, frame))
+            return false;
+        one.payload += one.bytes;
+        left -= one.bytes;
+    } while (left > 0);
+    return true;
+}
+
+static bool take(void *context, const struct capture_frame *frame)
+{
+    struct store *s = context;
+    struct udp_datagram d;
+
+    if (!udp_parse(&d, frame->bytes, frame->length)) {
+        s->damaged += frame->cut;
+        return true;
+    }
+    if (d.from.port == CTL_PORT)
+        take_control(s, &d);
+    if (!is_data_port(d.from.port) && !is_data_port(d.to.port))
+        return true;
+    if (!d.bad_checksum)
+        return take_packets(s, &d, frame->number);
+    s->damaged++;
+    return true;
+}
+
+int store_read(struct store *s, const char *file)
+{
+    if (capture_read(file, take, s) < 0)
+        return -1;
+    if (s->no_memory) {
+        complain("%s: not enough memory for the whole capture", file);
+        return -1;
+    }
+    s->files++;
+    return 0;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct stored_packet *a = left, *b = right;
+    int by = order(a->job, b->job);
+
+    if (by == 0)
+        by = order(a->tag, b->tag);
+    if (by == 0)
+        by = order(a->result, b->result);
+    if (by == 0)
+        by = order(a->worker, b->worker);
+    return by != 0 ? by : order(a->at, b->at); /* bodies lie in the order they came */
+}
+
+void store_sort(struct store *s)
+{
+    if (s->count > 0)
+        qsort(s->packets, s->count, sizeof(*s->packets), compare);
+}
+
+void store_free(struct store *s)
+{
+    free(s->packets);
+    free(s->bodies);
+}

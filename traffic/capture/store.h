@@ -1,0 +1,50 @@
+/* The contributions and results of captures, in memory and in order of their chunks. */
+#ifndef SWAGG_CAPTURE_STORE_H
+#define SWAGG_CAPTURE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/switchml.h"
+
+static inline bool is_data_port(uint16_t port)
+{
+    return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
+}
+
+struct stored_packet {
+    uint8_t job, kind; /* SML_DATA or SML_OPEN */
+    uint8_t e0, e1;
+    uint32_t tag;
+    bool result;     /* from the switch; else a contribution */
+    uint64_t worker; /* IP << 16 | UDP port of who sent it, or gets it */
+    size_t at;       /* its body, from store.bodies on */
+    uint32_t bytes;
+    unsigned file; /* number of the file */
+    uint64_t frame;
+};
+
+struct store {
+    struct stored_packet *packets;
+    size_t count, room;
+    uint8_t *bodies;
+    size_t bodies_bytes, bodies_room;
+    uint16_t size[256]; /* of the job with this number, as the switch has told its workers; 0: not seen */
+    uint64_t others;    /* gradient packets of other kinds */
+    uint64_t malformed; /* on the gradient packets' ports, but none */
+    uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
+    uint64_t merged;    /* packets that came in one frame with others */
+    uint64_t unchecked; /* frames whose checksum was left to a device */
+    unsigned files;
+    bool no_memory;
+};
+
+/* Adds a capture to a store that starts as {0}. 0, or -1 after complaining. */
+int store_read(struct store *s, const char *file);
+
+/* By job, tag, contributions before results, worker, and time. */
+void store_sort(struct store *s);
+void store_free(struct store *s);
+
+#endif

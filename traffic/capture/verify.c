@@ -1,0 +1,197 @@
+#include "capture/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "elements.h"
+
+/* The packets of one chunk: [contributions ... results ... end) */
+struct chunk {
+    const struct stored_packet *begin, *results, *end;
+    const struct stored_packet *from[SML_MAX_WORKERS]; /* one contribution of each worker */
+    unsigned workers;
+    bool conflict;
+};
+
+static const uint8_t *body(const struct store *s, const struct stored_packet *p)
+{
+    return s->bodies + p->at;
+}
+
+static bool same_contribution(const struct store *s, const struct stored_packet *a,
+                              const struct stored_packet *b)
+{
+    return a->kind == b->kind && a->e0 == b->e0 && a->bytes == b->bytes &&
+           memcmp(body(s, a), body(s, b), a->bytes) == 0;
+}
+
+/* Finds the end of the chunk that begins at `begin`, and its contributors. */
+static void collect(struct chunk *c, const struct store *s, const struct stored_packet *begin)
+{
+    const struct stored_packet *end = s->packets + s->count, *p = begin;
+
+    *c = (struct chunk){.begin = begin};
+    for (; p < end && !p->result && p->job == begin->job && p->tag == begin->tag; p++) {
+        if (c->workers > 0 && c->from[c->workers - 1]->worker == p->worker)
+            c->conflict |= !same_contribution(s, c->from[c->workers - 1], p);
+        else if (c->workers < SML_MAX_WORKERS)
+            c->from[c->workers++] = p;
+        else
+            c->conflict = true;
+    }
+    c->results = p;
+    while (p < end && p->job == begin->job && p->tag == begin->tag)
+        p++;
+    c->end = p;
+}
+
+static const struct stored_packet *contribution_of(const struct chunk *c, uint64_t worker)
+{
+    for (unsigned w = 0; w < c->workers; w++) {
+        if (c->from[w]->worker == worker)
+            return c->from[w];
+    }
+    return NULL;
+}
+
+static int8_t greater(int8_t a, uint8_t b)
+{
+    return a > (int8_t)b ? a : (int8_t)b;
+}
+
+static bool exponents_are_largest(const struct chunk *c, const struct stored_packet *r)
+{
+    int8_t e0 = INT8_MIN, e1 = INT8_MIN;
+
+    for (unsigned w = 0; w < c->workers; w++) {
+        e0 = greater(e0, c->from[w]->e0);
+        e1 = greater(e1, c->from[w]->e1);
+    }
+    return (int8_t)r->e0 == e0 && (int8_t)r->e1 == e1;
+}
+
+/* Whether a result's elements are the sums. why: room for the reason if not. */
+static bool elements_are_sums(const struct store *s, const struct chunk *c, const struct stored_packet *r,
+                              unsigned type, size_t skip, char why[128])
+{
+    const struct element_type *t = element_type(type);
+    union element in[SML_MAX_WORKERS];
+
+    for (size_t i = 0; skip + (i + 1) * t->bytes <= r->bytes; i++) {
+        const size_t at = skip + i * t->bytes;
+        const union element sum = element_read(type, body(s, r) + at);
+
+        for (unsigned w = 0; w < c->workers; w++)
+            in[w] = element_read(type, body(s, c->from[w]) + at);
+        if (!element_is_sum(type, sum, in, c->workers)) {
+            char text[40];
+
+            element_print(text, sizeof(text), type, sum);
+            snprintf(why, 128, "element %zu, %s, is not the sum of the workers'", i, text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* NULL: right; else why not. */
+static const char *judge(const struct verify *v, const struct store *s, const struct chunk *c,
+                         const struct stored_packet *r, char why[128])
+{
+    const struct stored_packet *first = c->from[0];
+    const unsigned type = v->published ? AGG_I32 : first->e0 & 15u;
+    const size_t skip = first->kind == SML_OPEN ? SML_CALL_BYTES : 0;
+
+    if (element_type(type) == NULL)
+        return "its elements are of an unknown type";
+    for (unsigned w = 1; w < c->workers; w++) {
+        if (c->from[w]->kind != first->kind || c->from[w]->bytes != first->bytes ||
+            (!v->published && c->from[w]->e0 != first->e0))
+            return "the workers' contributions do not go together, so there should be no sum";
+    }
+    if (r->kind != first->kind || r->bytes != first->bytes)
+        return "it is not like the contributions in kind or length";
+    if (v->published && !exponents_are_largest(c, r))
+        return "its exponents are not the largest of the workers'";
+    if (!v->published && r->e0 != first->e0)
+        return "its element code is another";
+    if (memcmp(body(s, r), body(s, first), skip) != 0)
+        return "its description of the call is another";
+    return elements_are_sums(s, c, r, type, skip, why) ? NULL : why;
+}
+
+/* A result without elements is right for a worker that asked for none. */
+static bool is_wanted_empty(const struct verify *v, const struct chunk *c, const struct stored_packet *r)
+{
+    const struct stored_packet *own = contribution_of(c, r->worker);
+
+    return !v->published && r->bytes == 0 && own != NULL && own->bytes > 0 && !(own->e1 & SML_FLAG_WANT);
+}
+
+static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
+                          const struct stored_packet *r)
+{
+    struct verify_job *j = &v->job[r->job];
+    const char *why;
+    char text[128];
+
+    if (is_wanted_empty(v, c, r)) {
+        j->empty++;
+        return;
+    }
+    if (c->workers != j->workers || c->conflict) {
+        j->unknown++;
+        return;
+    }
+    why = judge(v, s, c, r, text);
+    if (why == NULL) {
+        j->right++;
+        return;
+    }
+    j->wrong++;
+    v->report(v->context, r, why);
+}
+
+static void verify_chunk(struct verify *v, const struct store *s, const struct chunk *c)
+{
+    struct verify_job *j = &v->job[c->begin->job];
+    unsigned receivers = 0;
+
+    j->chunks++;
+    j->contributions += (uint64_t)(c->results - c->begin);
+    j->repeated += (uint64_t)(c->results - c->begin) - c->workers;
+    j->conflicts += c->conflict;
+    for (const struct stored_packet *r = c->results; r < c->end; r++) {
+        receivers += r == c->results || r[-1].worker != r->worker;
+        verify_result(v, s, c, r);
+    }
+    if (c->workers == j->workers && receivers < j->workers)
+        j->missing += j->workers - receivers;
+}
+
+/* How many contributions make a chunk complete. */
+static void count_workers(struct verify *v, const struct store *s)
+{
+    const struct stored_packet *end = s->packets + s->count;
+    struct chunk c;
+
+    for (unsigned i = 0; i < 256; i++)
+        v->job[i].workers = v->workers > 0 ? v->workers : s->size[i];
+    for (const struct stored_packet *p = s->packets; p < end && v->workers == 0; p = c.end) {
+        collect(&c, s, p);
+        if (c.workers > v->job[p->job].workers)
+            v->job[p->job].workers = c.workers;
+    }
+}
+
+void verify(struct verify *v, const struct store *s)
+{
+    const struct stored_packet *end = s->packets + s->count;
+    struct chunk c;
+
+    count_workers(v, s);
+    for (const struct stored_packet *p = s->packets; p < end; p = c.end) {
+        collect(&c, s, p);
+        verify_chunk(v, s, &c);
+    }
+}

@@ -1,0 +1,42 @@
+/* Elements of gradient packets, one at a time, in plain C: what captures carry and what sums must be.
+ * Deliberately not the core's kernels, which this is to check. */
+#ifndef SWAGG_TRAFFIC_ELEMENTS_H
+#define SWAGG_TRAFFIC_ELEMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+struct element_type {
+    const char *name; /* "int32", ... */
+    size_t bytes;
+    bool is_float;
+};
+
+/* NULL: no such type. */
+const struct element_type *element_type(unsigned type);
+/* By name; 0: unknown. */
+unsigned element_type_named(const char *name);
+
+/* One number as it stands at p on the wire; integers exactly, floats exactly. */
+union element {
+    int64_t i;
+    double f;
+};
+union element element_read(unsigned type, const uint8_t *p);
+void element_write(unsigned type, uint8_t *p, union element e);
+
+/* The index-th element of a worker's chunk: the same for the same arguments. Small enough, floats also coarse
+ * enough, that 256 workers' sum is exact in any order. */
+union element element_invent(unsigned type, uint64_t seed, unsigned worker, uint32_t tag, unsigned index);
+
+/* Is sum the sum of the n numbers at in[]? Integers wrap like the type. Floats may be rounded after each
+ * addition, in any order. */
+bool element_is_sum(unsigned type, union element sum, const union element in[], unsigned n);
+
+/* Into text, as short as possible. */
+int element_print(char *text, size_t bytes, unsigned type, union element e);
+
+#endif

@@ -1,0 +1,48 @@
+/* What the workers of a job send: the plan of a capture. Pure.
+ *
+ * Chunk by chunk, every worker's contribution to chunk c, then every worker's to chunk c + 1, and so on. A
+ * switch that sees them in this order can complete each chunk at once, so nobody has to wait for results: a
+ * capture of it can be replayed blindly. After an even number of phases (a phase is one chunk a slot) slot
+ * and version of the first chunk come up again, so the replay may start over, if the switch takes chunk
+ * numbers for what is left of them (docs/configuration.md, `replay`).
+ */
+#ifndef SWAGG_TRAFFIC_PLAN_H
+#define SWAGG_TRAFFIC_PLAN_H
+
+#include "udp.h"
+#include "wire/switchml.h"
+
+struct plan {
+    unsigned workers;  /* n, 1..SML_MAX_WORKERS */
+    unsigned slots;    /* s, a power of two */
+    unsigned phases;   /* even */
+    unsigned elements; /* k, in each packet */
+    unsigned type;     /* enum agg_type */
+    enum sml_format format;
+    uint8_t job;
+    uint32_t first_tag; /* a multiple of 2 * slots */
+    uint64_t seed;      /* of the elements */
+    struct udp_end sw;  /* the switch */
+    struct udp_end
+        worker; /* worker 0; the others count on from its MAC and IP, or from its port if they share a host */
+    bool one_host;
+};
+
+/* NULL: the plan can be carried out; else what is wrong with it. */
+const char *plan_fault(const struct plan *p);
+
+/* Elements that a packet can have whose frame is this long on the wire, with the 4 bytes of the frame check
+ * sequence; 0: none. */
+unsigned plan_elements_for_frame(const struct plan *p, unsigned frame_bytes);
+
+static inline uint32_t plan_chunks(const struct plan *p)
+{
+    return p->slots * p->phases;
+}
+
+struct udp_end plan_worker(const struct plan *p, unsigned worker);
+
+/* Writes worker's frame for chunk 0 .. plan_chunks - 1; UDP_FRAME_MAX bytes of room. Returns its length. */
+size_t plan_frame(const struct plan *p, unsigned worker, uint32_t chunk, uint8_t *out);
+
+#endif

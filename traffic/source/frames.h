@@ -1,0 +1,54 @@
+/* The source's frames: built once, one for each worker and slot, then stamped with the next chunk's number
+ * and sent over and over. In an open loop, which does not wait until a frame has left, one for each worker
+ * and chunk of the plan, never stamped again. And what must come back for them.
+ *
+ * A chunk's elements are those that it was built with (plan.h), but for the first, which tells the chunk: so
+ * a sum of another chunk, worker or slot is a wrong one. All are exact in any order of addition. */
+#ifndef SWAGG_SOURCE_FRAMES_H
+#define SWAGG_SOURCE_FRAMES_H
+
+#include <rte_mbuf.h>
+
+#include "source/options.h"
+
+/* A worker's chunk on its way. */
+struct flight {
+    struct rte_mbuf *m;
+    uint8_t *frame; /* m's bytes */
+    uint64_t sent_at;
+    uint32_t tag;
+    uint16_t
+        unstamped; /* ones' complement sum over what the UDP checksum covers, less what frames_stamp writes */
+    uint16_t worker;
+};
+
+struct frames {
+    const struct source_options *options;
+    struct rte_mempool *pool;
+    unsigned chunks;       /* of each worker: a power of two, not less than the slots */
+    struct flight *flight; /* worker * chunks + tag % chunks */
+    uint8_t *sum;          /* body_bytes for each chunk; the first element is not meaningful */
+    size_t frame_bytes, body_bytes;
+};
+
+/* Frames stamped with the first chunks' numbers; each flight owns its mbuf. 0, or -ENOMEM. */
+int frames_build(struct frames *fr, const struct source_options *o);
+void frames_free(struct frames *fr);
+
+static inline unsigned frames_count(const struct frames *fr)
+{
+    return fr->options->plan.workers * fr->chunks;
+}
+
+static inline struct flight *frames_flight(const struct frames *fr, unsigned worker, uint32_t tag)
+{
+    return &fr->flight[worker * fr->chunks + (tag & (fr->chunks - 1))];
+}
+
+/* Makes it the frame of another chunk of the same slot. */
+void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag);
+
+/* Is this frame what must come back for that flight? Else says what is wrong with it, on standard error. */
+bool frames_check_answer(const struct frames *fr, const struct flight *f, const uint8_t *frame, size_t bytes);
+
+#endif

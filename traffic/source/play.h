@@ -1,0 +1,49 @@
+/* The source's loop. Closed: sends every frame once, then each again as soon as its answer has come. Open:
+ * sends them in turn, chunk by chunk, at a given rate, whatever comes back. */
+#ifndef SWAGG_SOURCE_PLAY_H
+#define SWAGG_SOURCE_PLAY_H
+
+#include "source/frames.h"
+
+enum { PLAY_PORTS_MAX = RTE_MAX_ETHPORTS };
+
+/* Of the measurement: what came before it, during the warm-up, does not count. */
+struct play_counts {
+    uint64_t sent;       /* frames that a device took */
+    uint64_t answers;    /* that were waited for */
+    uint64_t checked;    /* of these, found right */
+    uint64_t resent;     /* among sent: there was no answer in time */
+    uint64_t unexpected; /* frames that nobody waits for: answers that came twice, what a switch floods */
+    uint64_t rounds, idle_rounds;
+    uint64_t cycles, idle_cycles; /* idle: of rounds in which nothing came and nothing left */
+};
+
+struct play_port {
+    uint16_t id;
+    struct rte_mbuf **due; /* in this order; room for twice as many as there are frames, and a burst */
+    unsigned n, room;
+};
+
+struct play {
+    const struct source_options *options;
+    struct frames frames;
+    struct play_port port[PLAY_PORTS_MAX];
+    unsigned ports;
+    unsigned worker_at; /* where in a frame stands by which a worker is told: 16 bits */
+    uint16_t worker_0;  /* the first worker's */
+    unsigned until_check;
+    unsigned next; /* whose turn it is to be sent without an answer, chunk * workers + worker */
+    uint64_t offered, offered_from; /* open loop: frames so far, since when */
+    struct play_counts count;
+    uint64_t now, resend_after, resend_at;
+    bool failed; /* and said why */
+};
+
+/* Ports are open, 0 .. ports - 1. 0, or -ENOMEM. */
+int play_init(struct play *p, const struct source_options *o, unsigned ports);
+void play_free(struct play *p);
+
+/* Warms up and measures; returns early when something is wrong (failed) or stop is set. */
+void play_run(struct play *p, const volatile bool *stop);
+
+#endif
