@@ -16,7 +16,6 @@
 #include "base/many_to_one.h"
 #include "base/secret.h"
 #include "bridge/switch_mac.h"
-#include "lcore/stalls.h"
 #include "port/linux/record.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
@@ -113,6 +112,41 @@ static uint64_t impaired_ports(const struct datapath *dp)
     return ports;
 }
 
+/* Gives each part of an lcore what it works with; its tasks come later. */
+static void wire(struct datapath *dp, struct lcore *lc)
+{
+    lc->pace = dp->pace;
+    lc->rcu = dp->rcu;
+    lc->stop = &dp->stop;
+    lc->receive = (struct receive){.port = dp->port,
+                                   .mbufs = dp->mbufs,
+                                   .bridge = dp->bridge,
+                                   .claim = &dp->claim,
+                                   .host = &lc->host,
+                                   .engine = &lc->engine,
+                                   .to_control = &dp->to_control,
+                                   .send = &lc->send,
+                                   .counters = &lc->counters};
+    lc->host = (struct host){
+        .mac = dp->mac, .ip = dp->ip, .mbufs = dp->mbufs, .send = &lc->send, .counters = &lc->counters};
+    lc->engine = (struct engine){.lcore = lc->index,
+                                 .shards = &dp->shards,
+                                 .jobs = &dp->jobs,
+                                 .bridge = dp->bridge,
+                                 .send = &lc->send,
+                                 .counters = &lc->counters,
+                                 .mbufs = dp->mbufs,
+                                 .multi_segment = dp->multi_segment,
+                                 .mergeable = dp->mergeable,
+                                 .boot_id = dp->boot_id,
+                                 .data_ports = dp->data_ports};
+    lc->send = (struct send){.port = dp->port,
+                             .ports = dp->ports,
+                             .counters = &lc->counters,
+                             .mbufs = dp->mbufs,
+                             .delay = dp->tx_delay};
+}
+
 static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned eal_id)
 {
     struct lcore *lc = rte_zmalloc("lcore", sizeof(*lc), RTE_CACHE_LINE_SIZE);
@@ -121,9 +155,9 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
         log_error("no memory for lcore %u: raise memory.megabytes", eal_id);
         return NULL;
     }
-    lc->dp = dp;
     lc->index = index;
     lc->eal_id = eal_id;
+    wire(dp, lc);
     return lc;
 }
 
@@ -134,32 +168,35 @@ static void give_queues(const struct datapath *dp, struct lcore *lc, const struc
 
         for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
             if (tasks->rx[q] & RTE_BIT64(p))
-                lc->rx[lc->rx_count++] = (struct lcore_queue){.port = (uint8_t)p, .queue = (uint8_t)q};
+                lc->receive.queue[lc->receive.queues++] =
+                    (struct receive_queue){.port = (uint8_t)p, .queue = (uint8_t)q};
         if (tx_queue < 0)
             continue;
-        lc->tx |= RTE_BIT64(p);
-        lc->tx_queue[p] = (uint8_t)tx_queue;
+        lc->send.own |= RTE_BIT64(p);
+        lc->send.queue[p] = (uint8_t)tx_queue;
     }
-    lc->tx_for_others = tasks->tx[0];
-    lc->tx_impaired = lc->tx & impaired_ports(dp);
+    lc->send.for_others = tasks->tx[0];
+    lc->send.impaired = lc->send.own & impaired_ports(dp);
 }
 
 static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
 {
-    char ring[RTE_RING_NAMESIZE];
+    char name[RTE_RING_NAMESIZE];
+    struct rte_ring *inbox;
 
     give_queues(dp, lc, tasks);
     lc->shards = tasks->shards;
     if (lc->shards == 0)
         return 0;
-    snprintf(ring, sizeof(ring), "inbox_%u", lc->index);
-    lc->inbox = rte_ring_create(ring, LCORE_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
-    if (lc->inbox == NULL) {
+    snprintf(name, sizeof(name), "inbox_%u", lc->index);
+    inbox = rte_ring_create(name, ENGINE_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
+    if (inbox == NULL) {
         log_error("no memory for the ring of lcore %u: raise memory.megabytes", lc->eal_id);
         return -ENOMEM;
     }
+    dp->shards.inbox[lc->index] = inbox;
     for (uint64_t shards = lc->shards; shards != 0; shards &= shards - 1)
-        dp->shard_owner[rte_bsf64(shards)] = (uint8_t)lc->index;
+        dp->shards.owner[rte_bsf64(shards)] = (uint8_t)lc->index;
     return 0;
 }
 
@@ -169,6 +206,7 @@ static int make_lcores(struct datapath *dp, const struct placement *placement)
     unsigned id = (unsigned)-1;
     int rc = 0;
 
+    dp->data_ports = (uint8_t)steer_data_ports(dp->port, dp->ports, dp->shards.n);
     for (unsigned i = 0; i < dp->lcores && rc == 0; i++) {
         id = rte_get_next_lcore(id, 1, 0);
         if (id == RTE_MAX_LCORE) {
@@ -297,6 +335,16 @@ static int check_pool_memory(const struct config *cfg)
     return -ENOMEM;
 }
 
+static struct lcore_pace pace(const struct config *cfg)
+{
+    const uint64_t cycles_per_ms = rte_get_tsc_hz() / MS_PER_S;
+
+    return (struct lcore_pace){.spin = cfg->idle.spin,
+                               .max_sleep_us = cfg->idle.max_sleep_us,
+                               .cycles_per_ms = cycles_per_ms,
+                               .stall = (LCORE_STALL_MS + cfg->idle.max_sleep_us / 1000) * cycles_per_ms};
+}
+
 int datapath_open(struct datapath **out, const struct config *cfg, const struct placement *placement)
 {
     struct datapath *dp = rte_zmalloc("datapath", sizeof(*dp), RTE_CACHE_LINE_SIZE);
@@ -311,11 +359,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->to_control.wakeup = -1;
     dp->boot_id = secret64() | 1;
     dp->lcores = placement->lcores;
-    dp->shards = placement->shards;
-    dp->spin = cfg->idle.spin;
-    dp->max_sleep_us = cfg->idle.max_sleep_us;
-    dp->cycles_per_ms = rte_get_tsc_hz() / MS_PER_S;
-    dp->stall = (STALL_MS + dp->max_sleep_us / 1000) * dp->cycles_per_ms;
+    dp->shards.n = placement->shards;
+    dp->pace = pace(cfg);
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
     rc = choose_kernels(dp);
@@ -354,6 +399,16 @@ static int launch(struct lcore *lc)
     return rc;
 }
 
+/* Which receive queue of a port is whose. */
+static void steer(const struct datapath *dp, unsigned p)
+{
+    struct steer_queues to = {.shards = dp->shards.n};
+
+    for (unsigned s = 0; s < dp->shards.n; s++)
+        to.queue[s] = receive_queue_of(&dp->lcore[dp->shards.owner[s]]->receive, p);
+    steer_port(&dp->port[p], &to);
+}
+
 int datapath_start(struct datapath *dp)
 {
     int rc = 0;
@@ -361,7 +416,7 @@ int datapath_start(struct datapath *dp)
     for (unsigned p = 0; p < dp->ports && rc == 0; p++) {
         rc = port_start(&dp->port[p]);
         if (rc == 0)
-            steer_port(dp, p);
+            steer(dp, p);
     }
     for (unsigned i = 0; i < dp->lcores && rc == 0; i++)
         rc = launch(dp->lcore[i]);
@@ -383,21 +438,15 @@ static void free_ring(struct rte_ring *ring)
     rte_ring_free(ring);
 }
 
-static void free_lcore(struct lcore *lc)
-{
-    if (lc == NULL)
-        return;
-    free_ring(lc->inbox);
-    rte_free(lc);
-}
-
 void datapath_close(struct datapath *dp)
 {
     if (dp == NULL)
         return;
     datapath_stop(dp);
     for (unsigned i = 0; i <= dp->lcores; i++)
-        free_lcore(dp->lcore[i]);
+        rte_free(dp->lcore[i]);
+    for (unsigned i = 0; i < dp->lcores; i++)
+        free_ring(dp->shards.inbox[i]);
     for (unsigned p = 0; p < dp->ports; p++)
         port_close(&dp->port[p]);
     inbox_close(&dp->to_control);

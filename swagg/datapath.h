@@ -1,4 +1,6 @@
-/* The switch as its lcores see it: what they share, and what of it may change while they run.
+/* The whole switch: what its lcores share, and the lcores. Here the parts are put together; each gets what it
+ * needs and knows nothing of the whole. Only what runs on the main lcore, or shows the switch to its
+ * operator, uses this.
  *
  * Built by the main lcore before the others start and torn down after they have stopped. In between, ports,
  * lcores and identity do not change; the bridge's table is written by all (bridge.h says how).
@@ -15,7 +17,7 @@
 #include "bridge/bridge.h"
 #include "bridge/claim.h"
 #include "config/config.h"
-#include "control/inbox.h"
+#include "lcore/inbox.h"
 #include "lcore/lcore.h"
 #include "port/port.h"
 
@@ -25,22 +27,21 @@ struct datapath {
     rte_be32_t ip;    /* 0: none; then nothing but switching is done */
     uint64_t boot_id; /* random, tells this run from the one before */
 
-    unsigned ports, lcores, shards;
+    unsigned ports, lcores;
     struct port port[SWAGG_MAX_PORTS];
     bool multi_segment;                        /* every port sends frames of several segments */
     struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
-    uint8_t shard_owner[SWAGG_MAX_SHARDS];
+    struct shards shards;
+    uint8_t data_ports; /* to how many UDP ports workers are told to deal their slots (port/steer.h) */
 
     struct rte_mempool *mbufs;
     struct rte_mempool *long_buffers; /* of frames that came merged; NULL: every one is cut */
-    uint64_t mergeable;               /* mark of the frames that we build (linux_tx.h) */
+    uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */
-    uint32_t spin, max_sleep_us;
-    uint64_t stall;         /* TSC cycles without a round that are worth a word */
-    uint64_t cycles_per_ms; /* of the TSC */
-    uint64_t tx_delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
+    struct lcore_pace pace;
+    uint64_t tx_delay; /* in TSC cycles: struct send, delay */
 
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
     bool stop;                /* atomic; the main lcore sets it */

@@ -6,8 +6,6 @@
 #include <rte_mbuf.h>
 
 #include "aggregate/locate.h"
-#include "datapath.h"
-#include "port/steer.h"
 #include "wire/path.h"
 
 enum {
@@ -17,18 +15,18 @@ enum {
 
 /* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
  * reference to it, which the caller has counted. */
-static void send_frame(struct lcore *lc, unsigned egress, const struct frame_header *h, rte_be16_t from_port,
+static void send_frame(struct engine *e, unsigned egress, const struct frame_header *h, rte_be16_t from_port,
                        const struct frame_payload *payload, struct rte_mbuf *body)
 {
-    struct rte_mbuf *m = rte_pktmbuf_alloc(lc->dp->mbufs);
+    struct rte_mbuf *m = rte_pktmbuf_alloc(e->mbufs);
 
     if (m == NULL) {
         rte_pktmbuf_free(body);
-        lcore_drop(lc, egress, DROP_NO_MBUF, 1);
+        count_drop(e->counters, egress, DROP_NO_MBUF, 1);
         return;
     }
     frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
-    m->ol_flags = h->without_udp_sum ? 0 : lc->dp->mergeable;
+    m->ol_flags = h->without_udp_sum ? 0 : e->mergeable;
     if (body == NULL) {
         memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
     } else {
@@ -36,7 +34,7 @@ static void send_frame(struct lcore *lc, unsigned egress, const struct frame_hea
         m->nb_segs = 2;
         m->pkt_len += body->data_len;
     }
-    output_put(lc, egress, m);
+    send_put(e->send, egress, m);
 }
 
 /* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
@@ -46,19 +44,19 @@ static struct frame_payload payload_of(const struct job *job, const void *bytes,
                                               : (struct frame_payload){.at = bytes, .bytes = n};
 }
 
-static unsigned egress_of(const struct lcore *lc, const struct job_member *member)
+static unsigned egress_of(const struct engine *e, const struct job_member *member)
 {
-    int known = bridge_lookup(lc->dp->bridge, member->mac.addr_bytes);
+    int known = bridge_lookup(e->bridge, member->mac.addr_bytes);
 
     return known < 0 ? member->port : (unsigned)known;
 }
 
-static void send_to_member(struct lcore *lc, const struct work *w, uint16_t rank,
+static void send_to_member(struct engine *e, const struct work *w, uint16_t rank,
                            const struct frame_payload *payload, struct rte_mbuf *body)
 {
     const struct job_member *member = &w->job->member[rank];
 
-    send_frame(lc, egress_of(lc, member), &member->header, w->switch_port, payload, body);
+    send_frame(e, egress_of(e, member), &member->header, w->switch_port, payload, body);
 }
 
 static uint16_t count_wanted(const struct work *w)
@@ -83,9 +81,9 @@ static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_pay
 }
 
 /* The same of a copy. */
-static struct rte_mbuf *share_copy(struct lcore *lc, const struct frame_payload *sum, uint16_t wanted)
+static struct rte_mbuf *share_copy(struct engine *e, const struct frame_payload *sum, uint16_t wanted)
 {
-    struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(lc->dp->mbufs);
+    struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(e->mbufs);
 
     if (body == NULL)
         return NULL;
@@ -95,39 +93,39 @@ static struct rte_mbuf *share_copy(struct lcore *lc, const struct frame_payload 
 }
 
 /* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
-static struct rte_mbuf *share(struct lcore *lc, const struct work *w, const struct frame_payload *sum,
+static struct rte_mbuf *share(struct engine *e, const struct work *w, const struct frame_payload *sum,
                               struct rte_mbuf *kept)
 {
     uint16_t wanted;
 
-    if (!lc->dp->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
+    if (!e->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
         return NULL;
     wanted = count_wanted(w);
-    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(lc, sum, wanted);
+    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(e, sum, wanted);
 }
 
-static void send_to_all(struct lcore *lc, const struct work *w, const struct sml_verdict *v)
+static void send_to_all(struct engine *e, const struct work *w, const struct sml_verdict *v)
 {
     const struct frame_payload sum = payload_of(w->job, v->result, v->result_bytes);
     const struct frame_payload ack = payload_of(w->job, v->ack, v->ack_bytes);
-    struct rte_mbuf *body = share(lc, w, &sum, v->result_buffer);
+    struct rte_mbuf *body = share(e, w, &sum, v->result_buffer);
 
     for (uint16_t rank = 0; rank < w->job->size; rank++) {
         if (sml_pool_wants(w->job->pool, w->slot, rank))
-            send_to_member(lc, w, rank, &sum, body);
+            send_to_member(e, w, rank, &sum, body);
         else
-            send_to_member(lc, w, rank, &ack, NULL);
+            send_to_member(e, w, rank, &ack, NULL);
     }
-    lcore_count(lc, EVENT_RESULTS, w->job->size);
+    count_event(e->counters, EVENT_RESULTS, w->job->size);
 }
 
-static void send_to_sender(struct lcore *lc, const struct work *w, const void *bytes, size_t n,
+static void send_to_sender(struct engine *e, const struct work *w, const void *bytes, size_t n,
                            enum event event)
 {
     const struct frame_payload payload = payload_of(w->job, bytes, n);
 
-    send_to_member(lc, w, w->rank, &payload, NULL);
-    lcore_count(lc, event, 1);
+    send_to_member(e, w, w->rank, &payload, NULL);
+    count_event(e->counters, event, 1);
 }
 
 /* The job has frames left to keep, this one is worth it, and nobody else has it. */
@@ -138,27 +136,27 @@ static bool may_keep(const struct work *w)
 }
 
 /* Returns the frame that is to be freed now: the packet's, or that of an earlier one whose place it takes. */
-static struct rte_mbuf *apply(struct lcore *lc, const struct work *w)
+static struct rte_mbuf *apply(struct engine *e, const struct work *w)
 {
     struct sml_verdict v;
 
     if (w->slot == NULL) {
-        counter_add(&lc->counters.verdict[SML_DROP_BAD_SLOT], 1);
+        counter_add(&e->counters->verdict[SML_DROP_BAD_SLOT], 1);
         return w->m;
     }
     sml_pool_apply_buffer(w->job->pool, w->slot, w->rank, &w->packet, may_keep(w) ? w->m : NULL, &v);
-    counter_add(&lc->counters.verdict[v.kind], 1);
+    counter_add(&e->counters->verdict[v.kind], 1);
     switch (v.kind) {
     case SML_SEND_ALL:
     case SML_RESTORED:
-        send_to_all(lc, w, &v);
+        send_to_all(e, w, &v);
         break;
     case SML_SEND_ONE:
-        send_to_sender(lc, w, v.result, v.result_bytes, EVENT_RESULTS);
+        send_to_sender(e, w, v.result, v.result_bytes, EVENT_RESULTS);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        send_to_sender(lc, w, v.answer, v.answer_bytes, EVENT_ANSWERS);
+        send_to_sender(e, w, v.answer, v.answer_bytes, EVENT_ANSWERS);
         break;
     default:
         break;
@@ -170,13 +168,13 @@ static struct rte_mbuf *apply(struct lcore *lc, const struct work *w)
 }
 
 /* What nobody vouches for is answered at a rate that cannot be exceeded, whoever asks. */
-static bool may_answer(struct lcore *lc, struct engine_allowance *a)
+static bool may_answer(struct engine *e, struct engine_allowance *a)
 {
-    uint64_t interval = rte_get_tsc_hz() / ANSWERS_A_SECOND, earned = (lc->now - a->at) / interval;
+    uint64_t interval = rte_get_tsc_hz() / ANSWERS_A_SECOND, earned = (e->now - a->at) / interval;
 
     if (earned > 0) {
         a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
-        a->at = lc->now;
+        a->at = e->now;
     }
     if (a->credit == 0)
         return false;
@@ -185,7 +183,7 @@ static bool may_answer(struct lcore *lc, struct engine_allowance *a)
 }
 
 /* To where a frame came from. */
-static void send_back(struct lcore *lc, const struct rte_mbuf *m, const void *answer, size_t bytes,
+static void send_back(struct engine *e, const struct rte_mbuf *m, const void *answer, size_t bytes,
                       enum event event)
 {
     const struct frame_payload payload = frame_payload(answer, bytes);
@@ -194,16 +192,16 @@ static void send_back(struct lcore *lc, const struct rte_mbuf *m, const void *an
 
     frame_answer_ends(locate_frame(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    send_frame(lc, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
-    lcore_count(lc, event, 1);
+    send_frame(e, m->port, &h, locate_frame(m)->udp.dst_port, &payload, NULL);
+    count_event(e->counters, event, 1);
 }
 
-static void reject(struct lcore *lc, const struct rte_mbuf *m, const struct sml_packet *p)
+static void reject(struct engine *e, const struct rte_mbuf *m, const struct sml_packet *p)
 {
     uint8_t answer[SML_REJECT_BYTES];
 
-    if (may_answer(lc, &lc->engine.rejects))
-        send_back(lc, m, answer, sml_build_reject(answer, p, lc->dp->boot_id), EVENT_REJECTS);
+    if (may_answer(e, &e->rejects))
+        send_back(e, m, answer, sml_build_reject(answer, p, e->boot_id), EVENT_REJECTS);
 }
 
 /* What is neither a gradient packet nor of a member may be a path probe. */
@@ -214,32 +212,32 @@ static bool is_path_probe(const struct rte_mbuf *m, enum drop why)
     return why == DROP_SML_BAD_KIND && path_is_question(f->payload, frame_payload_bytes(f));
 }
 
-static void answer_path_probe(struct lcore *lc, struct rte_mbuf *m)
+static void answer_path_probe(struct engine *e, struct rte_mbuf *m)
 {
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
 
-    if (!may_answer(lc, &lc->engine.path_answers)) {
-        lcore_drop(lc, m->port, DROP_PATH_RATE, 1);
+    if (!may_answer(e, &e->path_answers)) {
+        count_drop(e->counters, m->port, DROP_PATH_RATE, 1);
         return;
     }
-    path_answer(f->payload, (uint8_t)steer_data_ports(lc->dp));
-    send_back(lc, m, f->payload, frame_payload_bytes(f), EVENT_PATH_ANSWERS);
+    path_answer(f->payload, e->data_ports);
+    send_back(e, m, f->payload, frame_payload_bytes(f), EVENT_PATH_ANSWERS);
 }
 
 /* A frame that is not a member's. */
-static void refuse(struct lcore *lc, const struct work *w, enum drop why)
+static void refuse(struct engine *e, const struct work *w, enum drop why)
 {
     if (is_path_probe(w->m, why)) {
-        answer_path_probe(lc, w->m);
+        answer_path_probe(e, w->m);
     } else {
-        lcore_drop(lc, w->m->port, why, 1);
+        count_drop(e->counters, w->m->port, why, 1);
         if (why == DROP_SML_UNKNOWN_JOB || why == DROP_SML_FOREIGN_SENDER)
-            reject(lc, w->m, &w->packet);
+            reject(e, w->m, &w->packet);
     }
     rte_pktmbuf_free(w->m);
 }
 
-static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
+static void process(struct engine *e, struct rte_mbuf *frames[], unsigned n)
 {
     struct work work[ENGINE_BURST];
     unsigned located = 0;
@@ -249,68 +247,69 @@ static void process(struct lcore *lc, struct rte_mbuf *frames[], unsigned n)
         enum drop why;
 
         w->m = frames[i];
-        why = locate(&lc->dp->jobs, w);
+        why = locate(e->jobs, w);
         if (why == DROP_REASONS)
             located++;
         else
-            refuse(lc, w, why);
+            refuse(e, w, why);
     }
     for (unsigned i = 0; i < located; i++)
-        frames[i] = apply(lc, &work[i]);
-    lcore_count(lc, EVENT_GRADIENTS, located);
+        frames[i] = apply(e, &work[i]);
+    count_event(e->counters, EVENT_GRADIENTS, located);
     rte_pktmbuf_free_bulk(frames, located);
 }
 
-static void work_off(struct lcore *lc, unsigned owner)
+static void work_off(struct engine *e, unsigned owner)
 {
-    struct rte_mbuf **frames = lc->engine.to[owner].frame;
-    unsigned n = lc->engine.to[owner].n, taken;
+    struct rte_mbuf **frames = e->to[owner].frame;
+    unsigned n = e->to[owner].n, taken;
 
-    lc->engine.to[owner].n = 0;
-    lc->engine.waiting &= ~RTE_BIT64(owner);
-    if (owner == lc->index) {
-        process(lc, frames, n);
+    e->to[owner].n = 0;
+    e->waiting &= ~RTE_BIT64(owner);
+    if (owner == e->lcore) {
+        process(e, frames, n);
         return;
     }
-    taken = rte_ring_enqueue_burst(lc->dp->lcore[owner]->inbox, (void **)frames, n, NULL);
+    taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
     for (unsigned i = taken; i < n; i++)
-        lcore_drop(lc, frames[i]->port, DROP_RING_FULL, 1);
+        count_drop(e->counters, frames[i]->port, DROP_RING_FULL, 1);
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
 }
 
-void engine_steer(struct lcore *lc, unsigned port, struct rte_mbuf *m)
+void engine_steer(struct engine *e, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = locate_frame(m);
     unsigned owner;
 
     if (frame_payload_bytes(f) < SML_HEADER_BYTES) {
-        lcore_drop(lc, port, DROP_SML_TOO_SHORT, 1);
+        count_drop(e->counters, port, DROP_SML_TOO_SHORT, 1);
         rte_pktmbuf_free(m);
         return;
     }
     m->port = (uint16_t)port; /* from here on our number, not the device's */
-    owner = lc->dp->shard_owner[sml_peek_slot(f->payload) % lc->dp->shards];
-    lc->engine.to[owner].frame[lc->engine.to[owner].n++] = m;
-    lc->engine.waiting |= RTE_BIT64(owner);
-    if (lc->engine.to[owner].n == ENGINE_BURST)
-        work_off(lc, owner);
+    owner = e->shards->owner[sml_peek_slot(f->payload) % e->shards->n];
+    e->to[owner].frame[e->to[owner].n++] = m;
+    e->waiting |= RTE_BIT64(owner);
+    if (e->to[owner].n == ENGINE_BURST)
+        work_off(e, owner);
 }
 
-void engine_flush(struct lcore *lc)
+void engine_flush(struct engine *e)
 {
-    while (lc->engine.waiting != 0)
-        work_off(lc, rte_bsf64(lc->engine.waiting));
+    while (e->waiting != 0)
+        work_off(e, rte_bsf64(e->waiting));
 }
 
-unsigned engine_collect(struct lcore *lc)
+unsigned engine_collect(struct engine *e)
 {
     struct rte_mbuf *frames[ENGINE_BURST];
+    struct rte_ring *inbox = e->shards->inbox[e->lcore];
     unsigned n;
 
-    if (lc->inbox == NULL)
+    if (inbox == NULL)
         return 0;
-    n = rte_ring_dequeue_burst(lc->inbox, (void **)frames, ENGINE_BURST, NULL);
+    n = rte_ring_dequeue_burst(inbox, (void **)frames, ENGINE_BURST, NULL);
     if (n > 0)
-        process(lc, frames, n);
+        process(e, frames, n);
     return n;
 }

@@ -122,6 +122,17 @@ struct counters {
     uint64_t verdict[SML_VERDICTS];
 };
 
+/* For the owner. */
+static inline void count_drop(struct counters *c, unsigned port, enum drop reason, unsigned frames)
+{
+    counter_add(&c->drop[port][reason], frames);
+}
+
+static inline void count_event(struct counters *c, enum event event, unsigned n)
+{
+    counter_add(&c->event[event], n);
+}
+
 const char *drop_name(enum drop reason);
 const char *drop_meaning(enum drop reason);
 const char *event_name(enum event event);

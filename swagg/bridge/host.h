@@ -2,18 +2,26 @@
 #ifndef SWAGG_BRIDGE_HOST_H
 #define SWAGG_BRIDGE_HOST_H
 
-struct lcore;
-struct rte_mbuf;
+#include "port/send.h"
+
+/* What an lcore answers in the switch's name with. */
+struct host {
+    struct rte_ether_addr mac;
+    rte_be32_t ip; /* 0: none */
+    struct rte_mempool *mbufs;
+    struct send *send;
+    struct counters *counters;
+};
 
 /* Answers an ARP request for the switch's IP. m stays the caller's. */
-void host_arp(struct lcore *lc, unsigned port, const struct rte_mbuf *m);
+void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);
 
 /* Asks everybody behind this port who has the switch's IP, too, and tells them the switch's MAC: an ARP probe
  * and a gratuitous ARP, for those who remember another. */
-void host_announce(struct lcore *lc, unsigned port);
+void host_announce(const struct host *h, unsigned port);
 
 /* Takes a frame over that passed frame_check_ipv4 and says ICMP: an echo request goes back, others are
  * dropped. */
-void host_icmp(struct lcore *lc, unsigned port, struct rte_mbuf *m);
+void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m);
 
 #endif

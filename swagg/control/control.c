@@ -67,7 +67,7 @@ static void age_stations(struct control *c, uint64_t now)
 static void count_missed(struct control *c)
 {
     for (unsigned p = 0; p < c->dp->ports; p++)
-        lcore_drop(datapath_main_lcore(c->dp), p, DROP_RX_MISSED,
+        count_drop(&datapath_main_lcore(c->dp)->counters, p, DROP_RX_MISSED,
                    (unsigned)c->dp->port[p].device->missed(&c->dp->port[p]));
 }
 
@@ -88,7 +88,7 @@ static void watch_links(struct control *c)
         c->links_up ^= RTE_BIT64(p);
         log_notice("port %s: link is %s", port->name, up ? "up" : "down");
         if (up)
-            host_announce(datapath_main_lcore(c->dp), p);
+            host_announce(&datapath_main_lcore(c->dp)->host, p);
         else
             bridge_forget(c->dp->bridge, (int)p);
     }
@@ -110,7 +110,7 @@ static void watch_claims(struct control *c, uint64_t now)
                 "give it another, or change switch.ip",
                 mac, c->dp->port[port].name);
     for (unsigned p = 0; p < c->dp->ports; p++)
-        host_announce(datapath_main_lcore(c->dp), p);
+        host_announce(&datapath_main_lcore(c->dp)->host, p);
 }
 
 static void tick(struct control *c)
@@ -125,12 +125,12 @@ static void tick(struct control *c)
     watch_claims(c, clock_ns());
     count_missed(c);
     report_drops(c);
-    stalls_tell(&c->stalls, c->dp, clock_ns());
+    stalls_tell(&c->stalls, c->dp->lcore, c->dp->lcores, clock_ns());
 }
 
-static void drop(struct lcore *lc, enum drop reason, struct rte_mbuf *m)
+static void drop(struct control *c, enum drop reason, struct rte_mbuf *m)
 {
-    lcore_drop(lc, m->port, reason, 1);
+    count_drop(&datapath_main_lcore(c->dp)->counters, m->port, reason, 1);
     rte_pktmbuf_free(m);
 }
 
@@ -142,9 +142,9 @@ static void sort_message(struct control *c, struct rte_mbuf *m)
     if (registrar_knows(c->registrar, m))
         registrar_receive(c->registrar, m);
     else if (!throttle_admit(&c->rate, f->ip.src_addr, clock_ns()))
-        drop(datapath_main_lcore(c->dp), DROP_CONTROL_RATE, m);
+        drop(c, DROP_CONTROL_RATE, m);
     else if (!fair_queue_put(&c->strangers, m->port, m))
-        drop(datapath_main_lcore(c->dp), DROP_CONTROL_FULL, m);
+        drop(c, DROP_CONTROL_FULL, m);
 }
 
 /* Returns how many. */
@@ -177,13 +177,6 @@ static void take_messages(struct control *c)
     serve_strangers(c);
     if (more || c->strangers.items > 0)
         inbox_wake(&c->dp->to_control);
-}
-
-void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m)
-{
-    m->port = (uint16_t)port;
-    if (!inbox_put(&lc->dp->to_control, port, m))
-        drop(lc, DROP_CONTROL_FULL, m);
 }
 
 static int watch(struct control *c, int fd)
@@ -266,7 +259,7 @@ int control_run(struct control *c)
     watch_links(c);
     for (unsigned p = 0; p < c->dp->ports; p++)
         if (c->links_up & RTE_BIT64(p))
-            host_announce(datapath_main_lcore(c->dp), p);
+            host_announce(&datapath_main_lcore(c->dp)->host, p);
     for (;;) {
         struct epoll_event e;
         int stop;
@@ -282,6 +275,6 @@ int control_run(struct control *c)
             return stop;
         take_messages(c);
         tick(c);
-        output_flush(datapath_main_lcore(c->dp));
+        send_flush(&datapath_main_lcore(c->dp)->send);
     }
 }

@@ -1,6 +1,6 @@
 /* The main lcore's work while the others poll: control messages, timers, signals. It sleeps in between.
  *
- * Threads: everything here is the main lcore's, except control_hand_over.
+ * Threads: everything here is the main lcore's.
  */
 #ifndef SWAGG_CONTROL_CONTROL_H
 #define SWAGG_CONTROL_CONTROL_H
@@ -14,9 +14,6 @@ struct control;
 int control_open(struct control **c, struct datapath *dp, struct registrar *registrar,
                  const struct config *cfg);
 void control_close(struct control *c);
-
-/* Gives the main lcore a checked frame to CTL_PORT that came in on port. Any polling lcore. */
-void control_hand_over(struct lcore *lc, unsigned port, struct rte_mbuf *m);
 
 /* Until a signal comes that stops us; returns its number, or -errno after logging. */
 int control_run(struct control *c);

@@ -39,14 +39,14 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     struct frame_header h;
 
     if (m == NULL) {
-        lcore_drop(lc, to->port, DROP_NO_MBUF, 1);
+        count_drop(&lc->counters, to->port, DROP_NO_MBUF, 1);
         return;
     }
     memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
     frame_header_init(&h, &here, &there);
     frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
-    lcore_count(lc, EVENT_CONTROL_SENT, 1);
-    output_put(lc, known < 0 ? to->port : (unsigned)known, m);
+    count_event(&lc->counters, EVENT_CONTROL_SENT, 1);
+    send_put(&lc->send, known < 0 ? to->port : (unsigned)known, m);
 }
 
 static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
@@ -117,7 +117,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .boot_id = r->dp->boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_port = SML_PORT_FIRST,
-        .data_ports = (uint8_t)steer_data_ports(r->dp),
+        .data_ports = r->dp->data_ports,
         .payload_bytes = terms_payload_bytes(cfg),
         .actions = {.ctx = r,
                     .send = send_message,
@@ -185,14 +185,14 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     static_assert(DROP_CONTROL_BAD_STRING - DROP_CONTROL_TOO_SHORT == CTL_BAD_STRING - CTL_TOO_SHORT,
                   "in the same order");
     memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
-    lcore_count(lc, EVENT_CONTROL_RECEIVED, 1);
+    count_event(&lc->counters, EVENT_CONTROL_RECEIVED, 1);
     r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), clock_ns());
     pthread_mutex_unlock(&r->lock);
     r->heard = 0;
     if (e != CTL_PARSED)
-        lcore_drop(lc, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
+        count_drop(&lc->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
 }
 

@@ -18,7 +18,7 @@ void registrar_close(struct registrar *r);
 /* Whether a checked frame to CTL_PORT is from a member of some job. */
 bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);
 
-/* Takes over a checked frame to CTL_PORT. What is to be sent waits for output_flush. */
+/* Takes over a checked frame to CTL_PORT. What is to be sent waits for send_flush. */
 void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 
 /* To be called at least every lost_after / 10. */

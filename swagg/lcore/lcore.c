@@ -11,13 +11,9 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
-#include "aggregate/engine.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "datapath.h"
-#include "lcore/input.h"
 #include "lcore/priority.h"
-#include "lcore/stalls.h"
 
 enum {
     YIELD_EVERY = 16,        /* rounds without work */
@@ -59,41 +55,53 @@ static void offer_cpu(struct idle *idle)
 
 static void back_off(struct lcore *lc, struct idle *idle)
 {
-    const struct datapath *dp = lc->dp;
     struct timespec nap = {0};
 
-    if (dp->max_sleep_us == 0 || idle->rounds < dp->spin) {
+    if (lc->pace.max_sleep_us == 0 || idle->rounds < lc->pace.spin) {
         if (++idle->rounds % YIELD_EVERY == 0)
             offer_cpu(idle);
         else
             rte_pause();
         return;
     }
-    nap.tv_nsec = (long)nap_ns(idle, dp->max_sleep_us);
+    nap.tv_nsec = (long)nap_ns(idle, lc->pace.max_sleep_us);
     /* A sleeping lcore holds nothing: whoever waits for it need not. */
-    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
     nanosleep(&nap, NULL);
-    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
-    lcore_count(lc, EVENT_SLEEPS, 1);
+    rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
+    count_event(&lc->counters, EVENT_SLEEPS, 1);
 }
 
-static unsigned do_tasks(struct lcore *lc)
+static void set_time(struct lcore *lc, uint64_t now)
 {
-    const uint64_t last = lc->now;
+    lc->receive.now = lc->engine.now = lc->send.now = now;
+}
+
+/* Has it stood still since the last round? (stalls.h) */
+static void note_stall(struct lcore *lc, uint64_t pause)
+{
+    if (pause < lc->pace.stall)
+        return;
+    count_event(&lc->counters, EVENT_STALLS, 1);
+    count_event(&lc->counters, EVENT_STALLED_MS, (unsigned)(pause / lc->pace.cycles_per_ms));
+}
+
+unsigned lcore_round(struct lcore *lc, uint64_t now)
+{
     unsigned work, taken_over;
 
-    lc->now = rte_rdtsc();
-    stall_note(lc, last, lc->now);
-    work = input_poll(lc);
-    engine_flush(lc);
-    taken_over = engine_collect(lc);
-    lcore_count(lc, EVENT_TAKEN_OVER, taken_over);
+    note_stall(lc, now - lc->receive.now);
+    set_time(lc, now);
+    work = receive_poll(&lc->receive);
+    engine_flush(&lc->engine);
+    taken_over = engine_collect(&lc->engine);
+    count_event(&lc->counters, EVENT_TAKEN_OVER, taken_over);
     work += taken_over;
-    work += output_collect(lc);
+    work += send_collect(&lc->send);
     if (work == 0) /* nothing waits while the lcore does */
-        output_flush(lc);
+        send_flush(&lc->send);
     else
-        output_flush_due(lc);
+        send_flush_due(&lc->send);
     return work;
 }
 
@@ -105,36 +113,35 @@ static void start(struct lcore *lc)
         log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(-rc));
     prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
     __atomic_store_n(&lc->tid, rte_sys_gettid(), __ATOMIC_RELAXED);
-    lc->now = rte_rdtsc();
+    set_time(lc, rte_rdtsc());
 }
 
 int lcore_run(void *lcore)
 {
     struct lcore *lc = lcore;
-    struct datapath *dp = lc->dp;
     struct idle idle = {0};
 
     start(lc);
-    rte_rcu_qsbr_thread_register(dp->rcu, lc->index);
-    rte_rcu_qsbr_thread_online(dp->rcu, lc->index);
+    rte_rcu_qsbr_thread_register(lc->rcu, lc->index);
+    rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
 
-    while (!__atomic_load_n(&dp->stop, __ATOMIC_RELAXED)) {
-        unsigned work = do_tasks(lc);
+    while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
+        unsigned work = lcore_round(lc, rte_rdtsc());
 
-        rte_rcu_qsbr_quiescent(dp->rcu, lc->index);
-        lcore_count(lc, EVENT_ROUNDS, 1);
+        rte_rcu_qsbr_quiescent(lc->rcu, lc->index);
+        count_event(&lc->counters, EVENT_ROUNDS, 1);
         if (work == 0) {
             back_off(lc, &idle);
         } else {
-            lcore_count(lc, EVENT_BUSY_ROUNDS, 1);
+            count_event(&lc->counters, EVENT_BUSY_ROUNDS, 1);
             idle.rounds = 0;
             idle.since_ns = 0;
         }
     }
 
-    output_flush(lc);
-    rte_rcu_qsbr_thread_offline(dp->rcu, lc->index);
-    rte_rcu_qsbr_thread_unregister(dp->rcu, lc->index);
+    send_flush(&lc->send);
+    rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
+    rte_rcu_qsbr_thread_unregister(lc->rcu, lc->index);
     return 0;
 }
 

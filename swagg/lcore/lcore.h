@@ -12,55 +12,48 @@
 
 #include <stdint.h>
 
-#include <rte_ring.h>
+#include <rte_rcu_qsbr.h>
 
 #include "aggregate/engine.h"
 #include "base/counters.h"
-#include "lcore/output.h"
+#include "bridge/host.h"
+#include "lcore/receive.h"
+#include "port/send.h"
 
-struct datapath;
+enum { LCORE_STALL_MS = 100 }; /* a pause, beyond the longest nap, that is worth a word */
 
-enum { LCORE_BURST = 64, LCORE_RING_SIZE = 2048 };
-
-struct lcore_queue {
-    uint8_t port, queue;
+/* How an lcore spends the time in which nothing comes. */
+struct lcore_pace {
+    uint32_t spin;          /* rounds without work before the first nap */
+    uint32_t max_sleep_us;  /* 0: it never naps */
+    uint64_t cycles_per_ms; /* of the TSC */
+    uint64_t stall;         /* TSC cycles without a round that are a stall */
 };
 
 struct lcore {
     /* Set before the start, then only read. */
-    struct datapath *dp;
     unsigned index; /* in the placement; the main lcore comes after the last */
     unsigned eal_id;
-    unsigned rx_count;
-    struct lcore_queue rx[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
-    uint64_t tx;                                               /* bit p: sends to port p ... */
-    uint8_t tx_queue[SWAGG_MAX_PORTS];                         /* ... by this queue */
-    uint64_t tx_for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
-    uint64_t shards;        /* bit s: aggregates shard s */
-    struct rte_ring *inbox; /* gradient packets for its shards from other lcores; NULL: owns none */
-    uint64_t tx_impaired;   /* those of tx that may have frames to send without being given any */
+    uint64_t shards; /* bit s: aggregates shard s */
+    struct lcore_pace pace;
+    struct rte_rcu_qsbr *rcu; /* here it reports that it holds nothing, thread id = index */
+    const bool *stop;         /* atomic */
 
     /* This lcore's alone. */
-    struct output output __rte_cache_aligned;
-    struct engine_lcore engine;
-    uint64_t now; /* TSC at the start of this round */
+    struct receive receive __rte_cache_aligned;
+    struct send send;
+    struct engine engine;
+    struct host host;
 
     /* Read by everybody. */
     struct counters counters __rte_cache_aligned;
     int tid; /* of its thread; atomic, 0 before it runs */
 };
 
-static inline void lcore_drop(struct lcore *lc, unsigned port, enum drop reason, unsigned frames)
-{
-    counter_add(&lc->counters.drop[port][reason], frames);
-}
+/* One round of the loop: all tasks once. now: in TSC cycles. Returns how much there was to do, 0: nothing. */
+unsigned lcore_round(struct lcore *lc, uint64_t now);
 
-static inline void lcore_count(struct lcore *lc, enum event event, unsigned n)
-{
-    counter_add(&lc->counters.event[event], n);
-}
-
-/* The loop, until datapath.stop; an lcore_function_t, argument: the struct lcore. */
+/* The loop, until *stop; an lcore_function_t, argument: the struct lcore. */
 int lcore_run(void *lcore);
 
 /* The CPU that it runs on, or the first of several. */

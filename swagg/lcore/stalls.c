@@ -67,8 +67,8 @@ static void look_at(struct stall_seen *seen, const struct lcore *lc, uint64_t no
     seen->was = times;
 }
 
-void stalls_tell(struct stall_watch *w, const struct datapath *dp, uint64_t now)
+void stalls_tell(struct stall_watch *w, struct lcore *const lcore[], unsigned lcores, uint64_t now)
 {
-    for (unsigned i = 0; i < dp->lcores; i++)
-        look_at(&w->lcore[i], dp->lcore[i], now);
+    for (unsigned i = 0; i < lcores; i++)
+        look_at(&w->lcore[i], lcore[i], now);
 }

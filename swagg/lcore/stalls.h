@@ -9,9 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "datapath.h"
-
-enum { STALL_MS = 100 }; /* beyond the longest nap */
+#include "lcore/lcore.h"
 
 /* What the kernel has counted of a thread (schedstat). */
 struct stall_times {
@@ -32,16 +30,6 @@ struct stall_watch {
 };
 
 /* A look at all polling lcores. The main lcore's. now: ns. */
-void stalls_tell(struct stall_watch *w, const struct datapath *dp, uint64_t now);
-
-/* For the lcore, at the beginning of a round: last is that of the one before, now this one's, in TSC cycles.
- */
-static inline void stall_note(struct lcore *lc, uint64_t last, uint64_t now)
-{
-    if (now - last < lc->dp->stall)
-        return;
-    lcore_count(lc, EVENT_STALLS, 1);
-    lcore_count(lc, EVENT_STALLED_MS, (unsigned)((now - last) / lc->dp->cycles_per_ms));
-}
+void stalls_tell(struct stall_watch *w, struct lcore *const lcore[], unsigned lcores, uint64_t now);
 
 #endif

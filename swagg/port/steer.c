@@ -3,31 +3,22 @@
 #include <rte_flow.h>
 
 #include "base/log.h"
-#include "datapath.h"
+#include "wire/switchml.h"
 
 enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
 
-static bool ports_tell_shards(const struct datapath *dp)
+static bool ports_tell_shards(unsigned shards)
 {
-    return dp->shards > 0 && DATA_PORTS % dp->shards == 0;
+    return shards > 0 && DATA_PORTS % shards == 0;
 }
 
-unsigned steer_data_ports(const struct datapath *dp)
+unsigned steer_data_ports(const struct port port[], unsigned ports, unsigned shards)
 {
     unsigned queues = 0;
 
-    for (unsigned p = 0; p < dp->ports; p++)
-        queues = RTE_MAX(queues, dp->port[p].rx_queues);
-    return queues > 1 && ports_tell_shards(dp) ? dp->shards : 1;
-}
-
-/* The queue by which this lcore receives from the port; -1: none. */
-static int queue_of(const struct lcore *lc, unsigned port)
-{
-    for (unsigned i = 0; i < lc->rx_count; i++)
-        if (lc->rx[i].port == port)
-            return lc->rx[i].queue;
-    return -1;
+    for (unsigned p = 0; p < ports; p++)
+        queues = RTE_MAX(queues, port[p].rx_queues);
+    return queues > 1 && ports_tell_shards(shards) ? shards : 1;
 }
 
 static struct rte_flow *add_rule(const struct port *port, uint16_t udp_port, uint16_t queue,
@@ -52,14 +43,13 @@ static struct rte_flow *add_rule(const struct port *port, uint16_t udp_port, uin
 }
 
 /* All rules that there are to add, or none; returns how many. */
-static unsigned add_rules(const struct datapath *dp, unsigned p)
+static unsigned add_rules(const struct port *port, const struct steer_queues *to)
 {
-    const struct port *port = &dp->port[p];
     struct rte_flow_error error = {0};
     unsigned added = 0;
 
     for (unsigned i = 0; i < DATA_PORTS; i++) {
-        const int queue = queue_of(dp->lcore[dp->shard_owner[i % dp->shards]], p);
+        const int queue = to->queue[i % to->shards];
 
         if (queue < 0)
             continue; /* that lcore does not receive */
@@ -74,14 +64,13 @@ static unsigned add_rules(const struct datapath *dp, unsigned p)
     return added;
 }
 
-void steer_port(const struct datapath *dp, unsigned p)
+void steer_port(const struct port *port, const struct steer_queues *to)
 {
-    const struct port *port = &dp->port[p];
     const char *rest = port->rss != 0 ? "its hash of addresses and UDP ports" : "its own way";
 
     if (port->rx_queues == 1)
         return;
-    if (port->device == &port_dpdk && ports_tell_shards(dp) && add_rules(dp, p) > 0)
+    if (port->device == &port_dpdk && ports_tell_shards(to->shards) && add_rules(port, to) > 0)
         log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
                    "spreads the rest over "
                    "%u queues by %s",

@@ -8,13 +8,20 @@
 #ifndef SWAGG_PORT_STEER_H
 #define SWAGG_PORT_STEER_H
 
-struct datapath;
+#include "config/placement.h"
+#include "port/port.h"
+
+/* Where a port's gradient packets are to go. */
+struct steer_queues {
+    unsigned shards;
+    int queue[SWAGG_MAX_SHARDS]; /* by shard: by which its owner receives from this port; -1: by none */
+};
 
 /* For a started port; says in the log which way it is. Main lcore, before the others run. */
-void steer_port(const struct datapath *dp, unsigned port);
+void steer_port(const struct port *port, const struct steer_queues *to);
 
-/* How many UDP ports, from SML_PORT_FIRST on, workers should deal their slots to. More than 1 only where a
- * port has several queues to bring them to. */
-unsigned steer_data_ports(const struct datapath *dp);
+/* To how many UDP ports workers are told to deal their slots: 1, or as many as there are shards, where some
+ * port has several receive queues. */
+unsigned steer_data_ports(const struct port port[], unsigned ports, unsigned shards);
 
 #endif

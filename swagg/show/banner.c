@@ -16,27 +16,27 @@ static int append_queue(char text[LIST_MAX], int n, const struct port *port, uns
     return n;
 }
 
-static const char *rx_list(char text[LIST_MAX], const struct lcore *lc)
+static const char *rx_list(char text[LIST_MAX], const struct receive *r)
 {
-    int n = snprintf(text, LIST_MAX, "%s", lc->rx_count == 0 ? " -" : "");
+    int n = snprintf(text, LIST_MAX, "%s", r->queues == 0 ? " -" : "");
 
-    for (unsigned i = 0; i < lc->rx_count; i++) {
-        const struct port *port = &lc->dp->port[lc->rx[i].port];
+    for (unsigned i = 0; i < r->queues; i++) {
+        const struct port *port = &r->port[r->queue[i].port];
 
-        n = append_queue(text, n, port, port->rx_queues, lc->rx[i].queue);
+        n = append_queue(text, n, port, port->rx_queues, r->queue[i].queue);
     }
     return text;
 }
 
-static const char *tx_list(char text[LIST_MAX], const struct lcore *lc)
+static const char *tx_list(char text[LIST_MAX], const struct send *s)
 {
-    int n = snprintf(text, LIST_MAX, "%s", lc->tx == 0 ? " -" : "");
+    int n = snprintf(text, LIST_MAX, "%s", s->own == 0 ? " -" : "");
 
-    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+    for (uint64_t ports = s->own; ports != 0; ports &= ports - 1) {
         const unsigned p = rte_bsf64(ports);
-        const struct port *port = &lc->dp->port[p];
+        const struct port *port = &s->port[p];
 
-        n = append_queue(text, n, port, port->tx_queues, lc->tx_queue[p]);
+        n = append_queue(text, n, port, port->tx_queues, s->queue[p]);
     }
     return text;
 }
@@ -56,8 +56,8 @@ static void show_lcore(const struct datapath *dp, const struct lcore *lc)
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
-               lcore_cpu(lc), rx_list(rx, lc), tx_list(tx, lc), (unsigned)__builtin_popcountll(lc->shards),
-               dp->shards);
+               lcore_cpu(lc), rx_list(rx, &lc->receive), tx_list(tx, &lc->send),
+               (unsigned)__builtin_popcountll(lc->shards), dp->shards.n);
 }
 
 void banner_ready(const struct datapath *dp)

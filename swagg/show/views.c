@@ -65,7 +65,7 @@ int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
     add_ip(d, "ip", v->dp->ip);
     rte_tel_data_add_dict_int(d, "ports", (int)v->dp->ports);
     rte_tel_data_add_dict_int(d, "lcores", (int)v->dp->lcores);
-    rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards);
+    rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards.n);
     rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
     rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
     add_memory(d, &v->dp->jobs);
@@ -208,24 +208,26 @@ static const struct lcore *find_lcore(const struct datapath *dp, const char *par
 
 static void add_rx_names(struct rte_tel_data *list, const struct lcore *lc)
 {
+    const struct receive *r = &lc->receive;
     char name[PORT_QUEUE_NAME_MAX];
 
-    for (unsigned i = 0; i < lc->rx_count; i++) {
-        const struct port *port = &lc->dp->port[lc->rx[i].port];
+    for (unsigned i = 0; i < r->queues; i++) {
+        const struct port *port = &r->port[r->queue[i].port];
 
-        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->rx_queues, lc->rx[i].queue));
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->rx_queues, r->queue[i].queue));
     }
 }
 
 static void add_tx_names(struct rte_tel_data *list, const struct lcore *lc)
 {
+    const struct send *s = &lc->send;
     char name[PORT_QUEUE_NAME_MAX];
 
-    for (uint64_t ports = lc->tx; ports != 0; ports &= ports - 1) {
+    for (uint64_t ports = s->own; ports != 0; ports &= ports - 1) {
         const unsigned p = rte_bsf64(ports);
-        const struct port *port = &lc->dp->port[p];
+        const struct port *port = &s->port[p];
 
-        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->tx_queues, lc->tx_queue[p]));
+        rte_tel_data_add_array_string(list, port_queue_name(name, port, port->tx_queues, s->queue[p]));
     }
 }
 

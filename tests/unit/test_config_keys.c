@@ -44,7 +44,7 @@ static const struct {
     {"lcores.tx", "net/placements.sh", "tx: [h2, h3]"},
     {"lcores.aggregate", "net/placements.sh", "lcore $lcore aggregated nothing"},
     {"mtu", "net/keys.sh", "step \"mtu: 1000\""},
-    {"tx_delay_us", "unit/test_output.c", "test_a_frame_waits_for_others_but_not_longer_than_the_delay"},
+    {"tx_delay_us", "unit/test_send.c", "test_a_frame_waits_for_others_but_not_longer_than_the_delay"},
     {"pool.slots_per_job", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},
     {"pool.megabytes", "net/keys.sh", "step \"pool.megabytes: 1, and pool.kept_frames as ever\""},
     {"pool.kept_frames", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},

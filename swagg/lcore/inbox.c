@@ -1,4 +1,4 @@
-#include "control/inbox.h"
+#include "lcore/inbox.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,19 +6,20 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "datapath.h"
+#include "port/send.h"
 #include "unit.h"
 
 enum { PORTS = 2, DELAY = 1000 };
 
-static struct datapath dp;
-static struct lcore lc;
+static struct port ports[PORTS];
+static struct counters counters;
+static struct send out = {.port = ports, .ports = PORTS, .counters = &counters};
 static uint32_t sent_last, put_last;
 
 static void set_up(uint64_t delay)
 {
-    dp.tx_delay = delay;
-    lc.now = 1000000;
+    out.delay = delay;
+    out.now = 1000000;
     sent_last = put_last = 0;
 }
 
@@ -26,11 +27,11 @@ static void set_up(uint64_t delay)
 static void put(unsigned port, unsigned frames)
 {
     while (frames-- > 0) {
-        struct rte_mbuf *m = rte_pktmbuf_alloc(dp.mbufs);
+        struct rte_mbuf *m = rte_pktmbuf_alloc(out.mbufs);
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(m);
         m->hash.usr = ++put_last;
-        output_put(&lc, port, m);
+        send_put(&out, port, m);
     }
 }
 
@@ -40,7 +41,7 @@ static unsigned left(unsigned port)
     struct rte_mbuf *m;
     unsigned n = 0;
 
-    for (; rte_ring_dequeue(dp.port[port].to_send, (void **)&m) == 0; n++) {
+    for (; rte_ring_dequeue(ports[port].to_send, (void **)&m) == 0; n++) {
         CU_ASSERT(m->hash.usr > sent_last);
         sent_last = m->hash.usr;
         rte_pktmbuf_free(m);
@@ -53,7 +54,7 @@ static void test_without_delay_everything_leaves_in_its_round(void)
     set_up(0);
     put(0, 3);
     CU_ASSERT_EQUAL(left(0), 0);
-    output_flush_due(&lc);
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 3);
 }
 
@@ -61,19 +62,19 @@ static void test_a_frame_waits_for_others_but_not_longer_than_the_delay(void)
 {
     set_up(DELAY);
     put(0, 2);
-    output_flush_due(&lc);
-    lc.now += DELAY - 1;
+    send_flush_due(&out);
+    out.now += DELAY - 1;
     put(0, 1); /* does not prolong it */
-    output_flush_due(&lc);
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 0);
-    lc.now++;
-    output_flush_due(&lc);
+    out.now++;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 3);
     put(0, 1);
-    output_flush_due(&lc);
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 0);
-    lc.now += DELAY;
-    output_flush_due(&lc);
+    out.now += DELAY;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 1);
 }
 
@@ -81,27 +82,27 @@ static void test_ports_wait_by_themselves(void)
 {
     set_up(DELAY);
     put(0, 1);
-    lc.now += DELAY / 2;
+    out.now += DELAY / 2;
     put(1, 1);
-    lc.now += DELAY / 2;
-    output_flush_due(&lc);
+    out.now += DELAY / 2;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 1);
     CU_ASSERT_EQUAL(left(1), 0);
-    lc.now += DELAY / 2;
-    output_flush_due(&lc);
+    out.now += DELAY / 2;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(1), 1);
 }
 
 static void test_a_full_burst_leaves_at_once(void)
 {
     set_up(DELAY);
-    put(0, OUTPUT_BURST + 1);
-    CU_ASSERT_EQUAL(left(0), OUTPUT_BURST);
-    lc.now += DELAY - 1;
-    output_flush_due(&lc);
+    put(0, SEND_BURST + 1);
+    CU_ASSERT_EQUAL(left(0), SEND_BURST);
+    out.now += DELAY - 1;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 0);
-    lc.now++;
-    output_flush_due(&lc);
+    out.now++;
+    send_flush_due(&out);
     CU_ASSERT_EQUAL(left(0), 1);
 }
 
@@ -110,16 +111,16 @@ static void test_a_flush_sends_everything(void)
     set_up(DELAY);
     put(0, 5);
     put(1, 5);
-    output_flush(&lc);
+    send_flush(&out);
     CU_ASSERT_EQUAL(left(0), 5);
     CU_ASSERT_EQUAL(left(1), 5);
-    output_flush(&lc);
+    send_flush(&out);
     CU_ASSERT_EQUAL(left(0), 0);
 }
 
 static int start_eal(void)
 {
-    char lcore[32], *args[] = {"test_output",    "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
+    char lcore[32], *args[] = {"test_send",      "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
                                "--no-telemetry", "--log-level=error", lcore};
 
     snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
@@ -130,15 +131,13 @@ static bool make_ports(void)
 {
     char name[] = "to_send0";
 
-    dp.mbufs = rte_pktmbuf_pool_create("mbufs", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-    dp.ports = PORTS;
-    lc.dp = &dp;
+    out.mbufs = rte_pktmbuf_pool_create("mbufs", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     for (unsigned p = 0; p < PORTS; p++, name[7]++) {
-        dp.port[p].to_send = rte_ring_create(name, 256, SOCKET_ID_ANY, 0);
-        if (dp.port[p].to_send == NULL)
+        ports[p].to_send = rte_ring_create(name, 256, SOCKET_ID_ANY, 0);
+        if (ports[p].to_send == NULL)
             return false;
     }
-    return dp.mbufs != NULL;
+    return out.mbufs != NULL;
 }
 
 int main(void)
@@ -154,5 +153,5 @@ int main(void)
 
     if (start_eal() < 0 || !make_ports())
         return 1;
-    return unit_main("output", tests);
+    return unit_main("send", tests);
 }

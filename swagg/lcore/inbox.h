@@ -1,8 +1,8 @@
 /* Frames from the polling lcores to the main one, which sleeps: a ring a port, so that what comes in on one
  * takes no place of another's.
  */
-#ifndef SWAGG_CONTROL_INBOX_H
-#define SWAGG_CONTROL_INBOX_H
+#ifndef SWAGG_LCORE_INBOX_H
+#define SWAGG_LCORE_INBOX_H
 
 #include <rte_mbuf.h>
 #include <rte_ring.h>

@@ -1,0 +1,46 @@
+/* Where a received frame goes: to the switch itself, or through the bridge.
+ *
+ * Threads: a struct receive is one lcore's.
+ */
+#ifndef SWAGG_LCORE_RECEIVE_H
+#define SWAGG_LCORE_RECEIVE_H
+
+#include <stdint.h>
+
+#include "aggregate/engine.h"
+#include "base/counters.h"
+#include "bridge/bridge.h"
+#include "bridge/claim.h"
+#include "bridge/host.h"
+#include "lcore/inbox.h"
+#include "port/port.h"
+#include "port/send.h"
+
+enum { RECEIVE_BURST = 64 };
+
+struct receive {
+    /* Set before the start, then only read. */
+    const struct port *port; /* all of the switch's */
+    unsigned queues;
+    struct receive_queue {
+        uint8_t port, queue;
+    } queue[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
+    struct rte_mempool *mbufs;                   /* for the doubles that impairments make */
+    struct bridge *bridge;
+    struct claim *claim; /* of the switch's IP, by others */
+    const struct host *host;
+    struct engine *engine;
+    struct inbox *to_control; /* control messages for the main lcore */
+    struct send *send;
+    struct counters *counters;
+
+    uint64_t now; /* TSC at the start of this round; the loop sets it */
+};
+
+/* The queue by which this lcore receives from the port, the first if it has several; -1: none. */
+int receive_queue_of(const struct receive *r, unsigned port);
+
+/* Receives a burst from each of this lcore's receive queues and deals with it; returns how many frames. */
+unsigned receive_poll(struct receive *r);
+
+#endif

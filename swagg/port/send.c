@@ -1,0 +1,118 @@
+#include "port/send.h"
+
+#include <rte_mbuf.h>
+
+#include "port/impair_mbuf.h"
+
+static_assert((int)SEND_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
+
+static void drop_rest(struct send *s, unsigned port, enum drop reason, struct rte_mbuf **frames, unsigned n)
+{
+    if (n == 0)
+        return;
+    count_drop(s->counters, port, reason, n);
+    rte_pktmbuf_free_bulk(frames, n);
+}
+
+static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n)
+{
+    const struct port *port = &s->port[p];
+    const uint16_t q = s->queue[p];
+    struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
+    struct port_refused refused;
+
+    if (port->tx[q].impaired) {
+        n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, s->mbufs, s->now);
+        frames = impaired;
+    }
+    if (n == 0)
+        return;
+    refused = port->device->send(port, q, frames, n);
+    if (refused.full > 0)
+        count_drop(s->counters, p, DROP_TX_FULL, refused.full);
+    if (refused.down > 0)
+        count_drop(s->counters, p, DROP_TX_DOWN, refused.down);
+}
+
+static void hand_over(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n)
+{
+    unsigned taken = rte_ring_enqueue_burst(s->port[p].to_send, (void **)frames, n, NULL);
+
+    drop_rest(s, p, DROP_RING_FULL, frames + taken, n - taken);
+}
+
+static void flush_port(struct send *s, unsigned p)
+{
+    uint16_t n = s->to[p].n;
+
+    s->to[p].n = 0;
+    s->waiting &= ~RTE_BIT64(p);
+    if (s->own & RTE_BIT64(p))
+        transmit(s, p, s->to[p].frame, n);
+    else
+        hand_over(s, p, s->to[p].frame, n);
+}
+
+void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
+{
+    if (s->to[port].n == 0)
+        s->to[port].since = s->now;
+    s->to[port].frame[s->to[port].n++] = frame;
+    s->waiting |= RTE_BIT64(port);
+    if (s->to[port].n == SEND_BURST)
+        flush_port(s, port);
+}
+
+void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
+{
+    unsigned others = s->ports - 1;
+
+    if (others == 0) {
+        drop_rest(s, except, DROP_NO_EGRESS, &frame, 1);
+        return;
+    }
+    rte_pktmbuf_refcnt_update(frame, others - 1);
+    for (unsigned p = 0; p < s->ports; p++)
+        if (p != except)
+            send_put(s, p, frame);
+}
+
+static void flush_ports(struct send *s, uint64_t ports)
+{
+    for (; ports != 0; ports &= ports - 1)
+        flush_port(s, rte_bsf64(ports));
+}
+
+void send_flush(struct send *s)
+{
+    flush_ports(s, s->waiting | s->impaired);
+}
+
+void send_flush_due(struct send *s)
+{
+    uint64_t due = s->impaired;
+
+    for (uint64_t waiting = s->waiting; waiting != 0; waiting &= waiting - 1) {
+        unsigned p = rte_bsf64(waiting);
+
+        if (s->now - s->to[p].since >= s->delay)
+            due |= RTE_BIT64(p);
+    }
+    flush_ports(s, due);
+}
+
+unsigned send_collect(struct send *s)
+{
+    struct rte_mbuf *frames[SEND_BURST];
+    unsigned total = 0;
+
+    for (uint64_t ports = s->for_others; ports != 0; ports &= ports - 1) {
+        unsigned p = rte_bsf64(ports);
+        unsigned n = rte_ring_dequeue_burst(s->port[p].to_send, (void **)frames, SEND_BURST, NULL);
+
+        for (unsigned i = 0; i < n; i++)
+            send_put(s, p, frames[i]);
+        total += n;
+    }
+    return total;
+}

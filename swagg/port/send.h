@@ -1,0 +1,55 @@
+/* Frames on their way out of an lcore: gathered by port, sent once a round, or when a burst is full, its
+ * first frame has waited for `delay`, or there is nothing else to do.
+ *
+ * A port that this lcore sends to itself gets its burst directly; frames for others cross by the port's ring.
+ * What the device or the ring does not take is dropped (tx_full, ring_full): a switch does not wait.
+ *
+ * Threads: a struct send is one lcore's. It has no tear-down: what still waits is to be flushed.
+ */
+#ifndef SWAGG_PORT_SEND_H
+#define SWAGG_PORT_SEND_H
+
+#include <stdint.h>
+
+#include "base/counters.h"
+#include "port/port.h"
+
+enum { SEND_BURST = 64 };
+
+struct send {
+    /* Set before the start, then only read. */
+    const struct port *port; /* [ports] */
+    unsigned ports;
+    struct counters *counters;
+    struct rte_mempool *mbufs;      /* for the doubles that impairments make */
+    uint64_t own;                   /* bit p: sends to port p ... */
+    uint8_t queue[SWAGG_MAX_PORTS]; /* ... by this queue */
+    uint64_t for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
+    uint64_t impaired;   /* those of own that may have frames to send without being given any */
+    uint64_t delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
+
+    uint64_t now;     /* TSC at the start of this round; the loop sets it */
+    uint64_t waiting; /* bit p: there are frames for port p */
+    struct {
+        uint16_t n;
+        uint64_t since; /* TSC, of the first frame's round */
+        struct rte_mbuf *frame[SEND_BURST];
+    } to[SWAGG_MAX_PORTS];
+};
+
+/* Takes the frame over. */
+void send_put(struct send *s, unsigned port, struct rte_mbuf *frame);
+
+/* The same to every port but one; the frame is shared between them by reference count. */
+void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame);
+
+/* Sends everything that waits, and what impairments of this lcore's ports have held back long enough. */
+void send_flush(struct send *s);
+
+/* The same, but a port's frames that may wait do. */
+void send_flush_due(struct send *s);
+
+/* Takes up what other lcores have for this lcore's ports; returns how many frames. */
+unsigned send_collect(struct send *s);
+
+#endif
