@@ -1,4 +1,4 @@
-/* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply_buffer, beside two bounds
+/* What the switch's core costs a packet: sml_pool_locate and sml_pool_apply, beside two bounds
  * measured in the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores
  * them.
  *
@@ -164,7 +164,7 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
                         const struct arrangement *how)
 {
     struct sml_slot *slot[BURST];
-    struct sml_verdict v = {0};
+    struct agg_verdict v = {0};
 
     for (unsigned i = 0; i < BURST; i++) {
         p[i].tag = s->next_tag + i / WORKERS;
@@ -177,13 +177,13 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
         uint8_t **frame = frame_at(s, first + i);
         uint16_t rank = rank_of(how, first + i);
         p[i].body = *frame + BODY_AT; /* not before: the same burst may have exchanged it */
-        sml_pool_apply_buffer(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, &v);
+        sml_pool_apply(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, &v);
         if (v.kept)
             replace(s, how, frame, v.released, rank);
     }
-    if (v.kind != SML_SEND_ALL || (v.result_buffer != NULL) != how->keeps) {
+    if (v.reason != SML_SEND_ALL || (v.buffer != NULL) != how->keeps) {
         fprintf(stderr, "bench-core: tag %u, %s, ended as %s, its sum in %s\n", s->next_tag, how->name,
-                sml_verdict_name(v.kind), v.result_buffer != NULL ? "a kept buffer" : "the pool's memory");
+                sml_reasons[v.reason].name, v.buffer != NULL ? "a kept buffer" : "the pool's memory");
         exit(1);
     }
     s->next_tag += BURST / WORKERS;

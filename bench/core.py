@@ -10,7 +10,7 @@ import report
 
 COUNTING = """
 Instructions a packet, counted by callgrind (`valgrind --tool=callgrind`), warm, in `sml_pool_locate` and
-`sml_pool_apply_buffer`, what they call included; beside them, memcpy and the bare loop with the loop over the packets. valgrind knows no AVX-512, so the
+`sml_pool_apply`, what they call included; beside them, memcpy and the bare loop with the loop over the packets. valgrind knows no AVX-512, so the
 kernels, memcpy and the loop are those for AVX2. Long copies are one instruction, `rep movsb`, which counts once a byte. The
 counts repeat exactly from run to run.
 """
@@ -37,7 +37,7 @@ def instructions(directory, function):
 
 
 def instruction_table(directory):
-    functions = ("sml_pool_locate", "sml_pool_apply_buffer", "time_memcpy", "time_loop")
+    functions = ("sml_pool_locate", "sml_pool_apply", "time_memcpy", "time_loop")
     locate, apply, memcpy, loop = (instructions(directory, function) for function in functions)
     rows = [(f"{key[0]} {key[1]}", key[2], key[3], f"{locate[key]:.1f}", f"{apply[key]:.1f}", f"{memcpy[key]:.1f}",
              f"{loop[key]:.1f}", f"{(locate[key] + apply[key]) / loop[key]:.2f}")

@@ -16,5 +16,5 @@ count() { # OPTION FUNCTION...
             >"$records/valgrind.log" 2>&1 || { cat "$records/valgrind.log" >&2; exit 1; }
     done
 }
-count --instructions sml_pool_locate sml_pool_apply_buffer time_memcpy time_loop
+count --instructions sml_pool_locate sml_pool_apply time_memcpy time_loop
 count --checksum-instructions time_checksum

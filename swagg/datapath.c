@@ -476,7 +476,7 @@ uint64_t datapath_events(const struct datapath *dp, enum event event)
     return sum;
 }
 
-uint64_t datapath_verdicts(const struct datapath *dp, enum sml_verdict_kind kind)
+uint64_t datapath_verdicts(const struct datapath *dp, enum sml_reason kind)
 {
     uint64_t sum = 0;
 

@@ -59,12 +59,12 @@ static void send_to_member(struct engine *e, const struct work *w, uint16_t rank
     send_frame(e, egress_of(e, member), &member->header, w->switch_port, payload, body);
 }
 
-static uint16_t count_wanted(const struct work *w)
+static uint16_t count_wanted(const struct work *w, const struct agg_verdict *v)
 {
     uint16_t wanted = 0;
 
     for (uint16_t rank = 0; rank < w->job->size; rank++)
-        wanted += sml_pool_wants(w->job->pool, w->slot, rank);
+        wanted += agg_wants(v, rank);
     return wanted;
 }
 
@@ -94,24 +94,24 @@ static struct rte_mbuf *share_copy(struct engine *e, const struct frame_payload 
 
 /* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
 static struct rte_mbuf *share(struct engine *e, const struct work *w, const struct frame_payload *sum,
-                              struct rte_mbuf *kept)
+                              const struct agg_verdict *v)
 {
     uint16_t wanted;
 
     if (!e->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
         return NULL;
-    wanted = count_wanted(w);
-    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(e, sum, wanted);
+    wanted = count_wanted(w, v);
+    return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
 }
 
-static void send_to_all(struct engine *e, const struct work *w, const struct sml_verdict *v)
+static void send_to_all(struct engine *e, const struct work *w, const struct agg_verdict *v)
 {
-    const struct frame_payload sum = payload_of(w->job, v->result, v->result_bytes);
-    const struct frame_payload ack = payload_of(w->job, v->ack, v->ack_bytes);
-    struct rte_mbuf *body = share(e, w, &sum, v->result_buffer);
+    const struct frame_payload sum = payload_of(w->job, v->payload, v->bytes);
+    const struct frame_payload ack = payload_of(w->job, v->brief, v->brief_bytes);
+    struct rte_mbuf *body = share(e, w, &sum, v);
 
     for (uint16_t rank = 0; rank < w->job->size; rank++) {
-        if (sml_pool_wants(w->job->pool, w->slot, rank))
+        if (agg_wants(v, rank))
             send_to_member(e, w, rank, &sum, body);
         else
             send_to_member(e, w, rank, &ack, NULL);
@@ -138,25 +138,25 @@ static bool may_keep(const struct work *w)
 /* Returns the frame that is to be freed now: the packet's, or that of an earlier one whose place it takes. */
 static struct rte_mbuf *apply(struct engine *e, const struct work *w)
 {
-    struct sml_verdict v;
+    struct agg_verdict v;
 
     if (w->slot == NULL) {
         counter_add(&e->counters->verdict[SML_DROP_BAD_SLOT], 1);
         return w->m;
     }
-    sml_pool_apply_buffer(w->job->pool, w->slot, w->rank, &w->packet, may_keep(w) ? w->m : NULL, &v);
-    counter_add(&e->counters->verdict[v.kind], 1);
-    switch (v.kind) {
+    sml_pool_apply(w->job->pool, w->slot, w->rank, &w->packet, may_keep(w) ? w->m : NULL, &v);
+    counter_add(&e->counters->verdict[v.reason], 1);
+    switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
         send_to_all(e, w, &v);
         break;
     case SML_SEND_ONE:
-        send_to_sender(e, w, v.result, v.result_bytes, EVENT_RESULTS);
+        send_to_sender(e, w, v.payload, v.bytes, EVENT_RESULTS);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        send_to_sender(e, w, v.answer, v.answer_bytes, EVENT_ANSWERS);
+        send_to_sender(e, w, v.payload, v.bytes, EVENT_ANSWERS);
         break;
     default:
         break;

@@ -165,8 +165,8 @@ int view_verdicts(const struct views *v, const char *params, struct rte_tel_data
 {
     (void)params;
     rte_tel_data_start_dict(d);
-    for (enum sml_verdict_kind k = 0; k < SML_VERDICTS; k++)
-        rte_tel_data_add_dict_u64(d, sml_verdict_name(k), datapath_verdicts(v->dp, k));
+    for (enum sml_reason k = 0; k < SML_VERDICTS; k++)
+        rte_tel_data_add_dict_u64(d, sml_reasons[k].name, datapath_verdicts(v->dp, k));
     return 0;
 }
 

@@ -202,7 +202,7 @@ int view_job(const struct views *v, const char *params, struct rte_tel_data *d)
 }
 
 /* "0 2 5": the ranks that a slot waits for. */
-static void write_missing(char *text, size_t room, const struct sml_slot_view *slot, uint16_t size)
+static void write_missing(char *text, size_t room, const struct agg_slot_view *slot, uint16_t size)
 {
     size_t n = 0;
 
@@ -218,13 +218,13 @@ static void show_slots(const struct job_search *s, const struct ctl_job *job)
     unsigned collecting = 0;
 
     for (unsigned i = 0; running != NULL && i < job->slots; i++) {
-        struct sml_slot_view slot;
+        struct agg_slot_view slot;
         char name[32], missing[RTE_TEL_MAX_STRING_LEN - 1];
 
         sml_pool_view(running->pool, (uint16_t)i, &slot);
         if (slot.contributed == 0 || collecting++ >= SLOTS_SHOWN)
             continue;
-        snprintf(name, sizeof(name), "slot_%u_tag_%u", i, slot.expected);
+        snprintf(name, sizeof(name), "slot_%u_tag_%u", i, slot.chunk);
         write_missing(missing, sizeof(missing), &slot, job->size);
         rte_tel_data_add_dict_string(s->d, name, missing);
     }

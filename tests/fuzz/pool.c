@@ -79,25 +79,25 @@ static void check_ack(const struct world *w, const uint8_t *ack, size_t bytes, c
     REQUIRE(memcmp(ack, result, SML_HEADER_BYTES) == 0);
 }
 
-static void check_result(const struct world *w, struct slot *s, const struct sml_verdict *v)
+static void check_result(const struct world *w, struct slot *s, const struct agg_verdict *v)
 {
     struct sml_packet p;
     uint8_t expected[BODY_MAX];
     size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
-    REQUIRE(sml_parse(&p, v->result, v->result_bytes) == SML_OK);
+    REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
     REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == w->cfg.job);
     REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
-    check_ack(w, v->ack, v->ack_bytes, v->result);
+    check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
     sum(w, s, skip, p.body_bytes - skip, expected);
     REQUIRE(same_elements(type_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
 }
 
-static void keep_result(const struct world *w, struct slot *s, const struct sml_verdict *v)
+static void keep_result(const struct world *w, struct slot *s, const struct agg_verdict *v)
 {
-    REQUIRE(v->result_bytes <= sizeof s->result);
-    memcpy(s->result, v->result, v->result_bytes);
-    s->result_bytes = v->result_bytes;
+    REQUIRE(v->bytes <= sizeof s->result);
+    memcpy(s->result, v->payload, v->bytes);
+    s->result_bytes = v->bytes;
     s->expected += w->cfg.slots;
     s->completed = true;
     s->contributed = 0;
@@ -123,10 +123,10 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t ra
 }
 
 static void check_answer(const struct world *w, const struct slot *s, uint16_t rank,
-                         const struct sml_packet *p, const struct sml_verdict *v)
+                         const struct sml_packet *p, const struct agg_verdict *v)
 {
     struct sml_packet a;
-    REQUIRE(sml_parse(&a, v->answer, v->answer_bytes) == SML_OK);
+    REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK);
     REQUIRE(sml_checksum_holds(&a, w->cfg.checksum, SML_SWITCH));
     REQUIRE(a.tag == p->tag && a.slot == p->slot && a.job == p->job);
     switch (a.kind) {
@@ -146,29 +146,29 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
 }
 
 static void check_quarrel(const struct slot *s, uint16_t rank, const struct sml_packet *p,
-                          const struct sml_verdict *v)
+                          const struct agg_verdict *v)
 {
     struct sml_packet a;
     struct sml_mismatch m;
-    REQUIRE(sml_parse(&a, v->answer, v->answer_bytes) == SML_OK && a.kind == SML_MISMATCH);
+    REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK && a.kind == SML_MISMATCH);
     REQUIRE(sml_parse_mismatch(&m, a.body, a.body_bytes));
     REQUIRE(s->contributed > 0 && !s->has[rank] && p->tag == s->expected);
     REQUIRE(m.your_rank == rank && m.peer_rank == s->order[0] && m.your_tag == p->tag);
 }
 
-static void check_wants(const struct world *w, const struct slot *s, const struct sml_slot *slot)
+static void check_wants(const struct world *w, const struct slot *s, const struct agg_verdict *v)
 {
     for (uint16_t r = 0; r < w->cfg.workers; r++)
-        REQUIRE(sml_pool_wants(w->pool, slot, r) == s->wanted[r]);
+        REQUIRE(agg_wants(v, r) == s->wanted[r]);
 }
 
-static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, uint16_t rank,
-                  const struct sml_packet *p, const struct sml_verdict *v)
+static void judge(struct world *w, struct slot *s, uint16_t rank, const struct sml_packet *p,
+                  const struct agg_verdict *v)
 {
     bool holds = sml_checksum_holds(p, w->cfg.checksum, rank);
     bool shadow = s->completed && p->tag == s->expected - w->cfg.slots;
-    REQUIRE((v->kind == SML_DROP_BAD_CHECKSUM) == !holds);
-    switch (v->kind) {
+    REQUIRE((v->reason == SML_DROP_BAD_CHECKSUM) == !holds);
+    switch (v->reason) {
     case SML_HELD:
         note_contribution(w, s, rank, p);
         REQUIRE(s->contributed < w->cfg.workers);
@@ -177,22 +177,22 @@ static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, 
         note_contribution(w, s, rank, p);
         REQUIRE(s->contributed == w->cfg.workers);
         check_result(w, s, v);
-        check_wants(w, s, slot);
+        check_wants(w, s, v);
         keep_result(w, s, v);
         break;
     case SML_RESTORED:
         REQUIRE(w->cfg.resumed && !s->completed && p->kind == SML_RESTORE && p->tag == s->expected);
-        REQUIRE(v->result_bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->cfg.checksum));
-        REQUIRE(memcmp(v->result + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
-        check_wants(w, s, slot);
+        REQUIRE(v->bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->cfg.checksum));
+        REQUIRE(memcmp(v->payload + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
+        check_wants(w, s, v);
         keep_result(w, s, v);
         break;
     case SML_SEND_ONE:
         REQUIRE(shadow);
-        if (v->result_bytes == s->result_bytes)
-            REQUIRE(memcmp(v->result, s->result, v->result_bytes) == 0);
+        if (v->bytes == s->result_bytes)
+            REQUIRE(memcmp(v->payload, s->result, v->bytes) == 0);
         else
-            check_ack(w, v->result, v->result_bytes, s->result);
+            check_ack(w, v->payload, v->bytes, s->result);
         break;
     case SML_SEND_ANSWER:
         check_answer(w, s, rank, p, v);
@@ -204,15 +204,15 @@ static void judge(struct world *w, struct slot *s, const struct sml_slot *slot, 
         REQUIRE(p->tag == s->expected ? s->has[rank] : shadow && p->kind == SML_RESTORE);
         break;
     default:
-        REQUIRE(v->kind < SML_VERDICTS);
+        REQUIRE(v->reason < SML_VERDICTS);
         break;
     }
 }
 
 static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
 {
-    struct sml_verdict v;
-    struct sml_slot_view view;
+    struct agg_verdict v;
+    struct agg_slot_view view;
     struct sml_slot *slot = sml_pool_locate(w->pool, p);
     REQUIRE((slot != NULL) == (p->slot < w->cfg.slots));
     if (!slot)
@@ -226,13 +226,13 @@ static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
     struct sml_packet own = *p;
     memcpy(buffer, p->body - SML_HEADER_BYTES, bytes);
     own.body = buffer + SML_HEADER_BYTES;
-    sml_pool_apply_buffer(w->pool, slot, rank, &own, w->keeps ? buffer : NULL, &v);
-    judge(w, s, slot, rank, p, &v);
+    sml_pool_apply(w->pool, slot, rank, &own, w->keeps ? buffer : NULL, &v);
+    judge(w, s, rank, p, &v);
     free(v.released);
     if (!v.kept)
         free(buffer);
     sml_pool_view(w->pool, p->slot, &view);
-    REQUIRE(view.expected == s->expected && view.contributed == s->contributed);
+    REQUIRE(view.chunk == s->expected && view.contributed == s->contributed);
     for (unsigned r = 0; r < w->cfg.workers; r++)
         REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
 }

@@ -51,23 +51,23 @@ static void hand_over(struct keeping *k, struct kept *kept, struct buffer *offer
     offered->kept++;
 }
 
-static void check_result(struct keeping *k, const struct kept *kept, const struct sml_verdict *v)
+static void check_result(struct keeping *k, const struct kept *kept, const struct agg_verdict *v)
 {
     const struct buffer *b = kept->buffer;
 
-    must(k, v->result_buffer == b, "says of a result that it lies in another buffer");
+    must(k, v->buffer == b, "says of a result that it lies in another buffer");
     if (b != NULL)
-        must(k, v->result == b->at && v->result_bytes == b->bytes && buffer_is_intact(b),
+        must(k, v->payload == b->at && v->bytes == b->bytes && buffer_is_intact(b),
              "shows another result than the one that it completed");
 }
 
 void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer *offered,
-                    const struct sml_verdict *v)
+                    const struct agg_verdict *v)
 {
     struct kept *kept = &k->kept[p->slot][p->ver];
-    const bool contributes = v->kind == SML_HELD || v->kind == SML_SEND_ALL;
-    const bool begins = v->kind == SML_RESTORED || (contributes && kept->tag != p->tag);
-    const bool completes = v->kind == SML_SEND_ALL || v->kind == SML_RESTORED;
+    const bool contributes = v->reason == SML_HELD || v->reason == SML_SEND_ALL;
+    const bool begins = v->reason == SML_RESTORED || (contributes && kept->tag != p->tag);
+    const bool completes = v->reason == SML_SEND_ALL || v->reason == SML_RESTORED;
 
     must(k, v->released == (begins ? kept->buffer : NULL),
          "gives back a buffer too early, too late, or that it does not have");
@@ -78,7 +78,7 @@ void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer
         hand_over(k, kept, offered, p->tag);
     if (completes && kept->buffer != NULL)
         buffer_seal(kept->buffer);
-    if (completes || (v->kind == SML_SEND_ONE && v->result_buffer != NULL)) /* NULL: the header is enough */
+    if (completes || (v->reason == SML_SEND_ONE && v->buffer != NULL)) /* NULL: the header is enough */
         check_result(k, kept, v);
 }
 

@@ -34,6 +34,6 @@ void keeping_fini(struct keeping *k, struct sml_pool *pool); /* drains the pool 
 
 /* What the pool has made of packet p, whose buffer was offered to it, or NULL. */
 void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer *offered,
-                    const struct sml_verdict *v);
+                    const struct agg_verdict *v);
 
 #endif

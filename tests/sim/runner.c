@@ -128,6 +128,6 @@ void runner_print(const struct runner_tally *t, double seconds)
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);
     for (unsigned i = 0; i < SML_VERDICTS; i++)
         if (s->verdicts[i] > 0)
-            printf(" %s %" PRIu64, sml_verdict_name(i), s->verdicts[i]);
+            printf(" %s %" PRIu64, sml_reasons[i].name, s->verdicts[i]);
     printf("\n");
 }

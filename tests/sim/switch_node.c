@@ -201,16 +201,16 @@ static void send_data(struct switch_node *s, const struct switch_job *j, unsigne
 
 /* A result: a reference to the buffer that it lies in, or a copy. */
 static void send_result(struct switch_node *s, const struct switch_job *j, unsigned rank,
-                        const struct frame *answered, const struct sml_verdict *v)
+                        const struct frame *answered, const struct agg_verdict *v)
 {
-    if (v->result_buffer == NULL || !s->cfg.refer) {
-        send_data(s, j, rank, answered, v->result, v->result_bytes);
+    if (v->buffer == NULL || !s->cfg.refer) {
+        send_data(s, j, rank, answered, v->payload, v->bytes);
         return;
     }
     s->referred++;
     link_send(&s->star->down[j->member[rank].host],
               frame_around(j->member[rank].host, answered->switch_port, j->member[rank].data_port,
-                           buffer_hold(v->result_buffer), j->unsummed));
+                           buffer_hold(v->buffer), j->unsummed));
 }
 
 static void reject(struct switch_node *s, const struct frame *f, const struct sml_packet *p)
@@ -239,37 +239,37 @@ static void apply(struct switch_node *s, struct switch_job *j, unsigned rank, co
                   const struct sml_packet *p)
 {
     struct sml_slot *slot = sml_pool_locate(j->pool, p);
-    struct sml_verdict v = {.kind = SML_DROP_BAD_SLOT};
+    struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
 
     if (slot != NULL) {
         struct buffer *offered = may_keep(s, f) ? f->buffer : NULL;
-        sml_pool_apply_buffer(j->pool, slot, (uint16_t)rank, p, offered, &v);
+        sml_pool_apply(j->pool, slot, (uint16_t)rank, p, offered, &v);
         keeping_settle(&j->keeping, p, offered, &v);
         s->kept += v.kept;
     }
     if (f->damaged) {
         s->damaged++;
-        s->deceived += v.kind != SML_DROP_BAD_CHECKSUM && slot != NULL;
+        s->deceived += v.reason != SML_DROP_BAD_CHECKSUM && slot != NULL;
     } else {
-        s->verdicts[v.kind]++;
+        s->verdicts[v.reason]++;
     }
     sim_trace(s->sim, "switch", "job %u, rank %u: kind %u of tag %u: %s", p->job, rank, p->kind, p->tag,
-              sml_verdict_name(v.kind));
-    switch (v.kind) {
+              sml_reasons[v.reason].name);
+    switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
         for (unsigned r = 0; r < j->size; r++)
-            if (sml_pool_wants(j->pool, slot, (uint16_t)r))
+            if (agg_wants(&v, r))
                 send_result(s, j, r, f, &v);
             else
-                send_data(s, j, r, f, v.ack, v.ack_bytes);
+                send_data(s, j, r, f, v.brief, v.brief_bytes);
         break;
     case SML_SEND_ONE:
-        send_data(s, j, rank, f, v.result, v.result_bytes);
+        send_data(s, j, rank, f, v.payload, v.bytes);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        send_data(s, j, rank, f, v.answer, v.answer_bytes);
+        send_data(s, j, rank, f, v.payload, v.bytes);
         break;
     default:
         break;

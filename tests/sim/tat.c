@@ -47,19 +47,19 @@ static void at_shard(void *ctx, struct frame *f)
 {
     struct tat_run *run = ctx;
     struct sml_packet p;
-    struct sml_verdict v = {.kind = SML_DROP_BAD_SLOT};
+    struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
 
     if (sml_parse(&p, f->payload, f->bytes) == SML_OK) {
         struct sml_slot *slot = sml_pool_locate(run->pool, &p);
-        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, &v);
+        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, NULL, &v);
     }
-    if (v.kind == SML_SEND_ALL)
+    if (v.reason == SML_SEND_ALL)
         for (unsigned r = 0; r < run->cfg.workers; r++)
-            send_down(run, r, v.result, v.result_bytes);
-    else if (v.kind == SML_SEND_ONE)
-        send_down(run, f->host, v.result, v.result_bytes);
-    else if (v.kind == SML_SEND_ANSWER)
-        send_down(run, f->host, v.answer, v.answer_bytes);
+            send_down(run, r, v.payload, v.bytes);
+    else if (v.reason == SML_SEND_ONE)
+        send_down(run, f->host, v.payload, v.bytes);
+    else if (v.reason == SML_SEND_ANSWER)
+        send_down(run, f->host, v.payload, v.bytes);
     frame_free(f);
 }
 

@@ -336,12 +336,12 @@ static void check_switch_forgets(struct world *w)
 
 static void check_verdicts(struct world *w)
 {
-    static const enum sml_verdict_kind never[] = {SML_DROP_BAD_SLOT, SML_DROP_BAD_LENGTH, SML_DROP_BAD_TYPE,
-                                                  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
+    static const enum sml_reason never[] = {SML_DROP_BAD_SLOT, SML_DROP_BAD_LENGTH, SML_DROP_BAD_TYPE,
+                                            SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
 
     for (unsigned i = 0; i < sizeof(never) / sizeof(never[0]); i++)
         if (w->node.verdicts[never[i]] > 0)
-            oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_verdict_name(never[i]));
+            oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_reasons[never[i]].name);
     if (w->node.deceived > 0)
         oracle_fail(&w->oracle, "the switch has made something of a damaged packet");
     if (w->node.malformed > 0)

@@ -113,14 +113,13 @@ static void send_one(struct loop_life *life, const struct ctl_job *job, unsigned
         life->send(life->ctx, LOOP_DATA, m->endpoint.ip, m->data_port, payload, bytes);
 }
 
-static void send_all(struct loop_life *life, const struct loop_job *job, const struct sml_slot *slot,
-                     const struct sml_verdict *v)
+static void send_all(struct loop_life *life, const struct loop_job *job, const struct agg_verdict *v)
 {
     for (uint16_t r = 0; r < job->members->size; r++) {
-        if (sml_pool_wants(job->pool, slot, r))
-            send_one(life, job->members, r, v->result, v->result_bytes);
+        if (agg_wants(v, r))
+            send_one(life, job->members, r, v->payload, v->bytes);
         else
-            send_one(life, job->members, r, v->ack, v->ack_bytes);
+            send_one(life, job->members, r, v->brief, v->brief_bytes);
     }
 }
 
@@ -152,19 +151,19 @@ void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const ui
     struct sml_slot *slot = sml_pool_locate(job->pool, &p);
     if (!slot)
         return;
-    struct sml_verdict v;
-    sml_pool_apply(job->pool, slot, (uint16_t)rank, &p, &v);
-    switch (v.kind) {
+    struct agg_verdict v;
+    sml_pool_apply(job->pool, slot, (uint16_t)rank, &p, NULL, &v);
+    switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
-        send_all(life, job, slot, &v);
+        send_all(life, job, &v);
         break;
     case SML_SEND_ONE:
-        send_one(life, job->members, (unsigned)rank, v.result, v.result_bytes);
+        send_one(life, job->members, (unsigned)rank, v.payload, v.bytes);
         break;
     case SML_SEND_ANSWER:
     case SML_SEND_QUARREL:
-        send_one(life, job->members, (unsigned)rank, v.answer, v.answer_bytes);
+        send_one(life, job->members, (unsigned)rank, v.payload, v.bytes);
         break;
     default: /* held or dropped */
         break;

@@ -15,7 +15,7 @@ struct rig {
     struct sml_pool_config cfg;
     struct sml_pool *pool;
     struct sml_slot *slot; /* of the last packet */
-    struct sml_verdict v;  /* on the last packet */
+    struct agg_verdict v;  /* on the last packet */
     uint8_t body[SML_MAX_CHUNK_BYTES + 64];
 };
 
@@ -71,16 +71,16 @@ static inline void rig_elements(struct rig *rig, struct sml_packet *p, size_t ca
     p->body_bytes = call_bytes + n * sizeof value;
 }
 
-static inline enum sml_verdict_kind rig_apply(struct rig *rig, uint16_t rank, const struct sml_packet *p)
+static inline enum sml_reason rig_apply(struct rig *rig, uint16_t rank, const struct sml_packet *p)
 {
     rig->slot = sml_pool_locate(rig->pool, p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
     sml_slot_prefetch(rig->slot);
-    sml_pool_apply(rig->pool, rig->slot, rank, p, &rig->v);
-    return rig->v.kind;
+    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, &rig->v);
+    return rig->v.reason;
 }
 
-static inline enum sml_verdict_kind rig_data(struct rig *rig, uint16_t rank, uint32_t tag, int64_t value)
+static inline enum sml_reason rig_data(struct rig *rig, uint16_t rank, uint32_t tag, int64_t value)
 {
     struct sml_packet p = rig_packet(rig, SML_DATA, tag);
 
@@ -88,8 +88,8 @@ static inline enum sml_verdict_kind rig_data(struct rig *rig, uint16_t rank, uin
     return rig_apply(rig, rank, &p);
 }
 
-static inline enum sml_verdict_kind rig_open(struct rig *rig, uint16_t rank, uint32_t tag,
-                                             const struct sml_call *call, int64_t value)
+static inline enum sml_reason rig_open(struct rig *rig, uint16_t rank, uint32_t tag,
+                                       const struct sml_call *call, int64_t value)
 {
     struct sml_packet p = rig_packet(rig, SML_OPEN, tag);
 
@@ -98,7 +98,7 @@ static inline enum sml_verdict_kind rig_open(struct rig *rig, uint16_t rank, uin
     return rig_apply(rig, rank, &p);
 }
 
-static inline enum sml_verdict_kind rig_probe(struct rig *rig, uint16_t rank, uint32_t tag)
+static inline enum sml_reason rig_probe(struct rig *rig, uint16_t rank, uint32_t tag)
 {
     struct sml_packet p = rig_packet(rig, SML_PROBE, tag);
 
@@ -110,10 +110,10 @@ static inline bool rig_result_is(const struct rig *rig, uint32_t tag, int64_t su
 {
     struct sml_packet p;
 
-    if (sml_parse(&p, rig->v.result, rig->v.result_bytes) != SML_OK || p.kind != SML_DATA ||
-        p.job != RIG_JOB || p.size_code != SML_SIZE_AGREED || p.tag != tag ||
-        p.slot != sml_tag_slot(tag, rig->cfg.slots) || p.ver != sml_tag_ver(tag, rig->cfg.slots) ||
-        p.e0 != RIG_CODE || p.e1 != 0 || p.body_bytes != 64 || rig->v.ack_bytes != SML_HEADER_BYTES)
+    if (sml_parse(&p, rig->v.payload, rig->v.bytes) != SML_OK || p.kind != SML_DATA || p.job != RIG_JOB ||
+        p.size_code != SML_SIZE_AGREED || p.tag != tag || p.slot != sml_tag_slot(tag, rig->cfg.slots) ||
+        p.ver != sml_tag_ver(tag, rig->cfg.slots) || p.e0 != RIG_CODE || p.e1 != 0 || p.body_bytes != 64 ||
+        rig->v.brief_bytes != SML_HEADER_BYTES)
         return false;
     for (size_t i = 0; i < 8; i++) {
         int64_t x;

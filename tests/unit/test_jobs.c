@@ -216,11 +216,11 @@ static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs
                            .ver = sml_tag_ver(tag, SLOTS),
                            .e0 = AGG_SUM << 4 | AGG_I32,
                            .body_bytes = CHUNK};
-    struct sml_verdict v;
+    struct agg_verdict v;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     p.body = (const uint8_t *)rte_pktmbuf_append(m, SML_HEADER_BYTES + CHUNK) + SML_HEADER_BYTES;
-    sml_pool_apply_buffer(job->pool, sml_pool_locate(job->pool, &p), 0, &p, m, &v);
+    sml_pool_apply(job->pool, sml_pool_locate(job->pool, &p), 0, &p, m, &v);
     CU_ASSERT(v.kept && v.released == NULL);
 }
 

@@ -269,18 +269,18 @@ static void record_result(struct recording *r, const struct plan *p, unsigned wo
 static void switch_frame(struct recording *r, const struct plan *p, unsigned worker, const uint8_t *frame,
                          size_t bytes)
 {
-    struct sml_verdict v;
+    struct agg_verdict v;
     struct udp_datagram d;
     struct sml_packet s;
 
     CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, bytes));
     CU_ASSERT_EQUAL_FATAL(sml_parse(&s, d.payload, d.bytes), SML_OK);
-    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s), (uint16_t)worker, &s, &v);
-    if (v.kind == SML_SEND_ALL) {
+    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s), (uint16_t)worker, &s, NULL, &v);
+    if (v.reason == SML_SEND_ALL) {
         for (unsigned w = 0; w < p->workers; w++)
-            record_result(r, p, w, v.result, v.result_bytes);
+            record_result(r, p, w, v.payload, v.bytes);
     } else {
-        CU_ASSERT_EQUAL(v.kind, SML_HELD);
+        CU_ASSERT_EQUAL(v.reason, SML_HELD);
     }
 }
 

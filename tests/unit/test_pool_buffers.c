@@ -12,8 +12,8 @@ static const struct sml_call call = {
     .seq = 3, .collective = SML_ALLREDUCE, .type = AGG_I64, .op = AGG_SUM, .count = 50};
 
 /* Contributes value, 2 * value, ... out of buffer b; behind a call, if there is one. */
-static enum sml_verdict_kind offer(unsigned b, uint16_t rank, uint32_t tag, const struct sml_call *opening,
-                                   int64_t value)
+static enum sml_reason offer(unsigned b, uint16_t rank, uint32_t tag, const struct sml_call *opening,
+                             int64_t value)
 {
     struct sml_packet p = rig_packet(&rig, opening != NULL ? SML_OPEN : SML_DATA, tag);
     size_t call_bytes = opening != NULL ? SML_CALL_BYTES : 0;
@@ -23,8 +23,8 @@ static enum sml_verdict_kind offer(unsigned b, uint16_t rank, uint32_t tag, cons
     rig_elements(&rig, &p, call_bytes, value, opening != NULL ? 5 : 8);
     p.body = memcpy(buffers[b] + SML_HEADER_BYTES, rig.body, p.body_bytes);
     rig.slot = sml_pool_locate(rig.pool, &p);
-    sml_pool_apply_buffer(rig.pool, rig.slot, rank, &p, buffers[b], &rig.v);
-    return rig.v.kind;
+    sml_pool_apply(rig.pool, rig.slot, rank, &p, buffers[b], &rig.v);
+    return rig.v.reason;
 }
 
 static void count_given_back(void *buffer)
@@ -42,8 +42,8 @@ static void test_a_sum_is_made_in_the_buffer_that_starts_it(void)
         CU_ASSERT(!rig.v.kept);
         CU_ASSERT_EQUAL(offer(2, 2, 0, NULL, 100), SML_SEND_ALL);
         CU_ASSERT(!rig.v.kept && rig.v.released == NULL);
-        CU_ASSERT_PTR_EQUAL(rig.v.result_buffer, buffers[0]);
-        CU_ASSERT_PTR_EQUAL(rig.v.result, buffers[0]);
+        CU_ASSERT_PTR_EQUAL(rig.v.buffer, buffers[0]);
+        CU_ASSERT_PTR_EQUAL(rig.v.payload, buffers[0]);
         CU_ASSERT(rig_result_is(&rig, 0, 111));
     }
 }
@@ -56,14 +56,14 @@ static void test_a_result_is_kept_for_two_phases(void)
         CU_ASSERT_EQUAL(offer(1, 0, 2, NULL, 2), SML_SEND_ALL);
         CU_ASSERT_PTR_NULL(rig.v.released);
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 2), SML_SEND_ONE);
-        CU_ASSERT_PTR_EQUAL(rig.v.result_buffer, buffers[1]);
+        CU_ASSERT_PTR_EQUAL(rig.v.buffer, buffers[1]);
         CU_ASSERT(rig_result_is(&rig, 2, 2));
         CU_ASSERT_EQUAL(offer(2, 0, 4, NULL, 3), SML_SEND_ALL);
         CU_ASSERT(rig.v.kept && rig.v.released == buffers[0]);
         /* One that must be copied releases, too, and its result is in the slot's memory. */
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 6, 4), SML_SEND_ALL);
         CU_ASSERT(!rig.v.kept && rig.v.released == buffers[1]);
-        CU_ASSERT_PTR_NULL(rig.v.result_buffer);
+        CU_ASSERT_PTR_NULL(rig.v.buffer);
         CU_ASSERT(rig_result_is(&rig, 6, 4));
     }
 }
@@ -81,8 +81,8 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
     CU_ASSERT(rig.v.kept);
     CU_ASSERT_EQUAL(offer(2, 1, 0, &call, 10), SML_SEND_ALL);
     CU_ASSERT(!rig.v.kept);
-    CU_ASSERT_PTR_EQUAL(rig.v.result, buffers[1]);
-    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.result, rig.v.result_bytes), SML_OK);
+    CU_ASSERT_PTR_EQUAL(rig.v.payload, buffers[1]);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_OPEN);
     for (int64_t i = 0, x; i < 5; i++) {
         memcpy(&x, p.body + SML_CALL_BYTES + (size_t)i * sizeof x, sizeof x);
@@ -102,11 +102,11 @@ static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
         CU_ASSERT_EQUAL(offer(0, 0, 0, &call, 1), SML_HELD);
         CU_ASSERT_EQUAL(offer(1, 1, 0, &other, 10), SML_SEND_QUARREL);
         CU_ASSERT(!rig.v.kept);
-        CU_ASSERT(sml_parse_mismatch(&m, rig.v.answer + SML_HEADER_BYTES, SML_MISMATCH_BYTES));
+        CU_ASSERT(sml_parse_mismatch(&m, rig.v.payload + SML_HEADER_BYTES, SML_MISMATCH_BYTES));
         CU_ASSERT(sml_call_equal(&m.peers, &call) && sml_call_equal(&m.yours, &other));
         CU_ASSERT_EQUAL(offer(1, 1, 0, &call, 10), SML_HELD);
         CU_ASSERT_EQUAL(offer(2, 2, 0, &call, 100), SML_SEND_ALL);
-        CU_ASSERT_PTR_EQUAL(rig.v.result_buffer, buffers[0]);
+        CU_ASSERT_PTR_EQUAL(rig.v.buffer, buffers[0]);
     }
 }
 
@@ -121,10 +121,10 @@ static void test_a_result_handed_back_releases_the_sum_that_was_begun(void)
         p = rig_packet(&rig, SML_RESTORE, 0);
         rig_elements(&rig, &p, 0, 7, 8);
         p.body = memcpy(buffers[1] + SML_HEADER_BYTES, rig.body, p.body_bytes);
-        sml_pool_apply_buffer(rig.pool, rig.slot, 1, &p, buffers[1], &rig.v);
-        CU_ASSERT_EQUAL(rig.v.kind, SML_RESTORED);
+        sml_pool_apply(rig.pool, rig.slot, 1, &p, buffers[1], &rig.v);
+        CU_ASSERT_EQUAL(rig.v.reason, SML_RESTORED);
         CU_ASSERT(!rig.v.kept && rig.v.released == buffers[0]);
-        CU_ASSERT_PTR_NULL(rig.v.result_buffer);
+        CU_ASSERT_PTR_NULL(rig.v.buffer);
         CU_ASSERT(rig_result_is(&rig, 0, 7));
     }
 }

@@ -9,14 +9,14 @@ static const struct sml_call call = {
 
 static unsigned contributed(uint32_t tag)
 {
-    struct sml_slot_view view;
+    struct agg_slot_view view;
 
     sml_pool_view(rig.pool, sml_tag_slot(tag, rig.cfg.slots), &view);
     return view.contributed;
 }
 
 /* A well-formed typed packet but for its body's length. */
-static enum sml_verdict_kind of_length(enum sml_kind kind, uint8_t code, size_t bytes)
+static enum sml_reason of_length(enum sml_kind kind, uint8_t code, size_t bytes)
 {
     struct sml_packet p = rig_packet(&rig, kind, 0);
 
@@ -80,8 +80,8 @@ static struct sml_mismatch quarrel(uint16_t rank, uint16_t peer, uint32_t tag)
     struct sml_packet p;
     struct sml_mismatch m = {0};
 
-    CU_ASSERT_EQUAL_FATAL(rig.v.kind, SML_SEND_QUARREL);
-    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.answer, rig.v.answer_bytes), SML_OK);
+    CU_ASSERT_EQUAL_FATAL(rig.v.reason, SML_SEND_QUARREL);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_MISMATCH);
     CU_ASSERT(p.tag == tag && p.job == RIG_JOB && p.slot == sml_tag_slot(tag, rig.cfg.slots));
     CU_ASSERT_FATAL(sml_parse_mismatch(&m, p.body, p.body_bytes));
@@ -187,7 +187,7 @@ static void test_the_result_of_an_opening_chunk_is_the_call_and_the_elements(voi
         CU_ASSERT_EQUAL(rig_open(&rig, 0, 1, &call, 10), SML_HELD);
         CU_ASSERT_EQUAL(rig_open(&rig, 1, 1, &call, 100), SML_SEND_ALL);
         for (unsigned again = 0; again < 2; again++) {
-            CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.result, rig.v.result_bytes), SML_OK);
+            CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
             CU_ASSERT_EQUAL(p.kind, SML_OPEN);
             CU_ASSERT(p.e0 == RIG_CODE && p.e1 == 0);
             CU_ASSERT_FATAL(sml_parse_call(&echoed, p.body, p.body_bytes));
@@ -212,11 +212,11 @@ static void test_an_empty_tensor_is_an_opening_chunk_without_elements(void)
         p.body_bytes = SML_CALL_BYTES;
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
         CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_SEND_ALL);
-        CU_ASSERT_EQUAL(rig.v.result_bytes, SML_HEADER_BYTES + SML_CALL_BYTES);
+        CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + SML_CALL_BYTES);
     }
 }
 
-static enum sml_verdict_kind with_flags(uint16_t rank, enum sml_kind kind, uint32_t tag, uint8_t flags)
+static enum sml_reason with_flags(uint16_t rank, enum sml_kind kind, uint32_t tag, uint8_t flags)
 {
     struct sml_packet p = rig_packet(&rig, kind, tag);
 
@@ -237,8 +237,8 @@ static void test_only_ranks_that_ask_for_the_sum_get_it(void)
             CU_ASSERT_EQUAL(with_flags(65, SML_DATA, tag, SML_FLAG_WANT), SML_SEND_ALL);
             CU_ASSERT(rig_result_is(&rig, tag, 66));
             for (uint16_t r = 0; r < 65; r++)
-                CU_ASSERT_EQUAL(sml_pool_wants(rig.pool, rig.slot, r), (r + tag / 4) % 3 == 0);
-            CU_ASSERT(sml_pool_wants(rig.pool, rig.slot, 65));
+                CU_ASSERT_EQUAL(agg_wants(&rig.v, r), (r + tag / 4) % 3 == 0);
+            CU_ASSERT(agg_wants(&rig.v, 65));
         }
     }
 }
@@ -252,7 +252,7 @@ static void test_a_result_sent_again_is_as_long_as_the_packet_asks_for(void)
         rig_complete(&rig, 0, 0, 1);
         for (unsigned i = 0; i < 2; i++) {
             CU_ASSERT_EQUAL(with_flags(1, kinds[i], 0, 0), SML_SEND_ONE);
-            CU_ASSERT_EQUAL(rig.v.result_bytes, SML_HEADER_BYTES);
+            CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES);
             CU_ASSERT_EQUAL(with_flags(1, kinds[i], 0, SML_FLAG_WANT), SML_SEND_ONE);
             CU_ASSERT(rig_result_is(&rig, 0, 3));
         }
@@ -266,7 +266,7 @@ static void float_chunk(float out[16], uint16_t rank)
         out[i] = (rank % 2 ? -1.0f : 1.0f) * (float)(1 << 5 * rank) / (float)(3 + i);
 }
 
-static enum sml_verdict_kind send_floats(uint16_t rank, uint32_t tag)
+static enum sml_reason send_floats(uint16_t rank, uint32_t tag)
 {
     struct sml_packet p = rig_packet(&rig, SML_DATA, tag);
     float x[16];
@@ -304,8 +304,8 @@ static unsigned float_results_that_differ(enum sml_mode mode)
             continue;
         for (unsigned i = 0; i < 5; i++)
             send_floats(order[i], tag);
-        CU_ASSERT_EQUAL_FATAL(rig.v.kind, SML_SEND_ALL);
-        differ += memcmp(rig.v.result + SML_HEADER_BYTES, want, sizeof want) != 0;
+        CU_ASSERT_EQUAL_FATAL(rig.v.reason, SML_SEND_ALL);
+        differ += memcmp(rig.v.payload + SML_HEADER_BYTES, want, sizeof want) != 0;
         tag++;
     }
     CU_ASSERT_EQUAL(tag, 120);
@@ -321,8 +321,7 @@ static void test_in_rank_order_float_sums_have_the_same_bits_for_any_order_of_ar
 
 /* The published format */
 
-static enum sml_verdict_kind published(uint16_t rank, uint8_t size_code, int8_t e0, int8_t e1,
-                                       size_t elements)
+static enum sml_reason published(uint16_t rank, uint8_t size_code, int8_t e0, int8_t e1, size_t elements)
 {
     struct sml_packet p = rig_packet(&rig, SML_DATA, 0);
 
@@ -348,7 +347,7 @@ static void test_the_published_format_returns_signed_maxima_of_both_exponents(vo
     CU_ASSERT_EQUAL(published(1, SML_SIZE_256, -128, -3, 256), SML_HELD);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_256, -5, -7, 256), SML_HELD);
     CU_ASSERT_EQUAL(published(2, SML_SIZE_256, -100, 127, 256), SML_SEND_ALL);
-    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.result, rig.v.result_bytes), SML_OK);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL((int8_t)p.e0, -5);
     CU_ASSERT_EQUAL((int8_t)p.e1, 127);
     CU_ASSERT_EQUAL(p.size_code, SML_SIZE_256);
@@ -357,10 +356,10 @@ static void test_the_published_format_returns_signed_maxima_of_both_exponents(vo
     for (size_t i = 0; i < 1024; i++)
         CU_ASSERT_EQUAL(p.body[i], i % 4 == 3 ? 6 : 0);
     for (uint16_t r = 0; r < 3; r++) /* byte 9 carries no flags here */
-        CU_ASSERT(sml_pool_wants(rig.pool, rig.slot, r));
+        CU_ASSERT(agg_wants(&rig.v, r));
     CU_ASSERT_EQUAL(published(1, SML_SIZE_256, 0, 0, 256), SML_SEND_ONE);
-    CU_ASSERT_EQUAL(rig.v.result_bytes, SML_HEADER_BYTES + 1024);
-    CU_ASSERT_EQUAL((int8_t)rig.v.result[8], -5);
+    CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + 1024);
+    CU_ASSERT_EQUAL((int8_t)rig.v.payload[8], -5);
     rig_stop(&rig);
 }
 
@@ -394,8 +393,8 @@ static void test_the_published_format_takes_agreed_lengths_and_exponents_alone(v
     CU_ASSERT_EQUAL(published(1, SML_SIZE_AGREED, 3, 1, 0), SML_HELD);
     CU_ASSERT_EQUAL(published(2, SML_SIZE_AGREED, 0, 0, 365), SML_SEND_QUARREL);
     CU_ASSERT_EQUAL(published(2, SML_SIZE_AGREED, 0, 0, 0), SML_SEND_ALL);
-    CU_ASSERT_EQUAL(rig.v.result_bytes, SML_HEADER_BYTES);
-    CU_ASSERT(rig.v.result[8] == 3 && rig.v.result[9] == 2);
+    CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES);
+    CU_ASSERT(rig.v.payload[8] == 3 && rig.v.payload[9] == 2);
     rig_stop(&rig);
     start_published(1460);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_AGREED, 1, 2, 366), SML_DROP_BAD_LENGTH);
@@ -406,7 +405,7 @@ static void test_the_published_format_takes_agreed_lengths_and_exponents_alone(v
 
 /* Results handed back */
 
-static enum sml_verdict_kind hand_back(uint16_t rank, uint32_t tag, int64_t sum)
+static enum sml_reason hand_back(uint16_t rank, uint32_t tag, int64_t sum)
 {
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, tag);
 
@@ -422,7 +421,7 @@ static void test_a_result_handed_back_is_adopted_once_and_answers_contributions(
         CU_ASSERT_EQUAL(hand_back(0, 12, 55), SML_RESTORED);
         CU_ASSERT(rig_result_is(&rig, 12, 55));
         for (uint16_t r = 0; r < 3; r++)
-            CU_ASSERT_FALSE(sml_pool_wants(rig.pool, rig.slot, r));
+            CU_ASSERT_FALSE(agg_wants(&rig.v, r));
         CU_ASSERT_EQUAL(hand_back(0, 12, 66), SML_DROP_DUPLICATE);
         CU_ASSERT_EQUAL(hand_back(1, 12, 66), SML_DROP_DUPLICATE);
         CU_ASSERT_EQUAL(rig_data(&rig, 2, 12, 7), SML_SEND_ONE);
@@ -443,9 +442,9 @@ static void test_a_result_handed_back_into_a_chunk_that_is_being_collected(void)
         CU_ASSERT_EQUAL(with_flags(1, SML_DATA, 1, 0), SML_HELD);
         CU_ASSERT_EQUAL(hand_back(2, 1, 9), SML_RESTORED);
         CU_ASSERT(rig_result_is(&rig, 1, 9));
-        CU_ASSERT(sml_pool_wants(rig.pool, rig.slot, 0));
-        CU_ASSERT_FALSE(sml_pool_wants(rig.pool, rig.slot, 1));
-        CU_ASSERT_FALSE(sml_pool_wants(rig.pool, rig.slot, 2));
+        CU_ASSERT(agg_wants(&rig.v, 0));
+        CU_ASSERT_FALSE(agg_wants(&rig.v, 1));
+        CU_ASSERT_FALSE(agg_wants(&rig.v, 2));
         rig_complete(&rig, 0, 5, 1); /* nobody counts as having contributed */
         rig_complete(&rig, 0, 9, 2);
     }
@@ -476,7 +475,7 @@ static void test_an_opening_result_handed_back_begins_with_its_call(void)
         sml_build_call(rig.body, &call);
         rig_elements(&rig, &p, SML_CALL_BYTES, 4, 5);
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_RESTORED);
-        CU_ASSERT_EQUAL_FATAL(sml_parse(&r, rig.v.result, rig.v.result_bytes), SML_OK);
+        CU_ASSERT_EQUAL_FATAL(sml_parse(&r, rig.v.payload, rig.v.bytes), SML_OK);
         CU_ASSERT(r.kind == SML_OPEN && r.e0 == RIG_CODE && r.e1 == 0 && r.body_bytes == p.body_bytes);
         CU_ASSERT(sml_parse_call(&echoed, r.body, r.body_bytes) && sml_call_equal(&echoed, &call));
         CU_ASSERT_EQUAL(memcmp(r.body, p.body, p.body_bytes), 0);
@@ -503,8 +502,9 @@ static void test_a_published_result_handed_back_keeps_its_exponents(void)
     p.e1 = 0x7f; /* no flags in this format */
     p.body_bytes = 64;
     CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_RESTORED);
-    CU_ASSERT_EQUAL(rig.v.result_bytes, SML_HEADER_BYTES + 64);
-    CU_ASSERT(rig.v.result[0] >> 4 == SML_DATA && rig.v.result[8] == (uint8_t)-7 && rig.v.result[9] == 0x7f);
+    CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + 64);
+    CU_ASSERT(rig.v.payload[0] >> 4 == SML_DATA && rig.v.payload[8] == (uint8_t)-7 &&
+              rig.v.payload[9] == 0x7f);
     rig_stop(&rig);
 }
 

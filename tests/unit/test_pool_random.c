@@ -207,7 +207,7 @@ static uint32_t current(const struct world *w, uint32_t chunk)
 }
 
 /* Only the first chunk of each slot can have been completed before the switch restarted. */
-static enum sml_verdict_kind foretell_restore(const struct world *w, uint32_t chunk)
+static enum sml_reason foretell_restore(const struct world *w, uint32_t chunk)
 {
     uint32_t now = current(w, chunk);
 
@@ -220,8 +220,8 @@ static enum sml_verdict_kind foretell_restore(const struct world *w, uint32_t ch
     return chunk + w->cfg.slots == now ? SML_DROP_DUPLICATE : SML_DROP_STALE;
 }
 
-static enum sml_verdict_kind foretell(const struct world *w, const struct sml_packet *p, uint32_t chunk,
-                                      uint16_t rank, bool odd)
+static enum sml_reason foretell(const struct world *w, const struct sml_packet *p, uint32_t chunk,
+                                uint16_t rank, bool odd)
 {
     uint32_t now = current(w, chunk);
     const struct history *h = &w->chunks[chunk];
@@ -256,25 +256,25 @@ static size_t build_ack(const struct world *w, const struct history *h, uint8_t 
     return finish(w, out, SML_HEADER_BYTES, SML_SWITCH);
 }
 
-static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, const struct sml_slot *slot,
-                            const struct sml_verdict *v)
+static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, const struct agg_verdict *v)
 {
     struct history *h = &w->chunks[chunk];
 
     h->completed = true;
-    h->result_bytes = v->kind == SML_RESTORED ? adopted_result(w, chunk, rank, h->result)
-                                              : expected_result(w, chunk, h->result);
-    check(w, v->result_bytes == h->result_bytes, "length of the result");
-    check(w, memcmp(v->result, h->result, h->result_bytes) == 0, "bits of the result");
+    h->result_bytes = v->reason == SML_RESTORED ? adopted_result(w, chunk, rank, h->result)
+                                                : expected_result(w, chunk, h->result);
+    check(w, v->bytes == h->result_bytes, "length of the result");
+    check(w, memcmp(v->payload, h->result, h->result_bytes) == 0, "bits of the result");
     uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
     size_t ack_bytes = build_ack(w, h, ack);
-    check(w, v->ack_bytes == ack_bytes && memcmp(v->ack, ack, ack_bytes) == 0, "the result without the sum");
+    check(w, v->brief_bytes == ack_bytes && memcmp(v->brief, ack, ack_bytes) == 0,
+          "the result without the sum");
     for (uint16_t r = 0; r < w->cfg.workers; r++)
-        check(w, sml_pool_wants(w->pool, slot, r) == h->wants[r], "who wants the sum");
+        check(w, agg_wants(v, r) == h->wants[r], "who wants the sum");
 }
 
 static void check_sent_again(struct world *w, uint32_t chunk, const struct sml_packet *p,
-                             const struct sml_verdict *v)
+                             const struct agg_verdict *v)
 {
     const struct history *h = &w->chunks[chunk];
     bool wanted = !typed(w) || p->e1 & SML_FLAG_WANT;
@@ -282,17 +282,17 @@ static void check_sent_again(struct world *w, uint32_t chunk, const struct sml_p
     uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
     size_t ack_bytes = build_ack(w, h, ack);
 
-    check(w, v->result_bytes == (wanted ? h->result_bytes : ack_bytes), "length sent again");
-    check(w, memcmp(v->result, wanted ? h->result : ack, v->result_bytes) == 0, "bits sent again");
+    check(w, v->bytes == (wanted ? h->result_bytes : ack_bytes), "length sent again");
+    check(w, memcmp(v->payload, wanted ? h->result : ack, v->bytes) == 0, "bits sent again");
 }
 
-static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const struct sml_verdict *v)
+static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const struct agg_verdict *v)
 {
     const struct history *h = &w->chunks[chunk];
     struct sml_packet p;
     enum sml_kind kind = h->completed ? SML_DATA : h->seen[rank] ? SML_WAIT : SML_NACK;
 
-    check(w, sml_parse(&p, v->answer, v->answer_bytes) == SML_OK, "an answer that parses");
+    check(w, sml_parse(&p, v->payload, v->bytes) == SML_OK, "an answer that parses");
     check(w, sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH), "the checksum of the answer");
     check(w, p.kind == kind && p.tag == w->cfg.first_tag + chunk, "kind and tag of the answer");
     check(w, p.body_bytes == (kind == SML_WAIT ? (w->cfg.workers + 7u) / 8 : 0), "length of the answer");
@@ -302,11 +302,11 @@ static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const s
 
 static void check_view(struct world *w, uint32_t chunk, const struct sml_packet *p)
 {
-    struct sml_slot_view view;
+    struct agg_slot_view view;
     uint32_t now = current(w, chunk);
 
     sml_pool_view(w->pool, p->slot, &view);
-    check(w, view.expected == w->cfg.first_tag + now, "the tag that is expected");
+    check(w, view.chunk == w->cfg.first_tag + now, "the tag that is expected");
     check(w, view.contributed == (now < CHUNKS ? w->chunks[now].contributed : 0),
           "the number of contributors");
     for (uint16_t r = 0; now < CHUNKS && r < w->cfg.workers; r++)
@@ -327,7 +327,7 @@ static enum sml_kind draw_kind(struct world *w, uint32_t chunk)
 }
 
 /* In each slot the result completed last, and the sum that is being made. */
-static void check_buffers(struct world *w, const struct sml_verdict *v, uint8_t *buffer)
+static void check_buffers(struct world *w, const struct agg_verdict *v, uint8_t *buffer)
 {
     unsigned i = 0, most = 2u * w->cfg.slots;
 
@@ -355,7 +355,7 @@ static struct world *drained;
 
 static void take_back(void *buffer)
 {
-    struct sml_verdict v = {.released = buffer};
+    struct agg_verdict v = {.released = buffer};
 
     check_buffers(drained, &v, NULL);
 }
@@ -395,7 +395,7 @@ static void step(struct world *w)
     enum sml_kind kind = draw_kind(w, chunk);
     uint32_t author = kind == SML_RESTORE ? HANDED_BACK + rank : rank;
     struct sml_packet p = packet(w, kind, chunk, author);
-    struct sml_verdict v;
+    struct agg_verdict v;
 
     if (typed(w) && rng_below(&w->rng, 2))
         p.e1 |= SML_FLAG_WANT;
@@ -416,25 +416,25 @@ static void step(struct world *w)
     bool damaged = put_around(w, exact, &p, rank);
 
     struct sml_slot *slot = sml_pool_locate(w->pool, &p);
-    enum sml_verdict_kind foretold = damaged ? SML_DROP_BAD_CHECKSUM : foretell(w, &p, chunk, rank, odd);
-    sml_pool_apply_buffer(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
-    check(w, v.kind == foretold, "verdict");
+    enum sml_reason foretold = damaged ? SML_DROP_BAD_CHECKSUM : foretell(w, &p, chunk, rank, odd);
+    sml_pool_apply(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
+    check(w, v.reason == foretold, "verdict");
     check(w, !v.kept || keepable, "a buffer kept that was not offered");
     check_buffers(w, &v, exact);
     if (w->wrong != NULL)
         return;
 
-    w->verdicts[v.kind]++;
-    if (v.kind == SML_HELD || v.kind == SML_SEND_ALL) {
+    w->verdicts[v.reason]++;
+    if (v.reason == SML_HELD || v.reason == SML_SEND_ALL) {
         h->order[h->contributed++] = rank;
         h->seen[rank] = true;
         h->wants[rank] = !typed(w) || p.e1 & SML_FLAG_WANT;
     }
-    if (v.kind == SML_SEND_ALL || v.kind == SML_RESTORED)
-        check_completed(w, chunk, rank, slot, &v);
-    if (v.kind == SML_SEND_ONE)
+    if (v.reason == SML_SEND_ALL || v.reason == SML_RESTORED)
+        check_completed(w, chunk, rank, &v);
+    if (v.reason == SML_SEND_ONE)
         check_sent_again(w, chunk, &p, &v);
-    if (v.kind == SML_SEND_ANSWER)
+    if (v.reason == SML_SEND_ANSWER)
         check_answer(w, chunk, rank, &v);
     check_view(w, chunk, &p);
 }
@@ -511,7 +511,7 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
     }
     CU_ASSERT_EQUAL(wrong, 0);
     /* Every kind of verdict that can come was met, many times. */
-    static const enum sml_verdict_kind met[] = {
+    static const enum sml_reason met[] = {
         SML_SEND_ALL,       SML_SEND_ONE,   SML_SEND_ANSWER, SML_SEND_QUARREL,  SML_HELD,
         SML_DROP_DUPLICATE, SML_DROP_STALE, SML_DROP_AHEAD,  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)

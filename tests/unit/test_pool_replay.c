@@ -41,7 +41,7 @@ static void test_stale_and_early_packets_are_told_apart_within_half_the_tags(voi
 {
     static const struct {
         uint32_t tag;
-        enum sml_verdict_kind verdict;
+        enum sml_reason verdict;
     } known[] = {{15, SML_SEND_ONE},  {15 + 32, SML_SEND_ONE},  {11, SML_DROP_STALE},
                  {7, SML_DROP_STALE}, {23, SML_DROP_AHEAD},     {31, SML_DROP_AHEAD},
                  {3, SML_DROP_AHEAD}, {3 + 64, SML_DROP_AHEAD}, {19 + 32, SML_HELD}};

@@ -214,7 +214,7 @@ static void reject(struct world *w, unsigned rank, struct sml_packet p)
 static void at_switch(struct world *w, const struct packet *in)
 {
     struct sml_packet p;
-    struct sml_verdict v;
+    struct agg_verdict v;
 
     if (sml_parse(&p, in->payload, in->bytes) != SML_OK) {
         fail(w, "a malformed packet");
@@ -226,21 +226,21 @@ static void at_switch(struct world *w, const struct packet *in)
         return;
     }
     struct sml_slot *slot = sml_pool_locate(w->pool, &p);
-    sml_pool_apply(w->pool, slot, in->rank, &p, &v);
-    switch (v.kind) {
+    sml_pool_apply(w->pool, slot, in->rank, &p, NULL, &v);
+    switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
         for (unsigned r = 0; r < w->cfg.workers; r++)
-            if (sml_pool_wants(w->pool, slot, (uint16_t)r))
-                send_to(w, r, v.result, v.result_bytes);
+            if (agg_wants(&v, r))
+                send_to(w, r, v.payload, v.bytes);
             else
-                send_to(w, r, v.ack, v.ack_bytes);
+                send_to(w, r, v.brief, v.brief_bytes);
         break;
     case SML_SEND_ONE:
-        send_to(w, in->rank, v.result, v.result_bytes);
+        send_to(w, in->rank, v.payload, v.bytes);
         break;
     case SML_SEND_ANSWER:
-        send_to(w, in->rank, v.answer, v.answer_bytes);
+        send_to(w, in->rank, v.payload, v.bytes);
         break;
     case SML_HELD:
     case SML_DROP_DUPLICATE:
@@ -251,7 +251,7 @@ static void at_switch(struct world *w, const struct packet *in)
             fail(w, "a chunk ahead of its time");
         break;
     default:
-        fail(w, sml_verdict_name(v.kind));
+        fail(w, sml_reasons[v.reason].name);
     }
 }
 

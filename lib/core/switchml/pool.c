@@ -84,53 +84,19 @@ void sml_slot_prefetch(const struct sml_slot *slot)
     __builtin_prefetch(slot, 1);
 }
 
-const uint64_t *sml_pool_wanted(const struct sml_pool *pool, const struct sml_slot *slot)
-{
-    unsigned completed = !sml_tag_ver(slot->expected, pool->cfg.slots);
-
-    return sml_slot_want(pool, (struct sml_slot *)slot, completed);
-}
-
-bool sml_pool_wants(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank)
-{
-    return sml_map_has(sml_pool_wanted(pool, slot), rank);
-}
-
 uint16_t sml_pool_slots(const struct sml_pool *pool)
 {
     return pool->cfg.slots;
 }
 
-void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct sml_slot_view *view)
+void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct agg_slot_view *view)
 {
     const struct sml_slot *s = sml_slot_at(pool, slot);
 
-    *view = (struct sml_slot_view){
-        .expected = __atomic_load_n(&s->expected, __ATOMIC_RELAXED),
+    *view = (struct agg_slot_view){
+        .chunk = __atomic_load_n(&s->expected, __ATOMIC_RELAXED),
         .contributed = __atomic_load_n(&s->contributed, __ATOMIC_RELAXED),
     };
     for (size_t i = 0; i < pool->map_words; i++)
         view->ranks[i] = __atomic_load_n(&s->maps[i], __ATOMIC_RELAXED);
-}
-
-const char *sml_verdict_name(enum sml_verdict_kind kind)
-{
-    static const char *const names[SML_VERDICTS] = {
-        [SML_SEND_ALL] = "send_all",
-        [SML_RESTORED] = "restored",
-        [SML_SEND_ONE] = "send_one",
-        [SML_SEND_ANSWER] = "send_answer",
-        [SML_SEND_QUARREL] = "send_quarrel",
-        [SML_HELD] = "held",
-        [SML_DROP_DUPLICATE] = "drop_duplicate",
-        [SML_DROP_STALE] = "drop_stale",
-        [SML_DROP_AHEAD] = "drop_ahead",
-        [SML_DROP_BAD_SLOT] = "drop_bad_slot",
-        [SML_DROP_BAD_LENGTH] = "drop_bad_length",
-        [SML_DROP_BAD_TYPE] = "drop_bad_type",
-        [SML_DROP_BAD_CHECKSUM] = "drop_bad_checksum",
-        [SML_DROP_BAD_KIND] = "drop_bad_kind",
-    };
-
-    return (unsigned)kind < SML_VERDICTS ? names[kind] : "?";
 }

@@ -4,6 +4,9 @@
 #include "switchml/pool.h"
 #include "switchml/pool_state.h"
 
+static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES,
+              "the longest answer has room");
+
 /* Whether the body starts with the call of a collective. */
 static bool opens(const struct sml_pool *pool, const struct sml_packet *p)
 {
@@ -18,7 +21,7 @@ static uint8_t element_type(const struct sml_pool *pool, const struct sml_packet
 }
 
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
-static enum sml_verdict_kind inspect(const struct sml_pool *pool, const struct sml_packet *p)
+static enum sml_reason inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = opens(pool, p);
@@ -46,15 +49,17 @@ static size_t finish(const struct sml_pool *pool, uint8_t *payload, size_t bytes
 }
 
 /* An answer about the packet's chunk; its body, if any, is there already. */
-static enum sml_verdict_kind answer(const struct sml_pool *pool, struct sml_verdict *v, enum sml_kind kind,
-                                    const struct sml_packet *p, size_t body_bytes)
+static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v, enum sml_kind kind,
+                              const struct sml_packet *p, size_t body_bytes)
 {
     struct sml_packet head = *p;
 
     head.kind = kind;
     head.e1 = 0;
     sml_build_header(v->answer, &head);
-    v->answer_bytes = finish(pool, v->answer, SML_HEADER_BYTES + body_bytes);
+    v->payload = v->answer;
+    v->bytes = finish(pool, v->answer, SML_HEADER_BYTES + body_bytes);
+    v->buffer = NULL;
     return kind == SML_MISMATCH ? SML_SEND_QUARREL : SML_SEND_ANSWER;
 }
 
@@ -65,26 +70,27 @@ static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
 }
 
 static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
-                        struct sml_verdict *v)
+                        struct agg_verdict *v)
 {
-    v->result = v->ack = slot->body[ver] - SML_HEADER_BYTES;
-    v->result_buffer = *sml_slot_buffer(pool, slot, ver);
-    v->result_bytes = slot->result_bytes[ver];
-    v->ack_bytes = SML_HEADER_BYTES;
+    v->payload = v->brief = slot->body[ver] - SML_HEADER_BYTES;
+    v->bytes = slot->result_bytes[ver];
+    v->buffer = *sml_slot_buffer(pool, slot, ver);
+    v->brief_bytes = SML_HEADER_BYTES;
+    v->wants = sml_slot_want(pool, slot, ver);
     if (pool->cfg.checksum == SML_CHECKSUM_NONE)
         return;
-    v->ack = memcpy(v->answer, v->result, SML_HEADER_BYTES);
-    v->ack_bytes = finish(pool, v->answer, SML_HEADER_BYTES);
+    v->brief = memcpy(v->answer, v->payload, SML_HEADER_BYTES);
+    v->brief_bytes = finish(pool, v->answer, SML_HEADER_BYTES);
 }
 
-static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot *slot,
-                                    const struct sml_packet *p, struct sml_verdict *v)
+static enum sml_reason resend(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                              struct agg_verdict *v)
 {
     show_result(pool, slot, p->ver, v);
     if (!wants(pool, p)) {
-        v->result = v->ack;
-        v->result_buffer = NULL;
-        v->result_bytes = v->ack_bytes;
+        v->payload = v->brief;
+        v->bytes = v->brief_bytes;
+        v->buffer = NULL;
     }
     return SML_SEND_ONE;
 }
@@ -92,7 +98,7 @@ static enum sml_verdict_kind resend(const struct sml_pool *pool, struct sml_slot
 /* Takes down what the others will have to agree with. What this version's memory held is not needed any more:
  * a result that everybody has, or contributions to a chunk whose result was handed back. */
 static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                  const struct sml_packet *p, struct sml_verdict *v)
+                  const struct sml_packet *p, struct agg_verdict *v)
 {
     bool opening = opens(pool, p);
     void **buffer = sml_slot_buffer(pool, slot, p->ver);
@@ -121,8 +127,8 @@ static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, con
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
-static enum sml_verdict_kind quarrel(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank,
-                                     const struct sml_packet *p, struct sml_verdict *v)
+static enum sml_reason quarrel(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank,
+                               const struct sml_packet *p, struct agg_verdict *v)
 {
     struct sml_mismatch m = {
         .your_rank = rank,
@@ -155,7 +161,7 @@ static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
 /* The sum begins in the packet's own buffer. If it is an opening one, others have agreed to the call in it.
  */
 static void keep(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p, void *buffer,
-                 struct sml_verdict *v)
+                 struct agg_verdict *v)
 {
     slot->body[p->ver] = (uint8_t *)p->body; /* writable: who names a buffer says so */
     *sml_slot_buffer(pool, slot, p->ver) = buffer;
@@ -191,7 +197,7 @@ static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, con
 }
 
 static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                   const struct sml_packet *p, void *buffer, struct sml_verdict *v)
+                   const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     const bool in_order = pool->cfg.mode == SML_WHEN_COMPLETE;
     const bool first = in_order ? slot->summed == 0 : slot->contributed == 0;
@@ -216,7 +222,7 @@ static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t 
 
 /* The chunk is complete: what was collected becomes the shadow. */
 static void complete(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
-                     struct sml_verdict *v)
+                     struct agg_verdict *v)
 {
     struct sml_packet head = *p;
 
@@ -234,13 +240,13 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     show_result(pool, slot, p->ver, v);
 }
 
-static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                        const struct sml_packet *p, void *buffer, struct sml_verdict *v)
+static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                  const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     if (sml_map_has(sml_slot_seen(slot), rank))
         return SML_DROP_DUPLICATE;
     if (slot->contributed == 0 || !agrees(pool, slot, p)) {
-        enum sml_verdict_kind formed = inspect(pool, p);
+        enum sml_reason formed = inspect(pool, p);
         if (formed != SML_HELD)
             return formed;
         if (slot->contributed > 0)
@@ -265,10 +271,10 @@ static enum sml_verdict_kind contribute(const struct sml_pool *pool, struct sml_
 
 /* Adopts a result of the job's life before the switch restarted. Contributions that have come for the chunk
  * are forgotten, all but who wants the sum. */
-static enum sml_verdict_kind restore(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                     const struct sml_packet *p, struct sml_verdict *v)
+static enum sml_reason restore(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                               const struct sml_packet *p, struct agg_verdict *v)
 {
-    enum sml_verdict_kind formed = inspect(pool, p);
+    enum sml_reason formed = inspect(pool, p);
 
     if (formed != SML_HELD)
         return formed;
@@ -280,8 +286,8 @@ static enum sml_verdict_kind restore(const struct sml_pool *pool, struct sml_slo
     return SML_RESTORED;
 }
 
-static enum sml_verdict_kind answer_probe(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                          const struct sml_packet *p, struct sml_verdict *v)
+static enum sml_reason answer_probe(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                    const struct sml_packet *p, struct agg_verdict *v)
 {
     const uint64_t *seen = sml_slot_seen(slot);
     size_t map_bytes = (pool->cfg.workers + 7u) / 8;
@@ -315,8 +321,8 @@ static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *sl
     return (int32_t)((slot->expected - tag) << pool->tag_shift);
 }
 
-static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                   const struct sml_packet *p, void *buffer, struct sml_verdict *v)
+static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                             const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     uint32_t slots = pool->cfg.slots;
     int32_t behind = tag_behind(pool, slot, p->tag);
@@ -349,15 +355,10 @@ static enum sml_verdict_kind judge(const struct sml_pool *pool, struct sml_slot 
 }
 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
-                    struct sml_verdict *verdict)
-{
-    sml_pool_apply_buffer(pool, slot, rank, p, NULL, verdict);
-}
-
-void sml_pool_apply_buffer(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                           const struct sml_packet *p, void *buffer, struct sml_verdict *verdict)
+                    void *buffer, struct agg_verdict *verdict)
 {
     verdict->kept = false;
     verdict->released = NULL;
-    verdict->kind = judge(pool, slot, rank, p, buffer, verdict);
+    verdict->reason = (uint8_t)judge(pool, slot, rank, p, buffer, verdict);
+    verdict->action = sml_reasons[verdict->reason].action;
 }

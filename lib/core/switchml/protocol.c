@@ -7,8 +7,7 @@
 #include "switchml/terms.h"
 
 static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
-static_assert((int)SML_ANSWER_BYTES <= (int)AGG_ANSWER_BYTES, "so has an answer");
-static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "and a reject");
+static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
 static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS, "views and seats are for as many");
 
 static inline struct sml_packet *parsed(struct agg_packet *p)
@@ -116,63 +115,34 @@ static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answe
     return sml_build_reject(answer, (const struct sml_packet *)p->parsed, boot_id);
 }
 
-/* A verdict in the form that all protocols have. */
-static void translate(const struct agg_packet *p, const struct sml_verdict *from, struct agg_verdict *v)
-{
-    const bool answers = from->kind == SML_SEND_ANSWER || from->kind == SML_SEND_QUARREL;
-
-    v->payload = answers ? from->answer : from->result;
-    v->bytes = answers ? from->answer_bytes : from->result_bytes;
-    v->buffer = answers ? NULL : from->result_buffer;
-    v->brief = from->ack;
-    v->brief_bytes = from->ack_bytes;
-    v->wants = sml_pool_wanted(p->job->pool, p->slot);
-    if (v->payload >= from->answer && v->payload < from->answer + sizeof from->answer)
-        v->payload = memcpy(v->answer, from->answer, v->bytes);
-    if (v->brief >= from->answer && v->brief < from->answer + sizeof from->answer)
-        v->brief = memcpy(v->answer, from->answer, v->brief_bytes);
-}
-
 /* Applies one packet; whether it asks the caller for something. */
 static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
 {
-    struct sml_verdict one;
-
-    v->kept = false;
-    v->released = NULL;
-    if (p->slot == NULL)
-        return false;
-    sml_pool_apply_buffer(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, &one);
-    p->reason = (uint8_t)one.kind;
-    v->kept = one.kept;
-    v->released = one.released;
-    if (sml_reasons[p->reason].action > AGG_HOLD)
-        translate(p, &one, v);
-    return sml_reasons[p->reason].action > AGG_HOLD || v->kept || v->released != NULL;
+    sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, v);
+    p->reason = v->reason;
+    return v->action > AGG_HOLD || v->kept || v->released != NULL;
 }
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
+    unsigned i;
 
     (void)now; /* nothing in a SwitchML pool depends on time */
-    while (!apply_one(&p[i], v) && i + 1 < n)
-        i++;
-    v->reason = p[i].reason;
+    for (i = 0; i < n; i++)
+        if (p[i].slot != NULL && apply_one(&p[i], v))
+            return i + 1;
+    v->reason = p[n - 1].reason;
     v->action = sml_reasons[v->reason].action;
-    return i + 1;
+    v->kept = false;
+    v->released = NULL;
+    return n;
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
 {
-    struct sml_slot_view slot;
-
     if (i >= sml_pool_slots(pool))
         return false;
-    sml_pool_view(pool, (uint16_t)i, &slot);
-    out->chunk = slot.expected;
-    out->contributed = slot.contributed;
-    memcpy(out->ranks, slot.ranks, sizeof out->ranks);
+    sml_pool_view(pool, (uint16_t)i, out);
     return true;
 }
 

@@ -1,17 +1,36 @@
-/* All that can become of a SwitchML packet: what its slot makes of it (enum sml_verdict_kind), and why it
- * does not get that far. Names and meanings are in sml_protocol.reason. */
+/* What can become of a SwitchML packet; names and meanings are in sml_reasons. */
 #ifndef SWAGG_CORE_SWITCHML_REASONS_H
 #define SWAGG_CORE_SWITCHML_REASONS_H
 
 #include "protocol/protocol.h"
-#include "switchml/pool.h"
 
-enum sml_refusal {
-    SML_REFUSED_TOO_SHORT = SML_VERDICTS, /* malformed: enum sml_parse_error */
+enum sml_reason {
+    /* What its slot makes of it. To be sent: */
+    SML_SEND_ALL,
+    SML_RESTORED,
+    SML_SEND_ONE,
+    SML_SEND_ANSWER,  /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body:
+                         who asks  holds it already */
+    SML_SEND_QUARREL, /* MISMATCH; the sums are untouched */
+    /* ... and not: */
+    SML_HELD,
+    SML_DROP_DUPLICATE,
+    SML_DROP_STALE,
+    SML_DROP_AHEAD,
+    SML_DROP_BAD_SLOT, /* out of range, or slot and version do not go with the tag */
+    SML_DROP_BAD_LENGTH,
+    SML_DROP_BAD_TYPE,
+    SML_DROP_BAD_CHECKSUM,
+    SML_DROP_BAD_KIND, /* OPEN in the published format, RESTORE in a job that was not resumed, ... */
+    SML_VERDICTS,
+
+    /* Why it does not get to a slot. Malformed, as enum sml_parse_error says: */
+    SML_REFUSED_TOO_SHORT = SML_VERDICTS,
     SML_REFUSED_BAD_KIND,
     SML_REFUSED_BAD_SIZE_CODE,
     SML_REFUSED_BAD_SLOT,
     SML_REFUSED_BAD_LENGTH,
+    /* ... and of nobody here: */
     SML_REFUSED_UNKNOWN_JOB,
     SML_REFUSED_FOREIGN_SENDER,
     SML_REFUSED_FOREIGN_MAC,
