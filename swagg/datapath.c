@@ -266,7 +266,7 @@ static int refuse_mac(const struct port *port)
 
 static int choose_mac(struct datapath *dp, const struct config *cfg)
 {
-    struct rte_ether_addr of_port[SWAGG_MAX_PORTS];
+    struct net_mac of_port[SWAGG_MAX_PORTS];
     int same;
 
     for (unsigned p = 0; p < dp->ports; p++)

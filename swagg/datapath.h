@@ -23,7 +23,7 @@
 
 struct datapath {
     /* Identity. */
-    struct rte_ether_addr mac;
+    struct net_mac mac;
     rte_be32_t ip;    /* 0: none; then nothing but switching is done */
     uint64_t boot_id; /* random, tells this run from the one before */
 

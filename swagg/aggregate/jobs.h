@@ -10,9 +10,10 @@
 
 #include <stdint.h>
 
+#include <rte_byteorder.h>
 #include <rte_rcu_qsbr.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "control/registry.h"
 #include "switchml/pool.h"
 
@@ -23,14 +24,14 @@ enum {
 
 struct job_member {
     struct frame_header header; /* of what the switch sends it */
-    struct rte_ether_addr mac;
+    struct net_mac mac;
     uint8_t port; /* where it joined; the bridge may know better by now */
 };
 
 /* Where a packet's sender is looked up: open addressing, at most half full. */
 struct job_seat {
-    uint64_t sender;           /* see job_sender; 0: empty */
-    struct rte_ether_addr mac; /* that the member's JOIN came from: its own, or its router's */
+    uint64_t sender;    /* see job_sender; 0: empty */
+    struct net_mac mac; /* that the member's JOIN came from: its own, or its router's */
     uint16_t rank;
 };
 
@@ -99,7 +100,7 @@ static inline const struct job_seat *job_seat(const struct job *job, rte_be32_t 
 
 /* Where the switch's answers come from; the UDP port is that of the packet that is answered. */
 struct jobs_identity {
-    struct rte_ether_addr mac;
+    struct net_mac mac;
     rte_be32_t ip;
 };
 

@@ -16,7 +16,7 @@ enum drop locate(const struct jobs *jobs, struct work *w)
     seat = job_seat(w->job, f->ip.src_addr, f->udp.src_port);
     if (seat == NULL)
         return DROP_SML_FOREIGN_SENDER;
-    if (!rte_is_same_ether_addr(&seat->mac, &f->eth.src_addr))
+    if (!net_same_mac(&seat->mac, &f->eth.src_addr))
         return DROP_SML_FOREIGN_MAC;
     w->rank = seat->rank;
     w->switch_port = f->udp.dst_port;

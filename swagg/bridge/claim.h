@@ -9,11 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <rte_ether.h>
+#include <rte_common.h>
 
-/* Does a frame, untagged and at least an Ethernet header long, name this address as its sender's: as the
- * source of an IPv4 packet, or in ARP? Pure; what of the frame is in its first 42 bytes counts. */
-bool claim_in_frame(const void *frame, size_t bytes, rte_be32_t ip);
+#include "net/mac.h"
 
 /* Who claimed it last, in a word that lcores write and the main one takes; 0: nobody. */
 struct claim {
@@ -21,9 +19,9 @@ struct claim {
 } __rte_cache_aligned;
 
 /* Any lcore. */
-void claim_note(struct claim *c, const struct rte_ether_addr *station, uint8_t port);
+void claim_note(struct claim *c, const struct net_mac *station, uint8_t port);
 
 /* False: nobody since the last call. The main lcore. */
-bool claim_take(struct claim *c, struct rte_ether_addr *station, uint8_t *port);
+bool claim_take(struct claim *c, struct net_mac *station, uint8_t *port);
 
 #endif

@@ -1,54 +1,21 @@
 #include "bridge/host.h"
 
-#include <rte_arp.h>
-#include <rte_icmp.h>
-
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "datapath.h"
-
-struct frame_arp {
-    struct rte_ether_hdr eth;
-    struct rte_arp_hdr arp;
-} __rte_packed __rte_aligned(2);
-
-struct frame_icmp {
-    struct rte_ether_hdr eth;
-    struct rte_ipv4_hdr ip;
-    struct rte_icmp_hdr icmp;
-} __rte_packed __rte_aligned(2);
-
-static bool is_ipv4_on_ethernet(const struct rte_arp_hdr *arp)
-{
-    return arp->arp_hardware == RTE_BE16(RTE_ARP_HRD_ETHER) &&
-           arp->arp_protocol == RTE_BE16(RTE_ETHER_TYPE_IPV4) && arp->arp_hlen == RTE_ETHER_ADDR_LEN &&
-           arp->arp_plen == sizeof(rte_be32_t);
-}
-
-static void build_arp_reply(struct frame_arp *reply, const struct frame_arp *request,
-                            const struct rte_ether_addr *mac)
-{
-    const struct rte_arp_ipv4 *asked = &request->arp.arp_data;
-
-    *reply = *request;
-    reply->eth.dst_addr = asked->arp_sha;
-    reply->eth.src_addr = *mac;
-    reply->arp.arp_opcode = RTE_BE16(RTE_ARP_OP_REPLY);
-    reply->arp.arp_data = (struct rte_arp_ipv4){
-        .arp_sha = *mac, .arp_sip = asked->arp_tip, .arp_tha = asked->arp_sha, .arp_tip = asked->arp_sip};
-}
+#include "net/arp.h"
+#include "net/icmp.h"
 
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 {
     const struct frame_arp *request = rte_pktmbuf_mtod(m, const struct frame_arp *);
     struct rte_mbuf *reply;
 
-    if (m->data_len < sizeof(*request) || !is_ipv4_on_ethernet(&request->arp)) {
+    if (!arp_check(request, m->data_len)) {
         count_drop(h->counters, port, DROP_ARP_MALFORMED, 1);
         return;
     }
-    if (request->arp.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) || h->ip == 0 ||
-        request->arp.arp_data.arp_tip != h->ip) {
-        if (rte_is_same_ether_addr(&request->eth.dst_addr, &h->mac))
+    if (request->arp.operation != net16(NET_ARP_REQUEST) || h->ip == 0 || request->arp.target_ip != h->ip) {
+        if (net_same_mac(&request->eth.dst_addr, &h->mac))
             count_drop(h->counters, port, DROP_ARP_IGNORED, 1);
         return;
     }
@@ -57,7 +24,7 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
         count_drop(h->counters, port, DROP_NO_MBUF, 1);
         return;
     }
-    build_arp_reply((void *)rte_pktmbuf_append(reply, sizeof(*request)), request, &h->mac);
+    arp_answer((void *)rte_pktmbuf_append(reply, sizeof(*request)), request, &h->mac);
     count_event(h->counters, EVENT_ARP_REPLIES, 1);
     send_put(h->send, port, reply);
 }
@@ -65,22 +32,13 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 /* ARP about the switch's address, to everybody behind the port. from: the address that says so of itself. */
 static void put_arp(const struct host *h, unsigned port, rte_be32_t from)
 {
-    const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->mbufs);
 
     if (m == NULL) {
         count_drop(h->counters, port, DROP_NO_MBUF, 1);
         return;
     }
-    *(struct frame_arp *)rte_pktmbuf_append(m, sizeof(struct frame_arp)) = (struct frame_arp){
-        .eth = {.dst_addr = all, .src_addr = h->mac, .ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP)},
-        .arp = {.arp_hardware = RTE_BE16(RTE_ARP_HRD_ETHER),
-                .arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
-                .arp_hlen = RTE_ETHER_ADDR_LEN,
-                .arp_plen = sizeof(rte_be32_t),
-                .arp_opcode = RTE_BE16(RTE_ARP_OP_REQUEST),
-                .arp_data = {.arp_sha = h->mac, .arp_sip = from, .arp_tip = h->ip}},
-    };
+    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, h->ip);
     send_put(h->send, port, m);
 }
 
@@ -97,29 +55,14 @@ void host_announce(const struct host *h, unsigned port)
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
 {
     struct frame_icmp *f = rte_pktmbuf_mtod(m, struct frame_icmp *);
-    size_t bytes = rte_be_to_cpu_16(f->ip.total_length) - sizeof(f->ip);
-    enum drop why = DROP_REASONS;
+    const enum icmp_found found = icmp_check(f, frame_sum);
 
-    if (bytes < sizeof(f->icmp) || rte_raw_cksum(&f->icmp, bytes) != 0xFFFF)
-        why = DROP_ICMP_MALFORMED;
-    else if (f->icmp.icmp_type != RTE_IP_ICMP_ECHO_REQUEST || f->icmp.icmp_code != 0)
-        why = DROP_ICMP_IGNORED;
-    if (why != DROP_REASONS) {
-        count_drop(h->counters, port, why, 1);
+    if (found != ICMP_ECHO_REQUEST) {
+        count_drop(h->counters, port, found == ICMP_MALFORMED ? DROP_ICMP_MALFORMED : DROP_ICMP_IGNORED, 1);
         rte_pktmbuf_free(m);
         return;
     }
-
-    f->eth.dst_addr = f->eth.src_addr;
-    f->eth.src_addr = h->mac;
-    f->ip.dst_addr = f->ip.src_addr;
-    f->ip.src_addr = h->ip;
-    f->ip.time_to_live = 64;
-    f->ip.hdr_checksum = 0;
-    f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
-    f->icmp.icmp_type = RTE_IP_ICMP_ECHO_REPLY;
-    f->icmp.icmp_cksum = 0;
-    f->icmp.icmp_cksum = (rte_be16_t)~rte_raw_cksum(&f->icmp, bytes);
+    icmp_answer(f, &h->mac, h->ip, frame_sum);
     count_event(h->counters, EVENT_ECHO_REPLIES, 1);
     send_put(h->send, port, m);
 }

@@ -2,11 +2,12 @@
 #ifndef SWAGG_BRIDGE_HOST_H
 #define SWAGG_BRIDGE_HOST_H
 
+#include "net/mac.h"
 #include "port/send.h"
 
 /* What an lcore answers in the switch's name with. */
 struct host {
-    struct rte_ether_addr mac;
+    struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     struct rte_mempool *mbufs;
     struct send *send;

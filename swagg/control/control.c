@@ -10,8 +10,8 @@
 
 #include <rte_random.h>
 
-#include "aggregate/frame.h"
 #include "base/clock.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "bridge/host.h"
 #include "control/fair_queue.h"
@@ -97,14 +97,14 @@ static void watch_links(struct control *c)
 /* Another station has the switch's address. At most once in a while, for it may go on for long. */
 static void watch_claims(struct control *c, uint64_t now)
 {
-    char mac[RTE_ETHER_ADDR_FMT_SIZE];
-    struct rte_ether_addr station;
+    char mac[NET_MAC_TEXT_MAX];
+    struct net_mac station;
     uint8_t port;
 
     if (now < c->next_defence || !claim_take(&c->dp->claim, &station, &port))
         return;
     c->next_defence = now + defence_interval_ns;
-    rte_ether_format_addr(mac, sizeof(mac), &station);
+    net_mac_text(mac, &station);
     log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is "
                 "dropped; "
                 "give it another, or change switch.ip",

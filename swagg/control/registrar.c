@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/frame.h"
+#include <rte_random.h>
+
 #include "base/clock.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "control/terms.h"
@@ -101,7 +103,7 @@ static void report(void *context, const struct ctl_job *job, const char *what)
 
 static void report_lines_left_out(struct registrar *r)
 {
-    if (r->lines_left_out == 0 || !throttle_admit(&r->lines, RTE_IPV4_BROADCAST, clock_ns()))
+    if (r->lines_left_out == 0 || !throttle_admit(&r->lines, UINT32_MAX, clock_ns()))
         return;
     log_notice("%u lines about jobs are left out: more than %u a second on account of one address",
                r->lines_left_out, r->lines.rate.per_second);

@@ -1,10 +1,9 @@
 #include "lcore/receive.h"
 
-#include <netinet/in.h>
-
 #include <rte_prefetch.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
+#include "net/arp.h"
 #include "port/impair_mbuf.h"
 #include "port/linux/gso.h"
 #include "wire/control.h"
@@ -26,14 +25,14 @@ static bool is_data_port(rte_be16_t udp_port)
 
 /* What the device says of a checksum, where its port is to be believed. It may also say ..._NONE: there is no
  * right one in the bytes, but they are known to be whole. */
-static enum frame_found found(const struct receive *r, unsigned port, const struct rte_mbuf *m, uint64_t mask,
-                              uint64_t bad)
+static enum net_found found(const struct receive *r, unsigned port, const struct rte_mbuf *m, uint64_t mask,
+                            uint64_t bad)
 {
     const uint64_t flags = m->ol_flags & r->port[port].rx_checksums & mask;
 
     if (flags == 0)
-        return FRAME_NOT_COMPARED;
-    return flags == bad ? FRAME_BAD : FRAME_GOOD;
+        return NET_NOT_COMPARED;
+    return flags == bad ? NET_BAD : NET_GOOD;
 }
 
 static void to_control(struct receive *r, unsigned port, struct rte_mbuf *m)
@@ -46,7 +45,7 @@ static void to_control(struct receive *r, unsigned port, struct rte_mbuf *m)
 static void udp_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum frame_found checksum = found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+    enum net_found checksum = found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
     enum drop why = frame_check_udp(f, checksum);
 
     if (why != DROP_REASONS)
@@ -62,15 +61,15 @@ static void udp_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 static void ipv4_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum frame_found checksum = found(r, port, m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD);
+    enum net_found checksum = found(r, port, m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD);
     enum drop why =
         r->host->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, r->host->ip, checksum);
 
     if (why != DROP_REASONS)
         drop(r, port, why, m);
-    else if (f->ip.next_proto_id == IPPROTO_UDP)
+    else if (f->ip.next_proto_id == NET_PROTOCOL_UDP)
         udp_input(r, port, m);
-    else if (f->ip.next_proto_id == IPPROTO_ICMP)
+    else if (f->ip.next_proto_id == NET_PROTOCOL_ICMP)
         host_icmp(r->host, port, m);
     else
         drop(r, port, DROP_IP_PROTOCOL, m);
@@ -79,26 +78,18 @@ static void ipv4_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 /* A frame to the switch's own MAC. */
 static void local_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
-    rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type;
+    rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct net_ethernet *)->ether_type;
 
     if (rte_pktmbuf_linearize(m) < 0) {
         drop(r, port, DROP_OVERSIZE, m); /* larger than a buffer, whatever its port says */
-    } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4)) {
+    } else if (ether_type == net16(NET_TYPE_IPV4)) {
         ipv4_input(r, port, m);
-    } else if (ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP)) {
+    } else if (ether_type == net16(NET_TYPE_ARP)) {
         host_arp(r->host, port, m);
         rte_pktmbuf_free(m);
     } else {
         drop(r, port, DROP_ETHERTYPE, m);
     }
-}
-
-/* 01:80:c2:00:00:00 to 0f: between neighbours only (IEEE 802.1D, 7.12.6). */
-static bool is_link_local(const struct rte_ether_addr *a)
-{
-    const unaligned_uint16_t *word = (const void *)a->addr_bytes;
-
-    return word[0] == RTE_BE16(0x0180) && word[1] == RTE_BE16(0xC200) && (word[2] & RTE_BE16(0xFFF0)) == 0;
 }
 
 static void flood(struct receive *r, unsigned port, struct rte_mbuf *m)
@@ -109,20 +100,20 @@ static void flood(struct receive *r, unsigned port, struct rte_mbuf *m)
 
 static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
-    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
 
-    if (is_link_local(&eth->dst_addr)) {
+    if (net_is_link_local(&eth->dst_addr)) {
         drop(r, port, DROP_LINK_LOCAL, m);
         return;
     }
-    if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP) && rte_is_broadcast_ether_addr(&eth->dst_addr))
+    if (eth->ether_type == net16(NET_TYPE_ARP) && net_is_broadcast(&eth->dst_addr))
         host_arp(r->host, port, m); /* others may want to hear it, too */
     flood(r, port, m);
 }
 
 static void unicast_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
-    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
     int egress = bridge_lookup(r->bridge, eth->dst_addr.addr_bytes);
 
     if (egress < 0) {
@@ -136,7 +127,7 @@ static void unicast_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 }
 
 /* False: no station can have this address. */
-static bool learn(struct receive *r, unsigned port, const struct rte_ether_addr *source)
+static bool learn(struct receive *r, unsigned port, const struct net_mac *source)
 {
     enum bridge_learned learned = bridge_learn(r->bridge, source->addr_bytes, (uint8_t)port);
 
@@ -149,7 +140,7 @@ static bool learn(struct receive *r, unsigned port, const struct rte_ether_addr 
 
 static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
-    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
 
     if (m->data_len < sizeof(*eth)) {
         drop(r, port, DROP_RUNT, m);
@@ -159,11 +150,11 @@ static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
         drop(r, port, DROP_OVERSIZE, m);
         return;
     }
-    if (rte_is_same_ether_addr(&eth->src_addr, &r->host->mac)) {
+    if (net_same_mac(&eth->src_addr, &r->host->mac)) {
         drop(r, port, DROP_OWN_SOURCE, m);
         return;
     }
-    if (r->host->ip != 0 && claim_in_frame(eth, m->data_len, r->host->ip)) {
+    if (r->host->ip != 0 && arp_or_ipv4_is_from(eth, m->data_len, r->host->ip)) {
         claim_note(r->claim, &eth->src_addr, (uint8_t)port);
         drop(r, port, DROP_OWN_IP, m);
         return;
@@ -172,9 +163,9 @@ static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
         drop(r, port, DROP_BAD_SOURCE, m);
         return;
     }
-    if (rte_is_same_ether_addr(&eth->dst_addr, &r->host->mac))
+    if (net_same_mac(&eth->dst_addr, &r->host->mac))
         local_input(r, port, m);
-    else if (rte_is_multicast_ether_addr(&eth->dst_addr))
+    else if (net_is_group(&eth->dst_addr))
         group_input(r, port, m);
     else
         unicast_input(r, port, m);

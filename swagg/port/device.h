@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 #include "config/config.h"
+#include "net/mac.h"
 
 struct port;
 
@@ -44,7 +44,7 @@ struct port_device {
     void (*stats)(const struct port *port, struct port_stats *stats);
     /* Before start: frames that the kernel has merged may be passed on as they are, but for those to this
      * address; they continue in long buffers. NULL: it has and sends single frames only. */
-    void (*carry)(struct port *port, const struct rte_ether_addr *local, struct rte_mempool *long_buffers);
+    void (*carry)(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers);
     uint64_t (*missed)(struct port *port); /* frames lost since the last call as too many waited */
     /* Both NULL: such a device does not go. */
     bool (*is_gone)(const struct port *port);

@@ -7,7 +7,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "port/port.h"
 
@@ -59,7 +59,7 @@ static uint16_t understated_mtu(const struct port *port, const struct config_por
     if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(port->id, &info) < 0 ||
         info.max_rx_pktlen >= port->max_frame)
         return 0;
-    return (uint16_t)(info.max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN);
+    return (uint16_t)(info.max_rx_pktlen - sizeof(struct net_ethernet) - RTE_ETHER_CRC_LEN);
 }
 
 static int set_mtu(const struct port *port, uint16_t mtu)
@@ -147,6 +147,7 @@ static int lock_interface(struct port *port, const struct config_port *cfg)
 
 static int dpdk_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
 {
+    struct rte_ether_addr mac;
     int rc = lock_interface(port, cfg);
 
     if (rc == 0)
@@ -154,7 +155,9 @@ static int dpdk_open(struct port *port, const struct config_port *cfg, struct rt
     if (rc == 0)
         rc = configure(port, cfg, mbufs);
     if (rc == 0)
-        rc = rte_eth_macaddr_get(port->id, &port->mac);
+        rc = rte_eth_macaddr_get(port->id, &mac);
+    if (rc == 0)
+        memcpy(port->mac.addr_bytes, mac.addr_bytes, sizeof(port->mac.addr_bytes));
     return rc;
 }
 

@@ -9,8 +9,8 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "aggregate/frame.h"
 #include "base/exclusive.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "base/many_to_one.h"
 #include "port/impair_mbuf.h"

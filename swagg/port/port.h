@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include <rte_dev.h>
-#include <rte_ether.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
 #include "config/config.h"
+#include "net/mac.h"
 #include "port/device.h"
 #include "port/impair.h"
 #include "port/linux/features.h"
@@ -44,9 +44,9 @@ struct port {
     bool multi_segment;    /* it sends frames of several segments */
     uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
     uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
-    struct rte_ether_addr mac; /* when it was opened */
-    uint64_t missed;           /* by the device, as far as has been told */
-    int lock;                  /* of the kernel's interface that it is made on (exclusive.h); -1: none */
+    struct net_mac mac; /* when it was opened */
+    uint64_t missed;    /* by the device, as far as has been told */
+    int lock;           /* of the kernel's interface that it is made on (exclusive.h); -1: none */
     /* Of an interface of the kernel's: its number, 0 while it is gone; how often it has come back; what has
      * been switched on for us; how much could not be cut again, as far as has been told; why one that has
      * come back cannot be used, likewise. The first two are atomic: telemetry reads them. */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "base/log.h"
 
 enum { LIST_MAX = 512 };
@@ -43,9 +43,9 @@ static const char *tx_list(char text[LIST_MAX], const struct send *s)
 
 static void show_port(const struct port *port)
 {
-    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+    char mac[NET_MAC_TEXT_MAX];
 
-    rte_ether_format_addr(mac, sizeof(mac), &port->mac);
+    net_mac_text(mac, &port->mac);
     log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac,
                port->max_frame - FRAME_PORT_BYTES, port->rx[0].impaired ? ", impaired on receiving" : "",
                port->tx[0].impaired ? ", impaired on sending" : "");
@@ -62,14 +62,14 @@ static void show_lcore(const struct datapath *dp, const struct lcore *lc)
 
 void banner_ready(const struct datapath *dp)
 {
-    char mac[RTE_ETHER_ADDR_FMT_SIZE];
+    char mac[NET_MAC_TEXT_MAX];
     const uint8_t *ip = (const uint8_t *)&dp->ip;
 
     for (unsigned p = 0; p < dp->ports; p++)
         show_port(&dp->port[p]);
     for (unsigned i = 0; i < dp->lcores; i++)
         show_lcore(dp, dp->lcore[i]);
-    rte_ether_format_addr(mac, sizeof(mac), &dp->mac);
+    net_mac_text(mac, &dp->mac);
     if (dp->ip == 0)
         log_notice("ready: %u ports, MAC %s, no IP: switching only", dp->ports, mac);
     else

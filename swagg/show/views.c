@@ -8,7 +8,7 @@
 
 #include <rte_malloc.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "lcore/stalls.h"
 #include "version.h"
@@ -22,11 +22,11 @@ static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
     rte_tel_data_add_dict_string(d, name, text);
 }
 
-static void add_mac(struct rte_tel_data *d, const char *name, const struct rte_ether_addr *mac)
+static void add_mac(struct rte_tel_data *d, const char *name, const struct net_mac *mac)
 {
-    char text[RTE_ETHER_ADDR_FMT_SIZE];
+    char text[NET_MAC_TEXT_MAX];
 
-    rte_ether_format_addr(text, sizeof(text), mac);
+    net_mac_text(text, mac);
     rte_tel_data_add_dict_string(d, name, text);
 }
 

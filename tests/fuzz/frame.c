@@ -1,19 +1,18 @@
 /* A frame to the switch's own MAC, as far as the daemon reads it: IPv4, UDP, then a data packet or a control
  * message. The first byte says what is mended before, so that more than checksums is tried. An answer to a
  * good frame is a good frame. */
-#include <netinet/in.h>
-
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "fuzz.h"
+#include "net/sum.h"
 #include "wire/control.h"
 
 enum { MEND_IP_HEADER = 1, MEND_LENGTHS = 2, MEND_IP_CHECKSUM = 4, MEND_UDP_CHECKSUM = 8 };
 
 static const uint8_t our_ip_bytes[4] = {10, 0, 0, 254};
 
-static rte_be32_t our_ip(void)
+static uint32_t our_ip(void)
 {
-    rte_be32_t ip;
+    uint32_t ip;
     memcpy(&ip, our_ip_bytes, sizeof ip);
     return ip;
 }
@@ -23,18 +22,18 @@ static void mend(struct frame_udp *f, size_t bytes, uint8_t what)
     if (bytes < sizeof *f)
         return;
     if (what & MEND_IP_HEADER) {
-        f->ip.version_ihl = RTE_IPV4_VHL_DEF;
+        f->ip.version_ihl = NET_IPV4_PLAIN;
         f->ip.fragment_offset = 0;
-        f->ip.next_proto_id = IPPROTO_UDP;
+        f->ip.next_proto_id = NET_PROTOCOL_UDP;
         f->ip.dst_addr = our_ip();
     }
     if (what & MEND_LENGTHS) {
-        f->ip.total_length = rte_cpu_to_be_16((uint16_t)(bytes - RTE_ETHER_HDR_LEN));
-        f->udp.dgram_len = rte_cpu_to_be_16((uint16_t)(bytes - RTE_ETHER_HDR_LEN - sizeof f->ip));
+        f->ip.total_length = net16(bytes - sizeof(struct net_ethernet));
+        f->udp.dgram_len = net16(bytes - sizeof(struct net_ethernet) - sizeof f->ip);
     }
     if (what & MEND_IP_CHECKSUM) {
         f->ip.hdr_checksum = 0;
-        f->ip.hdr_checksum = (rte_be16_t)~rte_raw_cksum(&f->ip, sizeof f->ip);
+        f->ip.hdr_checksum = (uint16_t)~net_ipv4_sum(&f->ip);
     }
     if (what & MEND_UDP_CHECKSUM)
         f->udp.dgram_cksum = 0;
@@ -50,8 +49,8 @@ static void check_answer(const struct frame_udp *f, const uint8_t *payload, size
     frame_answer_ends(f, &from, &to);
     frame_header_init(&h, &from, &to);
     frame_write(answer, &h, from.port, &p);
-    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr, FRAME_NOT_COMPARED) == DROP_REASONS);
-    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer, FRAME_NOT_COMPARED) == DROP_REASONS);
+    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr, NET_NOT_COMPARED) == DROP_REASONS);
+    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer, NET_NOT_COMPARED) == DROP_REASONS);
     REQUIRE(frame_payload_bytes(answer) == bytes && memcmp(answer->payload, payload, bytes) == 0);
     REQUIRE(answer->udp.dst_port == f->udp.src_port && answer->udp.src_port == f->udp.dst_port);
     free(answer);
@@ -61,10 +60,11 @@ static void read_frame(const struct frame_udp *f, size_t bytes)
 {
     struct sml_packet p;
     struct ctl_message m;
-    if (frame_check_ipv4(f, bytes, our_ip(), FRAME_NOT_COMPARED) != DROP_REASONS)
+    if (frame_check_ipv4(f, bytes, our_ip(), NET_NOT_COMPARED) != DROP_REASONS)
         return;
-    REQUIRE(rte_be_to_cpu_16(f->ip.total_length) <= bytes - RTE_ETHER_HDR_LEN && f->ip.dst_addr == our_ip());
-    if (f->ip.next_proto_id != IPPROTO_UDP || frame_check_udp(f, FRAME_NOT_COMPARED) != DROP_REASONS)
+    REQUIRE(net16(f->ip.total_length) <= bytes - sizeof(struct net_ethernet) &&
+            f->ip.dst_addr == our_ip());
+    if (f->ip.next_proto_id != NET_PROTOCOL_UDP || frame_check_udp(f, NET_NOT_COMPARED) != DROP_REASONS)
         return;
     size_t n = frame_payload_bytes(f);
     REQUIRE(FRAME_HEADER_BYTES + n <= bytes);
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t bytes;
     uint8_t *frame = take_bytes(&in, 9216, &bytes);
     mend((struct frame_udp *)frame, bytes, what);
-    if (bytes >= RTE_ETHER_HDR_LEN)
+    if (bytes >= sizeof(struct net_ethernet))
         read_frame((const struct frame_udp *)frame, bytes);
     free(frame);
     return 0;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "aggregate/frame.h"
+#include "base/frame.h"
 #include "fuzz.h"
 #include "switchml/pool.h"
 #include "wire/control.h"
@@ -70,9 +70,9 @@ static void save(const struct seed *s, const char *target, const char *name)
 static void save_in_frame(const struct seed *payload, uint16_t port, const char *name)
 {
     struct frame_end host = {
-        .mac = {{2, 0, 0, 0, 0, 1}}, .port = RTE_BE16(40000), .ip = RTE_BE32(0x0a000001)};
+        .mac = {{2, 0, 0, 0, 0, 1}}, .port = net16(40000), .ip = net32(0x0a000001)};
     struct frame_end us = {
-        .mac = {{2, 0, 0, 0, 0, 254}}, .port = rte_cpu_to_be_16(port), .ip = RTE_BE32(0x0a0000fe)};
+        .mac = {{2, 0, 0, 0, 0, 254}}, .port = net16(port), .ip = net32(0x0a0000fe)};
     struct frame_header h;
     struct frame_payload p = frame_payload(payload->bytes, payload->n);
     uint8_t frame[sizeof payload->bytes];

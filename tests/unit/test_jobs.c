@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rte_eal.h>
+#include <rte_mbuf.h>
 
 #include "aggregate/jobs.h"
 #include "unit.h"

@@ -95,7 +95,7 @@ static void test_no_address_and_no_port_are_nobody(void)
 
 static void test_a_members_address_from_another_mac_is_not_believed(void)
 {
-    for (unsigned byte = 0; byte < RTE_ETHER_ADDR_LEN; byte++) {
+    for (unsigned byte = 0; byte < sizeof(struct net_mac); byte++) {
         struct frame_end from = member(1);
 
         from.mac.addr_bytes[byte] ^= 4;
@@ -140,7 +140,7 @@ static int open_job(void)
     for (uint8_t rank = 0; rank < MEMBERS; rank++) {
         const struct frame_end at = member(rank);
 
-        memcpy(wish.members[rank].endpoint.mac, at.mac.addr_bytes, RTE_ETHER_ADDR_LEN);
+        memcpy(wish.members[rank].endpoint.mac, at.mac.addr_bytes, sizeof(struct net_mac));
         wish.members[rank].endpoint.ip = at.ip;
         wish.members[rank].data_port = DATA_PORT;
     }

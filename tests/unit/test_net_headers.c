@@ -54,6 +54,13 @@ static void test_addresses_for_many_are_known(void)
     CU_ASSERT_FALSE(net_same_mac(&us, &them));
 }
 
+static void test_an_address_is_written_as_operators_know_it(void)
+{
+    char text[NET_MAC_TEXT_MAX];
+
+    CU_ASSERT_STRING_EQUAL(net_mac_text(text, &us), "02:00:00:00:00:FE");
+}
+
 static const uint8_t request[] = {
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, /* to all, ARP */
     0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01,             /* Ethernet, IPv4, 6, 4, request */
@@ -97,18 +104,77 @@ static void test_only_whole_arp_of_ipv4_on_ethernet_passes(void)
     }
 }
 
-static void test_the_sender_is_found_in_arp_and_ipv4(void)
-{
-    struct frame_icmp ping = {.eth = {.type = net16(NET_TYPE_IPV4)}, .ip = {.src_addr = net32(0x0A000001)}};
-    const struct net_ethernet *arp = (const void *)request;
+enum {
+    ARP_BYTES = 42,
+    IPV4_BYTES = 34,
+    SENDER_IN_ARP = 28,
+    TARGET_IN_ARP = 38,
+    SOURCE = 26,
+    DESTINATION = 30
+};
 
-    CU_ASSERT(arp_or_ipv4_is_from(arp, sizeof(request), net32(0x0A000001)));
-    CU_ASSERT_FALSE(arp_or_ipv4_is_from(arp, sizeof(request), net32(0x0A0000FE)));
-    CU_ASSERT_FALSE(arp_or_ipv4_is_from(arp, sizeof(request) - 1, net32(0x0A000001)));
-    CU_ASSERT(arp_or_ipv4_is_from(&ping.eth, sizeof(ping), net32(0x0A000001)));
-    CU_ASSERT_FALSE(arp_or_ipv4_is_from(&ping.eth, 33, net32(0x0A000001)));
-    ping.eth.type = net16(NET_TYPE_IPV6);
-    CU_ASSERT_FALSE(arp_or_ipv4_is_from(&ping.eth, sizeof(ping), net32(0x0A000001)));
+static const uint8_t ours[4] = {10, 77, 0, 254};
+static uint8_t sent[64];
+
+static uint32_t our_ip(void)
+{
+    uint32_t ip;
+
+    memcpy(&ip, ours, sizeof(ip));
+    return ip;
+}
+
+static void make_from(uint8_t type)
+{
+    static const uint8_t arp[] = {0, 1, 8, 0, 6, 4, 0, 1};
+
+    memset(sent, 0, sizeof(sent));
+    sent[12] = 8;
+    sent[13] = type;
+    if (type == 6)
+        memcpy(sent + 14, arp, sizeof(arp));
+    else
+        sent[14] = 0x45;
+}
+
+static bool names(size_t at, size_t bytes)
+{
+    memcpy(sent + at, ours, sizeof(ours));
+    return arp_or_ipv4_is_from((const void *)sent, bytes, our_ip());
+}
+
+static void test_arp_is_from_its_sender(void)
+{
+    make_from(6);
+    CU_ASSERT_FALSE(names(TARGET_IN_ARP, ARP_BYTES));
+    CU_ASSERT(names(SENDER_IN_ARP, ARP_BYTES));
+    sent[21] = 2; /* an answer, too */
+    CU_ASSERT(names(SENDER_IN_ARP, ARP_BYTES));
+}
+
+static void test_ipv4_is_from_its_source(void)
+{
+    make_from(0);
+    CU_ASSERT_FALSE(names(DESTINATION, IPV4_BYTES));
+    CU_ASSERT(names(SOURCE, IPV4_BYTES));
+    sent[SOURCE] ^= 1;
+    CU_ASSERT_FALSE(arp_or_ipv4_is_from((const void *)sent, IPV4_BYTES, our_ip()));
+}
+
+static void test_other_frames_and_short_ones_are_from_nobody(void)
+{
+    make_from(6);
+    for (size_t bytes = 14; bytes < ARP_BYTES; bytes++)
+        CU_ASSERT_FALSE(names(SENDER_IN_ARP, bytes));
+    sent[16] = 0x86; /* ARP for another protocol */
+    CU_ASSERT_FALSE(names(SENDER_IN_ARP, ARP_BYTES));
+    make_from(0);
+    for (size_t bytes = 14; bytes < IPV4_BYTES; bytes++)
+        CU_ASSERT_FALSE(names(SOURCE, bytes));
+    make_from(0);
+    sent[12] = 0x86;
+    sent[13] = 0xDD;
+    CU_ASSERT_FALSE(names(SOURCE, IPV4_BYTES));
 }
 
 enum { DATA = 57 };
@@ -120,7 +186,7 @@ static size_t make_ping(uint8_t *frame, uint64_t *rng)
     const size_t bytes = sizeof(f->icmp) + DATA;
 
     memset(f, 0, sizeof(*f));
-    f->eth = (struct net_ethernet){.dst_addr = us, .src_addr = them, .type = net16(NET_TYPE_IPV4)};
+    f->eth = (struct net_ethernet){.dst_addr = us, .src_addr = them, .ether_type = net16(NET_TYPE_IPV4)};
     f->ip.version_ihl = NET_IPV4_PLAIN;
     f->ip.total_length = net16(sizeof(f->ip) + bytes);
     f->ip.time_to_live = 3;
@@ -182,7 +248,10 @@ int main(void)
         UNIT_TEST(test_addresses_for_many_are_known),
         UNIT_TEST(test_arp_is_asked_and_answered),
         UNIT_TEST(test_only_whole_arp_of_ipv4_on_ethernet_passes),
-        UNIT_TEST(test_the_sender_is_found_in_arp_and_ipv4),
+        UNIT_TEST(test_arp_is_from_its_sender),
+        UNIT_TEST(test_ipv4_is_from_its_source),
+        UNIT_TEST(test_other_frames_and_short_ones_are_from_nobody),
+        UNIT_TEST(test_an_address_is_written_as_operators_know_it),
         UNIT_TEST(test_a_ping_is_answered),
         UNIT_TEST(test_a_damaged_ping_is_told),
         CU_TEST_INFO_NULL,

@@ -113,7 +113,7 @@ static void test_built_headers_say_what_they_should(void)
     frame_write(frame, &h, net16(0xBEE5), &payload);
     CU_ASSERT(net_same_mac(&frame->eth.src_addr, &here.mac));
     CU_ASSERT(net_same_mac(&frame->eth.dst_addr, &there.mac));
-    CU_ASSERT_EQUAL(frame->eth.type, net16(0x0800));
+    CU_ASSERT_EQUAL(frame->eth.ether_type, net16(0x0800));
     CU_ASSERT_EQUAL(frame->ip.version_ihl, 0x45);
     CU_ASSERT_EQUAL(frame->ip.total_length, net16(33));
     CU_ASSERT_EQUAL(frame->ip.time_to_live, 64);

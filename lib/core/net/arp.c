@@ -11,7 +11,7 @@ bool arp_check(const struct frame_arp *f, size_t bytes)
 static struct frame_arp make(const struct net_mac *from, const struct net_mac *to, uint16_t operation)
 {
     return (struct frame_arp){
-        .eth = {.dst_addr = *to, .src_addr = *from, .type = net16(NET_TYPE_ARP)},
+        .eth = {.dst_addr = *to, .src_addr = *from, .ether_type = net16(NET_TYPE_ARP)},
         .arp = {.hardware = net16(NET_ARP_ETHERNET),
                 .protocol = net16(NET_TYPE_IPV4),
                 .hardware_bytes = sizeof(struct net_mac),
@@ -51,7 +51,7 @@ bool arp_or_ipv4_is_from(const struct net_ethernet *eth, size_t bytes, uint32_t 
     const void *inside = eth + 1;
 
     bytes -= sizeof(*eth);
-    if (eth->type == net16(NET_TYPE_IPV4))
+    if (eth->ether_type == net16(NET_TYPE_IPV4))
         return bytes >= sizeof(struct net_ipv4) && ((const struct net_ipv4 *)inside)->src_addr == ip;
-    return eth->type == net16(NET_TYPE_ARP) && arp_names(inside, bytes, ip);
+    return eth->ether_type == net16(NET_TYPE_ARP) && arp_names(inside, bytes, ip);
 }

@@ -7,10 +7,9 @@
 #ifndef SWAGG_CORE_NET_HEADERS_H
 #define SWAGG_CORE_NET_HEADERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+
+#include "net/mac.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "net16 and net32 swap bytes");
 
@@ -30,13 +29,9 @@ enum {
 
 enum { NET_PROTOCOL_ICMP = 1, NET_PROTOCOL_TCP = 6, NET_PROTOCOL_UDP = 17 };
 
-struct net_mac {
-    uint8_t bytes[6];
-};
-
 struct net_ethernet {
     struct net_mac dst_addr, src_addr;
-    uint16_t type;
+    uint16_t ether_type;
 } NET_PACKED;
 
 /* Stands between the addresses and the type, once or more often; its own type comes first. */
@@ -107,31 +102,6 @@ _Static_assert(sizeof(struct net_ipv6) == 40 && offsetof(struct net_ipv6, src_ad
 _Static_assert(sizeof(struct net_icmp_echo) == 8, "RFC 792");
 _Static_assert(sizeof(struct net_udp) == 8, "RFC 768");
 _Static_assert(sizeof(struct net_tcp) == 20 && offsetof(struct net_tcp, cksum) == 16, "RFC 9293");
-
-static inline bool net_same_mac(const struct net_mac *a, const struct net_mac *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
-}
-
-static inline bool net_is_group(const struct net_mac *a)
-{
-    return a->bytes[0] & 1;
-}
-
-static inline bool net_is_broadcast(const struct net_mac *a)
-{
-    static const struct net_mac all = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
-
-    return net_same_mac(a, &all);
-}
-
-/* 01:80:c2:00:00:00 to 0f: between neighbours only (IEEE 802.1D, 7.12.6). */
-static inline bool net_is_link_local(const struct net_mac *a)
-{
-    static const uint8_t prefix[] = {0x01, 0x80, 0xC2, 0x00, 0x00};
-
-    return memcmp(a->bytes, prefix, sizeof(prefix)) == 0 && a->bytes[5] < 0x10;
-}
 
 /* What a header claims; less than sizeof(struct net_ipv4) is a mistake. */
 static inline size_t net_ipv4_header_bytes(const struct net_ipv4 *ip)

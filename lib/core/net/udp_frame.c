@@ -5,7 +5,7 @@
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to)
 {
     struct frame_udp f = {
-        .eth = {.dst_addr = to->mac, .src_addr = from->mac, .type = net16(NET_TYPE_IPV4)},
+        .eth = {.dst_addr = to->mac, .src_addr = from->mac, .ether_type = net16(NET_TYPE_IPV4)},
         .ip = {.version_ihl = NET_IPV4_PLAIN,
                .fragment_offset = net16(NET_IPV4_DONT_FRAGMENT),
                .time_to_live = 64,

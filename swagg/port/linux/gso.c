@@ -1,23 +1,22 @@
 #include "port/linux/gso.h"
 
-#include <rte_ether.h>
-#include <rte_tcp.h>
+#include "net/headers.h"
 
 /* Segmentation takes CWR out of all segments but the first, whoever meant it for all. */
 static bool answers_congestion(const struct split *s)
 {
-    const struct rte_tcp_hdr *tcp = (const void *)(s->merged.first + s->l4);
+    const struct net_tcp *tcp = (const void *)(s->merged.first + s->l4);
 
-    return tcp->tcp_flags & RTE_TCP_CWR_FLAG;
+    return tcp->tcp_flags & NET_TCP_CWR;
 }
 
 bool linux_gso_may_pass(const struct split *s, const struct virtio_net_hdr *how)
 {
     switch (how->gso_type) {
     case VIRTIO_NET_HDR_GSO_TCPV4:
-        return s->ip == RTE_ETHER_HDR_LEN && s->identification_by == 1 && !answers_congestion(s);
+        return s->ip == sizeof(struct net_ethernet) && s->identification_by == 1 && !answers_congestion(s);
     case VIRTIO_NET_HDR_GSO_TCPV6:
-        return s->ip == RTE_ETHER_HDR_LEN && !answers_congestion(s);
+        return s->ip == sizeof(struct net_ethernet) && !answers_congestion(s);
     default:
         return false;
     }
@@ -40,5 +39,5 @@ struct virtio_net_hdr linux_gso_describe(const struct rte_mbuf *m)
                                    .hdr_len = (uint16_t)linux_gso_header_bytes(m),
                                    .gso_size = m->tso_segsz,
                                    .csum_start = (uint16_t)(m->l2_len + m->l3_len),
-                                   .csum_offset = offsetof(struct rte_tcp_hdr, cksum)};
+                                   .csum_offset = offsetof(struct net_tcp, cksum)};
 }

@@ -12,8 +12,6 @@
 
 #include "port/linux/split.h"
 
-enum { LINUX_GSO_UDP = 5 }; /* VIRTIO_NET_HDR_GSO_UDP_L4, which Linux 6.2 has added to linux/virtio_net.h */
-
 static inline bool linux_gso_is_merged(const struct rte_mbuf *m)
 {
     return m->ol_flags & RTE_MBUF_F_TX_TCP_SEG;

@@ -50,7 +50,7 @@ int linux_interface_mtu(unsigned if_index)
     return rc < 0 ? rc : answer.ifr_mtu;
 }
 
-int linux_interface_mac(unsigned if_index, struct rte_ether_addr *mac)
+int linux_interface_mac(unsigned if_index, struct net_mac *mac)
 {
     struct ifreq answer;
     int rc = ask(if_index, SIOCGIFHWADDR, &answer);

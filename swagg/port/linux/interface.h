@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_ether.h>
+#include "net/mac.h"
 
 /* Up, and its link too. */
 bool linux_interface_is_up(unsigned if_index);
@@ -14,7 +14,7 @@ bool linux_interface_is_up(unsigned if_index);
 int linux_interface_mtu(unsigned if_index);
 
 /* 0, or -errno. */
-int linux_interface_mac(unsigned if_index, struct rte_ether_addr *mac);
+int linux_interface_mac(unsigned if_index, struct net_mac *mac);
 
 /* Whether the device itself merges frames (LRO), which cannot be cut into the same frames again. */
 bool linux_interface_merges(unsigned if_index);

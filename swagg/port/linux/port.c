@@ -9,9 +9,9 @@
 
 #include <net/if.h>
 
-#include "aggregate/frame.h"
 #include "base/counters.h"
 #include "base/exclusive.h"
+#include "base/frame.h"
 #include "base/log.h"
 #include "port/linux/features.h"
 #include "port/linux/interface.h"
@@ -192,8 +192,7 @@ static bool linux_is_gone(const struct port *port)
     return index_of(port) == 0;
 }
 
-static void linux_carry(struct port *port, const struct rte_ether_addr *local,
-                        struct rte_mempool *long_buffers)
+static void linux_carry(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers)
 {
     for (unsigned q = 0; q < port->rx_queues; q++)
         linux_rx_carry(port->rx[q].from_kernel, local, long_buffers);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "net/sum.h"
 #include "port/linux/gso.h"
 
 enum {
@@ -41,7 +42,7 @@ struct run run_find(struct rte_mbuf *const frames[], unsigned n, uint64_t mergea
 /* Lengths of the whole; the kernel starts every frame's checksums from these. */
 void run_write_prelude(struct run_prelude *p, const struct run *run, struct rte_mbuf *const frames[])
 {
-    struct rte_ipv4_hdr *ip = &p->headers.ip;
+    struct net_ipv4 *ip = &p->headers.ip;
     size_t udp_bytes;
 
     p->how = (struct virtio_net_hdr){.gso_type = VIRTIO_NET_HDR_GSO_NONE};
@@ -49,15 +50,15 @@ void run_write_prelude(struct run_prelude *p, const struct run *run, struct rte_
         return;
     memcpy(&p->headers, udp_of(frames[0]), run->header_bytes);
     udp_bytes = sizeof(p->headers.udp) + (size_t)run->payload * run->length;
-    ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + udp_bytes));
+    ip->total_length = net16(sizeof(*ip) + udp_bytes);
     ip->hdr_checksum = 0;
-    ip->hdr_checksum = rte_ipv4_cksum(ip);
-    p->headers.udp.dgram_len = rte_cpu_to_be_16((uint16_t)udp_bytes);
-    p->headers.udp.dgram_cksum = rte_ipv4_phdr_cksum(ip, 0);
+    ip->hdr_checksum = (uint16_t)~net_ipv4_sum(ip);
+    p->headers.udp.dgram_len = net16(udp_bytes);
+    p->headers.udp.dgram_cksum = net_ipv4_pseudo_sum(ip, NET_PROTOCOL_UDP, udp_bytes);
     p->how = (struct virtio_net_hdr){.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
                                      .gso_type = LINUX_GSO_UDP,
                                      .gso_size = run->payload,
                                      .hdr_len = run->header_bytes,
                                      .csum_start = sizeof(p->headers.eth) + sizeof(*ip),
-                                     .csum_offset = offsetof(struct rte_udp_hdr, dgram_cksum)};
+                                     .csum_offset = offsetof(struct net_udp, dgram_cksum)};
 }

@@ -10,12 +10,11 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
-#include <rte_ether.h>
-#include <rte_ip.h>
 #include <rte_malloc.h>
 
-#include "aggregate/frame.h"
 #include "base/counters.h"
+#include "base/frame.h"
+#include "net/sum.h"
 #include "port/linux/gso.h"
 #include "port/linux/split.h"
 #include "wire/switchml.h"
@@ -37,8 +36,8 @@ struct linux_rx {
     int fd;
     uint16_t max_frame;
     struct rte_mempool *mbufs;
-    struct rte_mempool *long_buffers;   /* NULL: everything is cut */
-    const struct rte_ether_addr *local; /* what is for this address is cut */
+    struct rte_mempool *long_buffers; /* NULL: everything is cut */
+    const struct net_mac *local;      /* what is for this address is cut */
     struct linux_rx_stats stats;
     unsigned received;  /* messages of the last call */
     unsigned next;      /* the first of them that is not done */
@@ -81,7 +80,7 @@ struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *m
     return rx;
 }
 
-void linux_rx_carry(struct linux_rx *rx, const struct rte_ether_addr *local, struct rte_mempool *long_buffers)
+void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers)
 {
     rx->local = local;
     rx->long_buffers = long_buffers;
@@ -142,9 +141,8 @@ static bool finish_checksum(struct rte_mbuf *m, const struct virtio_net_hdr *how
 
     if (how->csum_start + how->csum_offset + sizeof(sum) > m->data_len)
         return false;
-    sum = (uint16_t)~rte_raw_cksum(rte_pktmbuf_mtod_offset(m, void *, how->csum_start),
-                                   (size_t)(m->data_len - how->csum_start));
-    sum = sum == 0 ? UINT16_MAX : sum;
+    sum = net_udp_checksum(frame_sum(rte_pktmbuf_mtod_offset(m, void *, how->csum_start),
+                                     (size_t)(m->data_len - how->csum_start)));
     memcpy(rte_pktmbuf_mtod_offset(m, void *, how->csum_start + how->csum_offset), &sum, sizeof(sum));
     return true;
 }
@@ -166,15 +164,15 @@ static void put_back_vlan_tag(struct rte_mbuf *m, struct msghdr *h)
     rte_be16_t tag[2];
     char *frame;
 
-    if (!lacks_vlan_tag(h, &aux) || m->data_len < 2 * RTE_ETHER_ADDR_LEN)
+    if (!lacks_vlan_tag(h, &aux) || m->data_len < 2 * sizeof(struct net_mac))
         return;
     tag[0] = rte_cpu_to_be_16(aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q);
     tag[1] = rte_cpu_to_be_16(aux.tp_vlan_tci);
     frame = rte_pktmbuf_prepend(m, sizeof(tag));
     if (frame == NULL)
         return;
-    memmove(frame, frame + sizeof(tag), 2 * RTE_ETHER_ADDR_LEN);
-    memcpy(frame + 2 * RTE_ETHER_ADDR_LEN, tag, sizeof(tag));
+    memmove(frame, frame + sizeof(tag), 2 * sizeof(struct net_mac));
+    memcpy(frame + 2 * sizeof(struct net_mac), tag, sizeof(tag));
 }
 
 /* Message `next`, one frame, in its buffer. */
@@ -207,12 +205,11 @@ static bool begin_split(struct linux_rx *rx, const struct virtio_net_hdr *how)
 /* Whether message `next`, which could be split, is switched as it came. */
 static bool may_carry(struct linux_rx *rx, const struct virtio_net_hdr *how)
 {
-    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(rx->buffer[rx->next], const struct rte_ether_hdr *);
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(rx->buffer[rx->next], const struct net_ethernet *);
     struct tpacket_auxdata aux;
 
     return rx->long_buffer[rx->next] != NULL && linux_gso_may_pass(&rx->split, how) &&
-           !rte_is_multicast_ether_addr(&eth->dst_addr) &&
-           !rte_is_same_ether_addr(&eth->dst_addr, rx->local) &&
+           !net_is_group(&eth->dst_addr) && !net_same_mac(&eth->dst_addr, rx->local) &&
            !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
 }
 

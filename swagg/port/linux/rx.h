@@ -15,8 +15,9 @@
 
 #include <stdint.h>
 
-#include <rte_ether.h>
 #include <rte_mbuf.h>
+
+#include "net/mac.h"
 
 struct linux_rx;
 
@@ -34,8 +35,7 @@ struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *m
 /* Before the first burst: what comes merged and the kernel can cut again is not cut, unless it is for this
  * address or a group's (linux_gso.h). It continues in a long buffer; as long as there is none it is cut.
  * Both must outlive rx. */
-void linux_rx_carry(struct linux_rx *rx, const struct rte_ether_addr *local,
-                    struct rte_mempool *long_buffers);
+void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers);
 
 /* At most max frames; they are the caller's. Those whose UDP or TCP checksum is known to be right say so
  * (RTE_MBUF_F_RX_L4_CKSUM_GOOD). */

@@ -19,6 +19,8 @@
 
 #include <linux/virtio_net.h>
 
+enum { LINUX_GSO_UDP = 5 }; /* VIRTIO_NET_HDR_GSO_UDP_L4, which Linux 6.2 has added to linux/virtio_net.h */
+
 /* The bytes of a merged message, in two pieces. All headers are in the first. */
 struct split_message {
     const uint8_t *first, *rest;
