@@ -29,11 +29,11 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
 }
 
 /* Whom or what this rank waits for, as far as it can know. */
-static const char *describe_wait(const struct swagg_job *job, const struct ctl_session *session, uint64_t now,
+static const char *describe_wait(const struct swagg_job *job, const struct ctl_session *session,
                                  char text[WAIT_TEXT_MAX])
 {
     char names[CTL_RANKS_TEXT_MAX];
-    uint64_t silent = ns_between(session->heard_at, now);
+    uint64_t silent = ctl_session_silence(session);
     if (silent > session->ready.lost_after_ms * NS_PER_MS / 2) { /* two heartbeats without an answer */
         snprintf(text, WAIT_TEXT_MAX, "the switch %s has been silent for %.1f s", job->options.switch_text,
                  (double)silent / NS_PER_S);
@@ -80,7 +80,7 @@ static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ct
     char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
     snprintf(text, sizeof text, "rank %u: %s within %.1f s: %s%s", job->options.rank,
              describe_late(w, job, late), (double)(now - w->began) / NS_PER_S,
-             describe_wait(job, session, now, wait), describe_trouble(job->transport->trouble, trouble));
+             describe_wait(job, session, wait), describe_trouble(job->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 
@@ -93,7 +93,7 @@ static void warn(struct watch *w, struct swagg_job *job, const struct ctl_sessio
         char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX];
         logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
                      job->options.job, job->options.rank, (double)(now - since) / NS_PER_S,
-                     describe_late(w, job, late), describe_wait(job, session, now, wait));
+                     describe_late(w, job, late), describe_wait(job, session, wait));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }

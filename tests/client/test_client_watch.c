@@ -112,12 +112,35 @@ static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
     end(&l);
 }
 
+/* What a call says when its time is up, after the control thread has last heard the switch and last listened
+ * then. */
+static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t listened_ms)
+{
+    begin(l, 200);
+    l->watch.deadline = 60000 * NS_PER_MS;
+    l->job.control.session.ready.lost_after_ms = 5000;
+    l->job.control.session.heard_at = heard_ms * NS_PER_MS;
+    l->job.control.session.polled_at = listened_ms * NS_PER_MS;
+    CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, 60000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    end(l);
+    return swagg_last_error();
+}
+
+static void a_process_that_was_stopped_does_not_blame_the_switch(void)
+{
+    static struct lonely l;
+
+    CU_ASSERT_PTR_NULL(strstr(words_after(&l, 1000, 1500), "silent"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words_after(&l, 1000, 59000), "silent for 58.0 s"));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress),
         UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
         UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
+        UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
         CU_TEST_INFO_NULL,
     };
 

@@ -141,7 +141,7 @@ static void step(struct ctl_session *s, struct input *in, uint64_t *now)
             ctl_session_abort(s, &(struct ctl_failure){.reason = CTL_APPLICATION, .text = "no more"}, *now);
         break;
     }
-    ctl_session_silent_since(s, *now);
+    ctl_session_silence(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

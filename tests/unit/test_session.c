@@ -375,12 +375,25 @@ static void test_heartbeats(void)
 static void test_silent_switch(void)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
-    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 5 * SECOND), 0);
-    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 5 * SECOND + 1), start);
-    CU_ASSERT_EQUAL(poll(&s, start + 3600 * SECOND).head.type, CTL_HEARTBEAT);
+    CU_ASSERT_EQUAL(ctl_session_silence(&s), 0);
+    for (uint64_t now = start; now <= start + 3600 * SECOND; now += SECOND)
+        poll(&s, now);
+    CU_ASSERT_EQUAL(ctl_session_silence(&s), 3600 * SECOND);
     CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
     receive_type(&s, CTL_ALIVE, start + 3600 * SECOND);
-    CU_ASSERT_EQUAL(ctl_session_silent_since(&s, start + 3600 * SECOND), 0);
+    CU_ASSERT_EQUAL(ctl_session_silence(&s), 0);
+}
+
+/* A process that was stopped has not listened, whatever the switch said meanwhile. */
+static void test_own_absence_is_no_silence(void)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    poll(&s, start);
+    CU_ASSERT_EQUAL(poll(&s, start + 3600 * SECOND).head.type, CTL_HEARTBEAT);
+    CU_ASSERT(ctl_session_silence(&s) < 5 * SECOND / 2);
+    for (unsigned i = 1; i <= 4; i++)
+        poll(&s, start + (3600 + i) * SECOND);
+    CU_ASSERT(ctl_session_silence(&s) >= 4 * SECOND);
 }
 
 static void test_rejected_asks_at_once(void)
@@ -618,6 +631,7 @@ int main(void)
         UNIT_TEST(test_senseless_terms_are_ignored),
         UNIT_TEST(test_heartbeats),
         UNIT_TEST(test_silent_switch),
+        UNIT_TEST(test_own_absence_is_no_silence),
         UNIT_TEST(test_rejected_asks_at_once),
         UNIT_TEST(test_waited_since_before_a_restart),
         UNIT_TEST(test_rejoin),

@@ -11,6 +11,7 @@ enum {
     GOODBYE_MS = 1000,    /* how long ABORT and LEAVE are repeated */
     ASK_AGAIN_MS = 50,    /* between heartbeats that rejections provoke */
     HEARTBEATS_PER_LOSS = 5,
+    PAUSES_PER_LOSS = 4, /* a longer pause of this process is no silence of the switch */
 };
 
 static void enter(struct ctl_session *s, enum ctl_session_state state, uint64_t now)
@@ -48,7 +49,7 @@ __attribute__((format(printf, 4, 5))) static void fail_because(struct ctl_sessio
 
 void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now)
 {
-    *s = (struct ctl_session){.cfg = *cfg, .heard_at = now};
+    *s = (struct ctl_session){.cfg = *cfg, .heard_at = now, .polled_at = now};
     s->cfg.join.resume = s->cfg.join.waited = false;
     start_joining(s, CTL_SESSION_JOINING, now);
 }
@@ -162,8 +163,18 @@ static void back_off(struct ctl_session *s)
         s->interval = CTL_JOIN_INTERVAL_MAX_MS * MS;
 }
 
+/* This process was stopped, or had no CPU: the switch may have spoken, or waited to be spoken to. */
+static void forgive_own_absence(struct ctl_session *s, uint64_t now)
+{
+    uint64_t gap = now - s->polled_at, pause = lost_after(s) / PAUSES_PER_LOSS;
+    if (gap > pause)
+        s->heard_at += gap - pause;
+    s->polled_at = now;
+}
+
 size_t ctl_session_poll(struct ctl_session *s, uint64_t now, uint8_t out[CTL_MESSAGE_MAX])
 {
+    forgive_own_absence(s, now);
     if (now >= state_ends(s))
         end_state(s, now);
     uint8_t type = type_to_send(s);
@@ -345,9 +356,9 @@ bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t b
 
 /* The caller's wishes */
 
-uint64_t ctl_session_silent_since(const struct ctl_session *s, uint64_t now)
+uint64_t ctl_session_silence(const struct ctl_session *s)
 {
-    return s->state == CTL_SESSION_READY && now > s->heard_at + lost_after(s) ? s->heard_at : 0;
+    return s->polled_at > s->heard_at ? s->polled_at - s->heard_at : 0;
 }
 
 void ctl_session_rejected(struct ctl_session *s, uint64_t now)

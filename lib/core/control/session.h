@@ -14,8 +14,8 @@
  *   READY      UNKNOWN from another boot id    REJOINING  the switch has restarted: JOIN with resume
  *   READY      UNKNOWN from our boot id        FAILED     CTL_RANK_LOST: the switch has given us up
  *   READY      ABORTED                         FAILED
- *   READY      no answer for lost_after        READY      ctl_session_silent_since tells; it is for the
- *                                                         deadline of the caller's call to decide
+ *   READY      no answer                       READY      ctl_session_silence tells for how long; it is for
+ *                                                         the deadline of the caller's call to decide
  *   REJOINING  REFUSED for lack of room        REJOINING  it may pass: JOIN again until the deadline, which
  *                                                         then says why
  *   REJOINING  as JOINING; READY               READY      generation counts up: the stream is to be resumed
@@ -69,19 +69,22 @@ struct ctl_session {
     unsigned generation;  /* counts READYs: 1 after the first */
     uint64_t started;     /* when it entered this state */
     uint64_t heard_at, sent_at, next_send, interval;
+    uint64_t polled_at;
 };
 
 void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now);
 
-/* The next message to send, if one is due: writes it and returns its length, else 0. */
+/* The next message to send, if one is due: writes it and returns its length, else 0. To be called at least
+ * every lost_after / 5, after receiving. */
 size_t ctl_session_poll(struct ctl_session *s, uint64_t now, uint8_t out[CTL_MESSAGE_MAX]);
 /* When to call poll next. */
 uint64_t ctl_session_timer(const struct ctl_session *s);
 /* A UDP payload from the switch; untrusted. Returns true if it was for us. */
 bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* When the switch was last heard, if that is more than lost_after ago; else 0. */
-uint64_t ctl_session_silent_since(const struct ctl_session *s, uint64_t now);
+/* For how long the caller has listened without a word from the switch, ns. While nobody polled, nobody
+ * listened. */
+uint64_t ctl_session_silence(const struct ctl_session *s);
 
 /* The data path saw SML_REJECT: ask at once instead of waiting for the next heartbeat (at most every 50 ms).
  * It may be a late one: if the answer is ALIVE, the job goes on. */
