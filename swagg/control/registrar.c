@@ -12,9 +12,12 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "control/listening.h"
 #include "control/terms.h"
 #include "control/throttle.h"
 #include "port/steer.h"
+
+enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
 /* The largest job begins and ends within the burst. */
 static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
@@ -25,7 +28,9 @@ struct registrar {
     rte_be32_t heard; /* the address whose message is being handled; 0: none is */
     struct throttle lines;
     unsigned lines_left_out;
-    pthread_mutex_t lock; /* of the registry: the main lcore changes it, telemetry reads it */
+    struct listening listening;
+    pthread_mutex_t lock; /* of what follows: the main lcore changes it, telemetry reads it */
+    uint64_t now;         /* of the registry's clock, when it was last called */
     struct ctl_registry *registry;
 };
 
@@ -131,6 +136,26 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
     };
 }
 
+/* A short pause of a polling thread counts as time: it may be slow for long. */
+static void start_clock(struct registrar *r, const struct config *cfg)
+{
+    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);
+
+    listening_init(&r->listening, ms * 1000000 + cfg->idle.max_sleep_us * UINT64_C(1000), clock_ns());
+}
+
+/* Of the registry's clock. The main lcore's. */
+static uint64_t registry_time(struct registrar *r)
+{
+    uint64_t rounds[SWAGG_MAX_LCORES];
+    unsigned receivers = 0;
+
+    for (unsigned i = 0; i < r->dp->lcores; i++)
+        if (r->dp->lcore[i]->receive.queues > 0)
+            rounds[receivers++] = counter_read(&r->dp->lcore[i]->counters.event[EVENT_ROUNDS]);
+    return listening_time(&r->listening, rounds, receivers, clock_ns());
+}
+
 int registrar_open(struct registrar **out, struct datapath *dp, const struct config *cfg)
 {
     struct registrar *r = calloc(1, sizeof(*r));
@@ -143,6 +168,7 @@ int registrar_open(struct registrar **out, struct datapath *dp, const struct con
     r->dp = dp;
     r->cfg = cfg;
     throttle_init(&r->lines, log_rate, rte_rand());
+    start_clock(r, cfg);
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {
@@ -190,7 +216,8 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     count_event(&lc->counters, EVENT_CONTROL_RECEIVED, 1);
     r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
-    e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), clock_ns());
+    r->now = registry_time(r);
+    e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), r->now);
     pthread_mutex_unlock(&r->lock);
     r->heard = 0;
     if (e != CTL_PARSED)
@@ -201,7 +228,8 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 void registrar_tick(struct registrar *r)
 {
     pthread_mutex_lock(&r->lock);
-    ctl_registry_tick(r->registry, clock_ns());
+    r->now = registry_time(r);
+    ctl_registry_tick(r->registry, r->now);
     jobs_reclaim(&r->dp->jobs);
     pthread_mutex_unlock(&r->lock);
     report_lines_left_out(r);
@@ -212,6 +240,6 @@ void registrar_visit(struct registrar *r, registrar_visitor *visit, void *contex
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
         if (ctl_registry_job(r->registry, i)->state != CTL_JOB_FREE)
-            visit(context, ctl_registry_job(r->registry, i));
+            visit(context, ctl_registry_job(r->registry, i), r->now);
     pthread_mutex_unlock(&r->lock);
 }

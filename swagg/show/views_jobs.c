@@ -19,7 +19,7 @@ static void visit_jobs(const struct views *v, registrar_visitor *visit, void *co
 {
     registrar_visit(v->registrar, visit, context);
     for (unsigned i = 0; i < v->replays->n; i++)
-        visit(context, &v->replays->job[i]);
+        visit(context, &v->replays->job[i], clock_ns());
 }
 
 struct job_list {
@@ -30,11 +30,12 @@ struct job_list {
     } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
 };
 
-static void list_job(void *context, const struct ctl_job *job)
+static void list_job(void *context, const struct ctl_job *job, uint64_t now)
 {
     struct job_list *list = context;
     unsigned i = 0;
 
+    (void)now;
     while (i < list->n && strcmp(list->job[i].name, job->name) != 0)
         i++;
     if (i == list->n) {
@@ -68,17 +69,19 @@ struct job_search {
     const char *name;
     enum ctl_job_state found;
     const struct jobs *jobs;
+    uint64_t now; /* by the clock of its times */
     void (*show)(const struct job_search *s, const struct ctl_job *job);
     struct rte_tel_data *d;
 };
 
-static void show_if_named(void *context, const struct ctl_job *job)
+static void show_if_named(void *context, const struct ctl_job *job, uint64_t now)
 {
     struct job_search *s = context;
 
     if (strcmp(job->name, s->name) != 0 || !supersedes(job, s->found))
         return;
     s->found = job->state;
+    s->now = now;
     rte_tel_data_start_dict(s->d);
     s->show(s, job);
 }
@@ -138,13 +141,6 @@ static void add_address(struct rte_tel_data *list, uint16_t rank, const struct c
     rte_tel_data_add_array_string(list, text);
 }
 
-static void add_heard_ms_ago(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
-{
-    (void)rank;
-    rte_tel_data_add_array_u64(list,
-                               m->state == CTL_MEMBER_ABSENT ? 0 : (clock_ns() - m->heard_at) / 1000000);
-}
-
 static void add_calls(struct rte_tel_data *list, uint16_t rank, const struct ctl_member *m)
 {
     (void)rank;
@@ -163,13 +159,28 @@ static void add_stalled_ms(struct rte_tel_data *list, uint16_t rank, const struc
     rte_tel_data_add_array_u64(list, m->heartbeat.stalled_ms);
 }
 
+static void list_heard_ms_ago(struct rte_tel_data *d, const struct ctl_job *job, uint64_t now)
+{
+    struct rte_tel_data *list = rte_tel_data_alloc();
+
+    if (list == NULL)
+        return;
+    rte_tel_data_start_array(list, RTE_TEL_U64_VAL);
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *m = &job->members[rank];
+
+        rte_tel_data_add_array_u64(list, m->state == CTL_MEMBER_ABSENT ? 0 : (now - m->heard_at) / 1000000);
+    }
+    rte_tel_data_add_dict_container(d, "heard_ms_ago", list, 0);
+}
+
 static void show_job(const struct job_search *s, const struct ctl_job *job)
 {
     struct rte_tel_data *d = s->d;
 
     rte_tel_data_add_dict_string(d, "name", job->name);
     rte_tel_data_add_dict_string(d, "state", ctl_job_state_name(job->state));
-    rte_tel_data_add_dict_u64(d, "in_state_ms", (clock_ns() - job->since) / 1000000);
+    rte_tel_data_add_dict_u64(d, "in_state_ms", (s->now - job->since) / 1000000);
     rte_tel_data_add_dict_u64(d, "epoch", job->epoch);
     rte_tel_data_add_dict_int(d, "size", job->size);
     rte_tel_data_add_dict_int(d, "present", job->present);
@@ -190,7 +201,7 @@ static void show_job(const struct job_search *s, const struct ctl_job *job)
     list_members(d, "missing", job, RTE_TEL_INT_VAL, add_missing);
     list_members(d, "states", job, RTE_TEL_STRING_VAL, add_state);
     list_members(d, "addresses", job, RTE_TEL_STRING_VAL, add_address);
-    list_members(d, "heard_ms_ago", job, RTE_TEL_U64_VAL, add_heard_ms_ago);
+    list_heard_ms_ago(d, job, s->now);
     list_members(d, "calls", job, RTE_TEL_U64_VAL, add_calls);
     list_members(d, "waiting", job, RTE_TEL_INT_VAL, add_waiting);
     list_members(d, "stalled_ms", job, RTE_TEL_U64_VAL, add_stalled_ms);

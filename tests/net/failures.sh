@@ -30,6 +30,34 @@ all_open() {
     done
 }
 
+polling_thread() { # of the daemon: its id
+    grep -l worker "/proc/$NET_SWAGG_PID/task/"*/comm | head -n1 | cut -d/ -f5
+}
+
+stop_polling_thread() { # SECONDS
+    local status=0
+    "$NET_LIB/../../tests/net/stop_thread.py" "$(polling_thread)" "$1" >"$NET_DIR/stop.log" || status=$?
+    [ "$status" -ne 2 ] || printf '    skipped: %s\n' "$(cat "$NET_DIR/stop.log")"
+    [ "$status" -eq 0 ] || [ "$status" -eq 2 ]
+}
+
+stop_daemon() { # SECONDS
+    kill -STOP "$NET_SWAGG_PID"
+    sleep "$1"
+    kill -CONT "$NET_SWAGG_PID"
+}
+
+step "the switch's polling thread, then all of it, stands still for longer than lost_after: nobody is lost"
+ranks_start still 4 --calls 400 --largest 600K --pause 5 --seed 9
+all_open
+for stop in stop_polling_thread stop_daemon; do
+    net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+    $stop 4.5
+done
+ranks_wait 60
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+refuses grep ' lost' "$NET_DIR/swagg.log"
+
 step "a worker is killed: its peers are told which one, long before their deadline"
 ranks_start killed 4 --calls 1000000
 all_open

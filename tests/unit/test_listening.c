@@ -1,0 +1,97 @@
+/* The registry's clock: what counts as time, and what does not. */
+#include "control/listening.h"
+
+#include "unit.h"
+
+#define MS UINT64_C(1000000)
+
+enum { PAUSE_MS = 100, STEP_MS = 10, RECEIVERS = 2 };
+
+static struct listening listening;
+static uint64_t now, rounds[RECEIVERS];
+static const uint64_t start = 5000 * MS;
+
+static void set_up(void)
+{
+    now = start;
+    listening_init(&listening, PAUSE_MS * MS, now);
+}
+
+/* The clock's time after so many ms, in which the receivers of the set (bit r) make rounds. */
+static uint64_t after(unsigned ms, unsigned moving)
+{
+    uint64_t time = 0;
+
+    for (unsigned passed = 0; passed < ms; passed += STEP_MS) {
+        now += STEP_MS * MS;
+        for (unsigned i = 0; i < RECEIVERS; i++)
+            rounds[i] += moving >> i & 1;
+        time = listening_time(&listening, rounds, RECEIVERS, now);
+    }
+    return time - start;
+}
+
+static void test_it_goes_by_the_machine_while_all_listen(void)
+{
+    set_up();
+    CU_ASSERT_EQUAL(after(60000, 3), 60000 * MS);
+    CU_ASSERT_EQUAL(listening_time(&listening, rounds, RECEIVERS, now), start + 60000 * MS);
+}
+
+static void test_it_stops_while_one_receiver_stands_still(void)
+{
+    set_up();
+    CU_ASSERT_EQUAL(after(1000, 3), 1000 * MS);
+    CU_ASSERT_EQUAL(after(30000, 2), (1000 + PAUSE_MS) * MS);
+    CU_ASSERT_EQUAL(after(1000, 3), (1000 + PAUSE_MS + 1000) * MS);
+}
+
+static void test_short_pauses_count(void)
+{
+    set_up();
+    for (unsigned i = 0; i < 100; i++) {
+        after(PAUSE_MS - STEP_MS, 1);
+        after(STEP_MS, 3);
+    }
+    CU_ASSERT_EQUAL(listening_time(&listening, rounds, RECEIVERS, now), start + 100 * PAUSE_MS * MS);
+}
+
+/* The whole process was stopped: the lcores may have made rounds since, or not yet. */
+static void test_it_stops_while_nobody_asks(void)
+{
+    for (unsigned moved = 0; moved < 2; moved++) {
+        set_up();
+        CU_ASSERT_EQUAL(after(1000, 3), 1000 * MS);
+        now += 30000 * MS;
+        rounds[0] += moved;
+        rounds[1] += moved;
+        CU_ASSERT(listening_time(&listening, rounds, RECEIVERS, now) <= start + (1000 + PAUSE_MS) * MS);
+        CU_ASSERT(after(1000, 3) >= 2000 * MS);
+        CU_ASSERT(after(1000, 3) <= (3000 + PAUSE_MS) * MS);
+    }
+}
+
+/* Who stood still, went on and stands still again has listened in between only. */
+static void test_a_round_now_and_then_is_little_time(void)
+{
+    set_up();
+    for (unsigned i = 0; i < 10; i++) {
+        after(5000 - STEP_MS, 0);
+        after(STEP_MS, 3);
+    }
+    CU_ASSERT(listening_time(&listening, rounds, RECEIVERS, now) - start <= 11 * (PAUSE_MS + STEP_MS) * MS);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_it_goes_by_the_machine_while_all_listen),
+        UNIT_TEST(test_it_stops_while_one_receiver_stands_still),
+        UNIT_TEST(test_short_pauses_count),
+        UNIT_TEST(test_it_stops_while_nobody_asks),
+        UNIT_TEST(test_a_round_now_and_then_is_little_time),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("listening", tests);
+}
