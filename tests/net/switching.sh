@@ -84,6 +84,7 @@ net_swagg_stop
 net_swagg_start "$NET_DIR/swagg.yaml"
 expect_equal "its MAC after a restart" "$(net_telemetry /swagg/info mac)" "$chosen"
 received_by_kernel() {
+    # shellcheck disable=SC2016 # awk's words
     ip netns exec "$NET_ID-sw" awk '$1 == "Ip:" && $3 ~ /^[0-9]/ { print $4 }' /proc/net/snmp
 }
 received=$(received_by_kernel)
