@@ -1,6 +1,5 @@
 /* swagg-pcap: what gen writes goes through a real pool, and check agrees with it, or says where it does not.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "capture/store.h"
 #include "capture/verify.h"
 #include "elements.h"
-#include "plan.h"
+#include "plan_options.h"
 #include "switchml/pool.h"
 #include "unit.h"
 #include "wire/control.h"
@@ -652,8 +651,51 @@ static int gen(const char *file, const char *option, const char *value)
 {
     char *argv[] = {"gen", "-o", (char *)file, (char *)option, (char *)value, NULL};
 
-    optind = 0;
     return command_gen(option == NULL ? 3 : value == NULL ? 4 : 5, argv);
+}
+
+static int plan_told(struct told_plan *t, const char *option, const char *value)
+{
+    const struct option_group group = plan_options(t);
+    const struct command_line line = {.intro = "", .groups = &group, .count = 1};
+    char *argv[] = {"plan", (char *)option, (char *)value, NULL};
+
+    *t = told_plan_default;
+    return options_read(&line, value == NULL ? 2 : 3, argv);
+}
+
+static void test_a_plan_as_it_is_told(void)
+{
+    struct told_plan t;
+
+    CU_ASSERT_EQUAL(plan_told(&t, "-j", "255"), OPTIONS_READ);
+    CU_ASSERT_EQUAL(t.plan.job, 255);
+    CU_ASSERT_EQUAL(plan_told(&t, "--job=256", NULL), EXIT_USAGE);
+    CU_ASSERT_EQUAL(plan_told(&t, "--published", NULL), OPTIONS_READ);
+    CU_ASSERT_EQUAL(t.plan.format, SML_FORMAT_INT32);
+    CU_ASSERT_EQUAL(plan_told(&t, "--published", "more"), EXIT_USAGE);
+    CU_ASSERT_EQUAL(plan_told(&t, "--type", "int31"), EXIT_USAGE);
+    CU_ASSERT_EQUAL(plan_told(&t, "--frame", "1518"), OPTIONS_READ);
+    CU_ASSERT_PTR_NULL(told_plan_fault(&t));
+    CU_ASSERT_EQUAL(t.plan.elements, 365);
+    CU_ASSERT_EQUAL(plan_told(&t, "--help", NULL), EXIT_GOOD);
+}
+
+static void test_ends_as_they_are_told(void)
+{
+    static const char *const wrong[] = {"02:00:00:00:00:01/10.0.0.1:", "02:00:00:00:00:01/10.0.0.1:65536",
+                                        "02:00:00:00:00:01/10.0.0:1", "02:00:00:00:00:01/10.0.0.1x",
+                                        "02:00:00:00:00/10.0.0.1"};
+    struct told_plan t;
+
+    CU_ASSERT_EQUAL(plan_told(&t, "--worker", "02:03:04:05:06:07/10.1.2.3"), OPTIONS_READ);
+    CU_ASSERT_EQUAL(t.plan.worker.mac[5], 7);
+    CU_ASSERT_EQUAL(t.plan.worker.ip, 0x0A010203);
+    CU_ASSERT_EQUAL(t.plan.worker.port, told_plan_default.plan.worker.port);
+    CU_ASSERT_EQUAL(plan_told(&t, "--worker", "02:03:04:05:06:07/10.1.2.3:65535"), OPTIONS_READ);
+    CU_ASSERT_EQUAL(t.plan.worker.port, 65535);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        CU_ASSERT_EQUAL(plan_told(&t, "--worker", wrong[i]), EXIT_USAGE);
 }
 
 static void test_gen_and_check_by_command(void)
@@ -669,9 +711,7 @@ static void test_gen_and_check_by_command(void)
     CU_ASSERT_EQUAL(gen(generated, "--phases", "5"), EXIT_USAGE);
     CU_ASSERT_EQUAL(gen(generated, "--switch", "10.0.0.1"), EXIT_USAGE);
     CU_ASSERT_EQUAL(gen("/nowhere/x.pcap", NULL, NULL), EXIT_BAD);
-    optind = 0;
     CU_ASSERT_EQUAL(command_check(3, check_answers), EXIT_GOOD);
-    optind = 0;
     CU_ASSERT_EQUAL(command_check(2, check_requests), EXIT_BAD);
     unlink(generated);
     unlink(r.file);
@@ -722,6 +762,8 @@ int main(void)
         UNIT_TEST(test_a_wrong_result_is_found),
         UNIT_TEST(test_what_is_missing_is_counted),
         UNIT_TEST(test_retransmissions_are_no_contributions),
+        UNIT_TEST(test_a_plan_as_it_is_told),
+        UNIT_TEST(test_ends_as_they_are_told),
         UNIT_TEST(test_gen_and_check_by_command),
         UNIT_TEST(test_packets_in_words),
         CU_TEST_INFO_NULL,

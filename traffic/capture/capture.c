@@ -2,7 +2,7 @@
 
 #include <pcap/pcap.h>
 
-#include "cli.h"
+#include "command_line.h"
 
 static int read_frames(const char *file, pcap_t *pcap, capture_visitor *visit, void *context)
 {

@@ -1,30 +1,18 @@
 /* swagg-pcap check */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "capture/commands.h"
 #include "capture/verify.h"
 
 enum { REPORTS_MAX = 10 };
 
-static const char usage[] =
-    "usage: swagg-pcap check [OPTION...] FILE...\n"
-    "Adds up what workers sent, and compares the switch's results with it. Contributions and results may be "
-    "in one capture\n"
-    "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n"
-    "\n"
-    "  -n, --workers=N   of each job; default: as the switch said when the job was formed, or as many as\n"
-    "                    contributed to any one chunk\n"
-    "      --complete    results that are missing are wrong, too\n"
-    "      --published   jobs use the published SwitchML format: int32 with exponents\n"
-    "  -h, --help\n";
-
 struct check {
     struct verify verify;
     struct store store;
     bool complete;
-    char **files;
+    char **files; /* up to NULL */
     unsigned reports;
 };
 
@@ -94,42 +82,35 @@ err:
     return ret;
 }
 
+static const struct option_row rows[] = {
+    {"workers", 'n', "N", option_unsigned, offsetof(struct check, verify.workers), SML_MAX_WORKERS,
+     "of each job; default: as the switch said when the job was formed, or as many as contributed to any one "
+     "chunk"},
+    {"complete", 0, NULL, option_flag, offsetof(struct check, complete), 0,
+     "results that are missing are wrong, too"},
+    {"published", 0, NULL, option_flag, offsetof(struct check, verify.published), 0,
+     "jobs use the published SwitchML format: int32 with exponents"},
+};
+
 int command_check(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"workers", required_argument, NULL, 'n'},
-        {"complete", no_argument, NULL, 'c'},
-        {"published", no_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
     struct check c = {.verify = {.report = report_wrong}};
-    int option;
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &c};
+    const struct command_line line = {
+        .intro = "usage: swagg-pcap check [OPTION...] FILE...\n"
+                 "Adds up what workers sent, and compares the switch's results with it. Contributions and "
+                 "results may be "
+                 "in one capture\n"
+                 "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
+        .operands = "captures",
+        .groups = &group,
+        .count = 1,
+    };
+    const int ret = options_read(&line, argc, argv);
 
+    if (ret != OPTIONS_READ)
+        return ret;
     c.verify.context = &c;
-    while ((option = getopt_long(argc, argv, "n:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'n':
-            if (!parse_unsigned("--workers", optarg, SML_MAX_WORKERS, &c.verify.workers))
-                return EXIT_USAGE;
-            break;
-        case 'c':
-            c.complete = true;
-            break;
-        case 'p':
-            c.verify.published = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_GOOD;
-        default:
-            return EXIT_USAGE;
-        }
-    }
-    if (optind == argc) {
-        complain("check: which captures?");
-        return EXIT_USAGE;
-    }
     c.files = argv + optind;
     return check_files(&c);
 }

@@ -3,7 +3,7 @@
 #ifndef SWAGG_CAPTURE_COMMANDS_H
 #define SWAGG_CAPTURE_COMMANDS_H
 
-#include "cli.h"
+#include "command_line.h"
 
 int command_gen(int argc, char *argv[]);
 int command_check(int argc, char *argv[]);

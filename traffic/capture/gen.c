@@ -88,7 +88,7 @@ int command_gen(int argc, char *argv[])
     struct gen g;
     int ret = gen_parse(&g, argc, argv);
 
-    if (ret != GEN_PARSED)
+    if (ret != OPTIONS_READ)
         return ret;
     ret = open_outputs(&outputs, &g);
     if (ret == 0)

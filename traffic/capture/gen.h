@@ -6,14 +6,11 @@
 
 struct gen {
     struct plan plan;
-    unsigned frame_bytes; /* 0: plan.elements counts */
     const char *out;
     bool split;
 };
 
-enum { GEN_PARSED = -1 };
-
-/* GEN_PARSED, or the exit code: help was given, or something is wrong, and said. */
+/* OPTIONS_READ (command_line.h), or the exit code: help was given, or something is wrong, and said. */
 int gen_parse(struct gen *g, int argc, char *argv[]);
 
 #endif

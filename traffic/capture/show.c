@@ -1,7 +1,7 @@
 /* swagg-pcap show */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "capture/capture.h"
 #include "capture/commands.h"
@@ -11,14 +11,6 @@
 #include "udp.h"
 #include "wire/control.h"
 #include "wire/switchml.h"
-
-static const char usage[] =
-    "usage: swagg-pcap show [OPTION...] FILE...\n"
-    "Prints gradient packets and control messages, a line each; other frames are left out.\n"
-    "\n"
-    "  -e, --elements=N  of each packet, at most; default 4\n"
-    "      --published   jobs use the published SwitchML format: int32 with exponents\n"
-    "  -h, --help\n";
 
 struct show {
     struct describe how;
@@ -74,37 +66,29 @@ static bool show_frame(void *context, const struct capture_frame *frame)
     return puts(l.text) >= 0;
 }
 
+static const struct option_row rows[] = {
+    {"elements", 'e', "N", option_unsigned, offsetof(struct show, how.elements), UINT16_MAX,
+     "of each packet, at most; default 4"},
+    {"published", 0, NULL, option_flag, offsetof(struct show, how.published), 0,
+     "jobs use the published SwitchML format: int32 with exponents"},
+};
+
 int command_show(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"elements", required_argument, NULL, 'e'},
-        {"published", no_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
     struct show s = {.how = {.elements = 4}};
-    int option, ret = EXIT_GOOD;
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &s};
+    const struct command_line line = {
+        .intro = "usage: swagg-pcap show [OPTION...] FILE...\n"
+                 "Prints gradient packets and control messages, a line each; other frames are left out.\n",
+        .operands = "captures",
+        .groups = &group,
+        .count = 1,
+    };
+    int ret = options_read(&line, argc, argv);
 
-    while ((option = getopt_long(argc, argv, "e:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'e':
-            if (!parse_unsigned("--elements", optarg, UINT16_MAX, &s.how.elements))
-                return EXIT_USAGE;
-            break;
-        case 'p':
-            s.how.published = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return EXIT_GOOD;
-        default:
-            return EXIT_USAGE;
-        }
-    }
-    if (optind == argc) {
-        complain("show: which captures?");
-        return EXIT_USAGE;
-    }
+    if (ret != OPTIONS_READ)
+        return ret;
+    ret = EXIT_GOOD;
     for (; optind < argc; optind++) {
         if (capture_read(argv[optind], show_frame, &s) < 0)
             ret = EXIT_BAD;

@@ -5,7 +5,7 @@
 
 #include "capture/capture.h"
 #include "capture/merged.h"
-#include "cli.h"
+#include "command_line.h"
 #include "udp.h"
 #include "wire/control.h"
 

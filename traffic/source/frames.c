@@ -8,7 +8,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include "cli.h"
+#include "command_line.h"
 #include "elements.h"
 #include "wire/bytes.h"
 

@@ -8,7 +8,7 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 
-#include "cli.h"
+#include "command_line.h"
 #include "source/play.h"
 #include "source/ports.h"
 #include "version.h"
@@ -133,10 +133,8 @@ int main(int argc, char *argv[])
     struct source_options o;
     int used, rc;
 
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        fputs(source_usage, stdout);
-        return EXIT_GOOD;
-    }
+    if (argc > 1 && strcmp(argv[1], "--help") == 0)
+        return source_parse(&o, argc, argv);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("swagg-source %s\n", build_version);
         return EXIT_GOOD;
@@ -147,7 +145,7 @@ int main(int argc, char *argv[])
         return EXIT_USAGE;
     }
     rc = source_parse(&o, argc - used, argv + used);
-    if (rc == SOURCE_PARSED) {
+    if (rc == OPTIONS_READ) {
         signal(SIGINT, on_signal);
         signal(SIGTERM, on_signal);
         rc = play(&o);

@@ -2,6 +2,7 @@
 #ifndef SWAGG_SOURCE_OPTIONS_H
 #define SWAGG_SOURCE_OPTIONS_H
 
+#include "command_line.h"
 #include "plan.h"
 
 enum source_mode {
@@ -20,18 +21,17 @@ struct source_options {
     unsigned check_every; /* results; 0: none is checked */
     unsigned burst;
     unsigned resend_ms;
-    unsigned long long packets; /* results to wait for; 0: until the time is up */
+    uint64_t packets; /* results to wait for; 0: until the time is up */
     double warmup, seconds;
     double patience; /* in an open loop: seconds without answers, after which those that miss are lost */
     bool stay;
     const char *json; /* NULL: none */
 };
 
-enum { SOURCE_PARSED = -1, SOURCE_BURST_MAX = 256 };
+enum { SOURCE_BURST_MAX = 256 };
 
-extern const char source_usage[];
-
-/* SOURCE_PARSED, or the exit code: something is wrong, and said. argv[0] is not an option. */
+/* OPTIONS_READ, or the exit code: help was given, or something is wrong, and said. argv[0] is not an option.
+ */
 int source_parse(struct source_options *o, int argc, char *argv[]);
 
 const char *source_mode_name(enum source_mode mode);

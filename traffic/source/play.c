@@ -8,7 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>
 
-#include "cli.h"
+#include "command_line.h"
 #include "wire/bytes.h"
 
 enum {

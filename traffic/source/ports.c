@@ -8,7 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_memory.h>
 
-#include "cli.h"
+#include "command_line.h"
 
 enum {
     BUFFERS = 4096,

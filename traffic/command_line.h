@@ -1,0 +1,59 @@
+/* Command lines of the traffic tools, as tables: a row for each option, from which it is both read and
+ * explained by --help. Rows stand in groups; a group fills one struct, so that tools share the rows of what
+ * they share. */
+#ifndef SWAGG_TRAFFIC_COMMAND_LINE_H
+#define SWAGG_TRAFFIC_COMMAND_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
+
+struct option_row;
+
+/* Reads text into the field of the row. False: it cannot be, which has been said. */
+typedef bool option_reader(const struct option_row *row, const char *text, void *field);
+
+struct option_row {
+    const char *name;  /* --NAME */
+    char letter;       /* -LETTER; 0: none */
+    const char *value; /* what its value is called; NULL: it takes none */
+    option_reader *read;
+    size_t offset; /* of the field in the group's struct */
+    uint64_t most; /* of a number */
+    const char *help;
+};
+
+/* By the type of the field: */
+option_reader option_flag;     /* bool, which becomes true */
+option_reader option_text;     /* const char *: points into argv */
+option_reader option_byte;     /* uint8_t, 0..most */
+option_reader option_unsigned; /* unsigned, 0..most */
+option_reader option_number;   /* uint64_t, 0..most */
+option_reader option_real;     /* double, 0..most */
+
+struct option_group {
+    const struct option_row *rows;
+    size_t count;
+    void *fields; /* the struct that offsets count in; it has the defaults */
+};
+
+struct command_line {
+    const char *intro; /* of --help: "usage: ..." and what the command does, with its line ends */
+    const char
+        *operands; /* what follows the options, one or more, as in "which captures?"; NULL: nothing may */
+    const struct option_group *groups;
+    size_t count;
+};
+
+enum { OPTIONS_READ = -1 };
+
+/* Fills the groups' structs. argv[0] is the command's name. OPTIONS_READ: optind is that of the first
+ * operand; or the exit code: help was given, or something is wrong, and said. */
+int options_read(const struct command_line *line, int argc, char *argv[]);
+
+/* "PROGRAM: ..." to standard error. */
+__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+
+#endif
