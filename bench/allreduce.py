@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
-"""Makes figures of what allreduce.sh measured: allreduce.py RECORDS RESULTS.md [FIGURES.json]"""
-import statistics
-import sys
-
-import report
+"""How fast an allreduce is beside Open MPI: what allreduce.sh measured."""
+import records
+from figures import Figure, Sample, figure_table, table
+from plot import Panel, bars
 
 RATE = 200e6  # bits a second
 MTU = 1500
@@ -14,7 +12,7 @@ FRAMING = 4 * ELEMENTS / FRAME
 NAMES = {
     "openmpi": "Open MPI, Linux bridge",
     "openmpi_ring": "Open MPI told to use its ring, Linux bridge",
-    "openmpi_merging": "Open MPI, Linux bridge whose ports merge frames (gro)",
+    "openmpi_merging": "Open MPI, Linux bridge whose ports merge frames",
     "openmpi_through_swagg": "Open MPI, switched by swagg",
     "swagg": "swagg",
     "swagg_one_lcore": "swagg, one polling lcore",
@@ -22,72 +20,102 @@ NAMES = {
     "swagg_loss_0.1pct": "swagg, 0.1% loss on every link and direction",
     "swagg_loss_1pct": "swagg, 1% loss on every link and direction",
 }
-SETTINGS = {"200mbit": "20 MiB, links of 200 Mbit/s", "cpu": "16 MiB, no limit"}
+SETTINGS = {"200mbit": "20 MiB, links of 200 Mbit/s", "cpu": "16 MiB, links without a limit"}
 
 READING = """
-Four hosts, one rank each, float, MTU 1500, segmentation offloads off, so that frames are real frames. The baseline is
-native Open MPI 4.1 (`pml ob1`, `btl tcp`, its own choice of algorithms) over a plain Linux bridge between the same
-hosts, with the same limits. At this size its own choice of allreduce is not its fastest here; `..._ring` compares with
-the best that was found by hand (`coll_tuned_allreduce_algorithm 4`). Links are limited by `tbf` in both directions. All
-variants take turns in every run. The daemon is as it comes, with a polling lcore for two CPUs; `..._one_lcore` gives it one. Its
-ports are kernel interfaces (`kernel:NAME`), on which it switches generic receive offload on while it runs, so that what comes in as
-frames passes the kernel merged; the hosts' and the bridge's interfaces have it off, as veths have by default, and `..._merging`
-compares with a bridge whose ports have it, too. `..._af_packet` uses DPDK's driver for the ports. A time is that of the slowest rank; a ratio is taken within each run, and its median
-over the runs is shown with its extremes. More is better, except for `loss_inflation`, the time with frames lost at
-random on every link and direction over the time without. `wire_share` is goodput over what the framing leaves of the
-link's rate, {elements} floats in a frame of {frame} bytes: {framing:.1%}.
+Four hosts, one rank each, float, MTU 1500, segmentation offloads off, so that frames are real frames. The baseline is native Open
+MPI 4.1 (`pml ob1`, `btl tcp`) over a plain Linux bridge between the same hosts, with the same limits. By itself Open MPI does not
+choose its fastest allreduce at this size; `..._ring` compares with the fastest found by hand (`coll_tuned_allreduce_algorithm 4`).
+`tbf` limits the links in both directions. A time is that of the slowest rank. All variants take turns in every run, and a ratio is
+taken within each run. More is better, except for `loss_inflation`: the time with random losses on every link and direction over the
+time without ([loss.md](loss.md) has more on that). `wire_share` is goodput over what framing leaves of the link's rate: {elements}
+floats in a frame of {frame} bytes, {framing:.1%}.
+
+The daemon has its default settings: a polling lcore for two CPUs; `..._one_lcore` gives it one. Its ports are kernel interfaces
+(`kernel:NAME`). While it runs it switches on generic receive offload for them, so that the kernel hands over several frames merged
+into one. The hosts' and the bridge's interfaces have it off, as veths have by default; `..._merging` compares with a bridge whose
+ports have it on, too. `..._af_packet` uses DPDK's driver for the ports.
 """.format(elements=ELEMENTS, frame=FRAME, framing=FRAMING)
 
-
-# Ratios of times: name, setting, over, under, collective, aim.
+# Ratios of times: the figure, setting, collective, over, under.
+LIMITED, FREE = "Over links of 200 Mbit/s", "Over links without a limit"
+FASTER = "{:.2f} times as fast as"
 RATIOS = (
-    ("allreduce_200mbit_vs_openmpi", "200mbit", "openmpi", "swagg", "allreduce", ">= 2.0"),
-    ("allreduce_200mbit_vs_openmpi_ring", "200mbit", "openmpi_ring", "swagg", "allreduce", ""),
-    ("reduce_200mbit_vs_openmpi", "200mbit", "openmpi", "swagg", "reduce", ">= 2.5"),
-    ("allreduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "allreduce", ">= 1.2"),
-    ("allreduce_cpu_vs_openmpi_ring", "cpu", "openmpi_ring", "swagg", "allreduce", ""),
-    ("allreduce_cpu_vs_openmpi_merging", "cpu", "openmpi_merging", "swagg", "allreduce", ""),
-    ("allreduce_cpu_one_lcore_vs_openmpi", "cpu", "openmpi", "swagg_one_lcore", "allreduce", ""),
-    ("allreduce_cpu_af_packet_vs_openmpi", "cpu", "openmpi", "swagg_af_packet", "allreduce", ""),
-    ("reduce_cpu_vs_openmpi", "cpu", "openmpi", "swagg", "reduce", ""),
-    ("loss_inflation_0.1pct", "200mbit", "swagg_loss_0.1pct", "swagg", "allreduce", "< 1.1"),
-    ("loss_inflation_1pct", "200mbit", "swagg_loss_1pct", "swagg", "allreduce", "< 1.5"),
-    ("openmpi_through_swagg_vs_bridge", "200mbit", "openmpi", "openmpi_through_swagg", "allreduce", ""),
-    ("openmpi_through_swagg_vs_bridge_cpu", "cpu", "openmpi", "openmpi_through_swagg", "allreduce", ""),
+    (Figure("allreduce_200mbit_vs_openmpi", f"{LIMITED} an allreduce is {FASTER} Open MPI's.", ">= 2.0"),
+     "200mbit", "allreduce", "openmpi", "swagg"),
+    (Figure("allreduce_200mbit_vs_openmpi_ring", f"{LIMITED} an allreduce is {FASTER} Open MPI's fastest, its ring."),
+     "200mbit", "allreduce", "openmpi_ring", "swagg"),
+    (Figure("reduce_200mbit_vs_openmpi", f"{LIMITED} a reduce is {FASTER} Open MPI's.", ">= 2.5"),
+     "200mbit", "reduce", "openmpi", "swagg"),
+    (Figure("allreduce_cpu_vs_openmpi", f"{FREE}, where CPUs are the limit, an allreduce is {FASTER} Open MPI's.", ">= 1.2"),
+     "cpu", "allreduce", "openmpi", "swagg"),
+    (Figure("allreduce_cpu_vs_openmpi_ring", f"{FREE} an allreduce is {FASTER} Open MPI's ring.", first_screen=False),
+     "cpu", "allreduce", "openmpi_ring", "swagg"),
+    (Figure("allreduce_cpu_vs_openmpi_merging", f"{FREE} an allreduce is {FASTER} Open MPI's on a bridge that merges frames."),
+     "cpu", "allreduce", "openmpi_merging", "swagg"),
+    (Figure("allreduce_cpu_one_lcore_vs_openmpi", f"With one polling lcore it is {FASTER} Open MPI's.", first_screen=False),
+     "cpu", "allreduce", "openmpi", "swagg_one_lcore"),
+    (Figure("allreduce_cpu_af_packet_vs_openmpi", f"With DPDK's driver for the ports it is {FASTER} Open MPI's.", first_screen=False),
+     "cpu", "allreduce", "openmpi", "swagg_af_packet"),
+    (Figure("reduce_cpu_vs_openmpi", f"{FREE} a reduce is {FASTER} Open MPI's.", first_screen=False),
+     "cpu", "reduce", "openmpi", "swagg"),
+    (Figure("loss_inflation_0.1pct", "With 0.1% loss an allreduce takes {:.3f} times as long as without.", "< 1.1", first_screen=False),
+     "200mbit", "allreduce", "swagg_loss_0.1pct", "swagg"),
+    (Figure("loss_inflation_1pct", "With 1% loss an allreduce takes {:.3f} times as long as without.", "< 1.5", first_screen=False),
+     "200mbit", "allreduce", "swagg_loss_1pct", "swagg"),
+    (Figure("openmpi_through_swagg_vs_bridge", f"{LIMITED} Open MPI's own TCP through swagg is {FASTER} through a Linux bridge."),
+     "200mbit", "allreduce", "openmpi", "openmpi_through_swagg"),
+    (Figure("openmpi_through_swagg_vs_bridge_cpu", f"{FREE} Open MPI's own TCP through swagg is {FASTER} through a Linux bridge."),
+     "cpu", "allreduce", "openmpi", "openmpi_through_swagg"),
 )
+WIRE_SHARE = Figure("allreduce_200mbit_wire_share", "An allreduce uses {:.1%} of the rate of a link of 200 Mbit/s.", ">= 0.95")
+FIGURES = (WIRE_SHARE, *(ratio[0] for ratio in RATIOS))
 
 
-def figures(rows):
-    """{name: ([value, one a run], aim)}"""
-    wire = [row["bytes"] * 8 / (row["median_us"] / 1e6) / (RATE * FRAMING)
-            for row in rows["200mbit", "swagg", "allreduce"]]
-    measured = {"allreduce_200mbit_wire_share": (wire, ">= 0.95")}
-    for name, setting, over, under, op, aim in RATIOS:
-        measured[name] = (report.ratios(rows, (setting, over, op), (setting, under, op)), aim)
-    return measured
+def collect(directory):
+    rows = {key[:-1]: group for key, group in records.mpi_perf(directory).items()}
+    seconds = {key: [row["median_us"] / 1e6 for row in group] for key, group in rows.items()}
+    wire = [row["bytes"] * 8 / (row["median_us"] / 1e6) / (RATE * FRAMING) for row in rows["200mbit", "swagg", "allreduce"]]
+    found = {WIRE_SHARE.name: wire}
+    for figure, setting, op, over, under in RATIOS:
+        found[figure.name] = records.ratios(seconds[setting, over, op], seconds[setting, under, op])
+    times = [{"setting": setting, "op": op, "variant": variant, "seconds": seconds[setting, variant, op],
+              "gbit_s": [group[0]["bytes"] * 8 / taken / 1e9 for taken in seconds[setting, variant, op]]}
+             for (setting, variant, op), group in sorted(rows.items(), key=lambda item: list(SETTINGS).index(item[0][0]))]
+    return {"measured": records.measured(len(wire)), "figures": found, "times": times}
 
 
-def time_table(rows):
-    lines = []
-    for (setting, variant, op), measured in sorted(rows.items(), key=lambda item: list(SETTINGS).index(item[0][0])):
-        taken = report.times(rows, setting, variant, op)
-        median = statistics.median(taken)
-        lines.append((f"{op}, {SETTINGS[setting]}: {NAMES[variant]}", report.spread(taken),
-                      f"{measured[0]['bytes'] * 8 / median / 1e9:.3f}"))
-    return report.table(("what", "time (s), median (extremes)", "algbw (Gbit/s)"), lines)
+def time_table(data):
+    rows = [(f"{row['op']}, {SETTINGS[row['setting']]}: {NAMES[row['variant']]}", Sample(row["seconds"]).spread(),
+             Sample(row["gbit_s"]).spread().split(" ")[0]) for row in data["times"]]
+    return table(("what", "time (s), median (extremes)", "algbw (Gbit/s)"), rows)
 
 
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    rows = report.load_mpi_perf(directory)
-    measured = figures(rows)
-    runs = len(rows["200mbit", "swagg", "allreduce"])
-    text = "\n\n".join([f"Measured by `script/bench allreduce` in {runs} runs on {report.machine()}.", READING.strip(),
-                        report.figure_table(measured), time_table(rows)])
-    report.write_section(results, "allreduce", text)
-    if figures_file:
-        report.write_json(figures_file[0], report.flat(measured))
-    print(report.figure_table(measured))
+def answer(data):
+    def seconds(setting, op, variant):
+        return next(Sample(row["seconds"]).median for row in data["times"]
+                    if (row["setting"], row["op"], row["variant"]) == (setting, op, variant))
+
+    def pair(setting, op, digits):
+        return f"{seconds(setting, op, 'swagg'):.{digits}f} s with swagg and {seconds(setting, op, 'openmpi'):.{digits}f} s with Open MPI"
+
+    return (f"Over links of 200 Mbit/s an allreduce of 20 MiB on four hosts takes {pair('200mbit', 'allreduce', 2)}, a reduce "
+            f"{pair('200mbit', 'reduce', 2)}. Without a limit on the links, where hosts and switch share the same CPUs, an allreduce of "
+            f"16 MiB takes {pair('cpu', 'allreduce', 3)}.")
 
 
-main()
+def pages(data):
+    return {"allreduce": "\n\n".join([
+        answer(data), "![Times of allreduce and reduce with swagg and with Open MPI](allreduce.svg)",
+        figure_table(FIGURES, data), time_table(data), "## How it is measured", READING.strip()])}
+
+
+def plots(data):
+    panels = []
+    for setting, words in SETTINGS.items():
+        chosen = sorted((row for row in data["times"] if row["setting"] == setting),
+                        key=lambda row: (row["op"], list(NAMES).index(row["variant"])))
+        rows = [(f"{row['op']}: {NAMES[row['variant']]}", Sample(row["seconds"]), "ours" if row["variant"].startswith("swagg") else "peer")
+                for row in chosen]
+        panels.append(Panel(words, "seconds, slowest rank: less is better", rows=rows, digits=2 if setting == "200mbit" else 3))
+    return {"allreduce": bars("Times of allreduce and reduce", panels)}

@@ -1,24 +1,62 @@
-#!/usr/bin/env python3
-"""Makes a section of what core.sh measured: core.py RECORDS RESULTS.md [FIGURES.json]"""
+"""What adding a packet costs in the core, and what checksums cost: what core.sh measured."""
 import glob
+import json
 import os
 import re
-import shutil
 import sys
 
-import report
+import records
+from figures import Figure, Sample, figure_table, table
+from plot import Panel, lines
+
+READING = """
+`bench-core` measures nanoseconds a packet in the core: `sml_pool_locate` and `sml_pool_apply`, without devices. Eight workers;
+every chunk is completed. Beside it, memcpy of the same bytes and the bare loop that loads, adds and stores. Warm: everything is in the
+caches. Large: 512 slots and 4096 packet buffers, more than the caches hold. Mode "reversed": the pool adds in rank order, and the last
+rank's packets come first. "Kept": sums are made in the buffers that start them, not in the pool's memory. "CRC32C": the job's own
+checksum, of every packet and of the result.
+"""
 
 COUNTING = """
-Instructions a packet, counted by callgrind (`valgrind --tool=callgrind`), warm, in `sml_pool_locate` and
-`sml_pool_apply`, what they call included; beside them, memcpy and the bare loop with the loop over the packets. valgrind knows no AVX-512, so the
-kernels, memcpy and the loop are those for AVX2. Long copies are one instruction, `rep movsb`, which counts once a byte. The
-counts repeat exactly from run to run.
+Instructions a packet, counted by callgrind (`valgrind --tool=callgrind`), warm, in `sml_pool_locate` and `sml_pool_apply`,
+what they call included; in brackets by those of the bare loop with the loop over the packets. valgrind knows no AVX-512, so the
+instruction set is AVX2. Long copies are one instruction, `rep movsb`, which counts once a byte. The counts repeat exactly from run to
+run.
 """
 
 COUNTING_CHECKSUMS = """
-Instructions a checksum takes, counted in the same way; beside them, memcpy of the same bytes (`rep movsb`, from some length
-on, counts once a byte).
+Instructions a checksum takes, counted by callgrind; beside them, memcpy of the same bytes (`rep movsb`, from some length on, counts
+once a byte).
 """
+
+FIGURES = (
+    Figure("apply_vs_memcpy_1024", "In the caches, adding a packet of 1 KiB of int32 takes {:.2f} times as long as memcpy.", "<= 1.5"),
+    Figure("apply_vs_memcpy_1024_large", "With more slots than the caches hold, it takes {:.2f} times as long as memcpy."),
+)
+
+ROW = re.compile(r"^(\w+) +(\S.*?) +(\w+) +(\d+) +(\d+) \| +([\d.]+) +([\d.]+) +([\d.]+) \| +([\d.]+) +([\d.]+)$", re.M)
+CHECKSUM = re.compile(r"^(\w+) +([\w.]+) +(\d+) \| +([\d.]+) +([\d.]+) +([\d.]+)$", re.M)
+PASSES = re.compile(r"^(\w+) +(\d+) \| +([\d.]+) +([\d.]+) +([-\d.]+)$", re.M)
+
+
+def section(text, title):
+    """What bench-core printed under a title."""
+    return re.split(rf"^{title}.*$", text, maxsplit=1, flags=re.M)[1].split("\n\n")[0]
+
+
+def rows_of(pattern, names, text):
+    return [dict(zip(names, (json.loads(cell) if re.fullmatch(r"-?\d+(\.\d+)?", cell) else cell for cell in row)))
+            for row in pattern.findall(text)]
+
+
+def parsed(text):
+    packet = ("type", "mode", "kernels", "k", "bytes", "apply_ns", "memcpy_ns", "loop_ns", "by_memcpy", "by_loop")
+    return {
+        **{name: rows_of(ROW, packet, section(text, title)) for name, title in
+           (("warm", "Warm"), ("large", "Large"), ("kernels", "Kernels"))},
+        "checksums": rows_of(CHECKSUM, ("of", "kernels", "bytes", "ns", "bytes_ns", "by_memcpy"), section(text, "Checksums")),
+        "passes": rows_of(PASSES, ("kernels", "bytes", "two_ns", "one_ns", "saved_ns"), section(text, "A float32 contribution")),
+    }
 
 
 def instructions(directory, function):
@@ -36,31 +74,122 @@ def instructions(directory, function):
     return counts
 
 
-def instruction_table(directory):
+def collect(directory):
     functions = ("sml_pool_locate", "sml_pool_apply", "time_memcpy", "time_loop")
     locate, apply, memcpy, loop = (instructions(directory, function) for function in functions)
-    rows = [(f"{key[0]} {key[1]}", key[2], key[3], f"{locate[key]:.1f}", f"{apply[key]:.1f}", f"{memcpy[key]:.1f}",
-             f"{loop[key]:.1f}", f"{(locate[key] + apply[key]) / loop[key]:.2f}")
-            for key in sorted(apply, key=lambda key: (key[1], key[0], key[3]))]
-    return report.table(("type, mode", "kernels", "k", "locate", "apply", "memcpy", "loop", "both / loop"), rows)
+    counted = [{"type": key[0], "mode": key[1], "kernels": key[2], "k": key[3], "locate": locate[key], "apply": apply[key],
+                "memcpy": memcpy[key], "loop": loop[key]} for key in sorted(apply, key=lambda key: (key[1], key[0], key[3]))]
+    checksums = instructions(directory, "time_checksum")
+    return {"measured": records.measured(None), "figures": json.loads(records.text(directory, "core.json")),
+            **parsed(records.text(directory, "core.txt")), "instructions": counted,
+            "checksum_instructions": [{"of": of, "kernels": kernels, "bytes": length, "instructions": checksums[of, kernels, length]}
+                                      for of, kernels, length in sorted(checksums)]}
 
 
-def checksum_table(directory):
-    counts = instructions(directory, "time_checksum")
-    lengths = sorted({key[-1] for key in counts})
-    rows = [(*way, *(f"{counts[*way, bytes]:.0f}" for bytes in lengths)) for way in dict.fromkeys(key[:-1] for key in sorted(counts))]
-    return report.table(("of", "kernels", *(f"{bytes} bytes" for bytes in lengths)), rows)
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+HEAD = ("type, mode", "128 bytes", "256", "1024", "1456 or 1460", "8960")
 
 
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    with open(os.path.join(directory, "core.txt")) as f:
-        text = f.read()
-    report.write_section(results, "core", "\n\n".join([
-        f"Measured by `script/bench core` on {report.machine()}.", f"```\n{text.strip()}\n```", COUNTING.strip(),
-        instruction_table(directory), COUNTING_CHECKSUMS.strip(), checksum_table(directory)]))
-    if figures_file:
-        shutil.copy(os.path.join(directory, "core.json"), figures_file[0])
+def by_mode(rows, cell):
+    """A line for each type and mode, a column for each length."""
+    found = {}
+    for row in sorted(rows, key=lambda row: row["k"]):
+        found.setdefault((row["type"], row["mode"]), []).append(cell(row))
+    names = dict.fromkeys((row["type"], row["mode"]) for row in rows)
+    return table(HEAD, [(f"{kind} {mode}", *found[kind, mode]) for kind, mode in names])
 
 
-main()
+def time_cell(row):
+    return f"{row['apply_ns']:.1f} ({row['by_loop']:.2f})"
+
+
+def count_cell(row):
+    both = row["locate"] + row["apply"]
+    return f"{both:.0f} ({both / row['loop']:.2f})"
+
+
+def kernel_table(data):
+    rows = [(f"{row['type']} {row['kernels']}", *(f"{row[name]:.1f}" for name in ("apply_ns", "memcpy_ns", "loop_ns")))
+            for row in data["kernels"]]
+    return table(("1024 bytes, warm, on arrival", "apply (ns)", "memcpy (ns)", "bare loop (ns)"), rows)
+
+
+def by_length(rows, key, digits):
+    found = {}
+    for row in rows:
+        found.setdefault((row["of"], row["kernels"]), []).append(f"{row[key]:.{digits}f}")
+    lengths = sorted({row["bytes"] for row in rows})
+    return table(("of", "instruction set", *(f"{length} bytes" for length in lengths)),
+                 [(*way, *cells) for way, cells in sorted(found.items())], "ll" + "r" * len(lengths))
+
+
+def pass_table(data):
+    rows = [(row["kernels"], row["bytes"], row["two_ns"], row["one_ns"], row["saved_ns"]) for row in data["passes"]]
+    return table(("instruction set", "bytes", "two passes (ns)", "one pass (ns)", "saved (ns)"), rows)
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+def find(rows, **wanted):
+    return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+
+
+def addition_page(data):
+    warm, large = (find(data[name], type="f32", mode="on arrival", k=365) for name in ("warm", "large"))
+    answer = (f"A packet of 365 floats costs {warm['apply_ns']:.0f} ns in the core when all is in the caches, {large['apply_ns']:.0f} ns "
+              f"when it is not: {warm['by_loop']:.2f} and {large['by_loop']:.2f} times a bare loop "
+              f"that loads, adds and stores.")
+    best = data["warm"][0]["kernels"]
+    return "\n\n".join([
+        answer, "![Time a packet by its length](core.svg)", figure_table(FIGURES, data),
+        f"## Time a packet\n\nNanoseconds ({best}); in brackets by the bare loop's. Warm:", by_mode(data["warm"], time_cell), "Large:",
+        by_mode(data["large"], time_cell), "By instruction set:", kernel_table(data), "## Instructions a packet", COUNTING.strip(),
+        by_mode(data["instructions"], count_cell), "## How it is measured", READING.strip()])
+
+
+def checksum_page(data):
+    def times(of, kernels):
+        row = find(data["checksums"], of=of, kernels=kernels, bytes=1478)
+        return f"{row['ns']:.0f} ns ({row['by_memcpy']:.1f} times memcpy's)"
+
+    found = {(row["of"], row["kernels"]) for row in data["checksums"]}
+    said = [f"{times('UDP', name)} with {words}" for name, words in (("scalar", "plain C"), ("avx2", "AVX2"), ("avx512", "AVX-512"))
+            if ("UDP", name) in found]
+    return "\n\n".join([
+        f"UDP's checksum of 1478 bytes takes {', '.join(said)}; a CRC32C {times('CRC32C', 'sse4.2')} with the CPU's instruction for it.",
+        "![Time of checksums by length](checksums.svg)", "Nanoseconds, warm:", by_length(data["checksums"], "ns", 1),
+        COUNTING_CHECKSUMS.strip(), by_length(data["checksum_instructions"], "instructions", 0),
+        "A float32 contribution, warm: UDP's checksum and then the addition, or both in one pass:", pass_table(data)])
+
+
+def pages(data):
+    return {"core": addition_page(data), "checksums": checksum_page(data)}
+
+
+def addition_panel(data, name, heading):
+    rows = [row for row in data[name] if (row["type"], row["mode"]) == ("f32", "on arrival")]
+    series = [(label, kind, [(row["bytes"], Sample(row[key])) for row in rows]) for label, kind, key in
+              (("swagg's core", "ours", "apply_ns"), ("bare loop", "second", "loop_ns"), ("memcpy", "peer", "memcpy_ns"))]
+    ticks = [(row["bytes"], str(row["bytes"])) for row in rows if row["bytes"] != 1024]
+    return Panel(heading, "ns a packet, logarithmic", series=series, x_ticks=ticks, x_unit="bytes, float32, on arrival", log=True)
+
+
+def checksum_panel(data, heading, kinds):
+    series = [(label, kind, [(row["bytes"], Sample(row["ns"])) for row in data["checksums"] if (row["of"], row["kernels"]) == way])
+              for way, label, kind in kinds]
+    series = [one for one in series if one[2]]
+    ticks = [(row["bytes"], str(row["bytes"])) for row in data["checksums"] if row["of"] == "memcpy" and row["bytes"] != 1042]
+    return Panel(heading, "ns, logarithmic", series=series, x_ticks=ticks, x_unit="bytes", log=True)
+
+
+def plots(data):
+    memcpy = (("memcpy", "libc"), "memcpy", "peer")
+    return {
+        "core": lines("Time a packet by its length", [addition_panel(data, "warm", "All in the caches"),
+                                                      addition_panel(data, "large", "More than the caches hold")]),
+        "checksums": lines("Time of checksums by length", [
+            checksum_panel(data, "UDP's checksum", [(("UDP", "scalar"), "plain C", "second"), (("UDP", "avx2"), "AVX2", "third"),
+                                                           (("UDP", "avx512"), "AVX-512", "ours"), memcpy]),
+            checksum_panel(data, "CRC32C", [(("CRC32C", "scalar"), "plain C", "second"),
+                                                      (("CRC32C", "sse4.2"), "SSE 4.2", "ours"), memcpy])])}

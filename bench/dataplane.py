@@ -1,105 +1,22 @@
-#!/usr/bin/env python3
-"""Makes figures of what dataplane.sh measured: dataplane.py RECORDS RESULTS.md [FIGURES.json]"""
-import glob
+"""How much slower than plain forwarding aggregation is: what dataplane.sh measured."""
 import json
-import os
-import statistics
-import sys
 
-import report
+import records
+from figures import Figure, Sample, figure_table, table
+from plot import Panel, lines
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
 CPU, which only swaps a frame's MAC addresses and sends it back, out of the same port or the other one. Both work between the
 same memifs, with the same frames, 256 of them on their way (in each direction), and take turns in each run. `swagg-source`,
-on another CPU, plays 8 workers on one port that send float32, to be added on arrival: it sends a worker's next frame as soon as the answer has
-come, and compares a sample of the answers bit by bit. Sizes are those on the wire, with the 4 bytes of the FCS (1518 gives
+on another CPU, plays 8 workers on one port that send float32, to be added on arrival: it sends a worker's next frame as soon as the
+answer has come, and compares a sample of the answers bit by bit. Sizes are those on the wire, with the 4 bytes of the FCS (1518 gives
 the same frames as 1516: 365 floats). Mpps are frames received by the device under test, each of which is answered by one;
 medians over the runs. Percentages are of forwarding in the same run. `idle` is the share of time in which the source had
 nothing to do, with either device: it copies nothing (memif's zero-copy), and so leads the devices by far with all but small
 frames; where it is near 0% the source is at its limit, and the device may be faster. `rate_n8_vs_n2` compares frames per
 second of 8 workers and of 2, with frames of 1076 bytes.
 """
-
-
-def load(directory):
-    """{(device, what): [the source's report, one a run]}"""
-    rows = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
-        _, device, what = os.path.basename(path)[:-len(".json")].split(",", 2)
-        with open(path) as f:
-            rows.setdefault((device, what), []).append(json.load(f))
-    return rows
-
-
-def rates(rows, device, what):
-    return [row["answers_pps"] for row in rows[device, what]]
-
-
-def ratios(rows, over, under):
-    """Run by run."""
-    return [a / b for a, b in zip(rates(rows, *over), rates(rows, *under))]
-
-
-# What swagg does, and the forwarding that it is compared with.
-AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
-
-
-def against_forwarding(rows, pair, size):
-    what, forwarded = pair
-    return ratios(rows, ("swagg", f"{what},{size}"), ("testpmd", f"{forwarded},{size}"))
-
-
-def figures(rows, core):
-    """{name: ([value, one a run], aim)}"""
-    measured = {}
-    for name, size, aim in (("192", 192, ">= 0.80"), ("1076", 1076, ">= 0.90"), ("1516", 1516, ">= 0.90"),
-                            ("9000", 9018, ">= 0.90")):
-        measured[f"agg_vs_forward_{name}"] = (against_forwarding(rows, AGGREGATED, size), aim)
-    measured["bridge_vs_forward_64"] = (against_forwarding(rows, SWITCHED, 64), ">= 0.80")
-    measured["rate_n8_vs_n2"] = (ratios(rows, ("swagg", "aggregated,1076"), ("swagg", "two_workers,1076")), ">= 0.90")
-    measured["apply_vs_memcpy_1024"] = ([core["apply_vs_memcpy_1024"]], "<= 1.5")
-    return measured
-
-
-def mpps(rows, device, what):
-    return f"{statistics.median(rates(rows, device, what)) / 1e6:.2f}"
-
-
-def idle(rows, device, what):
-    return f"{100 * statistics.median(row['idle'] for row in rows[device, what]):.0f}%"
-
-
-def percent(values):
-    return f"{100 * statistics.median(values):.0f}%"
-
-
-def sizes(rows):
-    return sorted(int(what.split(",")[1]) for _, what in rows if what.startswith("aggregated,"))
-
-
-def size_table(rows, what, forwarded):
-    lines = []
-    for size in sizes(rows):
-        ours, theirs = ("swagg", f"{what},{size}"), ("testpmd", f"{forwarded},{size}")
-        lines.append((size, rows[ours][0]["elements"], mpps(rows, *ours), mpps(rows, *theirs), percent(ratios(rows, ours, theirs)),
-                      idle(rows, *ours), idle(rows, *theirs)))
-    return report.table(("frame", "floats", f"{what}, Mpps", "forwarded, Mpps", "of forwarding", f"idle: {what}", "forwarded"),
-                        lines)
-
-
-JOBS = (("aggregated", "returned", "8 workers on one port, float32, on arrival"), ("two_workers", "returned", "2 workers"),
-        ("in_order", "returned", "in the order of the ranks"), ("int32", "returned", "int32"),
-        ("no_checksum", "returned", "workers send no UDP checksums"), ("eight_ports", "eight_ports", "each worker on a port of its own"))
-
-
-def job_table(rows):
-    lines = []
-    for what, forwarded, name in JOBS:
-        ours, theirs = ("swagg", f"{what},1076"), ("testpmd", f"{forwarded},1076")
-        lines.append((name, mpps(rows, *ours), mpps(rows, *theirs), percent(ratios(rows, ours, theirs)), idle(rows, *ours)))
-    return report.table(("frames of 1076 bytes", "aggregated, Mpps", "forwarded, Mpps", "of forwarding", "idle: aggregated"), lines)
-
 
 OPEN_LOOP = """
 The same job in an open loop: the source sends at a rate, whether or not sums come, and the chunks' numbers start over after four
@@ -108,52 +25,129 @@ contribution, or a sum for which the source's ring had no room. A contribution t
 numbers, so one may cost several answers.
 """
 
-
-def load_table(rows):
-    lines = []
-    for load in (50, 90, 0):
-        reports = rows["swagg", f"offered_{load},1076"]
-        lost = statistics.median(row["lost"] / (row["answers"] + row["lost"]) for row in reports)
-        offered, sent, answered = (f"{statistics.median(row[key] for row in reports) / 1e6:.2f}"
-                                   for key in ("offered_pps", "sent_pps", "answers_pps"))
-        lines.append((f"{load}% of the closed loop" if load else "as much as the port takes", offered if load else "-", sent,
-                      answered, f"{100 * lost:.4f}%"))
-    return report.table(("offered load", "Mpps", "sent, Mpps", "answered, Mpps", "lost"), lines)
-
-
 REPLAYED = """
 A capture of the same job in a loop, read from memory by `net_pcap`, which copies each frame into a buffer and drops what it is to
 send: what a frame costs where the device does next to nothing. The difference is what aggregation itself takes.
 """
 
+# Of the forwarding that is its peer: what swagg does, its name, the peer's.
+AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
+AIMED = {"192": (192, ">= 0.80"), "1076": (1076, ">= 0.90"), "1516": (1516, ">= 0.90"), "9000": (9018, ">= 0.90")}
+FIGURES = (
+    *(Figure(f"agg_vs_forward_{name}", f"One lcore aggregates {{:.1%}} of the frames of {size} bytes that testpmd forwards.", aim)
+      for name, (size, aim) in AIMED.items()),
+    Figure("bridge_vs_forward_64", "One lcore switches {:.1%} of the frames of 64 bytes that testpmd forwards.", ">= 0.80"),
+    Figure("rate_n8_vs_n2", "Of frames of 1076 bytes, one lcore adds {:.2f} times as many from 8 workers as from 2.", ">= 0.90"),
+    Figure("apply_vs_memcpy_1024", "Adding a packet of 1 KiB of int32 takes {:.2f} times as long as memcpy.", "<= 1.5",
+           first_screen=False),
+)
 
-def replay_table(rows):
-    lines = []
-    for size in sorted(int(what.split(",")[1]) for device, what in rows if what.startswith("replayed,") and device == "swagg"):
-        ours, theirs = ([row["received_pps"] for row in rows[device, f"replayed,{size}"]] for device in ("swagg", "testpmd"))
-        extra = [1e9 / a - 1e9 / b for a, b in zip(ours, theirs)]
-        lines.append((size, f"{statistics.median(ours) / 1e6:.2f}", f"{statistics.median(theirs) / 1e6:.2f}",
-                      f"{statistics.median(extra):.0f} ({min(extra):.0f} .. {max(extra):.0f})"))
-    return report.table(("frame", "aggregated, Mpps", "forwarded, Mpps", "difference, ns a frame (extremes)"), lines)
-
-
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    rows = load(directory)
-    with open(os.path.join(directory, "core.json")) as f:
-        measured = figures(rows, json.load(f))
-    checked = sum(row.get("checked", 0) for (device, what), group in rows.items() for row in group if device == "swagg")
-    runs = len(rows["swagg", "aggregated,1076"])
-    text = "\n\n".join([f"Measured by `script/bench dataplane` in {runs} runs on {report.machine()}.", READING.strip(),
-                        report.figure_table(measured), size_table(rows, *AGGREGATED),
-                        size_table(rows, *SWITCHED), job_table(rows), OPEN_LOOP.strip(), load_table(rows), REPLAYED.strip(), replay_table(rows),
-                        f"Of swagg's answers {checked:,} were compared; all were right."])
-    report.write_section(results, "dataplane", text)
-    if figures_file:
-        by_size = {f"{name}_{size}": (against_forwarding(rows, pair, size), "") for size in sizes(rows)
-                   for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))}
-        report.write_json(figures_file[0], report.flat(by_size | measured))
-    print(text)
+JOBS = (("aggregated", "returned", "8 workers on one port, float32, on arrival"), ("two_workers", "returned", "2 workers"),
+        ("in_order", "returned", "in the order of the ranks"), ("int32", "returned", "int32"),
+        ("no_checksum", "returned", "workers send no UDP checksums"), ("eight_ports", "eight_ports", "each worker on a port of its own"))
 
 
-main()
+def comparison(rows, what, forwarded, frame, **words):
+    """A row of a table: what swagg did beside the forwarding of the same frames."""
+    ours, theirs = rows["swagg", f"{what},{frame}"], rows["testpmd", f"{forwarded},{frame}"]
+    return {**words, "floats": ours[0].get("elements"), "mpps": [row["answers_pps"] / 1e6 for row in ours],
+            "forwarded_mpps": [row["answers_pps"] / 1e6 for row in theirs], "share": shares(rows, what, forwarded, frame),
+            "idle": [row["idle"] for row in ours], "forwarded_idle": [row["idle"] for row in theirs]}
+
+
+def shares(rows, what, forwarded, size):
+    ours, theirs = rows["swagg", f"{what},{size}"], rows["testpmd", f"{forwarded},{size}"]
+    return records.ratios([row["answers_pps"] for row in ours], [row["answers_pps"] for row in theirs])
+
+
+def offered(rows, load):
+    found = rows["swagg", f"offered_{load},1076"]
+    return {"load": load, **{name: [row[f"{name}_pps"] / 1e6 for row in found] for name in ("offered", "sent", "answers")},
+            "lost": [row["lost"] / (row["answers"] + row["lost"]) for row in found]}
+
+
+def replayed(rows, size):
+    ours, theirs = ([row["received_pps"] / 1e6 for row in rows[device, f"replayed,{size}"]] for device in ("swagg", "testpmd"))
+    return {"size": size, "mpps": ours, "forwarded_mpps": theirs, "extra_ns": [1e3 / a - 1e3 / b for a, b in zip(ours, theirs)]}
+
+
+def collect(directory):
+    rows = {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
+    sizes = {what: sorted(int(key.split(",")[1]) for _, key in rows if key.startswith(what + ",")) for what in ("aggregated", "replayed")}
+    sizes["replayed"] = sorted(set(sizes["replayed"]))
+    found = {f"{name}_{size}": shares(rows, *pair, size) for size in sizes["aggregated"]
+             for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))}
+    found |= {f"agg_vs_forward_{name}": shares(rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()}
+    eight, two = (rows["swagg", f"{what},1076"] for what in ("aggregated", "two_workers"))
+    found["rate_n8_vs_n2"] = records.ratios([row["answers_pps"] for row in eight], [row["answers_pps"] for row in two])
+    found["apply_vs_memcpy_1024"] = json.loads(records.text(directory, "core.json"))["apply_vs_memcpy_1024"]
+    return {
+        "measured": records.measured(len(eight)), "figures": found,
+        "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
+        "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
+        "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],
+        "open_loop": [offered(rows, load) for load in (50, 90, 0)],
+        "replayed": [replayed(rows, size) for size in sizes["replayed"]],
+        "checked": sum(row.get("checked", 0) for (device, _), group in rows.items() for row in group if device == "swagg")}
+
+
+def median(stored, digits=2):
+    return Sample(stored).spread(digits).split(" ")[0]
+
+
+def percent(stored):
+    return f"{100 * Sample(stored).median:.0f}%"
+
+
+def size_table(data, what):
+    rows = [(row["size"], row["floats"], median(row["mpps"]), median(row["forwarded_mpps"]), percent(row["share"]), percent(row["idle"]),
+             percent(row["forwarded_idle"])) for row in data[what]]
+    return table(("frame", "floats", f"{what}, Mpps", "forwarded, Mpps", "of forwarding", f"idle: {what}", "forwarded"), rows)
+
+
+def job_table(data):
+    rows = [(row["job"], median(row["mpps"]), median(row["forwarded_mpps"]), percent(row["share"]), percent(row["idle"]))
+            for row in data["jobs"]]
+    return table(("frames of 1076 bytes", "aggregated, Mpps", "forwarded, Mpps", "of forwarding", "idle: aggregated"), rows)
+
+
+def load_table(data):
+    rows = [(f"{row['load']}% of the closed loop" if row["load"] else "as much as the port takes",
+             median(row["offered"]) if row["load"] else "-", median(row["sent"]), median(row["answers"]),
+             f"{100 * Sample(row['lost']).median:.4f}%") for row in data["open_loop"]]
+    return table(("offered load", "Mpps", "sent, Mpps", "answered, Mpps", "lost"), rows)
+
+
+def replay_table(data):
+    rows = [(row["size"], median(row["mpps"]), median(row["forwarded_mpps"]), Sample(row["extra_ns"]).spread(0))
+            for row in data["replayed"]]
+    return table(("frame", "aggregated, Mpps", "forwarded, Mpps", "difference, ns a frame (extremes)"), rows)
+
+
+def answer(data):
+    aggregated, switched = ([Sample(row["share"]).median * 100 for row in data[what]] for what in ("aggregated", "switched"))
+    return (f"On one lcore over memif, aggregation handles {min(aggregated):.0f} to {max(aggregated):.0f}% of the frames that testpmd "
+            f"forwards a second; switching {min(switched):.0f} to {max(switched):.0f}%.")
+
+
+def pages(data):
+    return {"dataplane": "\n\n".join([
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), "## By size of the frames",
+        size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), "## Open loop",
+        OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
+        READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}
+
+
+def plots(data):
+    def series(key, label, kind, what="aggregated", times=1):
+        points = [(row["size"], Sample(row[key])) for row in data[what]]
+        return (label, kind, [(size, Sample(sample.median * times)) for size, sample in points])
+
+    ticks = [(row["size"], str(row["size"])) for row in data["aggregated"] if row["size"] in (64, 128, 256, 512, 1516, 9018)]
+    return {"dataplane": lines("Frames a second by size", [
+        Panel("Frames a second", "million frames a second", x_ticks=ticks, x_unit="bytes of a frame", ranges=False, series=[
+            series("forwarded_mpps", "testpmd", "peer"), series("mpps", "switched", "second", "switched"),
+            series("mpps", "aggregated", "ours")]),
+        Panel("Beside plain forwarding", "% of testpmd's frames", x_ticks=ticks, x_unit="bytes of a frame", ranges=False,
+              marks=[(90, "aim from 1076")],
+              series=[series("share", "switched", "second", "switched", 100), series("share", "aggregated", "ours", times=100)])])}

@@ -1,18 +1,14 @@
-#!/usr/bin/env python3
-"""Makes figures of what idle.sh measured: idle.py RECORDS RESULTS.md [FIGURES.json]"""
-import glob
-import json
-import os
-import statistics
-import sys
-
-import report
+"""What a switch costs that has nothing to do: what idle.sh measured."""
+import records
+from statistics import median
+from figures import Figure, Sample, figure_table, table
+from plot import Panel, bars
 
 READING = """
 Four hosts on veths, one polling lcore, no traffic at all: the daemon's share of a CPU, by its accounted time
-(in ticks of 10 ms, so less than 0.005 is nothing that can be told from 0). Then one host pings the switch five times a second:
+(in ticks of 10 ms, so less than 0.005 cannot be told from 0). Then one host pings the switch five times a second:
 every ping finds it asleep. As often two hosts begin an allreduce of one packet, both at once. Round trips and allreduces are
-medians of all in all runs; ratios are of a run's medians. `max_sleep_us` bounds the naps. "Linux bridge" is the same ping to the
+medians of all in all runs; ratios are of a run's medians. `max_sleep_us` bounds the sleeps. "Linux bridge" is the same ping to the
 kernel's own bridge.
 """
 
@@ -23,53 +19,60 @@ SETTINGS = {
     "slow": "`max_sleep_us: 10000`",
     "bridge": "Linux bridge",
 }
+FIGURES = (
+    Figure("idle_cpu_default", "With default settings an idle switch takes {:.1%} of a CPU."),
+    Figure("idle_cpu_busy", "An idle switch that polls takes {:.1%} of a CPU.", first_screen=False),
+    Figure("idle_round_trip_default_vs_busy", "A ping that wakes the switch takes {:.1f} times as long as with busy polling."),
+    Figure("idle_round_trip_bridge_vs_busy", "A ping to a Linux bridge takes {:.2f} times as long as to swagg with busy polling.",
+           first_screen=False),
+)
 
 
-def load(directory):
-    """{setting: [one a run]}"""
-    rows = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
-        with open(path) as f:
-            rows.setdefault(os.path.basename(path)[:-len(".json")].split(",")[1], []).append(json.load(f))
-    return rows
+def collect(directory):
+    rows = {key[0]: group for key, group in records.reports(directory).items()}
+    trips = {name: [median(row["rtt_ms"]) for row in group] for name, group in rows.items()}
+    settings, found = [], {}
+    for name in SETTINGS:
+        row = {"setting": name, "round_trip_us": [1000 * t for run in rows[name] for t in run["rtt_ms"]]}
+        if name != "bridge":
+            row |= {"cpu": [run["cpu"] for run in rows[name]], "allreduce_us": [t for run in rows[name] for t in run["allreduce_us"]]}
+            found[f"idle_cpu_{name}"] = row["cpu"]
+            found[f"idle_allreduce_us_{name}"] = [median(run["allreduce_us"]) for run in rows[name]]
+        found[f"idle_round_trip_{name}_vs_busy"] = records.ratios(trips[name], trips["busy"])
+        settings.append(row)
+    return {"measured": records.measured(len(trips["busy"])), "figures": found, "settings": settings}
 
 
-def ratios(rows, setting):
-    """To busy polling, run by run."""
-    return [statistics.median(a["rtt_ms"]) / statistics.median(b["rtt_ms"]) for a, b in zip(rows[setting], rows["busy"])]
+def setting_table(data):
+    rows = []
+    for row in data["settings"]:
+        trip = Sample(row["round_trip_us"])
+        share, sums = (Sample(row["cpu"]).spread(), f"{Sample(row['allreduce_us']).median:.0f}") if "cpu" in row else ("", "")
+        rows.append((SETTINGS[row["setting"]], share, f"{trip.median:.0f}", f"{trip.p90:.0f}", f"{trip.high:.0f}",
+                     Sample(data["figures"][f"idle_round_trip_{row['setting']}_vs_busy"]).spread(), sums))
+    return table(("setting", "CPUs (extremes)", "median round trip (us)", "90%", "longest", "to busy polling (extremes)",
+                  "allreduce (us)"), rows)
 
 
-def allreduces(rows, setting):
-    """In microseconds, the median of each run."""
-    return [statistics.median(row["allreduce_us"]) for row in rows[setting]]
+def answer(data):
+    found = {row["setting"]: row for row in data["settings"]}
+    share = 100 * Sample(found["default"]["cpu"]).median
+    default, busy = (Sample(found[name]["round_trip_us"]).median for name in ("default", "busy"))
+    return (f"With default settings an idle switch takes {share:.1f}% of a CPU, and a ping that wakes it takes {default:.0f} us; with busy "
+            f"polling it takes a whole CPU, and a ping {busy:.0f} us.")
 
 
-def table(rows):
-    lines = []
-    for setting, name in SETTINGS.items():
-        trips = sorted(1000 * t for row in rows[setting] for t in row["rtt_ms"])
-        share = sums = ""
-        if setting != "bridge":
-            share = report.spread([row["cpu"] for row in rows[setting]])
-            sums = f"{statistics.median(t for row in rows[setting] for t in row['allreduce_us']):.0f}"
-        lines.append((name, share, f"{statistics.median(trips):.0f}", f"{trips[len(trips) * 9 // 10]:.0f}", f"{trips[-1]:.0f}",
-                      report.spread(ratios(rows, setting)), sums))
-    return report.table(("setting", "CPUs (extremes)", "median round trip (us)", "90%", "longest", "to busy polling (extremes)",
-                         "allreduce (us)"), lines)
+def pages(data):
+    return {"idle": "\n\n".join([answer(data), "![CPUs and round trips of an idle switch](idle.svg)", figure_table(FIGURES, data),
+                                 setting_table(data), "## How it is measured", READING.strip()])}
 
 
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    rows = load(directory)
-    text = "\n\n".join([f"Measured by `script/bench idle` in {len(rows['busy'])} runs on {report.machine()}.", READING.strip(),
-                        table(rows)])
-    report.write_section(results, "idle", text)
-    if figures_file:
-        cpu = {f"idle_cpu_{name}": ([row["cpu"] for row in group], "") for name, group in rows.items() if name != "bridge"}
-        sums = {f"idle_allreduce_us_{name}": (allreduces(rows, name), "") for name in rows if name != "bridge"}
-        trip = {f"idle_round_trip_{name}_vs_busy": (ratios(rows, name), "") for name in rows}
-        report.write_json(figures_file[0], report.flat(cpu | trip | sums))
-    print(text)
+def plots(data):
+    def rows(key):
+        return [(SETTINGS[row["setting"]].replace("`", ""), Sample(row[key]), "peer" if row["setting"] == "bridge" else "ours")
+                for row in data["settings"] if key in row]
 
-
-main()
+    trips = [(label, Sample({"median": trip.median}), kind) for label, trip, kind in rows("round_trip_us")]
+    return {"idle": bars("CPUs and round trips of an idle switch", [
+        Panel("CPU time without traffic", "CPUs: less is better", rows=rows("cpu"), digits=3),
+        Panel("Round trip of a ping to a switch that sleeps, median", "us, logarithmic: less is better", rows=trips, digits=0, log=True)])}

@@ -1,77 +1,86 @@
-#!/usr/bin/env python3
-"""Makes figures of what placement.sh measured: placement.py RECORDS RESULTS.md [FIGURES.json]"""
-import glob
-import json
-import os
-import statistics
-import sys
-
-import report
+"""Which placement of tasks on lcores is fastest: what placement.sh measured."""
+import records
+from figures import Figure, Sample, table
+from plot import Panel, bars
 
 READING = """
 `swagg-source`, on a CPU of its own, plays 8 workers over two memifs, with 256 frames on their way, 64 if they are jumbo
-frames; the switch's lcores have a CPU each and never sleep. The forms take turns in each run. Mpps are frames received by the switch; the ratio is to one lcore
-for everything, within each run, and the share of an lcore that ratio divided by the number of lcores: what a further lcore
-brings. `idle` is the share of time in which the source had nothing to do: near 0% it is the limit, not the switch. In the
-column of tasks a bar parts the lcores.
+frames; the switch's lcores have a CPU each and never sleep. The placements take turns in each run. Mpps are frames received by the
+switch; the ratio is to one lcore for everything, within each run, and the share of an lcore that ratio divided by the number of
+lcores: what a further lcore brings. `idle` is the share of time in which the source had nothing to do: near 0% it is the limit, not
+the switch. In the column of tasks a bar parts the lcores.
 """
 
 # Names: the tasks, and how many lcores.
 FORMS = {
     "one": ("rx tx aggregate: run to completion", 1),
     "ports_apart": ("rx tx aggregate of a port each: run to completion", 2),
-    "aggregation_apart": ("rx tx \\| aggregate", 2),
-    "receiving_apart": ("rx \\| tx aggregate", 2),
-    "sending_apart": ("rx aggregate \\| tx", 2),
-    "p_2x": ("rx tx \\| aggregate \\| aggregate: seed 003's P + 2X", 3),
-    "2p_x": ("rx \\| tx \\| aggregate: seed 003's 2P + X", 3),
-    "ports_and_aggregation_apart": ("rx tx of a port each \\| aggregate", 3),
-    "ports_apart_and_one_more": ("rx tx aggregate of a port each \\| aggregate", 3),
+    "aggregation_apart": ("rx tx | aggregate", 2),
+    "receiving_apart": ("rx | tx aggregate", 2),
+    "sending_apart": ("rx aggregate | tx", 2),
+    "p_2x": ("rx tx | aggregate | aggregate", 3),
+    "2p_x": ("rx | tx | aggregate", 3),
+    "ports_and_aggregation_apart": ("rx tx of a port each | aggregate", 3),
+    "ports_apart_and_one_more": ("rx tx aggregate of a port each | aggregate", 3),
 }
 
-
-def load(directory):
-    """{(form, frame): [the source's report, one a run]}"""
-    rows = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
-        _, form, frame = os.path.basename(path)[:-len(".json")].split(",")
-        with open(path) as f:
-            rows.setdefault((form, int(frame)), []).append(json.load(f))
-    return rows
+SAYS = {"ports_apart": "With frames of {} bytes two lcores with a port each are {{:.2f}} times as fast as one.",
+        "aggregation_apart": "With frames of {} bytes two lcores, one of them for aggregation, are {{:.2f}} times as fast as one."}
+FIGURES = tuple(Figure(f"placement_{form}_{frame}", says.format(frame), first_screen=(form, frame) == ("ports_apart", 1516))
+                for form, says in SAYS.items() for frame in (192, 1516, 9018))
 
 
-def ratios(rows, form, frame):
-    """To one lcore, run by run."""
-    return [a["answers_pps"] / b["answers_pps"] for a, b in zip(rows[form, frame], rows["one", frame])]
+def collect(directory):
+    rows = {(form, int(frame)): group for (form, frame), group in records.reports(directory).items()}
+    found, placements = {}, []
+    for frame in sorted({frame for _, frame in rows}):
+        for form in (form for form in FORMS if (form, frame) in rows):
+            pps, one = ([row["answers_pps"] for row in rows[which, frame]] for which in (form, "one"))
+            found[f"placement_{form}_{frame}"] = records.ratios(pps, one)
+            placements.append({"form": form, "frame": frame, "mpps": [p / 1e6 for p in pps],
+                               "idle": [row["idle"] for row in rows[form, frame]]})
+    return {"measured": records.measured(len(placements[0]["mpps"])), "figures": found, "placements": placements}
 
 
-def table(rows, frame):
-    lines = []
-    for form, (tasks, lcores) in FORMS.items():
-        if (form, frame) not in rows:
-            continue
-        measured = rows[form, frame]
-        pps = statistics.median(row["answers_pps"] for row in measured) / 1e6
-        ratio = ratios(rows, form, frame)
-        idle = 100 * statistics.median(row["idle"] for row in measured)
-        lines.append((tasks, lcores, f"{pps:.2f}", report.spread(ratio), f"{statistics.median(ratio) / lcores:.2f}",
-                      f"{idle:.0f}%"))
-    head = (f"{frame} bytes: tasks", "lcores", "Mpps", "to one lcore (extremes)", "share of an lcore", "idle")
-    return report.table(head, lines)
+def ratio(data, form, frame):
+    return Sample(data["figures"][f"placement_{form}_{frame}"])
 
 
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    rows = load(directory)
-    frames = sorted({frame for _, frame in rows})
-    runs = len(rows["one", frames[0]])
-    text = "\n\n".join([f"Measured by `script/bench placement` in {runs} runs on {report.machine()}.", READING.strip()] +
-                       [table(rows, frame) for frame in frames])
-    report.write_section(results, "placement", text)
-    if figures_file:
-        measured = {f"placement_{form}_{frame}": (ratios(rows, form, frame), "") for form, frame in rows}
-        report.write_json(figures_file[0], report.flat(measured))
-    print(text)
+def frames(data):
+    return sorted({row["frame"] for row in data["placements"]})
 
 
-main()
+def frame_table(data, frame):
+    rows = []
+    for row in (row for row in data["placements"] if row["frame"] == frame):
+        tasks, lcores = FORMS[row["form"]]
+        to_one = ratio(data, row["form"], frame)
+        rows.append((tasks.replace("|", "\\|"), lcores, f"{Sample(row['mpps']).median:.2f}", to_one.spread(),
+                     f"{to_one.median / lcores:.2f}", f"{100 * Sample(row['idle']).median:.0f}%"))
+    return table((f"{frame} bytes: tasks", "lcores", "Mpps", "to one lcore (extremes)", "share of an lcore", "idle"), rows)
+
+
+def answer(data):
+    """Each placement that is the fastest for some size, and how much it brings."""
+    best = {}
+    for frame in frames(data):
+        forms = (row["form"] for row in data["placements"] if row["frame"] == frame)
+        best.setdefault(max(forms, key=lambda form: ratio(data, form, frame).median), []).append(frame)
+    return "\n".join(
+        f"Of those measured, `{FORMS[form][0]}` ({FORMS[form][1]} lcores) is fastest for frames of {', '.join(map(str, sizes))} bytes: "
+        f"{', '.join(f'{ratio(data, form, frame).median:.2f}' for frame in sizes)} times as fast as one lcore that does everything."
+        for form, sizes in best.items())
+
+
+def pages(data):
+    return {"placement": "\n\n".join([
+        answer(data), "![Speed of each placement by one lcore's](placement.svg)", *(frame_table(data, frame) for frame in frames(data)),
+        "## How it is measured", READING.strip()])}
+
+
+def plots(data):
+    panels = [Panel(f"Frames of {frame} bytes", "speed by that of one lcore for everything: more is better",
+                    rows=[(f"{FORMS[row['form']][0]} ({FORMS[row['form']][1]})", ratio(data, row["form"], frame),
+                           "peer" if row["form"] == "one" else "ours")
+                          for row in data["placements"] if row["frame"] == frame], marks=[(1, "one lcore")]) for frame in frames(data)]
+    return {"placement": bars("Speed of each placement by one lcore's", panels)}

@@ -1,18 +1,14 @@
-#!/usr/bin/env python3
-"""Makes figures of what reduce.sh measured: reduce.py RECORDS RESULTS.md [FIGURES.json]"""
-import glob
-import json
-import os
-import statistics
-import sys
-
-import report
+"""How fast MPI_Reduce is by size: what reduce.sh measured."""
+import records
+from figures import Figure, Sample, table
+from plot import Panel, lines
 
 VARIANTS = ("complete", "buffered")
 TIMINGS = {
     "mean": "Time in the call, mean of ranks and calls, a barrier before each call: what `osu_reduce` prints",
     "loop": "Calls one after the other without a barrier: time of the loop on its slowest rank, by calls",
 }
+SIZES = (8, 32, 128, 512, 2048)  # KiB
 
 READING = """
 Four hosts, one rank each, float, root 0, links of 200 Mbit/s, MTU 1500, segmentation offloads off; the baseline is native Open
@@ -20,62 +16,79 @@ MPI 4.1 over a Linux bridge between the same hosts, with the same limits. All va
 within each run, and its median over the runs is shown with its extremes: more is better for swagg.
 
 The two tables answer different questions. In `osu_reduce`'s mean three of four times are those of ranks that are not the root.
-Open MPI's leave a reduce of up to 64 KiB or so as soon as TCP has their part, before the root has a sum; ours, by default, when the sum is
-complete, and so the mean is slower although the slowest rank is not. With `SWAGG_REDUCE=buffered` they leave when their part is copied,
-up to about 1.5 MB at once, and the rest of a larger one when the buffer has room. In the loop it is the link that counts: a root gets its
-sums no earlier than its own contributions have left, and ranks that are ahead hardly change that. What
-`buffered` trades for it: [correctness.md](correctness.md#buffered-reduces). It is not the default.
+Open MPI's ranks leave a reduce of up to 64 KiB or so as soon as TCP has their part, before the root has a sum. Ours, by default, leave
+when the sum is complete, and so the mean is slower although the slowest rank is not. With `SWAGG_REDUCE=buffered` they leave when their
+part is copied: up to about 1.5 MB at once, and the rest of a larger one when the buffer has room. In the loop the link decides: a root
+gets its sums no earlier than its own contributions have left, and ranks that are ahead hardly change that. What `buffered` gives up
+for it: [correctness.md](../correctness.md#buffered-reduces). It is not the default.
 """
 
-
-def load(directory):
-    """{(timing, variant, bytes): [seconds, one a run]}"""
-    times = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
-        _, variant, timing = os.path.basename(path)[:-len(".json")].split(",")
-        with open(path) as f:
-            rows = json.load(f)
-        for row in rows:
-            if row["wrong"]:
-                sys.exit(f"{path}: {row['wrong']} wrong sums")
-            times.setdefault((timing, variant, row["bytes"]), []).append(row["median_us"] / 1e6)
-    return times
+def size_name(kib):
+    return f"{kib} KiB" if kib < 1024 else f"{kib // 1024} MiB"
 
 
-def ratios(times, timing, variant, size):
-    return [a / b for a, b in zip(times[timing, "openmpi", size], times[timing, variant, size])]
+def says(timing, variant, kib):
+    what = f"{'Buffered' if variant == 'buffered' else 'By default'}, a reduce of {size_name(kib)} "
+    where = "in a loop, for the slowest rank," if timing == "loop" else "in the mean of all ranks, as `osu_reduce` prints it,"
+    return what + where + " is {:.2f} times as fast as Open MPI's."
 
 
-def figures(times, sizes):
-    """{name: ([value, one a run], aim)}"""
-    return {f"reduce_{timing}_{variant}_{size >> 10}k_vs_openmpi": (ratios(times, timing, variant, size), "")
-            for timing in TIMINGS for variant in VARIANTS for size in sizes}
+FIGURES = tuple(Figure(f"reduce_{timing}_{variant}_{kib}k_vs_openmpi", says(timing, variant, kib), first_screen=kib == 512 and (timing, variant) != ("loop", "buffered"))
+                for timing in TIMINGS for variant in VARIANTS for kib in SIZES)
 
 
-def size_table(times, timing, sizes):
-    lines = []
-    for size in sizes:
-        cells = [f"{size >> 10} KiB"]
-        for variant in ("openmpi", *VARIANTS):
-            cells.append(f"{statistics.median(times[timing, variant, size]) * 1e3:.2f}")
-        cells += [report.spread(ratios(times, timing, variant, size)) for variant in VARIANTS]
-        lines.append(cells)
+def collect(directory):
+    seconds = {key: [row["median_us"] / 1e6 for row in group] for key, group in records.mpi_perf(directory).items()}
+    found, times = {}, []
+    for variant, timing, size in seconds:
+        times.append({"timing": timing, "variant": variant, "kib": size >> 10,
+                      "ms": [1e3 * s for s in seconds[variant, timing, size]]})
+        if variant != "openmpi":
+            found[f"reduce_{timing}_{variant}_{size >> 10}k_vs_openmpi"] = records.ratios(
+                seconds["openmpi", timing, size], seconds[variant, timing, size])
+    runs = len(next(iter(seconds.values())))
+    return {"measured": records.measured(runs), "figures": found, "times": times}
+
+
+def ratio(data, timing, variant, kib):
+    return Sample(data["figures"][f"reduce_{timing}_{variant}_{kib}k_vs_openmpi"])
+
+
+def sizes(data):
+    return sorted({row["kib"] for row in data["times"]})
+
+
+def size_table(data, timing):
+    ms = {(row["variant"], row["kib"]): Sample(row["ms"]).median for row in data["times"] if row["timing"] == timing}
+    rows = [(size_name(kib), *(f"{ms[variant, kib]:.2f}" for variant in ("openmpi", *VARIANTS)),
+             *(ratio(data, timing, variant, kib).spread() for variant in VARIANTS)) for kib in sizes(data)]
     head = ("tensor", "Open MPI (ms)", "swagg (ms)", "swagg, buffered (ms)", "speed, by Open MPI's", "buffered, by Open MPI's")
-    return report.table(head, lines)
+    return table(head, rows)
 
 
-def main():
-    directory, results, *figures_file = sys.argv[1:]
-    times = load(directory)
-    sizes = sorted({size for _, _, size in times})
-    runs = len(times["mean", "openmpi", sizes[0]])
-    text = [f"Measured by `script/bench reduce` in {runs} runs on {report.machine()}.", READING.strip()]
-    for timing, words in TIMINGS.items():
-        text += [words + ":", size_table(times, timing, sizes)]
-    report.write_section(results, "reduce", "\n\n".join(text))
-    if figures_file:
-        report.write_json(figures_file[0], report.flat(figures(times, sizes)))
-    print("\n\n".join(text[2:]))
+def answer(data):
+    def span(timing, variant):
+        found = [ratio(data, timing, variant, kib).median for kib in sizes(data)]
+        return f"{min(found):.2f} to {max(found):.2f} times"
+
+    return (f"From {size_name(sizes(data)[0])} to {size_name(sizes(data)[-1])}, calls in a loop are {span('loop', 'complete')} as fast as "
+            f"Open MPI's, {span('loop', 'buffered')} with `SWAGG_REDUCE=buffered`. In the mean of all ranks, with a barrier before each "
+            f"call, they are {span('mean', 'complete')} as fast, buffered {span('mean', 'buffered')}: ranks that are not the root wait "
+            f"for the sum unless reduces are buffered.")
 
 
-main()
+def pages(data):
+    tables = [part for timing, words in TIMINGS.items() for part in (words + ":", size_table(data, timing))]
+    return {"reduce": "\n\n".join([answer(data), "![Speed of reduces by size](reduce.svg)", *tables,
+                                   "## How it is measured", READING.strip()])}
+
+
+def plots(data):
+    ticks = [(kib, size_name(kib)) for kib in sizes(data)]
+    panels = []
+    for timing, heading in (("mean", "Mean of the ranks, a barrier before each call"), ("loop", "Calls in a loop")):
+        series = [(name, kind, [(kib * shift, ratio(data, timing, variant, kib)) for kib in sizes(data)])
+                  for variant, name, kind, shift in (("complete", "swagg", "ours", 0.95), ("buffered", "swagg, buffered", "second", 1.05))]
+        panels.append(Panel(heading, "speed by Open MPI's: more is better", series=series, x_ticks=ticks, x_unit="tensor", log=True,
+                            marks=[(1, "Open MPI")]))
+    return {"reduce": lines("Speed of reduces by size", panels)}

@@ -1,83 +1,142 @@
-"""What the benchmarks' reports share: the machine, tables, and a section of docs/results.md for each."""
-import glob
+#!/usr/bin/env python3
+"""Writes docs/results.md, its pages and plots from what the benchmarks have measured.
+
+report.py collect NAME RECORDS [--docs DIRECTORY] [--json FILE]   takes a benchmark's records into results/data/NAME.json
+                                                                  and renders; --json: the figures as one flat object
+report.py render [--docs DIRECTORY]                               makes pages and plots again, without measuring
+report.py check [--docs DIRECTORY]                                fails if that would change anything
+
+A benchmark is a module bench/NAME.py: collect(directory) returns its data; FIGURES are the figures, some of them for the first
+screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
+import argparse
+import importlib
 import json
-import os
-import platform
 import re
-import statistics
 import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+import figures
+
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core")  # in the order of the first screen
 
 
-def machine():
-    """The machine in a line: whoever reads a figure must know where it was measured."""
-    with open("/proc/cpuinfo") as f:
-        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "unknown CPU")
-    with open("/proc/meminfo") as f:
-        gib = round(int(f.readline().split()[1]) / 2**20)
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
+def dump(value, indent=""):
+    """JSON in which what holds no further lists or objects takes one line."""
+    def scalar(v):
+        return float(f"{v:.6g}") if isinstance(v, float) else v
+
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(v, (dict, list)) for v in inner):
+        flat = {k: scalar(v) for k, v in value.items()} if isinstance(value, dict) else \
+            [scalar(v) for v in value] if isinstance(value, list) else scalar(value)
+        return json.dumps(flat, ensure_ascii=False)
+    more = indent + "  "
+    if isinstance(value, dict):
+        return "{\n" + ",\n".join(f"{more}{json.dumps(k)}: {dump(v, more)}" for k, v in value.items()) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(f"{more}{dump(v, more)}" for v in value) + f"\n{indent}]"
 
 
-def load_mpi_perf(directory):
-    """{(setting, variant, op): [row of mpi-perf, one a run]} of the files RUN,SETTING,VARIANT,OP.json"""
-    rows = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
-        key = tuple(os.path.basename(path)[:-len(".json")].split(",")[1:])
-        with open(path) as f:
-            row, = json.load(f)
-        if row["wrong"]:
-            sys.exit(f"{path}: {row['wrong']} wrong sums")
-        rows.setdefault(key, []).append(row)
-    return rows
-
-
-def times(rows, *key):
-    return [row["median_us"] / 1e6 for row in rows[key]]
-
-
-def ratios(rows, over, under):
-    """Time of one variant over that of another, run by run."""
-    return [a / b for a, b in zip(times(rows, *over), times(rows, *under))]
-
-
-def spread(values):
-    return f"{statistics.median(values):.3f} ({min(values):.3f} .. {max(values):.3f})"
-
-
-def flat(measured):
-    """The JSON form of {name: ([value, one a run], aim)}: medians under the names, extremes beside them."""
-    metrics = {}
-    for name, (values, _) in measured.items():
-        metrics[name] = statistics.median(values)
-        metrics[name + "_min"], metrics[name + "_max"] = min(values), max(values)
-    return metrics
-
-
-def figure_table(measured):
-    return table(("figure", "median", "lowest .. highest run", "aim"),
-                 [(f"`{name}`", f"{statistics.median(values):.3f}", f"{min(values):.3f} .. {max(values):.3f}", aim)
-                  for name, (values, aim) in measured.items()])
-
-
-def table(head, rows):
-    """Markdown; the first column is text, the others are numbers."""
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def write_section(path, name, text):
-    """Puts the text between the section's markers in a Markdown file; nothing else in the file changes."""
-    with open(path) as f:
-        page = f.read()
+def between_markers(path, name, text):
+    """The file with this text between the markers of that name; nothing else in it changes."""
     begin, end = f"<!-- bench {name} -->", f"<!-- end of bench {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    page = path.read_text()
     if not pattern.search(page):
-        raise SystemExit(f"{path}: there is no section between '{begin}' and '{end}'")
-    with open(path, "w") as f:
-        f.write(pattern.sub(lambda _: f"{begin}\n{text.strip()}\n{end}", page))
+        sys.exit(f"{path}: there is no section between '{begin}' and '{end}'")
+    return pattern.sub(lambda _: f"{begin}\n{text.strip()}\n{end}", page)
 
 
-def write_json(path, metrics):
-    with open(path, "w") as f:
-        json.dump({name: round(value, 4) for name, value in metrics.items()}, f, indent=2)
-        f.write("\n")
+def measured_line(name, data):
+    said = data["measured"]
+    runs = f" in {said['runs']} runs" if said.get("runs") else ""
+    return (f"Measured by `script/bench {name}`{runs} on {said['date']}, commit `{said['commit']}`, on {said['machine']}. "
+            f"Raw data: [data/{name}.json](data/{name}.json).")
+
+
+def warning(data):
+    """What makes a page's figures older than the code: a sentence that somebody wrote into the data, gone with the next run."""
+    return f"**Older than the code:** {data['outdated']}\n\n" if "outdated" in data else ""
+
+
+def first_screen(measured):
+    """Every bench's figures against their aims. `measured`: {name: (module, data)}"""
+    rows = []
+    for name, (module, data) in measured.items():
+        said = data["measured"]
+        cores = re.search(r"\d+ cores", said["machine"])[0]
+        when = f"{said['date']}, `{said['commit']}`, {cores}" + (" †" if "outdated" in data else "")
+        for figure in figures.present(module.FIGURES, data):
+            if figure.first_screen:
+                sample = figure.sample(data)
+                rows.append((figure.says.format(sample.median), f"`{figure.name}`", sample.spread(), figure.aim or "-",
+                             figure.verdict(sample), when, f"[{name}](results/{name}.md)"))
+    head = ("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict", "measured", "page")
+    return figures.table(head, rows, "llrllll")
+
+
+def load(docs):
+    measured = {}
+    for name in BENCHES:
+        with open(docs / "results/data" / f"{name}.json") as f:
+            measured[name] = importlib.import_module(name), json.load(f)
+    return measured
+
+
+def rendered(docs):
+    """{path: text} of all pages and plots"""
+    measured = load(docs)
+    files = {docs / "results.md": between_markers(docs / "results.md", "figures", first_screen(measured))}
+    for name, (module, data) in measured.items():
+        for page, text in module.pages(data).items():
+            path = docs / "results" / f"{page}.md"
+            files[path] = between_markers(path, name, f"{warning(data)}{text.strip()}\n\n{measured_line(name, data)}")
+        for plot, svg in module.plots(data).items():
+            files[docs / "results" / f"{plot}.svg"] = svg
+    return files
+
+
+def render(docs):
+    for path, text in rendered(docs).items():
+        path.write_text(text)
+
+
+def check(docs):
+    stale = [path for path, text in rendered(docs).items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        print(f"{path}: is not what its data make of it; run bench/report.py render")
+    sys.exit(len(stale) > 0)
+
+
+def collect(name, records, docs, json_file):
+    module = importlib.import_module(name)
+    data = module.collect(records)
+    (docs / "results/data" / f"{name}.json").write_text(dump(data) + "\n")
+    render(docs)
+    if json_file:
+        with open(json_file, "w") as f:
+            json.dump(figures.flat(data["figures"]), f, indent=2)
+            f.write("\n")
+    print(*module.pages(data).values(), sep="\n\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    docs = argparse.ArgumentParser(add_help=False)
+    docs.add_argument("--docs", type=Path, default=Path(__file__).resolve().parent.parent / "docs")
+    commands = parser.add_subparsers(dest="command", required=True)
+    collecting = commands.add_parser("collect", parents=[docs])
+    collecting.add_argument("name", choices=BENCHES)
+    collecting.add_argument("records")
+    collecting.add_argument("--json")
+    commands.add_parser("render", parents=[docs])
+    commands.add_parser("check", parents=[docs])
+    options = parser.parse_args()
+    if options.command == "collect":
+        collect(options.name, options.records, options.docs, options.json)
+    else:
+        {"render": render, "check": check}[options.command](options.docs)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
-PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "tests",
        "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
@@ -48,7 +48,7 @@ def sources():
         folders[:] = [f for f in folders if f not in (".git", "corpus", "data") and not f.startswith("build")]
         for name in names:
             path = Path(directory, name)
-            if path.suffix != ".md" and path != Path(__file__).resolve():
+            if path.suffix not in (".md", ".svg") and path != Path(__file__).resolve():
                 found.append(path.read_bytes().decode("utf-8", "replace"))
     return "\n".join(found)
 
@@ -102,7 +102,7 @@ def check_links(page, place, line):
 def check_sections_in_comments():
     """docs/PAGE.md, "Section" in comments, perhaps over a line's end."""
     flat = re.sub(r"\n[ \t]*(?:\*|#|//)?[ \t]*", " ", sources())
-    for name, title in re.findall(r'docs/(\w+\.md), "([^"]+)"', flat):
+    for name, title in re.findall(r'docs/([\w/]+\.md), "([^"]+)"', flat):
         heads = re.findall(r"^#+ (.*)$", (ROOT / "docs" / name).read_text(), re.M)
         if not any(head.startswith(title) for head in heads):
             complain(f"a comment on docs/{name}", f'there is no section "{title}"')

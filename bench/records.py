@@ -1,0 +1,70 @@
+"""Reads what a benchmark has left in its directory, and says on what it was measured."""
+import datetime
+import glob
+import json
+import os
+import platform
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def machine():
+    """The machine in a line: whoever reads a figure must know where it was measured."""
+    with open("/proc/cpuinfo") as f:
+        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "unknown CPU")
+    with open("/proc/meminfo") as f:
+        gib = round(int(f.readline().split()[1]) / 2**20)
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
+
+
+def commit():
+    """The commit that is measured, with a + if files differ from it."""
+    git = ("git", "-C", ROOT, "describe", "--always", "--exclude=*", "--dirty=+")
+    said = subprocess.run(git, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return said.stdout.strip() or "unknown"
+
+
+def measured(runs):
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    return {"machine": machine(), "runs": runs, "date": today, "commit": commit()}
+
+
+def by_name(directory):
+    """[(parts of the name between commas without the run, content)] of the files RUN,PART,...json, in the order of the runs"""
+    found = []
+    for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
+        run, *parts = os.path.basename(path)[:-len(".json")].split(",")
+        with open(path) as f:
+            found.append((int(run), parts, json.load(f), path))
+    return [(parts, content, path) for run, parts, content, path in sorted(found, key=lambda one: one[0])]
+
+
+def mpi_perf(directory):
+    """{(part, ...): [row of mpi-perf, one a run]}. A wrong sum ends everything."""
+    rows = {}
+    for parts, content, path in by_name(directory):
+        for row in content:
+            if row["wrong"]:
+                sys.exit(f"{path}: {row['wrong']} wrong sums")
+            rows.setdefault((*parts, row["bytes"]), []).append(row)
+    return rows
+
+
+def reports(directory):
+    """{(part, ...): [report, one a run]}"""
+    rows = {}
+    for parts, content, _ in by_name(directory):
+        rows.setdefault(tuple(parts), []).append(content)
+    return rows
+
+
+def text(directory, name):
+    with open(os.path.join(directory, name)) as f:
+        return f.read()
+
+
+def ratios(over, under):
+    """Run by run."""
+    return [a / b for a, b in zip(over, under)]

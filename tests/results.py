@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Tests what makes docs/results.md and its pages: that they are what their data make of them, and that every benchmark's records
+become data, a page and a plot. results.py TEMPORARY_DIRECTORY"""
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench"))
+import allreduce
+import dataplane
+import idle
+import loss
+import placement
+import plot
+import reduce
+import report
+from figures import Figure, Sample
+
+RUNS = (1, 2, 3)
+
+
+def put(directory, name, content):
+    (directory / name).write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def mpi_row(kib, seconds):
+    return {"bytes": kib << 10, "median_us": seconds * 1e6, "wrong": 0}
+
+
+# Records as the benchmarks leave them: swagg takes a second, a peer two, in each run a little more.
+
+def allreduce_records(directory):
+    for _, setting, op, *variants in allreduce.RATIOS:
+        for run in RUNS:
+            for variant in (*variants, "swagg"):
+                put(directory, f"{run},{setting},{variant},{op}.json", [mpi_row(1024, (1 if "swagg" in variant else 2) * run)])
+
+
+def reduce_records(directory):
+    for run in RUNS:
+        for timing in reduce.TIMINGS:
+            for variant in ("openmpi", *reduce.VARIANTS):
+                put(directory, f"{run},{variant},{timing}.json", [mpi_row(kib, 2 if variant == "openmpi" else 1) for kib in reduce.SIZES])
+
+
+def loss_records(directory):
+    for run in RUNS:
+        for percent in ("0", *loss.LOSSES):
+            for variant in loss.VARIANTS:
+                put(directory, f"{run},{percent}pct,{variant},allreduce.json", [mpi_row(1024, 1 + float(percent) / 10)])
+    rows = [f"{gbps:5} {percent:9.4f}  {timer:6} {8.4:10.3f} {1.1:10.3f} {1.0:7.3f} {274000:10} {9:9} {7:8}"
+            for gbps in (10, 100) for timer in ("ours", "paper") for percent in (0, 0.01, 0.1, 1)]
+    put(directory, "sim.txt", "\n".join(["4 workers", "", " Gb/s  loss %  timer", *rows, ""]))
+    put(directory, "sim.json", {"sim_workers": 4})
+
+
+def dataplane_records(directory):
+    whats = [(what, size) for what in ("aggregated", "switched", "returned", "exchanged") for size in (64, 192, 1076, 1516, 9018)]
+    whats += [(what, 1076) for job in dataplane.JOBS for what in job[:2]] + [(f"offered_{load}", 1076) for load in (50, 90, 0)]
+    for run in RUNS:
+        for device, rate in (("swagg", 1e6), ("testpmd", 2e6)):
+            for what, size in whats:
+                put(directory, f"{run},{device},{what},{size}.json",
+                    {"elements": 9, "answers_pps": rate, "idle": 0.5, "offered_pps": 1e6, "sent_pps": 1e6, "lost": 0, "answers": 9,
+                     "checked": 1})
+            put(directory, f"{run},{device},replayed,192.json", {"received_pps": rate})
+    put(directory, "core.json", {"apply_vs_memcpy_1024": 2.0})
+
+
+def placement_records(directory):
+    for run in RUNS:
+        for form in placement.FORMS:
+            for frame in (192, 1516, 9018):
+                put(directory, f"{run},{form},{frame}.json", {"answers_pps": 1e6 if form == "one" else 2e6, "idle": 0.5})
+
+
+def idle_records(directory):
+    for run in RUNS:
+        for setting in idle.SETTINGS:
+            put(directory, f"{run},{setting}.json", {"cpu": 0.04, "allreduce_us": [9.0, 8.0], "rtt_ms": [0.1, 0.2 * run, 0.3]})
+
+
+def core_records(directory):
+    packets = [f"{kind}  {mode:14} avx2 {k:12} {4 * k:6} | {2.0 * k:9.1f} {k:9.1f} {k:9.1f} | {2:8.2f} {2:8.2f}"
+               for mode in ("on arrival", "kept + CRC32C") for kind in ("i32", "f32") for k in (32, 256, 365)]
+    checksums = [f"{of:8} {kernels:8} {length:6} | {1.0 * length:9.1f} {1:9.1f} {1:8.2f}" for length in (146, 1042, 1478)
+                 for of, kernels in (("UDP", "scalar"), ("UDP", "avx2"), ("CRC32C", "scalar"), ("CRC32C", "sse4.2"), ("memcpy", "libc"))]
+    put(directory, "core.txt", "\n".join([
+        "Words", "", "Warm", "type", *packets, "", "Large: 512", "type", *packets, "", "Kernels, warm", "type", *packets[1:2], "",
+        "Checksums, warm", "of", *checksums, "", "A float32 contribution, warm", "kernels", "avx2 1408 | 29.4 32.9 -3.5", ""]))
+    put(directory, "core.json", {"apply_vs_memcpy_1024": 2.0, "apply_vs_memcpy_1024_large": 1.5})
+    for function in ("sml_pool_locate", "sml_pool_apply", "time_memcpy", "time_loop"):
+        put(directory, f"{function}.1", "desc: Trigger: Client Request: f32,on arrival,avx2,32,10\nsummary: 500\n")
+    put(directory, "time_checksum.1", "desc: Trigger: Client Request: UDP,avx2,146,10\ntotals: 500\n")
+
+
+# The figure that each of them must come to.
+EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
+            "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
+            "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2)}
+
+
+def run_report(*arguments):
+    return subprocess.run([ROOT / "bench/report.py", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_verdicts():
+    figure = Figure("name", "says", ">= 2.0")
+    assert figure.verdict(Sample([2, 3, 4])) == "✓ met"
+    assert figure.verdict(Sample([1, 3, 4])) == "✓ met, not in every run"
+    assert "missed" in figure.verdict(Sample([1, 1.5, 4]))
+    assert "missed" in figure.verdict(Sample({"median": 1.9, "low": 1, "high": 4})) and "missed" in figure.verdict(Sample(1.9))
+    assert Figure("name", "says").verdict(Sample(1)) == "no aim"
+
+
+def test_ticks():
+    assert plot.linear_ticks(0, 10) == [0, 2, 4, 6, 8, 10]
+    for low, high in ((0.031, 7.1), (1.3, 34000), (1, 1), (0.5, 1.01)):
+        ticks = plot.log_ticks(low, high)
+        assert ticks[0] <= low and ticks[-1] >= high and len(ticks) < 10, (low, high, ticks)
+
+
+def test_committed_pages():
+    said = run_report("check")
+    assert said.returncode == 0, said.stdout
+
+
+def test_records_become_pages(temporary):
+    docs = temporary / "docs"
+    docs.mkdir()
+    shutil.copy(ROOT / "docs/results.md", docs)
+    shutil.copytree(ROOT / "docs/results", docs / "results")
+    for name in report.BENCHES:
+        records = temporary / name
+        records.mkdir()
+        globals()[f"{name}_records"](records)
+        said = run_report("collect", name, records, "--docs", docs, "--json", temporary / "figures.json")
+        assert said.returncode == 0, said.stdout
+        figure, expected = EXPECTED[name]
+        metrics = json.loads((temporary / "figures.json").read_text())
+        assert abs(metrics[figure] - expected) < 1e-3, (name, metrics[figure])
+        page = (docs / f"results/{name}.md").read_text()
+        assert f"Measured by `script/bench {name}`" in page and "Older than the code" not in page, name
+        assert run_report("check", "--docs", docs).returncode == 0, name
+    data = docs / "results/data/idle.json"
+    data.write_text(data.read_text().replace("0.04", "0.05"))
+    said = run_report("check", "--docs", docs)
+    assert said.returncode == 1 and "results.md" in said.stdout and "idle.md" in said.stdout and "idle.svg" in said.stdout, said.stdout
+
+
+def main():
+    temporary = Path(sys.argv[1]) / "results"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    test_verdicts()
+    test_ticks()
+    test_committed_pages()
+    test_records_become_pages(temporary)
+    shutil.rmtree(temporary)
+
+
+main()
