@@ -177,8 +177,10 @@ static int open_under_other_terms(struct crew_member *m)
     checked.size = m->crew->size;
     checked.checksum = SWAGG_CHECKSUM_CRC32C;
     if (m->rank == 0 &&
-        (!is_refused(&larger, "says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
-         !is_refused(&checked, "wants packets with a CRC32C, rank 0 (127.0.0.1) wants packets without")))
+        (!is_refused(&larger,
+                     "another rank 0 (127.0.0.1) says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
+         !is_refused(&checked, "another rank 0 (127.0.0.1) wants packets with a CRC32C, "
+                               "rank 0 (127.0.0.1) wants packets without")))
         return SWAGG_ERR_SYSTEM;
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }

@@ -129,7 +129,8 @@ void ctl_admission_refusal(const struct ctl_job *job, unsigned rank, struct ctl_
     unsigned newcomer = c->head.rank;
     const uint8_t *theirs = (const uint8_t *)&c->endpoint.ip;
     char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
-    snprintf(who, sizeof who, "rank %u (%u.%u.%u.%u)", newcomer, theirs[0], theirs[1], theirs[2], theirs[3]);
+    snprintf(who, sizeof who, "%s %u (%u.%u.%u.%u)", newcomer == rank ? "another rank" : "rank", newcomer,
+             theirs[0], theirs[1], theirs[2], theirs[3]);
     ctl_job_who_is(job, rank, whom);
     if (c->head.size != job->size)
         ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "%s says that there are %u ranks, %s says %u", who,
