@@ -69,10 +69,10 @@ def first_screen(measured):
         for figure in figures.present(module.FIGURES, data):
             if figure.first_screen:
                 sample = figure.sample(data)
-                rows.append((figure.says.format(sample.median), f"`{figure.name}`", sample.spread(), figure.aim or "-",
-                             figure.verdict(sample), when, f"[{name}](results/{name}.md)"))
-    head = ("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict", "measured", "page")
-    return figures.table(head, rows, "llrllll")
+                rows.append((figure.says.format(sample.median), f"[`{figure.name}`](results/{name}.md)", sample.spread(),
+                             figure.aim or "-", figure.verdict(sample), when))
+    head = ("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict", "measured")
+    return figures.table(head, rows, "llrlll")
 
 
 def load(docs):
