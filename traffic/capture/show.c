@@ -3,14 +3,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "capture/capture.h"
 #include "capture/commands.h"
 #include "capture/describe.h"
-#include "capture/merged.h"
-#include "capture/store.h"
-#include "udp.h"
-#include "wire/control.h"
-#include "wire/switchml.h"
+#include "capture/packets.h"
 
 struct show {
     struct describe how;
@@ -22,47 +17,25 @@ static void append_end(struct line *l, const struct udp_end *e)
     append(l, "%u.%u.%u.%u:%u", e->ip >> 24, e->ip >> 16 & 255, e->ip >> 8 & 255, e->ip & 255, e->port);
 }
 
-/* A line for each gradient packet of the datagram; before: what all begin with. */
-static bool show_packets(const struct show *s, const struct udp_datagram *d, const struct line *before)
-{
-    const size_t each = d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
-    size_t at = 0;
-
-    do {
-        const size_t left = d->bytes - at;
-        struct line l = *before;
-
-        describe_switchml(&l, &s->how, d->payload + at, left < each ? left : each);
-        if (puts(l.text) < 0)
-            return false;
-        at += each;
-    } while (at < d->bytes);
-    return true;
-}
-
-static bool show_frame(void *context, const struct capture_frame *frame)
+static bool show_packet(void *context, const struct captured_packet *c)
 {
     struct show *s = context;
-    struct udp_datagram d;
+    const struct udp_datagram *d = &c->datagram;
     struct line l = {0};
-    bool switchml;
 
-    if (frame->number == 1)
-        s->first_ns = frame->ns;
-    if (!udp_parse(&d, frame->bytes, frame->length))
+    if (c->frame->number == 1)
+        s->first_ns = c->frame->ns;
+    if (c->kind != PACKET_GRADIENT && c->kind != PACKET_CONTROL)
         return true;
-    switchml = is_data_port(d.from.port) || is_data_port(d.to.port);
-    if (!switchml && d.from.port != CTL_PORT && d.to.port != CTL_PORT)
-        return true;
-
-    append(&l, "%" PRIu64 " %.6f ", frame->number, (double)(int64_t)(frame->ns - s->first_ns) / 1e9);
-    append_end(&l, &d.from);
+    append(&l, "%" PRIu64 " %.6f ", c->frame->number, (double)(int64_t)(c->frame->ns - s->first_ns) / 1e9);
+    append_end(&l, &d->from);
     append(&l, " > ");
-    append_end(&l, &d.to);
-    append(&l, "%s ", d.bad_checksum ? " (bad checksum)" : "");
-    if (switchml)
-        return show_packets(s, &d, &l);
-    describe_control(&l, d.payload, d.bytes);
+    append_end(&l, &d->to);
+    append(&l, "%s ", d->bad_checksum ? " (bad checksum)" : "");
+    if (c->kind == PACKET_GRADIENT)
+        describe_switchml(&l, &s->how, d->payload, d->bytes);
+    else
+        describe_control(&l, d->payload, d->bytes);
     return puts(l.text) >= 0;
 }
 
@@ -90,7 +63,7 @@ int command_show(int argc, char *argv[])
         return ret;
     ret = EXIT_GOOD;
     for (; optind < argc; optind++) {
-        if (capture_read(argv[optind], show_frame, &s) < 0)
+        if (packets_read(argv[optind], show_packet, &s) < 0)
             ret = EXIT_BAD;
     }
     return ret;

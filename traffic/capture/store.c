@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
-#include "capture/merged.h"
+#include "capture/packets.h"
 #include "command_line.h"
-#include "udp.h"
 #include "wire/control.h"
 
 /* Room for `more` further items; doubles, so that growing costs a constant factor. */
@@ -25,10 +23,9 @@ static void *grow(void *items, size_t count, size_t more, size_t *room, size_t i
     return grown;
 }
 
-static bool add(struct store *s, const struct udp_datagram *d, const struct sml_packet *p, uint64_t frame)
+static bool add(struct store *s, const struct captured_packet *c, const struct sml_packet *p)
 {
-    const bool result = is_data_port(d->from.port);
-    const struct udp_end *worker = result ? &d->to : &d->from;
+    const struct udp_end *worker = c->from_switch ? &c->datagram.to : &c->datagram.from;
     void *packets = grow(s->packets, s->count, 1, &s->room, sizeof(*s->packets));
     void *bodies = grow(s->bodies, s->bodies_bytes, p->body_bytes, &s->bodies_room, 1);
 
@@ -44,12 +41,12 @@ static bool add(struct store *s, const struct udp_datagram *d, const struct sml_
         .e0 = p->e0,
         .e1 = p->e1,
         .tag = p->tag,
-        .result = result,
+        .result = c->from_switch,
         .worker = (uint64_t)worker->ip << 16 | worker->port,
         .at = s->bodies_bytes,
         .bytes = (uint32_t)p->body_bytes,
         .file = s->files,
-        .frame = frame,
+        .frame = c->frame->number,
     };
     memcpy(s->bodies + s->bodies_bytes, p->body, p->body_bytes);
     s->bodies_bytes += p->body_bytes;
@@ -77,63 +74,42 @@ static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
     return rank < SML_MAX_WORKERS;
 }
 
-/* One gradient packet. False: no memory. */
-static bool take_packet(struct store *s, const struct udp_datagram *d, uint64_t frame)
+/* False: no memory. */
+static bool take_gradient(struct store *s, const struct captured_packet *c)
 {
     struct sml_packet p;
 
-    if (sml_parse(&p, d->payload, d->bytes) != SML_OK)
+    s->unchecked += c->first && c->datagram.left_to_device;
+    s->merged += c->merged;
+    if (sml_parse(&p, c->datagram.payload, c->datagram.bytes) != SML_OK)
         s->malformed++;
-    else if (!checksum_is_right(&p, is_data_port(d->from.port)))
+    else if (!checksum_is_right(&p, c->from_switch))
         s->damaged++;
     else if (p.kind != SML_DATA && p.kind != SML_OPEN)
         s->others++;
     else
-        return add(s, d, &p, frame);
+        return add(s, c, &p);
     return true;
 }
 
-/* A frame's packets, one or a run. */
-static bool take_packets(struct store *s, const struct udp_datagram *d, uint64_t frame)
-{
-    const size_t each = d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
-    struct udp_datagram one = *d;
-    size_t left = d->bytes;
-
-    s->unchecked += d->left_to_device;
-    do {
-        one.bytes = left < each ? left : each;
-        s->merged += each < d->bytes;
-        if (!take_packet(s, &one, frame))
-            return false;
-        one.payload += one.bytes;
-        left -= one.bytes;
-    } while (left > 0);
-    return true;
-}
-
-static bool take(void *context, const struct capture_frame *frame)
+static bool take(void *context, const struct captured_packet *c)
 {
     struct store *s = context;
-    struct udp_datagram d;
 
-    if (!udp_parse(&d, frame->bytes, frame->length)) {
-        s->damaged += frame->cut;
-        return true;
-    }
-    if (d.from.port == CTL_PORT)
-        take_control(s, &d);
-    if (!is_data_port(d.from.port) && !is_data_port(d.to.port))
-        return true;
-    if (!d.bad_checksum)
-        return take_packets(s, &d, frame->number);
-    s->damaged++;
+    if (c->kind == PACKET_CONTROL && c->datagram.from.port == CTL_PORT)
+        take_control(s, &c->datagram);
+    if (c->kind == PACKET_NONE)
+        s->damaged += c->frame->cut;
+    else if (c->kind == PACKET_GRADIENT && c->datagram.bad_checksum)
+        s->damaged++;
+    else if (c->kind == PACKET_GRADIENT)
+        return take_gradient(s, c);
     return true;
 }
 
 int store_read(struct store *s, const char *file)
 {
-    if (capture_read(file, take, s) < 0)
+    if (packets_read(file, take, s) < 0)
         return -1;
     if (s->no_memory) {
         complain("%s: not enough memory for the whole capture", file);

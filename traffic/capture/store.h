@@ -8,11 +8,6 @@
 
 #include "wire/switchml.h"
 
-static inline bool is_data_port(uint16_t port)
-{
-    return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
-}
-
 struct stored_packet {
     uint8_t job, kind; /* SML_DATA or SML_OPEN */
     uint8_t e0, e1;

@@ -1,0 +1,30 @@
+/* What captures have of aggregation traffic, packet by packet. */
+#ifndef SWAGG_CAPTURE_PACKETS_H
+#define SWAGG_CAPTURE_PACKETS_H
+
+#include "capture/capture.h"
+#include "udp.h"
+
+enum packet_kind {
+    PACKET_NONE,     /* the frame is no UDP datagram, or not captured whole */
+    PACKET_OTHER,    /* somebody else's datagram */
+    PACKET_CONTROL,  /* from or to the control port */
+    PACKET_GRADIENT, /* from or to a data port; several may stand in one frame (merged.h) */
+};
+
+struct captured_packet {
+    enum packet_kind kind;
+    const struct capture_frame *frame;
+    struct udp_datagram
+        datagram;     /* of the frame, but payload and bytes are this packet's; unset in PACKET_NONE */
+    bool from_switch; /* PACKET_GRADIENT */
+    bool first;       /* in its frame */
+    bool merged;      /* the frame has several */
+};
+
+/* Shows the packets of every frame of a file to visit, one at least for each, until it returns false. As
+ * capture_read. */
+typedef bool packet_visitor(void *context, const struct captured_packet *packet);
+int packets_read(const char *file, packet_visitor *visit, void *context);
+
+#endif
