@@ -1,13 +1,18 @@
-/* What a port is made on: a device of DPDK's, or an interface of the kernel's.
+/* What a port is made on: a device of DPDK's, or an interface of the kernel's (docs/architecture.md has each
+ * kind's file).
+ *
+ * A kind is a constant table. What it keeps for a port it keeps in port->state and in each queue's `state`,
+ * which nobody else reads.
  *
  * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up` and `is_gone` by
- * anybody, the rest by the main lcore: open, start, ..., close while no lcore polls, and meanwhile missed and
- * follow.
+ * anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore polls, and
+ * meanwhile missed and follow. Those that may be NULL say so.
  */
 #ifndef SWAGG_PORT_DEVICE_H
 #define SWAGG_PORT_DEVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -22,6 +27,7 @@ struct port_stats {
     uint64_t tx_frames, tx_bytes, tx_errors;
     /* Of the frames, how many came merged by the kernel, or passed through it in runs. */
     uint64_t rx_merged, tx_merged;
+    uint64_t returns; /* how often a device that was gone has come back */
 };
 
 /* Frames that were not sent. */
@@ -31,17 +37,26 @@ struct port_refused {
 };
 
 struct port_device {
-    /* name, device_name, max_frame, the numbers of queues, rx and tx of the port are there; the device has to
-     * set mac, multi_segment and rx_checksums. 0, or -errno after logging what is wrong. */
+    size_t state_bytes; /* of port->state: zero before open, freed after close */
+    /* name, device_name, max_frame, the numbers of queues, rx, tx and state of the port are there; the device
+     * has to set mac, multi_segment, hashes and rx_checksums. After logging what is wrong: -ENODEV, there is
+     * no such device; -EADDRINUSE, another process has it; -EMSGSIZE, its MTU is too little; -EINVAL, too
+     * many queues; -ENOMEM; or what a driver or a system call has returned. close follows in any case. */
     int (*open)(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs);
-    /* 0, or -errno. NULL: it needs none. */
+    /* Frames are received from here on. 0, or -errno of the driver. NULL: they are since open. */
     int (*start)(struct port *port);
+    /* Up to max frames, whose buffers are the caller's from here on; 0 also while the device is down. */
     uint16_t (*receive)(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max);
-    /* Sends frames in order, and frees them. */
+    /* Sends frames in order. All are the device's from here on, refused ones, too. */
     struct port_refused (*send)(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                 uint16_t n);
     bool (*is_up)(const struct port *port); /* its link, as far as is known */
     void (*stats)(const struct port *port, struct port_stats *stats);
+    /* After start: from here on the device brings UDP packets to this port to this queue. 0, or -errno:
+     * -ENOTSUP where it takes no such rule, else the driver's; then *why (static) says more, or is NULL.
+     * NULL: it takes no rules. */
+    int (*steer)(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why);
+    void (*steer_no_more)(const struct port *port); /* drops all rules; NULL where steer is */
     /* Before start: frames that the kernel has merged may be passed on as they are, but for those to this
      * address; they continue in long buffers. NULL: it has and sends single frames only. */
     void (*carry)(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers);
@@ -51,7 +66,7 @@ struct port_device {
     /* Looks whether the device is gone, and uses the one that has come in its place; says so in the log. True
      * if one has come. */
     bool (*follow)(struct port *port);
-    /* Also after a failed open. */
+    /* Frees what the device holds. Also after a failed open. */
     void (*close)(struct port *port);
 };
 

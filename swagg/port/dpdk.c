@@ -5,13 +5,31 @@
 #include <net/if.h>
 
 #include <rte_dev.h>
+#include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_flow.h>
 
 #include "base/frame.h"
 #include "base/log.h"
 #include "port/port.h"
 
 enum { PORT_DESCRIPTORS = 1024 };
+
+struct dpdk_port {
+    bool opened;     /* id is a device's */
+    uint16_t id;     /* as DPDK numbers devices */
+    uint64_t missed; /* by the device, as far as has been told */
+};
+
+static struct dpdk_port *state_of(const struct port *port)
+{
+    return port->state;
+}
+
+static uint16_t id_of(const struct port *port)
+{
+    return state_of(port)->id;
+}
 
 /* What a packet's receive queue may depend on: never less than its flow, so that flows stay in order. */
 #define PORT_RSS                                                                                             \
@@ -33,19 +51,19 @@ static int find_device(struct port *port, const struct config_port *cfg)
     if (rc < 0)
         log_error("port %s: cannot open device %s: %s", port->name, cfg->device, rte_strerror(-rc));
     else
-        port->id = id;
+        *state_of(port) = (struct dpdk_port){.opened = true, .id = id};
     return rc;
 }
 
 static int set_up_queues(const struct port *port, struct rte_mempool *mbufs)
 {
     uint16_t rx_descriptors = PORT_DESCRIPTORS, tx_descriptors = PORT_DESCRIPTORS;
-    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_descriptors, &tx_descriptors);
+    int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id_of(port), &rx_descriptors, &tx_descriptors);
 
     for (uint16_t q = 0; q < port->rx_queues && rc == 0; q++)
-        rc = rte_eth_rx_queue_setup(port->id, q, rx_descriptors, SOCKET_ID_ANY, NULL, mbufs);
+        rc = rte_eth_rx_queue_setup(id_of(port), q, rx_descriptors, SOCKET_ID_ANY, NULL, mbufs);
     for (uint16_t q = 0; q < port->tx_queues && rc == 0; q++)
-        rc = rte_eth_tx_queue_setup(port->id, q, tx_descriptors, SOCKET_ID_ANY, NULL);
+        rc = rte_eth_tx_queue_setup(id_of(port), q, tx_descriptors, SOCKET_ID_ANY, NULL);
     return rc;
 }
 
@@ -56,7 +74,7 @@ static uint16_t understated_mtu(const struct port *port, const struct config_por
 {
     struct rte_eth_dev_info info;
 
-    if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(port->id, &info) < 0 ||
+    if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(id_of(port), &info) < 0 ||
         info.max_rx_pktlen >= port->max_frame)
         return 0;
     return (uint16_t)(info.max_rx_pktlen - sizeof(struct net_ethernet) - RTE_ETHER_CRC_LEN);
@@ -65,10 +83,10 @@ static uint16_t understated_mtu(const struct port *port, const struct config_por
 static int set_mtu(const struct port *port, uint16_t mtu)
 {
     uint16_t has = 0;
-    int rc = rte_eth_dev_set_mtu(port->id, mtu);
+    int rc = rte_eth_dev_set_mtu(id_of(port), mtu);
 
     /* Some devices cannot be told, which is fine as long as they take such frames anyway. */
-    if (rc == -ENOTSUP && rte_eth_dev_get_mtu(port->id, &has) == 0 && has >= mtu)
+    if (rc == -ENOTSUP && rte_eth_dev_get_mtu(id_of(port), &has) == 0 && has >= mtu)
         rc = 0;
     if (rc < 0)
         log_error("port %s: cannot set MTU %u: %s", port->name, mtu, rte_strerror(-rc));
@@ -91,6 +109,18 @@ static uint64_t checksum_flags(uint64_t rx_offloads)
            (rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
 }
 
+/* By which the device chooses a frame's receive queue, where it has several. */
+static void choose_hash(struct port *port, struct rte_eth_conf *conf, const struct rte_eth_dev_info *info)
+{
+    const uint64_t rss = port->rx_queues > 1 ? info->flow_type_rss_offloads & PORT_RSS : 0;
+
+    port->hashes = rss != 0;
+    if (!port->hashes)
+        return;
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_hf = rss;
+}
+
 /* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
  * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
 static int configure(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
@@ -99,23 +129,19 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
     const uint16_t understated = understated_mtu(port, cfg);
     struct rte_eth_conf conf = {.rxmode = {.mtu = understated > 0 ? understated : mtu}};
     struct rte_eth_dev_info info;
-    int rc = rte_eth_dev_info_get(port->id, &info);
+    int rc = rte_eth_dev_info_get(id_of(port), &info);
 
     if (rc == 0) {
         rc = check_queues(port, &info);
         if (rc < 0)
             return rc;
-        port->rss = port->rx_queues > 1 ? info.flow_type_rss_offloads & PORT_RSS : 0;
-        if (port->rss != 0) {
-            conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-            conf.rx_adv_conf.rss_conf.rss_hf = port->rss;
-        }
+        choose_hash(port, &conf, &info);
         conf.rxmode.offloads =
             info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
         port->rx_checksums = checksum_flags(conf.rxmode.offloads);
         conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
         port->multi_segment = conf.txmode.offloads != 0;
-        rc = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
+        rc = rte_eth_dev_configure(id_of(port), port->rx_queues, port->tx_queues, &conf);
     }
     if (rc == 0)
         rc = set_up_queues(port, mbufs);
@@ -155,7 +181,7 @@ static int dpdk_open(struct port *port, const struct config_port *cfg, struct rt
     if (rc == 0)
         rc = configure(port, cfg, mbufs);
     if (rc == 0)
-        rc = rte_eth_macaddr_get(port->id, &mac);
+        rc = rte_eth_macaddr_get(id_of(port), &mac);
     if (rc == 0)
         memcpy(port->mac.addr_bytes, mac.addr_bytes, sizeof(port->mac.addr_bytes));
     return rc;
@@ -163,20 +189,20 @@ static int dpdk_open(struct port *port, const struct config_port *cfg, struct rt
 
 static int dpdk_start(struct port *port)
 {
-    int rc = rte_eth_dev_start(port->id);
+    int rc = rte_eth_dev_start(id_of(port));
 
-    return rc == 0 ? rte_eth_promiscuous_enable(port->id) : rc;
+    return rc == 0 ? rte_eth_promiscuous_enable(id_of(port)) : rc;
 }
 
 static uint16_t dpdk_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max)
 {
-    return rte_eth_rx_burst(port->id, queue, frames, max);
+    return rte_eth_rx_burst(id_of(port), queue, frames, max);
 }
 
 static struct port_refused dpdk_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                      uint16_t n)
 {
-    const uint16_t sent = rte_eth_tx_burst(port->id, queue, frames, n);
+    const uint16_t sent = rte_eth_tx_burst(id_of(port), queue, frames, n);
 
     rte_pktmbuf_free_bulk(frames + sent, n - sent);
     return (struct port_refused){.full = n - sent};
@@ -186,14 +212,14 @@ static bool dpdk_is_up(const struct port *port)
 {
     struct rte_eth_link link = {0};
 
-    return rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+    return rte_eth_link_get_nowait(id_of(port), &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 static void dpdk_stats(const struct port *port, struct port_stats *stats)
 {
     struct rte_eth_stats told = {0};
 
-    rte_eth_stats_get(port->id, &told);
+    rte_eth_stats_get(id_of(port), &told);
     *stats = (struct port_stats){.rx_frames = told.ipackets,
                                  .rx_bytes = told.ibytes,
                                  .rx_errors = told.ierrors,
@@ -202,30 +228,65 @@ static void dpdk_stats(const struct port *port, struct port_stats *stats)
                                  .tx_errors = told.oerrors};
 }
 
+static int dpdk_steer(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why)
+{
+    const struct rte_flow_attr attr = {.ingress = 1};
+    const struct rte_flow_item_udp udp = {.hdr.dst_port = rte_cpu_to_be_16(udp_port)};
+    const struct rte_flow_item_udp mask = {.hdr.dst_port = RTE_BE16(0xFFFF)};
+    const struct rte_flow_item pattern[] = {
+        {.type = RTE_FLOW_ITEM_TYPE_ETH},
+        {.type = RTE_FLOW_ITEM_TYPE_IPV4},
+        {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &mask},
+        {.type = RTE_FLOW_ITEM_TYPE_END},
+    };
+    const struct rte_flow_action_queue to = {.index = queue};
+    const struct rte_flow_action actions[] = {
+        {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to},
+        {.type = RTE_FLOW_ACTION_TYPE_END},
+    };
+    struct rte_flow_error error = {0};
+
+    if (rte_flow_create(id_of(port), &attr, pattern, actions, &error) != NULL)
+        return 0;
+    *why = error.message;
+    return -rte_errno;
+}
+
+static void dpdk_steer_no_more(const struct port *port)
+{
+    struct rte_flow_error error;
+
+    rte_flow_flush(id_of(port), &error);
+}
+
 static uint64_t dpdk_missed(struct port *port)
 {
     struct rte_eth_stats told;
-    uint64_t before = port->missed;
+    struct dpdk_port *d = state_of(port);
+    const uint64_t before = d->missed;
 
-    if (rte_eth_stats_get(port->id, &told) == 0)
-        port->missed = told.imissed;
-    return port->missed - before;
+    if (rte_eth_stats_get(d->id, &told) == 0)
+        d->missed = told.imissed;
+    return d->missed - before;
 }
 
 static void dpdk_close(struct port *port)
 {
-    if (port->id == PORT_NO_ID)
+    if (!state_of(port)->opened)
         return;
-    rte_eth_dev_stop(port->id);
-    rte_eth_dev_close(port->id);
-    port->id = PORT_NO_ID;
+    rte_eth_dev_stop(id_of(port));
+    rte_eth_dev_close(id_of(port));
+    state_of(port)->opened = false;
 }
 
-const struct port_device port_dpdk = {.open = dpdk_open,
+const struct port_device port_dpdk = {.state_bytes = sizeof(struct dpdk_port),
+                                      .open = dpdk_open,
                                       .start = dpdk_start,
                                       .receive = dpdk_receive,
                                       .send = dpdk_send,
                                       .is_up = dpdk_is_up,
                                       .stats = dpdk_stats,
+                                      .steer = dpdk_steer,
+                                      .steer_no_more = dpdk_steer_no_more,
                                       .missed = dpdk_missed,
                                       .close = dpdk_close};

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,6 +67,17 @@ static int make_ring(struct port *port, unsigned index)
     return -rte_errno;
 }
 
+static int make_state(struct port *port, const struct port_device *device)
+{
+    port->state = calloc(1, device->state_bytes);
+    if (port->state == NULL) {
+        log_error("port %s: no memory", port->name);
+        return -ENOMEM;
+    }
+    port->device = device; /* from here on there is something to close */
+    return 0;
+}
+
 int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
 {
     const struct config_port *pc = &cfg->port[index];
@@ -73,7 +85,6 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
 
     port->name = pc->name;
     snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
-    port->id = PORT_NO_ID;
     port->lock = -1;
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
@@ -84,8 +95,8 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
         rc = make_ring(port, index);
     if (rc < 0)
         return rc;
-    port->device = config_is_kernel_device(pc->device) ? &port_linux : &port_dpdk;
-    return port->device->open(port, pc, mbufs);
+    rc = make_state(port, config_is_kernel_device(pc->device) ? &port_linux : &port_dpdk);
+    return rc < 0 ? rc : port->device->open(port, pc, mbufs);
 }
 
 int port_lock(struct port *port, unsigned if_index)
@@ -138,6 +149,7 @@ void port_close(struct port *port)
         port->device->close(port);
     if (port->lock >= 0)
         close(port->lock);
+    free(port->state);
     free_queues(port->rx, port->rx_queues);
     free_queues(port->tx, port->tx_queues);
     while (port->to_send != NULL && rte_ring_dequeue(port->to_send, (void **)&m) == 0)

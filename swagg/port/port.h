@@ -17,44 +17,28 @@
 #include "net/mac.h"
 #include "port/device.h"
 #include "port/impair.h"
-#include "port/linux/features.h"
 
-enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8, PORT_NO_ID = RTE_MAX_ETHPORTS };
-
-struct linux_rx;
-struct linux_tx;
+enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 
 /* One direction of a queue. */
 struct port_queue {
     bool impaired;
-    union { /* where the port is an interface of the kernel's */
-        struct linux_rx *from_kernel;
-        struct linux_tx *to_kernel;
-    };
+    void *state; /* what the device keeps for it; its own */
     struct impair impair;
 } __rte_cache_aligned;
 
 struct port {
     const char *name; /* the configuration's */
     const struct port_device *device;
+    void *state;                            /* device->state_bytes; its own */
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
-    uint16_t id;                            /* of DPDK's device; PORT_NO_ID: it is none */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
     bool multi_segment;    /* it sends frames of several segments */
+    bool hashes;           /* it chooses a frame's receive queue by a hash of its flow */
     uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
-    uint64_t rss; /* what the device hashes to choose a receive queue, RTE_ETH_RSS_...; 0: it does not */
-    struct net_mac mac; /* when it was opened */
-    uint64_t missed;    /* by the device, as far as has been told */
-    int lock;           /* of the kernel's interface that it is made on (exclusive.h); -1: none */
-    /* Of an interface of the kernel's: its number, 0 while it is gone; how often it has come back; what has
-     * been switched on for us; how much could not be cut again, as far as has been told; why one that has
-     * come back cannot be used, likewise. The first two are atomic: telemetry reads them. */
-    unsigned if_index;
-    uint64_t returns;
-    struct linux_features merging;
-    uint64_t unknown;
-    int refused;
+    struct net_mac mac;    /* when it was opened */
+    int lock;              /* of the kernel's interface that it is made on (exclusive.h); -1: none */
     /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;

@@ -1,7 +1,5 @@
 #include "port/steer.h"
 
-#include <rte_flow.h>
-
 #include "base/log.h"
 #include "wire/switchml.h"
 
@@ -21,31 +19,10 @@ unsigned steer_data_ports(const struct port port[], unsigned ports, unsigned sha
     return queues > 1 && ports_tell_shards(shards) ? shards : 1;
 }
 
-static struct rte_flow *add_rule(const struct port *port, uint16_t udp_port, uint16_t queue,
-                                 struct rte_flow_error *error)
-{
-    const struct rte_flow_attr attr = {.ingress = 1};
-    const struct rte_flow_item_udp udp = {.hdr.dst_port = rte_cpu_to_be_16(udp_port)};
-    const struct rte_flow_item_udp mask = {.hdr.dst_port = RTE_BE16(0xFFFF)};
-    const struct rte_flow_item pattern[] = {
-        {.type = RTE_FLOW_ITEM_TYPE_ETH},
-        {.type = RTE_FLOW_ITEM_TYPE_IPV4},
-        {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &mask},
-        {.type = RTE_FLOW_ITEM_TYPE_END},
-    };
-    const struct rte_flow_action_queue to = {.index = queue};
-    const struct rte_flow_action actions[] = {
-        {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to},
-        {.type = RTE_FLOW_ACTION_TYPE_END},
-    };
-
-    return rte_flow_create(port->id, &attr, pattern, actions, error);
-}
-
 /* All rules that there are to add, or none; returns how many. */
 static unsigned add_rules(const struct port *port, const struct steer_queues *to)
 {
-    struct rte_flow_error error = {0};
+    const char *why = NULL;
     unsigned added = 0;
 
     for (unsigned i = 0; i < DATA_PORTS; i++) {
@@ -53,10 +30,9 @@ static unsigned add_rules(const struct port *port, const struct steer_queues *to
 
         if (queue < 0)
             continue; /* that lcore does not receive */
-        if (add_rule(port, (uint16_t)(SML_PORT_FIRST + i), (uint16_t)queue, &error) == NULL) {
-            log_info("port %s: takes no flow rules: %s", port->name,
-                     error.message != NULL ? error.message : "no reason given");
-            rte_flow_flush(port->id, &error);
+        if (port->device->steer(port, (uint16_t)(SML_PORT_FIRST + i), (uint16_t)queue, &why) < 0) {
+            log_info("port %s: takes no flow rules: %s", port->name, why != NULL ? why : "no reason given");
+            port->device->steer_no_more(port);
             return 0;
         }
         added++;
@@ -66,11 +42,11 @@ static unsigned add_rules(const struct port *port, const struct steer_queues *to
 
 void steer_port(const struct port *port, const struct steer_queues *to)
 {
-    const char *rest = port->rss != 0 ? "its hash of addresses and UDP ports" : "its own way";
+    const char *rest = port->hashes ? "its hash of addresses and UDP ports" : "its own way";
 
     if (port->rx_queues == 1)
         return;
-    if (port->device == &port_dpdk && ports_tell_shards(to->shards) && add_rules(port, to) > 0)
+    if (port->device->steer != NULL && ports_tell_shards(to->shards) && add_rules(port, to) > 0)
         log_notice("port %s: flow rules bring UDP ports %u..%u to the lcores of their shards; the device "
                    "spreads the rest over "
                    "%u queues by %s",

@@ -114,7 +114,7 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_int(d, "mtu", port->max_frame - FRAME_PORT_BYTES);
     rte_tel_data_add_dict_int(d, "link_up", port->device->is_up(port));
     rte_tel_data_add_dict_int(d, "gone", port->device->is_gone != NULL && port->device->is_gone(port));
-    rte_tel_data_add_dict_u64(d, "returns", counter_read(&port->returns));
+    rte_tel_data_add_dict_u64(d, "returns", stats.returns);
     rte_tel_data_add_dict_int(d, "compares_ip_checksum",
                               (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
     rte_tel_data_add_dict_int(d, "compares_udp_checksum",

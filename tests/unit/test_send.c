@@ -1,17 +1,20 @@
-/* When frames leave: at once, after a delay, in full bursts. The port is a ring that gives back what is sent
- * to it; the clock is the test's. */
+/* When frames leave, and by what way: at once, after a delay, in full bursts; by the device, or by the ring
+ * to the lcore that has it. The ring gives back what is sent to it; the clock is the test's. */
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
+#include "fake_port.h"
 #include "port/send.h"
 #include "unit.h"
 
-enum { PORTS = 2, DELAY = 1000 };
+enum { PORTS = 2, DELAY = 1000, RING_SIZE = 256 };
 
 static struct port ports[PORTS];
+static struct fake_port fake; /* of port 0 */
 static struct counters counters;
 static struct send out = {.port = ports, .ports = PORTS, .counters = &counters};
 static uint32_t sent_last, put_last;
@@ -118,6 +121,107 @@ static void test_a_flush_sends_everything(void)
     CU_ASSERT_EQUAL(left(0), 0);
 }
 
+/* Port 0 by its device, from here on. */
+static void set_up_own(void)
+{
+    set_up(0);
+    memset(&counters, 0, sizeof(counters));
+    fake.room = FAKE_PORT_FRAMES;
+    fake.down = false;
+    out.own = RTE_BIT64(0);
+}
+
+static void tear_down_own(void)
+{
+    out.own = out.for_others = 0;
+}
+
+/* How many frames the device was given, in order. */
+static unsigned sent_by_device(void)
+{
+    struct rte_mbuf *m;
+    unsigned n = 0;
+
+    for (; (m = fake_port_take(&fake, 0)) != NULL; n++) {
+        CU_ASSERT(m->hash.usr > sent_last);
+        sent_last = m->hash.usr;
+        rte_pktmbuf_free(m);
+    }
+    return n;
+}
+
+static void test_an_own_port_sends_by_its_device(void)
+{
+    set_up_own();
+    put(0, 3);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(left(0), 0);
+    CU_ASSERT_EQUAL(sent_by_device(), 3);
+    tear_down_own();
+}
+
+static void test_what_a_device_refuses_is_counted_by_reason(void)
+{
+    set_up_own();
+    fake.room = 2;
+    put(0, 5);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_TX_FULL], 3);
+    CU_ASSERT_EQUAL(sent_by_device(), 2);
+    fake.down = true;
+    put(0, 4);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_TX_DOWN], 4);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_TX_FULL], 3);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    tear_down_own();
+}
+
+static void test_what_others_have_is_collected_and_sent(void)
+{
+    set_up(0);
+    put(0, 3);
+    send_flush(&out); /* as another lcore does: to the ring */
+    set_up_own();
+    out.for_others = RTE_BIT64(0);
+    CU_ASSERT_EQUAL(send_collect(&out), 3);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(sent_by_device(), 3);
+    CU_ASSERT_EQUAL(send_collect(&out), 0);
+    tear_down_own();
+}
+
+static void test_a_full_ring_drops_the_rest(void)
+{
+    set_up(0);
+    memset(&counters, 0, sizeof(counters));
+    put(1, RING_SIZE + 7);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(counters.drop[1][DROP_RING_FULL], 8); /* a ring holds one fewer */
+    CU_ASSERT_EQUAL(left(1), RING_SIZE - 1);
+}
+
+static void test_a_flood_goes_everywhere_else(void)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(out.mbufs);
+
+    set_up(0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    m->hash.usr = 1;
+    send_flood(&out, 0, m);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(left(0), 0);
+    CU_ASSERT_EQUAL(left(1), 1);
+    out.ports = 1;
+    memset(&counters, 0, sizeof(counters));
+    m = rte_pktmbuf_alloc(out.mbufs);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    send_flood(&out, 0, m);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_NO_EGRESS], 1);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    out.ports = PORTS;
+}
+
 static int start_eal(void)
 {
     char lcore[32], *args[] = {"test_send",      "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
@@ -131,9 +235,11 @@ static bool make_ports(void)
 {
     char name[] = "to_send0";
 
-    out.mbufs = rte_pktmbuf_pool_create("mbufs", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    out.mbufs = rte_pktmbuf_pool_create("mbufs", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (!fake_port_init(&ports[0], &fake, "p0", 1))
+        return false;
     for (unsigned p = 0; p < PORTS; p++, name[7]++) {
-        ports[p].to_send = rte_ring_create(name, 256, SOCKET_ID_ANY, 0);
+        ports[p].to_send = rte_ring_create(name, RING_SIZE, SOCKET_ID_ANY, 0);
         if (ports[p].to_send == NULL)
             return false;
     }
@@ -148,6 +254,11 @@ int main(void)
         UNIT_TEST(test_ports_wait_by_themselves),
         UNIT_TEST(test_a_full_burst_leaves_at_once),
         UNIT_TEST(test_a_flush_sends_everything),
+        UNIT_TEST(test_an_own_port_sends_by_its_device),
+        UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
+        UNIT_TEST(test_what_others_have_is_collected_and_sent),
+        UNIT_TEST(test_a_full_ring_drops_the_rest),
+        UNIT_TEST(test_a_flood_goes_everywhere_else),
         CU_TEST_INFO_NULL,
     };
 

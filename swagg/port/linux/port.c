@@ -21,6 +21,19 @@
 #include "port/linux/tx.h"
 #include "port/port.h"
 
+struct linux_port {
+    unsigned if_index;             /* 0 while the interface is gone; atomic: telemetry reads it ... */
+    uint64_t returns;              /* ... and this, how often one has come back */
+    struct linux_features merging; /* what has been switched on for us */
+    uint64_t unknown;              /* how much could not be cut again, as far as has been told */
+    int refused;                   /* why one that has come back cannot be used, as far as has been told */
+};
+
+static struct linux_port *state_of(const struct port *port)
+{
+    return port->state;
+}
+
 static const char *interface_of(const struct port *port)
 {
     return port->device_name + strlen(CONFIG_KERNEL_DEVICE);
@@ -28,7 +41,7 @@ static const char *interface_of(const struct port *port)
 
 static unsigned index_of(const struct port *port)
 {
-    return __atomic_load_n(&port->if_index, __ATOMIC_RELAXED);
+    return __atomic_load_n(&state_of(port)->if_index, __ATOMIC_RELAXED);
 }
 
 static int wanted_mtu(const struct port *port)
@@ -77,13 +90,13 @@ static int take(struct port *port, unsigned if_index, struct linux_sockets *sock
 /* What is to be said and done about an interface that is the port's from here on. */
 static void settle(struct port *port, unsigned if_index)
 {
-    __atomic_store_n(&port->if_index, if_index, __ATOMIC_RELAXED);
+    __atomic_store_n(&state_of(port)->if_index, if_index, __ATOMIC_RELAXED);
     if (linux_interface_merges(if_index))
         log_warning("port %s: interface %s merges frames in its device, which loses some of them: ethtool -K "
                     "%s lro off",
                     port->name, interface_of(port), interface_of(port));
     linux_rivals_warn(port->name, interface_of(port), if_index);
-    if (!linux_merge(if_index, &port->merging))
+    if (!linux_merge(if_index, &state_of(port)->merging))
         log_info("port %s: the kernel does not merge what interface %s receives, which makes receiving dear",
                  port->name, interface_of(port));
 }
@@ -96,8 +109,8 @@ static int make_queues(struct port *port, const struct linux_sockets *sockets, s
     for (unsigned q = 0; q < sockets->rx_queues; q++) {
         struct port_queue *rx = &port->rx[q];
 
-        rx->from_kernel = linux_rx_open(sockets->rx[q], port->max_frame, mbufs);
-        if (rx->from_kernel != NULL)
+        rx->state = linux_rx_open(sockets->rx[q], port->max_frame, mbufs);
+        if (rx->state != NULL)
             continue;
         close(sockets->rx[q]);
         rc = -ENOMEM;
@@ -105,8 +118,8 @@ static int make_queues(struct port *port, const struct linux_sockets *sockets, s
     for (unsigned q = 0; q < sockets->tx_queues; q++) {
         struct port_queue *tx = &port->tx[q];
 
-        tx->to_kernel = linux_tx_open(sockets->tx[q], tx->impaired ? 0 : linux_tx_mergeable());
-        if (tx->to_kernel != NULL)
+        tx->state = linux_tx_open(sockets->tx[q], tx->impaired ? 0 : linux_tx_mergeable());
+        if (tx->state != NULL)
             continue;
         close(sockets->tx[q]);
         rc = -ENOMEM;
@@ -142,9 +155,9 @@ static struct linux_sockets sockets_of(const struct port *port)
     struct linux_sockets s = {.rx_queues = port->rx_queues, .tx_queues = port->tx_queues};
 
     for (unsigned q = 0; q < s.rx_queues; q++)
-        s.rx[q] = linux_rx_socket(port->rx[q].from_kernel);
+        s.rx[q] = linux_rx_socket(port->rx[q].state);
     for (unsigned q = 0; q < s.tx_queues; q++)
-        s.tx[q] = linux_tx_socket(port->tx[q].to_kernel);
+        s.tx[q] = linux_tx_socket(port->tx[q].state);
     return s;
 }
 
@@ -152,11 +165,11 @@ static void leave(struct port *port)
 {
     log_warning("port %s: interface %s is gone: waiting for another of that name", port->name,
                 interface_of(port));
-    linux_merge_no_more(index_of(port), &port->merging);
+    linux_merge_no_more(index_of(port), &state_of(port)->merging);
     close(port->lock);
     port->lock = -1;
-    port->refused = 0;
-    __atomic_store_n(&port->if_index, 0, __ATOMIC_RELAXED);
+    state_of(port)->refused = 0;
+    __atomic_store_n(&state_of(port)->if_index, 0, __ATOMIC_RELAXED);
 }
 
 /* True if there is one, and it can be used. */
@@ -168,21 +181,21 @@ static bool look_for_another(struct port *port)
     int rc = if_index == 0 ? -ENODEV : take(port, if_index, &sockets);
 
     if (rc < 0) {
-        if (rc != -ENODEV && rc != port->refused)
+        if (rc != -ENODEV && rc != state_of(port)->refused)
             say_refused(port, if_index, rc);
-        port->refused = rc;
+        state_of(port)->refused = rc;
         return false;
     }
     linux_sockets_replace(&old, &sockets);
     settle(port, if_index);
-    counter_add(&port->returns, 1);
+    counter_add(&state_of(port)->returns, 1);
     log_notice("port %s: interface %s has come back", port->name, interface_of(port));
     return true;
 }
 
 static bool linux_follow(struct port *port)
 {
-    if (index_of(port) != 0 && linux_socket_is_orphan(linux_rx_socket(port->rx[0].from_kernel)))
+    if (index_of(port) != 0 && linux_socket_is_orphan(linux_rx_socket(port->rx[0].state)))
         leave(port);
     return index_of(port) == 0 && look_for_another(port);
 }
@@ -195,18 +208,18 @@ static bool linux_is_gone(const struct port *port)
 static void linux_carry(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers)
 {
     for (unsigned q = 0; q < port->rx_queues; q++)
-        linux_rx_carry(port->rx[q].from_kernel, local, long_buffers);
+        linux_rx_carry(port->rx[q].state, local, long_buffers);
 }
 
 static uint16_t linux_receive(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max)
 {
-    return (uint16_t)linux_rx_burst(port->rx[queue].from_kernel, frames, max);
+    return (uint16_t)linux_rx_burst(port->rx[queue].state, frames, max);
 }
 
 static struct port_refused linux_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                       uint16_t n)
 {
-    return linux_tx_burst(port->tx[queue].to_kernel, frames, n);
+    return linux_tx_burst(port->tx[queue].state, frames, n);
 }
 
 static bool linux_is_up(const struct port *port)
@@ -216,16 +229,16 @@ static bool linux_is_up(const struct port *port)
 
 static void linux_stats(const struct port *port, struct port_stats *stats)
 {
-    *stats = (struct port_stats){0};
+    *stats = (struct port_stats){.returns = counter_read(&state_of(port)->returns)};
     for (unsigned q = 0; q < port->rx_queues; q++) {
-        const struct linux_rx_stats rx = linux_rx_stats(port->rx[q].from_kernel);
+        const struct linux_rx_stats rx = linux_rx_stats(port->rx[q].state);
 
         stats->rx_frames += rx.frames;
         stats->rx_bytes += rx.bytes;
         stats->rx_merged += rx.merged;
     }
     for (unsigned q = 0; q < port->tx_queues; q++) {
-        const struct linux_tx_stats tx = linux_tx_stats(port->tx[q].to_kernel);
+        const struct linux_tx_stats tx = linux_tx_stats(port->tx[q].state);
 
         stats->tx_frames += tx.frames;
         stats->tx_bytes += tx.bytes;
@@ -236,9 +249,9 @@ static void linux_stats(const struct port *port, struct port_stats *stats)
 /* In tunnels, for instance. Once nothing is merged any more, what is sent again comes as it is. */
 static void watch_merging(struct port *port, uint64_t unknown)
 {
-    const bool first = port->unknown == 0 && unknown > 0;
+    const bool first = state_of(port)->unknown == 0 && unknown > 0;
 
-    port->unknown = unknown;
+    state_of(port)->unknown = unknown;
     if (!first)
         return;
     log_warning(
@@ -246,7 +259,7 @@ static void watch_merging(struct port *port, uint64_t unknown)
         "oversize: from now on it merges nothing for swagg. If more are dropped, their senders leave them "
         "unsegmented (ethtool -K DEV tso off gso off there), or gro was on before (ethtool -K %s gro off)",
         port->name, interface_of(port), interface_of(port));
-    linux_merge_no_more(index_of(port), &port->merging);
+    linux_merge_no_more(index_of(port), &state_of(port)->merging);
 }
 
 static uint64_t linux_missed(struct port *port)
@@ -254,8 +267,8 @@ static uint64_t linux_missed(struct port *port)
     uint64_t frames = 0, unknown = 0;
 
     for (unsigned q = 0; q < port->rx_queues; q++) {
-        frames += linux_rx_missed(port->rx[q].from_kernel);
-        unknown += linux_rx_stats(port->rx[q].from_kernel).unknown;
+        frames += linux_rx_missed(port->rx[q].state);
+        unknown += linux_rx_stats(port->rx[q].state).unknown;
     }
     watch_merging(port, unknown);
     return frames;
@@ -264,14 +277,15 @@ static uint64_t linux_missed(struct port *port)
 static void linux_close(struct port *port)
 {
     if (port->lock >= 0)
-        linux_merge_no_more(index_of(port), &port->merging);
+        linux_merge_no_more(index_of(port), &state_of(port)->merging);
     for (unsigned q = 0; port->rx != NULL && q < port->rx_queues; q++)
-        linux_rx_close(port->rx[q].from_kernel);
+        linux_rx_close(port->rx[q].state);
     for (unsigned q = 0; port->tx != NULL && q < port->tx_queues; q++)
-        linux_tx_close(port->tx[q].to_kernel);
+        linux_tx_close(port->tx[q].state);
 }
 
-const struct port_device port_linux = {.open = linux_open,
+const struct port_device port_linux = {.state_bytes = sizeof(struct linux_port),
+                                       .open = linux_open,
                                        .receive = linux_receive,
                                        .send = linux_send,
                                        .carry = linux_carry,

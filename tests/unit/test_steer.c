@@ -1,0 +1,82 @@
+/* Flow rules bring a shard's packets to the queue of the lcore that has it: all of them, or none. */
+#include "fake_port.h"
+#include "port/steer.h"
+#include "unit.h"
+#include "wire/switchml.h"
+
+enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
+
+static struct port port;
+static struct fake_port fake;
+
+static void set_up(unsigned queues)
+{
+    CU_ASSERT_FATAL(fake_port_init(&port, &fake, "p", queues));
+}
+
+static void test_every_data_port_comes_to_its_shards_queue(void)
+{
+    const struct steer_queues to = {.shards = 2, .queue = {1, 0}};
+
+    set_up(2);
+    steer_port(&port, &to);
+    CU_ASSERT_EQUAL(fake.rules, DATA_PORTS);
+    for (unsigned i = 0; i < fake.rules; i++) {
+        CU_ASSERT_EQUAL(fake.rule_port[i], SML_PORT_FIRST + i);
+        CU_ASSERT_EQUAL(fake.rule_queue[i], 1 - i % 2);
+    }
+    fake_port_close(&port);
+}
+
+static void test_a_shard_whose_lcore_does_not_receive_has_no_rule(void)
+{
+    const struct steer_queues to = {.shards = 2, .queue = {-1, 1}};
+
+    set_up(2);
+    steer_port(&port, &to);
+    CU_ASSERT_EQUAL(fake.rules, DATA_PORTS / 2);
+    for (unsigned i = 0; i < fake.rules; i++)
+        CU_ASSERT_EQUAL(fake.rule_queue[i], 1);
+    fake_port_close(&port);
+}
+
+static void test_a_device_that_refuses_one_rule_has_none(void)
+{
+    const struct steer_queues to = {.shards = 2, .queue = {0, 1}};
+
+    set_up(2);
+    fake.rules_max = DATA_PORTS - 1;
+    steer_port(&port, &to);
+    CU_ASSERT_EQUAL(fake.rules, 0);
+    fake_port_close(&port);
+}
+
+static void test_one_queue_and_odd_shards_need_no_rules(void)
+{
+    const struct steer_queues two = {.shards = 2}, three = {.shards = 3};
+
+    set_up(1);
+    steer_port(&port, &two);
+    CU_ASSERT_EQUAL(fake.rules, 0);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 2), 1);
+    fake_port_close(&port);
+    set_up(2);
+    steer_port(&port, &three);
+    CU_ASSERT_EQUAL(fake.rules, 0);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 3), 1);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 2), 2);
+    fake_port_close(&port);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_data_port_comes_to_its_shards_queue),
+        UNIT_TEST(test_a_shard_whose_lcore_does_not_receive_has_no_rule),
+        UNIT_TEST(test_a_device_that_refuses_one_rule_has_none),
+        UNIT_TEST(test_one_queue_and_odd_shards_need_no_rules),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("steer", tests);
+}
