@@ -1,11 +1,13 @@
 #include "offload.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agree.h"
 #include "comm.h"
+#include "device.h"
 #include "report.h"
 #include "summary.h"
 #include "types.h"
@@ -55,24 +57,31 @@ static enum why why_native(const struct collective *c, enum swagg_type *type)
     return WHY_NOT;
 }
 
+/* Whether c->recv means something on this rank. Not for intercommunicators, which never go to the switch. */
+static bool receives(const struct collective *c)
+{
+    int rank;
+    if (!c->reduce)
+        return true;
+    PMPI_Comm_rank(c->comm, &rank);
+    return rank == c->root;
+}
+
 /* What Open MPI refuses on this rank. The sum could be taken from some of it, but not everywhere. */
 static bool is_wrong(const struct collective *c)
 {
-    int rank, size, between;
-    bool receives = true;
+    int size, between;
     if (c->count < 0 || c->comm == MPI_COMM_NULL || !c->comm)
         return true;
     PMPI_Comm_test_inter(c->comm, &between);
     if (between) /* has rules of its own, and never goes to the switch */
         return false;
     if (c->reduce) {
-        PMPI_Comm_rank(c->comm, &rank);
         PMPI_Comm_size(c->comm, &size);
-        receives = rank == c->root;
-        if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives))
+        if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives(c)))
             return true;
     }
-    return receives && (c->recv == MPI_IN_PLACE || (c->send == c->recv && c->send));
+    return receives(c) && (c->recv == MPI_IN_PLACE || (c->send == c->recv && c->send));
 }
 
 /* Others that make the call rightly wait for this rank, here as with Open MPI alone. */
@@ -91,6 +100,28 @@ static int let_it_be_refused(const struct collective *c)
                c->reduce ? "MPI_Reduce" : "MPI_Allreduce", text);
     }
     return rc;
+}
+
+static bool uses_device(const struct collective *c)
+{
+    return (c->send != MPI_IN_PLACE && is_device_memory(c->send)) ||
+           (receives(c) && is_device_memory(c->recv));
+}
+
+/* The switch's library reads and writes with the CPU. */
+static int leave_device_alone(const struct collective *c)
+{
+    static _Atomic bool told;
+    int rank;
+    summary_native(WHY_DEVICE);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!atomic_exchange(&told, true))
+        report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
+               "%s of a buffer in a GPU's memory: such calls stay with Open MPI, which must be built with "
+               "CUDA; to "
+               "have them summed in the switch, copy to host memory and back, on all ranks",
+               c->reduce ? "MPI_Reduce" : "MPI_Allreduce");
+    return offload_native(c);
 }
 
 /* Tells the user, and the program through the communicator's error handler (which ends it, unless it is told
@@ -228,5 +259,7 @@ int offload_run(const struct collective *c)
         summary_native(why);
     if (why)
         return offload_native(c);
-    return is_wrong(c) ? let_it_be_refused(c) : offload(c, type);
+    if (is_wrong(c))
+        return let_it_be_refused(c);
+    return uses_device(c) ? leave_device_alone(c) : offload(c, type);
 }

@@ -14,6 +14,7 @@ static const char *const reasons[WHY_COUNT] = {
     [WHY_COMMUNICATOR] = "kind or size of communicator",
     [WHY_EMPTY] = "no elements",
     [WHY_ARGUMENT] = "arguments that Open MPI refuses",
+    [WHY_DEVICE] = "buffers in a GPU's memory",
     [WHY_SWITCH] = "no service from the switch",
 };
 

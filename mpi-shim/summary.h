@@ -17,6 +17,7 @@ enum why {
     WHY_SWITCH,       /* the switch is not there, or said no, or was lost */
     WHY_EMPTY,        /* no elements */
     WHY_ARGUMENT,     /* arguments that Open MPI refuses; of this rank alone, as it may be */
+    WHY_DEVICE,       /* a buffer in a GPU's memory; of this rank alone, as it may be */
     WHY_COUNT,
 };
 

@@ -188,6 +188,13 @@ refused)
     says 'offloaded 2 calls, .*; by Open MPI .*arguments that Open MPI refuses 1[0-9]'
     says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
     ;;
+gpu)
+    run_shim "$on" gpu || fail "failed with the shim"
+    says '^gpu: rank [0-3], 0 wrong$' 4
+    says "offloaded 3 calls, .*; by Open MPI 3 calls \(buffers in a GPU's memory 3\)"
+    says "^swagg\[0\]: MPI_Allreduce of a buffer in a GPU's memory: such calls stay with Open MPI"
+    says '^swagg' 2 # that, and the summary
+    ;;
 fault_error)
     # On every rank: an error that says what happened, no wrong sum, no hang.
     run_shim "$on" "SWITCH_PID=$SWITCH_PID" SWAGG_CALL_TIMEOUT_MS=2000 faults || fail "did not end well"

@@ -1,0 +1,11 @@
+/* Buffers in a GPU's memory, which the CPU cannot read. */
+#ifndef SHIM_DEVICE_H
+#define SHIM_DEVICE_H
+
+#include <stdbool.h>
+
+/* Whether this is memory of a GPU of CUDA's; not, where the program has not loaded CUDA's driver. Managed
+ * memory is not: the CPU reads it, too. Any thread. */
+bool is_device_memory(const void *buffer);
+
+#endif
