@@ -1,0 +1,255 @@
+/* What ranks of a SwitchML job wish for, and what the job is granted. */
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+enum { RANKS = 4 };
+
+static const struct sml_terms usual = {
+    .format = SML_FORMAT_TYPED, .mode = SML_WHEN_COMPLETE, .slots = 512, .chunk_bytes = 1024};
+
+static struct agg_terms terms_of(struct sml_terms t)
+{
+    struct agg_terms terms;
+
+    sml_terms_build(&terms, &t);
+    return terms;
+}
+
+/* The usual terms, but for one. */
+#define DEFINE_USUAL_BUT(field, type)                                                                        \
+    static struct sml_terms usual_but_##field(type value)                                                    \
+    {                                                                                                        \
+        struct sml_terms t = usual;                                                                          \
+                                                                                                             \
+        t.field = value;                                                                                     \
+        return t;                                                                                            \
+    }
+
+DEFINE_USUAL_BUT(checksum, enum sml_checksum)
+DEFINE_USUAL_BUT(chunk_bytes, uint16_t)
+DEFINE_USUAL_BUT(format, enum sml_format)
+DEFINE_USUAL_BUT(mode, enum sml_mode)
+DEFINE_USUAL_BUT(resumed, bool)
+DEFINE_USUAL_BUT(slots, uint16_t)
+DEFINE_USUAL_BUT(tag_bits, uint8_t)
+
+static void test_terms_survive_the_wire(void)
+{
+    const struct sml_terms t = {.format = SML_FORMAT_TYPED,
+                                .mode = SML_WHEN_COMPLETE,
+                                .checksum = SML_CHECKSUM_CRC32C,
+                                .slots = 0x1234,
+                                .chunk_bytes = 0x1f40,
+                                .resumed = true,
+                                .first_tag = 0x89abcdef,
+                                .tag_bits = 20};
+    static const uint8_t bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40,
+                                                   0x89, 0xab, 0xcd, 0xef, 20,   0,    0,    0};
+    struct agg_terms terms = terms_of(t);
+    struct sml_terms back;
+
+    CU_ASSERT(terms.protocol == AGG_PROTOCOL_SWITCHML && terms.version == SML_TERMS_VERSION);
+    CU_ASSERT(terms.bytes == SML_TERMS_BYTES && memcmp(terms.data, bytes, sizeof bytes) == 0);
+    CU_ASSERT_FATAL(sml_terms_parse(&back, &terms));
+    CU_ASSERT(back.format == t.format && back.mode == t.mode && back.checksum == t.checksum);
+    CU_ASSERT(back.slots == t.slots && back.chunk_bytes == t.chunk_bytes && back.resumed);
+    CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits);
+
+    terms.bytes++; /* a later version may append */
+    CU_ASSERT(sml_terms_parse(&back, &terms));
+    terms.bytes = SML_TERMS_BYTES - 1;
+    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    terms.bytes = AGG_TERMS_MAX + 1;
+    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    terms = terms_of(t);
+    terms.protocol++;
+    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    terms = terms_of(t);
+    terms.version++;
+    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+}
+
+/* Whether the wish is refused, with these words in the reason. */
+static bool is_refused(struct sml_terms wish, const char *words)
+{
+    const struct agg_terms terms = terms_of(wish);
+    char why[AGG_TEXT_MAX] = "";
+
+    return !sml_protocol.check(&terms, why) && strstr(why, words) != NULL;
+}
+
+/* The usual terms, but for one field. */
+static void test_wishes_out_of_range_are_refused_in_words(void)
+{
+    struct sml_terms t = usual;
+    struct agg_terms terms = terms_of(usual);
+    char why[AGG_TEXT_MAX];
+
+    CU_ASSERT(sml_protocol.check(&terms, why));
+    CU_ASSERT(is_refused(usual_but_format(2), "packet format 2"));
+    CU_ASSERT(is_refused(usual_but_mode(2), "mode 2"));
+    CU_ASSERT(is_refused(usual_but_checksum(2), "checksum 2"));
+    CU_ASSERT(is_refused(usual_but_slots(1), "2 to 16384 slots, not 1"));
+    CU_ASSERT(is_refused(usual_but_slots(16385), "not 16385"));
+    CU_ASSERT(is_refused(usual_but_chunk_bytes(60), "64 to 8960 bytes, a multiple of 4, not 60"));
+    CU_ASSERT(is_refused(usual_but_chunk_bytes(66), "not 66"));
+    CU_ASSERT(is_refused(usual_but_chunk_bytes(8964), "not 8964"));
+    CU_ASSERT(is_refused(usual_but_tag_bits(12), "replayed"));
+    t.format = SML_FORMAT_INT32;
+    t.checksum = SML_CHECKSUM_CRC32C;
+    CU_ASSERT(is_refused(t, "int32 elements with exponents have no checksum"));
+    t = usual;
+    t.resumed = true;
+    t.slots = 500;
+    CU_ASSERT(is_refused(t, "500 slots, not a power of two"));
+    terms.version = 9;
+    CU_ASSERT(!sml_protocol.check(&terms, why) && strstr(why, "version 9") != NULL);
+}
+
+static bool differ(struct sml_terms a, struct sml_terms b, const char *first, const char *second)
+{
+    const struct agg_terms wish = terms_of(a), other = terms_of(b);
+    struct agg_difference d = {0};
+
+    return sml_protocol.differ(&wish, &other, &d) && strcmp(d.first, first) == 0 &&
+           strcmp(d.second, second) == 0;
+}
+
+static void test_wishes_that_cannot_both_be_granted(void)
+{
+    const struct agg_terms wish = terms_of(usual), other = terms_of(usual_but_slots(2));
+    struct agg_difference d;
+
+    CU_ASSERT(
+        differ(usual_but_format(SML_FORMAT_INT32), usual, "int32 elements with exponents", "typed elements"));
+    CU_ASSERT(differ(usual, usual_but_mode(SML_ON_ARRIVAL), "ordered sums", "sums on arrival"));
+    CU_ASSERT(differ(usual_but_checksum(SML_CHECKSUM_CRC32C), usual, "packets with a CRC32C",
+                     "packets without a checksum"));
+    CU_ASSERT_FALSE(sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
+}
+
+static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, struct sml_terms *granted,
+                  struct agg_refusal *why)
+{
+    const struct agg_limits limits = {.payload_bytes = payload_bytes, .random = UINT64_C(0x1111111122222222)};
+    struct agg_terms wish[RANKS], terms;
+
+    for (unsigned r = 0; r < RANKS; r++)
+        wish[r] = terms_of(wishes[r]);
+    return sml_protocol.grant(wish, RANKS, &limits, &terms, why) && sml_terms_parse(granted, &terms);
+}
+
+static void test_a_new_job_gets_the_least_of_all_wishes(void)
+{
+    struct sml_terms wishes[RANKS] = {usual, usual_but_slots(300), usual_but_chunk_bytes(512), usual}, t;
+    struct agg_refusal why;
+
+    CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
+    CU_ASSERT(t.format == usual.format && t.mode == usual.mode && t.checksum == usual.checksum);
+    CU_ASSERT(t.slots == 256 && t.chunk_bytes == 512 && !t.resumed && t.first_tag == 0x22222222);
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r].chunk_bytes = 8960;
+        wishes[r].checksum = SML_CHECKSUM_CRC32C;
+    }
+    CU_ASSERT_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - SML_TRAILER_BYTES) / 4 * 4);
+    CU_ASSERT_FATAL(grant(wishes, 9172, &t, &why));
+    CU_ASSERT_EQUAL(t.chunk_bytes, 8960);
+}
+
+/* Ranks 1 and 3 resume, from these chunks; the others begin. */
+static void wish_to_resume(struct sml_terms wishes[RANKS], uint32_t tag1, uint32_t tag3)
+{
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual_but_slots(8192);
+        if (r % 2 == 0)
+            continue;
+        wishes[r].slots = 64;
+        wishes[r].resumed = true;
+        wishes[r].first_tag = r == 1 ? tag1 : tag3;
+    }
+}
+
+static void test_a_resumed_job_goes_on_where_the_last_rank_is(void)
+{
+    struct sml_terms wishes[RANKS], t;
+    struct agg_refusal why;
+
+    wish_to_resume(wishes, 30, UINT32_MAX - 10);
+    CU_ASSERT_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(t.resumed && t.slots == 64 && t.chunk_bytes == 1024 && t.first_tag == UINT32_MAX - 10);
+
+    wish_to_resume(wishes, 100, 165);
+    CU_ASSERT_FALSE(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(why.rank == UINT16_MAX && strstr(why.text, "65 chunks apart") != NULL);
+    wish_to_resume(wishes, 100, 164);
+    CU_ASSERT(grant(wishes, 1472, &t, &why));
+
+    wishes[3].chunk_bytes = 512;
+    CU_ASSERT_FALSE(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(why.rank == 3 && strstr(why.text, "rank 1 had 64 slots and 1024 bytes") != NULL);
+}
+
+static void test_terms_are_lowered_by_halves_but_not_of_a_resumed_job(void)
+{
+    struct agg_terms terms = terms_of(usual_but_slots(8));
+    struct sml_terms t;
+
+    CU_ASSERT(sml_protocol.lower(&terms) && sml_terms_parse(&t, &terms));
+    CU_ASSERT_EQUAL(t.slots, 4);
+    CU_ASSERT(sml_protocol.lower(&terms) && sml_terms_parse(&t, &terms));
+    CU_ASSERT_EQUAL(t.slots, 2);
+    CU_ASSERT_FALSE(sml_protocol.lower(&terms));
+    terms = terms_of(usual_but_resumed(true));
+    CU_ASSERT_FALSE(sml_protocol.lower(&terms));
+}
+
+static void test_terms_can_be_listed(void)
+{
+    const struct agg_terms terms = terms_of(usual);
+    struct agg_term list[AGG_LISTED_TERMS];
+    const unsigned n = sml_protocol.list(&terms, list);
+
+    CU_ASSERT_EQUAL_FATAL(n, 6);
+    CU_ASSERT(strcmp(list[1].name, "mode") == 0 && strcmp(list[1].word, "when_complete") == 0);
+    CU_ASSERT(strcmp(list[3].name, "slots") == 0 && list[3].word == NULL && list[3].number == 512);
+}
+
+static void test_what_a_pool_takes_follows_from_the_terms(void)
+{
+    struct agg_pool_config cfg = {.workers = RANKS,
+                                  .terms = terms_of(usual_but_checksum(SML_CHECKSUM_CRC32C)),
+                                  .kernels = agg_kernels_best()};
+    struct agg_footprint f;
+
+    CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
+    CU_ASSERT(f.slots == 512 && f.buffers == 1024 && f.checked);
+    CU_ASSERT_EQUAL(f.payload_bytes, SML_HEADER_BYTES + 1024 + SML_TRAILER_BYTES);
+    CU_ASSERT(f.bytes > 512 * (2 + RANKS - 1) * 1024);
+    cfg.terms = terms_of(usual_but_slots(500));
+    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+    cfg.terms.protocol = 0;
+    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_terms_survive_the_wire),
+        UNIT_TEST(test_wishes_out_of_range_are_refused_in_words),
+        UNIT_TEST(test_wishes_that_cannot_both_be_granted),
+        UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
+        UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),
+        UNIT_TEST(test_terms_are_lowered_by_halves_but_not_of_a_resumed_job),
+        UNIT_TEST(test_terms_can_be_listed),
+        UNIT_TEST(test_what_a_pool_takes_follows_from_the_terms),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("sml_terms", tests);
+}
