@@ -61,9 +61,9 @@ static void check_result(struct keeping *k, const struct kept *kept, const struc
              "shows another result than the one that it completed");
 }
 
-void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer *offered,
-                    const struct agg_verdict *v)
+void keeping_settle(struct keeping *k, const struct agg_packet *packet, const struct agg_verdict *v)
 {
+    const struct sml_packet *p = (const struct sml_packet *)packet->parsed;
     struct kept *kept = &k->kept[p->slot][p->ver];
     const bool contributes = v->reason == SML_HELD || v->reason == SML_SEND_ALL;
     const bool begins = v->reason == SML_RESTORED || (contributes && kept->tag != p->tag);
@@ -75,7 +75,7 @@ void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer
         take_back(k, kept);
     must(k, !v->kept || contributes, "keeps a buffer that adds nothing");
     if (v->kept)
-        hand_over(k, kept, offered, p->tag);
+        hand_over(k, kept, packet->buffer, p->tag);
     if (completes && kept->buffer != NULL)
         buffer_seal(kept->buffer);
     if (completes || (v->reason == SML_SEND_ONE && v->buffer != NULL)) /* NULL: the header is enough */
@@ -92,9 +92,9 @@ static void count_drained(void *buffer)
     ((struct buffer *)buffer)->kept--;
 }
 
-void keeping_fini(struct keeping *k, struct sml_pool *pool)
+void keeping_fini(struct keeping *k, const struct agg_job *job)
 {
-    sml_pool_drain(pool, count_drained);
+    job->protocol->drain(job->pool, count_drained);
     for (unsigned i = 0; i < 2 * k->slots; i++) {
         struct buffer *b = k->kept[i / 2][i % 2].buffer;
         if (b == NULL)

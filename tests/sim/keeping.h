@@ -30,10 +30,9 @@ struct keeping {
 
 /* broken outlives it. */
 void keeping_init(struct keeping *k, unsigned slots, const char **broken);
-void keeping_fini(struct keeping *k, struct sml_pool *pool); /* drains the pool */
+void keeping_fini(struct keeping *k, const struct agg_job *job); /* drains its pool */
 
-/* What the pool has made of packet p, whose buffer was offered to it, or NULL. */
-void keeping_settle(struct keeping *k, const struct sml_packet *p, struct buffer *offered,
-                    const struct agg_verdict *v);
+/* What the pool has made of this packet, a SwitchML one. */
+void keeping_settle(struct keeping *k, const struct agg_packet *packet, const struct agg_verdict *v);
 
 #endif

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "switchml/reasons.h"
+
 /* What a child process shows its parent, in memory that they share. */
 struct child {
     uint64_t seed; /* being played */
@@ -29,8 +31,8 @@ static void add(struct world_result *sum, const struct world_result *r)
     for (unsigned i = 0; i < FAULTS; i++)
         sum->faults[i] += r->faults[i];
     sum->strangers += r->strangers;
-    for (unsigned i = 0; i < SML_VERDICTS; i++)
-        sum->verdicts[i] += r->verdicts[i];
+    for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+        sum->reasons[i] += r->reasons[i];
 }
 
 static void play(struct runner_tally *t, uint64_t seed)
@@ -126,8 +128,8 @@ void runner_print(const struct runner_tally *t, double seconds)
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);
-    for (unsigned i = 0; i < SML_VERDICTS; i++)
-        if (s->verdicts[i] > 0)
-            printf(" %s %" PRIu64, sml_reasons[i].name, s->verdicts[i]);
+    for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+        if (s->reasons[i] > 0)
+            printf(" %s %" PRIu64, sml_reasons[i].name, s->reasons[i]);
     printf("\n");
 }

@@ -1,21 +1,22 @@
 #include "switch_node.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "carry.h"
 #include "keeping.h"
+#include "switchml/protocol.h"
 
-/* A running job, as the engine sees it. */
+/* All that comes to a data port. */
+static const struct agg_protocol *const protocol = &sml_protocol;
+
 struct switch_job {
-    struct sml_pool *pool;
+    struct agg_job *job;
     struct keeping keeping;
-    uint16_t size, slots;
+    uint16_t slots;
     bool unsummed; /* its packets have a checksum of their own in the place of UDP's */
-    struct {
-        unsigned host;
-        uint16_t data_port;
-    } member[];
 };
 
 /* Hosts' addresses are their numbers. */
@@ -46,7 +47,7 @@ static int free_number(const struct switch_node *s, const struct ctl_job *job)
 {
     int best = -1;
 
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < AGG_JOBS; i++)
         if (s->jobs[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
             (best < 0 || s->freed[i] < s->freed[best]))
             best = i;
@@ -65,28 +66,14 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
         snprintf(text, CTL_TEXT_MAX, "%u of %u slots are in use", s->slots_used, s->cfg.slots_max);
         return n < 0 ? -EMFILE : -ENOSPC;
     }
-    struct sml_pool_config cfg = {
-        .workers = job->size,
-        .slots = *slots,
-        .chunk_bytes = job->chunk_bytes,
-        .job = (uint8_t)n,
-        .format = job->format,
-        .mode = job->mode,
-        .checksum = job->checksum,
-        .first_tag = job->first_tag,
-        .resumed = job->resumed,
-        .kernels = agg_kernels_best(),
-    };
-    struct switch_job *j = sim_alloc(sizeof(*j) + job->size * sizeof(j->member[0]));
-    j->pool = sml_pool_init(sim_alloc(sml_pool_footprint(&cfg)), &cfg);
+    struct switch_job *j = sim_alloc(sizeof(*j));
+    struct agg_footprint f;
+    j->job = carry_open_joined(&s->running, job, (uint8_t)n, *slots, &f);
+    if (j->job == NULL)
+        sim_die("the terms of a job are out of range");
     keeping_init(&j->keeping, *slots, &s->broken);
-    j->size = job->size;
     j->slots = *slots;
-    j->unsummed = job->checksum != SML_CHECKSUM_NONE;
-    for (unsigned r = 0; r < job->size; r++) {
-        j->member[r].host = host_of(&job->members[r].endpoint);
-        j->member[r].data_port = job->members[r].data_port;
-    }
+    j->unsummed = f.checked;
     s->jobs[n] = j;
     s->slots_used += *slots;
     *number = (uint8_t)n;
@@ -102,8 +89,8 @@ static void free_job(struct switch_node *s, unsigned number)
     s->slots_used -= j->slots;
     s->jobs[number] = NULL;
     s->freed[number] = ++s->frees;
-    keeping_fini(&j->keeping, j->pool);
-    free(j->pool);
+    keeping_fini(&j->keeping, j->job);
+    carry_close(&s->running, j->job);
     free(j);
 }
 
@@ -171,7 +158,7 @@ void switch_kill(struct switch_node *s)
     if (!switch_is_up(s))
         return;
     sim_trace(s->sim, "switch", "is killed");
-    for (unsigned i = 0; i < 256; i++)
+    for (unsigned i = 0; i < AGG_JOBS; i++)
         if (s->jobs[i] != NULL)
             free_job(s, i);
     memset(s->freed, 0, sizeof(s->freed));
@@ -192,41 +179,38 @@ unsigned switch_jobs(const struct switch_node *s)
 
 /* Data packets */
 
-static void send_data(struct switch_node *s, const struct switch_job *j, unsigned rank,
-                      const struct frame *answered, const uint8_t *payload, size_t bytes)
-{
-    star_send_down(s->star, j->member[rank].host, j->member[rank].data_port, answered->switch_port, payload,
-                   bytes, j->unsummed);
-}
+/* What has come, by the port that its answers come from. */
+struct arrival {
+    struct switch_node *s;
+    const struct frame *f;
+};
 
-/* A result: a reference to the buffer that it lies in, or a copy. */
-static void send_result(struct switch_node *s, const struct switch_job *j, unsigned rank,
-                        const struct frame *answered, const struct agg_verdict *v)
+/* A reference to the buffer that it lies in, or a copy. */
+static void send_data(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
+                      const struct carried *what)
 {
-    if (v->buffer == NULL || !s->cfg.refer) {
-        send_data(s, j, rank, answered, v->payload, v->bytes);
+    const struct arrival *a = ctx;
+    const bool unsummed = a->s->jobs[job->number]->unsummed;
+    const unsigned host = what->member->ip - 1;
+    const uint16_t port = ntohs(what->member->port);
+
+    (void)answered;
+    if (what->buffer == NULL || !a->s->cfg.refer) {
+        star_send_down(a->s->star, host, port, a->f->switch_port, what->payload, what->bytes, unsummed);
         return;
     }
-    s->referred++;
-    link_send(&s->star->down[j->member[rank].host],
-              frame_around(j->member[rank].host, answered->switch_port, j->member[rank].data_port,
-                           buffer_hold(v->buffer), j->unsummed));
+    a->s->referred++;
+    link_send(&a->s->star->down[host],
+              frame_around(host, a->f->switch_port, port, buffer_hold(what->buffer), unsummed));
 }
 
-static void reject(struct switch_node *s, const struct frame *f, const struct sml_packet *p)
+static void reject(struct switch_node *s, const struct frame *f, const struct agg_packet *p)
 {
-    uint8_t payload[SML_REJECT_BYTES];
-    size_t bytes = sml_build_reject(payload, p, s->boot_id);
+    uint8_t answer[AGG_ANSWER_BYTES];
+    size_t bytes = protocol->refuse(p, s->boot_id, answer);
 
-    star_send_down(s->star, f->host, f->host_port, f->switch_port, payload, bytes, false);
-}
-
-static int rank_of(const struct switch_job *j, const struct frame *f)
-{
-    for (unsigned r = 0; r < j->size; r++)
-        if (j->member[r].host == f->host && j->member[r].data_port == f->host_port)
-            return (int)r;
-    return -1;
+    if (bytes > 0)
+        star_send_down(s->star, f->host, f->host_port, f->switch_port, answer, bytes, false);
 }
 
 /* Nobody else has it, and the job has frames left to keep. */
@@ -235,65 +219,39 @@ static bool may_keep(struct switch_node *s, const struct frame *f)
     return f->buffer->holders == 1 && rng_chance(&s->keeps, s->cfg.keep_ppm);
 }
 
-static void apply(struct switch_node *s, struct switch_job *j, unsigned rank, const struct frame *f,
-                  const struct sml_packet *p)
+static void count(struct switch_node *s, const struct frame *f, const struct agg_verdict *v)
 {
-    struct sml_slot *slot = sml_pool_locate(j->pool, p);
-    struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
-
-    if (slot != NULL) {
-        struct buffer *offered = may_keep(s, f) ? f->buffer : NULL;
-        sml_pool_apply(j->pool, slot, (uint16_t)rank, p, offered, &v);
-        keeping_settle(&j->keeping, p, offered, &v);
-        s->kept += v.kept;
-    }
+    s->kept += v->kept;
     if (f->damaged) {
         s->damaged++;
-        s->deceived += v.reason != SML_DROP_BAD_CHECKSUM && slot != NULL;
+        s->deceived += v->action != AGG_DROP;
     } else {
-        s->verdicts[v.reason]++;
-    }
-    sim_trace(s->sim, "switch", "job %u, rank %u: kind %u of tag %u: %s", p->job, rank, p->kind, p->tag,
-              sml_reasons[v.reason].name);
-    switch (v.reason) {
-    case SML_SEND_ALL:
-    case SML_RESTORED:
-        for (unsigned r = 0; r < j->size; r++)
-            if (agg_wants(&v, r))
-                send_result(s, j, r, f, &v);
-            else
-                send_data(s, j, r, f, v.brief, v.brief_bytes);
-        break;
-    case SML_SEND_ONE:
-        send_data(s, j, rank, f, v.payload, v.bytes);
-        break;
-    case SML_SEND_ANSWER:
-    case SML_SEND_QUARREL:
-        send_data(s, j, rank, f, v.payload, v.bytes);
-        break;
-    default:
-        break;
+        s->reasons[v->reason]++;
     }
 }
 
 static void receive_data(struct switch_node *s, const struct frame *f)
 {
-    struct sml_packet p;
+    const struct ctl_endpoint from = endpoint_of(f->host, 0);
+    struct agg_packet p = {
+        .payload = f->buffer->at, .bytes = f->bytes, .from = carry_sender(from.mac, from.ip, f->host_port)};
+    struct arrival arrival = {s, f};
+    struct agg_verdict v;
 
-    if (sml_parse(&p, f->payload, f->bytes) != SML_OK) {
-        s->malformed += !f->damaged;
-        s->damaged += f->damaged;
-        return;
-    }
-    struct switch_job *j = s->jobs[p.job];
-    int rank = j != NULL ? rank_of(j, f) : -1;
-    if (rank < 0) {
-        s->unknown_job += j == NULL;
-        s->foreign_sender += j != NULL;
+    protocol->locate(&s->running, &p, 1);
+    if (p.slot != NULL && may_keep(s, f))
+        p.buffer = f->buffer;
+    protocol->apply(&p, 1, s->sim->now, &v);
+    count(s, f, &v);
+    if (protocol->reason[v.reason].strange) {
         reject(s, f, &p);
         return;
     }
-    apply(s, j, (unsigned)rank, f, &p);
+    sim_trace(s->sim, "switch", "job %u, rank %u: %s", p.job->number, p.rank,
+              protocol->reason[v.reason].name);
+    if (p.slot != NULL)
+        keeping_settle(&s->jobs[p.job->number]->keeping, &p, &v);
+    carry_out(p.job, &p, &v, send_data, &arrival);
 }
 
 void switch_receive(void *ctx, struct frame *f)

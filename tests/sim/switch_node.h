@@ -4,6 +4,7 @@
 #define SWAGG_SIM_SWITCH_NODE_H
 
 #include "control/registry.h"
+#include "protocol/protocol.h"
 #include "star.h"
 
 struct switch_config {
@@ -26,15 +27,16 @@ struct switch_node {
     uint64_t boot_id; /* 0: it is down */
     uint64_t boots;
     struct ctl_registry *registry;
-    struct switch_job *jobs[256]; /* by number on the wire; NULL: free */
-    uint64_t freed[256];          /* when the number became free; 0: never used */
+    struct agg_jobs running;
+    struct switch_job *jobs[AGG_JOBS]; /* by number on the wire; NULL: free */
+    uint64_t freed[AGG_JOBS];          /* when the number became free; 0: never used */
     uint64_t frees;
     unsigned slots_used;
-    uint64_t verdicts[SML_VERDICTS]; /* on undamaged packets, since the first start */
-    uint64_t damaged, unknown_job, foreign_sender, malformed;
-    uint64_t deceived;       /* damaged packets that it made something of */
-    uint64_t kept, referred; /* buffers that a pool kept; frames that referred to one */
-    const char *broken;      /* the first rule of keeping.h that a pool broke; NULL: none */
+    uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
+    uint64_t damaged, malformed;       /* malformed: control messages */
+    uint64_t deceived;                 /* damaged packets that it made something of */
+    uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */
+    const char *broken;                /* the first rule of keeping.h that a pool broke; NULL: none */
 };
 
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,

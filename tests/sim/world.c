@@ -6,6 +6,7 @@
 #include "process.h"
 #include "stranger.h"
 #include "switch_node.h"
+#include "switchml/reasons.h"
 
 /* A place for a rank: a host, and the processes that ran on it, one after the other. */
 struct seat {
@@ -336,16 +337,18 @@ static void check_switch_forgets(struct world *w)
 
 static void check_verdicts(struct world *w)
 {
-    static const enum sml_reason never[] = {SML_DROP_BAD_SLOT, SML_DROP_BAD_LENGTH, SML_DROP_BAD_TYPE,
-                                            SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
+    static const enum sml_reason never[] = {
+        SML_DROP_BAD_SLOT,     SML_DROP_BAD_LENGTH,   SML_DROP_BAD_TYPE,    SML_DROP_BAD_KIND,
+        SML_DROP_BAD_CHECKSUM, SML_REFUSED_TOO_SHORT, SML_REFUSED_BAD_KIND, SML_REFUSED_BAD_SIZE_CODE,
+        SML_REFUSED_BAD_SLOT,  SML_REFUSED_BAD_LENGTH};
 
     for (unsigned i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-        if (w->node.verdicts[never[i]] > 0)
+        if (w->node.reasons[never[i]] > 0)
             oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_reasons[never[i]].name);
     if (w->node.deceived > 0)
         oracle_fail(&w->oracle, "the switch has made something of a damaged packet");
     if (w->node.malformed > 0)
-        oracle_fail(&w->oracle, "the switch cannot read a worker's packet");
+        oracle_fail(&w->oracle, "the switch cannot read a worker's control message");
 }
 
 static void check_keeping(struct world *w)
@@ -389,7 +392,7 @@ static void collect(const struct world *w, struct world_result *result)
     result->formations_well = w->oracle.formations_well;
     result->formations_failed = w->oracle.formations_failed;
     memcpy(result->faults, w->faults, sizeof(result->faults));
-    memcpy(result->verdicts, w->node.verdicts, sizeof(result->verdicts));
+    memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
     result->strangers = w->stranger.messages;
     result->kept = w->node.kept;
     result->referred = w->node.referred;

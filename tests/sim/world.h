@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "oracle.h"
+#include "protocol/protocol.h"
 #include "scenario.h"
 
 struct world_result {
@@ -17,8 +18,8 @@ struct world_result {
     uint64_t faults[FAULTS]; /* that happened */
     uint64_t strangers;      /* messages of theirs */
     uint64_t frames, lost, duplicated, corrupted;
-    uint64_t kept, referred; /* frames that a pool kept; frames that referred to those */
-    uint64_t verdicts[SML_VERDICTS];
+    uint64_t kept, referred;           /* frames that a pool kept; frames that referred to those */
+    uint64_t reasons[AGG_MAX_REASONS]; /* of the switch's verdicts on data packets */
 };
 
 /* trace: NULL for none. The same seed gives the same result and the same trace. */

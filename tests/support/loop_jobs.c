@@ -1,10 +1,12 @@
 #include "loop_jobs.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "switchml/protocol.h"
 #include "wire/path.h"
 
 static void *allocate(size_t bytes)
@@ -22,35 +24,23 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
 {
     struct loop_life *life = ctx;
     unsigned i = 0;
-    while (i < LOOP_JOBS && (life->jobs[i].pool || ctl_job_had_number(job, (uint8_t)i)))
+    while (i < LOOP_JOBS && (agg_jobs_find(&life->jobs, i) || ctl_job_had_number(job, (uint8_t)i)))
         i++;
     if (i == LOOP_JOBS) {
         snprintf(text, CTL_TEXT_MAX, "all %d job numbers are taken", LOOP_JOBS);
         return -EMFILE;
     }
-    struct sml_pool_config config = {
-        .workers = job->size,
-        .slots = *slots,
-        .chunk_bytes = job->chunk_bytes,
-        .job = (uint8_t)i,
-        .format = job->format,
-        .mode = job->mode,
-        .checksum = job->checksum,
-        .first_tag = job->first_tag,
-        .resumed = job->resumed,
-        .kernels = agg_kernels_best(),
-    };
-    void *memory = allocate(sml_pool_footprint(&config));
-    life->jobs[i] = (struct loop_job){.members = job, .pool = sml_pool_init(memory, &config)};
     *number = (uint8_t)i;
-    return 0;
+    if (carry_open_joined(&life->jobs, job, *number, *slots, NULL))
+        return 0;
+    snprintf(text, CTL_TEXT_MAX, "the terms are out of range");
+    return -EINVAL;
 }
 
 static void close_pool(void *ctx, const struct ctl_job *job)
 {
     struct loop_life *life = ctx;
-    free(life->jobs[job->number].pool);
-    life->jobs[job->number] = (struct loop_job){0};
+    carry_close(&life->jobs, agg_jobs_find(&life->jobs, job->number));
 }
 
 static void send_control(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -90,37 +80,15 @@ void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const
     ctl_registry_receive(life->registry, &from, payload, bytes, now);
 }
 
-static int rank_of(const struct ctl_job *job, uint32_t ip, uint16_t port)
+static void send_one(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
+                     const struct carried *what)
 {
-    for (int r = 0; r < job->size; r++)
-        if (job->members[r].endpoint.ip == ip && job->members[r].data_port == port)
-            return r;
-    return -1;
-}
-
-static void reject(struct loop_life *life, uint32_t ip, uint16_t port, const struct sml_packet *p)
-{
-    uint8_t answer[SML_REJECT_BYTES];
-    size_t bytes = sml_build_reject(answer, p, life->boot_id);
-    life->send(life->ctx, LOOP_DATA, ip, port, answer, bytes);
-}
-
-static void send_one(struct loop_life *life, const struct ctl_job *job, unsigned rank, const uint8_t *payload,
-                     size_t bytes)
-{
-    const struct ctl_member *m = &job->members[rank];
-    if (rank >= 32 || !(life->deaf >> rank & 1))
-        life->send(life->ctx, LOOP_DATA, m->endpoint.ip, m->data_port, payload, bytes);
-}
-
-static void send_all(struct loop_life *life, const struct loop_job *job, const struct agg_verdict *v)
-{
-    for (uint16_t r = 0; r < job->members->size; r++) {
-        if (agg_wants(v, r))
-            send_one(life, job->members, r, v->payload, v->bytes);
-        else
-            send_one(life, job->members, r, v->brief, v->brief_bytes);
-    }
+    struct loop_life *life = ctx;
+    (void)job;
+    (void)answered;
+    if (what->rank >= 32 || !(life->deaf >> what->rank & 1))
+        life->send(life->ctx, LOOP_DATA, what->member->ip, ntohs(what->member->port), what->payload,
+                   what->bytes);
 }
 
 static void answer_path_probe(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *question,
@@ -135,44 +103,31 @@ static void answer_path_probe(struct loop_life *life, uint32_t ip, uint16_t port
 
 void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload, size_t bytes)
 {
-    struct sml_packet p;
+    static const uint8_t no_mac[AGG_MAC_BYTES];
+    const struct agg_protocol *protocol = &sml_protocol; /* all that comes to this port */
+    struct agg_packet p = {
+        .payload = (uint8_t *)payload, .bytes = bytes, .from = carry_sender(no_mac, ip, port)};
+    struct agg_verdict v;
+    uint8_t answer[AGG_ANSWER_BYTES];
     if (path_is_question(payload, bytes)) {
         answer_path_probe(life, ip, port, payload, bytes);
         return;
     }
-    if (sml_parse(&p, payload, bytes) != SML_OK)
-        return;
-    const struct loop_job *job = p.job < LOOP_JOBS && life->jobs[p.job].pool ? &life->jobs[p.job] : NULL;
-    int rank = job ? rank_of(job->members, ip, port) : -1;
-    if (rank < 0) {
-        reject(life, ip, port, &p);
+    protocol->locate(&life->jobs, &p, 1);
+    if (!protocol->reason[p.reason].strange) {
+        protocol->apply(&p, 1, 0, &v);
+        carry_out(p.job, &p, &v, send_one, life);
         return;
     }
-    struct sml_slot *slot = sml_pool_locate(job->pool, &p);
-    if (!slot)
-        return;
-    struct agg_verdict v;
-    sml_pool_apply(job->pool, slot, (uint16_t)rank, &p, NULL, &v);
-    switch (v.reason) {
-    case SML_SEND_ALL:
-    case SML_RESTORED:
-        send_all(life, job, &v);
-        break;
-    case SML_SEND_ONE:
-        send_one(life, job->members, (unsigned)rank, v.payload, v.bytes);
-        break;
-    case SML_SEND_ANSWER:
-    case SML_SEND_QUARREL:
-        send_one(life, job->members, (unsigned)rank, v.payload, v.bytes);
-        break;
-    default: /* held or dropped */
-        break;
-    }
+    size_t n = protocol->refuse(&p, life->boot_id, answer);
+    if (n > 0)
+        life->send(life->ctx, LOOP_DATA, ip, port, answer, n);
 }
 
 void loop_life_end(struct loop_life *life)
 {
     for (unsigned i = 0; i < LOOP_JOBS; i++)
-        free(life->jobs[i].pool);
+        if (agg_jobs_find(&life->jobs, i))
+            carry_close(&life->jobs, agg_jobs_find(&life->jobs, i));
     free(life->registry);
 }

@@ -2,14 +2,10 @@
 #ifndef SWAGG_TESTS_LOOP_JOBS_H
 #define SWAGG_TESTS_LOOP_JOBS_H
 
+#include "carry.h"
 #include "control/registry.h"
 
 enum { LOOP_JOBS = 16 };
-
-struct loop_job {
-    const struct ctl_job *members; /* NULL: no such job */
-    struct sml_pool *pool;
-};
 
 enum loop_port { LOOP_CONTROL, LOOP_DATA, LOOP_PORTS };
 
@@ -20,7 +16,7 @@ typedef void loop_send_fn(void *ctx, enum loop_port from, uint32_t ip, uint16_t 
 struct loop_life {
     uint64_t boot_id, random;
     struct ctl_registry *registry;
-    struct loop_job jobs[LOOP_JOBS]; /* by number on the wire */
+    struct agg_jobs jobs;
     loop_send_fn *send;
     void *ctx;
     unsigned deaf; /* ranks that data packets do not reach */

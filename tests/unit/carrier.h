@@ -3,20 +3,17 @@
 #ifndef SWAGG_TESTS_CARRIER_H
 #define SWAGG_TESTS_CARRIER_H
 
-#include "protocol/protocol.h"
-
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "carry.h"
 #include "unit.h"
 
-enum { CARRIER_JOB = 7, CARRIER_WORKERS = 4, CARRIER_SENT = 64, CARRIER_BURST = 16, CARRIER_MAX = 2048 };
-
-enum carrier_to { TO_RANK, TO_PARENT, ONWARD };
+enum { CARRIER_JOB = 7, CARRIER_WORKERS = 4, CARRIER_SENT = 64, CARRIER_MAX = 2048 };
 
 struct carrier_sent {
-    enum carrier_to to;
+    enum carry_to to;
     unsigned rank;
     size_t bytes;
     uint8_t payload[CARRIER_MAX];
@@ -25,8 +22,7 @@ struct carrier_sent {
 struct carrier {
     const struct agg_protocol *protocol;
     struct agg_jobs jobs;
-    struct agg_job job;
-    struct agg_footprint footprint;
+    struct agg_job *job;
     uint64_t counted[AGG_MAX_REASONS];
     unsigned sent_n, kept;
     struct carrier_sent sent[CARRIER_SENT];
@@ -34,9 +30,9 @@ struct carrier {
 
 static inline struct agg_sender carrier_rank(unsigned rank)
 {
-    return (struct agg_sender){.ip = htonl(0x0a000000 + rank),
-                               .port = htons((uint16_t)(1000 + rank)),
-                               .mac = {2, 0, 0, 0, 0, (uint8_t)rank}};
+    const uint8_t mac[AGG_MAC_BYTES] = {2, 0, 0, 0, 0, (uint8_t)rank};
+
+    return carry_sender(mac, htonl(0x0a000000 + rank), (uint16_t)(1000 + rank));
 }
 
 static inline void carrier_open(struct carrier *c, const struct agg_protocol *protocol, uint16_t workers,
@@ -44,61 +40,32 @@ static inline void carrier_open(struct carrier *c, const struct agg_protocol *pr
 {
     const struct agg_pool_config cfg = {
         .job = CARRIER_JOB, .workers = workers, .terms = *terms, .kernels = agg_kernels_best()};
+    struct agg_sender members[CARRIER_WORKERS];
 
     *c = (struct carrier){.protocol = protocol};
-    CU_ASSERT_FATAL(protocol->footprint(&cfg, &c->footprint));
-    c->job = (struct agg_job){.protocol = protocol, .number = CARRIER_JOB, .size = workers};
-    c->job.pool = protocol->init(aligned_alloc(64, (c->footprint.bytes + 63) / 64 * 64), &cfg);
-    c->job.seats = agg_seats_for(workers);
-    c->job.seat = calloc(c->job.seats, sizeof(struct agg_seat));
-    for (uint16_t rank = 0; rank < workers; rank++) {
-        const struct agg_sender at = carrier_rank(rank);
-        agg_job_seat(&c->job, &at, rank);
-    }
-    agg_jobs_set(&c->jobs, CARRIER_JOB, &c->job);
+    for (unsigned rank = 0; rank < CARRIER_WORKERS; rank++)
+        members[rank] = carrier_rank(rank);
+    c->job = carry_open(&c->jobs, protocol, &cfg, members, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(c->job);
 }
 
 static inline void carrier_close(struct carrier *c)
 {
-    agg_jobs_set(&c->jobs, CARRIER_JOB, NULL);
-    c->protocol->drain(c->job.pool, free);
-    free(c->job.pool);
-    free(c->job.seat);
+    c->protocol->drain(c->job->pool, free);
+    carry_close(&c->jobs, c->job);
 }
 
-static inline void carrier_send(struct carrier *c, enum carrier_to to, unsigned rank, const uint8_t *payload,
-                                size_t bytes)
+static inline void carrier_note(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
+                                const struct carried *what)
 {
-    CU_ASSERT_FATAL(c->sent_n < CARRIER_SENT && bytes <= CARRIER_MAX);
+    struct carrier *c = ctx;
     struct carrier_sent *s = &c->sent[c->sent_n++];
-    *s = (struct carrier_sent){.to = to, .rank = rank, .bytes = bytes};
-    memcpy(s->payload, payload, bytes);
-}
 
-/* p: the packet; NULL: what time has brought about. */
-static inline void carrier_act(struct carrier *c, const struct agg_packet *p, const struct agg_verdict *v)
-{
-    switch (v->action) {
-    case AGG_REPLY:
-        carrier_send(c, TO_RANK, p->rank, v->payload, v->bytes);
-        break;
-    case AGG_TO_ALL:
-        for (unsigned r = 0; r < c->job.size; r++)
-            carrier_send(c, TO_RANK, r, agg_wants(v, r) ? v->payload : v->brief,
-                         agg_wants(v, r) ? v->bytes : v->brief_bytes);
-        break;
-    case AGG_TO_PARENT:
-        carrier_send(c, TO_PARENT, 0, v->payload, v->bytes);
-        break;
-    case AGG_PASS_ON:
-        carrier_send(c, ONWARD, 0, v->payload, v->bytes);
-        break;
-    case AGG_PASS_AND_KEEP:
-        carrier_send(c, ONWARD, 0, p->payload, p->bytes);
-        break;
-    default:
-        break;
-    }
+    (void)job;
+    (void)answered;
+    CU_ASSERT_FATAL(c->sent_n < CARRIER_SENT && what->bytes <= CARRIER_MAX);
+    *s = (struct carrier_sent){.to = what->to, .rank = what->rank, .bytes = what->bytes};
+    memcpy(s->payload, what->payload, what->bytes);
 }
 
 /* A burst, each packet in memory of its own that the pool may keep. */
@@ -118,7 +85,7 @@ static inline void carrier_receive(struct carrier *c, struct agg_packet p[], uns
         done += worked_off;
         CU_ASSERT_EQUAL(v.reason, p[done - 1].reason);
         CU_ASSERT_EQUAL(v.action, c->protocol->reason[v.reason].action);
-        carrier_act(c, &p[done - 1], &v);
+        carry_out(p[done - 1].job, &p[done - 1], &v, carrier_note, c);
         free(v.released);
         c->kept += v.kept;
         c->kept -= v.released != NULL;
@@ -131,9 +98,9 @@ static inline void carrier_tick(struct carrier *c, uint64_t now)
 {
     struct agg_verdict v;
 
-    while (c->protocol->tick != NULL && c->protocol->tick(&c->job, 0, 1, now, &v)) {
+    while (c->protocol->tick != NULL && c->protocol->tick(c->job, 0, 1, now, &v)) {
         c->counted[v.reason]++;
-        carrier_act(c, NULL, &v);
+        carry_out(c->job, NULL, &v, carrier_note, c);
     }
 }
 

@@ -212,7 +212,7 @@ static void check_sum(const struct carrier_sent *s, unsigned rank, uint32_t tag,
     struct sml_packet p;
     int64_t x;
 
-    CU_ASSERT(s->to == TO_RANK && s->rank == rank);
+    CU_ASSERT(s->to == CARRY_TO_RANK && s->rank == rank);
     CU_ASSERT_FATAL(sml_parse(&p, s->payload, s->bytes) == SML_OK && p.body_bytes == 64);
     memcpy(&x, p.body + 56, sizeof x);
     CU_ASSERT(p.tag == tag && x == sum);
@@ -303,10 +303,10 @@ static void test_slots_can_be_seen(void)
 
     carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
     carrier_receive(&c, &p, 1, 0);
-    CU_ASSERT(sml_protocol.view(c.job.pool, 1, &view));
+    CU_ASSERT(sml_protocol.view(c.job->pool, 1, &view));
     CU_ASSERT(view.chunk == 101 && view.contributed == 1 && view.ranks[0] == 1 << 2);
-    CU_ASSERT(sml_protocol.view(c.job.pool, 3, &view) && view.contributed == 0);
-    CU_ASSERT_FALSE(sml_protocol.view(c.job.pool, 4, &view));
+    CU_ASSERT(sml_protocol.view(c.job->pool, 3, &view) && view.contributed == 0);
+    CU_ASSERT_FALSE(sml_protocol.view(c.job->pool, 4, &view));
     carrier_close(&c);
 }
 
@@ -327,7 +327,7 @@ static void test_a_protocol_that_passes_packets_on(void)
     carrier_receive(&c, p, 6, 10);
     CU_ASSERT_EQUAL_FATAL(c.sent_n, 3);
     for (unsigned i = 0; i < 3; i++)
-        CU_ASSERT(c.sent[i].to == ONWARD && c.sent[i].bytes == TALLY_BYTES);
+        CU_ASSERT(c.sent[i].to == CARRY_ONWARD && c.sent[i].bytes == TALLY_BYTES);
     CU_ASSERT_EQUAL(c.sent[0].payload[2], 1);           /* rewritten */
     CU_ASSERT_EQUAL(c.sent[1].payload[2], TALLY_WATCH); /* as it came */
     CU_ASSERT_EQUAL(c.sent[2].payload[2], 3);
@@ -338,8 +338,8 @@ static void test_a_protocol_that_passes_packets_on(void)
     CU_ASSERT_EQUAL(c.sent_n, 3);
     carrier_tick(&c, 10 + TALLY_QUIET_NS);
     CU_ASSERT_EQUAL_FATAL(c.sent_n, 5); /* both slots, each once */
-    CU_ASSERT(c.sent[3].to == TO_PARENT && c.sent[3].payload[0] == 1);
-    CU_ASSERT(c.sent[4].to == TO_PARENT && c.sent[4].payload[0] == 2);
+    CU_ASSERT(c.sent[3].to == CARRY_TO_PARENT && c.sent[3].payload[0] == 1);
+    CU_ASSERT(c.sent[4].to == CARRY_TO_PARENT && c.sent[4].payload[0] == 2);
     carrier_tick(&c, 10 + 9 * TALLY_QUIET_NS);
     CU_ASSERT_EQUAL(c.sent_n, 5);
     carrier_close(&c);

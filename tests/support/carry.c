@@ -1,0 +1,137 @@
+#include "carry.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocols.h"
+#include "switchml/terms.h"
+
+struct carry_job {
+    struct agg_job job;
+    struct agg_sender member[];
+};
+
+static void *allocate(size_t bytes)
+{
+    const size_t lines = (bytes + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, lines);
+
+    if (memory == NULL) {
+        fprintf(stderr, "no memory: %zu bytes\n", bytes);
+        abort();
+    }
+    return memset(memory, 0, lines);
+}
+
+struct agg_sender carry_sender(const uint8_t mac[AGG_MAC_BYTES], uint32_t ip, uint16_t port)
+{
+    struct agg_sender sender = {.ip = ip, .port = htons(port)};
+
+    memcpy(sender.mac, mac, AGG_MAC_BYTES);
+    return sender;
+}
+
+struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *protocol,
+                           const struct agg_pool_config *cfg, const struct agg_sender members[],
+                           struct agg_footprint *f)
+{
+    struct agg_footprint footprint;
+    struct carry_job *made;
+    struct agg_job *job;
+
+    if (!protocol->footprint(cfg, &footprint))
+        return NULL;
+    if (f != NULL)
+        *f = footprint;
+    made = allocate(sizeof(*made) + cfg->workers * sizeof(members[0]));
+    memcpy(made->member, members, cfg->workers * sizeof(members[0]));
+    job = &made->job;
+    *job = (struct agg_job){.protocol = protocol, .number = cfg->job, .size = cfg->workers};
+    job->pool = protocol->init(allocate(footprint.bytes), cfg);
+    job->seats = agg_seats_for(cfg->workers);
+    job->seat = allocate(job->seats * sizeof(*job->seat));
+    for (uint16_t rank = 0; rank < cfg->workers; rank++)
+        agg_job_seat(job, &members[rank], rank);
+    agg_jobs_set(jobs, cfg->job, job);
+    return job;
+}
+
+struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
+                                  uint16_t slots, struct agg_footprint *f)
+{
+    const struct sml_terms terms = {.format = joined->format,
+                                    .mode = joined->mode,
+                                    .checksum = joined->checksum,
+                                    .slots = slots,
+                                    .chunk_bytes = joined->chunk_bytes,
+                                    .resumed = joined->resumed,
+                                    .first_tag = joined->first_tag};
+    struct agg_pool_config cfg = {.job = number, .workers = joined->size, .kernels = agg_kernels_best()};
+    struct agg_sender members[AGG_MAX_WORKERS];
+
+    sml_terms_build(&cfg.terms, &terms);
+    for (uint16_t rank = 0; rank < joined->size; rank++) {
+        const struct ctl_member *m = &joined->members[rank];
+        members[rank] = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);
+    }
+    return carry_open(jobs, agg_protocol_find(cfg.terms.protocol), &cfg, members, f);
+}
+
+void carry_close(struct agg_jobs *jobs, struct agg_job *job)
+{
+    agg_jobs_set(jobs, job->number, NULL);
+    free(job->pool);
+    free(job->seat);
+    free((struct carry_job *)job);
+}
+
+static const struct agg_sender *member(const struct agg_job *job, unsigned rank)
+{
+    return &((const struct carry_job *)job)->member[rank];
+}
+
+static void send_to_all(const struct agg_job *job, const struct agg_packet *answered,
+                        const struct agg_verdict *v, carry_send_fn *send, void *ctx)
+{
+    struct carried what = {.to = CARRY_TO_RANK};
+
+    for (what.rank = 0; what.rank < job->size; what.rank++) {
+        const bool wants = agg_wants(v, what.rank);
+        what.member = member(job, what.rank);
+        what.payload = wants ? v->payload : v->brief;
+        what.bytes = wants ? v->bytes : v->brief_bytes;
+        what.buffer = wants ? v->buffer : NULL;
+        send(ctx, job, answered, &what);
+    }
+}
+
+void carry_out(const struct agg_job *job, const struct agg_packet *answered, const struct agg_verdict *v,
+               carry_send_fn *send, void *ctx)
+{
+    struct carried what = {.payload = v->payload, .bytes = v->bytes, .buffer = v->buffer};
+
+    switch (v->action) {
+    case AGG_TO_ALL:
+        send_to_all(job, answered, v, send, ctx);
+        return;
+    case AGG_REPLY:
+        what.rank = answered->rank;
+        what.member = member(job, what.rank);
+        break;
+    case AGG_TO_PARENT:
+        what.to = CARRY_TO_PARENT;
+        break;
+    case AGG_PASS_AND_KEEP:
+        what = (struct carried){.payload = answered->payload, .bytes = answered->bytes};
+        what.to = CARRY_ONWARD;
+        break;
+    case AGG_PASS_ON:
+        what.to = CARRY_ONWARD;
+        break;
+    default: /* nothing to send */
+        return;
+    }
+    send(ctx, job, answered, &what);
+}

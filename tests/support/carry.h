@@ -1,0 +1,45 @@
+/* What a switch in the tests does with the packets of any protocol: jobs made of opaque terms, and what a
+ * verdict sends where. No sockets, no clock; aborts without memory. */
+#ifndef SWAGG_TESTS_CARRY_H
+#define SWAGG_TESTS_CARRY_H
+
+#include "control/registry.h"
+#include "protocol/protocol.h"
+
+/* Addresses in network order, the UDP port in host order. */
+struct agg_sender carry_sender(const uint8_t mac[AGG_MAC_BYTES], uint32_t ip, uint16_t port);
+
+/* Makes a job and publishes it under cfg->job, its members in the order of their ranks; f: what it takes, or
+ * NULL. NULL: the terms are out of range. */
+struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *protocol,
+                           const struct agg_pool_config *cfg, const struct agg_sender members[],
+                           struct agg_footprint *f);
+
+/* The same of a job that has been joined, with as many slots. */
+struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
+                                  uint16_t slots, struct agg_footprint *f);
+
+/* Takes the job out and frees it. What its pool has kept is the caller's to drain before. */
+void carry_close(struct agg_jobs *jobs, struct agg_job *job);
+
+/* Something to send. */
+enum carry_to { CARRY_TO_RANK, CARRY_TO_PARENT, CARRY_ONWARD };
+
+struct carried {
+    enum carry_to to;
+    unsigned rank;
+    const struct agg_sender *member; /* of this rank */
+    const uint8_t *payload;
+    size_t bytes;
+    void *buffer; /* kept by the pool, that payload lies in; NULL: in none */
+};
+
+/* answered: the packet; NULL: what time has brought about. */
+typedef void carry_send_fn(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
+                           const struct carried *what);
+
+/* Sends what the verdict says. */
+void carry_out(const struct agg_job *job, const struct agg_packet *answered, const struct agg_verdict *v,
+               carry_send_fn *send, void *ctx);
+
+#endif
