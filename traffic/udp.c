@@ -2,62 +2,45 @@
 
 #include <string.h>
 
-#include "wire/bytes.h"
+#include "net/check.h"
+#include "net/sum.h"
+#include "net/udp_frame.h"
 
-enum { ETH = 14, IP = 20, UDP = 8, ETHERTYPE_IPV4 = 0x0800, PROTOCOL_UDP = 17, DONT_FRAGMENT = 0x4000 };
+_Static_assert((int)UDP_HEADERS_BYTES == (int)FRAME_HEADER_BYTES, "Ethernet, IPv4, UDP");
 
-/* Adds 16-bit words to a ones' complement sum (RFC 1071). */
-static uint64_t sum_words(uint64_t sum, const uint8_t *p, size_t bytes)
+/* The plain one: what the switch has made with its vector kernels is checked with another. */
+static uint16_t ones_sum(const void *bytes, size_t n)
 {
-    for (; bytes > 1; p += 2, bytes -= 2)
-        sum += get_be16(p);
-    return bytes == 1 ? sum + (uint64_t)(*p << 8) : sum;
+    return agg_kernels_scalar.ones_sum(bytes, n);
 }
 
-static uint16_t fold(uint64_t sum)
+static struct frame_end end_of(const struct udp_end *e)
 {
-    while (sum >> 16 != 0)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    return (uint16_t)sum;
+    struct frame_end end = {.port = net16(e->port), .ip = net32(e->ip)};
+
+    memcpy(end.mac.addr_bytes, e->mac, sizeof(e->mac));
+    return end;
 }
 
-/* Over addresses, protocol and length. */
-static uint64_t pseudo_header_sum(const uint8_t *ip, size_t bytes)
+static struct udp_end end_at(const struct net_mac *mac, uint32_t ip, uint16_t port)
 {
-    return sum_words(PROTOCOL_UDP + bytes, ip + 12, 8);
-}
+    struct udp_end e = {.ip = net32(ip), .port = net16(port)};
 
-/* Over these and the datagram at udp. */
-static uint16_t udp_sum(const uint8_t *ip, const uint8_t *udp, size_t bytes)
-{
-    return fold(sum_words(pseudo_header_sum(ip, bytes), udp, bytes));
+    memcpy(e.mac, mac->addr_bytes, sizeof(e.mac));
+    return e;
 }
 
 size_t udp_build(uint8_t *out, const struct udp_end *from, const struct udp_end *to, const void *payload,
                  size_t bytes)
 {
-    uint8_t *ip = out + ETH, *udp = ip + IP;
+    const struct frame_payload body = {.at = payload, .bytes = bytes, .sum = ones_sum(payload, bytes)};
+    const struct frame_end sender = end_of(from), receiver = end_of(to);
     size_t length = UDP_HEADERS_BYTES + bytes;
-    uint16_t sum;
+    struct frame_header headers;
 
-    memmove(udp + UDP, payload, bytes);
-    memset(out, 0, UDP_HEADERS_BYTES);
-    memcpy(out, to->mac, sizeof(to->mac));
-    memcpy(out + 6, from->mac, sizeof(from->mac));
-    put_be16(out + 12, ETHERTYPE_IPV4);
-    ip[0] = 0x45;
-    put_be16(ip + 2, (uint16_t)(IP + UDP + bytes));
-    put_be16(ip + 6, DONT_FRAGMENT);
-    ip[8] = 64;
-    ip[9] = PROTOCOL_UDP;
-    put_be32(ip + 12, from->ip);
-    put_be32(ip + 16, to->ip);
-    put_be16(ip + 10, (uint16_t)~fold(sum_words(0, ip, IP)));
-    put_be16(udp, from->port);
-    put_be16(udp + 2, to->port);
-    put_be16(udp + 4, (uint16_t)(UDP + bytes));
-    sum = (uint16_t)~udp_sum(ip, udp, UDP + bytes);
-    put_be16(udp + 6, sum != 0 ? sum : 0xFFFF); /* 0 would mean that there is none */
+    frame_header_init(&headers, &sender, &receiver);
+    memmove(out + UDP_HEADERS_BYTES, payload, bytes);
+    frame_write_headers(out, &headers, sender.port, &body);
     if (length < UDP_FRAME_MIN) {
         memset(out + length, 0, UDP_FRAME_MIN - length);
         length = UDP_FRAME_MIN;
@@ -65,28 +48,32 @@ size_t udp_build(uint8_t *out, const struct udp_end *from, const struct udp_end 
     return length;
 }
 
+/* Checksums aside. */
+static bool is_datagram(const struct frame_udp *f, size_t bytes)
+{
+    return bytes >= sizeof(*f) && f->eth.ether_type == net16(NET_TYPE_IPV4) &&
+           net_check_ipv4(&f->ip, bytes - sizeof(f->eth), NET_GOOD) == NET_OK &&
+           f->ip.next_proto_id == NET_PROTOCOL_UDP &&
+           net_check_udp(&f->ip, &f->udp, NET_GOOD, ones_sum) == NET_OK;
+}
+
 bool udp_parse(struct udp_datagram *d, const uint8_t *frame, size_t bytes)
 {
-    const uint8_t *ip = frame + ETH, *udp = ip + IP;
-    size_t ip_bytes, udp_bytes;
+    const struct frame_udp *f = (const void *)frame;
+    uint16_t sum;
 
-    if (bytes < UDP_HEADERS_BYTES || get_be16(frame + 12) != ETHERTYPE_IPV4 || ip[0] != 0x45 ||
-        ip[9] != PROTOCOL_UDP || (get_be16(ip + 6) & ~DONT_FRAGMENT) != 0)
+    if (!is_datagram(f, bytes))
         return false;
-    ip_bytes = get_be16(ip + 2);
-    udp_bytes = get_be16(udp + 4);
-    if (ip_bytes > bytes - ETH || udp_bytes < UDP || udp_bytes + IP > ip_bytes)
-        return false;
-    memcpy(d->to.mac, frame, sizeof(d->to.mac));
-    memcpy(d->from.mac, frame + 6, sizeof(d->from.mac));
-    d->from.ip = get_be32(ip + 12);
-    d->to.ip = get_be32(ip + 16);
-    d->from.port = get_be16(udp);
-    d->to.port = get_be16(udp + 2);
-    d->payload = udp + UDP;
-    d->bytes = udp_bytes - UDP;
-    d->left_to_device = get_be16(udp + 6) == fold(pseudo_header_sum(ip, udp_bytes));
-    d->bad_checksum = fold(sum_words(0, ip, IP)) != 0xFFFF ||
-                      (get_be16(udp + 6) != 0 && !d->left_to_device && udp_sum(ip, udp, udp_bytes) != 0xFFFF);
+    sum = f->udp.dgram_cksum;
+    *d = (struct udp_datagram){
+        .from = end_at(&f->eth.src_addr, f->ip.src_addr, f->udp.src_port),
+        .to = end_at(&f->eth.dst_addr, f->ip.dst_addr, f->udp.dst_port),
+        .payload = f->payload,
+        .bytes = frame_payload_bytes(f),
+        .left_to_device = sum == net_ipv4_pseudo_sum(&f->ip, NET_PROTOCOL_UDP, net16(f->udp.dgram_len)),
+    };
+    d->bad_checksum =
+        net_ipv4_sum(&f->ip) != NET_SUM_RIGHT ||
+        (!d->left_to_device && net_check_udp(&f->ip, &f->udp, NET_NOT_COMPARED, ones_sum) != NET_OK);
     return true;
 }

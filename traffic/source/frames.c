@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_ether.h>
-#include <rte_ip.h>
-#include <rte_udp.h>
-
 #include "command_line.h"
 #include "elements.h"
+#include "net/sum.h"
+#include "net/udp_frame.h"
 #include "wire/bytes.h"
 
 enum {
@@ -39,24 +37,9 @@ static void write_first(unsigned type, uint8_t *body, int64_t value)
     element_write(type, body, is_float ? (union element){.f = (double)value} : (union element){.i = value});
 }
 
-/* Sums over the 16-bit words as they lie in memory: ones' complement sums come out right in any byte order.
- */
-static uint32_t sum_words(const uint8_t *p, size_t bytes)
+static uint16_t sum_words(const uint8_t *p, size_t bytes)
 {
-    uint32_t sum = 0;
-    uint16_t word;
-
-    for (size_t i = 0; i < bytes; i += 2) {
-        memcpy(&word, p + i, 2);
-        sum += word;
-    }
-    return sum;
-}
-
-static uint16_t fold(uint32_t sum)
-{
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
+    return agg_kernels_scalar.ones_sum(p, bytes);
 }
 
 void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
@@ -75,29 +58,20 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
     if (fr->options->no_udp_checksum)
         return;
     sum = f->unstamped + sum_words(frame + TAG, NUMBERS_BYTES) + sum_words(frame + BODY, element);
-    checksum = (uint16_t)~fold(sum);
-    if (checksum == 0)
-        checksum = 0xFFFF;
+    checksum = net_udp_checksum(net_fold(sum));
     memcpy(frame + UDP_CHECKSUM, &checksum, sizeof(checksum));
-}
-
-/* Header, data and pseudo header; all ones if there is a checksum among them, and it is right. */
-static uint16_t sum_udp(const struct rte_ipv4_hdr *ip, const struct rte_udp_hdr *udp)
-{
-    return fold((uint32_t)rte_raw_cksum(udp, rte_be_to_cpu_16(udp->dgram_len)) + rte_ipv4_phdr_cksum(ip, 0));
 }
 
 /* What the checksum of the frame covers with everything that a stamp writes taken for zero, which it becomes.
  */
 static uint16_t sum_unstamped(const struct frames *fr, uint8_t *frame)
 {
-    const struct rte_ipv4_hdr *ip = (const void *)(frame + RTE_ETHER_HDR_LEN);
-    const struct rte_udp_hdr *udp = (const void *)(ip + 1);
+    const struct frame_udp *f = (const void *)frame;
 
     memset(frame + UDP_CHECKSUM, 0, 2);
     memset(frame + TAG, 0, NUMBERS_BYTES);
     memset(frame + BODY, 0, element_type(fr->options->plan.type)->bytes);
-    return sum_udp(ip, udp);
+    return net_udp_sum(&f->ip, &f->udp, agg_kernels_scalar.ones_sum);
 }
 
 static int build(struct frames *fr, const struct plan *p, unsigned worker, unsigned chunk)
@@ -233,16 +207,14 @@ static bool check_header(const struct frames *fr, const struct flight *f, const 
 
 static bool check_sum(const struct frames *fr, const struct flight *f, const uint8_t *frame, size_t bytes)
 {
-    const struct rte_ipv4_hdr *ip = (const void *)(frame + RTE_ETHER_HDR_LEN);
-    const struct rte_udp_hdr *udp = (const void *)(ip + 1);
+    const struct frame_udp *u = (const void *)frame;
     struct sml_packet s;
 
-    if (bytes < fr->frame_bytes ||
-        rte_be_to_cpu_16(udp->dgram_len) != sizeof(*udp) + SML_HEADER_BYTES + fr->body_bytes)
+    if (bytes < fr->frame_bytes || frame_payload_bytes(u) != SML_HEADER_BYTES + fr->body_bytes)
         return wrong(f, "a result of another length");
-    if (rte_raw_cksum(ip, sizeof(*ip)) != 0xFFFF)
+    if (net_ipv4_sum(&u->ip) != NET_SUM_RIGHT)
         return wrong(f, "a result with a wrong IPv4 checksum");
-    if (udp->dgram_cksum != 0 && sum_udp(ip, udp) != 0xFFFF)
+    if (u->udp.dgram_cksum != 0 && net_udp_sum(&u->ip, &u->udp, agg_kernels_scalar.ones_sum) != NET_SUM_RIGHT)
         return wrong(f, "a result with a wrong UDP checksum");
     if (sml_parse(&s, frame + UDP_HEADERS_BYTES, SML_HEADER_BYTES + fr->body_bytes) != SML_OK ||
         !check_header(fr, f, &s))
@@ -252,7 +224,7 @@ static bool check_sum(const struct frames *fr, const struct flight *f, const uin
 
 bool frames_check_answer(const struct frames *fr, const struct flight *f, const uint8_t *frame, size_t bytes)
 {
-    const size_t macs = 2 * RTE_ETHER_ADDR_LEN;
+    const size_t macs = 2 * sizeof(struct net_mac);
 
     if (fr->options->mode == SOURCE_WORKERS)
         return check_sum(fr, f, frame, bytes);

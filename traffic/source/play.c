@@ -9,18 +9,17 @@
 #include <rte_prefetch.h>
 
 #include "command_line.h"
+#include "net/udp_frame.h"
 #include "wire/bytes.h"
 
 enum {
-    IP_AT = 14,
-    UDP_AT = IP_AT + 20,
-    SML_AT = UDP_AT + 8,
+    SML_AT = FRAME_HEADER_BYTES,
     HEAD_BYTES = SML_AT + SML_HEADER_BYTES,
     LOW_HALF = 2, /* of an IP address */
-    FROM_IP_AT = IP_AT + 12 + LOW_HALF,
-    TO_IP_AT = IP_AT + 16 + LOW_HALF,
-    FROM_PORT_AT = UDP_AT,
-    TO_PORT_AT = UDP_AT + 2,
+    FROM_IP_AT = offsetof(struct frame_udp, ip.src_addr) + LOW_HALF,
+    TO_IP_AT = offsetof(struct frame_udp, ip.dst_addr) + LOW_HALF,
+    FROM_PORT_AT = offsetof(struct frame_udp, udp.src_port),
+    TO_PORT_AT = offsetof(struct frame_udp, udp.dst_port),
 };
 
 /* Sums come back to their worker; a forwarder's frames still say who sent them. */
