@@ -100,13 +100,6 @@ struct shim_comm *comm_state(MPI_Comm comm, size_t bytes)
     return found ? value : create(comm, bytes);
 }
 
-const char *comm_name(MPI_Comm comm, char name[MPI_MAX_OBJECT_NAME])
-{
-    int length;
-    PMPI_Comm_get_name(comm, name, &length);
-    return length ? name : "a communicator without a name";
-}
-
 void comm_exit(void)
 {
     /* Nobody leaves while others may still wait for the last of a result. */

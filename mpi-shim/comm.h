@@ -22,9 +22,6 @@ int comm_init(const struct settings *s);
  * is the size of its first tensor. */
 struct shim_comm *comm_state(MPI_Comm comm, size_t bytes);
 
-/* Its name for messages. */
-const char *comm_name(MPI_Comm comm, char name[MPI_MAX_OBJECT_NAME]);
-
 /* Before MPI_Finalize: closes every job that is left. */
 void comm_exit(void);
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agree.h"
-#include "comm.h"
 #include "native.h"
 #include "report.h"
 

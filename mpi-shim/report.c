@@ -24,3 +24,10 @@ void report(enum swagg_log_level level, const char *format, ...)
     /* One call, one write: lines of several ranks and threads do not mix. */
     fprintf(stderr, "swagg[%d]: %s\n", own_rank, line);
 }
+
+const char *comm_name(MPI_Comm comm, char name[MPI_MAX_OBJECT_NAME])
+{
+    int length;
+    PMPI_Comm_get_name(comm, name, &length);
+    return length ? name : "a communicator without a name";
+}

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
+#include "unit.h"
 
 enum { RANKS = 3 };
 

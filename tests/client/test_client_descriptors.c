@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
 #include "own_fd.h"
+#include "unit.h"
 
 enum { FIRST = 3, PAIRS = 24 };
 

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/unit.h"
 #include "loop_switch.h"
+#include "unit.h"
 
 enum { RANKS = 3 };
 

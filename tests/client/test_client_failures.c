@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
+#include "unit.h"
 
 static struct loop_switch *start_switch(void)
 {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
+#include "unit.h"
 
 static bool says(const char *text, const char *what)
 {

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <sys/time.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
+#include "unit.h"
 
 static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F64};
 

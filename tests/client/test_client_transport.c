@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../unit/unit.h"
 #include "options.h"
 #include "transport_udp.h"
+#include "unit.h"
 
 enum { HEAD_BYTES = 12, PACKET_MAX = 2000, PATIENCE_S = 5 };
 

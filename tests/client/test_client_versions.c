@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../unit/unit.h"
 #include "crew.h"
+#include "unit.h"
 
 /* As a later version may have them. */
 struct longer_options {

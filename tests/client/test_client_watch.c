@@ -1,7 +1,7 @@
 /* The clock over one call, driven by the test: no time passes, no switch is asked. */
-#include "../unit/stream_script.h"
 #include "job.h"
 #include "monotonic.h"
+#include "stream_script.h"
 #include "watch.h"
 
 enum { TICK_MS = 100, WARNINGS_MAX = 64 };

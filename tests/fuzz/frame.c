@@ -62,8 +62,7 @@ static void read_frame(const struct frame_udp *f, size_t bytes)
     struct ctl_message m;
     if (frame_check_ipv4(f, bytes, our_ip(), NET_NOT_COMPARED) != DROP_REASONS)
         return;
-    REQUIRE(net16(f->ip.total_length) <= bytes - sizeof(struct net_ethernet) &&
-            f->ip.dst_addr == our_ip());
+    REQUIRE(net16(f->ip.total_length) <= bytes - sizeof(struct net_ethernet) && f->ip.dst_addr == our_ip());
     if (f->ip.next_proto_id != NET_PROTOCOL_UDP || frame_check_udp(f, NET_NOT_COMPARED) != DROP_REASONS)
         return;
     size_t n = frame_payload_bytes(f);

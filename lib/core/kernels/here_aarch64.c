@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-#include "kernels/tables.h"
+#include "kernels/kernels_tables.h"
 
 /* Advanced SIMD is part of the architecture. */
 const struct agg_kernels *agg_kernels_here(unsigned i)

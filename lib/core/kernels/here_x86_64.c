@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-#include "kernels/tables.h"
+#include "kernels/kernels_tables.h"
 
 const struct agg_kernels *agg_kernels_here(unsigned i)
 {

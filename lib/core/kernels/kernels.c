@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/tables.h"
+#include "kernels/kernels_tables.h"
 
 size_t agg_type_size(unsigned type)
 {

@@ -2,7 +2,7 @@
  * ends. */
 #include <string.h>
 
-#include "kernels/tables.h"
+#include "kernels/kernels_tables.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native types travel little endian: swap here");
 

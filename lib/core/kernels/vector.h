@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernels/tables.h"
+#include "kernels/kernels_tables.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Holds the code against the rules of the house: house.py [--print]. Prints each place and what is wrong.
+
+Checked are: which room may include which, that no include climbs (../), that there are no circles, how long files and
+functions are, and that every C file is formatted as .clang-format says. --print tells which rooms include which today.
+
+A room is a folder. Files of a folder whose names begin with the same word are one module (pool.c, pool.h, pool_state.h,
+pool_apply.c); two modules are a circle if each includes the other, directly or through others."""
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
+
+CORE = ["lib/core/kernels", "lib/core/wire", "lib/core/net", "lib/core/protocol", "lib/core/switchml"]
+DAEMON = ["swagg/base", "swagg/config", "swagg/port"]
+
+# A room, and the rooms that it may include besides itself.
+ROOMS = {
+    "lib/core": CORE,  # the list of protocols
+    "lib/core/kernels": [],
+    "lib/core/wire": [],
+    "lib/core/net": ["lib/core/kernels"],
+    "lib/core/protocol": ["lib/core/kernels"],
+    "lib/core/switchml": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
+    "lib/core/control": ["lib/core/wire", "lib/core/protocol"],
+    "lib/version": [],
+    "lib/client": [*CORE, "lib/core/control", "lib/version"],
+    "mpi-shim": ["lib/client", "lib/version"],
+    "mpi-shim/examples": [],
+    "docs/examples": ["lib/client"],
+    "swagg/base": ["lib/core/net", "lib/core/protocol"],
+    "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/port"],  # of a port, what an impairment is
+    "swagg/port": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port/linux"],
+    "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
+    "swagg/bridge": ["lib/core/net", *DAEMON],
+    "swagg/aggregate": ["lib/core", *CORE, *DAEMON, "swagg/bridge"],
+    "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/control": ["lib/core", *CORE, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
+    "swagg/show": ["lib/core", *CORE, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
+                   "swagg/lcore", "swagg/control"],
+    "swagg": ["*"],  # puts the daemon together
+    "traffic": CORE,
+    "traffic/capture": [*CORE, "lib/version", "traffic"],
+    "traffic/source": [*CORE, "lib/version", "traffic"],
+    "bench": [*CORE, "lib/client", "lib/version", "tests"],  # of the tests, the table of MPI's element types
+    "tests": ["*"],
+}
+
+# What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
+INCLUDES_STILL = {
+    "lib/core/control/registry.h": ["lib/core/switchml"],
+    "swagg/aggregate/jobs.h": ["lib/core/control"],
+    "swagg/base/counters.h": ["swagg/config", "lib/core/switchml"],
+    "swagg/bridge/host.c": ["swagg"],
+    "swagg/control/control.h": ["swagg"],
+    "swagg/control/registrar.h": ["swagg"],
+    "swagg/control/replay.h": ["swagg"],
+    "swagg/lcore/receive.c": ["lib/core/wire"],
+    "swagg/port/linux/rx.c": ["lib/core/wire"],
+    "swagg/port/steer.c": ["lib/core/wire"],
+    "swagg/show/banner.h": ["swagg"],
+    "swagg/show/telemetry.h": ["swagg"],
+    "swagg/show/views.h": ["swagg"],
+}
+CIRCLES_STILL = [
+    {"lib/client/drive", "lib/client/job", "lib/client/watch"},
+    {"lib/core/control/admission", "lib/core/control/job", "lib/core/control/join", "lib/core/control/registry"},
+    {"swagg/port/linux/features", "swagg/port/linux/record"},
+    {"swagg/bridge/host", "swagg/datapath", "swagg/lcore/lcore", "swagg/lcore/receive"},
+]
+LENGTH_STILL = ["bench/swagg-perf.c", "swagg/datapath.c"]
+
+complaints = []
+
+
+def complain(place, what):
+    complaints.append(f"{place}: {what}")
+
+
+def tracked():
+    said = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return [f for f in said.stdout.split() if (ROOT / f).exists()]
+
+
+FILES = tracked()
+TEXT = {f: (ROOT / f).read_text() for f in FILES}
+
+
+def is_test(f):
+    return f.startswith("tests/")
+
+
+# --- includes ------------------------------------------------------------------------------------------------------
+
+# Where the build looks, by who includes: the including room's own root comes first.
+ROOTS = ["lib/core", "lib/client", "lib/version", "swagg", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+         "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
+
+
+def included(f, name):
+    own = [root for root in ROOTS if f.startswith(root + "/")]
+    for folder in [str(Path(f).parent), *own, *ROOTS]:
+        if f"{folder}/{name}" in TEXT:
+            return f"{folder}/{name}"
+    return None
+
+
+def room_of(f):
+    folder = str(Path(f).parent)
+    return folder if folder in ROOMS or not is_test(f) else "tests"
+
+
+def module_of(f):
+    return f"{Path(f).parent}/{Path(f).stem.split('_')[0]}"
+
+
+def edges():
+    """(file, name as included, file that it is)"""
+    for f in FILES:
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', TEXT[f], re.M):
+            yield f, name, included(f, name)
+
+
+def check_rooms(found):
+    needed = set()
+    for f, name, target in found:
+        if ".." in name.split("/"):
+            complain(f, f'"{name}" climbs; name the file from its room: "room/file.h"')
+        if target is None:
+            continue
+        room, other = room_of(f), room_of(target)
+        if room not in ROOMS:
+            complain(f, f"the room {room} has no line in tests/house.py: say there what it may include")
+        elif room != other and "*" not in ROOMS[room] and other not in ROOMS[room]:
+            needed.add((f, other))
+            if other not in INCLUDES_STILL.get(f, []):
+                complain(f, f'"{name}": {room} may not include {other} (tests/house.py)')
+    for f, others in INCLUDES_STILL.items():
+        for other in others:
+            if (f, other) not in needed:
+                complain("tests/house.py", f"INCLUDES_STILL: {f} does not include {other} any more: take the entry out")
+
+
+def circles(graph):
+    """Sets of nodes that reach one another (Tarjan's algorithm)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph[node]:
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(set(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def check_circles(found):
+    graph = defaultdict(set)
+    for f, _, target in found:
+        if target is not None and not is_test(f) and module_of(f) != module_of(target):
+            graph[module_of(f)].add(module_of(target))
+            graph[module_of(target)] |= set()
+    seen = []
+    for circle in circles(graph):
+        known = [still for still in CIRCLES_STILL if circle <= still]
+        seen += known
+        if not known:
+            complain(" ".join(sorted(circle)), "these include one another in a circle")
+    for still in CIRCLES_STILL:
+        if still not in seen:
+            complain("tests/house.py", f"CIRCLES_STILL: {' '.join(sorted(still))} is no circle any more: take it out")
+
+
+# --- length --------------------------------------------------------------------------------------------------------
+
+def too_long(f):
+    """(place, what is wrong)"""
+    lines = TEXT[f].splitlines()
+    if len(lines) > FILE_LINES:
+        yield f, f"{len(lines)} lines; at most {FILE_LINES}"
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith("{"):
+            start = number
+        elif line.rstrip() == "}" and start is not None:
+            if number - start + 1 > FUNCTION_LINES:
+                yield f"{f}:{start}", f"a function of {number - start + 1} lines; at most {FUNCTION_LINES}"
+            start = None
+
+
+def check_lengths():
+    for f in FILES:
+        found = [] if is_test(f) else list(too_long(f))
+        if f not in LENGTH_STILL:
+            for place, what in found:
+                complain(place, what)
+        elif not found:
+            complain("tests/house.py", f"LENGTH_STILL: {f} is short enough now: take the entry out")
+
+
+# --- format --------------------------------------------------------------------------------------------------------
+
+def check_format():
+    said = subprocess.run(["clang-format", "--dry-run", *FILES], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    wrong = sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: \w+: code should be", said.stdout, re.M)))
+    for f in wrong:
+        complain(f, "not formatted; clang-format -i " + f)
+    if said.returncode != 0 and not wrong:
+        complain("clang-format", said.stdout)
+
+
+INCLUDES = list(edges())
+if "--print" in sys.argv:
+    rooms = defaultdict(set)
+    for f, _, target in INCLUDES:
+        if target is not None and room_of(f) != room_of(target):
+            rooms[room_of(f)].add(room_of(target))
+    for room in sorted(rooms):
+        print(room, "->", *sorted(rooms[room]))
+    sys.exit()
+check_rooms(INCLUDES)
+check_circles(INCLUDES)
+check_lengths()
+check_format()
+if len(FILES) < 100 or len(INCLUDES) < 100:
+    complain("tests/house.py", "finds hardly any files: nothing was tested")
+print(*complaints, sep="\n")
+sys.exit(len(complaints) > 0)
