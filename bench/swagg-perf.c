@@ -6,7 +6,6 @@
  * algbw is bytes of one rank's tensor / time; busbw as nccl-tests define it (allreduce: algbw * 2 (n-1) / n,
  * reduce: algbw). Rank 0 prints; time is the mean over ranks and iterations. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,226 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "swagg.h"
-
-struct perf {
-    struct swagg_options options;
-    struct swagg_job *job;
-    size_t begin, end, factor;
-    int iterations, warmups, pause_ms;
-    enum swagg_type type;
-    const char *type_name;
-    bool reduce, check;
-    int root;
-    void *send, *recv;
-};
-
-static const struct {
-    const char *name;
-    enum swagg_type type;
-} types[] = {{"float", SWAGG_F32}, {"double", SWAGG_F64}, {"int32", SWAGG_I32}, {"int64", SWAGG_I64}};
-
-static const char usage[] =
-    "usage: swagg-perf --switch IP --job NAME --rank R --size N [options]\n"
-    "  -b, --minbytes BYTES     smallest tensor, with K, M or G (default 8)\n"
-    "  -e, --maxbytes BYTES     largest tensor (default 16M)\n"
-    "  -f, --stepfactor F       from one size to the next (default 2)\n"
-    "  -n, --iters N            timed calls a size (default 20)\n"
-    "  -w, --warmup_iters N     calls before them (default 5)\n"
-    "  -p, --pause MS           before each timed call; ranks on one machine begin it together\n"
-    "  -c, --check 0|1          verify the sums (default 1)\n"
-    "  -d, --type TYPE          float, double, int32, int64 (default float)\n"
-    "  -o, --op allreduce|reduce (default allreduce)\n"
-    "  -r, --root R             of reduce (default 0)\n"
-    "      --mode ordered|arrival, --checksum none|crc32c, --slots N, --window N, --mtu BYTES,\n"
-    "      --timeout MS: as in swagg.h\n"
-    "  -h, --help, --version\n"
-    "  -v, --verbose            the library's log to stderr, statistics at the end\n";
-
-static _Noreturn void bad_usage(const char *what, const char *value)
-{
-    fprintf(stderr, "swagg-perf: %s: '%s'\n%s", what, value, usage);
-    exit(2);
-}
+#include "perf_options.h"
 
 static int die(const char *what, int status)
 {
     fprintf(stderr, "swagg-perf: %s: %s: %s\n", what, swagg_strerror(status), swagg_last_error());
     return 1;
-}
-
-static size_t parse_bytes(const char *text)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    if (errno || end == text || *text == '-' || end[shift != 0] != '\0' || n > SIZE_MAX >> shift)
-        bad_usage("not a number of bytes", text);
-    return (size_t)n << shift;
-}
-
-static int parse_int(const char *text)
-{
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (errno || end == text || *end || n < 0 || n > INT32_MAX)
-        bad_usage("not a number", text);
-    return (int)n;
-}
-
-static void parse_type(struct perf *p, const char *name)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0) {
-            p->type = types[i].type;
-            p->type_name = types[i].name;
-            return;
-        }
-    bad_usage("no such type", name);
-}
-
-/* One of two words. */
-static bool parse_choice(const char *text, const char *no, const char *yes)
-{
-    if (strcmp(text, yes) != 0 && strcmp(text, no) != 0)
-        bad_usage("no such choice", text);
-    return strcmp(text, yes) == 0;
-}
-
-static void log_line(void *ctx, enum swagg_log_level level, const char *line)
-{
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    (void)ctx;
-    fprintf(stderr, "libswagg: %s: %s\n", names[level], line);
-}
-
-enum {
-    OPT_SWITCH = 256,
-    OPT_JOB,
-    OPT_RANK,
-    OPT_SIZE,
-    OPT_MODE,
-    OPT_CHECKSUM,
-    OPT_SLOTS,
-    OPT_WINDOW,
-    OPT_MTU,
-    OPT_TIMEOUT,
-    OPT_VERSION
-};
-
-static void parse(struct perf *p, int argc, char **argv)
-{
-    static const struct option longs[] = {{"switch", 1, 0, OPT_SWITCH},
-                                          {"job", 1, 0, OPT_JOB},
-                                          {"rank", 1, 0, OPT_RANK},
-                                          {"size", 1, 0, OPT_SIZE},
-                                          {"minbytes", 1, 0, 'b'},
-                                          {"maxbytes", 1, 0, 'e'},
-                                          {"stepfactor", 1, 0, 'f'},
-                                          {"iters", 1, 0, 'n'},
-                                          {"warmup_iters", 1, 0, 'w'},
-                                          {"pause", 1, 0, 'p'},
-                                          {"check", 1, 0, 'c'},
-                                          {"type", 1, 0, 'd'},
-                                          {"op", 1, 0, 'o'},
-                                          {"root", 1, 0, 'r'},
-                                          {"mode", 1, 0, OPT_MODE},
-                                          {"slots", 1, 0, OPT_SLOTS},
-                                          {"window", 1, 0, OPT_WINDOW},
-                                          {"mtu", 1, 0, OPT_MTU},
-                                          {"timeout", 1, 0, OPT_TIMEOUT},
-                                          {"checksum", 1, 0, OPT_CHECKSUM},
-                                          {"verbose", 0, 0, 'v'},
-                                          {"help", 0, 0, 'h'},
-                                          {"version", 0, 0, OPT_VERSION},
-                                          {0}};
-    struct swagg_options *o = &p->options;
-    int c;
-    while ((c = getopt_long(argc, argv, "b:e:f:n:w:p:c:d:o:r:vh", longs, NULL)) != -1) {
-        switch (c) {
-        case OPT_SWITCH:
-            o->switch_ip = optarg;
-            break;
-        case OPT_JOB:
-            o->job = optarg;
-            break;
-        case OPT_RANK:
-            o->rank = parse_int(optarg);
-            break;
-        case OPT_SIZE:
-            o->size = parse_int(optarg);
-            break;
-        case 'b':
-            p->begin = parse_bytes(optarg);
-            break;
-        case 'e':
-            p->end = parse_bytes(optarg);
-            break;
-        case 'f':
-            p->factor = (size_t)parse_int(optarg);
-            break;
-        case 'n':
-            p->iterations = parse_int(optarg);
-            break;
-        case 'w':
-            p->warmups = parse_int(optarg);
-            break;
-        case 'p':
-            p->pause_ms = parse_int(optarg);
-            break;
-        case 'c':
-            p->check = parse_choice(optarg, "0", "1");
-            break;
-        case 'd':
-            parse_type(p, optarg);
-            break;
-        case 'o':
-            p->reduce = parse_choice(optarg, "allreduce", "reduce");
-            break;
-        case 'r':
-            p->root = parse_int(optarg);
-            break;
-        case OPT_MODE:
-            o->mode = parse_choice(optarg, "ordered", "arrival") ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
-            break;
-        case OPT_CHECKSUM:
-            o->checksum =
-                parse_choice(optarg, "none", "crc32c") ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
-            break;
-        case OPT_SLOTS:
-            o->slots = parse_int(optarg);
-            break;
-        case OPT_WINDOW:
-            o->window = parse_int(optarg);
-            break;
-        case OPT_MTU:
-            o->mtu = parse_int(optarg);
-            break;
-        case OPT_TIMEOUT:
-            o->call_timeout_ms = o->join_timeout_ms = parse_int(optarg);
-            break;
-        case 'v':
-            o->log = log_line;
-            break;
-        case OPT_VERSION:
-            printf("swagg-perf %s\n", swagg_version());
-            exit(0);
-        case 'h':
-            fputs(usage, stdout);
-            exit(0);
-        default:
-            fputs(usage, stderr);
-            exit(2);
-        }
-    }
-    if (optind < argc)
-        bad_usage("what is this", argv[optind]);
-    if (p->factor < 2)
-        bad_usage("the step factor must be 2 or more", "-f");
-    if (p->iterations < 1)
-        bad_usage("at least one iteration", "-n");
 }
 
 static double seconds(void)
@@ -419,16 +204,11 @@ static void print_stats(const struct perf *p)
 
 int main(int argc, char **argv)
 {
-    struct perf p = {.begin = 8,
-                     .end = 16 << 20,
-                     .factor = 2,
-                     .iterations = 20,
-                     .warmups = 5,
-                     .check = true,
-                     .type = SWAGG_F32,
-                     .type_name = "float"};
-    int exit_code = 1;
-    parse(&p, argc, argv);
+    struct perf p;
+    int exit_code = 1, rc = perf_parse(&p, argc, argv);
+
+    if (rc != OPTIONS_READ)
+        return rc;
     /* calloc and not malloc: pages are touched before the clock runs, not while it does. */
     p.send = calloc(1, p.end + 1);
     p.recv = calloc(1, p.end + 1);
@@ -436,7 +216,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "swagg-perf: no memory for tensors of %zu bytes\n", p.end);
         goto out;
     }
-    int rc = swagg_open(&p.job, &p.options);
+    rc = swagg_open(&p.job, &p.options);
     if (rc < 0) {
         die("cannot join", rc);
         goto out;

@@ -77,6 +77,16 @@ bool option_unsigned(const struct option_row *row, const char *text, void *field
     return good;
 }
 
+bool option_int(const struct option_row *row, const char *text, void *field)
+{
+    uint64_t number;
+    const bool good = read_number(row, text, &number);
+
+    if (good)
+        *(int *)field = (int)number;
+    return good;
+}
+
 bool option_number(const struct option_row *row, const char *text, void *field)
 {
     return read_number(row, text, field);

@@ -1,6 +1,6 @@
-/* Command lines of the traffic tools, as tables: a row for each option, from which it is both read and
- * explained by --help. Rows stand in groups; a group fills one struct, so that tools share the rows of what
- * they share. */
+/* Command lines of the traffic tools and of swagg-perf, as tables: a row for each option, from which it is
+ * both read and explained by --help. Rows stand in groups; a group fills one struct, so that tools share the
+ * rows of what they share. */
 #ifndef SWAGG_TRAFFIC_COMMAND_LINE_H
 #define SWAGG_TRAFFIC_COMMAND_LINE_H
 
@@ -30,6 +30,7 @@ option_reader option_flag;     /* bool, which becomes true */
 option_reader option_text;     /* const char *: points into argv */
 option_reader option_byte;     /* uint8_t, 0..most */
 option_reader option_unsigned; /* unsigned, 0..most */
+option_reader option_int;      /* int, 0..most */
 option_reader option_number;   /* uint64_t, 0..most */
 option_reader option_real;     /* double, 0..most */
 

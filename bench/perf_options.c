@@ -1,0 +1,178 @@
+#include "perf_options.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char intro[] =
+    "usage: swagg-perf --switch IP --job NAME --rank R --size N [OPTION...]\n"
+    "Times collectives of growing sizes, in the form of nccl-tests, and verifies the sums.\n";
+
+static const struct {
+    const char *name;
+    enum swagg_type type;
+} types[] = {{"float", SWAGG_F32}, {"double", SWAGG_F64}, {"int32", SWAGG_I32}, {"int64", SWAGG_I64}};
+
+static bool read_bytes(const struct option_row *row, const char *text, void *field)
+{
+    char *end;
+    unsigned long long n;
+    unsigned shift;
+
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (errno != 0 || end == text || *text == '-' || end[shift != 0] != '\0' || n > SIZE_MAX >> shift) {
+        complain("--%s: \"%s\" is not a number of bytes", row->name, text);
+        return false;
+    }
+    *(size_t *)field = (size_t)n << shift;
+    return true;
+}
+
+static bool read_type(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(types[i].name, text) == 0) {
+            p->type = types[i].type;
+            p->type_name = types[i].name;
+            return true;
+        }
+    }
+    complain("--%s: \"%s\" is none of float, double, int32, int64", row->name, text);
+    return false;
+}
+
+/* One of two words. */
+static bool read_choice(const struct option_row *row, const char *text, const char *no, const char *yes,
+                        bool *is_yes)
+{
+    *is_yes = strcmp(text, yes) == 0;
+    if (*is_yes || strcmp(text, no) == 0)
+        return true;
+    complain("--%s: \"%s\" is neither %s nor %s", row->name, text, no, yes);
+    return false;
+}
+
+static bool read_check(const struct option_row *row, const char *text, void *field)
+{
+    return read_choice(row, text, "0", "1", field);
+}
+
+static bool read_operation(const struct option_row *row, const char *text, void *field)
+{
+    return read_choice(row, text, "allreduce", "reduce", field);
+}
+
+static bool read_mode(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+    bool arrival;
+    const bool good = read_choice(row, text, "ordered", "arrival", &arrival);
+
+    p->options.mode = arrival ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
+    return good;
+}
+
+static bool read_checksum(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+    bool crc32c;
+    const bool good = read_choice(row, text, "none", "crc32c", &crc32c);
+
+    p->options.checksum = crc32c ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
+    return good;
+}
+
+static bool read_timeout(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+    const bool good = option_int(row, text, &p->options.call_timeout_ms);
+
+    p->options.join_timeout_ms = p->options.call_timeout_ms;
+    return good;
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+
+    (void)ctx;
+    fprintf(stderr, "libswagg: %s: %s\n", names[level], line);
+}
+
+static bool read_verbose(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+
+    (void)row;
+    (void)text;
+    p->options.log = log_line;
+    return true;
+}
+
+#define FIELD(member) offsetof(struct perf, member)
+
+static const struct option_row rows[] = {
+    {"switch", 0, "IP", option_text, FIELD(options.switch_ip), 0, "the switch's address"},
+    {"job", 0, "NAME", option_text, FIELD(options.job), 0, "the same for all ranks"},
+    {"rank", 0, "R", option_int, FIELD(options.rank), INT32_MAX, "0..N-1"},
+    {"size", 0, "N", option_int, FIELD(options.size), INT32_MAX, "number of ranks"},
+    {"minbytes", 'b', "BYTES", read_bytes, FIELD(begin), 0, "smallest tensor, with K, M or G; default 8"},
+    {"maxbytes", 'e', "BYTES", read_bytes, FIELD(end), 0, "largest tensor; default 16M"},
+    {"stepfactor", 'f', "F", read_bytes, FIELD(factor), 0, "from one size to the next; default 2"},
+    {"iters", 'n', "N", option_int, FIELD(iterations), INT32_MAX, "timed calls a size; default 20"},
+    {"warmup_iters", 'w', "N", option_int, FIELD(warmups), INT32_MAX, "calls before them; default 5"},
+    {"pause", 'p', "MS", option_int, FIELD(pause_ms), INT32_MAX,
+     "before each timed call; ranks on one machine begin it together"},
+    {"check", 'c', "0|1", read_check, FIELD(check), 0, "verify the sums; default 1"},
+    {"type", 'd', "TYPE", read_type, 0, 0, "float, double, int32, int64; default float"},
+    {"op", 'o', "OP", read_operation, FIELD(reduce), 0, "allreduce, reduce; default allreduce"},
+    {"root", 'r', "R", option_int, FIELD(root), INT32_MAX, "of reduce; default 0"},
+    {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
+    {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
+    {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
+    {"window", 0, "N", option_int, FIELD(options.window), INT32_MAX, "chunks on their way"},
+    {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), INT32_MAX, "of the path to the switch"},
+    {"timeout", 0, "MS", read_timeout, 0, INT32_MAX, "of joining and of each call"},
+    {"verbose", 'v', NULL, read_verbose, 0, 0, "the library's log to stderr, statistics at the end"},
+};
+
+static const char *fault(const struct perf *p)
+{
+    if (p->factor < 2)
+        return "--stepfactor must be 2 or more";
+    return p->iterations < 1 ? "--iters must be 1 or more" : NULL;
+}
+
+int perf_parse(struct perf *p, int argc, char *argv[])
+{
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), p};
+    const struct command_line line = {.intro = intro, .groups = &group, .count = 1};
+    const char *why;
+    int ret;
+
+    *p = (struct perf){.begin = 8,
+                       .end = 16 << 20,
+                       .factor = 2,
+                       .iterations = 20,
+                       .warmups = 5,
+                       .check = true,
+                       .type = SWAGG_F32,
+                       .type_name = "float"};
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("swagg-perf %s\n", swagg_version());
+        return EXIT_GOOD;
+    }
+    ret = options_read(&line, argc, argv);
+    if (ret != OPTIONS_READ)
+        return ret;
+    why = fault(p);
+    if (why != NULL)
+        complain("%s", why);
+    return why == NULL ? OPTIONS_READ : EXIT_USAGE;
+}
