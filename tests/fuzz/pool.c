@@ -3,10 +3,12 @@
  * packet and what it takes. */
 #include <math.h>
 
+#include "carry.h"
 #include "fuzz.h"
-#include "switchml/pool.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
 
-enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160 };
+enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3 };
 
 /* What the oracle knows of a slot. */
 struct slot {
@@ -22,15 +24,17 @@ struct slot {
 };
 
 struct world {
-    struct sml_pool_config cfg;
-    struct sml_pool *pool;
+    struct sml_terms terms;
+    uint16_t workers;
+    struct agg_jobs jobs;
+    struct agg_job *job;
     struct slot slots[SLOTS_MAX];
     bool keeps; /* the pool may keep what it is given */
 };
 
 static bool is_typed(const struct world *w)
 {
-    return w->cfg.format == SML_FORMAT_TYPED;
+    return w->terms.format == SML_FORMAT_TYPED;
 }
 
 static unsigned type_of(const struct world *w, const struct sml_packet *p)
@@ -65,9 +69,9 @@ static void sum(const struct world *w, const struct slot *s, size_t skip, size_t
     const struct agg_kernels *k = agg_kernels_get("scalar");
     unsigned type = type_of(w, &s->first);
     const void *in[WORKERS_MAX];
-    for (unsigned i = 0; i < w->cfg.workers; i++)
-        in[i] = s->body[w->cfg.mode == SML_WHEN_COMPLETE ? i : s->order[i]] + skip;
-    k->sum[type](out, in, w->cfg.workers, bytes);
+    for (unsigned i = 0; i < w->workers; i++)
+        in[i] = s->body[w->terms.mode == SML_WHEN_COMPLETE ? i : s->order[i]] + skip;
+    k->sum[type](out, in, w->workers, bytes);
 }
 
 /* A result without the sum is its header, with a checksum of its own. */
@@ -75,7 +79,7 @@ static void check_ack(const struct world *w, const uint8_t *ack, size_t bytes, c
 {
     struct sml_packet p;
     REQUIRE(sml_parse(&p, ack, bytes) == SML_OK && p.body_bytes == 0);
-    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
     REQUIRE(memcmp(ack, result, SML_HEADER_BYTES) == 0);
 }
 
@@ -85,8 +89,8 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
     uint8_t expected[BODY_MAX];
     size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
     REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
-    REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == w->cfg.job);
-    REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
+    REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == JOB);
+    REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
     check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
     sum(w, s, skip, p.body_bytes - skip, expected);
@@ -98,7 +102,7 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
     REQUIRE(v->bytes <= sizeof s->result);
     memcpy(s->result, v->payload, v->bytes);
     s->result_bytes = v->bytes;
-    s->expected += w->cfg.slots;
+    s->expected += w->terms.slots;
     s->completed = true;
     s->contributed = 0;
     memset(s->has, 0, sizeof s->has);
@@ -110,7 +114,7 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t ra
 {
     REQUIRE(p->tag == s->expected && !s->has[rank]); /* no wrong chunk, no double add */
     REQUIRE(p->kind == SML_DATA || p->kind == SML_OPEN);
-    REQUIRE(p->body_bytes <= w->cfg.chunk_bytes);
+    REQUIRE(p->body_bytes <= w->terms.chunk_bytes);
     memcpy(s->body[rank], p->body, p->body_bytes);
     if (s->contributed == 0) {
         s->first = *p;
@@ -127,20 +131,20 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
 {
     struct sml_packet a;
     REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK);
-    REQUIRE(sml_checksum_holds(&a, w->cfg.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&a, w->terms.checksum, SML_SWITCH));
     REQUIRE(a.tag == p->tag && a.slot == p->slot && a.job == p->job);
     switch (a.kind) {
     case SML_NACK:
         REQUIRE(p->tag == s->expected && !s->has[rank]);
         break;
     case SML_WAIT:
-        REQUIRE(p->tag == s->expected && s->has[rank] && a.body_bytes == (w->cfg.workers + 7u) / 8);
-        for (unsigned r = 0; r < w->cfg.workers; r++)
+        REQUIRE(p->tag == s->expected && s->has[rank] && a.body_bytes == (w->workers + 7u) / 8);
+        for (unsigned r = 0; r < w->workers; r++)
             REQUIRE(s->has[r] == (a.body[r / 8] >> r % 8 & 1));
         break;
     default:
         REQUIRE(a.kind == SML_DATA && a.body_bytes == 0 && s->completed);
-        REQUIRE(sml_tag_before(p->tag, s->expected - w->cfg.slots));
+        REQUIRE(sml_tag_before(p->tag, s->expected - w->terms.slots));
         break;
     }
 }
@@ -158,31 +162,31 @@ static void check_quarrel(const struct slot *s, uint16_t rank, const struct sml_
 
 static void check_wants(const struct world *w, const struct slot *s, const struct agg_verdict *v)
 {
-    for (uint16_t r = 0; r < w->cfg.workers; r++)
+    for (uint16_t r = 0; r < w->workers; r++)
         REQUIRE(agg_wants(v, r) == s->wanted[r]);
 }
 
 static void judge(struct world *w, struct slot *s, uint16_t rank, const struct sml_packet *p,
                   const struct agg_verdict *v)
 {
-    bool holds = sml_checksum_holds(p, w->cfg.checksum, rank);
-    bool shadow = s->completed && p->tag == s->expected - w->cfg.slots;
+    bool holds = sml_checksum_holds(p, w->terms.checksum, rank);
+    bool shadow = s->completed && p->tag == s->expected - w->terms.slots;
     REQUIRE((v->reason == SML_DROP_BAD_CHECKSUM) == !holds);
     switch (v->reason) {
     case SML_HELD:
         note_contribution(w, s, rank, p);
-        REQUIRE(s->contributed < w->cfg.workers);
+        REQUIRE(s->contributed < w->workers);
         break;
     case SML_SEND_ALL:
         note_contribution(w, s, rank, p);
-        REQUIRE(s->contributed == w->cfg.workers);
+        REQUIRE(s->contributed == w->workers);
         check_result(w, s, v);
         check_wants(w, s, v);
         keep_result(w, s, v);
         break;
     case SML_RESTORED:
-        REQUIRE(w->cfg.resumed && !s->completed && p->kind == SML_RESTORE && p->tag == s->expected);
-        REQUIRE(v->bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->cfg.checksum));
+        REQUIRE(w->terms.resumed && !s->completed && p->kind == SML_RESTORE && p->tag == s->expected);
+        REQUIRE(v->bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->terms.checksum));
         REQUIRE(memcmp(v->payload + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
         check_wants(w, s, v);
         keep_result(w, s, v);
@@ -209,32 +213,60 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
     }
 }
 
-static void apply(struct world *w, uint16_t rank, const struct sml_packet *p)
+static struct agg_sender sender_of(unsigned rank)
 {
-    struct agg_verdict v;
+    static const uint8_t mac[AGG_MAC_BYTES] = {2};
+    return carry_sender(mac, 1, (uint16_t)(1000 + rank));
+}
+
+static void check_view(const struct world *w, uint16_t i)
+{
     struct agg_slot_view view;
-    struct sml_slot *slot = sml_pool_locate(w->pool, p);
-    REQUIRE((slot != NULL) == (p->slot < w->cfg.slots));
-    if (!slot)
-        return;
-    struct slot *s = &w->slots[p->slot];
-    sml_slot_prefetch(slot);
+    const struct slot *s = &w->slots[i];
+    REQUIRE(sml_protocol.view(w->job->pool, i, &view));
+    REQUIRE(view.chunk == s->expected && view.contributed == s->contributed);
+    for (unsigned r = 0; r < w->workers; r++)
+        REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
+}
+
+/* What does not get to a slot: p, if it is a packet at all, is of another job or names a slot that there is
+ * not. */
+static void check_refused(const struct world *w, const struct agg_packet *packet, const struct sml_packet *p)
+{
+    uint8_t answer[AGG_ANSWER_BYTES];
+    REQUIRE(packet->reason < sml_protocol.reasons);
+    REQUIRE(p == NULL || p->job != JOB || p->slot >= w->terms.slots);
+    REQUIRE((packet->reason == SML_REFUSED_UNKNOWN_JOB) == (p != NULL && p->job != JOB));
+    size_t bytes = sml_protocol.refuse(packet, 1, answer);
+    REQUIRE((bytes > 0) == (packet->reason == SML_REFUSED_UNKNOWN_JOB));
+    REQUIRE(bytes <= sizeof answer);
+}
+
+static void deliver(struct world *w, uint16_t rank, const uint8_t *payload, size_t bytes)
+{
+    struct sml_packet p;
+    struct agg_verdict v;
+    bool parses = sml_parse(&p, payload, bytes) == SML_OK;
     /* In memory of its own: a use after it was released, or a buffer that is forgotten, is the sanitizer's to
      * find. */
-    size_t bytes = SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(p->checksum);
-    uint8_t *buffer = malloc(bytes);
-    struct sml_packet own = *p;
-    memcpy(buffer, p->body - SML_HEADER_BYTES, bytes);
-    own.body = buffer + SML_HEADER_BYTES;
-    sml_pool_apply(w->pool, slot, rank, &own, w->keeps ? buffer : NULL, &v);
-    judge(w, s, rank, p, &v);
+    uint8_t *buffer = malloc(bytes + (bytes == 0));
+    if (bytes > 0)
+        memcpy(buffer, payload, bytes);
+    struct agg_packet packet = {.payload = buffer, .bytes = bytes, .from = sender_of(rank)};
+    sml_protocol.locate(&w->jobs, &packet, 1);
+    packet.buffer = w->keeps ? buffer : NULL;
+    REQUIRE(sml_protocol.apply(&packet, 1, 0, &v) == 1);
+    REQUIRE(v.reason == packet.reason && v.action == sml_protocol.reason[v.reason].action);
+    if (packet.slot == NULL) {
+        check_refused(w, &packet, parses ? &p : NULL);
+    } else {
+        REQUIRE(parses && packet.rank == rank && packet.job == w->job);
+        judge(w, &w->slots[p.slot], rank, &p, &v);
+        check_view(w, p.slot);
+    }
     free(v.released);
     if (!v.kept)
         free(buffer);
-    sml_pool_view(w->pool, p->slot, &view);
-    REQUIRE(view.chunk == s->expected && view.contributed == s->contributed);
-    for (unsigned r = 0; r < w->cfg.workers; r++)
-        REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
 }
 
 /* Mostly what a rank may send now; any field may be off. */
@@ -243,15 +275,15 @@ static void take_packet(struct world *w, struct input *in)
     static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_OPEN, SML_PROBE, SML_RESTORE};
     uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES], odd = take8(in),
                                                                                       fill = take8(in);
-    uint16_t rank = take8(in) % w->cfg.workers;
-    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .job = w->cfg.job, .e0 = AGG_SUM << 4 | AGG_F32};
-    p.checksum = w->cfg.checksum;
-    p.slot = take8(in) % w->cfg.slots;
-    p.tag = w->slots[p.slot].expected + (uint32_t)(take8(in) % 5 - 2) * w->cfg.slots;
-    p.ver = sml_tag_ver(p.tag, w->cfg.slots);
+    uint16_t rank = take8(in) % w->workers;
+    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .job = JOB, .e0 = AGG_SUM << 4 | AGG_F32};
+    p.checksum = w->terms.checksum;
+    p.slot = take8(in) % w->terms.slots;
+    p.tag = w->slots[p.slot].expected + (uint32_t)(take8(in) % 5 - 2) * w->terms.slots;
+    p.ver = sml_tag_ver(p.tag, w->terms.slots);
     p.kind = kinds[take8(in) % sizeof kinds];
     p.e1 = odd >> 6;
-    p.body_bytes = p.kind == SML_PROBE ? 0 : w->cfg.chunk_bytes;
+    p.body_bytes = p.kind == SML_PROBE ? 0 : w->terms.chunk_bytes;
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = (uint8_t)(p.kind == SML_OPEN && i < SML_CALL_BYTES ? i : fill * (i + 1) + rank);
     if (odd & 1)
@@ -275,19 +307,27 @@ static void take_packet(struct world *w, struct input *in)
         if (odd & 32)
             payload[take8(in) % bytes] ^= take8(in);
     }
-    if (sml_parse(&p, payload, bytes) == SML_OK)
-        apply(w, rank, &p);
+    deliver(w, rank, payload, bytes);
 }
 
 static void take_raw(struct world *w, struct input *in)
 {
-    struct sml_packet p;
     size_t bytes;
-    uint16_t rank = take8(in) % w->cfg.workers;
+    uint16_t rank = take8(in) % w->workers;
     uint8_t *raw = take_bytes(in, take8(in), &bytes);
-    if (sml_parse(&p, raw, bytes) == SML_OK)
-        apply(w, rank, &p);
+    deliver(w, rank, raw, bytes);
     free(raw);
+}
+
+static void open_job(struct world *w)
+{
+    struct agg_pool_config cfg = {.job = JOB, .workers = w->workers, .kernels = agg_kernels_best()};
+    struct agg_sender members[WORKERS_MAX];
+    sml_terms_build(&cfg.terms, &w->terms);
+    for (unsigned rank = 0; rank < w->workers; rank++)
+        members[rank] = sender_of(rank);
+    w->job = carry_open(&w->jobs, &sml_protocol, &cfg, members, NULL);
+    REQUIRE(w->job != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -295,30 +335,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {data, size};
     struct world w = {0};
     uint8_t shape = take8(&in), kind = take8(&in);
-    w.cfg = (struct sml_pool_config){
-        .workers = 1 + shape % WORKERS_MAX,
+    w.workers = 1 + shape % WORKERS_MAX;
+    w.terms = (struct sml_terms){
         .slots = (uint16_t)(1 << (shape / WORKERS_MAX) % 3),
         .chunk_bytes = (uint16_t)(64 + 4 * (take8(&in) % 17)),
-        .job = 3,
         .format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
         .mode = kind & 2 ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
         .checksum = kind & 16 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .resumed = kind & 4,
-        .kernels = agg_kernels_best(),
     };
     w.keeps = kind & 8;
-    size_t bytes = sml_pool_footprint(&w.cfg);
-    REQUIRE(bytes > 0);
-    w.pool = sml_pool_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
-    for (uint32_t i = 0; i < w.cfg.slots; i++)
-        w.slots[sml_tag_slot(w.cfg.first_tag + i, w.cfg.slots)].expected = w.cfg.first_tag + i;
+    open_job(&w);
+    for (uint32_t i = 0; i < w.terms.slots; i++)
+        w.slots[sml_tag_slot(w.terms.first_tag + i, w.terms.slots)].expected = w.terms.first_tag + i;
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         if (take8(&in) % 8 == 7)
             take_raw(&w, &in);
         else
             take_packet(&w, &in);
-    sml_pool_drain(w.pool, free);
-    free(w.pool);
+    sml_protocol.drain(w.job->pool, free);
+    carry_close(&w.jobs, w.job);
     return 0;
 }

@@ -57,8 +57,9 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
 struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p);
 void sml_slot_prefetch(const struct sml_slot *slot);
 
-/* Stage two: applies rank's packet to its slot; verdict->reason is an enum sml_reason. rank < workers is the
- * adapter's to establish; it is not on the wire.
+/* Stage two: applies rank's packet to its slot. verdict->reason is an enum sml_reason; verdict->action, which
+ * follows from it, is the caller's to fill in. rank < workers is the adapter's to establish; it is not on the
+ * wire.
  *
  * buffer is the adapter's name for the memory that the packet lies in, which the pool only stores: the
  * contribution that starts a sum stays where it is, and the others are added to it there. The

@@ -360,5 +360,4 @@ void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
     verdict->kept = false;
     verdict->released = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, rank, p, buffer, verdict);
-    verdict->action = sml_reasons[verdict->reason].action;
 }

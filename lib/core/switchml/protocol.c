@@ -120,22 +120,24 @@ static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
 {
     sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, v);
     p->reason = v->reason;
-    return v->action > AGG_HOLD || v->kept || v->released != NULL;
+    return v->reason < SML_HELD || v->kept || v->released != NULL;
 }
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i;
+    unsigned i = 0;
 
     (void)now; /* nothing in a SwitchML pool depends on time */
-    for (i = 0; i < n; i++)
-        if (p[i].slot != NULL && apply_one(&p[i], v))
-            return i + 1;
-    v->reason = p[n - 1].reason;
+    while (i < n && (p[i].slot == NULL || !apply_one(&p[i], v)))
+        i++;
+    if (i == n) {
+        i = n - 1;
+        v->reason = p[i].reason;
+        v->kept = false;
+        v->released = NULL;
+    }
     v->action = sml_reasons[v->reason].action;
-    v->kept = false;
-    v->released = NULL;
-    return n;
+    return i + 1;
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)

@@ -5,14 +5,14 @@
 #include "protocol/protocol.h"
 
 enum sml_reason {
-    /* What its slot makes of it. To be sent: */
+    /* What its slot makes of it. Something is to be sent: */
     SML_SEND_ALL,
     SML_RESTORED,
     SML_SEND_ONE,
     SML_SEND_ANSWER,  /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body:
-                         who asks  holds it already */
+                         who asks holds it already */
     SML_SEND_QUARREL, /* MISMATCH; the sums are untouched */
-    /* ... and not: */
+    /* ... and nothing, from here on: */
     SML_HELD,
     SML_DROP_DUPLICATE,
     SML_DROP_STALE,
