@@ -199,9 +199,10 @@ static void send_back(struct engine *e, const struct rte_mbuf *m, const void *an
 static void reject(struct engine *e, const struct rte_mbuf *m, const struct sml_packet *p)
 {
     uint8_t answer[SML_REJECT_BYTES];
+    const size_t bytes = sml_build_reject(answer, p, e->boot_id);
 
-    if (may_answer(e, &e->rejects))
-        send_back(e, m, answer, sml_build_reject(answer, p, e->boot_id), EVENT_REJECTS);
+    if (bytes > 0 && may_answer(e, &e->rejects))
+        send_back(e, m, answer, bytes, EVENT_REJECTS);
 }
 
 /* What is neither a gradient packet nor of a member may be a path probe. */

@@ -272,6 +272,19 @@ static void test_a_reject_echoes_the_packet_and_its_checksum(void)
     }
 }
 
+/* Else two switches would answer one another for ever. */
+static void test_what_a_switch_says_is_not_rejected(void)
+{
+    uint8_t out[SML_REJECT_BYTES];
+
+    for (uint8_t kind = SML_DATA; kind <= SML_RESTORE; kind++) {
+        const struct sml_packet p = {.kind = kind, .size_code = SML_SIZE_AGREED};
+        const bool of_a_worker =
+            kind == SML_DATA || kind == SML_OPEN || kind == SML_PROBE || kind == SML_RESTORE;
+        CU_ASSERT_EQUAL(sml_build_reject(out, &p, 1) > 0, of_a_worker);
+    }
+}
+
 static void test_a_call_is_big_endian_and_comes_back(void)
 {
     static const uint8_t wire[SML_CALL_BYTES] = {1,    2,    3,    4,    2,    3,    1,    0,    0x0a, 0x0b,
@@ -369,6 +382,7 @@ int main(void)
         UNIT_TEST(test_the_trailer_byte_by_byte),
         UNIT_TEST(test_a_checksum_holds_for_its_sender_and_undamaged_only),
         UNIT_TEST(test_a_reject_echoes_the_packet_and_its_checksum),
+        UNIT_TEST(test_what_a_switch_says_is_not_rejected),
         UNIT_TEST(test_a_call_is_big_endian_and_comes_back),
         UNIT_TEST(test_calls_that_differ_in_any_field_differ),
         UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),

@@ -126,11 +126,18 @@ bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, ui
                checksum_of(sender, p->body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL, 0);
 }
 
+static bool is_from_worker(uint8_t kind)
+{
+    return kind == SML_DATA || kind == SML_OPEN || kind == SML_PROBE || kind == SML_RESTORE;
+}
+
 size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id)
 {
     const size_t bytes = SML_HEADER_BYTES + BOOT_ID_BYTES;
     struct sml_packet head = *p;
 
+    if (!is_from_worker(p->kind))
+        return 0;
     head.kind = SML_REJECT;
     head.size_code = SML_SIZE_AGREED;
     sml_build_header(out, &head);

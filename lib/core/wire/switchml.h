@@ -148,7 +148,7 @@ void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const vo
 bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender);
 
 /* The answer to a packet of a job or sender that this switch does not know: a UDP payload. Returns its
- * length. */
+ * length; 0 if only a switch sends such packets: two switches would answer one another for ever. */
 enum { SML_REJECT_BYTES = SML_HEADER_BYTES + 8 + SML_TRAILER_BYTES };
 size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id);
 
