@@ -22,7 +22,7 @@ DAEMON = ["swagg/base", "swagg/config", "swagg/port"]
 ROOMS = {
     "lib/core": CORE,  # the list of protocols
     "lib/core/kernels": [],
-    "lib/core/wire": [],
+    "lib/core/wire": ["lib/core/protocol"],  # the form of terms
     "lib/core/net": ["lib/core/kernels"],
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
@@ -44,7 +44,7 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swagg": ["*"],  # puts the daemon together
     "traffic": CORE,
-    "traffic/capture": [*CORE, "lib/version", "traffic"],
+    "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/version", "traffic"],
     "bench": [*CORE, "lib/client", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
     "tests": ["*"],
@@ -52,8 +52,6 @@ ROOMS = {
 
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
 INCLUDES_STILL = {
-    "lib/core/control/registry.h": ["lib/core/switchml"],
-    "swagg/aggregate/jobs.h": ["lib/core/control"],
     "swagg/base/counters.h": ["swagg/config", "lib/core/switchml"],
     "swagg/bridge/host.c": ["swagg"],
     "swagg/control/control.h": ["swagg"],
@@ -68,7 +66,6 @@ INCLUDES_STILL = {
 }
 CIRCLES_STILL = [
     {"lib/client/drive", "lib/client/job", "lib/client/watch"},
-    {"lib/core/control/admission", "lib/core/control/job", "lib/core/control/join", "lib/core/control/registry"},
     {"swagg/port/linux/features", "swagg/port/linux/record"},
     {"swagg/bridge/host", "swagg/datapath", "swagg/lcore/lcore", "swagg/lcore/receive"},
 ]

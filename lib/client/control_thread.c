@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "switchml/terms.h"
 
 enum {
     RECEIVE_AT_ONCE = 64, /* messages and errors, so that nobody can keep the thread from its other work */
@@ -68,11 +69,13 @@ static void receive_all(struct control *c)
 
 static void log_news(const struct logger *log, const struct ctl_session *s)
 {
+    struct sml_terms terms = {0};
     switch (s->state) {
     case CTL_SESSION_READY:
+        sml_terms_parse(&terms, &s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
                      "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet", s->cfg.join.name,
-                     s->cfg.rank, s->cfg.size, s->epoch, s->ready.slots, s->ready.chunk_bytes);
+                     s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes);
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",

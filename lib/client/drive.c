@@ -139,7 +139,7 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     if (rc < 0)
         return rc;
     uint64_t now = monotonic_ns();
-    if (sml_stream_resume(job->stream, session->ready.job, session->ready.first_tag, now) < 0) {
+    if (sml_stream_resume(job->stream, job->number, job->terms.first_tag, now) < 0) {
         char text[CTL_TEXT_MAX];
         snprintf(text, sizeof text,
                  "rank %u: the switch has restarted, and some rank lags too far behind to be helped",

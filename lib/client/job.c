@@ -71,9 +71,10 @@ int job_fail_robbed(struct swagg_job *job, const char *what)
 
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 {
-    job->terms = session->ready;
+    sml_terms_parse(&job->terms, &session->ready.terms); /* the session has accepted them */
+    job->number = session->ready.job;
     job->generation = session->generation;
-    const struct ctl_ready *r = &job->terms;
+    const struct ctl_ready *r = &session->ready;
     int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the switch's UDP ports %u..%u: %s",
@@ -86,7 +87,7 @@ void job_report(struct swagg_job *job, uint64_t now)
     bool waiting = job->calling || sml_stream_buffered(job->stream);
     struct ctl_heartbeat progress = {.calls = sml_stream_completed(job->stream),
                                      .waiting = waiting,
-                                     .oldest_tag = sml_stream_oldest(job->stream)};
+                                     .progress = sml_stream_oldest(job->stream)};
     if (waiting)
         progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
     control_progress(&job->control, &progress, waiting && !job->rejoining);

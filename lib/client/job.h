@@ -9,6 +9,7 @@
 #include "options.h"
 #include "swagg.h"
 #include "switchml/stream.h"
+#include "switchml/terms.h"
 #include "transport.h"
 
 struct swagg_job {
@@ -22,11 +23,12 @@ struct swagg_job {
     struct transport *transport;
     void *stream_memory;
     struct sml_stream *stream;
-    struct ctl_ready terms; /* in force */
-    unsigned generation;    /* of the session, that the stream goes by */
-    bool rejoining;         /* the switch has restarted: nothing is received until the job is joined anew */
-    bool calling;           /* a call is in progress */
-    int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
+    uint8_t number; /* of the job on the wire; this and the terms: in force */
+    struct sml_terms terms;
+    unsigned generation; /* of the session, that the stream goes by */
+    bool rejoining;      /* the switch has restarted: nothing is received until the job is joined anew */
+    bool calling;        /* a call is in progress */
+    int failure;         /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
     uint64_t calls, elements, bytes; /* of calls that succeeded */
     uint32_t resumed;

@@ -8,6 +8,7 @@
 #include "drive.h"
 #include "monotonic.h"
 #include "path.h"
+#include "switchml/worker.h"
 #include "transport_udp.h"
 
 enum {
@@ -99,14 +100,19 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
         .rank = o->rank,
         .size = o->size,
         .incarnation = random_not_zero(),
-        .join = {.data_port = job->transport->local_port,
-                 .format = SML_FORMAT_TYPED,
-                 .mode = (uint8_t)o->mode,
-                 .checksum = (uint8_t)o->checksum,
-                 .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum),
-                 .slots = o->slots},
+        .join =
+            {
+                .data_port = job->transport->local_port,
+            },
+        .worker = &sml_worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
     };
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                   .mode = o->mode,
+                                   .checksum = o->checksum,
+                                   .slots = o->slots,
+                                   .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum)};
+    sml_terms_build(&config.join.terms, &wish);
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct control_guest guest = {.fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
     int rc = control_open(&job->control, o->switch_ip, &config, &o->log, &guest);
@@ -173,7 +179,7 @@ static int open_stream(struct swagg_job *job)
         .workers = job->options.size,
         .slots = job->terms.slots,
         .chunk_bytes = job->terms.chunk_bytes,
-        .job = job->terms.job,
+        .job = job->number,
         .checksum = job->options.checksum,
         .first_tag = job->terms.first_tag,
         .buffer_reduces = job->options.buffer_reduces,

@@ -7,19 +7,20 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-static struct sml_pool_config pool_config(const struct jobs *jobs, const struct ctl_job *job, uint8_t number,
-                                          uint16_t slots)
+static struct sml_pool_config pool_config(const struct jobs *jobs, const struct jobs_plan *plan,
+                                          uint8_t number)
 {
     return (struct sml_pool_config){
-        .workers = job->size,
-        .slots = slots,
-        .chunk_bytes = job->chunk_bytes,
+        .workers = plan->size,
+        .slots = plan->terms.slots,
+        .chunk_bytes = plan->terms.chunk_bytes,
         .job = number,
-        .format = job->format,
-        .mode = job->mode,
-        .checksum = job->checksum,
-        .first_tag = job->first_tag,
-        .resumed = job->resumed,
+        .format = plan->terms.format,
+        .mode = plan->terms.mode,
+        .checksum = plan->terms.checksum,
+        .first_tag = plan->terms.first_tag,
+        .resumed = plan->terms.resumed,
+        .tag_bits = plan->terms.tag_bits,
         .kernels = jobs->kernels,
     };
 }
@@ -43,21 +44,20 @@ static void free_job(struct jobs *jobs, struct job *job)
     rte_free(job);
 }
 
-static void seat_members(struct job *job, const struct ctl_job *from, const struct jobs_identity *us)
+static void seat_members(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
 {
     const struct frame_end here = {.mac = us->mac, .ip = us->ip};
 
     for (uint16_t rank = 0; rank < job->size; rank++) {
-        const struct ctl_endpoint *at = &from->members[rank].endpoint;
-        struct frame_end there = {.ip = at->ip, .port = rte_cpu_to_be_16(from->members[rank].data_port)};
+        const struct jobs_member *m = &plan->member[rank];
+        const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = m->udp_port};
         uint64_t sender = job_sender(there.ip, there.port);
         unsigned i = job_seat_of(job, sender);
 
-        memcpy(there.mac.addr_bytes, at->mac, sizeof(there.mac.addr_bytes));
         frame_header_init(&job->member[rank].header, &here, &there);
         job->member[rank].header.without_udp_sum = job->checksum != SML_CHECKSUM_NONE;
         job->member[rank].mac = there.mac;
-        job->member[rank].port = at->port;
+        job->member[rank].port = m->port;
         while (job->seat[i].sender != 0)
             i = (i + 1) & (job->seats - 1u);
         job->seat[i] = (struct job_seat){.sender = sender, .mac = there.mac, .rank = rank};
@@ -77,7 +77,7 @@ static void reserve_frames(struct jobs *jobs, struct job *job, const struct sml_
 }
 
 /* NULL: no memory. */
-static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
+static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
                             const struct sml_pool_config *cfg)
 {
     struct job *job = rte_zmalloc("job", sizeof(*job), 0);
@@ -86,10 +86,10 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
     if (job == NULL)
         return NULL;
     job->number = cfg->job;
-    job->founder = from->founder;
-    job->size = from->size;
-    job->checksum = from->checksum;
-    job->seats = (uint16_t)rte_align32pow2(2u * from->size);
+    job->founder = plan->founder;
+    job->size = plan->size;
+    job->checksum = plan->terms.checksum;
+    job->seats = (uint16_t)rte_align32pow2(2u * plan->size);
     job->seat = rte_zmalloc("seats", job->seats * sizeof(*job->seat), RTE_CACHE_LINE_SIZE);
     job->member = rte_zmalloc("members", job->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
     pool = rte_malloc("pool", sml_pool_footprint(cfg), RTE_CACHE_LINE_SIZE);
@@ -102,17 +102,17 @@ static struct job *make_job(struct jobs *jobs, const struct ctl_job *from, const
     job->bytes = sml_pool_footprint(cfg);
     jobs->bytes += job->bytes;
     reserve_frames(jobs, job, cfg);
-    seat_members(job, from, us);
+    seat_members(job, plan, us);
     return job;
 }
 
 /* The number that has been free for longest, so that late packets of an ended job meet nobody. */
-static int free_number(const struct jobs *jobs, const struct ctl_job *job, uint8_t *number)
+static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, uint8_t *number)
 {
     int best = -EMFILE;
 
     for (int i = 0; i < JOBS_MAX; i++)
-        if (jobs->running[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
+        if (jobs->running[i] == NULL && (plan->unusable[i / 64] >> i % 64 & 1) == 0 &&
             (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
             best = i;
     if (best < 0)
@@ -133,27 +133,27 @@ static size_t held_by(const struct jobs *jobs, uint32_t founder)
 
 /* Memory for this job: what is left, and of it to a new one only as much as leaves a quarter of all to jobs
  * that were founded from other addresses. */
-static size_t room_for(const struct jobs *jobs, const struct ctl_job *from)
+static size_t room_for(const struct jobs *jobs, const struct jobs_plan *plan)
 {
-    const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, from->founder),
+    const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, plan->founder),
                  share = jobs->bytes_max - jobs->bytes_max / 4;
 
-    if (from->resumed || from->founder == 0)
+    if (plan->terms.resumed || plan->founder == 0)
         return left;
     return RTE_MIN(left, share > held ? share - held : 0);
 }
 
 /* Halves the slots until a pool is within what is left and memory has one piece for it; a resumed job has no
  * choice. NULL: there is no such pool. */
-static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const struct jobs_identity *us,
+static struct job *fit(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
                        struct sml_pool_config *cfg)
 {
-    const uint16_t least = from->resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
-    const size_t room = room_for(jobs, from);
+    const uint16_t least = plan->terms.resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
+    const size_t room = room_for(jobs, plan);
 
     for (; cfg->slots >= least; cfg->slots /= 2) {
         const size_t bytes = sml_pool_footprint(cfg);
-        struct job *job = bytes > 0 && bytes <= room ? make_job(jobs, from, us, cfg) : NULL;
+        struct job *job = bytes > 0 && bytes <= room ? make_job(jobs, plan, us, cfg) : NULL;
 
         if (job != NULL)
             return job;
@@ -162,54 +162,53 @@ static struct job *fit(struct jobs *jobs, const struct ctl_job *from, const stru
 }
 
 /* cfg: of the pool that was wished for. */
-static void say_no_memory(const struct jobs *jobs, const struct ctl_job *from,
-                          const struct sml_pool_config *cfg, char text[CTL_TEXT_MAX])
+static void say_no_memory(const struct jobs *jobs, const struct jobs_plan *plan,
+                          const struct sml_pool_config *cfg, char text[AGG_TEXT_MAX])
 {
     const size_t bytes = sml_pool_footprint(cfg);
-    const uint8_t *ip = (const uint8_t *)&from->founder;
+    const uint8_t *ip = (const uint8_t *)&plan->founder;
 
-    if (room_for(jobs, from) < jobs->bytes_max - jobs->bytes)
+    if (room_for(jobs, plan) < jobs->bytes_max - jobs->bytes)
         snprintf(
-            text, CTL_TEXT_MAX,
+            text, AGG_TEXT_MAX,
             "jobs of %u.%u.%u.%u hold %zu KB of the switch's %zu pool.megabytes, and one host may hold three "
             "quarters of them",
-            ip[0], ip[1], ip[2], ip[3], held_by(jobs, from->founder) >> 10, jobs->bytes_max >> 20);
+            ip[0], ip[1], ip[2], ip[3], held_by(jobs, plan->founder) >> 10, jobs->bytes_max >> 20);
     else if (bytes <= jobs->bytes_max - jobs->bytes)
-        snprintf(text, CTL_TEXT_MAX,
+        snprintf(text, AGG_TEXT_MAX,
                  "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
                  bytes >> 10, cfg->slots, cfg->workers);
     else
         snprintf(
-            text, CTL_TEXT_MAX,
+            text, AGG_TEXT_MAX,
             "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
             "for %u ranks take %zu KB",
             jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
 }
 
-int jobs_open(struct jobs *jobs, const struct ctl_job *from, uint8_t tag_bits, const struct jobs_identity *us,
-              uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX])
+int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
+              char text[AGG_TEXT_MAX])
 {
     struct sml_pool_config cfg;
     struct job *job;
-    int rc = free_number(jobs, from, number);
+    int rc = free_number(jobs, plan, number);
 
     if (jobs->retired != NULL) { /* their memory may be what is lacking */
         rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
         jobs_reclaim(jobs);
     }
     if (rc < 0) {
-        snprintf(text, CTL_TEXT_MAX, "all %d job numbers of the switch are in use", JOBS_MAX);
+        snprintf(text, AGG_TEXT_MAX, "all %d job numbers of the switch are in use", JOBS_MAX);
         return rc;
     }
-    cfg = pool_config(jobs, from, *number, *slots);
-    cfg.tag_bits = tag_bits;
-    job = fit(jobs, from, us, &cfg);
+    cfg = pool_config(jobs, plan, *number);
+    job = fit(jobs, plan, us, &cfg);
     if (job == NULL) {
-        cfg.slots = *slots;
-        say_no_memory(jobs, from, &cfg, text);
+        cfg.slots = plan->terms.slots;
+        say_no_memory(jobs, plan, &cfg, text);
         return -ENOSPC;
     }
-    *slots = cfg.slots;
+    plan->terms.slots = cfg.slots;
     __atomic_store_n(&jobs->running[*number], job, __ATOMIC_RELEASE);
     return 0;
 }

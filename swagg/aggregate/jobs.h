@@ -14,8 +14,8 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/frame.h"
-#include "control/registry.h"
 #include "switchml/pool.h"
+#include "switchml/terms.h"
 
 enum {
     JOBS_MAX = 256,
@@ -104,13 +104,30 @@ struct jobs_identity {
     rte_be32_t ip;
 };
 
-/* Makes and publishes a running job with a pool of at most *slots slots (lowered to what there is memory for,
- * unless the job is resumed; a new one leaves a quarter of all to jobs of other founders), and chooses its
- * number, the least if none was in use yet. The job sums in place if as many frames as it might keep are
- * left. tag_bits as in switchml/pool.h. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used
+/* A member, wherever it is known from: it has joined, or the configuration says so. */
+struct jobs_member {
+    struct net_mac mac;
+    uint8_t port; /* of the switch, where it was heard; the bridge may know better by now */
+    rte_be16_t udp_port;
+    rte_be32_t ip;
+};
+
+/* What a job is made of, whether its members join or not. */
+struct jobs_plan {
+    uint16_t size;
+    uint32_t founder;                           /* as in struct job */
+    struct sml_terms terms;                     /* granted */
+    uint64_t unusable[4];                       /* numbers that it must not have: bit n % 64 of word n / 64 */
+    struct jobs_member member[SML_MAX_WORKERS]; /* by rank */
+};
+
+/* Makes and publishes a running job with a pool of at most plan->terms.slots slots (lowered there to what
+ * there is memory for, unless the job is resumed; a new one leaves a quarter of all to jobs of other
+ * founders), and chooses its number, the least if none was in use yet. The job sums in place if as many
+ * frames as it might keep are left. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used
  * up. */
-int jobs_open(struct jobs *jobs, const struct ctl_job *job, uint8_t tag_bits, const struct jobs_identity *us,
-              uint16_t *slots, uint8_t *number, char text[CTL_TEXT_MAX]);
+int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
+              char text[AGG_TEXT_MAX]);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. */
 void jobs_close(struct jobs *jobs, uint8_t number);

@@ -16,6 +16,7 @@
 #include "control/terms.h"
 #include "control/throttle.h"
 #include "port/steer.h"
+#include "switchml/protocol.h"
 
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
@@ -56,16 +57,38 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     send_put(&lc->send, known < 0 ? to->port : (unsigned)known, m);
 }
 
-static int open_pool(void *context, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
-                     char text[CTL_TEXT_MAX])
+static void plan_members(struct jobs_plan *plan, const struct ctl_job *job)
+{
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *m = &job->members[rank];
+        struct jobs_member *to = &plan->member[rank];
+
+        memcpy(to->mac.addr_bytes, m->endpoint.mac, sizeof(to->mac.addr_bytes));
+        to->port = m->endpoint.port;
+        to->ip = m->endpoint.ip;
+        to->udp_port = rte_cpu_to_be_16(m->data_port);
+    }
+    for (unsigned n = 0; n < JOBS_MAX; n++)
+        if (ctl_job_had_number(job, (uint8_t)n))
+            plan->unusable[n / 64] |= RTE_BIT64(n % 64);
+}
+
+static int prepare(void *context, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                   char text[CTL_TEXT_MAX])
 {
     struct registrar *r = context;
     const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
-    const int rc = terms_check(r->cfg, job, slots, text);
+    struct jobs_plan plan = {.size = job->size, .founder = job->founder};
+    int rc;
 
+    sml_terms_parse(&plan.terms, terms); /* the registry was given no other protocol */
+    rc = terms_check(r->cfg, job->size, &plan.terms, text);
     if (rc < 0)
         return rc;
-    return jobs_open(&r->dp->jobs, job, 0, &us, slots, number, text);
+    plan_members(&plan, job);
+    rc = jobs_open(&r->dp->jobs, &plan, &us, number, text);
+    sml_terms_build(terms, &plan.terms);
+    return rc;
 }
 
 static bool may_join(void *context, const struct ctl_endpoint *from, const char *name,
@@ -81,7 +104,7 @@ static bool may_join(void *context, const struct ctl_endpoint *from, const char 
     return false;
 }
 
-static void close_pool(void *context, const struct ctl_job *job)
+static void release(void *context, const struct ctl_job *job)
 {
     struct registrar *r = context;
 
@@ -117,7 +140,11 @@ static void report_lines_left_out(struct registrar *r)
 
 static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
 {
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
+
     return (struct ctl_registry_config){
+        .protocols = protocols,
+        .protocols_known = RTE_DIM(protocols),
         .max_jobs = (uint16_t)cfg->limits.jobs,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
@@ -128,8 +155,8 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .payload_bytes = terms_payload_bytes(cfg),
         .actions = {.ctx = r,
                     .send = send_message,
-                    .open_pool = open_pool,
-                    .close_pool = close_pool,
+                    .prepare = prepare,
+                    .release = release,
                     .random = random64,
                     .event = report,
                     .may_join = may_join},

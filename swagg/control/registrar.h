@@ -7,6 +7,7 @@
 #define SWAGG_CONTROL_REGISTRAR_H
 
 #include "config/config.h"
+#include "control/registry.h"
 #include "datapath.h"
 
 struct registrar;

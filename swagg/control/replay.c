@@ -10,44 +10,43 @@
 #include "base/log.h"
 
 /* The rank-th worker, as swagg-pcap's captures have it. */
-static void seat_worker(struct ctl_member *m, const struct config_replay *r, uint16_t rank)
+static void seat_worker(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
 {
     uint32_t mac;
 
-    m->state = CTL_MEMBER_JOINED;
-    m->heard_at = clock_ns();
-    memcpy(m->endpoint.mac, r->worker_mac, sizeof(m->endpoint.mac));
-    m->endpoint.ip = r->worker_ip;
-    m->data_port = (uint16_t)r->worker_port;
+    memcpy(m->mac.addr_bytes, r->worker_mac, sizeof(m->mac.addr_bytes));
+    m->ip = r->worker_ip;
     if (r->one_host) {
-        m->data_port = (uint16_t)(m->data_port + rank);
+        m->udp_port = rte_cpu_to_be_16((uint16_t)(r->worker_port + rank));
         return;
     }
-    memcpy(&mac, m->endpoint.mac + 2, sizeof(mac));
+    m->udp_port = rte_cpu_to_be_16((uint16_t)r->worker_port);
+    memcpy(&mac, m->mac.addr_bytes + 2, sizeof(mac));
     mac = rte_cpu_to_be_32(rte_be_to_cpu_32(mac) + rank);
-    memcpy(m->endpoint.mac + 2, &mac, sizeof(mac));
-    m->endpoint.ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
+    memcpy(m->mac.addr_bytes + 2, &mac, sizeof(mac));
+    m->ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
 }
 
-static int open_job(struct datapath *dp, const struct config_replay *r, struct ctl_job *job)
+static int open_job(struct datapath *dp, const struct config_replay *r, struct replay *job)
 {
     const struct jobs_identity us = {.mac = dp->mac, .ip = dp->ip};
-    const uint8_t tag_bits = (uint8_t)rte_log2_u32(r->slots * r->phases);
-    char why[CTL_TEXT_MAX];
+    char why[AGG_TEXT_MAX];
     int rc;
 
-    job->state = CTL_JOB_RUNNING;
     job->since = clock_ns();
-    job->size = job->present = (uint16_t)r->workers;
-    job->slots = (uint16_t)r->slots;
-    job->format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED;
-    job->mode = r->in_order ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL;
-    job->chunk_bytes = (uint16_t)r->chunk_bytes;
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        seat_worker(&job->members[rank], r, rank);
-    rc = jobs_open(&dp->jobs, job, tag_bits, &us, &job->slots, &job->number, why);
-    if (rc == 0 && job->slots < r->slots) {
-        snprintf(why, sizeof(why), "pool.megabytes allow it only %u slots", job->slots);
+    job->plan.size = (uint16_t)r->workers;
+    job->plan.terms = (struct sml_terms){
+        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = r->in_order ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .slots = (uint16_t)r->slots,
+        .chunk_bytes = (uint16_t)r->chunk_bytes,
+        .tag_bits = (uint8_t)rte_log2_u32(r->slots * r->phases),
+    };
+    for (uint16_t rank = 0; rank < job->plan.size; rank++)
+        seat_worker(&job->plan.member[rank], r, rank);
+    rc = jobs_open(&dp->jobs, &job->plan, &us, &job->number, why);
+    if (rc == 0 && job->plan.terms.slots < r->slots) {
+        snprintf(why, sizeof(why), "pool.megabytes allow it only %u slots", job->plan.terms.slots);
         rc = -ENOSPC;
     }
     if (rc < 0)
@@ -68,7 +67,7 @@ int replays_open(struct replays *replays, struct datapath *dp, const struct conf
     if (replays->job == NULL)
         return -ENOMEM;
     for (unsigned i = 0; i < cfg->replays && rc == 0; i++, replays->n++) {
-        snprintf(replays->job[i].name, CTL_NAME_MAX, "replay[%u]", i);
+        snprintf(replays->job[i].name, sizeof(replays->job[i].name), "replay[%u]", i);
         rc = open_job(dp, &cfg->replay[i], &replays->job[i]);
     }
     return rc;

@@ -6,11 +6,18 @@
 #include "config/config.h"
 #include "datapath.h"
 
-/* Described as if all had been formed at the start: running, named replay[0], replay[1], ... as the
- * configuration's errors name them, with members that joined then. */
+/* Named replay[0], replay[1], ... as the configuration's errors name them; they run from the start to the
+ * end. */
+struct replay {
+    char name[24];
+    uint64_t since; /* clock_ns */
+    uint8_t number;
+    struct jobs_plan plan;
+};
+
 struct replays {
     unsigned n;
-    struct ctl_job *job;
+    struct replay *job;
 };
 
 /* replays: all zero. Before any other job is opened, so that their numbers on the wire are 0, 1, ... in the

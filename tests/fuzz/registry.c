@@ -3,6 +3,8 @@
  * not show that it was before a restart, must not touch one that runs or resumes. */
 #include "control/registry.h"
 #include "fuzz.h"
+#include "switchml/protocol.h"
+#include "terms_of.h"
 
 #define MS UINT64_C(1000000)
 
@@ -23,6 +25,10 @@ struct world {
     bool number_used[NUMBERS];
     unsigned pools;
     uint64_t events, incarnations, randoms;
+    bool slow;
+    uint64_t asked;         /* what was put off last; 0: nothing, or it is answered */
+    uint64_t held[NUMBERS]; /* for which preparation */
+    struct ctl_prepared answer;
 };
 
 static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -36,8 +42,9 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
         REQUIRE(m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT);
     if (m.head.type != CTL_READY)
         return;
-    REQUIRE(m.ready.slots >= 2 && (m.ready.slots & (m.ready.slots - 1)) == 0);
-    REQUIRE(m.ready.chunk_bytes >= 64 && m.ready.chunk_bytes <= SML_MAX_CHUNK_BYTES);
+    struct sml_terms t = terms_in(&m.ready.terms);
+    REQUIRE(t.slots >= 2 && (t.slots & (t.slots - 1)) == 0);
+    REQUIRE(t.chunk_bytes >= 64 && t.chunk_bytes <= SML_MAX_CHUNK_BYTES);
     for (unsigned i = 0; i < PROCESSES; i++)
         if (w->processes[i].incarnation == m.head.incarnation) {
             w->processes[i].epoch = m.head.epoch;
@@ -45,14 +52,15 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
         }
 }
 
-static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
-                       char text[CTL_TEXT_MAX])
+static int take_number(struct world *w, const struct ctl_job *job, const struct agg_terms *terms,
+                       uint8_t *number, char text[CTL_TEXT_MAX])
 {
-    struct world *w = ctx;
     REQUIRE(job->present == job->size);
-    for (unsigned rank = 0; rank < job->size; rank++)
-        REQUIRE(job->members[rank].state == CTL_MEMBER_JOINED &&
-                job->members[rank].chunk_bytes >= job->chunk_bytes && job->members[rank].slots >= *slots);
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        struct sml_terms wish = terms_in(&job->members[rank].wish), granted = terms_in(terms);
+        REQUIRE(job->members[rank].state == CTL_MEMBER_JOINED);
+        REQUIRE(granted.resumed || (wish.chunk_bytes >= granted.chunk_bytes && wish.slots >= granted.slots));
+    }
     for (uint8_t i = 0; i < NUMBERS; i++) {
         if (w->number_used[i] || ctl_job_had_number(job, i))
             continue;
@@ -65,9 +73,32 @@ static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, ui
     return -1;
 }
 
-static void effect_close(void *ctx, const struct ctl_job *job)
+/* Every second world's pools take until it says so. */
+static int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                          char text[CTL_TEXT_MAX])
 {
     struct world *w = ctx;
+    int rc = take_number(w, job, terms, number, text);
+    if (!w->slow)
+        return rc;
+    w->asked = job->preparation;
+    w->answer = (struct ctl_prepared){.result = rc, .terms = *terms, .number = rc < 0 ? 0 : *number};
+    w->held[w->answer.number] = rc < 0 ? w->held[w->answer.number] : w->asked;
+    return CTL_LATER;
+}
+
+static void effect_release(void *ctx, const struct ctl_job *job)
+{
+    struct world *w = ctx;
+    if (job->state == CTL_JOB_PREPARING) {
+        for (uint8_t i = 0; i < NUMBERS; i++)
+            if (w->held[i] == job->preparation) {
+                w->held[i] = 0;
+                w->number_used[i] = false;
+                w->pools--;
+            }
+        return;
+    }
     REQUIRE(job->number < NUMBERS && w->number_used[job->number]);
     w->number_used[job->number] = false;
     w->pools--;
@@ -92,7 +123,7 @@ static void check_members(const struct ctl_job *job)
     for (unsigned rank = 0; rank < job->size; rank++) {
         const struct ctl_member *member = &job->members[rank];
         joined += member->state == CTL_MEMBER_JOINED;
-        if (job->state == CTL_JOB_FORMING)
+        if (ctl_job_is_forming(job))
             REQUIRE(member->state == CTL_MEMBER_ABSENT || member->state == CTL_MEMBER_JOINED);
         if (job->state == CTL_JOB_RUNNING)
             REQUIRE(member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LEFT);
@@ -102,7 +133,7 @@ static void check_members(const struct ctl_job *job)
                     job->members[other].data_port != member->data_port);
     }
     REQUIRE(job->present == joined);
-    if (job->state == CTL_JOB_FORMING)
+    if (ctl_job_is_forming(job))
         REQUIRE(joined > 0 && job->size >= joined);
     if (job->state == CTL_JOB_RUNNING)
         REQUIRE(joined > 0);
@@ -115,9 +146,13 @@ static void check(const struct world *w)
         const struct ctl_job *job = ctl_registry_job(w->registry, i);
         if (job->state == CTL_JOB_FREE)
             continue;
-        REQUIRE(job->size >= 1 && job->size <= SML_MAX_WORKERS && job->epoch != 0);
+        REQUIRE(job->size >= 1 && job->size <= CTL_RANKS_MAX && job->epoch != 0);
         check_members(job);
         running += job->state == CTL_JOB_RUNNING;
+        if (job->state == CTL_JOB_PREPARING)
+            REQUIRE(job->present == job->size);
+        for (unsigned n = 0; job->state == CTL_JOB_PREPARING && n < NUMBERS; n++)
+            running += w->held[n] == job->preparation;
         for (unsigned k = 0; k < i; k++) {
             const struct ctl_job *other = ctl_registry_job(w->registry, k);
             if (other->state == CTL_JOB_FREE)
@@ -135,29 +170,31 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
     switch (m->head.type) {
     case CTL_JOIN:
         m->join = (struct ctl_join){.data_port = (uint16_t)(p->endpoint.udp_port + 1),
-                                    .format = SML_FORMAT_TYPED,
-                                    .mode = SML_WHEN_COMPLETE,
-                                    .chunk_bytes = 1460,
-                                    .slots = 64,
                                     .resume = odd & 8,
                                     .job = odd & 8 ? take8(in) : 0,
-                                    .oldest_tag = odd & 8 ? take8(in) : 0,
                                     .roster = odd & 8 ? p->roster : 0,
                                     .waited = odd & 32};
+        struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                 .mode = SML_WHEN_COMPLETE,
+                                 .chunk_bytes = 1460,
+                                 .slots = 64,
+                                 .resumed = odd & 8,
+                                 .first_tag = odd & 8 ? take8(in) : 0};
         memset(m->join.name, 'a' + p->name % 2, 1);
         if (odd & 16) {
             m->join.data_port = take16(in);
-            m->join.format = take8(in);
-            m->join.mode = take8(in);
-            m->join.chunk_bytes = take16(in);
-            m->join.slots = take16(in);
-            m->join.oldest_tag = take32(in);
+            wish.format = take8(in);
+            wish.mode = take8(in);
+            wish.chunk_bytes = take16(in);
+            wish.slots = take16(in);
+            wish.first_tag = take32(in);
         }
+        m->join.terms = terms_of(wish);
         break;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         m->heartbeat = (struct ctl_heartbeat){
-            .calls = take8(in), .waiting = odd & 8, .stalled_ms = take16(in), .oldest_tag = take8(in)};
+            .calls = take8(in), .waiting = odd & 8, .stalled_ms = take16(in), .progress = take8(in)};
         break;
     case CTL_ABORT:
         m->failure.reason = take8(in);
@@ -169,7 +206,7 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
 
 static bool is_closed(const struct ctl_job *job)
 {
-    return job->state == CTL_JOB_RUNNING || (job->state == CTL_JOB_FORMING && job->resumed);
+    return job->state == CTL_JOB_RUNNING || (ctl_job_is_forming(job) && job->resumed);
 }
 
 /* What becomes of each job, told by one who is in none. */
@@ -245,18 +282,36 @@ static void start(struct world *w, struct process *p, struct input *in)
 /* The switch, with another boot id, and nothing that it knew. */
 static void start_switch(struct world *w)
 {
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
     struct ctl_registry_config cfg = {
+        .protocols = protocols,
+        .protocols_known = 1,
         .max_jobs = JOBS,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 1000 * MS,
         .forming_max_ns = 20000 * MS,
         .data_port = SML_PORT_FIRST,
-        .actions = {w, effect_send, effect_open, effect_close, effect_random, effect_event},
+        .actions = {w, effect_send, effect_prepare, effect_release, effect_random, effect_event},
     };
     free(w->registry);
     w->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
     w->pools = 0;
     memset(w->number_used, 0, sizeof w->number_used);
+    memset(w->held, 0, sizeof w->held);
+    w->asked = 0;
+}
+
+static void answer_late(struct world *w)
+{
+    struct ctl_prepared answer = w->answer;
+    uint64_t asked = w->asked;
+    if (asked == 0)
+        return;
+    w->asked = 0;
+    for (unsigned i = 0; i < NUMBERS; i++)
+        if (w->held[i] == asked)
+            w->held[i] = 0; /* the job's from now on */
+    ctl_registry_prepared(w->registry, asked, &answer, w->now);
 }
 
 static void step(struct world *w, struct input *in)
@@ -275,6 +330,7 @@ static void step(struct world *w, struct input *in)
     case 1:
         w->now += take16(in) * MS;
         ctl_registry_tick(w->registry, w->now);
+        answer_late(w);
         break;
     case 2:
         raw = take_bytes(in, take16(in) % CTL_MESSAGE_MAX, &n);
@@ -291,6 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     struct world w = {.now = 1000 * MS, .boot_id = 4710, .randoms = take8(&in)};
+    w.slow = w.randoms & 1;
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
         w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},

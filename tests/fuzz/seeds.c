@@ -7,6 +7,7 @@
 #include "base/frame.h"
 #include "fuzz.h"
 #include "switchml/pool.h"
+#include "terms_of.h"
 #include "wire/control.h"
 
 static const char *directory;
@@ -100,13 +101,17 @@ static void control_seed(uint8_t type)
     case CTL_JOIN:
         strcpy(m.join.name, "train-1");
         m.join.data_port = 40001;
-        m.join.format = SML_FORMAT_TYPED;
-        m.join.mode = SML_WHEN_COMPLETE;
-        m.join.chunk_bytes = 1460;
-        m.join.slots = 512;
+        m.join.terms = terms_of((struct sml_terms){
+            .format = SML_FORMAT_TYPED, .mode = SML_WHEN_COMPLETE, .slots = 512, .chunk_bytes = 1460});
         break;
     case CTL_READY:
-        m.ready = (struct ctl_ready){7, 512, 1460, SML_PORT_FIRST, 1, 12345, 5000, false, 0x1234};
+        m.ready = (struct ctl_ready){
+            .job = 7, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000, .roster = 0x1234};
+        m.ready.terms = terms_of((struct sml_terms){.format = SML_FORMAT_TYPED,
+                                                    .mode = SML_WHEN_COMPLETE,
+                                                    .slots = 512,
+                                                    .chunk_bytes = 1460,
+                                                    .first_tag = 12345});
         break;
     case CTL_PENDING:
         m.pending.waited_ms = 2100;

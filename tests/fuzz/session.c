@@ -2,6 +2,8 @@
  * then what the step takes. */
 #include "control/session.h"
 #include "fuzz.h"
+#include "switchml/worker.h"
+#include "terms_of.h"
 
 #define MS UINT64_C(1000000)
 
@@ -13,8 +15,11 @@ static struct ctl_session_config config(struct input *in)
         .rank = 1,
         .size = 3,
         .incarnation = 77,
-        .join =
-            {.name = "fuzz", .data_port = 9, .format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256},
+        .join = {.name = "fuzz",
+                 .data_port = 9,
+                 .terms = terms_of(
+                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256})},
+        .worker = &sml_worker,
         .join_deadline_ns = (1 + take8(in)) * 100 * MS,
     };
     return cfg;
@@ -36,21 +41,24 @@ static void take_message(struct input *in, const struct ctl_session *s, struct c
     switch (m->head.type) {
     case CTL_READY:
         m->ready = (struct ctl_ready){.job = 1,
-                                      .slots = s->generation ? s->ready.slots : 256,
-                                      .chunk_bytes = s->generation ? s->ready.chunk_bytes : 1460,
                                       .data_port = SML_PORT_FIRST,
-                                      .first_tag = 1000,
                                       .lost_after_ms = 5000,
                                       .resumed = s->state == CTL_SESSION_REJOINING};
+        struct sml_terms t =
+            s->generation
+                ? terms_in(&s->ready.terms)
+                : (struct sml_terms){
+                      .format = SML_FORMAT_TYPED, .slots = 256, .chunk_bytes = 1460, .first_tag = 1000};
         m->head.epoch++;
         if (odd & 64) {
-            m->ready.slots = take16(in);
-            m->ready.chunk_bytes = take16(in);
+            t.slots = take16(in);
+            t.chunk_bytes = take16(in);
             m->ready.data_port = take16(in);
             m->ready.data_ports = take8(in);
             m->ready.lost_after_ms = take32(in);
             m->ready.resumed = take8(in) & 1;
         }
+        m->ready.terms = terms_of(t);
         break;
     case CTL_PENDING:
         m->pending.occupied = odd & 64;
@@ -77,12 +85,13 @@ static void check(const struct ctl_session *s, const struct ctl_session *before)
         REQUIRE(s->state == CTL_SESSION_CLOSED);
     if (before->state == CTL_SESSION_FAILED)
         REQUIRE(s->state >= CTL_SESSION_LEAVING);
+    struct sml_terms now = terms_in(&s->ready.terms), then = terms_in(&before->ready.terms);
     if (s->generation > 0) {
-        REQUIRE(s->ready.slots >= 2 && (s->ready.slots & (s->ready.slots - 1)) == 0);
-        REQUIRE(s->ready.chunk_bytes >= 64 && s->ready.chunk_bytes <= 1460 && s->ready.lost_after_ms > 0);
+        REQUIRE(now.slots >= 2 && (now.slots & (now.slots - 1)) == 0);
+        REQUIRE(now.chunk_bytes >= 64 && now.chunk_bytes <= 1460 && s->ready.lost_after_ms > 0);
     }
     if (before->generation > 0) /* the terms of a job do not change while it lives */
-        REQUIRE(s->ready.slots == before->ready.slots && s->ready.chunk_bytes == before->ready.chunk_bytes);
+        REQUIRE(now.slots == then.slots && now.chunk_bytes == then.chunk_bytes);
     REQUIRE(strnlen(s->failure.text, CTL_TEXT_MAX) < CTL_TEXT_MAX);
 }
 

@@ -11,11 +11,12 @@ switch, count = (sys.argv[1], 0xBEDF), int(sys.argv[2])
 
 
 def head(kind, boot_id, incarnation, serial):
-    return struct.pack("!4sBB2xQQIHHI4x", b"SWAG", 1, kind, boot_id, incarnation, 0, 0, 1, serial)
+    return struct.pack("!4sBB2xQQIHHI4x", b"SWAG", 2, kind, boot_id, incarnation, 0, 0, 1, serial)
 
 
 def join(name):
-    return struct.pack("!48sHBBHHB15x", name, 40000, 1, 0, 1024, 64, 0)
+    terms = struct.pack("!BBBxBBBBHHIB51x", 1, 1, 16, 1, 0, 0, 0, 64, 1024, 0, 0)  # as in docs/protocol.md
+    return struct.pack("!48sH14x", name, 40000) + terms
 
 
 def learn_boot_id():

@@ -200,11 +200,11 @@ def control(live):
 
     return [
         ("cut short", "control_too_short", message(live.payload[:20])),
-        ("a join without its end", "control_too_short", message(live.changed(b5=1)[:40] + bytes(71))),
+        ("a join without its end", "control_too_short", message(live.changed(b5=1)[:40] + bytes(131))),
         ("another magic number", "control_not_control", message(live.changed(b0=0))),
         ("a later version", "control_other_version", message(live.changed(b4=99))),
         ("an unknown type", "control_bad_type", message(live.changed(b5=200))),
-        ("a join with an unreadable name", "control_bad_string", message(live.changed(b5=1)[:40] + b"\xff" * 72)),
+        ("a join with an unreadable name", "control_bad_string", message(live.changed(b5=1)[:40] + b"\xff" * 132)),
     ]
 
 

@@ -12,8 +12,9 @@ name, size = sys.argv[2].encode(), int(sys.argv[3])
 
 
 def join(boot_id, incarnation, serial, rank, size):
-    head = struct.pack("!4sBB2xQQIHHI4x", b"SWAG", 1, JOIN, boot_id, incarnation, 0, rank, size, serial)
-    return head + struct.pack("!48sHBBHHB15x", name, 40000 + rank, 1, 1, 1024, 64, 0)
+    head = struct.pack("!4sBB2xQQIHHI4x", b"SWAG", 2, JOIN, boot_id, incarnation, 0, rank, size, serial)
+    terms = struct.pack("!BBBxBBBBHHIB51x", 1, 1, 16, 1, 1, 0, 0, 64, 1024, 0, 0)  # as in docs/protocol.md
+    return head + struct.pack("!48sH14x", name, 40000 + rank) + terms
 
 
 wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

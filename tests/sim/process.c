@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "process_drive.h"
+#include "switchml/worker.h"
 
 enum {
     TICK_MS = 100,
@@ -66,21 +67,20 @@ static void compute(struct process *p)
 
 static void open_stream(struct process *p)
 {
+    drive_adopt(p);
     struct sml_stream_config cfg = {
         .rank = (uint16_t)p->cfg.rank,
         .workers = p->cfg.program->size,
-        .slots = p->session.ready.slots,
-        .chunk_bytes = p->session.ready.chunk_bytes,
+        .slots = p->terms.slots,
+        .chunk_bytes = p->terms.chunk_bytes,
         .job = p->session.ready.job,
         .checksum = p->cfg.program->checksum,
-        .first_tag = p->session.ready.first_tag,
+        .first_tag = p->terms.first_tag,
         .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
         .window_max = p->cfg.program->window,
         .kernels = agg_kernels_best(),
     };
 
-    p->terms = p->session.ready;
-    p->generation = p->session.generation;
     p->stream = sml_stream_init(sim_alloc(sml_stream_footprint(&cfg)), &cfg);
     p->formation = oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.ready.roster);
 }
@@ -363,15 +363,21 @@ struct process *process_start(const struct process_config *cfg)
         .rank = (uint16_t)cfg->rank,
         .size = program->size,
         .incarnation = cfg->incarnation,
-        .join = {.data_port = cfg->data_port,
-                 .format = SML_FORMAT_TYPED,
-                 .mode = (uint8_t)program->mode,
-                 .checksum = (uint8_t)program->checksum,
-                 .chunk_bytes = program->chunk_bytes,
-                 .slots = program->slots},
+        .join =
+            {
+                .data_port = cfg->data_port,
+            },
+        .worker = &sml_worker,
         .join_deadline_ns = program->join_timeout_ns,
     };
 
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                   .mode = program->mode,
+                                   .checksum = program->checksum,
+                                   .slots = program->slots,
+                                   .chunk_bytes = program->chunk_bytes};
+
+    sml_terms_build(&session.join.terms, &wish);
     memcpy(session.join.name, program->name, sizeof(session.join.name));
     *p = (struct process){.cfg = *cfg,
                           .control.port = cfg->control_port,

@@ -9,6 +9,7 @@
 #include "socket.h"
 #include "star.h"
 #include "switchml/stream.h"
+#include "switchml/terms.h"
 
 enum process_phase {
     PROCESS_JOINING,    /* in swagg_open */
@@ -50,7 +51,8 @@ struct process {
     bool changed;
 
     struct sml_stream *stream;
-    struct ctl_ready terms;
+    struct ctl_ready ready;
+    struct sml_terms terms; /* of ready */
     unsigned generation;
     bool rejoining, rejected, guest_waits, failed;
     struct formation *formation;

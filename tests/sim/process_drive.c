@@ -41,7 +41,7 @@ void drive_report(struct process *p)
         .calls = sml_stream_completed(p->stream),
         .waiting = waiting,
         .stalled_ms = waiting ? (uint32_t)((process_now(p) - sml_stream_progress(p->stream)) / MS) : 0,
-        .oldest_tag = sml_stream_oldest(p->stream),
+        .progress = sml_stream_oldest(p->stream),
     };
 }
 
@@ -89,7 +89,7 @@ static void send_due(struct process *p)
             memcpy(payload + send.head_bytes, send.body, send.body_bytes);
         size_t bytes = send.head_bytes + send.body_bytes;
         sml_send_trailer(&send, payload + send.head_bytes, payload + bytes);
-        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->terms.data_port, payload,
+        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload,
                      bytes + sml_trailer_bytes(send.checksum), send.checksum != SML_CHECKSUM_NONE);
     }
 }
@@ -104,6 +104,13 @@ unsigned drive_exchange(struct process *p)
 
 /* Following the session */
 
+void drive_adopt(struct process *p)
+{
+    p->ready = p->session.ready;
+    sml_terms_parse(&p->terms, &p->ready.terms); /* the session has accepted them */
+    p->generation = p->session.generation;
+}
+
 static bool prepare_to_rejoin(struct process *p)
 {
     receive(p);
@@ -114,11 +121,10 @@ static bool prepare_to_rejoin(struct process *p)
 
 static bool resume(struct process *p)
 {
-    p->terms = p->session.ready;
-    p->generation = p->session.generation;
+    drive_adopt(p);
     sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,
               sml_stream_oldest(p->stream));
-    if (sml_stream_resume(p->stream, p->terms.job, p->terms.first_tag, process_now(p)) < 0)
+    if (sml_stream_resume(p->stream, p->ready.job, p->terms.first_tag, process_now(p)) < 0)
         return drive_fail_and_tell(p, CTL_CANNOT_RESUME, "some rank lags too far behind to be helped");
     p->rejoining = false;
     return true;

@@ -18,6 +18,9 @@ void drive_control(struct process *p);
 /* What the next heartbeat says. */
 void drive_report(struct process *p);
 
+/* Goes by what the session has agreed with the switch. */
+void drive_adopt(struct process *p);
+
 /* The job cannot go on. Both return false. */
 bool drive_fail(struct process *p, const char *why);
 bool drive_fail_and_tell(struct process *p, enum ctl_reason reason, const char *why);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "switchml/terms.h"
+
 enum { OWN_PORT = 900, OWN_PORTS = 8 };
 
 /* In a job of this program's name, or of a name that is the stranger's alone. */
@@ -13,12 +15,16 @@ static void make_join(struct stranger *s, struct ctl_message *m, const struct pr
         m->head.size = (uint16_t)rng_between(&s->rng, 1, 4);
         m->head.rank = (uint16_t)rng_below(&s->rng, m->head.size);
     }
-    m->join = (struct ctl_join){.data_port = (uint16_t)rng_between(&s->rng, 1, OWN_PORT),
-                                .format = SML_FORMAT_TYPED,
-                                .mode = (uint8_t)(same_terms ? p->mode : rng_below(&s->rng, 2)),
-                                .checksum = (uint8_t)(same_terms ? p->checksum : SML_CHECKSUM_NONE),
-                                .chunk_bytes = 64,
-                                .slots = 2};
+    m->join = (struct ctl_join){
+        .data_port = (uint16_t)rng_between(&s->rng, 1, OWN_PORT),
+    };
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                   .mode = same_terms ? p->mode : (enum sml_mode)rng_below(&s->rng, 2),
+                                   .checksum = same_terms ? p->checksum : SML_CHECKSUM_NONE,
+                                   .chunk_bytes = 64,
+                                   .slots = 2};
+
+    sml_terms_build(&m->join.terms, &wish);
     if (rng_below(&s->rng, 3) == 0)
         snprintf(m->join.name, sizeof(m->join.name), "squat%u", (unsigned)rng_below(&s->rng, 40));
     else

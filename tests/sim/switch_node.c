@@ -8,6 +8,7 @@
 #include "carry.h"
 #include "keeping.h"
 #include "switchml/protocol.h"
+#include "switchml/terms.h"
 
 /* All that comes to a data port. */
 static const struct agg_protocol *const protocol = &sml_protocol;
@@ -54,31 +55,34 @@ static int free_number(const struct switch_node *s, const struct ctl_job *job)
     return best;
 }
 
-static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
-                     char text[CTL_TEXT_MAX])
+static int prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                   char text[CTL_TEXT_MAX])
 {
     struct switch_node *s = ctx;
+    struct sml_terms t;
     int n = free_number(s, job);
 
-    while (!job->resumed && *slots > 2 && *slots > s->cfg.slots_max - s->slots_used)
-        *slots /= 2;
-    if (n < 0 || *slots > s->cfg.slots_max - s->slots_used) {
+    sml_terms_parse(&t, terms);
+    while (!t.resumed && t.slots > 2 && t.slots > s->cfg.slots_max - s->slots_used)
+        t.slots /= 2;
+    if (n < 0 || t.slots > s->cfg.slots_max - s->slots_used) {
         snprintf(text, CTL_TEXT_MAX, "%u of %u slots are in use", s->slots_used, s->cfg.slots_max);
         return n < 0 ? -EMFILE : -ENOSPC;
     }
+    sml_terms_build(terms, &t);
     struct switch_job *j = sim_alloc(sizeof(*j));
     struct agg_footprint f;
-    j->job = carry_open_joined(&s->running, job, (uint8_t)n, *slots, &f);
+    j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &f);
     if (j->job == NULL)
         sim_die("the terms of a job are out of range");
-    keeping_init(&j->keeping, *slots, &s->broken);
-    j->slots = *slots;
+    keeping_init(&j->keeping, t.slots, &s->broken);
+    j->slots = t.slots;
     j->unsummed = f.checked;
     s->jobs[n] = j;
-    s->slots_used += *slots;
+    s->slots_used += t.slots;
     *number = (uint8_t)n;
-    sim_trace(s->sim, "switch", "job %s: pool %d of %u slots, first tag %u%s", job->name, n, *slots,
-              job->first_tag, job->resumed ? ", resumed" : "");
+    sim_trace(s->sim, "switch", "job %s: pool %d of %u slots, first tag %u%s", job->name, n, t.slots,
+              t.first_tag, t.resumed ? ", resumed" : "");
     return 0;
 }
 
@@ -94,7 +98,7 @@ static void free_job(struct switch_node *s, unsigned number)
     free(j);
 }
 
-static void close_pool(void *ctx, const struct ctl_job *job)
+static void release(void *ctx, const struct ctl_job *job)
 {
     struct switch_node *s = ctx;
 
@@ -138,11 +142,13 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, stru
 void switch_start(struct switch_node *s)
 {
     struct ctl_registry_config cfg = {
+        .protocols = &protocol,
+        .protocols_known = 1,
         .max_jobs = s->cfg.max_jobs,
         .boot_id = rng_next(&s->rng) | 1,
         .lost_after_ns = s->cfg.lost_after_ns,
         .data_port = SML_PORT_FIRST,
-        .actions = {s, send_message, open_pool, close_pool, next_random, event},
+        .actions = {s, send_message, prepare, release, next_random, event},
     };
 
     switch_kill(s);

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols.h"
-#include "switchml/terms.h"
-
 struct carry_job {
     struct agg_job job;
     struct agg_sender member[];
@@ -59,24 +56,17 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
 }
 
 struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
-                                  uint16_t slots, struct agg_footprint *f)
+                                  const struct agg_terms *terms, struct agg_footprint *f)
 {
-    const struct sml_terms terms = {.format = joined->format,
-                                    .mode = joined->mode,
-                                    .checksum = joined->checksum,
-                                    .slots = slots,
-                                    .chunk_bytes = joined->chunk_bytes,
-                                    .resumed = joined->resumed,
-                                    .first_tag = joined->first_tag};
-    struct agg_pool_config cfg = {.job = number, .workers = joined->size, .kernels = agg_kernels_best()};
+    const struct agg_pool_config cfg = {
+        .job = number, .workers = joined->size, .terms = *terms, .kernels = agg_kernels_best()};
     struct agg_sender members[AGG_MAX_WORKERS];
 
-    sml_terms_build(&cfg.terms, &terms);
     for (uint16_t rank = 0; rank < joined->size; rank++) {
         const struct ctl_member *m = &joined->members[rank];
         members[rank] = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);
     }
-    return carry_open(jobs, agg_protocol_find(cfg.terms.protocol), &cfg, members, f);
+    return carry_open(jobs, joined->protocol, &cfg, members, f);
 }
 
 void carry_close(struct agg_jobs *jobs, struct agg_job *job)

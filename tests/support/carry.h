@@ -15,9 +15,9 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
                            const struct agg_pool_config *cfg, const struct agg_sender members[],
                            struct agg_footprint *f);
 
-/* The same of a job that has been joined, with as many slots. */
+/* The same of a job that has been joined, under the terms that it is granted. */
 struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
-                                  uint16_t slots, struct agg_footprint *f);
+                                  const struct agg_terms *terms, struct agg_footprint *f);
 
 /* Takes the job out and frees it. What its pool has kept is the caller's to drain before. */
 void carry_close(struct agg_jobs *jobs, struct agg_job *job);

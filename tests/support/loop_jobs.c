@@ -8,6 +8,7 @@
 
 #include "switchml/protocol.h"
 #include "wire/path.h"
+#include "wire/switchml.h"
 
 static void *allocate(size_t bytes)
 {
@@ -19,8 +20,8 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
-                     char text[CTL_TEXT_MAX])
+static int prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                   char text[CTL_TEXT_MAX])
 {
     struct loop_life *life = ctx;
     unsigned i = 0;
@@ -31,13 +32,13 @@ static int open_pool(void *ctx, const struct ctl_job *job, uint16_t *slots, uint
         return -EMFILE;
     }
     *number = (uint8_t)i;
-    if (carry_open_joined(&life->jobs, job, *number, *slots, NULL))
+    if (carry_open_joined(&life->jobs, job, *number, terms, NULL))
         return 0;
     snprintf(text, CTL_TEXT_MAX, "the terms are out of range");
     return -EINVAL;
 }
 
-static void close_pool(void *ctx, const struct ctl_job *job)
+static void release(void *ctx, const struct ctl_job *job)
 {
     struct loop_life *life = ctx;
     carry_close(&life->jobs, agg_jobs_find(&life->jobs, job->number));
@@ -59,15 +60,18 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
                      void *ctx)
 {
     *life = (struct loop_life){.boot_id = boot_id, .send = send, .ctx = ctx};
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
     struct ctl_registry_config config = {
+        .protocols = protocols,
+        .protocols_known = 1,
         .max_jobs = LOOP_JOBS,
         .boot_id = boot_id,
         .lost_after_ns = lost_after_ns,
         .data_port = SML_PORT_FIRST,
         .actions = {.ctx = life,
                     .send = send_control,
-                    .open_pool = open_pool,
-                    .close_pool = close_pool,
+                    .prepare = prepare,
+                    .release = release,
                     .random = next_random},
     };
     life->registry = ctl_registry_init(allocate(ctl_registry_footprint(&config)), &config);

@@ -14,6 +14,7 @@
 
 #include "loop_jobs.h"
 #include "monotonic.h"
+#include "wire/switchml.h"
 
 enum {
     BATCH = 64,

@@ -6,12 +6,15 @@
  * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
  * data=q: from its host and data port; stranger: it does not know this boot id; moved: it is heard on another
  * port of the switch HEARTBEAT p calls=3 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says
- *   again                     the last message once more, as it was
- *   old p TYPE                a message of this type with a serial before p's last
+ *   (JOIN has also protocol= and terms=: another protocol, another version of its terms; unlike: the terms
+ * are those of a rank that resumes, and the rank is not one, or the other way round) again the last message
+ * once more, as it was old p TYPE                a message of this type with a serial before p's last
  *   wait 2.5                  seconds pass, with ticks
  *   sleep 60                  seconds pass without any
  *   restart                   the switch loses all it knew
- *   full, numberless          open_pool says no from now on: there are no slots, no numbers
+ *   slow                      from now on pools take time
+ *   prepared, lacking         what was put off last is ready; or there is no room for it
+ *   full, numberless          prepare says no from now on: there are no slots, no numbers
  *   roomy                     it says yes again
  *   hasty                     a new switch, to which a second is a long silence
  *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
@@ -32,10 +35,14 @@
 #include <string.h>
 
 #include "control/registry.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
 #include "unit.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
+
+static const struct agg_protocol *const spoken[] = {&sml_protocol};
 
 struct process {
     struct ctl_endpoint endpoint;
@@ -48,7 +55,9 @@ struct stage {
     struct ctl_registry *registry;
     uint64_t now, boot_id, random;
     unsigned max_jobs;
-    bool loud, full, numberless, silent;
+    bool loud, full, numberless, silent, slow;
+    uint64_t asked; /* the preparation that was put off last */
+    struct ctl_prepared prepared;
     uint64_t lost_after_ns;
     uint16_t payload_bytes;
     struct process processes[26];
@@ -76,6 +85,7 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
 {
     struct stage *s = ctx;
     struct ctl_message m;
+    struct sml_terms t;
     char ranks[CTL_RANKS_TEXT_MAX];
     CU_ASSERT_EQUAL(ctl_parse(&m, payload, bytes), CTL_PARSED);
     if (s->silent)
@@ -92,6 +102,8 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     case CTL_PENDING:
         if (m.pending.no_room)
             say(s, " no room");
+        else if (m.pending.preparing)
+            say(s, " preparing");
         else
             say(s, " %s%s", m.pending.occupied ? "occupied by " : "",
                 ctl_ranks_text(&m.pending.missing, ranks));
@@ -99,9 +111,10 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     case CTL_READY:
         p->epoch = m.head.epoch;
         p->boot_id = m.head.boot_id;
-        say(s, " %u slots %u bytes%s", m.ready.slots, m.ready.chunk_bytes, m.ready.resumed ? " resumed" : "");
+        CU_ASSERT_TRUE(sml_terms_parse(&t, &m.ready.terms));
+        say(s, " %u slots %u bytes%s", t.slots, t.chunk_bytes, m.ready.resumed ? " resumed" : "");
         if (m.ready.resumed)
-            say(s, " at %u", m.ready.first_tag);
+            say(s, " at %u", t.first_tag);
         break;
     case CTL_REFUSED:
     case CTL_ABORTED:
@@ -111,10 +124,11 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     say(s, "\n");
 }
 
-static inline int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
-                              char text[CTL_TEXT_MAX])
+static inline int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms,
+                                 uint8_t *number, char text[CTL_TEXT_MAX])
 {
     struct stage *s = ctx;
+    struct sml_terms t;
     CU_ASSERT_EQUAL(job->state, CTL_JOB_FORMING);
     CU_ASSERT_EQUAL(job->present, job->size);
     if (s->full) {
@@ -126,15 +140,28 @@ static inline int effect_open(void *ctx, const struct ctl_job *job, uint16_t *sl
         return -EMFILE;
     }
     *number = (uint8_t)s->next_number++;
-    if (!job->resumed && *slots > 256)
-        *slots = 256;
+    CU_ASSERT_TRUE(sml_terms_parse(&t, terms));
+    if (!job->resumed && t.slots > 256)
+        t.slots = 256;
+    sml_terms_build(terms, &t);
+    if (s->slow) {
+        s->asked = job->preparation;
+        s->prepared = (struct ctl_prepared){.terms = *terms, .number = *number};
+        say(s, "  prepare\n");
+        return CTL_LATER;
+    }
     say(s, "  open%s\n", ctl_job_had_number(job, *number) ? ", but not under its old number" : "");
     return 0;
 }
 
-static inline void effect_close(void *ctx, const struct ctl_job *job)
+static inline void effect_release(void *ctx, const struct ctl_job *job)
 {
     struct stage *s = ctx;
+    if (job->state == CTL_JOB_PREPARING) {
+        CU_ASSERT_EQUAL(job->preparation, s->asked);
+        say(s, "  never mind\n");
+        return;
+    }
     CU_ASSERT_EQUAL(job->state, CTL_JOB_RUNNING);
     CU_ASSERT_TRUE(job->number < s->next_number);
     say(s, "  close\n");
@@ -166,12 +193,15 @@ static inline uint64_t effect_random(void *ctx)
 static inline void start_registry(struct stage *s)
 {
     struct ctl_registry_config cfg = {
+        .protocols = spoken,
+        .protocols_known = 1,
         .max_jobs = (uint16_t)s->max_jobs,
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .data_port = SML_PORT_FIRST,
         .payload_bytes = s->payload_bytes,
-        .actions = {s, effect_send, effect_open, effect_close, effect_random, effect_event, effect_may_join},
+        .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
+                    effect_may_join},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -239,15 +269,19 @@ static inline void do_join(struct stage *s, char name, const char *line)
         p->boot_id = s->boot_id;
     struct ctl_message m = message_from(name, p, CTL_JOIN);
     m.join = (struct ctl_join){.data_port = p->data_port,
-                               .format = (uint8_t)number_after(line, "format=", SML_FORMAT_TYPED),
-                               .mode = (uint8_t)number_after(line, "mode=", SML_WHEN_COMPLETE),
-                               .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
-                               .slots = (uint16_t)number_after(line, "slots=", 128),
-                               .checksum = (uint8_t)number_after(line, "checksum=", SML_CHECKSUM_NONE),
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
-                               .waited = strstr(line, "waited"),
-                               .oldest_tag = number_after(line, "resume=", 0)};
+                               .waited = strstr(line, "waited")};
+    const struct sml_terms wish = {.format = number_after(line, "format=", SML_FORMAT_TYPED),
+                                   .mode = number_after(line, "mode=", SML_WHEN_COMPLETE),
+                                   .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
+                                   .slots = (uint16_t)number_after(line, "slots=", 128),
+                                   .checksum = number_after(line, "checksum=", SML_CHECKSUM_NONE),
+                                   .resumed = m.join.resume != (strstr(line, "unlike") != NULL),
+                                   .first_tag = number_after(line, "resume=", 0)};
+    sml_terms_build(&m.join.terms, &wish);
+    m.join.terms.protocol = (uint8_t)number_after(line, "protocol=", AGG_PROTOCOL_SWITCHML);
+    m.join.terms.version = (uint8_t)number_after(line, "terms=", SML_TERMS_VERSION);
     for (unsigned i = 0; among ? among[6 + i] >= 'a' : i < size; i++)
         m.join.roster ^= (uint64_t)(among ? among[6 + i] : 'a' + (int)i);
     strcpy(m.join.name, "t");
@@ -291,6 +325,13 @@ static inline void do_wait(struct stage *s, double seconds, uint64_t step)
     }
 }
 
+static inline void do_lacking(struct stage *s, int result, const char *why)
+{
+    struct ctl_prepared p = {.result = result};
+    snprintf(p.text, sizeof p.text, "%s", why);
+    ctl_registry_prepared(s->registry, s->asked, &p, s->now);
+}
+
 static inline void do_line(struct stage *s, const char *line)
 {
     char verb[16] = "", name = 'a', type[16] = "";
@@ -328,6 +369,12 @@ static inline void do_line(struct stage *s, const char *line)
         start_registry(s);
     } else if (strcmp(verb, "loud") == 0)
         s->loud = true;
+    else if (strcmp(verb, "slow") == 0)
+        s->slow = true;
+    else if (strcmp(verb, "prepared") == 0)
+        ctl_registry_prepared(s->registry, s->asked, &s->prepared, s->now);
+    else if (strcmp(verb, "lacking") == 0)
+        do_lacking(s, -ENOSPC, "the parent has no slots");
     else
         CU_FAIL("a script has a line that means nothing");
 }

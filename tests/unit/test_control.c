@@ -11,12 +11,15 @@
 
 #include "control/registry.h"
 #include "control/session.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "switchml/worker.h"
 #include "unit.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-enum { MAX_RANKS = 5, MAX_FLYING = 256, NUMBERS = 4, JOBS_MAX = 8, KEPT = 64 };
+enum { MAX_RANKS = 5, MAX_FLYING = 256, NUMBERS = 4, JOBS_MAX = 8, KEPT = 64, LATER_MAX = 16 };
 
 struct datagram {
     uint64_t due;
@@ -36,6 +39,13 @@ struct process {
     unsigned generation;
 };
 
+/* What the switch was asked to prepare, and what it will say. */
+struct later {
+    uint64_t due, preparation; /* 0: nothing */
+    bool holds;                /* a number */
+    struct ctl_prepared answer;
+};
+
 struct world {
     uint64_t random, now;
     bool trace;
@@ -47,6 +57,9 @@ struct world {
     bool switch_up;
     uint64_t boot_id;
     unsigned pools_open;
+    bool slow;
+    struct later later[LATER_MAX];
+    unsigned asked;
     bool number_used[NUMBERS];
     uint64_t next_tick;
     unsigned strangers;         /* percent of the rounds in which one speaks */
@@ -108,10 +121,10 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
             fly(w, (int)i, false, payload, bytes);
 }
 
-static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, uint8_t *number,
+static int take_number(struct world *w, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
                        char text[CTL_TEXT_MAX])
 {
-    struct world *w = ctx;
+    struct sml_terms t;
     CU_ASSERT_EQUAL(job->present, job->size);
     for (unsigned i = 0; i < NUMBERS; i++) {
         if (w->number_used[i])
@@ -119,17 +132,67 @@ static int effect_open(void *ctx, const struct ctl_job *job, uint16_t *slots, ui
         w->number_used[i] = true;
         w->pools_open++;
         *number = (uint8_t)i;
-        if (!job->resumed && *slots > 64)
-            *slots = 64;
+        CU_ASSERT_TRUE(sml_terms_parse(&t, terms));
+        if (!job->resumed && t.slots > 64)
+            t.slots = 64;
+        sml_terms_build(terms, &t);
         return 0;
     }
     snprintf(text, CTL_TEXT_MAX, "all %u job numbers are taken", NUMBERS);
     return -EMFILE;
 }
 
-static void effect_close(void *ctx, const struct ctl_job *job)
+/* Half of the adapters take their time: then the answer comes in any order, or there is none, for the switch
+ * or the job is gone by then. */
+static int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                          char text[CTL_TEXT_MAX])
 {
     struct world *w = ctx;
+    if (!w->slow)
+        return take_number(w, job, terms, number, text);
+    struct later *l = &w->later[w->asked++ % LATER_MAX];
+    *l = (struct later){.due = w->now + pick(w, 3000) * MS, .preparation = job->preparation};
+    l->answer.terms = *terms;
+    l->answer.result =
+        chance(w, 10) ? -ENOSPC : take_number(w, job, &l->answer.terms, &l->answer.number, l->answer.text);
+    l->holds = l->answer.result == 0;
+    return CTL_LATER;
+}
+
+static void give_back(struct world *w, struct later *l)
+{
+    if (l->holds) {
+        w->number_used[l->answer.number] = false;
+        w->pools_open--;
+    }
+    *l = (struct later){0};
+}
+
+static void answer_late(struct world *w)
+{
+    for (unsigned i = 0; i < LATER_MAX; i++) {
+        struct later l = w->later[i];
+        if (l.preparation == 0 || l.due > w->now)
+            continue;
+        w->later[i] = (struct later){0};
+        ctl_registry_prepared(w->registry, l.preparation, &l.answer, w->now);
+    }
+}
+
+static void effect_release(void *ctx, const struct ctl_job *job)
+{
+    struct world *w = ctx;
+    for (unsigned i = 0; job->state == CTL_JOB_PREPARING && i < LATER_MAX; i++)
+        if (w->later[i].preparation == job->preparation) {
+            struct later l = w->later[i];
+            give_back(w, &w->later[i]);
+            if (chance(w, 50)) { /* it comes all the same */
+                l.holds = false;
+                w->later[i] = l;
+            }
+            return;
+        }
+    CU_ASSERT_EQUAL(job->state, CTL_JOB_RUNNING);
     CU_ASSERT_TRUE(w->number_used[job->number]);
     w->number_used[job->number] = false;
     w->pools_open--;
@@ -151,15 +214,18 @@ static uint64_t effect_random(void *ctx)
 
 static void start_switch(struct world *w)
 {
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
     struct ctl_registry_config cfg = {
+        .protocols = protocols,
+        .protocols_known = 1,
         .max_jobs = (uint16_t)w->max_jobs,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 2 * SECOND,
         .data_port = SML_PORT_FIRST,
         .actions = {.ctx = w,
                     .send = effect_send,
-                    .open_pool = effect_open,
-                    .close_pool = effect_close,
+                    .prepare = effect_prepare,
+                    .release = effect_release,
                     .random = effect_random,
                     .event = effect_event},
     };
@@ -170,6 +236,7 @@ static void start_switch(struct world *w)
     w->next_tick = w->now;
     w->pools_open = 0;
     memset(w->number_used, 0, sizeof w->number_used);
+    memset(w->later, 0, sizeof w->later);
 }
 
 static void kill_switch(struct world *w)
@@ -193,12 +260,17 @@ static void start_process(struct world *w, int i)
         .rank = (uint16_t)i,
         .size = (uint16_t)w->ranks,
         .incarnation = ((uint64_t)w->random << 8 | (unsigned)i) | UINT64_C(1) << 63,
-        .join = {.data_port = (uint16_t)(p->endpoint.udp_port + 1),
-                 .format = SML_FORMAT_TYPED,
-                 .chunk_bytes = (uint16_t)(1024 + 4 * i),
-                 .slots = (uint16_t)(32 << (i % 3))},
+        .join =
+            {
+                .data_port = (uint16_t)(p->endpoint.udp_port + 1),
+            },
+        .worker = &sml_worker,
         .join_deadline_ns = 20 * SECOND,
     };
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                   .chunk_bytes = (uint16_t)(1024 + 4 * i),
+                                   .slots = (uint16_t)(32 << (i % 3))};
+    sml_terms_build(&cfg.join.terms, &wish);
     strcpy(cfg.join.name, "train");
     ctl_session_init(&p->session, &cfg, w->now);
     if (w->trace)
@@ -290,11 +362,12 @@ static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t 
                                .serial = 1};
     m.head.rank = (uint16_t)pick(w, m.head.size);
     if (m.head.type == CTL_JOIN) {
-        m.join = (struct ctl_join){.data_port = from->udp_port,
-                                   .format = SML_FORMAT_TYPED,
-                                   .mode = (uint8_t)(same_terms ? 0 : pick(w, 2)),
-                                   .chunk_bytes = 1024,
-                                   .slots = 64};
+        const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+                                       .mode = same_terms ? 0 : pick(w, 2),
+                                       .chunk_bytes = 1024,
+                                       .slots = 64};
+        m.join.data_port = from->udp_port;
+        sml_terms_build(&m.join.terms, &wish);
         strcpy(m.join.name, chance(w, 80) ? "train" : "squat");
         if (chance(w, 20))
             snprintf(m.join.name, sizeof m.join.name, "squat %u", pick(w, 100));
@@ -322,6 +395,8 @@ static void run(struct world *w, uint64_t ns)
         poll_processes(w);
         if (w->switch_up && w->strangers > 0 && chance(w, w->strangers))
             let_stranger_speak(w);
+        if (w->switch_up)
+            answer_late(w);
         if (w->switch_up && w->now >= w->next_tick) {
             ctl_registry_tick(w->registry, w->now);
             w->next_tick = w->now + 200 * MS;
@@ -396,7 +471,7 @@ static void check_agreement(const struct world *w)
                 CU_ASSERT_EQUAL(p->session.epoch, job->epoch);
                 CU_ASSERT_EQUAL(job->members[i].state, CTL_MEMBER_JOINED);
                 CU_ASSERT_EQUAL(p->session.ready.job, job->number);
-                CU_ASSERT_EQUAL(p->session.ready.slots, job->slots);
+                CU_ASSERT_EQUAL(memcmp(&p->session.ready.terms, &job->terms, sizeof job->terms), 0);
             }
             break;
         default:
@@ -421,6 +496,7 @@ static void live_through(uint64_t seed, bool trace)
     w.doubled = pick(&w, 30);
     w.delay_ms = pick(&w, 2) ? pick(&w, 400) : pick(&w, 10);
     w.strangers = chance(&w, 50) ? pick(&w, 30) : 0;
+    w.slow = seed % 2;
     start_switch(&w);
     for (unsigned i = 0; i < w.ranks; i++)
         start_process(&w, (int)i);

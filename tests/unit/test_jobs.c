@@ -15,8 +15,8 @@ enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 static struct rte_rcu_qsbr *rcu;
-static struct ctl_job wish;
-static char text[CTL_TEXT_MAX];
+static struct jobs_plan wish;
+static char text[AGG_TEXT_MAX];
 
 static rte_be32_t ip_of(unsigned rank)
 {
@@ -37,19 +37,22 @@ static void set_up(struct jobs *jobs, uint16_t size)
 
     memset(&wish, 0, sizeof(wish));
     wish.size = size;
-    wish.slots = SLOTS;
-    wish.chunk_bytes = CHUNK;
-    wish.format = SML_FORMAT_TYPED;
+    wish.terms.slots = SLOTS;
+    wish.terms.chunk_bytes = CHUNK;
+    wish.terms.format = SML_FORMAT_TYPED;
     for (unsigned r = 0; r < size; r++) {
-        wish.members[r].endpoint = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 1, (uint8_t)r}, .ip = ip_of(r)};
-        wish.members[r].data_port = port_of(r);
+        wish.member[r] = (struct jobs_member){
+            .mac = {{2, 0, 0, 0, 1, (uint8_t)r}}, .ip = ip_of(r), .udp_port = rte_cpu_to_be_16(port_of(r))};
     }
 }
 
 static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
 {
-    *slots = wish.slots;
-    return jobs_open(jobs, &wish, 0, &us, slots, number, text);
+    struct jobs_plan plan = wish;
+    int rc = jobs_open(jobs, &plan, &us, number, text);
+
+    *slots = plan.terms.slots;
+    return rc;
 }
 
 static const struct job *open_one(struct jobs *jobs)
@@ -120,7 +123,7 @@ static void test_a_job_of_one_slot_gets_it(void)
     uint8_t number;
 
     set_up(&jobs, 2);
-    wish.slots = 1;
+    wish.terms.slots = 1;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, 1);
     jobs_free(&jobs);
@@ -157,11 +160,11 @@ static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 
     set_up(&jobs, 64);
     jobs.bytes_max = (size_t)2 << 30;
-    wish.mode = SML_WHEN_COMPLETE;
-    wish.slots = 8192;
+    wish.terms.mode = SML_WHEN_COMPLETE;
+    wish.terms.slots = 8192;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);
-    wish.resumed = true;
+    wish.terms.resumed = true;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "memory.megabytes"));
     jobs_free(&jobs);
@@ -176,7 +179,7 @@ static void test_a_resumed_job_gets_its_slots_or_nothing(void)
 
     set_up(&jobs, 4);
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK;
-    wish.resumed = true;
+    wish.terms.resumed = true;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     jobs.bytes_max *= 2;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
@@ -194,9 +197,9 @@ static void test_jobs_sum_in_place_as_long_as_frames_are_left(void)
     jobs.frames_max = 5 * SLOTS - 1;
     first = open_one(&jobs);
     CU_ASSERT(first->in_place);
-    wish.chunk_bytes = JOBS_SHARE_FROM_BYTES - 4;
+    wish.terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - 4;
     CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    wish.chunk_bytes = CHUNK;
+    wish.terms.chunk_bytes = CHUNK;
     CU_ASSERT(open_one(&jobs)->in_place);
     CU_ASSERT_EQUAL(jobs.frames, 4 * SLOTS);
     CU_ASSERT_FALSE(open_one(&jobs)->in_place);
@@ -259,7 +262,7 @@ static void test_numbers_run_out_and_come_back_the_oldest_first(void)
     uint8_t number;
 
     set_up(&jobs, 1);
-    wish.slots = 2;
+    wish.terms.slots = 2;
     for (unsigned i = 0; i < JOBS_MAX; i++) {
         CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
         CU_ASSERT_EQUAL(number, i);

@@ -14,9 +14,8 @@ enum { MEMBERS = 3, SLOTS = 4, CHUNK = 128, DATA_PORT = 40000 };
 
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 static struct jobs jobs;
-static struct ctl_job wish;
+static struct jobs_plan wish;
 static uint8_t number;
-static uint16_t slots = SLOTS;
 static struct rte_mbuf packet;
 static _Alignas(2) uint8_t buffer[2048];
 static struct frame_udp *const frame = (struct frame_udp *)(void *)buffer;
@@ -129,22 +128,20 @@ static void test_a_slot_that_the_job_lacks_is_none(void)
 
 static int open_job(void)
 {
-    char text[CTL_TEXT_MAX];
+    char text[AGG_TEXT_MAX];
 
     jobs.kernels = agg_kernels_best();
     jobs.bytes_max = 1 << 20;
     wish.size = MEMBERS;
-    wish.slots = SLOTS;
-    wish.chunk_bytes = CHUNK;
-    wish.format = SML_FORMAT_TYPED;
+    wish.terms.slots = SLOTS;
+    wish.terms.chunk_bytes = CHUNK;
+    wish.terms.format = SML_FORMAT_TYPED;
     for (uint8_t rank = 0; rank < MEMBERS; rank++) {
         const struct frame_end at = member(rank);
 
-        memcpy(wish.members[rank].endpoint.mac, at.mac.addr_bytes, sizeof(struct net_mac));
-        wish.members[rank].endpoint.ip = at.ip;
-        wish.members[rank].data_port = DATA_PORT;
+        wish.member[rank] = (struct jobs_member){.mac = at.mac, .ip = at.ip, .udp_port = at.port};
     }
-    return jobs_open(&jobs, &wish, 0, &us, &slots, &number, text);
+    return jobs_open(&jobs, &wish, &us, &number, text);
 }
 
 /* The smallest EAL there is, for the job's memory. */

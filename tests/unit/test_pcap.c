@@ -15,6 +15,7 @@
 #include "elements.h"
 #include "plan_options.h"
 #include "switchml/pool.h"
+#include "terms_of.h"
 #include "unit.h"
 #include "wire/control.h"
 
@@ -722,7 +723,9 @@ static void test_packets_in_words(void)
     static const struct describe how = {.elements = 2};
     struct ctl_message m = {
         .head = {.type = CTL_JOIN, .version = CTL_VERSION, .rank = 1, .size = 4, .serial = 9},
-        .join = {.name = "x", .slots = 64, .chunk_bytes = 1460, .data_port = 30001}};
+        .join = {.name = "x",
+                 .terms = terms_of((struct sml_terms){.slots = 64, .chunk_bytes = 1460}),
+                 .data_port = 30001}};
     uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
     struct line data = {0}, control = {0}, bad = {0};
     struct udp_datagram d;
@@ -731,9 +734,9 @@ static void test_packets_in_words(void)
     describe_switchml(&data, &how, d.payload, d.bytes);
     CU_ASSERT_STRING_EQUAL(data.text, "DATA job 7 tag 5 slot 1.1 16 float32: 110.46875 -996.359375 ...");
     describe_control(&control, message, ctl_build(message, &m));
-    CU_ASSERT_STRING_EQUAL(control.text,
-                           "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", 64 slots, chunks of 1460 bytes, "
-                           "data from port 30001");
+    CU_ASSERT_STRING_EQUAL(
+        control.text, "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", data from port 30001, protocol 1 switchml, "
+                      "format int32, mode on_arrival, checksum none, slots 64, chunk_bytes 1460, resumed 0");
     describe_switchml(&bad, &how, d.payload, 9);
     CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
 }

@@ -1,5 +1,6 @@
 /* The registry: joining, what is refused, extremes. The scripts are told in registry_script.h. */
 #include "registry_script.h"
+#include "terms_of.h"
 
 static void test_forms(void)
 {
@@ -55,7 +56,7 @@ static void test_one_rank(void)
             "  a UNKNOWN\n");
 }
 
-static void test_open_pool_lowers_slots(void)
+static void test_prepare_lowers_slots(void)
 {
     play(4, "JOIN a 0/1 slots=16384\n"
             "  open\n"
@@ -124,7 +125,8 @@ static void test_forming_is_patient(void)
             "JOIN b 1/2\n"
             "  job 't': rank 1 of 2 has joined\n"
             "  open\n"
-            "  job 't': ready: 2 ranks, number 0, 128 slots, 1460 bytes a chunk\n"
+            "  job 't': ready: 2 ranks, number 0, switchml, format typed, mode when_complete, "
+            "checksum none, slots 128, chunk_bytes 1460, resumed 0\n"
             "  a READY 128 slots 1460 bytes\n"
             "  b READY 128 slots 1460 bytes\n");
 }
@@ -425,6 +427,21 @@ static void test_bad_arguments(void)
             "  a PENDING ranks 0-254\n");
 }
 
+static void test_protocols_that_are_not_spoken(void)
+{
+    play(4, "JOIN a 0/1 protocol=7\n"
+            "  a REFUSED bad argument: aggregation protocol 7 is not spoken by this switch, which speaks "
+            "switchml (1)\n"
+            "JOIN a 0/1 terms=9\n"
+            "  a REFUSED bad argument: terms of protocol 1, version 9, in 16 bytes are not known here\n"
+            "JOIN a 0/1 unlike\n"
+            "  a REFUSED bad argument: the terms are those of a rank that resumes, the rank is new\n"
+            "JOIN a 0/1 resume=3 unlike\n"
+            "  a REFUSED bad argument: the terms are those of a rank that is new, the rank resumes\n");
+}
+
+static const struct sml_terms small = {.chunk_bytes = 64, .slots = 2};
+
 /* What a script cannot say: arguments that no process has, reasons that nobody may give. */
 static void test_bad_heads_and_reasons(void)
 {
@@ -435,7 +452,7 @@ static void test_bad_heads_and_reasons(void)
     struct process *p = &s.processes[0];
     *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s.boot_id};
     struct ctl_message m = message_from('a', p, CTL_JOIN);
-    m.join = (struct ctl_join){.name = "t", .chunk_bytes = 64, .slots = 2};
+    m.join = (struct ctl_join){.name = "t", .terms = terms_of(small)};
     deliver(&s, p, &m);
     CU_ASSERT_STRING_EQUAL(s.out, "  a REFUSED bad argument: the data port is 0\n");
     m.join.data_port = 1;
@@ -468,10 +485,12 @@ static void test_no_epoch_is_zero(void)
 {
     static struct stage s;
     struct ctl_registry_config cfg = {
+        .protocols = spoken,
+        .protocols_known = 1,
         .max_jobs = 1,
         .boot_id = 1,
         .lost_after_ns = SECOND,
-        .actions = {&s, effect_send, effect_open, effect_close, first_zero, NULL},
+        .actions = {&s, effect_send, effect_prepare, effect_release, first_zero, NULL},
     };
     memset(&s, 0, sizeof s);
     s.silent = true;
@@ -479,7 +498,7 @@ static void test_no_epoch_is_zero(void)
     struct process *p = &s.processes[0];
     *p = (struct process){.rank = 0, .size = 2, .data_port = 1, .boot_id = cfg.boot_id};
     struct ctl_message m = message_from('a', p, CTL_JOIN);
-    m.join = (struct ctl_join){.name = "t", .chunk_bytes = 64, .slots = 2, .data_port = 1};
+    m.join = (struct ctl_join){.name = "t", .terms = terms_of(small), .data_port = 1};
     deliver(&s, p, &m);
     CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FORMING);
     CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->epoch, 1);
@@ -507,8 +526,8 @@ static void test_unparsed(void)
     } cases[] = {
         {40, 39, 't', CTL_TOO_SHORT, ""},
         {0, length, 'X', CTL_NOT_CONTROL, ""},
-        {4, length, 2, CTL_OTHER_VERSION,
-         "  a REFUSED bad version: version 2 of the control protocol is not spoken here, 1 is\n"},
+        {4, length, 1, CTL_OTHER_VERSION,
+         "  a REFUSED bad version: version 1 of the control protocol is not spoken here, 2 is\n"},
         {5, length, 9, CTL_BAD_TYPE, "  a REFUSED bad argument: message type 9 is not known here\n"},
         {5, length, 99, CTL_BAD_TYPE, ""},
         {5, length, CTL_READY, CTL_BAD_TYPE, ""},
@@ -534,10 +553,12 @@ static void test_footprint(void)
 {
     static struct stage s;
     struct ctl_registry_config good = {
+        .protocols = spoken,
+        .protocols_known = 1,
         .max_jobs = 256,
         .boot_id = UINT64_MAX,
         .lost_after_ns = 3600 * SECOND,
-        .actions = {&s, effect_send, effect_open, effect_close, effect_random, NULL},
+        .actions = {&s, effect_send, effect_prepare, effect_release, effect_random, NULL},
     };
     CU_ASSERT_TRUE(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_job));
     struct ctl_registry *r = ctl_registry_init(malloc(ctl_registry_footprint(&good)), &good);
@@ -545,7 +566,7 @@ static void test_footprint(void)
     ctl_registry_tick(r, UINT64_MAX);
     free(r);
 
-    struct ctl_registry_config bad[10];
+    struct ctl_registry_config bad[11];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         bad[i] = good;
     bad[0].max_jobs = 0;
@@ -554,10 +575,11 @@ static void test_footprint(void)
     bad[3].lost_after_ns = 10 * MS - 1;
     bad[4].lost_after_ns = 3600 * SECOND + 1;
     bad[5].actions.send = NULL;
-    bad[6].actions.open_pool = NULL;
-    bad[7].actions.close_pool = NULL;
+    bad[6].actions.prepare = NULL;
+    bad[7].actions.release = NULL;
     bad[8].lost_after_ns = 0;
     bad[9].actions.random = NULL;
+    bad[10].protocols_known = 0;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CU_ASSERT_EQUAL(ctl_registry_footprint(&bad[i]), 0);
 }
@@ -576,7 +598,7 @@ static void test_extremes(void)
             p->endpoint.ip = 1 + job + rank; /* each job is of another founder */
             struct ctl_message m = message_from('a', p, CTL_JOIN);
             m.head.incarnation = (uint64_t)job << 40 | rank << 8 | 'a';
-            m.join = (struct ctl_join){.data_port = 1, .chunk_bytes = 64, .slots = 2};
+            m.join = (struct ctl_join){.data_port = 1, .terms = terms_of(small)};
             snprintf(m.join.name, sizeof m.join.name, "job %u", job);
             uint8_t bytes[CTL_MESSAGE_MAX];
             size_t length = ctl_build(bytes, &m);
@@ -610,7 +632,7 @@ int main(void)
         UNIT_TEST(test_forms),
         UNIT_TEST(test_chunks_fit_the_switch),
         UNIT_TEST(test_one_rank),
-        UNIT_TEST(test_open_pool_lowers_slots),
+        UNIT_TEST(test_prepare_lowers_slots),
         UNIT_TEST(test_no_slots),
         UNIT_TEST(test_no_numbers),
         UNIT_TEST(test_forming_forgets_the_silent),
@@ -629,6 +651,7 @@ int main(void)
         UNIT_TEST(test_bad_arguments),
         UNIT_TEST(test_bad_heads_and_reasons),
         UNIT_TEST(test_no_epoch_is_zero),
+        UNIT_TEST(test_protocols_that_are_not_spoken),
         UNIT_TEST(test_unparsed),
         UNIT_TEST(test_footprint),
         UNIT_TEST(test_extremes),

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "control/session.h"
+#include "switchml/worker.h"
+#include "terms_of.h"
 #include "unit.h"
 
 #define MS     UINT64_C(1000000)
@@ -21,13 +23,16 @@ static struct ctl_session_config config(void)
         .incarnation = incarnation,
         .join = {.name = "train-1",
                  .data_port = 40000,
-                 .format = SML_FORMAT_TYPED,
-                 .chunk_bytes = 1460,
-                 .slots = 512},
+                 .terms = terms_of(
+                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 512})},
+        .worker = &sml_worker,
         .join_deadline_ns = 30 * SECOND,
     };
     return cfg;
 }
+
+static const struct sml_terms granted = {
+    .format = SML_FORMAT_TYPED, .slots = SLOTS, .chunk_bytes = CHUNK_BYTES, .first_tag = 5555};
 
 /* What the switch sends to the session at hand, as it should be. */
 static struct ctl_message message(const struct ctl_session *s, uint8_t type)
@@ -45,13 +50,11 @@ static struct ctl_message message(const struct ctl_session *s, uint8_t type)
     switch (type) {
     case CTL_READY:
         m.ready = (struct ctl_ready){.job = 9,
-                                     .slots = SLOTS,
-                                     .chunk_bytes = CHUNK_BYTES,
                                      .data_port = SML_PORT_FIRST,
-                                     .first_tag = first_tag,
                                      .lost_after_ms = 5000,
                                      .resumed = s->state == CTL_SESSION_REJOINING,
-                                     .roster = 0x5a5a};
+                                     .roster = 0x5a5a,
+                                     .terms = terms_of(granted)};
         break;
     case CTL_PENDING:
         ctl_ranks_add(&m.pending.missing, 0);
@@ -209,7 +212,7 @@ static void test_foreign_messages_are_ignored(void)
                 m.head.rank = (uint16_t)(m.head.rank + (field == 1));
                 m.head.boot_id = field == 2 ? 0 : m.head.boot_id;
                 uint8_t bytes[CTL_MESSAGE_MAX];
-                size_t length = ctl_build(bytes, &m) - (field == 3 ? 5 : 0); /* READY can do without four */
+                size_t length = ctl_build(bytes, &m) - (field == 3 ? 1 : 0);
                 CU_ASSERT_FALSE(ctl_session_receive(&s, bytes, length, start + MS));
                 CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
             }
@@ -305,34 +308,43 @@ static void test_ready_takes_the_terms(void)
     CU_ASSERT_EQUAL(s.boot_id, boot);
     CU_ASSERT_EQUAL(s.epoch, epoch);
     CU_ASSERT_EQUAL(s.ready.job, 9);
-    CU_ASSERT_EQUAL(s.ready.slots, SLOTS);
-    CU_ASSERT_EQUAL(s.ready.chunk_bytes, CHUNK_BYTES);
-    CU_ASSERT_EQUAL(s.ready.first_tag, first_tag);
-    CU_ASSERT_EQUAL(s.heartbeat.oldest_tag, first_tag);
+    struct agg_terms terms = terms_of(granted);
+    CU_ASSERT_EQUAL(memcmp(&s.ready.terms, &terms, sizeof terms), 0);
+    CU_ASSERT_EQUAL(s.heartbeat.progress, first_tag);
     CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start));
     CU_ASSERT_EQUAL(s.generation, 1);
 }
 
 static void test_senseless_terms_are_ignored(void)
 {
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0; i < 14; i++) {
         struct ctl_session s = session_in(CTL_SESSION_JOINING), before = s;
         struct ctl_message m = message(&s, CTL_READY);
+        struct sml_terms t = granted;
         switch (i) {
         case 0:
-            m.ready.slots = 1;
+            t.slots = 1;
             break;
         case 1:
-            m.ready.slots = 96;
+            t.slots = 96;
             break;
         case 2:
-            m.ready.slots = 2 * SML_MAX_SLOTS;
+            t.slots = 2 * SML_MAX_SLOTS;
             break;
         case 3:
-            m.ready.chunk_bytes = 60;
+            t.chunk_bytes = 60;
             break;
         case 4:
-            m.ready.chunk_bytes = 1464; /* more than we asked for */
+            t.chunk_bytes = 1464; /* more than we asked for */
+            break;
+        case 10:
+            t.format = SML_FORMAT_INT32;
+            break;
+        case 11:
+            t.mode = SML_WHEN_COMPLETE;
+            break;
+        case 12:
+            t.checksum = SML_CHECKSUM_CRC32C;
             break;
         case 5:
             m.ready.lost_after_ms = 0;
@@ -351,6 +363,10 @@ static void test_senseless_terms_are_ignored(void)
             m.ready.resumed = true; /* we have nothing to resume */
             break;
         }
+        if (i < 5 || i > 9)
+            m.ready.terms = terms_of(t);
+        if (i == 13)
+            m.ready.terms.protocol++;
         CU_ASSERT_FALSE(receive(&s, &m, start));
         CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
     }
@@ -362,7 +378,7 @@ static void test_heartbeats(void)
     receive_type(&s, CTL_READY, start);
     CU_ASSERT_EQUAL(ctl_session_timer(&s), start);
     for (uint64_t now = start; now < start + 5 * SECOND; now += SECOND) {
-        s.heartbeat = (struct ctl_heartbeat){.calls = 7, .waiting = true, .stalled_ms = 12, .oldest_tag = 99};
+        s.heartbeat = (struct ctl_heartbeat){.calls = 7, .waiting = true, .stalled_ms = 12, .progress = 99};
         CU_ASSERT_EQUAL(poll(&s, now - 1).head.type, 0);
         struct ctl_message m = poll(&s, now);
         CU_ASSERT_EQUAL(m.head.type, CTL_HEARTBEAT);
@@ -430,15 +446,17 @@ static void test_waited_since_before_a_restart(void)
 static void test_rejoin(void)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
-    s.heartbeat.oldest_tag = first_tag + 17;
+    s.heartbeat.progress = first_tag + 17;
     CU_ASSERT_TRUE(receive_unknown_from(&s, other_boot, start + SECOND));
     struct ctl_message m = poll(&s, start + SECOND);
     CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
     CU_ASSERT_TRUE(m.join.resume);
-    CU_ASSERT_EQUAL(m.join.slots, SLOTS);
-    CU_ASSERT_EQUAL(m.join.chunk_bytes, CHUNK_BYTES);
+    struct sml_terms wish = terms_in(&m.join.terms);
+    CU_ASSERT_TRUE(wish.resumed);
+    CU_ASSERT_EQUAL(wish.slots, SLOTS);
+    CU_ASSERT_EQUAL(wish.chunk_bytes, CHUNK_BYTES);
     CU_ASSERT_EQUAL(m.join.job, 9);
-    CU_ASSERT_EQUAL(m.join.oldest_tag, first_tag + 17);
+    CU_ASSERT_EQUAL(wish.first_tag, first_tag + 17);
     CU_ASSERT_EQUAL(m.join.roster, s.ready.roster);
     CU_ASSERT_NOT_EQUAL(m.join.roster, 0);
     CU_ASSERT_FALSE(m.join.waited);
@@ -446,9 +464,12 @@ static void test_rejoin(void)
     m = message(&s, CTL_READY);
     m.head.boot_id = other_boot;
     m.head.epoch = epoch + 5;
-    m.ready.first_tag = first_tag + 3;
+    struct sml_terms next = granted;
+    next.first_tag += 3;
+    m.ready.terms = terms_of(next);
     struct ctl_message bad = m;
-    bad.ready.slots = 2 * SLOTS;
+    next.slots = 2 * SLOTS;
+    bad.ready.terms = terms_of(next);
     CU_ASSERT_FALSE(receive(&s, &bad, start + SECOND));
     bad = m;
     bad.ready.resumed = false;
@@ -458,8 +479,8 @@ static void test_rejoin(void)
     CU_ASSERT_EQUAL(s.generation, 2);
     CU_ASSERT_EQUAL(s.boot_id, other_boot);
     CU_ASSERT_EQUAL(s.epoch, epoch + 5);
-    CU_ASSERT_EQUAL(s.ready.first_tag, first_tag + 3);
-    CU_ASSERT_EQUAL(s.heartbeat.oldest_tag, first_tag + 17);
+    CU_ASSERT_EQUAL(terms_in(&s.ready.terms).first_tag, first_tag + 3);
+    CU_ASSERT_EQUAL(s.heartbeat.progress, first_tag + 17);
 }
 
 static void check_failure(const struct ctl_session *s, unsigned reason, const char *text)
@@ -550,7 +571,7 @@ static void test_failures_in_words(void)
     m = message(&s, CTL_REFUSED);
     m.head.version = 9;
     CU_ASSERT_TRUE(receive(&s, &m, start));
-    check_failure(&s, CTL_BAD_VERSION, "the switch speaks version 9 of the control protocol, this program 1");
+    check_failure(&s, CTL_BAD_VERSION, "the switch speaks version 9 of the control protocol, this program 2");
 }
 
 static void test_abort(void)

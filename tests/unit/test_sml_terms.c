@@ -79,7 +79,7 @@ static bool is_refused(struct sml_terms wish, const char *words)
     const struct agg_terms terms = terms_of(wish);
     char why[AGG_TEXT_MAX] = "";
 
-    return !sml_protocol.check(&terms, why) && strstr(why, words) != NULL;
+    return !sml_protocol.check(&terms, wish.resumed, why) && strstr(why, words) != NULL;
 }
 
 /* The usual terms, but for one field. */
@@ -89,7 +89,7 @@ static void test_wishes_out_of_range_are_refused_in_words(void)
     struct agg_terms terms = terms_of(usual);
     char why[AGG_TEXT_MAX];
 
-    CU_ASSERT(sml_protocol.check(&terms, why));
+    CU_ASSERT(sml_protocol.check(&terms, false, why));
     CU_ASSERT(is_refused(usual_but_format(2), "packet format 2"));
     CU_ASSERT(is_refused(usual_but_mode(2), "mode 2"));
     CU_ASSERT(is_refused(usual_but_checksum(2), "checksum 2"));
@@ -106,8 +106,13 @@ static void test_wishes_out_of_range_are_refused_in_words(void)
     t.resumed = true;
     t.slots = 500;
     CU_ASSERT(is_refused(t, "500 slots, not a power of two"));
+    t.slots = 512;
+    terms = terms_of(t);
+    CU_ASSERT(sml_protocol.check(&terms, true, why));
+    CU_ASSERT(!sml_protocol.check(&terms, false, why) && strstr(why, "the rank is new") != NULL);
+    terms = terms_of(usual);
     terms.version = 9;
-    CU_ASSERT(!sml_protocol.check(&terms, why) && strstr(why, "version 9") != NULL);
+    CU_ASSERT(!sml_protocol.check(&terms, false, why) && strstr(why, "version 9") != NULL);
 }
 
 static bool differ(struct sml_terms a, struct sml_terms b, const char *first, const char *second)

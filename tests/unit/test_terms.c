@@ -7,19 +7,25 @@
 #include "unit.h"
 
 static const struct config cfg = {.mtu = 1500, .limits = {.workers = 8}, .pool = {.slots_per_job = 64}};
-static struct ctl_job job;
-static char text[CTL_TEXT_MAX];
+static struct sml_terms job;
+static uint16_t ranks;
+static char text[AGG_TEXT_MAX];
 
 static int check(uint16_t *slots)
 {
+    int rc;
+
     text[0] = '\0';
-    return terms_check(&cfg, &job, slots, text);
+    job.slots = *slots;
+    rc = terms_check(&cfg, ranks, &job, text);
+    *slots = job.slots;
+    return rc;
 }
 
 static void set_up(void)
 {
     memset(&job, 0, sizeof(job));
-    job.size = 8;
+    ranks = 8;
     job.chunk_bytes = 1024;
 }
 
@@ -53,7 +59,7 @@ static void test_limits_workers_bounds_the_ranks(void)
     uint16_t slots = 64;
 
     set_up();
-    job.size = 9;
+    ranks = 9;
     CU_ASSERT_EQUAL(check(&slots), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "9 ranks are more than the switch's limits.workers, 8");
 }

@@ -13,12 +13,12 @@ static size_t message_bytes(uint8_t type)
 {
     switch (type) {
     case CTL_JOIN:
-        return 40 + 72;
+        return 40 + 132;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         return 40 + 16;
     case CTL_READY:
-        return 40 + 28;
+        return 40 + 92;
     case CTL_PENDING:
         return 40 + 40;
     case CTL_ABORT:
@@ -30,11 +30,8 @@ static size_t message_bytes(uint8_t type)
     }
 }
 
-/* That a reader can do without. */
-static size_t appended_bytes(uint8_t type)
-{
-    return type == CTL_READY ? 4 : 0;
-}
+static const struct agg_terms terms = {
+    .protocol = 6, .version = 3, .bytes = 5, .data = {0xf1, 0xf2, 0xf3, 0xf4, 0xf5}};
 
 static struct ctl_message sample(uint8_t type)
 {
@@ -52,31 +49,24 @@ static struct ctl_message sample(uint8_t type)
     case CTL_JOIN:
         strcpy(m.join.name, "train-1");
         m.join.data_port = 0xc001;
-        m.join.format = SML_FORMAT_TYPED;
-        m.join.mode = 1;
-        m.join.chunk_bytes = 0x05b4;
-        m.join.slots = 0x0200;
         m.join.resume = true;
         m.join.job = 0x0d;
         m.join.waited = true;
-        m.join.checksum = SML_CHECKSUM_CRC32C;
-        m.join.oldest_tag = 0x41424344;
         m.join.roster = UINT64_C(0x8182838485868788);
+        m.join.terms = terms;
         break;
     case CTL_READY:
         m.ready = (struct ctl_ready){.job = 7,
-                                     .slots = 0x0200,
-                                     .chunk_bytes = 0x05b4,
                                      .data_port = 0xbee0,
                                      .data_ports = 4,
-                                     .first_tag = 0x51525354,
                                      .lost_after_ms = 5000,
                                      .resumed = true,
-                                     .roster = UINT64_C(0x9192939495969798)};
+                                     .roster = UINT64_C(0x9192939495969798),
+                                     .terms = terms};
         break;
     case CTL_PENDING:
         m.pending.waited_ms = 2100;
-        m.pending.occupied = m.pending.no_room = true;
+        m.pending.occupied = m.pending.no_room = m.pending.preparing = true;
         ctl_ranks_add(&m.pending.missing, 0);
         ctl_ranks_add(&m.pending.missing, 65);
         ctl_ranks_add(&m.pending.missing, 255);
@@ -84,7 +74,7 @@ static struct ctl_message sample(uint8_t type)
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         m.heartbeat = (struct ctl_heartbeat){
-            .calls = 0x61626364, .waiting = true, .stalled_ms = 1500, .oldest_tag = 0x71727374};
+            .calls = 0x61626364, .waiting = true, .stalled_ms = 1500, .progress = 0x71727374};
         break;
     case CTL_ABORT:
     case CTL_REFUSED:
@@ -111,10 +101,18 @@ static void test_round_trip(void)
     }
 }
 
+static bool is_zero(const void *p, size_t bytes)
+{
+    const uint8_t *b = p;
+    while (bytes > 0 && b[bytes - 1] == 0)
+        bytes--;
+    return bytes == 0;
+}
+
 static void test_layout_head_and_join(void)
 {
     static const uint8_t expected[] = {
-        'S',  'W',  'A',  'G',  1,    1,    0,    0,                            /* magic, version, type */
+        'S',  'W',  'A',  'G',  2,    1,    0,    0,                            /* magic, version, type */
         0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,                         /* boot id */
         0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,                         /* incarnation */
         0x21, 0x22, 0x23, 0x24, 0x00, 0xa1, 0x01, 0x00,                         /* epoch, rank, size */
@@ -122,14 +120,16 @@ static void test_layout_head_and_join(void)
         't',  'r',  'a',  'i',  'n',  '-',  '1',  0,    0, 0, 0, 0, 0, 0, 0, 0, /* name */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
-        0xc0, 0x01, 1,    1,    0x05, 0xb4, 0x02, 0x00, /* data port, format, mode, chunk bytes, slots */
-        1,    0x0d, 1,    1,    0x41, 0x42, 0x43, 0x44, /* resume, job, waited, checksum, oldest tag */
+        0xc0, 0x01, 1,    1,    0x0d, 0,    0,    0,    /* data port, resume, waited, job */
         0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, /* roster */
+        6,    3,    5,    0,    0xf1, 0xf2, 0xf3, 0xf4, /* terms: protocol, version, length, bytes */
+        0xf5,                                           /* and 59 zeros */
     };
     struct ctl_message m = sample(CTL_JOIN);
     uint8_t bytes[CTL_MESSAGE_MAX];
-    CU_ASSERT_EQUAL(ctl_build(bytes, &m), sizeof expected);
+    CU_ASSERT_EQUAL(ctl_build(bytes, &m), sizeof expected + 59);
     CU_ASSERT_EQUAL(memcmp(bytes, expected, sizeof expected), 0);
+    CU_ASSERT_TRUE(is_zero(bytes + sizeof expected, 59));
 }
 
 static void check_body(uint8_t type, const uint8_t *expected, size_t n)
@@ -142,10 +142,10 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
 
 static void test_layout_bodies(void)
 {
-    static const uint8_t ready[] = {7,    1,    0x02, 0x00, 0x05, 0xb4, 0xbe, 0xe0, 0x51, 0x52,
-                                    0x53, 0x54, 0,    0,    0x13, 0x88, 0x91, 0x92, 0x93, 0x94,
-                                    0x95, 0x96, 0x97, 0x98, 4,    0,    0,    0};
-    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 0, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
+    static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    0,    0,    0,    0,    0,    0x13, 0x88,
+                                    0, 0, 0,    0,    0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
+                                    6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
+    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
                                         0,    0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74};
@@ -171,20 +171,12 @@ static enum ctl_parse_error parse_exactly(struct ctl_message *m, const uint8_t *
     return error;
 }
 
-static bool is_zero(const void *p, size_t bytes)
-{
-    const uint8_t *b = p;
-    while (bytes > 0 && b[bytes - 1] == 0)
-        bytes--;
-    return bytes == 0;
-}
-
 static void test_too_short(void)
 {
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[CTL_MESSAGE_MAX];
-        size_t length = ctl_build(bytes, &in) - appended_bytes(types[i]);
+        size_t length = ctl_build(bytes, &in);
         for (size_t n = 0; n < length; n++) {
             CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
             struct ctl_head head = n < CTL_HEAD_BYTES ? (struct ctl_head){0} : in.head;
@@ -193,14 +185,34 @@ static void test_too_short(void)
     }
 }
 
-static void test_appended_fields_may_be_missing(void)
+/* A length that a message has no room for; and bytes behind the terms, which are none of them. */
+static void test_terms_fit_the_message(void)
+{
+    static const struct {
+        uint8_t type;
+        size_t length_at;
+    } with_terms[] = {{CTL_JOIN, 40 + 66}, {CTL_READY, 40 + 26}};
+    for (size_t i = 0; i < 2; i++) {
+        struct ctl_message in = sample(with_terms[i].type), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        size_t length = ctl_build(bytes, &in);
+        bytes[length - 1] = 0xee;
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
+        CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+        bytes[with_terms[i].length_at] = AGG_TERMS_MAX;
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
+        bytes[with_terms[i].length_at] = AGG_TERMS_MAX + 1;
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_TOO_SHORT);
+    }
+}
+
+static void test_a_data_port_is_one_at_least(void)
 {
     struct ctl_message in = sample(CTL_READY), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
-    size_t length = ctl_build(bytes, &in) - appended_bytes(CTL_READY);
-    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
-    in.ready.data_ports = 1;
-    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    in.ready.data_ports = 0;
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, ctl_build(bytes, &in)), CTL_PARSED);
+    CU_ASSERT_EQUAL(out.ready.data_ports, 1);
 }
 
 static void test_appended_fields_are_ignored(void)
@@ -325,14 +337,14 @@ static void test_ranks_text(void)
     check_text("ranks 253-255", 3, (unsigned[]){253, 254, 255});
     check_text("ranks 0, 3-5 and 9", 5, (unsigned[]){0, 3, 4, 5, 9});
     check_text("ranks 0, 1 and 63-65", 5, (unsigned[]){0, 1, 63, 64, 65});
-    unsigned all[SML_MAX_WORKERS];
-    for (unsigned i = 0; i < SML_MAX_WORKERS; i++)
+    unsigned all[CTL_RANKS_MAX];
+    for (unsigned i = 0; i < CTL_RANKS_MAX; i++)
         all[i] = i;
-    check_text("ranks 0-255", SML_MAX_WORKERS, all);
-    for (unsigned i = 0; i < SML_MAX_WORKERS / 2; i++)
+    check_text("ranks 0-255", CTL_RANKS_MAX, all);
+    for (unsigned i = 0; i < CTL_RANKS_MAX / 2; i++)
         all[i] = 2 * i;
     check_text("ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36 and 109 more",
-               SML_MAX_WORKERS / 2, all);
+               CTL_RANKS_MAX / 2, all);
 }
 
 /* Any set is told completely or says how many more there are, and fits. */
@@ -343,7 +355,7 @@ static void test_ranks_text_always_fits(void)
         struct ctl_ranks set = {0};
         char text[CTL_RANKS_TEXT_MAX];
         unsigned density = 1 + (unsigned)rand() % 100, told = 0, more = 0;
-        for (unsigned rank = 0; rank < SML_MAX_WORKERS; rank++)
+        for (unsigned rank = 0; rank < CTL_RANKS_MAX; rank++)
             if ((unsigned)rand() % 100 < density)
                 ctl_ranks_add(&set, rank);
         if (ctl_ranks_count(&set) == 0)
@@ -374,7 +386,8 @@ int main(void)
         UNIT_TEST(test_layout_head_and_join),
         UNIT_TEST(test_layout_bodies),
         UNIT_TEST(test_too_short),
-        UNIT_TEST(test_appended_fields_may_be_missing),
+        UNIT_TEST(test_terms_fit_the_message),
+        UNIT_TEST(test_a_data_port_is_one_at_least),
         UNIT_TEST(test_appended_fields_are_ignored),
         UNIT_TEST(test_not_control),
         UNIT_TEST(test_other_version),

@@ -1,22 +1,39 @@
 #include <inttypes.h>
 
 #include "capture/describe.h"
+#include "protocol/protocol.h"
+#include "protocols.h"
 #include "wire/control.h"
+
+static void append_terms(struct line *l, const struct agg_terms *terms)
+{
+    const struct agg_protocol *protocol = agg_protocol_find(terms->protocol);
+    struct agg_term list[AGG_LISTED_TERMS];
+    unsigned n = protocol != NULL ? protocol->list(terms, list) : 0;
+
+    append(l, ", protocol %u%s%s", terms->protocol, protocol != NULL ? " " : "",
+           protocol != NULL ? protocol->name : "");
+    for (unsigned i = 0; i < n; i++)
+        if (list[i].word != NULL)
+            append(l, ", %s %s", list[i].name, list[i].word);
+        else
+            append(l, ", %s %u", list[i].name, list[i].number);
+}
 
 static void append_join(struct line *l, const struct ctl_join *j)
 {
-    append(l, " \"%s\", %u slots, chunks of %u bytes, data from port %u%s", j->name, j->slots, j->chunk_bytes,
-           j->data_port, j->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C");
+    append(l, " \"%s\", data from port %u", j->name, j->data_port);
+    append_terms(l, &j->terms);
     if (j->resume)
-        append(l, ", resuming job %u from tag %u", j->job, j->oldest_tag);
+        append(l, ", resuming job %u", j->job);
 }
 
 static void append_ready(struct line *l, const struct ctl_ready *r)
 {
-    append(l, " job %u, %u slots, chunks of %u bytes from tag %u, data to port %u", r->job, r->slots,
-           r->chunk_bytes, r->first_tag, r->data_port);
+    append(l, " job %u, data to port %u", r->job, r->data_port);
     if (r->data_ports > 1)
         append(l, "..%u", r->data_port + r->data_ports - 1);
+    append_terms(l, &r->terms);
     append(l, ", lost after %u ms%s", r->lost_after_ms, r->resumed ? ", resumed" : "");
 }
 
@@ -24,13 +41,17 @@ static void append_pending(struct line *l, const struct ctl_pending *p)
 {
     char ranks[CTL_RANKS_TEXT_MAX];
 
+    if (p->preparing) {
+        append(l, " preparing after %u ms", p->waited_ms);
+        return;
+    }
     append(l, " %s %s after %u ms", p->occupied ? "occupied by" : "missing",
            ctl_ranks_text(&p->missing, ranks), p->waited_ms);
 }
 
 static void append_heartbeat(struct line *l, const struct ctl_heartbeat *h)
 {
-    append(l, " %u calls done, oldest tag %u", h->calls, h->oldest_tag);
+    append(l, " %u calls done, progress %u", h->calls, h->progress);
     if (h->waiting)
         append(l, ", waiting, no progress for %u ms", h->stalled_ms);
 }

@@ -1,86 +1,106 @@
-/* The registry's inside: its state, and what can happen to one job. registry.c says when. */
+/* A job as the registry has it: who is in it, on what terms, and what has become of it. Only the registry
+ * changes it; others read it. Pure. */
 #ifndef SWAGG_CORE_CONTROL_JOB_H
 #define SWAGG_CORE_CONTROL_JOB_H
 
-#include "control/registry.h"
+#include "wire/control.h"
 
-#define CTL_MS             UINT64_C(1000000)
-#define FORMING_LOST_AFTER (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* of a job that is FORMING, at least */
+struct agg_protocol;
 
-struct ctl_registry {
-    struct ctl_registry_config cfg;
-    uint64_t ticked_at;      /* 0: never */
-    uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
-    uint64_t expected_until; /* a rank of such a job was heard, and is about to come back */
-    struct ctl_job jobs[];
+/* Where a member is reached; opaque to the registry but for equality (memcmp): zero the padding. */
+struct ctl_endpoint {
+    uint8_t mac[6];
+    uint8_t port;       /* the switch's port it was heard on; only a hint for the first answer */
+    uint8_t reserved;   /* zero */
+    uint32_t ip;        /* network order */
+    uint16_t udp_port;  /* host order: of the control socket */
+    uint16_t reserved2; /* zero */
 };
 
-enum { CTL_WHO_MAX = 160 };
+enum ctl_job_state {
+    CTL_JOB_FREE = 0,
+    CTL_JOB_FORMING,   /* ranks are missing, or it waits for room */
+    CTL_JOB_PREPARING, /* all ranks are there, and the pool is being made */
+    CTL_JOB_RUNNING,
+    CTL_JOB_FAILED,
+};
+enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
 
-/* "ranks 1 and 2 (10.0.0.2, 10.0.0.3)": who they are, and at which hosts, as far as known. Returns text. */
-const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
-const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX]);
+/* Since when a member has been there, as its JOIN says. */
+enum ctl_origin {
+    CTL_IS_NEW,  /* it began to join under this boot id */
+    CTL_WAITED,  /* it began to join before the switch restarted, and never was READY */
+    CTL_RESUMES, /* it was READY before the switch restarted */
+};
 
-/* FORMING or RUNNING. */
-static inline bool ctl_job_is_live(const struct ctl_job *job)
+/* A newcomer that waits for the member in its way to prove that it lives, or to fall silent. */
+struct ctl_challenge {
+    uint64_t since;       /* 0: nobody waits */
+    struct ctl_head head; /* of its JOIN */
+    struct ctl_endpoint endpoint;
+    struct agg_terms wish;
+};
+
+struct ctl_member {
+    enum ctl_member_state state;
+    struct ctl_endpoint endpoint;
+    uint16_t data_port;
+    struct agg_terms wish; /* of its JOIN */
+    uint64_t incarnation;
+    uint64_t joined_at, heard_at;
+    uint32_t serial; /* the newest heard */
+    enum ctl_origin origin;
+    uint8_t resume_job;
+    bool confirmed;                 /* has shown that it knows of READY */
+    struct ctl_heartbeat heartbeat; /* the last one */
+    struct ctl_challenge challenge;
+};
+
+struct ctl_job {
+    enum ctl_job_state state;
+    char name[CTL_NAME_MAX];
+    uint32_t epoch;
+    uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
+    uint64_t give_up_at;    /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
+    uint64_t preparation;   /* while PREPARING: which of the registry's */
+    uint32_t founder;       /* the IP address of its first member */
+    uint16_t size, present; /* present: members JOINED */
+    uint8_t number;         /* on the wire; valid while RUNNING */
+    const struct agg_protocol *protocol;
+    struct agg_terms terms; /* granted, from PREPARING on; before, what its first member wished */
+    bool resumed;           /* some member resumes */
+    bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
+    uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on; if it resumes, from
+                        the first member on: what they say */
+    struct ctl_failure failure;       /* while FAILED, or no_room */
+    uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
+    uint64_t report_at, report_every; /* the next event that names who is missing */
+    struct ctl_member members[CTL_RANKS_MAX];
+};
+
+/* Not yet RUNNING. */
+static inline bool ctl_job_is_forming(const struct ctl_job *job)
 {
-    return job->state == CTL_JOB_FORMING || job->state == CTL_JOB_RUNNING;
+    return job->state == CTL_JOB_FORMING || job->state == CTL_JOB_PREPARING;
 }
 
-/* The job that this process is or was a member of, or NULL. */
-struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head);
+static inline bool ctl_job_is_live(const struct ctl_job *job)
+{
+    return ctl_job_is_forming(job) || job->state == CTL_JOB_RUNNING;
+}
 
-/* An empty place for a job of this JOIN's; NULL, and why: there is none for it. */
-struct ctl_job *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
-                               const struct ctl_message *join, struct ctl_failure *why);
-
-/* A FORMING job without members, under the terms of this JOIN; NULL, and why, if there is no place for it. */
-struct ctl_job *ctl_job_create(struct ctl_registry *r, const struct ctl_endpoint *from,
-                               const struct ctl_message *join, uint64_t now, struct ctl_failure *why);
-
-/* FORMING: from now on it is the job of this roster, from before a restart. */
-void ctl_job_resume(struct ctl_registry *r, struct ctl_job *job, uint64_t roster, uint64_t now);
-
-/* For how long after its start the switch gives precedence to jobs from before, and waits for all ranks of
- * such a job. */
-uint64_t ctl_job_come_back_ns(const struct ctl_registry *r);
-void ctl_job_note_start(struct ctl_registry *r, uint64_t now);
-/* A rank was heard that was READY under another boot id. */
-void ctl_job_expect_old(struct ctl_registry *r, uint64_t now);
-
-/* The last word about a job; it is gone after that. Closes the pool of a RUNNING one. */
-void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why);
-
-/* FORMING, all ranks are there: RUNNING, or FAILED if they cannot have a pool. It stays FORMING, and is to be
- * asked for again, while others go first or room may still be found; and if a rank that has waited is not the
- * one that it should be: that one is forgotten. */
-void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now);
-
-/* FORMING or RUNNING: FAILED, and everybody is told. */
-void ctl_job_fail(struct ctl_registry *r, struct ctl_job *job, const struct ctl_failure *why, uint64_t now);
-
-/* The member is no longer JOINED. Drops the job if it was the last; returns whether the job is left. */
-bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, enum ctl_member_state state);
+/* Whether a resumed job may still have packets under this number on their way, from before its switch
+ * restarted. */
+bool ctl_job_had_number(const struct ctl_job *job, uint8_t number);
 
 /* JOINED members not heard since then. */
 struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since);
+struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state);
 /* Whether some JOINED member is of this origin. */
 bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin);
-struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state);
+/* The exclusive or of all members' incarnations. */
+uint64_t ctl_job_roster(const struct ctl_job *job);
 
-/* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that
- * they know. */
-void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
-                  const struct ctl_endpoint *to);
-void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job);
-
-/* Sends m, its type and body filled in, as an answer to what had this head. */
-void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                uint32_t epoch, struct ctl_message *m);
-void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_failure *why);
-
-__attribute__((format(printf, 3, 4))) void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job,
-                                                         const char *format, ...);
+const char *ctl_job_state_name(enum ctl_job_state s);
 
 #endif

@@ -3,17 +3,9 @@
 #include <string.h>
 
 #include "control/admission.h"
-
-void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_job *job, bool occupied, uint64_t now)
-{
-    struct ctl_message m = {.head.type = CTL_PENDING};
-    m.pending.waited_ms = (uint32_t)((now - job->since) / CTL_MS);
-    m.pending.occupied = occupied;
-    m.pending.no_room = !occupied && job->present == job->size;
-    m.pending.missing = ctl_job_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
-    ctl_answer(r, to, head, job->epoch, &m);
-}
+#include "control/life.h"
+#include "control/places.h"
+#include "control/tell.h"
 
 static enum ctl_origin origin_of(const struct ctl_join *join)
 {
@@ -46,7 +38,7 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
 
 static bool is_closed(const struct ctl_job *job)
 {
-    return job->state == CTL_JOB_RUNNING || (job->state == CTL_JOB_FORMING && job->resumed);
+    return job->state == CTL_JOB_RUNNING || (ctl_job_is_forming(job) && job->resumed);
 }
 
 /* The job of this name that who does not resume has to do with: the one that is closed to newcomers, else the
@@ -58,7 +50,7 @@ static struct ctl_job *find_by_name(struct ctl_registry *r, const char *name)
         struct ctl_job *job = &r->jobs[i];
         if (!ctl_job_is_live(job) || strcmp(job->name, name) != 0)
             continue;
-        if (is_closed(job) && job->state == CTL_JOB_FORMING)
+        if (is_closed(job) && ctl_job_is_forming(job))
             return job;
         if (!best || is_closed(job))
             best = job;
@@ -91,7 +83,7 @@ static struct ctl_job *find_to_resume(struct ctl_registry *r, const struct ctl_m
     struct ctl_job *open = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_job *job = &r->jobs[i];
-        if (job->state != CTL_JOB_FORMING || strcmp(job->name, m->join.name) != 0)
+        if (!ctl_job_is_forming(job) || strcmp(job->name, m->join.name) != 0)
             continue;
         if (!job->resumed)
             open = job;
@@ -120,7 +112,7 @@ static int keep_out(struct ctl_registry *r, struct ctl_job **job, const struct c
     enum ctl_origin origin = origin_of(&m->join);
     for (;;) {
         int rank = ctl_admission_rival(*job, from, m);
-        if (rank < 0 || (*job)->state != CTL_JOB_FORMING || !gives_way(*job, &(*job)->members[rank], origin))
+        if (rank < 0 || !ctl_job_is_forming(*job) || !gives_way(*job, &(*job)->members[rank], origin))
             return rank;
         ctl_job_event(r, *job, "rank %d gives way to one that was there before the switch restarted", rank);
         if (!ctl_job_part(r, *job, (unsigned)rank, CTL_MEMBER_ABSENT)) {
@@ -135,12 +127,8 @@ static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from,
                       uint64_t now)
 {
     if (rival->state == CTL_MEMBER_JOINED && rival->challenge.since == 0)
-        rival->challenge = (struct ctl_challenge){.since = now,
-                                                  .head = m->head,
-                                                  .endpoint = *from,
-                                                  .format = m->join.format,
-                                                  .mode = m->join.mode,
-                                                  .checksum = m->join.checksum};
+        rival->challenge =
+            (struct ctl_challenge){.since = now, .head = m->head, .endpoint = *from, .wish = m->join.terms};
 }
 
 static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
@@ -149,14 +137,12 @@ static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct c
     job->members[m->head.rank] = (struct ctl_member){.state = CTL_MEMBER_JOINED,
                                                      .endpoint = *from,
                                                      .data_port = m->join.data_port,
-                                                     .slots = m->join.slots,
-                                                     .chunk_bytes = m->join.chunk_bytes,
+                                                     .wish = m->join.terms,
                                                      .incarnation = m->head.incarnation,
                                                      .joined_at = now,
                                                      .heard_at = now,
                                                      .serial = m->head.serial,
                                                      .origin = origin_of(&m->join),
-                                                     .resume_tag = m->join.oldest_tag,
                                                      .resume_job = m->join.job};
     job->present++;
     if (m->join.resume && !job->resumed)
@@ -165,7 +151,7 @@ static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct c
                   m->join.resume ? " again" : "");
     if (job->present == job->size)
         ctl_job_run(r, job, now);
-    if (job->state == CTL_JOB_FORMING)
+    if (ctl_job_is_forming(job))
         ctl_answer_pending(r, from, &m->head, job, false, now);
 }
 
@@ -184,11 +170,26 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
         ctl_answer_pending(r, from, &m->head, job, true, now);
         return;
     }
-    if (!job && !(job = ctl_job_create(r, from, m, now, &why))) {
-        if (origin == CTL_RESUMES)
-            ctl_job_expect_old(r, now); /* it will ask again */
-        ctl_answer_refused(r, from, &m->head, &why);
-        return;
+    if (!job) {
+        job = ctl_place_find(r, from, m, &why);
+        if (!job) {
+            if (origin == CTL_RESUMES)
+                ctl_job_expect_old(r, now); /* it will ask again */
+            ctl_answer_refused(r, from, &m->head, &why);
+            return;
+        }
+        ctl_job_found(r, job, from, m, now);
     }
     sit_down(r, job, from, m, now);
+}
+
+/* Whatever it says now, it is still one of this job. */
+void ctl_join_again(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+                    const struct ctl_message *m, uint64_t now)
+{
+    struct ctl_member *member = &job->members[m->head.rank];
+    member->endpoint = *from;
+    if (member->origin == origin_of(&m->join) && !ctl_admission_terms_differ(job, m))
+        member->wish = m->join.terms;
+    ctl_answer_pending(r, from, &m->head, job, false, now);
 }

@@ -1,8 +1,7 @@
-/* Who gets one of the registry's places for jobs. */
-#include <string.h>
+#include "control/places.h"
 
-#include "control/admission.h"
-#include "control/job.h"
+#include "control/life.h"
+#include "control/tell.h"
 
 /* Live jobs that were founded from this address. */
 static unsigned held_by(const struct ctl_registry *r, uint32_t ip)

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "control/admission.h"
-#include "control/job.h"
 #include "control/join.h"
+#include "control/life.h"
+#include "control/tell.h"
 
 enum { IN_FLIGHT_MS = 100 /* what a dead process sent may arrive this much later */ };
 
@@ -12,8 +13,8 @@ size_t ctl_registry_footprint(const struct ctl_registry_config *cfg)
 {
     const struct ctl_registry_actions *a = &cfg->actions;
     if (cfg->max_jobs < 1 || cfg->max_jobs > 256 || cfg->boot_id == 0 || cfg->lost_after_ns < 10 * CTL_MS ||
-        cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->open_pool || !a->close_pool ||
-        !a->random)
+        cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->prepare || !a->release || !a->random ||
+        cfg->protocols_known == 0)
         return 0;
     return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_job);
 }
@@ -47,19 +48,6 @@ static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to,
 
 /* JOIN */
 
-static void join_again(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
-                       const struct ctl_message *m, uint64_t now)
-{
-    struct ctl_member *member = &job->members[m->head.rank];
-    if (job->state != CTL_JOB_FORMING) {
-        answer_member(r, from, &m->head, job);
-        return;
-    }
-    member->endpoint = *from;
-    member->resume_tag = m->join.oldest_tag;
-    ctl_answer_pending(r, from, &m->head, job, false, now);
-}
-
 static bool may_join(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
                      struct ctl_failure *why)
 {
@@ -73,12 +61,14 @@ static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ct
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_failure why;
-    if (!ctl_admission_arguments(m, &why) || !may_join(r, from, m, &why))
+    if (!ctl_admission_arguments(&r->cfg, m, &why) || !may_join(r, from, m, &why))
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
+    else if (job && ctl_job_is_forming(job))
+        ctl_join_again(r, job, from, m, now);
     else if (job)
-        join_again(r, job, from, m, now);
+        answer_member(r, from, &m->head, job);
     else
         ctl_join_anew(r, from, m, now);
 }
@@ -112,8 +102,7 @@ static void check_left_behind(struct ctl_registry *r, struct ctl_job *job, uint6
 static void on_heartbeat(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
-    if (!job || job->state == CTL_JOB_FORMING || m->head.epoch != job->epoch ||
-        m->head.boot_id != r->cfg.boot_id) {
+    if (!job || ctl_job_is_forming(job) || m->head.epoch != job->epoch || m->head.boot_id != r->cfg.boot_id) {
         if (m->head.boot_id != r->cfg.boot_id)
             ctl_job_expect_old(r, now);
         answer(r, from, &m->head, CTL_UNKNOWN);
@@ -144,7 +133,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_job *job, const struct c
     }
     member->heartbeat = m->heartbeat;
     ctl_job_event(r, job, "rank %u has left", rank);
-    bool forget = job->state == CTL_JOB_FORMING && !job->resumed;
+    bool forget = ctl_job_is_forming(job) && !job->resumed;
     if (!ctl_job_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
         return;
     if (job->state == CTL_JOB_RUNNING) {
@@ -211,7 +200,7 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_job *job, unsign
     if (c->since == 0 || now - c->since < IN_FLIGHT_MS * CTL_MS)
         return;
     struct ctl_failure why;
-    ctl_admission_refusal(job, rank, &why);
+    ctl_admission_refusal(&r->cfg, job, rank, &why);
     ctl_answer_refused(r, &c->endpoint, &c->head, &why);
     ctl_job_event(r, job, "turned away: %s", why.text);
     *c = (struct ctl_challenge){0};
@@ -263,6 +252,16 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
     return CTL_PARSED;
 }
 
+void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const struct ctl_prepared *p,
+                           uint64_t now)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        if (r->jobs[i].state == CTL_JOB_PREPARING && r->jobs[i].preparation == preparation) {
+            ctl_job_prepared(r, &r->jobs[i], p, now);
+            return;
+        }
+}
+
 bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)
 {
     return ctl_job_of(r, head) != NULL;
@@ -271,23 +270,4 @@ bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)
 const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i)
 {
     return &r->jobs[i];
-}
-
-bool ctl_job_had_number(const struct ctl_job *job, uint8_t number)
-{
-    for (unsigned rank = 0; rank < job->size; rank++)
-        if (job->members[rank].origin == CTL_RESUMES && job->members[rank].resume_job == number)
-            return true;
-    return false;
-}
-
-const char *ctl_job_state_name(enum ctl_job_state state)
-{
-    static const char *const names[] = {
-        [CTL_JOB_FREE] = "free",
-        [CTL_JOB_FORMING] = "forming",
-        [CTL_JOB_RUNNING] = "running",
-        [CTL_JOB_FAILED] = "failed",
-    };
-    return (unsigned)state <= CTL_JOB_FAILED ? names[state] : "?";
 }

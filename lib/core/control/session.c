@@ -80,6 +80,10 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
         fail_because(s, CTL_NO_SLOTS, now,
                      "all ranks have joined%s, but the switch had no room for the job within %.1f s",
                      again ? " again after a restart of the switch" : "", waited);
+    else if (s->pending.preparing)
+        fail_because(s, CTL_DEADLINE, now,
+                     "all ranks have joined%s, but the switch was not ready for the job within %.1f s",
+                     again ? " again after a restart of the switch" : "", waited);
     else if (ctl_ranks_count(&s->pending.missing) == 0)
         fail_because(s, CTL_DEADLINE, now, "no switch answered%s within %.1f s",
                      again ? " after a restart" : "", waited);
@@ -133,6 +137,13 @@ static uint8_t type_to_send(const struct ctl_session *s)
     }
 }
 
+/* What it asks for in its next JOIN. */
+static struct agg_terms wish(const struct ctl_session *s)
+{
+    return s->cfg.join.resume ? s->cfg.worker->resume(&s->ready.terms, s->heartbeat.progress)
+                              : s->cfg.join.terms;
+}
+
 static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE_MAX])
 {
     struct ctl_message m = {.head = {.type = type,
@@ -145,7 +156,7 @@ static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE
                                      .serial = ++s->serial}};
     if (type == CTL_JOIN) {
         m.join = s->cfg.join;
-        m.join.oldest_tag = s->heartbeat.oldest_tag;
+        m.join.terms = wish(s);
     } else if (type == CTL_ABORT) {
         m.failure = s->failure;
     } else {
@@ -194,25 +205,22 @@ uint64_t ctl_session_timer(const struct ctl_session *s)
 
 /* Receiving */
 
-static bool are_sane_terms(const struct ctl_session *s, const struct ctl_ready *r)
+/* *progress: where a new job begins. */
+static bool is_sane(const struct ctl_session *s, const struct ctl_ready *r, uint32_t *progress)
 {
-    bool rejoining = s->state == CTL_SESSION_REJOINING;
-    if (r->resumed != rejoining)
-        return false;
-    if (rejoining && (r->slots != s->ready.slots || r->chunk_bytes != s->ready.chunk_bytes))
-        return false;
-    return r->slots >= 2 && r->slots <= SML_MAX_SLOTS && (r->slots & (r->slots - 1)) == 0 &&
-           r->chunk_bytes >= 64 && r->chunk_bytes <= s->cfg.join.chunk_bytes && r->data_port != 0 &&
+    struct agg_terms wished = wish(s);
+    return r->resumed == (s->state == CTL_SESSION_REJOINING) && r->data_port != 0 &&
            r->data_ports <= CTL_DATA_PORTS_MAX && r->data_port + r->data_ports <= UINT16_MAX + 1 &&
-           r->lost_after_ms != 0;
+           r->lost_after_ms != 0 && s->cfg.worker->accept(&wished, &r->terms, progress);
 }
 
 static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
 {
-    if (!are_sane_terms(s, &m->ready))
+    uint32_t progress;
+    if (!is_sane(s, &m->ready, &progress))
         return false;
     if (s->generation++ == 0)
-        s->heartbeat.oldest_tag = m->ready.first_tag;
+        s->heartbeat.progress = progress;
     s->ready = m->ready;
     s->epoch = m->head.epoch;
     enter(s, CTL_SESSION_READY, now); /* the first heartbeat goes out at once: it confirms READY */
@@ -224,8 +232,6 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
 {
     s->boot_id = boot_id;
     s->cfg.join.resume = true;
-    s->cfg.join.slots = s->ready.slots;
-    s->cfg.join.chunk_bytes = s->ready.chunk_bytes;
     s->cfg.join.job = s->ready.job;
     s->cfg.join.roster = s->ready.roster;
     s->cfg.join.waited = false;

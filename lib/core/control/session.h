@@ -34,6 +34,7 @@
 #ifndef SWAGG_CORE_CONTROL_SESSION_H
 #define SWAGG_CORE_CONTROL_SESSION_H
 
+#include "protocol/worker.h"
 #include "wire/control.h"
 
 enum ctl_session_state {
@@ -48,9 +49,10 @@ enum ctl_session_state {
 
 struct ctl_session_config {
     uint16_t rank, size;
-    uint64_t incarnation;      /* random, not 0 */
-    struct ctl_join join;      /* name, data_port, wishes */
-    uint64_t join_deadline_ns; /* how long a join may take, from init, and a rejoin, from its start */
+    uint64_t incarnation;            /* random, not 0 */
+    struct ctl_join join;            /* name, data_port, terms */
+    const struct agg_worker *worker; /* of the terms' protocol; outlives the session */
+    uint64_t join_deadline_ns;       /* how long a join may take, from init, and a rejoin, from its start */
 };
 
 struct ctl_session {
@@ -61,7 +63,7 @@ struct ctl_session {
     struct ctl_pending pending; /* who is missing, while joining; all zero: not known */
     struct ctl_failure refusal; /* while rejoining: the lack of room that the switch spoke of last, if any */
     struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date. A rejoin
-                                       says its oldest_tag */
+                                       says its progress */
     uint64_t boot_id; /* of the switch heard last while joining, of the READY after that; 0: no switch was
                          ever heard */
     uint32_t epoch, serial;

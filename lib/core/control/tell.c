@@ -1,8 +1,7 @@
-/* What the registry says: to workers in messages, to people in words. */
+#include "control/tell.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "control/job.h"
 
 enum { WHO_HOSTS = 3 /* that a text names */ };
 
@@ -47,6 +46,16 @@ const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[C
     return ctl_job_who(job, &one, text);
 }
 
+void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned rank, const char *format, ...)
+{
+    f->reason = (uint16_t)reason;
+    f->rank = (uint16_t)rank;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->text, sizeof f->text, format, args);
+    va_end(args);
+}
+
 void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char *format, ...)
 {
     if (!r->cfg.actions.event)
@@ -57,6 +66,23 @@ void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     r->cfg.actions.event(r->cfg.actions.ctx, job, text);
+}
+
+void ctl_job_event_ready(struct ctl_registry *r, const struct ctl_job *job)
+{
+    struct agg_term list[AGG_LISTED_TERMS];
+    unsigned n = job->protocol->list(&job->terms, list);
+    char terms[CTL_TEXT_MAX] = "";
+    size_t used = 0;
+    for (unsigned i = 0; i < n && used < sizeof terms; i++)
+        if (list[i].word)
+            used +=
+                (size_t)snprintf(terms + used, sizeof terms - used, ", %s %s", list[i].name, list[i].word);
+        else
+            used +=
+                (size_t)snprintf(terms + used, sizeof terms - used, ", %s %u", list[i].name, list[i].number);
+    ctl_job_event(r, job, "%s: %u ranks, number %u, %s%s", job->resumed ? "resumed" : "ready", job->size,
+                  job->number, job->protocol->name, terms);
 }
 
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -80,6 +106,19 @@ void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, c
     ctl_answer(r, to, head, 0, &m);
 }
 
+void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                        const struct ctl_job *job, bool occupied, uint64_t now)
+{
+    struct ctl_message m = {.head.type = CTL_PENDING};
+    bool complete = !occupied && job->present == job->size;
+    m.pending.waited_ms = (uint32_t)((now - job->since) / CTL_MS);
+    m.pending.occupied = occupied;
+    m.pending.preparing = complete && job->state == CTL_JOB_PREPARING;
+    m.pending.no_room = complete && job->state == CTL_JOB_FORMING;
+    m.pending.missing = ctl_job_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
+    ctl_answer(r, to, head, job->epoch, &m);
+}
+
 void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
                   const struct ctl_endpoint *to)
 {
@@ -92,14 +131,12 @@ void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned ra
     if (job->state == CTL_JOB_RUNNING) {
         m.head.type = CTL_READY;
         m.ready = (struct ctl_ready){.job = job->number,
-                                     .slots = job->slots,
-                                     .chunk_bytes = job->chunk_bytes,
                                      .data_port = r->cfg.data_port,
                                      .data_ports = r->cfg.data_ports,
-                                     .first_tag = job->first_tag,
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,
-                                     .roster = job->roster};
+                                     .roster = job->roster,
+                                     .terms = job->terms};
     } else {
         m.head.type = CTL_ABORTED;
         m.failure = job->failure;

@@ -130,8 +130,8 @@ struct agg_protocol {
     } shard_key;
 
     /* Terms. Where they say no, they say why. */
-    bool (*check)(const struct agg_terms *wish,
-                  char why[AGG_TEXT_MAX]); /* well formed, within this protocol's ranges */
+    /* Well formed, within this protocol's ranges, and of a rank that resumes if it says so elsewhere. */
+    bool (*check)(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
     bool (*differ)(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
     /* What a job of n ranks gets that wish this (by rank, all checked, none differs); false: they cannot be a
      * job. */

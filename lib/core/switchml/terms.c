@@ -71,7 +71,7 @@ __attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], con
     return false;
 }
 
-bool sml_terms_check(const struct agg_terms *wish, char why[AGG_TEXT_MAX])
+bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
 {
     struct sml_terms t;
 
@@ -91,6 +91,9 @@ bool sml_terms_check(const struct agg_terms *wish, char why[AGG_TEXT_MAX])
                   SML_MAX_CHUNK_BYTES, t.chunk_bytes);
     if (t.slots < NEW_JOB_SLOTS_MIN || t.slots > SML_MAX_SLOTS)
         return no(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
+    if (t.resumed != resumes)
+        return no(why, "the terms are those of a rank that %s, the rank %s", t.resumed ? "resumes" : "is new",
+                  resumes ? "resumes" : "is new");
     if (t.resumed && !is_power_of_two(t.slots))
         return no(why, "a job with %u slots, not a power of two, cannot be resumed", t.slots);
     if (t.tag_bits != 0)

@@ -29,7 +29,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* The functions of struct agg_protocol on terms. */
-bool sml_terms_check(const struct agg_terms *wish, char why[AGG_TEXT_MAX]);
+bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
 bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
 bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why);

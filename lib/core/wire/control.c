@@ -18,40 +18,38 @@ enum {
 
     JOIN_NAME = 0,
     JOIN_DATA_PORT = 48,
-    JOIN_FORMAT = 50,
-    JOIN_MODE = 51,
-    JOIN_CHUNK_BYTES = 52,
-    JOIN_SLOTS = 54,
-    JOIN_RESUME = 56,
-    JOIN_JOB = 57,
-    JOIN_WAITED = 58,
-    JOIN_CHECKSUM = 59,
-    JOIN_OLDEST_TAG = 60,
-    JOIN_ROSTER = 64,
-    JOIN_BYTES = 72,
+    JOIN_RESUME = 50,
+    JOIN_WAITED = 51,
+    JOIN_JOB = 52,
+    JOIN_ROSTER = 56,
+    JOIN_TERMS = 64,
+    JOIN_BYTES = JOIN_TERMS + 4 + AGG_TERMS_MAX,
 
     READY_JOB = 0,
     READY_RESUMED = 1,
-    READY_SLOTS = 2,
-    READY_CHUNK_BYTES = 4,
-    READY_DATA_PORT = 6,
-    READY_FIRST_TAG = 8,
-    READY_LOST_AFTER_MS = 12,
+    READY_DATA_PORT = 2,
+    READY_DATA_PORTS = 4,
+    READY_LOST_AFTER_MS = 8,
     READY_ROSTER = 16,
-    READY_LEAST_BYTES = 24, /* what follows was appended */
-    READY_DATA_PORTS = 24,
-    READY_BYTES = 28,
+    READY_TERMS = 24,
+    READY_BYTES = READY_TERMS + 4 + AGG_TERMS_MAX,
+
+    TERMS_PROTOCOL = 0,
+    TERMS_VERSION = 1,
+    TERMS_LENGTH = 2,
+    TERMS_DATA = 4,
 
     PENDING_WAITED_MS = 0,
     PENDING_OCCUPIED = 4,
     PENDING_NO_ROOM = 5,
+    PENDING_PREPARING = 6,
     PENDING_MISSING = 8,
     PENDING_BYTES = 8 + 8 * CTL_RANK_WORDS,
 
     HEARTBEAT_CALLS = 0,
     HEARTBEAT_WAITING = 4,
     HEARTBEAT_STALLED_MS = 8,
-    HEARTBEAT_OLDEST_TAG = 12,
+    HEARTBEAT_PROGRESS = 12,
     HEARTBEAT_BYTES = 16,
 
     FAILURE_REASON = 0,
@@ -90,62 +88,70 @@ static bool get_string(char *s, const uint8_t *in, size_t max)
     return false;
 }
 
+static void build_terms(uint8_t *b, const struct agg_terms *t)
+{
+    uint8_t length = t->bytes < AGG_TERMS_MAX ? t->bytes : AGG_TERMS_MAX;
+    b[TERMS_PROTOCOL] = t->protocol;
+    b[TERMS_VERSION] = t->version;
+    b[TERMS_LENGTH] = length;
+    memcpy(b + TERMS_DATA, t->data, length);
+}
+
+/* t is zero already. */
+static enum ctl_parse_error parse_terms(struct agg_terms *t, const uint8_t *b)
+{
+    if (b[TERMS_LENGTH] > AGG_TERMS_MAX)
+        return CTL_TOO_SHORT;
+    t->protocol = b[TERMS_PROTOCOL];
+    t->version = b[TERMS_VERSION];
+    t->bytes = b[TERMS_LENGTH];
+    memcpy(t->data, b + TERMS_DATA, t->bytes);
+    return CTL_PARSED;
+}
+
 static void build_join(uint8_t *b, const struct ctl_join *j)
 {
     put_string(b + JOIN_NAME, j->name, CTL_NAME_MAX);
     put_be16(b + JOIN_DATA_PORT, j->data_port);
-    b[JOIN_FORMAT] = j->format;
-    b[JOIN_MODE] = j->mode;
-    put_be16(b + JOIN_CHUNK_BYTES, j->chunk_bytes);
-    put_be16(b + JOIN_SLOTS, j->slots);
     b[JOIN_RESUME] = j->resume;
-    b[JOIN_JOB] = j->job;
     b[JOIN_WAITED] = j->waited;
-    b[JOIN_CHECKSUM] = j->checksum;
-    put_be32(b + JOIN_OLDEST_TAG, j->oldest_tag);
+    b[JOIN_JOB] = j->job;
     put_be64(b + JOIN_ROSTER, j->roster);
+    build_terms(b + JOIN_TERMS, &j->terms);
 }
 
-static bool parse_join(struct ctl_join *j, const uint8_t *b)
+static enum ctl_parse_error parse_join(struct ctl_join *j, const uint8_t *b)
 {
     j->data_port = get_be16(b + JOIN_DATA_PORT);
-    j->format = b[JOIN_FORMAT];
-    j->mode = b[JOIN_MODE];
-    j->chunk_bytes = get_be16(b + JOIN_CHUNK_BYTES);
-    j->slots = get_be16(b + JOIN_SLOTS);
     j->resume = b[JOIN_RESUME] & 1;
-    j->job = b[JOIN_JOB];
     j->waited = b[JOIN_WAITED] & 1;
-    j->checksum = b[JOIN_CHECKSUM];
-    j->oldest_tag = get_be32(b + JOIN_OLDEST_TAG);
+    j->job = b[JOIN_JOB];
     j->roster = get_be64(b + JOIN_ROSTER);
-    return get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) && j->name[0];
+    if (!get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) || !j->name[0])
+        return CTL_BAD_STRING;
+    return parse_terms(&j->terms, b + JOIN_TERMS);
 }
 
 static void build_ready(uint8_t *b, const struct ctl_ready *r)
 {
     b[READY_JOB] = r->job;
     b[READY_RESUMED] = r->resumed;
-    put_be16(b + READY_SLOTS, r->slots);
-    put_be16(b + READY_CHUNK_BYTES, r->chunk_bytes);
     put_be16(b + READY_DATA_PORT, r->data_port);
-    put_be32(b + READY_FIRST_TAG, r->first_tag);
+    b[READY_DATA_PORTS] = r->data_ports;
     put_be32(b + READY_LOST_AFTER_MS, r->lost_after_ms);
     put_be64(b + READY_ROSTER, r->roster);
-    b[READY_DATA_PORTS] = r->data_ports;
+    build_terms(b + READY_TERMS, &r->terms);
 }
 
-static void parse_ready(struct ctl_ready *r, const uint8_t *b, size_t bytes)
+static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b)
 {
     r->job = b[READY_JOB];
     r->resumed = b[READY_RESUMED] & 1;
-    r->slots = get_be16(b + READY_SLOTS);
-    r->chunk_bytes = get_be16(b + READY_CHUNK_BYTES);
     r->data_port = get_be16(b + READY_DATA_PORT);
-    r->first_tag = get_be32(b + READY_FIRST_TAG);
+    r->data_ports = b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
     r->roster = get_be64(b + READY_ROSTER);
-    r->data_ports = bytes > READY_DATA_PORTS && b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
+    return parse_terms(&r->terms, b + READY_TERMS);
 }
 
 static void build_pending(uint8_t *b, const struct ctl_pending *p)
@@ -153,6 +159,7 @@ static void build_pending(uint8_t *b, const struct ctl_pending *p)
     put_be32(b + PENDING_WAITED_MS, p->waited_ms);
     b[PENDING_OCCUPIED] = p->occupied;
     b[PENDING_NO_ROOM] = p->no_room;
+    b[PENDING_PREPARING] = p->preparing;
     for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
         put_be64(b + PENDING_MISSING + 8 * i, p->missing.word[i]);
 }
@@ -162,6 +169,7 @@ static void parse_pending(struct ctl_pending *p, const uint8_t *b)
     p->waited_ms = get_be32(b + PENDING_WAITED_MS);
     p->occupied = b[PENDING_OCCUPIED] & 1;
     p->no_room = b[PENDING_NO_ROOM] & 1;
+    p->preparing = b[PENDING_PREPARING] & 1;
     for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
         p->missing.word[i] = get_be64(b + PENDING_MISSING + 8 * i);
 }
@@ -171,7 +179,7 @@ static void build_heartbeat(uint8_t *b, const struct ctl_heartbeat *h)
     put_be32(b + HEARTBEAT_CALLS, h->calls);
     b[HEARTBEAT_WAITING] = h->waiting;
     put_be32(b + HEARTBEAT_STALLED_MS, h->stalled_ms);
-    put_be32(b + HEARTBEAT_OLDEST_TAG, h->oldest_tag);
+    put_be32(b + HEARTBEAT_PROGRESS, h->progress);
 }
 
 static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b)
@@ -179,7 +187,7 @@ static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b)
     h->calls = get_be32(b + HEARTBEAT_CALLS);
     h->waiting = b[HEARTBEAT_WAITING] & 1;
     h->stalled_ms = get_be32(b + HEARTBEAT_STALLED_MS);
-    h->oldest_tag = get_be32(b + HEARTBEAT_OLDEST_TAG);
+    h->progress = get_be32(b + HEARTBEAT_PROGRESS);
 }
 
 static void build_failure(uint8_t *b, const struct ctl_failure *f)
@@ -189,11 +197,11 @@ static void build_failure(uint8_t *b, const struct ctl_failure *f)
     put_string(b + FAILURE_TEXT, f->text, CTL_TEXT_MAX);
 }
 
-static bool parse_failure(struct ctl_failure *f, const uint8_t *b)
+static enum ctl_parse_error parse_failure(struct ctl_failure *f, const uint8_t *b)
 {
     f->reason = get_be16(b + FAILURE_REASON);
     f->rank = get_be16(b + FAILURE_RANK);
-    return get_string(f->text, b + FAILURE_TEXT, CTL_TEXT_MAX);
+    return get_string(f->text, b + FAILURE_TEXT, CTL_TEXT_MAX) ? CTL_PARSED : CTL_BAD_STRING;
 }
 
 static size_t body_bytes(unsigned type)
@@ -215,12 +223,6 @@ static size_t body_bytes(unsigned type)
     default:
         return 0;
     }
-}
-
-/* That a message must have to be understood. */
-static size_t least_body_bytes(unsigned type)
-{
-    return type == CTL_READY ? READY_LEAST_BYTES : body_bytes(type);
 }
 
 static bool is_type(unsigned type)
@@ -282,16 +284,13 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
     return bytes;
 }
 
-static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body, size_t bytes)
+static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body)
 {
-    bool good = true;
     switch (m->head.type) {
     case CTL_JOIN:
-        good = parse_join(&m->join, body);
-        break;
+        return parse_join(&m->join, body);
     case CTL_READY:
-        parse_ready(&m->ready, body, bytes);
-        break;
+        return parse_ready(&m->ready, body);
     case CTL_PENDING:
         parse_pending(&m->pending, body);
         break;
@@ -302,10 +301,9 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
     case CTL_ABORT:
     case CTL_REFUSED:
     case CTL_ABORTED:
-        good = parse_failure(&m->failure, body);
-        break;
+        return parse_failure(&m->failure, body);
     }
-    return good ? CTL_PARSED : CTL_BAD_STRING;
+    return CTL_PARSED;
 }
 
 enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes)
@@ -320,9 +318,9 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_OTHER_VERSION;
     if (!is_type(m->head.type))
         return CTL_BAD_TYPE;
-    if (bytes < CTL_HEAD_BYTES + least_body_bytes(m->head.type))
+    if (bytes < CTL_HEAD_BYTES + body_bytes(m->head.type))
         return CTL_TOO_SHORT;
-    return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
+    return parse_body(m, payload + CTL_HEAD_BYTES);
 }
 
 const char *ctl_type_name(unsigned type)

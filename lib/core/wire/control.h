@@ -11,14 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/terms.h"
 #include "wire/ranks.h"
 
 enum {
     CTL_PORT = 0xBEDF, /* the switch's UDP port */
-    CTL_VERSION = 1,
+    CTL_VERSION = 2,
     CTL_HEAD_BYTES = 40,
     CTL_NAME_MAX = 48,               /* a job's name with its terminating zero */
-    CTL_TEXT_MAX = 200,              /* a reason with its terminating zero */
+    CTL_TEXT_MAX = AGG_TEXT_MAX,     /* a reason with its terminating zero */
     CTL_MESSAGE_MAX = 512,           /* no message is longer */
     CTL_DATA_PORTS_MAX = 16,         /* UDP ports of the switch that a worker may deal its slots to */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
@@ -45,8 +46,8 @@ enum ctl_type {
 enum ctl_reason {
     CTL_OK = 0,
     CTL_BAD_VERSION = 1,    /* the message's version is not spoken here */
-    CTL_BAD_ARGUMENT = 2,   /* rank, size, k, ... out of range */
-    CTL_TERMS_DIFFER = 3,   /* size, format, mode or checksum are not what the job's first member said */
+    CTL_BAD_ARGUMENT = 2,   /* rank, size, terms, ... out of range, or a protocol that is not spoken here */
+    CTL_TERMS_DIFFER = 3,   /* size, protocol or terms do not go with what the job's first member said */
     CTL_RANK_TAKEN = 4,     /* another live endpoint has this rank */
     CTL_NO_SLOTS = 5,       /* the pool is used up */
     CTL_NO_JOBS = 6,        /* all job numbers are taken */
@@ -72,39 +73,33 @@ struct ctl_head {
 
 struct ctl_join {
     char name[CTL_NAME_MAX];
-    uint16_t data_port;   /* the UDP port this member sends its data packets from */
-    uint8_t format;       /* enum sml_format */
-    uint8_t mode;         /* enum sml_mode */
-    uint16_t chunk_bytes; /* at most; the job gets the least of all ranks */
-    uint16_t slots;       /* wanted; the job gets what there is, at least 2, as a power of two */
-    bool resume; /* the job was READY under another boot id: take it up from oldest_tag, with exactly these
-                    slots and chunk_bytes */
-    uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets meet
-                    nobody */
-    uint8_t checksum; /* enum sml_checksum */
-    bool waited;      /* not resume: this process has been joining since before the switch restarted */
-    uint32_t oldest_tag;
+    uint16_t data_port; /* the UDP port this member sends its data packets from */
+    bool resume;        /* the job was READY under another boot id: take it up as the terms say */
+    bool waited;        /* not resume: this process has been joining since before the switch restarted */
+    uint8_t job;     /* resume: the number that it had on the wire; it gets another, so that late packets meet
+                        nobody */
     uint64_t roster; /* resume: that of READY */
+    struct agg_terms terms; /* wished for; resume: also where this rank goes on */
 };
 
 struct ctl_ready {
-    uint8_t job; /* number on the wire */
-    uint16_t slots, chunk_bytes;
+    uint8_t job;        /* number on the wire */
     uint16_t data_port; /* the switch's UDP port to send data packets to; the first, if there are several: */
     uint8_t data_ports; /* packets of slot i best go to data_port + i % data_ports; parsed: not 0 */
-    uint32_t first_tag;
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
-    uint64_t roster; /* who is in the job: the exclusive or of all ranks' incarnations */
+    uint64_t roster;        /* who is in the job: the exclusive or of all ranks' incarnations */
+    struct agg_terms terms; /* granted: the same for all ranks */
 };
 
 struct ctl_pending {
     uint32_t waited_ms; /* how long the job has been forming */
-    bool occupied; /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
-                      by somebody who may be dead. missing: ranks that would have to go */
-    bool no_room;  /* all ranks are there, but the job must wait for room: jobs that ran before the switch
-                      restarted go first */
+    bool occupied;  /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
+                       by somebody who may be dead. missing: ranks that would have to go */
+    bool preparing; /* all ranks are there, and the switch is getting ready for them */
+    bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
+                       restarted go first */
     struct ctl_ranks missing; /* otherwise: ranks that are not there */
 };
 
@@ -114,7 +109,8 @@ struct ctl_heartbeat {
                        complete */
     bool waiting;   /* in a collective now */
     uint32_t stalled_ms; /* and without progress for this long */
-    uint32_t oldest_tag; /* oldest chunk without a result */
+    uint32_t progress;   /* how far this rank is, as the protocol counts; SwitchML: the oldest chunk without a
+                            result */
 };
 
 /* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job: who shows
@@ -138,7 +134,7 @@ struct ctl_message {
 
 enum ctl_parse_error {
     CTL_PARSED = 0,
-    CTL_TOO_SHORT,   /* for a head, or for its type's body */
+    CTL_TOO_SHORT,   /* for a head, for its type's body, or for the terms that it announces */
     CTL_NOT_CONTROL, /* no magic number */
     CTL_OTHER_VERSION,
     CTL_BAD_TYPE,

@@ -10,10 +10,10 @@ unsigned ctl_ranks_count(const struct ctl_ranks *set)
     return count;
 }
 
-/* The first rank at or after `from` that is, or is not, in the set; SML_MAX_WORKERS if there is none. */
+/* The first rank at or after `from` that is, or is not, in the set; CTL_RANKS_MAX if there is none. */
 static unsigned next(const struct ctl_ranks *set, unsigned from, bool member)
 {
-    while (from < SML_MAX_WORKERS && ctl_ranks_has(set, from) != member)
+    while (from < CTL_RANKS_MAX && ctl_ranks_has(set, from) != member)
         from++;
     return from;
 }

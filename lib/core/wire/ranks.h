@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wire/switchml.h"
-
 enum {
-    CTL_RANK_WORDS = SML_MAX_WORKERS / 64,
+    CTL_RANKS_MAX = 256, /* in a job */
+    CTL_RANK_WORDS = CTL_RANKS_MAX / 64,
     CTL_RANKS_TEXT_MAX = 96, /* what ctl_ranks_text writes at most, terminating zero included */
 };
 

@@ -1,6 +1,7 @@
 /* What time does to jobs: ctl_registry_tick. */
-#include "control/admission.h"
-#include "control/job.h"
+#include "control/life.h"
+#include "control/registry.h"
+#include "control/tell.h"
 
 enum {
     PUSH_LAST_MS = 2000,
@@ -10,7 +11,7 @@ enum {
 static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_job *job)
 {
     uint64_t ns = r->cfg.lost_after_ns;
-    return job->state == CTL_JOB_FORMING && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
+    return ctl_job_is_forming(job) && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
 }
 
 /* While nobody called, nobody was heard: that is no silence of theirs. */
@@ -64,7 +65,7 @@ static bool check_silence(struct ctl_registry *r, struct ctl_job *job, uint64_t 
     uint64_t limit = lost_after(r, job);
     struct ctl_ranks silent = ctl_job_silent(job, now > limit ? now - limit : 0);
     if (ctl_ranks_count(&silent) > 0) {
-        if (job->state == CTL_JOB_FORMING)
+        if (ctl_job_is_forming(job))
             forget_silent(r, job, &silent);
         else
             lose_silent(r, job, &silent, now);
@@ -74,7 +75,7 @@ static bool check_silence(struct ctl_registry *r, struct ctl_job *job, uint64_t 
     return job->state != CTL_JOB_FREE;
 }
 
-/* FORMING, and its time is over. */
+/* FORMING or PREPARING, and its time is over. */
 static void give_up(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
     struct ctl_failure why;
@@ -82,7 +83,11 @@ static void give_up(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
     double waited = (double)(now - job->since) / 1e9;
     struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
     ctl_ranks_text(&missing, ranks);
-    if (job->no_room)
+    if (job->state == CTL_JOB_PREPARING)
+        ctl_failure_set(&why, job->resumed ? CTL_CANNOT_RESUME : CTL_DEADLINE, UINT16_MAX,
+                        "all ranks are there, but the switch was not ready for the job within %.1f s",
+                        waited);
+    else if (job->no_room)
         why = job->failure;
     else if (job->resumed)
         ctl_failure_set(&why, CTL_CANNOT_RESUME, UINT16_MAX,
@@ -101,13 +106,13 @@ static void form(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
     if (job->state == CTL_JOB_FORMING && job->present == job->size)
         ctl_job_run(r, job, now);
-    if (job->state == CTL_JOB_FORMING && now >= job->give_up_at)
+    if (ctl_job_is_forming(job) && now >= job->give_up_at)
         give_up(r, job, now);
 }
 
 static void push_again(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 {
-    if (job->state == CTL_JOB_FORMING || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
+    if (ctl_job_is_forming(job) || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
         return;
     ctl_job_push(r, job);
     job->push_every *= 2;
@@ -119,7 +124,8 @@ static void report_forming(struct ctl_registry *r, struct ctl_job *job, uint64_t
     char ranks[CTL_RANKS_TEXT_MAX];
     struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
     if (job->present == job->size)
-        ctl_job_event(r, job, "all ranks are there, waiting for room for %.1f s",
+        ctl_job_event(r, job, "all ranks are there, waiting for %s for %.1f s",
+                      job->state == CTL_JOB_PREPARING ? "its pool" : "room",
                       (double)(now - job->since) / 1e9);
     else
         ctl_job_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
@@ -173,7 +179,7 @@ static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
         return;
     if (stalled)
         report_stalled(r, job, stalled);
-    else if (job->state == CTL_JOB_FORMING)
+    else if (ctl_job_is_forming(job))
         report_forming(r, job, now);
     else
         return;

@@ -1,0 +1,66 @@
+/* What the registry does to the world around it, and what it is configured with. */
+#ifndef SWAGG_CORE_CONTROL_ACTIONS_H
+#define SWAGG_CORE_CONTROL_ACTIONS_H
+
+#include "control/job.h"
+#include "protocol/protocol.h"
+
+enum { CTL_LATER = 1 }; /* what prepare may answer */
+
+struct ctl_registry_actions {
+    void *ctx;
+    void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
+    /* Makes a pool for the job, whose ranks are all there: fills in *number (of the free ones that
+     * ctl_job_had_number does not exclude that which was freed longest ago, so that late packets of an ended
+     * job meet nobody) and may lower *terms (not if job->resumed). 0: from here on data packets of its
+     * members count. -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's
+     * limits); text says it in words. Or CTL_LATER: it takes time, and ctl_registry_prepared will tell for
+     * job->preparation, unless release comes first. */
+    int (*prepare)(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+                   char text[CTL_TEXT_MAX]);
+    /* The job ends, or what was to be ready later is not needed any more (PREPARING): its packets are to be
+     * refused and its pool freed. While RUNNING, job->number holds. */
+    void (*release)(void *ctx, const struct ctl_job *job);
+    /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
+     * that others could guess would let them meddle with a job that they are not in. */
+    uint64_t (*random)(void *ctx);
+    /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
+    void (*event)(void *ctx, const struct ctl_job *job, const char *what);
+    /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
+     * May be NULL: everybody may. */
+    bool (*may_join)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
+};
+
+/* What prepare was asked for and answers later: as its arguments and its result. */
+struct ctl_prepared {
+    int result; /* not CTL_LATER */
+    struct agg_terms terms;
+    uint8_t number;
+    char text[CTL_TEXT_MAX];
+};
+
+struct ctl_registry_config {
+    const struct agg_protocol *const *protocols; /* that jobs may be of; outlives the registry */
+    unsigned protocols_known;                    /* how many, at least 1 */
+    uint16_t max_jobs;                           /* 1..256 */
+    uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
+    uint64_t boot_id;        /* random, not 0 */
+    uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
+    uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
+    uint16_t data_port;      /* told in READY, as is: */
+    uint8_t data_ports;      /* how many from there on workers should deal their slots to; 0: 1 */
+    uint16_t payload_bytes;  /* of the longest UDP payload that the switch's ports carry; 0: any */
+    struct ctl_registry_actions actions;
+};
+
+/* The protocol of this number; NULL: not spoken here. */
+static inline const struct agg_protocol *ctl_registry_protocol(const struct ctl_registry_config *cfg,
+                                                               uint8_t id)
+{
+    for (unsigned i = 0; i < cfg->protocols_known; i++)
+        if (cfg->protocols[i]->id == id)
+            return cfg->protocols[i];
+    return NULL;
+}
+
+#endif

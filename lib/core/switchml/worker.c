@@ -1,0 +1,34 @@
+#include "switchml/worker.h"
+
+#include "switchml/terms.h"
+
+static bool accept(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress)
+{
+    struct sml_terms mine, job;
+
+    if (!sml_terms_parse(&mine, wish) || !sml_terms_parse(&job, granted))
+        return false;
+    if (job.format != mine.format || job.mode != mine.mode || job.checksum != mine.checksum ||
+        job.tag_bits != 0)
+        return false;
+    if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
+        return false;
+    *progress = job.first_tag;
+    return job.slots >= 2 && job.slots <= SML_MAX_SLOTS && (job.slots & (job.slots - 1)) == 0 &&
+           job.chunk_bytes >= SML_MIN_CHUNK_BYTES && job.chunk_bytes <= mine.chunk_bytes;
+}
+
+static struct agg_terms resume(const struct agg_terms *granted, uint32_t progress)
+{
+    struct agg_terms wish = *granted;
+    struct sml_terms job;
+
+    if (sml_terms_parse(&job, granted)) {
+        job.resumed = true;
+        job.first_tag = progress;
+        sml_terms_build(&wish, &job);
+    }
+    return wish;
+}
+
+const struct agg_worker sml_worker = {.accept = accept, .resume = resume};

@@ -1,0 +1,22 @@
+/* SwitchML's terms as values, for tests that make many of them. */
+#ifndef SWAGG_TESTS_TERMS_OF_H
+#define SWAGG_TESTS_TERMS_OF_H
+
+#include "switchml/terms.h"
+
+static inline struct agg_terms terms_of(struct sml_terms t)
+{
+    struct agg_terms out;
+    sml_terms_build(&out, &t);
+    return out;
+}
+
+/* All zero: they are not SwitchML's. */
+static inline struct sml_terms terms_in(const struct agg_terms *t)
+{
+    struct sml_terms out = {0};
+    sml_terms_parse(&out, t);
+    return out;
+}
+
+#endif
