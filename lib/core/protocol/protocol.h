@@ -38,7 +38,6 @@ enum agg_action {
     AGG_PASS_AND_KEEP, /* the packet itself goes on as it came; the pool has what it needs of it */
     AGG_ACTIONS
 };
-const char *agg_action_name(enum agg_action action); /* "drop", "hold", "reply", ... */
 
 /* Why: each protocol has a table of its own, and counters by it. */
 struct agg_reason {
