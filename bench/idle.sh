@@ -55,6 +55,7 @@ measure() { # NAME IDLE
     sleep "$seconds"
     share=$(awk "BEGIN { print ($(cpu_ticks "$NET_SWAGG_PID") - $before) / $(getconf CLK_TCK) / $seconds }")
     mapfile -t times < <(allreduces)
+    [ "${#times[@]}" -gt 0 ] || fail "$1: no allreduce has ended"
     ping_switch "$1" "$share" "${times[@]}"
     net_swagg_stop
 }

@@ -156,7 +156,8 @@ int perf_parse(struct perf *p, int argc, char *argv[])
     const char *why;
     int ret;
 
-    *p = (struct perf){.begin = 8,
+    *p = (struct perf){.options = SWAGG_OPTIONS_DEFAULT,
+                       .begin = 8,
                        .end = 16 << 20,
                        .factor = 2,
                        .iterations = 20,

@@ -26,6 +26,11 @@ ranks_run alone 1 --sizes 0,1,100003 --calls 20
 ranks_run two 2 --sizes 1,100003 --calls 20
 ranks_run eight 8 --sizes 1,365,100003 --calls 50 --seed 5
 
+step "the benchmark's program finds every sum right"
+net_exec 0 "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --size 1 --rank 0 -b 4 -e 4K -n 2 -w 0 >"$NET_DIR/perf.log" 2>&1 ||
+    fail "swagg-perf: $(cat "$NET_DIR/perf.log")"
+grep -q '^# Out of bounds values : 0 OK$' "$NET_DIR/perf.log" || fail "swagg-perf: $(cat "$NET_DIR/perf.log")"
+
 step "a window of one and two slots"
 ranks_run narrow 4 --window 1 --sizes 1,5000
 ranks_run few 4 --slots 2 --sizes 1,5000
