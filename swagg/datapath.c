@@ -16,7 +16,7 @@
 #include "base/many_to_one.h"
 #include "base/secret.h"
 #include "bridge/switch_mac.h"
-#include "port/linux/record.h"
+#include "port/linux/features.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
@@ -226,7 +226,7 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = 0;
 
-    linux_record_settle();
+    linux_merge_settle();
     dp->mergeable = linux_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {

@@ -66,7 +66,6 @@ INCLUDES_STILL = {
 }
 CIRCLES_STILL = [
     {"lib/client/drive", "lib/client/job", "lib/client/watch"},
-    {"swagg/port/linux/features", "swagg/port/linux/record"},
     {"swagg/bridge/host", "swagg/datapath", "swagg/lcore/lcore", "swagg/lcore/receive"},
 ]
 LENGTH_STILL = ["swagg/datapath.c"]

@@ -76,12 +76,7 @@ void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
 /* The first lcore whose CPU is not among cpu[]; -1: there is none. */
 int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);
 
-/* The queue of this port by which lcore l receives (rx) or sends (tx), the first if it has several; -1: none.
- */
-int placement_rx_queue(const struct placement_lcore *l, unsigned port);
+/* The queue of this port by which lcore l sends, the first if it has several; -1: none. */
 int placement_tx_queue(const struct placement_lcore *l, unsigned port);
-
-/* The lcore that owns a shard, 0..lcores-1. The placement must be good. */
-unsigned placement_shard_owner(const struct placement *p, unsigned shard);
 
 #endif

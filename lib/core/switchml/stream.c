@@ -216,11 +216,6 @@ const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s)
     return &s->mismatch;
 }
 
-uint64_t sml_stream_boot_id(const struct sml_stream *s)
-{
-    return s->boot_id;
-}
-
 uint64_t sml_stream_progress(const struct sml_stream *s)
 {
     return s->progress;

@@ -37,7 +37,7 @@ struct sml_stream_config {
 size_t sml_stream_footprint(const struct sml_stream_config *cfg); /* 0: out of range */
 struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg);
 
-/* REJECTED is not for good: sml_stream_boot_id tells whose word it is; sml_stream_resume ends it, and so does
+/* REJECTED is not for good: sml_stream_resume ends it, and so does
  * any other answer if the word was a late one. Until then only a rare probe is sent, and the tensors stay in
  * use. */
 enum sml_stream_status {
@@ -114,7 +114,6 @@ uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now);
 
 enum sml_stream_status sml_stream_status(const struct sml_stream *s);
 const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s);
-uint64_t sml_stream_boot_id(const struct sml_stream *s);
 
 /* When the stream last made progress (a new result, or begin). */
 uint64_t sml_stream_progress(const struct sml_stream *s);

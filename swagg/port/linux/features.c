@@ -13,13 +13,8 @@
 #include <net/if.h>
 
 #include "base/log.h"
-#include "port/linux/record.h"
 
 enum { BLOCKS_MAX = 8, FEATURES_OF_A_BLOCK = 32 };
-
-const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
-    "rx-gro", "rx-udp-gro-forwarding", /* Linux 5.12; without it, only datagrams to this machine */
-};
 
 struct interface {
     int fd;
@@ -181,4 +176,9 @@ void linux_merge_no_more(unsigned if_index, struct linux_features *changed)
     close_interface(&i);
     linux_record_remove(if_index);
     *changed = (struct linux_features){0};
+}
+
+void linux_merge_settle(void)
+{
+    linux_record_settle(linux_merge_no_more);
 }

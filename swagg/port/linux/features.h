@@ -6,17 +6,7 @@
 #ifndef SWAGG_PORT_LINUX_FEATURES_H
 #define SWAGG_PORT_LINUX_FEATURES_H
 
-#include <stdbool.h>
-
-enum { KERNEL_FEATURES_MAX = 2 };
-
-/* Those that have been switched on. */
-struct linux_features {
-    bool on[KERNEL_FEATURES_MAX];
-};
-
-/* By number in struct linux_features. */
-extern const char *const linux_feature_names[KERNEL_FEATURES_MAX];
+#include "port/linux/record.h"
 
 /* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can, and writes down what that
  * changes (linux_record.h). The caller has the interface. True if it merges anything. */
@@ -25,5 +15,8 @@ bool linux_merge(unsigned if_index, struct linux_features *changed);
 /* Takes back what linux_merge has changed, if anything; what it has not, stays. The interface need not be
  * there any more. */
 void linux_merge_no_more(unsigned if_index, struct linux_features *changed);
+
+/* At the start: switches off what those have left on that had no time to; says so in the log. */
+void linux_merge_settle(void);
 
 #endif

@@ -17,6 +17,10 @@
 
 #define DIRECTORY "/run/swagg"
 
+const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
+    "rx-gro", "rx-udp-gro-forwarding", /* Linux 5.12; without it, only datagrams to this machine */
+};
+
 /* The network namespace's number, which no later one gets; where the kernel has none (before Linux 5.14), its
  * inode's. */
 static uint64_t network_namespace(void)
@@ -78,7 +82,7 @@ static void read_features(FILE *file, struct linux_features *on)
 }
 
 /* Unless somebody has the interface, and so its features are in use. */
-static void settle(unsigned if_index)
+static void settle(unsigned if_index, linux_record_undo *switch_off)
 {
     struct linux_features on = {0};
     char path[PATH_MAX], name[IF_NAMESIZE];
@@ -93,12 +97,12 @@ static void settle(unsigned if_index)
         fclose(file);
         if (if_indextoname(if_index, name) != NULL)
             log_notice("interface %s was left merging frames by a swagg that was killed: switched off", name);
-        linux_merge_no_more(if_index, &on);
+        switch_off(if_index, &on);
     }
     close(lock);
 }
 
-void linux_record_settle(void)
+void linux_record_settle(linux_record_undo *switch_off)
 {
     const uint64_t here = network_namespace();
     DIR *records = opendir(DIRECTORY);
@@ -109,7 +113,7 @@ void linux_record_settle(void)
         unsigned if_index;
 
         if (sscanf(record->d_name, "merging-%llu-%u", &where, &if_index) == 2 && where == here)
-            settle(if_index);
+            settle(if_index, switch_off);
     }
     if (records != NULL)
         closedir(records);

@@ -6,7 +6,17 @@
 #ifndef SWAGG_PORT_LINUX_RECORD_H
 #define SWAGG_PORT_LINUX_RECORD_H
 
-#include "port/linux/features.h"
+#include <stdbool.h>
+
+enum { KERNEL_FEATURES_MAX = 2 };
+
+/* Those that have been switched on. */
+struct linux_features {
+    bool on[KERNEL_FEATURES_MAX];
+};
+
+/* By number in struct linux_features. */
+extern const char *const linux_feature_names[KERNEL_FEATURES_MAX];
 
 /* Writes down what is about to be switched on. 0, or -errno. */
 int linux_record_write(unsigned if_index, const struct linux_features *on);
@@ -14,7 +24,8 @@ int linux_record_write(unsigned if_index, const struct linux_features *on);
 /* Nothing is on any more. */
 void linux_record_remove(unsigned if_index);
 
-/* Switches off what those have left on that had no time to; says so in the log. */
-void linux_record_settle(void);
+/* Has switch_off take back what those have left on that had no time to; says so in the log. */
+typedef void linux_record_undo(unsigned if_index, struct linux_features *on);
+void linux_record_settle(linux_record_undo *switch_off);
 
 #endif
