@@ -238,8 +238,8 @@ static void check_refused(const struct world *w, const struct agg_packet *packet
     REQUIRE(p == NULL || p->job != JOB || p->slot >= w->terms.slots);
     REQUIRE((packet->reason == SML_REFUSED_UNKNOWN_JOB) == (p != NULL && p->job != JOB));
     size_t bytes = sml_protocol.refuse(packet, 1, answer);
-    REQUIRE((bytes > 0) == (packet->reason == SML_REFUSED_UNKNOWN_JOB));
     REQUIRE(bytes <= sizeof answer);
+    REQUIRE(bytes == 0 || packet->reason == SML_REFUSED_UNKNOWN_JOB); /* no answer to what switches send */
 }
 
 static void deliver(struct world *w, uint16_t rank, const uint8_t *payload, size_t bytes)
