@@ -56,10 +56,10 @@ def setting_table(data):
 
 def answer(data):
     found = {row["setting"]: row for row in data["settings"]}
-    share = 100 * Sample(found["default"]["cpu"]).median
-    default, busy = (Sample(found[name]["round_trip_us"]).median for name in ("default", "busy"))
-    return (f"With default settings an idle switch takes {share:.1f}% of a CPU, and a ping that wakes it takes {default:.0f} us; with busy "
-            f"polling it takes a whole CPU, and a ping {busy:.0f} us.")
+    shares = {name: 100 * Sample(found[name]["cpu"]).median for name in ("default", "busy")}
+    trips = {name: Sample(found[name]["round_trip_us"]).median for name in ("default", "busy")}
+    return (f"With default settings an idle switch takes {shares['default']:.1f}% of a CPU, and a ping that wakes it takes "
+            f"{trips['default']:.0f} us; with busy polling {shares['busy']:.0f}% of a CPU, and a ping {trips['busy']:.0f} us.")
 
 
 def pages(data):
