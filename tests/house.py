@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
 CORE = ["lib/core/kernels", "lib/core/wire", "lib/core/net", "lib/core/protocol", "lib/core/switchml"]
-DAEMON = ["swagg/base", "swagg/config", "swagg/port"]
+DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
 # A room, and the rooms that it may include besides itself.
 ROOMS = {
@@ -33,8 +33,9 @@ ROOMS = {
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
     "swagg/base": ["lib/core/net", "lib/core/protocol"],
-    "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/port"],  # of a port, what an impairment is
-    "swagg/port": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port/linux"],
+    "swagg/impair": ["swagg/base"],
+    "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/impair"],
+    "swagg/port": ["lib/core/net", "swagg/base", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/net", *DAEMON],
     "swagg/aggregate": ["lib/core", *CORE, *DAEMON, "swagg/bridge"],
@@ -53,7 +54,6 @@ ROOMS = {
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
 INCLUDES_STILL = {
     "swagg/base/counters.h": ["swagg/config", "lib/core/switchml"],
-    "swagg/bridge/host.c": ["swagg"],
     "swagg/control/control.h": ["swagg"],
     "swagg/control/registrar.h": ["swagg"],
     "swagg/control/replay.h": ["swagg"],
@@ -66,7 +66,6 @@ INCLUDES_STILL = {
 }
 CIRCLES_STILL = [
     {"lib/client/drive", "lib/client/job", "lib/client/watch"},
-    {"swagg/bridge/host", "swagg/datapath", "swagg/lcore/lcore", "swagg/lcore/receive"},
 ]
 LENGTH_STILL = ["swagg/datapath.c"]
 

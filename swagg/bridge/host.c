@@ -1,7 +1,6 @@
 #include "bridge/host.h"
 
 #include "base/frame.h"
-#include "datapath.h"
 #include "net/arp.h"
 #include "net/icmp.h"
 

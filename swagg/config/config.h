@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "config/placement.h"
-#include "port/impair.h"
+#include "impair/impair.h"
 
 enum {
     CONFIG_NAME_MAX = 32,

@@ -3,8 +3,8 @@
 #include <rte_prefetch.h>
 
 #include "base/frame.h"
+#include "impair/impair_mbuf.h"
 #include "net/arp.h"
-#include "port/impair_mbuf.h"
 #include "port/linux/gso.h"
 #include "wire/control.h"
 

@@ -14,7 +14,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/many_to_one.h"
-#include "port/impair_mbuf.h"
+#include "impair/impair_mbuf.h"
 #include "port/linux/rx.h"
 
 enum {

@@ -14,9 +14,9 @@
 #include <rte_ring.h>
 
 #include "config/config.h"
+#include "impair/impair.h"
 #include "net/mac.h"
 #include "port/device.h"
-#include "port/impair.h"
 
 enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 

@@ -2,7 +2,7 @@
 
 #include <rte_mbuf.h>
 
-#include "port/impair_mbuf.h"
+#include "impair/impair_mbuf.h"
 
 static_assert((int)SEND_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 

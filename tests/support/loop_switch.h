@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "port/impair.h"
+#include "impair/impair.h"
 
 struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */

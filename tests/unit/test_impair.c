@@ -1,5 +1,5 @@
 /* Impairments: deterministic for a seed, as frequent as asked for, and a held frame always comes back. */
-#include "port/impair.h"
+#include "impair/impair.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "port/impair_mbuf.h"
+#include "impair/impair_mbuf.h"
 #include "unit.h"
 
 enum { MBUFS = 511, DATA_ROOM = 64, PART_BYTES = 50, PARTS_MAX = 4 };

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/counter.h"
-#include "port/impair.h"
+#include "impair/impair.h"
 #include "unit.h"
 
 enum { FRAMES = 100000 };

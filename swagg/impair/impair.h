@@ -8,8 +8,8 @@
  * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by
  * counter_read (counter.h).
  */
-#ifndef SWAGG_PORT_IMPAIR_H
-#define SWAGG_PORT_IMPAIR_H
+#ifndef SWAGG_IMPAIR_IMPAIR_H
+#define SWAGG_IMPAIR_IMPAIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

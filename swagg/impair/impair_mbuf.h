@@ -1,8 +1,8 @@
 /* Carries out on mbufs what impair.h decides. One owner, like struct impair. */
-#ifndef SWAGG_PORT_IMPAIR_MBUF_H
-#define SWAGG_PORT_IMPAIR_MBUF_H
+#ifndef SWAGG_IMPAIR_IMPAIR_MBUF_H
+#define SWAGG_IMPAIR_IMPAIR_MBUF_H
 
-#include "port/impair.h"
+#include "impair/impair.h"
 
 struct rte_mbuf;
 struct rte_mempool;

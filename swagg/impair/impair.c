@@ -1,4 +1,4 @@
-#include "port/impair.h"
+#include "impair/impair.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "port/impair_mbuf.h"
+#include "impair/impair_mbuf.h"
 
 #include <rte_mbuf.h>
 
