@@ -21,6 +21,7 @@
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
 #include "port/steer.h"
+#include "switchml/protocol.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -129,17 +130,22 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .counters = &lc->counters};
     lc->host = (struct host){
         .mac = dp->mac, .ip = dp->ip, .mbufs = dp->mbufs, .send = &lc->send, .counters = &lc->counters};
-    lc->engine = (struct engine){.lcore = lc->index,
-                                 .shards = &dp->shards,
-                                 .jobs = &dp->jobs,
-                                 .bridge = dp->bridge,
-                                 .send = &lc->send,
-                                 .counters = &lc->counters,
-                                 .mbufs = dp->mbufs,
-                                 .multi_segment = dp->multi_segment,
-                                 .mergeable = dp->mergeable,
-                                 .boot_id = dp->boot_id,
-                                 .data_ports = dp->data_ports};
+    lc->engine = (struct engine){
+        .lcore = lc->index,
+        .shards = &dp->shards,
+        .protocol[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &dp->jobs.running},
+        .counters = &lc->counters,
+        .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
+        .egress = {.bridge = dp->bridge,
+                   .send = &lc->send,
+                   .counters = &lc->counters,
+                   .mbufs = dp->mbufs,
+                   .multi_segment = dp->multi_segment,
+                   .mergeable = dp->mergeable},
+        .strangers = {.egress = &lc->engine.egress,
+                      .counters = &lc->counters,
+                      .boot_id = dp->boot_id,
+                      .data_ports = dp->data_ports}};
     lc->send = (struct send){.port = dp->port,
                              .ports = dp->ports,
                              .counters = &lc->counters,
@@ -458,12 +464,12 @@ void datapath_close(struct datapath *dp)
     rte_free(dp);
 }
 
-uint64_t datapath_drops(const struct datapath *dp, unsigned port, enum drop reason)
+uint64_t datapath_drops(const struct datapath *dp, unsigned port, unsigned kind)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i <= dp->lcores; i++)
-        sum += counter_read(&dp->lcore[i]->counters.drop[port][reason]);
+        sum += counter_read(&dp->lcore[i]->counters.drop[port][kind]);
     return sum;
 }
 
@@ -476,11 +482,11 @@ uint64_t datapath_events(const struct datapath *dp, enum event event)
     return sum;
 }
 
-uint64_t datapath_verdicts(const struct datapath *dp, enum sml_reason kind)
+uint64_t datapath_verdicts(const struct datapath *dp, unsigned protocol, unsigned reason)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i <= dp->lcores; i++)
-        sum += counter_read(&dp->lcore[i]->counters.verdict[kind]);
+        sum += counter_read(&dp->lcore[i]->counters.verdict[protocol][reason]);
     return sum;
 }

@@ -68,8 +68,8 @@ static inline struct lcore *datapath_main_lcore(struct datapath *dp)
 }
 
 /* Sums over all lcores, the main one included. */
-uint64_t datapath_drops(const struct datapath *dp, unsigned port, enum drop reason);
+uint64_t datapath_drops(const struct datapath *dp, unsigned port, unsigned kind);
 uint64_t datapath_events(const struct datapath *dp, enum event event);
-uint64_t datapath_verdicts(const struct datapath *dp, enum sml_reason kind);
+uint64_t datapath_verdicts(const struct datapath *dp, unsigned protocol, unsigned reason);
 
 #endif

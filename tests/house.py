@@ -32,12 +32,12 @@ ROOMS = {
     "mpi-shim": ["lib/client", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
-    "swagg/base": ["lib/core/net", "lib/core/protocol"],
+    "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol"],  # the list of protocols, whose reasons are counted
     "swagg/impair": ["swagg/base"],
     "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/impair"],
     "swagg/port": ["lib/core/net", "swagg/base", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
-    "swagg/bridge": ["lib/core/net", *DAEMON],
+    "swagg/bridge": ["lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": ["lib/core", *CORE, *DAEMON, "swagg/bridge"],
     "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *CORE, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
@@ -53,7 +53,7 @@ ROOMS = {
 
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
 INCLUDES_STILL = {
-    "swagg/base/counters.h": ["swagg/config", "lib/core/switchml"],
+    "swagg/base/counters.h": ["swagg/config"],
     "swagg/control/control.h": ["swagg"],
     "swagg/control/registrar.h": ["swagg"],
     "swagg/control/replay.h": ["swagg"],

@@ -1,34 +1,37 @@
-/* Gradient packets: from the port where they arrive to the lcore that owns their slot, through the job's
- * pool, and the results back out (docs/architecture.md, "One packet's way", steps 3 and 4).
+/* Packets of aggregation protocols: from the port where they arrive to the lcore that owns their slot,
+ * through the job's pool, and what becomes of them back out (docs/architecture.md, "One packet's way", steps
+ * 3 and 4).
  *
- * Slot i belongs to shard i % shards, a shard to one lcore. engine_steer only looks at the slot's number;
- * everything else happens on the owner: a burst is parsed and located first, then applied, so that its slots
- * are on their way into the cache by the time that they are needed.
+ * It knows no protocol but by its table (protocol/protocol.h). engine_steer only looks at the bits by which
+ * the protocol deals packets to shards; a shard belongs to one lcore. Everything else happens there: a burst
+ * is located first, then applied, so that its slots are on their way into the cache by the time that they are
+ * needed.
  */
 #ifndef SWAGG_AGGREGATE_ENGINE_H
 #define SWAGG_AGGREGATE_ENGINE_H
 
 #include <stdint.h>
 
-#include "aggregate/jobs.h"
+#include "aggregate/egress.h"
+#include "aggregate/strangers.h"
 #include "base/counters.h"
-#include "bridge/bridge.h"
 #include "config/placement.h"
-#include "port/send.h"
+#include "protocol/protocol.h"
 
 enum { ENGINE_BURST = 64, ENGINE_RING_SIZE = 2048 };
 
 /* Which lcore has which shard, and the way to it. Set before the start, then only read. */
 struct shards {
     unsigned n;
-    uint8_t owner[SWAGG_MAX_SHARDS]; /* an lcore, by its number in the placement */
-    struct rte_ring
-        *inbox[SWAGG_MAX_LCORES]; /* by lcore: packets for its shards from others; NULL: it has none */
+    uint8_t owner[SWAGG_MAX_SHARDS];          /* an lcore, by its number in the placement */
+    struct rte_ring *inbox[SWAGG_MAX_LCORES]; /* by lcore: packets for its shards from others; NULL: it has
+                                                 none */
 };
 
-/* Answers that may be sent to senders that are in no job. */
-struct engine_allowance {
-    uint64_t credit, at; /* how many now; TSC of the last refill */
+/* A protocol that is spoken here, and its jobs. */
+struct engine_protocol {
+    const struct agg_protocol *table; /* NULL: none of this number */
+    const struct agg_jobs *jobs;
 };
 
 /* An lcore's engine. */
@@ -36,17 +39,13 @@ struct engine {
     /* Set before the start, then only read. */
     unsigned lcore; /* whose this is */
     const struct shards *shards;
-    const struct jobs *jobs;
-    const struct bridge *bridge;
-    struct send *send;
+    struct engine_protocol protocol[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id */
     struct counters *counters;
-    struct rte_mempool *mbufs;
-    bool multi_segment; /* every port sends frames of several segments */
-    uint64_t mergeable; /* mark of the frames that are built here (port/linux/tx.h) */
-    uint64_t boot_id;   /* of this switch, for rejects */
-    uint8_t data_ports; /* for path probes: how many UDP ports workers are told to deal their slots to */
+    double ns_per_cycle; /* of the TSC */
 
     uint64_t now; /* TSC at the start of this round; the loop sets it */
+    struct egress egress;
+    struct strangers strangers;
 
     /* Packets gathered for each lcore. */
     uint64_t waiting; /* bit l: there are packets for lcore l */
@@ -54,11 +53,11 @@ struct engine {
         uint16_t n;
         struct rte_mbuf *frame[ENGINE_BURST];
     } to[SWAGG_MAX_LCORES];
-    struct engine_allowance rejects, path_answers;
 };
 
-/* Takes over a frame that passed the checks of frame.h and is addressed to one of the switch's data ports. */
-void engine_steer(struct engine *e, unsigned port, struct rte_mbuf *m);
+/* Takes over a frame that came in by port, passed the checks of base/frame.h, and is this protocol's, which
+ * e->protocol has. */
+void engine_steer(struct engine *e, unsigned protocol, unsigned port, struct rte_mbuf *m);
 
 /* Works off what engine_steer gathered: own packets at once, others' by ring. */
 void engine_flush(struct engine *e);

@@ -7,6 +7,8 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "switchml/protocol.h"
+
 static struct sml_pool_config pool_config(const struct jobs *jobs, const struct jobs_plan *plan,
                                           uint8_t number)
 {
@@ -34,12 +36,12 @@ static void free_job(struct jobs *jobs, struct job *job)
 {
     if (job == NULL)
         return;
-    if (job->pool != NULL)
-        sml_pool_drain(job->pool, release);
+    if (job->common.pool != NULL)
+        job->common.protocol->drain(job->common.pool, release);
     jobs->bytes -= job->bytes;
     jobs->frames -= job->frames;
-    rte_free(job->pool);
-    rte_free(job->seat);
+    rte_free(job->common.pool);
+    rte_free(job->common.seat);
     rte_free(job->member);
     rte_free(job);
 }
@@ -48,19 +50,17 @@ static void seat_members(struct job *job, const struct jobs_plan *plan, const st
 {
     const struct frame_end here = {.mac = us->mac, .ip = us->ip};
 
-    for (uint16_t rank = 0; rank < job->size; rank++) {
+    for (uint16_t rank = 0; rank < job->common.size; rank++) {
         const struct jobs_member *m = &plan->member[rank];
         const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = m->udp_port};
-        uint64_t sender = job_sender(there.ip, there.port);
-        unsigned i = job_seat_of(job, sender);
+        struct agg_sender sender = {.ip = there.ip, .port = there.port};
 
         frame_header_init(&job->member[rank].header, &here, &there);
-        job->member[rank].header.without_udp_sum = job->checksum != SML_CHECKSUM_NONE;
+        job->member[rank].header.without_udp_sum = job->checked;
         job->member[rank].mac = there.mac;
         job->member[rank].port = m->port;
-        while (job->seat[i].sender != 0)
-            i = (i + 1) & (job->seats - 1u);
-        job->seat[i] = (struct job_seat){.sender = sender, .mac = there.mac, .rank = rank};
+        memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
+        agg_job_seat(&job->common, &sender, rank);
     }
 }
 
@@ -85,20 +85,22 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
 
     if (job == NULL)
         return NULL;
-    job->number = cfg->job;
+    job->common.protocol = &sml_protocol;
+    job->common.number = cfg->job;
     job->founder = plan->founder;
-    job->size = plan->size;
-    job->checksum = plan->terms.checksum;
-    job->seats = (uint16_t)rte_align32pow2(2u * plan->size);
-    job->seat = rte_zmalloc("seats", job->seats * sizeof(*job->seat), RTE_CACHE_LINE_SIZE);
-    job->member = rte_zmalloc("members", job->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
+    job->common.size = plan->size;
+    job->common.seats = agg_seats_for(plan->size);
+    job->common.seat =
+        rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
+    job->checked = plan->terms.checksum != SML_CHECKSUM_NONE;
+    job->member = rte_zmalloc("members", job->common.size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
     pool = rte_malloc("pool", sml_pool_footprint(cfg), RTE_CACHE_LINE_SIZE);
-    if (pool == NULL || job->seat == NULL || job->member == NULL) {
+    if (pool == NULL || job->common.seat == NULL || job->member == NULL) {
         rte_free(pool);
         free_job(jobs, job);
         return NULL;
     }
-    job->pool = sml_pool_init(pool, cfg);
+    job->common.pool = sml_pool_init(pool, cfg);
     job->bytes = sml_pool_footprint(cfg);
     jobs->bytes += job->bytes;
     reserve_frames(jobs, job, cfg);
@@ -112,7 +114,8 @@ static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, ui
     int best = -EMFILE;
 
     for (int i = 0; i < JOBS_MAX; i++)
-        if (jobs->running[i] == NULL && (plan->unusable[i / 64] >> i % 64 & 1) == 0 &&
+        if (agg_jobs_find(&jobs->running, (unsigned)i) == NULL &&
+            (plan->unusable[i / 64] >> i % 64 & 1) == 0 &&
             (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
             best = i;
     if (best < 0)
@@ -125,9 +128,12 @@ static size_t held_by(const struct jobs *jobs, uint32_t founder)
 {
     size_t bytes = 0;
 
-    for (int i = 0; i < JOBS_MAX; i++)
-        if (jobs->running[i] != NULL && jobs->running[i]->founder == founder)
-            bytes += jobs->running[i]->bytes;
+    for (int i = 0; i < JOBS_MAX; i++) {
+        const struct job *job = jobs_find(jobs, (uint8_t)i);
+
+        if (job != NULL && job->founder == founder)
+            bytes += job->bytes;
+    }
     return bytes;
 }
 
@@ -209,15 +215,15 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
         return -ENOSPC;
     }
     plan->terms.slots = cfg.slots;
-    __atomic_store_n(&jobs->running[*number], job, __ATOMIC_RELEASE);
+    agg_jobs_set(&jobs->running, *number, &job->common);
     return 0;
 }
 
 void jobs_close(struct jobs *jobs, uint8_t number)
 {
-    struct job *job = jobs->running[number];
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running, number);
 
-    __atomic_store_n(&jobs->running[number], NULL, __ATOMIC_RELEASE);
+    agg_jobs_set(&jobs->running, number, NULL);
     jobs->closed_at[number] = ++jobs->closes;
     job->retired_at = rte_rcu_qsbr_start(jobs->rcu);
     job->next_retired = jobs->retired;
@@ -244,7 +250,7 @@ void jobs_reclaim(struct jobs *jobs)
 void jobs_free(struct jobs *jobs)
 {
     for (unsigned i = 0; i < JOBS_MAX; i++)
-        free_job(jobs, jobs->running[i]);
+        free_job(jobs, (struct job *)agg_jobs_find(&jobs->running, i));
     while (jobs->retired != NULL) {
         struct job *job = jobs->retired;
 

@@ -2,7 +2,7 @@
  *
  * A job is built by the main lcore, published whole under its number, and not changed any more: polling
  * lcores read it without locks and let go of it by the end of their round. A job that was taken out is freed
- * once every lcore has passed such a point (RCU). Its pool has its own rules (switchml/pool.h): a slot
+ * once every lcore has passed such a point (RCU). Its pool has its own rules (protocol/protocol.h): a slot
  * belongs to one lcore.
  */
 #ifndef SWAGG_AGGREGATE_JOBS_H
@@ -14,11 +14,12 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/frame.h"
+#include "protocol/jobs.h"
 #include "switchml/pool.h"
 #include "switchml/terms.h"
 
 enum {
-    JOBS_MAX = 256,
+    JOBS_MAX = AGG_JOBS,
     JOBS_SHARE_FROM_BYTES = 512, /* shorter sums are cheaper copied than kept, or referred to and counted */
 };
 
@@ -28,24 +29,11 @@ struct job_member {
     uint8_t port; /* where it joined; the bridge may know better by now */
 };
 
-/* Where a packet's sender is looked up: open addressing, at most half full. */
-struct job_seat {
-    uint64_t sender;    /* see job_sender; 0: empty */
-    struct net_mac mac; /* that the member's JOIN came from: its own, or its router's */
-    uint16_t rank;
-};
-
-static_assert(sizeof(struct job_seat) == 16, "four to a cache line");
-
 struct job {
-    struct sml_pool *pool;
-    bool in_place; /* the pool may keep frames; their mbufs are the buffers of switchml/pool.h */
-    uint8_t number;
-    uint16_t size;
-    enum sml_checksum checksum;
-    uint16_t seats; /* a power of two */
-    struct job_seat *seat;
-    struct job_member *member; /* by rank */
+    struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
+    bool in_place;         /* the pool may keep frames; their mbufs are the buffers of protocol/protocol.h */
+    bool checked;          /* its packets have a checksum of their own, so they need none of UDP's */
+    struct job_member *member; /* by rank; NULL: nobody has joined it */
 
     /* The main lcore's. */
     size_t bytes;
@@ -56,7 +44,7 @@ struct job {
 };
 
 struct jobs {
-    struct job *running[JOBS_MAX]; /* atomic pointers, by number */
+    struct agg_jobs running; /* every one in a struct job */
 
     /* The main lcore's. */
     uint64_t closed_at[JOBS_MAX]; /* by number: the how manieth close freed it; 0: never used */
@@ -69,33 +57,15 @@ struct jobs {
     uint32_t frames, frames_max;
 };
 
-/* Never 0, whatever a packet says: that is an empty seat. */
-static inline uint64_t job_sender(rte_be32_t ip, rte_be16_t udp_port)
+/* The job that its protocol knows as this one. */
+static inline const struct job *jobs_of(const struct agg_job *job)
 {
-    return UINT64_C(1) << 48 | (uint64_t)ip << 16 | udp_port;
-}
-
-static inline unsigned job_seat_of(const struct job *job, uint64_t sender)
-{
-    return (unsigned)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (job->seats - 1u);
+    return (const struct job *)job;
 }
 
 static inline const struct job *jobs_find(const struct jobs *jobs, uint8_t number)
 {
-    return __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE);
-}
-
-/* The member that sends from there; NULL: none of this job. */
-static inline const struct job_seat *job_seat(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
-{
-    uint64_t sender = job_sender(ip, udp_port);
-
-    for (unsigned i = job_seat_of(job, sender);; i = (i + 1) & (job->seats - 1u)) {
-        if (job->seat[i].sender == sender)
-            return &job->seat[i];
-        if (job->seat[i].sender == 0)
-            return NULL;
-    }
+    return jobs_of(agg_jobs_find(&jobs->running, number));
 }
 
 /* Where the switch's answers come from; the UDP port is that of the packet that is answered. */

@@ -1,5 +1,7 @@
 #include "base/counters.h"
 
+#include "protocols.h"
+
 static const struct {
     const char *name, *meaning;
 } drops[DROP_REASONS] = {
@@ -14,14 +16,29 @@ static const char *const events[EVENTS] = {
 #undef X
 };
 
-const char *drop_name(enum drop reason)
+/* NULL: no protocol has this one. */
+static const struct agg_reason *strange_reason(unsigned kind)
 {
-    return drops[reason].name;
+    const unsigned reason = (kind - DROP_REASONS) % AGG_MAX_REASONS;
+    const struct agg_protocol *protocol = agg_protocol_find((kind - DROP_REASONS) / AGG_MAX_REASONS);
+
+    if (protocol == NULL || reason >= protocol->reasons || !protocol->reason[reason].strange)
+        return NULL;
+    return &protocol->reason[reason];
 }
 
-const char *drop_meaning(enum drop reason)
+const char *drop_name(unsigned kind)
 {
-    return drops[reason].meaning;
+    if (kind < DROP_REASONS)
+        return drops[kind].name;
+    return strange_reason(kind) == NULL ? NULL : strange_reason(kind)->name;
+}
+
+const char *drop_meaning(unsigned kind)
+{
+    if (kind < DROP_REASONS)
+        return drops[kind].meaning;
+    return strange_reason(kind) == NULL ? NULL : strange_reason(kind)->meaning;
 }
 
 const char *event_name(enum event event)

@@ -10,7 +10,7 @@
 
 #include "base/counter.h"
 #include "config/placement.h"
-#include "switchml/pool.h"
+#include "protocol/protocol.h"
 
 /* X(identifier, name, what it means and what to do about it) */
 #define DROP_LIST(X)                                                                                         \
@@ -50,18 +50,6 @@
       "wrong UDP checksum: damaged on the way, or a sender on a veth with checksum offload (ethtool -K DEV " \
       "tx off)")                                                                                             \
     X(UDP_PORT, "udp_port", "no UDP port of the switch")                                                     \
-    X(SML_TOO_SHORT, "sml_too_short",                                                                        \
-      "gradient packet shorter than its header and the trailer it announces")                                \
-    X(SML_BAD_KIND, "sml_bad_kind", "gradient packet of an unknown kind")                                    \
-    X(SML_BAD_SIZE_CODE, "sml_bad_size_code", "gradient packet with an unknown size code")                   \
-    X(SML_BAD_SLOT, "sml_bad_slot", "gradient packet with a reserved bit set in its pool index")             \
-    X(SML_BAD_LENGTH, "sml_bad_length", "gradient packet whose length contradicts its kind or size code")    \
-    X(SML_UNKNOWN_JOB, "sml_unknown_job", "gradient packet for a job that does not run (any more)")          \
-    X(SML_FOREIGN_SENDER, "sml_foreign_sender",                                                              \
-      "gradient packet from an address or UDP port that is not in the job")                                  \
-    X(SML_FOREIGN_MAC, "sml_foreign_mac",                                                                    \
-      "gradient packet from a member's address and UDP port, but not from the MAC that it joined from: "     \
-      "forged, or the member's MAC, or its router's, has changed since: start the job again")                \
     X(PATH_RATE, "path_rate", "path probe beyond those that are answered in a second")                       \
     X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
     X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
@@ -84,6 +72,16 @@ enum drop {
 #undef X
         DROP_REASONS
 };
+
+/* Protocols drop packets that are of nobody here, too, for reasons of their own (protocol/protocol.h,
+ * strange). With them the kinds of drops are 0 .. DROP_KINDS - 1, some of which do not exist. */
+enum { COUNTED_PROTOCOLS = 4, DROP_KINDS = DROP_REASONS + COUNTED_PROTOCOLS * AGG_MAX_REASONS };
+
+/* protocol: enum agg_protocol_id. */
+static inline unsigned drop_kind(unsigned protocol, unsigned reason)
+{
+    return DROP_REASONS + protocol * AGG_MAX_REASONS + reason;
+}
 
 #define EVENT_LIST(X)                                                                                        \
     X(RECEIVED, "received", "frames received, impairments aside")                                            \
@@ -117,15 +115,16 @@ enum event {
 };
 
 struct counters {
-    uint64_t drop[SWAGG_MAX_PORTS][DROP_REASONS];
+    uint64_t drop[SWAGG_MAX_PORTS][DROP_KINDS];
     uint64_t event[EVENTS];
-    uint64_t verdict[SML_VERDICTS];
+    uint64_t verdict[COUNTED_PROTOCOLS][AGG_MAX_REASONS]; /* by enum agg_protocol_id and its reasons; those
+                                                             that are strange count as drops, too */
 };
 
 /* For the owner. */
-static inline void count_drop(struct counters *c, unsigned port, enum drop reason, unsigned frames)
+static inline void count_drop(struct counters *c, unsigned port, unsigned kind, unsigned frames)
 {
-    counter_add(&c->drop[port][reason], frames);
+    counter_add(&c->drop[port][kind], frames);
 }
 
 static inline void count_event(struct counters *c, enum event event, unsigned n)
@@ -133,8 +132,9 @@ static inline void count_event(struct counters *c, enum event event, unsigned n)
     counter_add(&c->event[event], n);
 }
 
-const char *drop_name(enum drop reason);
-const char *drop_meaning(enum drop reason);
+/* Of a kind of drop; NULL: there is none of this number. */
+const char *drop_name(unsigned kind);
+const char *drop_meaning(unsigned kind);
 const char *event_name(enum event event);
 
 #endif

@@ -37,7 +37,7 @@ struct control {
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
     uint64_t next_defence; /* of the switch's IP address, at the earliest */
-    bool drop_seen[DROP_REASONS];
+    bool drop_seen[DROP_KINDS];
     uint64_t links_up; /* bit p: port p, when last asked */
     struct stall_watch stalls;
 };
@@ -45,9 +45,9 @@ struct control {
 /* A drop reason says what it means the first time that it happens. */
 static void report_drops(struct control *c)
 {
-    for (enum drop d = 0; d < DROP_REASONS; d++)
+    for (unsigned d = 0; d < DROP_KINDS; d++)
         for (unsigned p = 0; p < c->dp->ports && !c->drop_seen[d]; p++) {
-            if (datapath_drops(c->dp, p, d) == 0)
+            if (drop_name(d) == NULL || datapath_drops(c->dp, p, d) == 0)
                 continue;
             c->drop_seen[d] = true;
             log_notice("first drop of kind %s, on port %s: %s", drop_name(d), c->dp->port[p].name,

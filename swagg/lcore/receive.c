@@ -3,10 +3,12 @@
 #include <rte_prefetch.h>
 
 #include "base/frame.h"
+#include "bridge/forward.h"
 #include "impair/impair_mbuf.h"
 #include "net/arp.h"
 #include "port/linux/gso.h"
 #include "wire/control.h"
+#include "wire/switchml.h"
 
 static_assert((int)RECEIVE_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 
@@ -51,7 +53,7 @@ static void udp_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     if (why != DROP_REASONS)
         drop(r, port, why, m);
     else if (is_data_port(f->udp.dst_port))
-        engine_steer(r->engine, port, m);
+        engine_steer(r->engine, AGG_PROTOCOL_SWITCHML, port, m);
     else if (f->udp.dst_port == RTE_BE16(CTL_PORT))
         to_control(r, port, m);
     else
@@ -92,12 +94,6 @@ static void local_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     }
 }
 
-static void flood(struct receive *r, unsigned port, struct rte_mbuf *m)
-{
-    count_event(r->counters, EVENT_FLOODED, linux_gso_frames(m));
-    send_flood(r->send, port, m);
-}
-
 static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
@@ -108,22 +104,7 @@ static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     }
     if (eth->ether_type == net16(NET_TYPE_ARP) && net_is_broadcast(&eth->dst_addr))
         host_arp(r->host, port, m); /* others may want to hear it, too */
-    flood(r, port, m);
-}
-
-static void unicast_input(struct receive *r, unsigned port, struct rte_mbuf *m)
-{
-    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
-    int egress = bridge_lookup(r->bridge, eth->dst_addr.addr_bytes);
-
-    if (egress < 0) {
-        flood(r, port, m);
-    } else if ((unsigned)egress == port) {
-        drop(r, port, DROP_SAME_PORT, m);
-    } else {
-        count_event(r->counters, EVENT_FORWARDED, linux_gso_frames(m));
-        send_put(r->send, (unsigned)egress, m);
-    }
+    forward_to_all(r->send, port, m);
 }
 
 /* False: no station can have this address. */
@@ -168,7 +149,7 @@ static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     else if (net_is_group(&eth->dst_addr))
         group_input(r, port, m);
     else
-        unicast_input(r, port, m);
+        forward(r->bridge, r->send, port, m);
 }
 
 static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)

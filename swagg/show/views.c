@@ -11,6 +11,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "lcore/stalls.h"
+#include "protocols.h"
 #include "version.h"
 
 static void add_ip(struct rte_tel_data *d, const char *name, rte_be32_t ip)
@@ -141,13 +142,15 @@ int view_drops(const struct views *v, const char *params, struct rte_tel_data *d
     if (params != NULL && only < 0)
         return only;
     rte_tel_data_start_dict(d);
-    for (enum drop reason = 0; reason < DROP_REASONS; reason++) {
+    for (unsigned kind = 0; kind < DROP_KINDS; kind++) {
         uint64_t sum = 0;
 
+        if (drop_name(kind) == NULL)
+            continue;
         for (unsigned p = 0; p < v->dp->ports; p++)
             if (only < 0 || p == (unsigned)only)
-                sum += datapath_drops(v->dp, p, reason);
-        rte_tel_data_add_dict_u64(d, drop_name(reason), sum);
+                sum += datapath_drops(v->dp, p, kind);
+        rte_tel_data_add_dict_u64(d, drop_name(kind), sum);
     }
     return 0;
 }
@@ -161,12 +164,21 @@ int view_counters(const struct views *v, const char *params, struct rte_tel_data
     return 0;
 }
 
+static void add_verdicts(const struct views *v, unsigned id, struct rte_tel_data *d)
+{
+    const struct agg_protocol *protocol = agg_protocol_find(id);
+
+    for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
+        if (!protocol->reason[r].strange)
+            rte_tel_data_add_dict_u64(d, protocol->reason[r].name, datapath_verdicts(v->dp, id, r));
+}
+
 int view_verdicts(const struct views *v, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_dict(d);
-    for (enum sml_reason k = 0; k < SML_VERDICTS; k++)
-        rte_tel_data_add_dict_u64(d, sml_reasons[k].name, datapath_verdicts(v->dp, k));
+    for (unsigned id = 0; id < COUNTED_PROTOCOLS; id++)
+        add_verdicts(v, id, d);
     return 0;
 }
 

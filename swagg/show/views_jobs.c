@@ -318,7 +318,7 @@ static void show_slots(const struct job_search *s, const struct shown_job *job)
     struct agg_slot_view slot;
     unsigned slots = 0, collecting = 0;
 
-    for (; running != NULL && job->protocol->view(running->pool, slots, &slot); slots++) {
+    for (; running != NULL && job->protocol->view(running->common.pool, slots, &slot); slots++) {
         char name[32], missing[RTE_TEL_MAX_STRING_LEN - 1];
 
         if (slot.contributed == 0 || collecting++ >= SLOTS_SHOWN)

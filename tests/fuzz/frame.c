@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "net/sum.h"
 #include "wire/control.h"
+#include "wire/switchml.h"
 
 enum { MEND_IP_HEADER = 1, MEND_LENGTHS = 2, MEND_IP_CHECKSUM = 4, MEND_UDP_CHECKSUM = 8 };
 

@@ -66,7 +66,7 @@ static const struct job *open_one(struct jobs *jobs)
 
 static int rank_of(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
 {
-    const struct job_seat *seat = job_seat(job, ip, udp_port);
+    const struct agg_seat *seat = agg_job_find(&job->common, ip, udp_port);
 
     return seat == NULL ? -1 : seat->rank;
 }
@@ -86,7 +86,7 @@ static void test_every_member_is_found_and_nobody_else(void)
             CU_ASSERT_EQUAL(rank_of(job, ip_of(r), port), (int)r);
             CU_ASSERT_EQUAL(rank_of(job, ip_of(r), rte_cpu_to_be_16(50000)), -1);
             CU_ASSERT_EQUAL(rank_of(job, RTE_BE32(0x0A0000FD), port), -1);
-            CU_ASSERT_EQUAL(job_seat(job, ip_of(r), port)->mac.addr_bytes[5], (uint8_t)r);
+            CU_ASSERT_EQUAL(agg_job_find(&job->common, ip_of(r), port)->mac[5], (uint8_t)r);
             CU_ASSERT_EQUAL(job->member[r].mac.addr_bytes[5], (uint8_t)r);
         }
         CU_ASSERT_EQUAL(rank_of(job, 0, 0), -1); /* an empty seat is nobody's */
@@ -203,7 +203,7 @@ static void test_jobs_sum_in_place_as_long_as_frames_are_left(void)
     CU_ASSERT(open_one(&jobs)->in_place);
     CU_ASSERT_EQUAL(jobs.frames, 4 * SLOTS);
     CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    jobs_close(&jobs, first->number);
+    jobs_close(&jobs, first->common.number);
     CU_ASSERT(open_one(&jobs)->in_place);
     jobs_free(&jobs);
     CU_ASSERT_EQUAL(jobs.frames, 0);
@@ -224,7 +224,7 @@ static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     p.body = (const uint8_t *)rte_pktmbuf_append(m, SML_HEADER_BYTES + CHUNK) + SML_HEADER_BYTES;
-    sml_pool_apply(job->pool, sml_pool_locate(job->pool, &p), 0, &p, m, &v);
+    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p), 0, &p, m, &v);
     CU_ASSERT(v.kept && v.released == NULL);
 }
 
@@ -242,7 +242,7 @@ static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
     for (uint32_t tag = 0; tag < SLOTS + 3; tag++)
         contribute_in_place(job, mbufs, tag);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
-    jobs_close(&jobs, job->number);
+    jobs_close(&jobs, job->common.number);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
     rte_rcu_qsbr_quiescent(rcu, LCORE);
     jobs_reclaim(&jobs);
@@ -290,7 +290,7 @@ static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
     job = open_one(&jobs);
     rte_rcu_qsbr_thread_online(rcu, LCORE);
 
-    jobs_close(&jobs, job->number);
+    jobs_close(&jobs, job->common.number);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, 0));
     jobs_reclaim(&jobs);
     CU_ASSERT_PTR_EQUAL(jobs.retired, job);

@@ -1,0 +1,174 @@
+#include "aggregate/egress.h"
+
+#include <string.h>
+
+#include "base/frame.h"
+#include "bridge/forward.h"
+
+/* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
+ * reference to it, which the caller has counted. NULL: there is no buffer, which is counted for the port. */
+static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct frame_header *h,
+                                   rte_be16_t from_port, const struct frame_payload *payload,
+                                   struct rte_mbuf *body)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(e->mbufs);
+
+    if (m == NULL) {
+        rte_pktmbuf_free(body);
+        count_drop(e->counters, port, DROP_NO_MBUF, 1);
+        return NULL;
+    }
+    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
+    m->ol_flags = h->without_udp_sum ? 0 : e->mergeable;
+    if (body == NULL) {
+        memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
+    } else {
+        m->next = body;
+        m->nb_segs = 2;
+        m->pkt_len += body->data_len;
+    }
+    return m;
+}
+
+static void send_frame(struct egress *e, unsigned port, const struct frame_header *h, rte_be16_t from_port,
+                       const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    struct rte_mbuf *m = make_frame(e, port, h, from_port, payload, body);
+
+    if (m != NULL)
+        send_put(e->send, port, m);
+}
+
+/* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
+static struct frame_payload payload_of(const struct job *job, const void *bytes, size_t n)
+{
+    return job->checked ? (struct frame_payload){.at = bytes, .bytes = n} : frame_payload(bytes, n);
+}
+
+static unsigned port_of(const struct egress *e, const struct job_member *member)
+{
+    int known = bridge_lookup(e->bridge, member->mac.addr_bytes);
+
+    return known < 0 ? member->port : (unsigned)known;
+}
+
+static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
+                           const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    send_frame(e, port_of(e, member), &member->header, from_port, payload, body);
+}
+
+static uint16_t count_wanted(const struct agg_job *job, const struct agg_verdict *v)
+{
+    uint16_t wanted = 0;
+
+    for (uint16_t rank = 0; rank < job->size; rank++)
+        wanted += agg_wants(v, rank);
+    return wanted;
+}
+
+/* The sum's own buffer, cut down to it, from now on not written to, and a reference to it for each rank that
+ * wants it. */
+static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_payload *sum, uint16_t wanted)
+{
+    body->data_off = (uint16_t)((const uint8_t *)sum->at - (const uint8_t *)body->buf_addr);
+    body->data_len = (uint16_t)sum->bytes;
+    body->pkt_len = sum->bytes;
+    body->ol_flags = 0;
+    rte_mbuf_refcnt_update(body, (int16_t)wanted);
+    return body;
+}
+
+/* The same of a copy. */
+static struct rte_mbuf *share_copy(struct egress *e, const struct frame_payload *sum, uint16_t wanted)
+{
+    struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(e->mbufs);
+
+    if (body == NULL)
+        return NULL;
+    memcpy(rte_pktmbuf_append(body, (uint16_t)sum->bytes), sum->at, sum->bytes);
+    rte_mbuf_refcnt_set(body, wanted);
+    return body;
+}
+
+/* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
+static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const struct frame_payload *sum,
+                              const struct agg_verdict *v)
+{
+    uint16_t wanted;
+
+    if (!e->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
+        return NULL;
+    wanted = count_wanted(job, v);
+    return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
+}
+
+void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte_mbuf *m,
+                   const struct agg_verdict *v)
+{
+    const rte_be16_t from_port =
+        egress_frame(m)->udp.dst_port; /* m may be the buffer that is cut down next */
+    const struct job *ours = jobs_of(job);
+    const struct frame_payload sum = payload_of(ours, v->payload, v->bytes);
+    const struct frame_payload brief = payload_of(ours, v->brief, v->brief_bytes);
+    struct rte_mbuf *body = share(e, job, &sum, v);
+
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        if (agg_wants(v, rank))
+            send_to_member(e, &ours->member[rank], from_port, &sum, body);
+        else
+            send_to_member(e, &ours->member[rank], from_port, &brief, NULL);
+    }
+    count_event(e->counters, EVENT_RESULTS, job->size);
+}
+
+void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
+                 enum event event)
+{
+    const struct frame_payload body = frame_payload(payload, bytes);
+    struct frame_header h;
+    struct frame_end from, to;
+
+    frame_answer_ends(egress_frame(m), &from, &to);
+    frame_header_init(&h, &from, &to);
+    send_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body, NULL);
+    count_event(e->counters, event, 1);
+}
+
+void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                  const struct agg_verdict *v)
+{
+    const enum event event = v->payload == v->answer ? EVENT_ANSWERS : EVENT_RESULTS;
+    const struct job *job = jobs_of(p->job);
+    struct frame_payload payload;
+
+    if (job->member == NULL) { /* nobody has joined it */
+        egress_back(e, m, v->payload, v->bytes, event);
+        return;
+    }
+    payload = payload_of(job, v->payload, v->bytes);
+    send_to_member(e, &job->member[p->rank], egress_frame(m)->udp.dst_port, &payload, NULL);
+    count_event(e->counters, event, 1);
+}
+
+void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v)
+{
+    const struct frame_payload payload = frame_payload(v->payload, v->bytes);
+    const struct frame_udp *f = egress_frame(m);
+    const rte_be16_t from_port = f->udp.src_port;
+    struct frame_end sender, receiver;
+    struct rte_mbuf *onward;
+    struct frame_header h;
+
+    frame_answer_ends(f, &receiver, &sender);
+    frame_header_init(&h, &sender, &receiver);
+    onward = make_frame(e, m->port, &h, from_port, &payload, NULL);
+    if (onward != NULL)
+        forward(e->bridge, e->send, m->port, onward);
+}
+
+void egress_pass(struct egress *e, struct rte_mbuf *m)
+{
+    rte_mbuf_refcnt_update(m, 1);
+    forward(e->bridge, e->send, m->port, m);
+}

@@ -1,0 +1,47 @@
+/* What leaves the engine: answers to members, results, and packets that go on to where they were addressed.
+ *
+ * Threads: a struct egress is one lcore's.
+ */
+#ifndef SWAGG_AGGREGATE_EGRESS_H
+#define SWAGG_AGGREGATE_EGRESS_H
+
+#include "aggregate/jobs.h"
+#include "bridge/bridge.h"
+#include "port/send.h"
+
+/* Set before the start, then only read. */
+struct egress {
+    const struct bridge *bridge;
+    struct send *send;
+    struct counters *counters;
+    struct rte_mempool *mbufs;
+    bool multi_segment; /* every port sends frames of several segments */
+    uint64_t mergeable; /* mark of the frames that are built here (port/linux/tx.h) */
+};
+
+/* A frame that passed the checks of base/frame.h. */
+static inline const struct frame_udp *egress_frame(const struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod(m, const struct frame_udp *);
+}
+
+/* Sends what a verdict of AGG_REPLY says to the sender of packet p. m: the frame that it came in. */
+void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                  const struct agg_verdict *v);
+
+/* Sends what a verdict of AGG_TO_ALL says to every rank of the job; m: the frame that the packet came in. */
+void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte_mbuf *m,
+                   const struct agg_verdict *v);
+
+/* Sends what a verdict of AGG_PASS_ON says in the place of the packet that came in frame m: from its sender
+ * to its receiver. */
+void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v);
+
+/* Sends the frame itself on, as it came, with a reference of its own. */
+void egress_pass(struct egress *e, struct rte_mbuf *m);
+
+/* Sends a payload to where frame m came from, whoever that is. */
+void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
+                 enum event event);
+
+#endif

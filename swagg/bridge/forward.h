@@ -1,0 +1,35 @@
+/* A frame on its way between two stations: to the port where the bridge last heard the destination, or to all
+ * others. In a header, as every frame that is switched comes by here. */
+#ifndef SWAGG_BRIDGE_FORWARD_H
+#define SWAGG_BRIDGE_FORWARD_H
+
+#include "bridge/bridge.h"
+#include "net/headers.h"
+#include "port/linux/gso.h"
+#include "port/send.h"
+
+/* To every port but the one that the frame came in by. Takes it over. */
+static inline void forward_to_all(struct send *s, unsigned port, struct rte_mbuf *m)
+{
+    count_event(s->counters, EVENT_FLOODED, linux_gso_frames(m));
+    send_flood(s, port, m);
+}
+
+/* port: that the frame came in by. Takes it over. */
+static inline void forward(const struct bridge *b, struct send *s, unsigned port, struct rte_mbuf *m)
+{
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+    const int egress = bridge_lookup(b, eth->dst_addr.addr_bytes);
+
+    if (egress < 0) {
+        forward_to_all(s, port, m);
+    } else if ((unsigned)egress == port) {
+        count_drop(s->counters, port, DROP_SAME_PORT, 1);
+        rte_pktmbuf_free(m);
+    } else {
+        count_event(s->counters, EVENT_FORWARDED, linux_gso_frames(m));
+        send_put(s, (unsigned)egress, m);
+    }
+}
+
+#endif

@@ -1,0 +1,250 @@
+/* An lcore on fake ports, put together as datapath.c does it, and frames for it: a switch 10.0.0.254 with a
+ * job of two members, 10.0.0.1 on port 0 and 10.0.0.2 on port 1. One clock, the test's. */
+#ifndef SWAGG_TESTS_LCORE_RIG_H
+#define SWAGG_TESTS_LCORE_RIG_H
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "base/frame.h"
+#include "fake_port.h"
+#include "lcore/lcore.h"
+#include "switchml/protocol.h"
+#include "switchml/reasons.h"
+#include "switchml/terms.h"
+#include "unit.h"
+#include "wire/path.h"
+#include "wire/switchml.h"
+
+enum { RIG_PORTS = 3, RIG_MEMBERS = 2, RIG_JOB = 5, RIG_SLOTS = 4, RIG_CHUNK = 1024, RIG_MBUFS = 1023 };
+
+static const struct net_mac rig_mac = {{2, 0, 0, 0, 0, 0xfe}};
+static const uint32_t rig_ip = RTE_BE32(0x0A0000FE);
+
+static struct rte_mempool *rig_mbufs;
+static struct port rig_port[RIG_PORTS];
+static struct fake_port rig_fake[RIG_PORTS];
+static void *rig_bridge;
+static struct claim rig_claim;
+static struct inbox rig_inbox;
+static struct shards rig_shards;
+static struct agg_jobs rig_jobs;
+static struct job rig_job;
+static struct job_member rig_member[RIG_MEMBERS];
+static struct lcore rig;
+
+/* Where rank r is; there are stations beyond the members. */
+static inline struct frame_end rig_station(unsigned r)
+{
+    return (struct frame_end){.mac = {{2, 0, 0, 0, 1, (uint8_t)r}},
+                              .ip = rte_cpu_to_be_32(0x0A000001u + r),
+                              .port = RTE_BE16(40000)};
+}
+
+static inline struct frame_end rig_switch(uint16_t udp_port)
+{
+    return (struct frame_end){.mac = rig_mac, .ip = rig_ip, .port = rte_cpu_to_be_16(udp_port)};
+}
+
+static inline struct rte_mbuf *rig_frame(const struct frame_end *from, const struct frame_end *to,
+                                         const void *payload, size_t bytes)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+    const struct frame_payload body = frame_payload(payload, bytes);
+    struct frame_header h;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    frame_header_init(&h, from, to);
+    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, from->port, &body);
+    return m;
+}
+
+/* A contribution of i32, all of this value. */
+static inline struct rte_mbuf *rig_data(unsigned rank, uint32_t tag, uint8_t job, int32_t value)
+{
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .job = job,
+                                 .tag = tag,
+                                 .slot = sml_tag_slot(tag, RIG_SLOTS),
+                                 .ver = sml_tag_ver(tag, RIG_SLOTS),
+                                 .e0 = AGG_SUM << 4 | AGG_I32,
+                                 .e1 = SML_FLAG_WANT};
+    const struct frame_end from = rig_station(rank), to = rig_switch(SML_PORT_FIRST);
+    uint8_t payload[SML_HEADER_BYTES + RIG_CHUNK];
+
+    sml_build_header(payload, &p);
+    for (unsigned i = 0; i < RIG_CHUNK; i += 4)
+        memcpy(payload + SML_HEADER_BYTES + i, &(uint32_t){rte_cpu_to_be_32((uint32_t)value)}, 4);
+    return rig_frame(&from, &to, payload, sizeof(payload));
+}
+
+static inline void rig_open_job(void)
+{
+    const struct sml_terms t = {
+        .format = SML_FORMAT_TYPED, .mode = SML_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
+    struct agg_pool_config cfg = {.job = RIG_JOB, .workers = RIG_MEMBERS, .kernels = agg_kernels_best()};
+    static struct agg_seat seats[2 * RIG_MEMBERS];
+    const struct frame_end us = rig_switch(0);
+    struct agg_footprint f;
+
+    sml_terms_build(&cfg.terms, &t);
+    CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
+    memset(seats, 0, sizeof(seats));
+    rig_job = (struct job){.in_place = true, .member = rig_member};
+    rig_job.common = (struct agg_job){.protocol = &sml_protocol, .number = RIG_JOB, .size = RIG_MEMBERS};
+    rig_job.common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
+    rig_job.common.seats = RTE_DIM(seats);
+    rig_job.common.seat = seats;
+    for (uint16_t r = 0; r < RIG_MEMBERS; r++) {
+        const struct frame_end there = rig_station(r);
+        struct agg_sender sender = {.ip = there.ip, .port = there.port};
+
+        memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
+        agg_job_seat(&rig_job.common, &sender, r);
+        frame_header_init(&rig_member[r].header, &us, &there);
+        rig_member[r].mac = there.mac;
+        rig_member[r].port = (uint8_t)r;
+    }
+    agg_jobs_set(&rig_jobs, RIG_JOB, &rig_job.common);
+}
+
+static inline void rig_release(void *mbuf)
+{
+    rte_pktmbuf_free(mbuf);
+}
+
+static inline void rig_open(void)
+{
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        CU_ASSERT_FATAL(fake_port_init(&rig_port[p], &rig_fake[p], "fake", 1));
+    rig_bridge = aligned_alloc(64, bridge_footprint(64));
+    rig_claim = (struct claim){0};
+    rig_shards = (struct shards){.n = 1};
+    rig = (struct lcore){.pace = {.cycles_per_ms = 1000, .stall = 100000}};
+    rig.send = (struct send){.port = rig_port,
+                             .ports = RIG_PORTS,
+                             .counters = &rig.counters,
+                             .mbufs = rig_mbufs,
+                             .own = RTE_BIT64(RIG_PORTS) - 1};
+    rig.host = (struct host){
+        .mac = rig_mac, .ip = rig_ip, .mbufs = rig_mbufs, .send = &rig.send, .counters = &rig.counters};
+    rig.engine = (struct engine){
+        .shards = &rig_shards,
+        .protocol[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
+        .counters = &rig.counters,
+        .ns_per_cycle = 1,
+        .egress = {.bridge = bridge_init(rig_bridge, 64, 1),
+                   .send = &rig.send,
+                   .counters = &rig.counters,
+                   .mbufs = rig_mbufs,
+                   .multi_segment = true},
+        .strangers = {
+            .egress = &rig.engine.egress, .counters = &rig.counters, .boot_id = 77, .data_ports = 1}};
+    rig.receive = (struct receive){.port = rig_port,
+                                   .mbufs = rig_mbufs,
+                                   .bridge = rig_bridge,
+                                   .claim = &rig_claim,
+                                   .host = &rig.host,
+                                   .engine = &rig.engine,
+                                   .to_control = &rig_inbox,
+                                   .send = &rig.send,
+                                   .counters = &rig.counters};
+    rig.send.now = rig.engine.now = rig.receive.now =
+        rte_get_tsc_hz(); /* a second, in which nothing was answered */
+    for (uint8_t p = 0; p < RIG_PORTS; p++)
+        rig.receive.queue[rig.receive.queues++] = (struct receive_queue){.port = p};
+    CU_ASSERT_FATAL(inbox_open(&rig_inbox, RIG_PORTS) == 0);
+    rig_open_job();
+}
+
+/* Everything comes back: no frame is lost, none is freed twice. */
+static inline void rig_close(void)
+{
+    agg_jobs_set(&rig_jobs, RIG_JOB, NULL);
+    sml_protocol.drain(rig_job.common.pool, rig_release);
+    free(rig_job.common.pool);
+    send_flush(&rig.send);
+    inbox_close(&rig_inbox);
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        fake_port_close(&rig_port[p]);
+    free(rig_bridge);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
+}
+
+/* All of this lcore's tasks once. */
+static inline unsigned rig_round(void)
+{
+    return lcore_round(&rig, rig.send.now + 1000);
+}
+
+/* A frame comes in by this port, and is dealt with. */
+static inline void rig_receive(unsigned port, struct rte_mbuf *m)
+{
+    fake_port_arrive(&rig_fake[port], 0, m);
+    CU_ASSERT_EQUAL(rig_round(), 1);
+}
+
+/* How many frames have left by this port; *last: the first bytes of the last of them. */
+static inline unsigned rig_sent(unsigned port, uint8_t last[2048])
+{
+    struct rte_mbuf *m;
+    unsigned n = 0;
+
+    for (; (m = fake_port_take(&rig_fake[port], 0)) != NULL; n++) {
+        uint8_t copy[2048];
+        const void *at = rte_pktmbuf_read(m, 0, rte_pktmbuf_pkt_len(m), copy);
+
+        memcpy(last, at, rte_pktmbuf_pkt_len(m));
+        rte_pktmbuf_free(m);
+    }
+    return n;
+}
+
+static inline unsigned rig_sent_all(void)
+{
+    uint8_t last[2048];
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        n += rig_sent(p, last);
+    return n;
+}
+
+static inline uint64_t rig_dropped(unsigned port, unsigned kind)
+{
+    return rig.counters.drop[port][kind];
+}
+
+static inline uint64_t rig_drops(void)
+{
+    uint64_t sum = 0;
+
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        for (unsigned kind = 0; kind < DROP_KINDS; kind++)
+            sum += rig.counters.drop[p][kind];
+    return sum;
+}
+
+static inline int rig_main(const char *suite, CU_TestInfo tests[])
+{
+    char name[32], lcore[32];
+    char *args[] = {
+        name, "--no-huge", "-m", "64", "--no-pci", "--no-shconf", "--no-telemetry", "--log-level=error",
+        lcore};
+
+    snprintf(name, sizeof(name), "test_%s", suite);
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    if (rte_eal_init(RTE_DIM(args), args) < 0)
+        return 1;
+    rig_mbufs = rte_pktmbuf_pool_create("mbufs", RIG_MBUFS, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    return rig_mbufs == NULL ? 1 : unit_main(suite, tests);
+}
+
+#endif
