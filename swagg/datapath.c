@@ -146,6 +146,7 @@ static void wire(struct datapath *dp, struct lcore *lc)
                       .counters = &lc->counters,
                       .boot_id = dp->boot_id,
                       .data_ports = dp->data_ports}};
+    strangers_init(&lc->engine.strangers, rte_rand());
     lc->send = (struct send){.port = dp->port,
                              .ports = dp->ports,
                              .counters = &lc->counters,

@@ -30,7 +30,7 @@ static bool may_keep(const struct agg_packet *p, const struct rte_mbuf *m)
 
 /* Whose packets and which slots'; turns strangers away. */
 static void locate(struct engine *e, const struct engine_protocol *protocol, struct agg_packet p[],
-                   struct rte_mbuf *frames[], unsigned n)
+                   struct rte_mbuf *frames[], unsigned n, uint64_t now)
 {
     unsigned ours = n;
 
@@ -41,7 +41,7 @@ static void locate(struct engine *e, const struct engine_protocol *protocol, str
         if (p[i].slot != NULL) {
             p[i].buffer = may_keep(&p[i], frames[i]) ? frames[i] : NULL;
         } else if (protocol->table->reason[p[i].reason].strange) {
-            strangers_refuse(&e->strangers, protocol->table, &p[i], frames[i], e->now);
+            strangers_refuse(&e->strangers, protocol->table, &p[i], frames[i], now);
             ours--;
         }
     }
@@ -79,13 +79,13 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
 static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
 {
     const struct engine_protocol *protocol = &e->protocol[number];
-    const uint64_t now_ns = (uint64_t)((double)e->now * e->ns_per_cycle);
+    const uint64_t now = (uint64_t)((double)e->now * e->ns_per_cycle);
     struct agg_packet p[ENGINE_BURST];
     struct agg_verdict v;
 
-    locate(e, protocol, p, frames, n);
+    locate(e, protocol, p, frames, n, now);
     for (unsigned done = 0; done < n;) {
-        done += protocol->table->apply(p + done, n - done, now_ns, &v);
+        done += protocol->table->apply(p + done, n - done, now, &v);
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
     }
     for (unsigned i = 0; i < n; i++)

@@ -1,23 +1,27 @@
 #include "aggregate/strangers.h"
 
-#include <rte_cycles.h>
-
 #include "wire/path.h"
 
 enum {
-    ANSWERS_AT_ONCE = 64,
-    ANSWERS_A_SECOND = 10000,
+    ANSWERS_AT_ONCE = 256,
+    ANSWER_NS = 100000, /* one in this time: 10,000 a second */
 };
+
+/* A quarter of all. */
+static const struct throttle_rate asker_rate = {.burst = 64, .per_second = 2500};
+
+void strangers_init(struct strangers *s, uint64_t seed)
+{
+    throttle_init(&s->path_askers, asker_rate, seed);
+}
 
 /* What nobody vouches for is answered at a rate that cannot be exceeded, whoever asks. */
 static bool may_answer(struct allowance *a, uint64_t now)
 {
-    uint64_t interval = rte_get_tsc_hz() / ANSWERS_A_SECOND, earned = (now - a->at) / interval;
+    const uint64_t earned = (now - a->at) / ANSWER_NS;
 
-    if (earned > 0) {
-        a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
-        a->at = now;
-    }
+    a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
+    a->at += earned * ANSWER_NS;
     if (a->credit == 0)
         return false;
     a->credit--;
@@ -38,7 +42,7 @@ static void reject(struct strangers *s, const struct agg_protocol *protocol, con
 static void answer_path_probe(struct strangers *s, const struct agg_packet *p, const struct rte_mbuf *m,
                               uint64_t now)
 {
-    if (!may_answer(&s->path_answers, now)) {
+    if (!throttle_admit(&s->path_askers, p->from.ip, now) || !may_answer(&s->path_answers, now)) {
         count_drop(s->counters, m->port, DROP_PATH_RATE, 1);
         return;
     }

@@ -7,10 +7,11 @@
 #define SWAGG_AGGREGATE_STRANGERS_H
 
 #include "aggregate/egress.h"
+#include "base/throttle.h"
 
 /* Answers that may be sent. */
 struct allowance {
-    uint64_t credit, at; /* how many now; TSC of the last refill */
+    uint64_t credit, at; /* how many now; when that was counted, in ns */
 };
 
 struct strangers {
@@ -21,10 +22,14 @@ struct strangers {
     uint8_t data_ports; /* for path probes: how many UDP ports workers are told to deal their slots to */
 
     struct allowance rejects, path_answers;
+    struct throttle path_askers; /* by IP address: who asks without end delays nobody else's joining */
 };
 
+/* seed: random, of the table of askers. Before the start, when the fields above are set. */
+void strangers_init(struct strangers *s, uint64_t seed);
+
 /* p: a packet that its protocol's locate has refused, m: the frame that it came in, which stays the caller's.
- * now: in TSC cycles. */
+ * now: in ns, monotonic. */
 void strangers_refuse(struct strangers *s, const struct agg_protocol *protocol, const struct agg_packet *p,
                       const struct rte_mbuf *m, uint64_t now);
 

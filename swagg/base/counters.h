@@ -50,7 +50,8 @@
       "wrong UDP checksum: damaged on the way, or a sender on a veth with checksum offload (ethtool -K DEV " \
       "tx off)")                                                                                             \
     X(UDP_PORT, "udp_port", "no UDP port of the switch")                                                     \
-    X(PATH_RATE, "path_rate", "path probe beyond those that are answered in a second")                       \
+    X(PATH_RATE, "path_rate",                                                                                \
+      "path probe beyond those that are answered in a second, to one address or to all")                     \
     X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
     X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
     X(CONTROL_OTHER_VERSION, "control_other_version",                                                        \

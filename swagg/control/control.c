@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/frame.h"
 #include "base/log.h"
+#include "base/throttle.h"
 #include "bridge/host.h"
 #include "control/fair_queue.h"
 #include "control/signals.h"
-#include "control/throttle.h"
 #include "lcore/stalls.h"
 
 /* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,

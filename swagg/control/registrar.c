@@ -12,9 +12,9 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/throttle.h"
 #include "control/listening.h"
 #include "control/terms.h"
-#include "control/throttle.h"
 #include "port/steer.h"
 #include "switchml/protocol.h"
 

@@ -15,7 +15,7 @@ reaches 1 "$(net_switch_ip)" -M "do" -s 8972
 
 step "2240 elements in a packet"
 ranks_run full 4 --sizes 1,2234,2235,2236,2239,2240,2241,4475,4479,100003 --calls 20
-expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'job full: ready: .* 8960 bytes a chunk'
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'job full: ready: .* chunk_bytes 8960'
 ranks_run arrival 4 --mode arrival --sizes 2240,100003 --calls 20
 
 for mtu in 8994 4998 562; do # 2239, 1240 and 131 elements of 4 bytes

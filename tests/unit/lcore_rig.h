@@ -147,6 +147,7 @@ static inline void rig_open(void)
                    .multi_segment = true},
         .strangers = {
             .egress = &rig.engine.egress, .counters = &rig.counters, .boot_id = 77, .data_ports = 1}};
+    strangers_init(&rig.engine.strangers, 1);
     rig.receive = (struct receive){.port = rig_port,
                                    .mbufs = rig_mbufs,
                                    .bridge = rig_bridge,

@@ -192,6 +192,22 @@ static void test_answers_to_strangers_are_bounded(void)
     rig_close();
 }
 
+static void test_one_asker_leaves_answers_to_the_others(void)
+{
+    const struct frame_end flooder = rig_station(9), other = rig_station(8), to = rig_switch(SML_PORT_FIRST);
+    uint8_t question[100];
+
+    rig_open();
+    path_build_question(question, sizeof(question), 1, 0);
+    for (unsigned i = 0; i < 500; i++)
+        rig_receive(0, rig_frame(&flooder, &to, question, sizeof(question)));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], 64);
+    rig_receive(0, rig_frame(&other, &to, question, sizeof(question)));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], 65);
+    rig_sent_all();
+    rig_close();
+}
+
 static void test_without_buffers_answers_are_lost_by_name(void)
 {
     struct rte_mbuf *all[RIG_MBUFS + 1], *last = rig_data(1, 0, RIG_JOB, 4);
@@ -372,6 +388,7 @@ int main(void)
         UNIT_TEST(test_a_members_address_from_another_mac_is_foreign),
         UNIT_TEST(test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter),
         UNIT_TEST(test_answers_to_strangers_are_bounded),
+        UNIT_TEST(test_one_asker_leaves_answers_to_the_others),
         UNIT_TEST(test_without_buffers_answers_are_lost_by_name),
         UNIT_TEST(test_a_packet_of_another_lcores_shard_crosses_by_ring),
         UNIT_TEST(test_a_packet_passes_on_rewritten),

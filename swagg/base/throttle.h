@@ -6,8 +6,8 @@
  *
  * Pure: no clock (now in ns, monotonic), no malloc. One thread.
  */
-#ifndef SWAGG_CONTROL_THROTTLE_H
-#define SWAGG_CONTROL_THROTTLE_H
+#ifndef SWAGG_BASE_THROTTLE_H
+#define SWAGG_BASE_THROTTLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "control/throttle.h"
+#include "base/throttle.h"
 
 #include <string.h>
 
