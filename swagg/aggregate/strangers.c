@@ -3,12 +3,12 @@
 #include "wire/path.h"
 
 enum {
-    ANSWERS_AT_ONCE = 256,
+    ANSWERS_AT_ONCE = 64,
     ANSWER_NS = 100000, /* one in this time: 10,000 a second */
 };
 
 /* A quarter of all. */
-static const struct throttle_rate asker_rate = {.burst = 64, .per_second = 2500};
+static const struct throttle_rate asker_rate = {.burst = 16, .per_second = 2500};
 
 void strangers_init(struct strangers *s, uint64_t seed)
 {
