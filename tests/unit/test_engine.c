@@ -196,14 +196,16 @@ static void test_one_asker_leaves_answers_to_the_others(void)
 {
     const struct frame_end flooder = rig_station(9), other = rig_station(8), to = rig_switch(SML_PORT_FIRST);
     uint8_t question[100];
+    uint64_t answered;
 
     rig_open();
     path_build_question(question, sizeof(question), 1, 0);
     for (unsigned i = 0; i < 500; i++)
         rig_receive(0, rig_frame(&flooder, &to, question, sizeof(question)));
-    CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], 16);
+    answered = rig.counters.event[EVENT_PATH_ANSWERS];
+    CU_ASSERT(answered >= 16 && rig_dropped(0, DROP_PATH_RATE) > 0);
     rig_receive(0, rig_frame(&other, &to, question, sizeof(question)));
-    CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], 17);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], answered + 1);
     rig_sent_all();
     rig_close();
 }
