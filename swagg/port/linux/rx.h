@@ -2,7 +2,7 @@
  *
  * DPDK's net_af_packet has the kernel copy each frame into a ring that both share, and copies it from there;
  * on a machine whose senders are its own, that is most of what receiving costs. Here frames wait as the
- * kernel has them, merged if their interface merges (linux_features.h), and are copied a burst with one
+ * kernel has them, merged if their interface merges (features.h), and are copied a burst with one
  * system call. They come as on a wire: what is merged, or what a sender of this machine has not segmented, is
  * cut into frames (linux_split.h), or carried as it is where the kernel cuts it at the other end; a checksum
  * that was left to a device is computed, a VLAN tag that the kernel has taken out is put back, of whatever
@@ -33,7 +33,7 @@ enum {
 struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs);
 
 /* Before the first burst: what comes merged and the kernel can cut again is not cut, unless it is for this
- * address or a group's (linux_gso.h). It continues in a long buffer; as long as there is none it is cut.
+ * address or a group's (gso.h). It continues in a long buffer; as long as there is none it is cut.
  * Both must outlive rx. */
 void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers);
 

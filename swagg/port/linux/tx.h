@@ -26,7 +26,7 @@ uint64_t linux_tx_mergeable(void);
  * this queue may. NULL: no memory, and the socket stays the caller's. */
 struct linux_tx *linux_tx_open(int fd, uint64_t mergeable);
 
-/* Sends frames of at most two segments each, in order, and frees them; what came merged (linux_gso.h) goes
+/* Sends frames of at most two segments each, in order, and frees them; what came merged (gso.h) goes
  * as it is. Returns how many the kernel did not take. */
 struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames, unsigned n);
 
