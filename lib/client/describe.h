@@ -1,4 +1,4 @@
-/* Collectives and quarrels about them, in words. */
+/* Collectives and mismatches between them, in words. */
 #ifndef SWAGG_CLIENT_DESCRIBE_H
 #define SWAGG_CLIENT_DESCRIBE_H
 

@@ -39,16 +39,16 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
 {
     const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
     const struct sml_call *oldest = sml_stream_oldest_call(job->stream);
-    char quarrel[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    describe_mismatch(m, quarrel);
+    char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
+    describe_mismatch(m, mismatch);
     if (describe_knows_calls(m))
-        return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
-    /* The quarrel is over a later chunk, which does not tell the peer's call. Then the switch has refused the
+        return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
+    /* The mismatch is in a later chunk, which does not tell the peer's call. Then the switch has refused the
      * peer's opening packet, and told it both calls. */
     int rc = hear_peers(job, w);
     if (rc < 0)
         return rc;
-    snprintf(text, sizeof text, "%s; rank %u called %s", quarrel, job->options.rank,
+    snprintf(text, sizeof text, "%s; rank %u called %s", mismatch, job->options.rank,
              describe_call(oldest ? oldest : &w->call, call));
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
 }
@@ -243,18 +243,18 @@ int drive_buffered(struct swagg_job *job, struct watch *w)
 }
 
 /* What the stream has learned of reduces from which the caller has returned: peers are told at once, the
- * caller in its next call. A quarrel over a chunk that does not tell both calls is for the peer to report. */
+ * caller in its next call. A mismatch in a chunk that does not tell both calls is for the peer to report. */
 static int follow_buffered(struct swagg_job *job)
 {
     enum sml_stream_status status = sml_stream_status(job->stream);
-    char quarrel[DESCRIBE_MISMATCH_MAX];
+    char mismatch[DESCRIBE_MISMATCH_MAX];
     if (status == SML_STREAM_REJECTED)
         control_rejected(&job->control);
     job_report(job, monotonic_ns());
     if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
         return SWAGG_OK;
-    describe_mismatch(sml_stream_mismatch(job->stream), quarrel);
-    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, quarrel);
+    describe_mismatch(sml_stream_mismatch(job->stream), mismatch);
+    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
 static int exchange_between_calls(struct swagg_job *job)

@@ -195,7 +195,7 @@ static void other_terms_are_refused(void)
 
 /* Mismatches */
 
-struct quarrel {
+struct mismatch {
     struct {
         bool reduce;
         size_t count;
@@ -205,9 +205,9 @@ struct quarrel {
     const char *words[2];
 };
 
-static int quarrel(struct crew_member *m)
+static int mismatch(struct crew_member *m)
 {
-    const struct quarrel *q = m->crew->arg;
+    const struct mismatch *q = m->crew->arg;
     double data[1000] = {0};
     int rc = swagg_allreduce(m->job, data, data, 10, SWAGG_I32, SWAGG_SUM);
     if (rc < 0)
@@ -223,7 +223,7 @@ static int quarrel(struct crew_member *m)
 
 static void a_mismatch_names_both_calls(void)
 {
-    static const struct quarrel quarrels[] = {
+    static const struct mismatch mismatches[] = {
         {{{false, 1000, SWAGG_F32, 0}, {true, 500, SWAGG_F64, 0}},
          {"rank 0 called allreduce of 1000 f32 (sum)", "rank 1 called reduce of 500 f64 (sum) to rank 0"}},
         {{{false, 1000, SWAGG_F32, 0}, {false, 999, SWAGG_F32, 0}},
@@ -237,13 +237,13 @@ static void a_mismatch_names_both_calls(void)
         {{{false, 0, SWAGG_F64, 0}, {false, 1, SWAGG_F64, 0}}, {"allreduce of 0 f64", "allreduce of 1 f64"}},
     };
     struct loop_switch *ls = start_switch();
-    for (size_t i = 0; i < sizeof quarrels / sizeof *quarrels; i++) {
-        struct crew crew = crew_of(2, ls, "quarrel", quarrel, (void *)&quarrels[i]);
+    for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
+        struct crew crew = crew_of(2, ls, "mismatch", mismatch, (void *)&mismatches[i]);
         crew_run(&crew);
         for (int r = 0; r < 2; r++) {
             CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-            CU_ASSERT(says(crew.member[r].error, quarrels[i].words[0]));
-            CU_ASSERT(says(crew.member[r].error, quarrels[i].words[1]));
+            CU_ASSERT(says(crew.member[r].error, mismatches[i].words[0]));
+            CU_ASSERT(says(crew.member[r].error, mismatches[i].words[1]));
         }
     }
     loop_switch_stop(ls);

@@ -149,8 +149,8 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
     }
 }
 
-static void check_quarrel(const struct slot *s, uint16_t rank, const struct sml_packet *p,
-                          const struct agg_verdict *v)
+static void check_mismatch(const struct slot *s, uint16_t rank, const struct sml_packet *p,
+                           const struct agg_verdict *v)
 {
     struct sml_packet a;
     struct sml_mismatch m;
@@ -201,8 +201,8 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
     case SML_SEND_ANSWER:
         check_answer(w, s, rank, p, v);
         break;
-    case SML_SEND_QUARREL:
-        check_quarrel(s, rank, p, v);
+    case SML_SEND_MISMATCH:
+        check_mismatch(s, rank, p, v);
         break;
     case SML_DROP_DUPLICATE:
         REQUIRE(p->tag == s->expected ? s->has[rank] : shadow && p->kind == SML_RESTORE);

@@ -162,11 +162,11 @@ static void packet_seeds(void)
         .seq = 3, .collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = 26};
     const struct sml_mismatch mismatch = {
         .your_rank = 1, .your_tag = 0x1205, .peer_tag = 0x1205, .opening = true, .yours = call};
-    uint8_t opening[SML_CALL_BYTES + sizeof elements], quarrel[SML_MISMATCH_BYTES];
+    uint8_t opening[SML_CALL_BYTES + sizeof elements], mismatch_body[SML_MISMATCH_BYTES];
     const uint8_t f32 = AGG_SUM << 4 | AGG_F32, agreed = SML_SIZE_AGREED;
     sml_build_call(opening, &call);
     memcpy(opening + SML_CALL_BYTES, elements, sizeof elements);
-    sml_build_mismatch(quarrel, &mismatch);
+    sml_build_mismatch(mismatch_body, &mismatch);
     for (uint8_t code = SML_SIZE_32; code <= SML_SIZE_256; code++) {
         char name[] = "DATA0";
         name[4] = (char)('0' + code);
@@ -195,7 +195,7 @@ static void packet_seeds(void)
     save_packet("WAIT", (struct sml_packet){.kind = SML_WAIT, .size_code = agreed, .e0 = f32}, ranks,
                 sizeof ranks);
     save_packet("MISMATCH", (struct sml_packet){.kind = SML_MISMATCH, .size_code = agreed, .e0 = f32},
-                quarrel, sizeof quarrel);
+                mismatch_body, sizeof mismatch_body);
     save_packet("REJECT", (struct sml_packet){.kind = SML_REJECT, .size_code = agreed}, boot_id,
                 sizeof boot_id);
     save_packet("RESTORE",

@@ -86,7 +86,7 @@ void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, cons
     if (buffered)
         return;
     f->rank[rank].proved = f->rank[rank].succeeded;
-    if (program_quarrels(f->program, call))
+    if (program_has_mismatch(f->program, call))
         oracle_fail(o, "job %s, rank %u, call %u: a sum of different calls", f->program->name, rank, call);
     else if (tensor != NULL)
         check_sum(o, f, rank, call, tensor);

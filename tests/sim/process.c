@@ -44,7 +44,7 @@ static void enter_loop(struct process *p, enum process_phase phase)
     p->phase_ends = p->phase_began + p->cfg.program->call_timeout_ns;
     p->tick_at = p->phase_began + TICK_MS * MS;
     p->rejected = false;
-    p->quarrel_ends = 0;
+    p->mismatch_ends = 0;
     p->changed = true;
 }
 
@@ -198,17 +198,17 @@ static bool tick(struct process *p)
     return true;
 }
 
-/* A quarrel over a later chunk than the first does not tell the peer's call, so its word is waited for. True:
+/* A mismatch in a later chunk than the first does not tell the peer's call, so its word is waited for. True:
  * the call is over. */
-static bool quarrel_ends(struct process *p)
+static bool mismatch_ends(struct process *p)
 {
-    if (p->quarrel_ends == 0) {
+    if (p->mismatch_ends == 0) {
         bool told = sml_stream_mismatch(p->stream)->opening;
-        p->quarrel_ends = earlier(process_now(p) + (told ? 0 : PEERS_WORD_MS * MS), p->phase_ends);
+        p->mismatch_ends = earlier(process_now(p) + (told ? 0 : PEERS_WORD_MS * MS), p->phase_ends);
     }
     if (p->session.state == CTL_SESSION_FAILED)
         drive_fail(p, p->session.failure.text);
-    else if (process_now(p) >= p->quarrel_ends)
+    else if (process_now(p) >= p->mismatch_ends)
         drive_fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
     return p->failed;
 }
@@ -235,7 +235,7 @@ static bool loop_turn(struct process *p)
         return true;
     }
     if (status == SML_STREAM_MISMATCH) {
-        if (!quarrel_ends(p))
+        if (!mismatch_ends(p))
             return false;
         well = false;
     } else {
@@ -317,7 +317,8 @@ static uint64_t next_wake(const struct process *p)
         return earlier(earlier(at, p->phase_ends), p->guest_waits ? stream : UINT64_MAX);
     case PROCESS_CALLING:
     case PROCESS_COMPLETING:
-        return p->quarrel_ends != 0 ? earlier(at, p->quarrel_ends) : earlier(earlier(at, p->tick_at), stream);
+        return p->mismatch_ends != 0 ? earlier(at, p->mismatch_ends)
+                                     : earlier(earlier(at, p->tick_at), stream);
     case PROCESS_HELPING:
         return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
     case PROCESS_LEAVING:

@@ -60,7 +60,7 @@ struct process {
     unsigned call;                    /* in progress, or next */
     uint64_t phase_began, phase_ends; /* compute time, call deadline, end of leaving */
     uint64_t tick_at;
-    uint64_t quarrel_ends; /* 0: there is none */
+    uint64_t mismatch_ends; /* 0: there is none */
     uint8_t *in, *out;
 };
 

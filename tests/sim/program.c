@@ -35,7 +35,7 @@ struct sml_call program_call(const struct program *p, unsigned rank, unsigned ca
     return c;
 }
 
-bool program_quarrels(const struct program *p, unsigned call)
+bool program_has_mismatch(const struct program *p, unsigned call)
 {
     return p->deviation.kind >= DEVIATION_COUNT && p->deviation.kind <= DEVIATION_COLLECTIVE &&
            p->deviation.call == call;

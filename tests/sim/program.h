@@ -60,7 +60,7 @@ static inline bool program_buffers(const struct program *p, unsigned rank)
     return (p->buffers >> rank % 64 & 1) != 0;
 }
 /* The ranks make different calls here, so none may come to an end. */
-bool program_quarrels(const struct program *p, unsigned call);
+bool program_has_mismatch(const struct program *p, unsigned call);
 
 uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
 

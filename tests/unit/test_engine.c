@@ -107,7 +107,7 @@ static void test_a_mismatch_is_answered_to_its_sender(void)
     sml_build_header(f->payload, &p);
     f->udp.dgram_cksum = 0;
     rig_receive(1, m);
-    CU_ASSERT_EQUAL(verdicts(SML_SEND_QUARREL), 1);
+    CU_ASSERT_EQUAL(verdicts(SML_SEND_MISMATCH), 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ANSWERS], 1);
     CU_ASSERT_EQUAL_FATAL(rig_sent(1, frame), 1);
     CU_ASSERT_EQUAL(sml_parse(&p, at(frame)->payload, frame_payload_bytes(at(frame))), SML_OK);

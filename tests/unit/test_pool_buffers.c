@@ -100,7 +100,7 @@ static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
         CU_ASSERT_EQUAL(offer(0, 0, 0, &call, 1), SML_HELD);
-        CU_ASSERT_EQUAL(offer(1, 1, 0, &other, 10), SML_SEND_QUARREL);
+        CU_ASSERT_EQUAL(offer(1, 1, 0, &other, 10), SML_SEND_MISMATCH);
         CU_ASSERT(!rig.v.kept);
         CU_ASSERT(sml_parse_mismatch(&m, rig.v.payload + SML_HEADER_BYTES, SML_MISMATCH_BYTES));
         CU_ASSERT(sml_call_equal(&m.peers, &call) && sml_call_equal(&m.yours, &other));

@@ -1,4 +1,4 @@
-/* What packets say: malformed ones, quarrels, who wants the sum, the published format, results handed back.
+/* What packets say: malformed ones, mismatches, who wants the sum, the published format, results handed back.
  */
 #include "pool_rig.h"
 
@@ -74,13 +74,13 @@ static void test_bad_kind(void)
     rig_stop(&rig);
 }
 
-/* The last verdict is a quarrel between this rank and a peer about this chunk. */
-static struct sml_mismatch quarrel(uint16_t rank, uint16_t peer, uint32_t tag)
+/* The last verdict is a mismatch between this rank and a peer about this chunk. */
+static struct sml_mismatch mismatch(uint16_t rank, uint16_t peer, uint32_t tag)
 {
     struct sml_packet p;
     struct sml_mismatch m = {0};
 
-    CU_ASSERT_EQUAL_FATAL(rig.v.reason, SML_SEND_QUARREL);
+    CU_ASSERT_EQUAL_FATAL(rig.v.reason, SML_SEND_MISMATCH);
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_MISMATCH);
     CU_ASSERT(p.tag == tag && p.job == RIG_JOB && p.slot == sml_tag_slot(tag, rig.cfg.slots));
@@ -100,7 +100,7 @@ static void test_a_mismatch_of_type_names_both_sides_and_leaves_the_sum(void)
         p.body_bytes = 64;
         for (unsigned again = 0; again < 3; again++) {
             rig_apply(&rig, 2, &p);
-            struct sml_mismatch m = quarrel(2, 1, 2);
+            struct sml_mismatch m = mismatch(2, 1, 2);
             CU_ASSERT(m.your_e0 == (AGG_SUM << 4 | AGG_F64) && m.peer_e0 == RIG_CODE && !m.opening);
             CU_ASSERT(m.your_bytes == 64 && m.peer_bytes == 64);
         }
@@ -120,7 +120,7 @@ static void test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum(void)
         CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 10), SML_HELD);
         p.body_bytes = 56;
         rig_apply(&rig, 0, &p);
-        struct sml_mismatch m = quarrel(0, 1, 0);
+        struct sml_mismatch m = mismatch(0, 1, 0);
         CU_ASSERT(m.your_bytes == 56 && m.peer_bytes == 64 && m.your_e0 == m.peer_e0 && !m.opening);
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_SEND_ALL);
         CU_ASSERT(rig_result_is(&rig, 0, 11));
@@ -142,7 +142,7 @@ static void test_a_mismatch_of_any_field_of_the_call_names_both_calls(void)
         CU_ASSERT_EQUAL(rig_open(&rig, 0, 1, &call, 3), SML_HELD);
         for (unsigned i = 0; i < 6; i++) {
             rig_open(&rig, 1, 1, &other[i], 3);
-            struct sml_mismatch m = quarrel(1, 0, 1);
+            struct sml_mismatch m = mismatch(1, 0, 1);
             CU_ASSERT(m.opening && sml_call_equal(&m.yours, &other[i]) && sml_call_equal(&m.peers, &call));
         }
         CU_ASSERT_EQUAL(rig_open(&rig, 1, 1, &call, 4), SML_SEND_ALL);
@@ -156,12 +156,12 @@ static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
     {
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_HELD);
         rig_open(&rig, 1, 0, &call, 1);
-        struct sml_mismatch m = quarrel(1, 0, 0);
+        struct sml_mismatch m = mismatch(1, 0, 0);
         CU_ASSERT(m.opening && sml_call_equal(&m.yours, &call) && m.peers.collective == 0);
 
         CU_ASSERT_EQUAL(rig_open(&rig, 0, 1, &call, 1), SML_HELD);
         rig_data(&rig, 1, 1, 1);
-        m = quarrel(1, 0, 1);
+        m = mismatch(1, 0, 1);
         CU_ASSERT(m.opening && m.yours.collective == 0 && sml_call_equal(&m.peers, &call));
 
         struct sml_packet p = rig_packet(&rig, SML_OPEN, 2); /* alike in all but the kind */
@@ -170,7 +170,7 @@ static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
         p.kind = SML_DATA;
         rig_apply(&rig, 1, &p);
-        m = quarrel(1, 0, 2);
+        m = mismatch(1, 0, 2);
         CU_ASSERT(m.opening && m.your_bytes == m.peer_bytes && m.your_e0 == m.peer_e0);
     }
 }
@@ -381,7 +381,7 @@ static void test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one(v
 {
     start_published(1024);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_256, 0, 0, 256), SML_HELD);
-    CU_ASSERT_EQUAL(published(1, SML_SIZE_AGREED, 0, 0, 256), SML_SEND_QUARREL);
+    CU_ASSERT_EQUAL(published(1, SML_SIZE_AGREED, 0, 0, 256), SML_SEND_MISMATCH);
     CU_ASSERT_EQUAL(published(1, SML_SIZE_256, 0, 0, 256), SML_HELD);
     rig_stop(&rig);
 }
@@ -391,7 +391,7 @@ static void test_the_published_format_takes_agreed_lengths_and_exponents_alone(v
     start_published(1460);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_AGREED, 1, 2, 0), SML_HELD);
     CU_ASSERT_EQUAL(published(1, SML_SIZE_AGREED, 3, 1, 0), SML_HELD);
-    CU_ASSERT_EQUAL(published(2, SML_SIZE_AGREED, 0, 0, 365), SML_SEND_QUARREL);
+    CU_ASSERT_EQUAL(published(2, SML_SIZE_AGREED, 0, 0, 365), SML_SEND_MISMATCH);
     CU_ASSERT_EQUAL(published(2, SML_SIZE_AGREED, 0, 0, 0), SML_SEND_ALL);
     CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES);
     CU_ASSERT(rig.v.payload[8] == 3 && rig.v.payload[9] == 2);

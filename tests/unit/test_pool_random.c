@@ -239,7 +239,7 @@ static enum sml_reason foretell(const struct world *w, const struct sml_packet *
     if (h->seen[rank])
         return SML_DROP_DUPLICATE;
     if (odd)
-        return SML_SEND_QUARREL;
+        return SML_SEND_MISMATCH;
     return h->contributed + 1 == w->cfg.workers ? SML_SEND_ALL : SML_HELD;
 }
 
@@ -512,7 +512,7 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
     CU_ASSERT_EQUAL(wrong, 0);
     /* Every kind of verdict that can come was met, many times. */
     static const enum sml_reason met[] = {
-        SML_SEND_ALL,       SML_SEND_ONE,   SML_SEND_ANSWER, SML_SEND_QUARREL,  SML_HELD,
+        SML_SEND_ALL,       SML_SEND_ONE,   SML_SEND_ANSWER, SML_SEND_MISMATCH, SML_HELD,
         SML_DROP_DUPLICATE, SML_DROP_STALE, SML_DROP_AHEAD,  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)
         CU_ASSERT(w.verdicts[met[i]] > 1000);

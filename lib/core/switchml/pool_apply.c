@@ -60,7 +60,7 @@ static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v
     v->payload = v->answer;
     v->bytes = finish(pool, v->answer, SML_HEADER_BYTES + body_bytes);
     v->buffer = NULL;
-    return kind == SML_MISMATCH ? SML_SEND_QUARREL : SML_SEND_ANSWER;
+    return kind == SML_MISMATCH ? SML_SEND_MISMATCH : SML_SEND_ANSWER;
 }
 
 /* Whether the sender of p is to get the sum itself. The published format knows no other wish. */
@@ -127,8 +127,8 @@ static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, con
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
-static enum sml_reason quarrel(const struct sml_pool *pool, const struct sml_slot *slot, uint16_t rank,
-                               const struct sml_packet *p, struct agg_verdict *v)
+static enum sml_reason answer_mismatch(const struct sml_pool *pool, const struct sml_slot *slot,
+                                       uint16_t rank, const struct sml_packet *p, struct agg_verdict *v)
 {
     struct sml_mismatch m = {
         .your_rank = rank,
@@ -250,7 +250,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
         if (formed != SML_HELD)
             return formed;
         if (slot->contributed > 0)
-            return quarrel(pool, slot, rank, p, v);
+            return answer_mismatch(pool, slot, rank, p, v);
         begin(pool, slot, rank, p, v);
     }
 

@@ -16,10 +16,10 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
          "a probe for a chunk that is not complete: its sender is told whether its contribution "
          "has come, and for whom it waits",
          AGG_REPLY, false},
-    [SML_SEND_QUARREL] = {"send_quarrel",
-                          "a contribution that does not go with the others: ranks have called different "
-                          "collectives; the sender is told both sides",
-                          AGG_REPLY, false},
+    [SML_SEND_MISMATCH] = {"send_mismatch",
+                           "a contribution that does not go with the others: ranks have called different "
+                           "collectives; the sender is told both sides",
+                           AGG_REPLY, false},
     [SML_HELD] = {"held", "a contribution, added; others are still missing", AGG_HOLD, false},
     [SML_DROP_DUPLICATE] = {"drop_duplicate", "the rank has contributed to this chunk already", AGG_DROP,
                             false},

@@ -9,9 +9,9 @@ enum sml_reason {
     SML_SEND_ALL,
     SML_RESTORED,
     SML_SEND_ONE,
-    SML_SEND_ANSWER,  /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body:
-                         who asks holds it already */
-    SML_SEND_QUARREL, /* MISMATCH; the sums are untouched */
+    SML_SEND_ANSWER,   /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body:
+                          who asks holds it already */
+    SML_SEND_MISMATCH, /* MISMATCH; the sums are untouched */
     /* ... and nothing, from here on: */
     SML_HELD,
     SML_DROP_DUPLICATE,

@@ -204,7 +204,7 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
 
 enum sml_stream_status sml_stream_status(const struct sml_stream *s)
 {
-    if (s->quarrelled)
+    if (s->mismatched)
         return SML_STREAM_MISMATCH;
     if (s->rejected)
         return SML_STREAM_REJECTED;

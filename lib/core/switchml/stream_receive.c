@@ -175,7 +175,7 @@ static enum sml_receive on_mismatch(struct sml_stream *s, const struct sml_packe
     if (!sml_parse_mismatch(&m, p->body, p->body_bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->tag)
         return SML_RX_BAD;
     s->mismatch = m;
-    s->quarrelled = true;
+    s->mismatched = true;
     return SML_RX_NEWS;
 }
 
@@ -190,7 +190,7 @@ static enum sml_receive on_reject(struct sml_stream *s, const struct sml_packet 
 
 static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p, uint64_t now)
 {
-    if (s->quarrelled || p->job != s->cfg.job || p->slot != sml_tag_slot(p->tag, s->cfg.slots) ||
+    if (s->mismatched || p->job != s->cfg.job || p->slot != sml_tag_slot(p->tag, s->cfg.slots) ||
         p->ver != sml_tag_ver(p->tag, s->cfg.slots))
         return SML_RX_BAD;
 

@@ -158,7 +158,7 @@ static bool may_send_next(struct sml_stream *s)
 
 bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
 {
-    if (s->quarrelled)
+    if (s->mismatched)
         return false;
     if (s->in_flight > 0 && now >= expiry(s))
         expire(s, now);
@@ -182,7 +182,7 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
 
 uint64_t sml_stream_timer(const struct sml_stream *s)
 {
-    if (s->in_flight == 0 || s->quarrelled)
+    if (s->in_flight == 0 || s->mismatched)
         return UINT64_MAX;
     uint64_t timer = expiry(s), fresh = late_at(s, &s->fresh), repeated = late_at(s, &s->repeated);
     if (s->rejected)

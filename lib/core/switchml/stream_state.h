@@ -68,7 +68,7 @@ struct sml_stream {
     uint64_t waiting_position; /* which chunk the last WAIT was about; 0: none */
     uint8_t waiting[SML_MAX_WORKERS / 8];
 
-    bool rejected, quarrelled;
+    bool rejected, mismatched;
     uint64_t boot_id;
     struct sml_mismatch mismatch;
     struct sml_stream_stats stats;

@@ -106,7 +106,7 @@ struct sml_call {
     uint64_t count;     /* elements */
 };
 
-/* Body of SML_MISMATCH: both sides of the quarrel; "you" is who receives it. opening: at least one side sent
+/* Body of SML_MISMATCH: both sides of it; "you" is who receives it. opening: at least one side sent
  * an opening packet, so its call is known; the call of a side that did not has collective 0. Otherwise only
  * the tags, the element codes and the lengths tell the sides apart. Big endian on the wire. */
 struct sml_mismatch {
