@@ -48,11 +48,11 @@ static const struct arrangement {
     bool brief;  /* elements of 4 bytes are enough: what is looked at does not depend on them */
 } arrangements[] = {
     {.name = "on arrival", .mode = SML_ON_ARRIVAL},
-    {.name = "in rank order", .mode = SML_WHEN_COMPLETE},
-    /* the worst for a pool that adds in rank order: it holds all */
-    {.name = "reversed", .mode = SML_WHEN_COMPLETE, .reversed = true},
+    {.name = "ordered", .mode = SML_ORDERED},
+    /* the worst for an ordered pool: it holds all */
+    {.name = "reversed", .mode = SML_ORDERED, .reversed = true},
     {.name = "kept", .mode = SML_ON_ARRIVAL, .keeps = true, .brief = true},
-    {.name = "kept in order", .mode = SML_WHEN_COMPLETE, .keeps = true, .brief = true},
+    {.name = "kept + ordered", .mode = SML_ORDERED, .keeps = true, .brief = true},
     {.name = "CRC32C", .mode = SML_ON_ARRIVAL, .summed = true, .brief = true},
     {.name = "kept + CRC32C", .mode = SML_ON_ARRIVAL, .keeps = true, .summed = true, .brief = true},
 };

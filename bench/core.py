@@ -12,7 +12,7 @@ from plot import Panel, lines
 READING = """
 `bench-core` measures nanoseconds a packet in the core: `sml_pool_locate` and `sml_pool_apply`, without devices. Eight workers;
 every chunk is completed. Beside it, memcpy of the same bytes and the bare loop that loads, adds and stores. Warm: everything is in the
-caches. Large: 512 slots and 4096 packet buffers, more than the caches hold. Mode "reversed": the pool adds in rank order, and the last
+caches. Large: 512 slots and 4096 packet buffers, more than the caches hold. Mode "reversed": the pool is ordered, and the last
 rank's packets come first. "Kept": sums are made in the buffers that start them, not in the pool's memory. "CRC32C": the job's own
 checksum, of every packet and of the result.
 """

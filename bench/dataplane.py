@@ -43,7 +43,7 @@ FIGURES = (
 )
 
 JOBS = (("aggregated", "returned", "8 workers on one port, float32, on arrival"), ("two_workers", "returned", "2 workers"),
-        ("in_order", "returned", "in the order of the ranks"), ("int32", "returned", "int32"),
+        ("ordered", "returned", "ordered"), ("int32", "returned", "int32"),
         ("no_checksum", "returned", "workers send no UDP checksums"), ("eight_ports", "eight_ports", "each worker on a port of its own"))
 
 

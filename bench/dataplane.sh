@@ -209,7 +209,7 @@ for ((run = 1; run <= runs; run++)); do
         switch "$size"
     done
     aggregate two_workers 1 1076 2
-    aggregate in_order 1 1076 8 "in_order: true"
+    aggregate ordered 1 1076 8 "ordered: true"
     aggregate int32 1 1076 8 "" --type int32
     aggregate no_checksum 1 1076 8 "" --no-udp-checksum
     aggregate eight_ports 8 1076 8

@@ -118,7 +118,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     memcpy(out->job, in->job, strlen(in->job) + 1);
     out->rank = (uint16_t)in->rank;
     out->size = (uint16_t)in->size;
-    out->mode = in->mode == SWAGG_ORDERED ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL;
+    out->mode = in->mode == SWAGG_ORDERED ? SML_ORDERED : SML_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);

@@ -78,7 +78,7 @@ struct config_replay {
     uint32_t workers, slots, phases;
     uint32_t chunk_bytes;  /* of elements in a packet, at most */
     bool published;        /* format: int32 with exponents */
-    bool in_order;         /* sums in rank order, when complete; else on arrival */
+    bool ordered;          /* contributions are added in rank order; else on arrival */
     uint8_t worker_mac[6]; /* of rank 0; the others count on from its MAC and IP ... */
     uint32_t worker_ip;    /* network order */
     uint32_t worker_port;

@@ -69,7 +69,7 @@ static size_t pool_bytes(const struct config_replay *r)
         .slots = (uint16_t)r->slots,
         .chunk_bytes = (uint16_t)r->chunk_bytes,
         .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = r->in_order ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
     };
 
     return sml_pool_footprint(&pool);

@@ -129,7 +129,7 @@ static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_UINT("phases", OPTIONAL, struct config_raw_replay, replay.phases),
     CYAML_FIELD_UINT("chunk_bytes", OPTIONAL, struct config_raw_replay, replay.chunk_bytes),
     CYAML_FIELD_BOOL("published", OPTIONAL, struct config_raw_replay, replay.published),
-    CYAML_FIELD_BOOL("in_order", OPTIONAL, struct config_raw_replay, replay.in_order),
+    CYAML_FIELD_BOOL("ordered", OPTIONAL, struct config_raw_replay, replay.ordered),
     CYAML_FIELD_STRING("worker_mac", OPTIONAL, struct config_raw_replay, worker_mac, 1),
     CYAML_FIELD_STRING("worker_ip", OPTIONAL, struct config_raw_replay, worker_ip, 1),
     CYAML_FIELD_UINT("worker_port", OPTIONAL, struct config_raw_replay, replay.worker_port),

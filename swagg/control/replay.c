@@ -37,7 +37,7 @@ static int open_job(struct datapath *dp, const struct config_replay *r, struct r
     job->plan.size = (uint16_t)r->workers;
     job->plan.terms = (struct sml_terms){
         .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = r->in_order ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
         .slots = (uint16_t)r->slots,
         .chunk_bytes = (uint16_t)r->chunk_bytes,
         .tag_bits = (uint8_t)rte_log2_u32(r->slots * r->phases),

@@ -70,7 +70,7 @@ static void sum(const struct world *w, const struct slot *s, size_t skip, size_t
     unsigned type = type_of(w, &s->first);
     const void *in[WORKERS_MAX];
     for (unsigned i = 0; i < w->workers; i++)
-        in[i] = s->body[w->terms.mode == SML_WHEN_COMPLETE ? i : s->order[i]] + skip;
+        in[i] = s->body[w->terms.mode == SML_ORDERED ? i : s->order[i]] + skip;
     k->sum[type](out, in, w->workers, bytes);
 }
 
@@ -340,7 +340,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .slots = (uint16_t)(1 << (shape / WORKERS_MAX) % 3),
         .chunk_bytes = (uint16_t)(64 + 4 * (take8(&in) % 17)),
         .format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = kind & 2 ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
+        .mode = kind & 2 ? SML_ON_ARRIVAL : SML_ORDERED,
         .checksum = kind & 16 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .resumed = kind & 4,

@@ -175,7 +175,7 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
                                     .roster = odd & 8 ? p->roster : 0,
                                     .waited = odd & 32};
         struct sml_terms wish = {.format = SML_FORMAT_TYPED,
-                                 .mode = SML_WHEN_COMPLETE,
+                                 .mode = SML_ORDERED,
                                  .chunk_bytes = 1460,
                                  .slots = 64,
                                  .resumed = odd & 8,

@@ -102,13 +102,13 @@ static void control_seed(uint8_t type)
         strcpy(m.join.name, "train-1");
         m.join.data_port = 40001;
         m.join.terms = terms_of((struct sml_terms){
-            .format = SML_FORMAT_TYPED, .mode = SML_WHEN_COMPLETE, .slots = 512, .chunk_bytes = 1460});
+            .format = SML_FORMAT_TYPED, .mode = SML_ORDERED, .slots = 512, .chunk_bytes = 1460});
         break;
     case CTL_READY:
         m.ready = (struct ctl_ready){
             .job = 7, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000, .roster = 0x1234};
         m.ready.terms = terms_of((struct sml_terms){.format = SML_FORMAT_TYPED,
-                                                    .mode = SML_WHEN_COMPLETE,
+                                                    .mode = SML_ORDERED,
                                                     .slots = 512,
                                                     .chunk_bytes = 1460,
                                                     .first_tag = 12345});

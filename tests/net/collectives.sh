@@ -18,7 +18,7 @@ ranks_run large 4 --sizes 10M --seed 2
 step "whatever comes"
 ranks_run mixed 4 --calls 300 --largest 200K --seed 3
 
-step "sums on arrival instead of in rank order"
+step "sums on arrival instead of ordered"
 ranks_run arrival 4 --mode arrival --sizes 1,365,100003 --calls 50 --seed 4
 
 step "one rank alone, two, and eight on four hosts"

@@ -40,8 +40,8 @@ step "every type"
 for type in int32 int64 float32 float64; do
     replays 1 '{}' --type "$type" -k 128
 done
-step "sums in order of the ranks, eight workers on one host"
-replays 1 '{workers: 8, in_order: true, one_host: true}' -n 8 --one-host
+step "ordered sums, eight workers on one host"
+replays 1 '{workers: 8, ordered: true, one_host: true}' -n 8 --one-host
 step "one slot"
 replays 1 '{slots: 1}' -s 1
 step "one worker"

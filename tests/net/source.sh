@@ -48,13 +48,13 @@ sums 1 1076 '{workers: 2, slots: 64}' --workers 2 --slots 64
 step "eight workers, int32, an odd number of elements"
 sums 1 192 '{workers: 8, slots: 16}' --workers 8 --slots 16 --type int32 -k 33
 step "eight workers, int64, in order"
-sums 1 1518 '{workers: 8, slots: 16, in_order: true}' --workers 8 --slots 16 --type int64
+sums 1 1518 '{workers: 8, slots: 16, ordered: true}' --workers 8 --slots 16 --type int64
 step "the published format, two workers on one host, no UDP checksum"
 sums 1 1082 '{published: true, chunk_bytes: 1024, one_host: true}' --published --one-host --no-udp-checksum
 step "jumbo frames: 2240 elements, eight workers"
 sums 1 9018 '{workers: 8, slots: 16}' --workers 8 --slots 16
 step "jumbo frames in order, two workers"
-sums 1 9018 '{workers: 2, slots: 16, in_order: true}' --workers 2 --slots 16
+sums 1 9018 '{workers: 2, slots: 16, ordered: true}' --workers 2 --slots 16
 step "workers on several ports"
 sums 3 256 '{workers: 6, slots: 16}' --workers 6 --slots 16
 step "switched from port to port"
@@ -71,7 +71,7 @@ expect_equal "frames offered a second" "$(reported offered_pps)" 20000.0
 PACKETS=10000
 step "an open loop at full speed, in order, through a switch that drops"
 MEMIF_IMPAIR='{rx: {drop_every: 500}, tx: {drop_every: 700}}' \
-    sums 1 256 '{workers: 4, slots: 32, in_order: true, phases: 8}' --workers 4 --slots 32 --phases 8 --rate 0
+    sums 1 256 '{workers: 4, slots: 32, ordered: true, phases: 8}' --workers 4 --slots 32 --phases 8 --rate 0
 [ "$(reported lost)" -gt 0 ] || fail "nothing was lost"
 step "damaged sums are noticed"
 MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG SUM' 1 1076 '{}'

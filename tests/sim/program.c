@@ -136,7 +136,7 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
     const struct sml_call *c = &p->call[call];
     const uint8_t *sum = expected(p, call);
 
-    if (p->whole || !is_float(c->type) || p->mode == SML_WHEN_COMPLETE)
+    if (p->whole || !is_float(c->type) || p->mode == SML_ORDERED)
         return memcmp(tensor, sum, c->count * agg_type_size(c->type)) == 0;
     double epsilon = c->type == AGG_F32 ? 0x1p-23 : 0x1p-52, largest = ldexp(1e6 / 3, 20) * p->size;
     for (uint64_t i = 0; i < c->count; i++)

@@ -66,7 +66,7 @@ static void make_program(struct program *p, struct rng *r, unsigned index, bool 
     *p = (struct program){
         .seed = rng_next(r),
         .size = (uint16_t)(rng_below(r, 10) == 0 ? rng_between(r, 1, 12) : rng_between(r, 2, 5)),
-        .mode = rng_below(r, 2) ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .mode = rng_below(r, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
         .slots = (uint16_t)rng_magnitude(r, 2, SLOTS_WANTED_MAX),
         .chunk_bytes = (uint16_t)(4 * rng_magnitude(r, 16, rng_below(r, 5) == 0 ? 365 : 64)),
         .window = (uint16_t)(rng_below(r, 3) == 0 ? rng_magnitude(r, 1, 64) : 0),
@@ -204,7 +204,7 @@ static void print_program(const struct program *p, FILE *out)
     fprintf(out,
             "%s: %u ranks, %s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
-            p->name, p->size, p->mode == SML_WHEN_COMPLETE ? "in rank order" : "on arrival",
+            p->name, p->size, p->mode == SML_ORDERED ? "ordered" : "on arrival",
             p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum", p->slots,
             p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
             p->join_timeout_ns / MS, p->lives);

@@ -139,7 +139,7 @@ static inline void rig_complete(struct rig *rig, uint16_t first, uint32_t tag, i
 /* Runs a test body for both modes. */
 #define RIG_FOR_EACH_MODE(rig, ...)                                                                          \
     for (int m_ = SML_ON_ARRIVAL;                                                                            \
-         m_ <= SML_WHEN_COMPLETE &&                                                                          \
+         m_ <= SML_ORDERED &&                                                                                \
          (rig_start(rig, (struct sml_pool_config){.format = SML_FORMAT_TYPED, .mode = m_, __VA_ARGS__}), 1); \
          rig_stop(rig), m_++)
 

@@ -273,7 +273,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .job = (uint8_t)number_after(line, "was=", 99),
                                .waited = strstr(line, "waited")};
     const struct sml_terms wish = {.format = number_after(line, "format=", SML_FORMAT_TYPED),
-                                   .mode = number_after(line, "mode=", SML_WHEN_COMPLETE),
+                                   .mode = number_after(line, "mode=", SML_ORDERED),
                                    .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                    .slots = (uint16_t)number_after(line, "slots=", 128),
                                    .checksum = number_after(line, "checksum=", SML_CHECKSUM_NONE),

@@ -69,7 +69,7 @@ static const struct {
     {"replay.phases", "net/replay.sh", "step \"a capture that starts over\""},
     {"replay.chunk_bytes", "net/replay.sh", "chunk_bytes: 1024"},
     {"replay.published", "net/replay.sh", "step \"the published format\""},
-    {"replay.in_order", "net/replay.sh", "step \"sums in order of the ranks, eight workers on one host\""},
+    {"replay.ordered", "net/replay.sh", "step \"ordered sums, eight workers on one host\""},
     {"replay.worker_mac", "net/replay.sh", "step \"workers at other addresses\""},
     {"replay.worker_ip", "net/replay.sh", "step \"workers at other addresses\""},
     {"replay.worker_port", "net/replay.sh", "step \"workers at other addresses\""},

@@ -160,7 +160,7 @@ static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 
     set_up(&jobs, 64);
     jobs.bytes_max = (size_t)2 << 30;
-    wish.terms.mode = SML_WHEN_COMPLETE;
+    wish.terms.mode = SML_ORDERED;
     wish.terms.slots = 8192;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);

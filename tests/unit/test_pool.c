@@ -372,7 +372,7 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
         CU_ASSERT_EQUAL(sml_pool_footprint(&c[i]), 0);
     CU_ASSERT(sml_pool_footprint(&good) >= (size_t)16384 * 2 * 8960);
     c[0] = good;
-    c[0].mode = SML_WHEN_COMPLETE; /* 37 GB: must not overflow on the way */
+    c[0].mode = SML_ORDERED; /* 37 GB: must not overflow on the way */
     CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 257 * 8960);
 }
 

@@ -72,8 +72,7 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
 {
     struct sml_packet p;
 
-    rig_start(&rig,
-              (struct sml_pool_config){.workers = 3, .format = SML_FORMAT_TYPED, .mode = SML_WHEN_COMPLETE});
+    rig_start(&rig, (struct sml_pool_config){.workers = 3, .format = SML_FORMAT_TYPED, .mode = SML_ORDERED});
     CU_ASSERT_EQUAL(offer(0, 2, 0, &call, 100), SML_HELD);
     CU_ASSERT(!rig.v.kept);
     memset(buffers[0], 0xff, sizeof buffers[0]); /* the adapter's again */

@@ -160,7 +160,7 @@ static size_t finish(const struct world *w, uint8_t *payload, size_t bytes, uint
 
 static uint16_t nth(const struct world *w, const struct history *h, uint16_t i)
 {
-    return w->cfg.mode == SML_WHEN_COMPLETE ? i : h->order[i];
+    return w->cfg.mode == SML_ORDERED ? i : h->order[i];
 }
 
 /* The whole UDP payload that a complete chunk's result must be. */
@@ -460,7 +460,7 @@ static void draw(struct world *w)
         .chunk_bytes = (uint16_t)(64 + 4 * rng_below(&w->rng, rng_below(&w->rng, 4) == 0 ? 2225 : 50)),
         .job = (uint8_t)rng_next(&w->rng),
         .format = rng_below(&w->rng, 4) == 0 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = rng_below(&w->rng, 2) ? SML_WHEN_COMPLETE : SML_ON_ARRIVAL,
+        .mode = rng_below(&w->rng, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
         .resumed = rng_below(&w->rng, 2),
         .first_tag =
             rng_below(&w->rng, 2) ? (uint32_t)rng_next(&w->rng) : (uint32_t)-rng_below(&w->rng, CHUNKS),

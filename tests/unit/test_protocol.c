@@ -246,7 +246,7 @@ static void sum_in_one_burst(enum sml_mode mode)
 static void test_switchml_sums_a_burst(void)
 {
     sum_in_one_burst(SML_ON_ARRIVAL);
-    sum_in_one_burst(SML_WHEN_COMPLETE);
+    sum_in_one_burst(SML_ORDERED);
 }
 
 static void test_switchml_refuses_strangers(void)

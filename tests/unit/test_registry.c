@@ -125,7 +125,7 @@ static void test_forming_is_patient(void)
             "JOIN b 1/2\n"
             "  job 't': rank 1 of 2 has joined\n"
             "  open\n"
-            "  job 't': ready: 2 ranks, number 0, switchml, format typed, mode when_complete, "
+            "  job 't': ready: 2 ranks, number 0, switchml, format typed, mode ordered, "
             "checksum none, slots 128, chunk_bytes 1460, resumed 0\n"
             "  a READY 128 slots 1460 bytes\n"
             "  b READY 128 slots 1460 bytes\n");

@@ -338,7 +338,7 @@ static void test_resume_waits_for_room(void)
             "roomy\n"
             "wait 0.1\n"
             "  open\n"
-            "  job 't': resumed: 2 ranks, number 0, switchml, format typed, mode when_complete, "
+            "  job 't': resumed: 2 ranks, number 0, switchml, format typed, mode ordered, "
             "checksum none, slots 128, chunk_bytes 1460, resumed 1\n"
             "  ab READY 128 slots 1460 bytes resumed at 100\n");
     play(4, "numberless\n"

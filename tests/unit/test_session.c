@@ -341,7 +341,7 @@ static void test_senseless_terms_are_ignored(void)
             t.format = SML_FORMAT_INT32;
             break;
         case 11:
-            t.mode = SML_WHEN_COMPLETE;
+            t.mode = SML_ORDERED;
             break;
         case 12:
             t.checksum = SML_CHECKSUM_CRC32C;

@@ -9,7 +9,7 @@
 enum { RANKS = 4 };
 
 static const struct sml_terms usual = {
-    .format = SML_FORMAT_TYPED, .mode = SML_WHEN_COMPLETE, .slots = 512, .chunk_bytes = 1024};
+    .format = SML_FORMAT_TYPED, .mode = SML_ORDERED, .slots = 512, .chunk_bytes = 1024};
 
 static struct agg_terms terms_of(struct sml_terms t)
 {
@@ -40,7 +40,7 @@ DEFINE_USUAL_BUT(tag_bits, uint8_t)
 static void test_terms_survive_the_wire(void)
 {
     const struct sml_terms t = {.format = SML_FORMAT_TYPED,
-                                .mode = SML_WHEN_COMPLETE,
+                                .mode = SML_ORDERED,
                                 .checksum = SML_CHECKSUM_CRC32C,
                                 .slots = 0x1234,
                                 .chunk_bytes = 0x1f40,
@@ -221,7 +221,7 @@ static void test_terms_can_be_listed(void)
     const unsigned n = sml_protocol.list(&terms, list);
 
     CU_ASSERT_EQUAL_FATAL(n, 6);
-    CU_ASSERT(strcmp(list[1].name, "mode") == 0 && strcmp(list[1].word, "when_complete") == 0);
+    CU_ASSERT(strcmp(list[1].name, "mode") == 0 && strcmp(list[1].word, "ordered") == 0);
     CU_ASSERT(strcmp(list[3].name, "slots") == 0 && list[3].word == NULL && list[3].number == 512);
 }
 

@@ -390,7 +390,7 @@ static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned
         .chunk_bytes = CHUNK_BYTES,
         .job = (uint8_t)draw(w, 256),
         .format = SML_FORMAT_TYPED,
-        .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_WHEN_COMPLETE,
+        .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_ORDERED,
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
     };

@@ -18,7 +18,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 &&
            (cfg->format == SML_FORMAT_INT32 || cfg->format == SML_FORMAT_TYPED) &&
-           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_WHEN_COMPLETE) &&
+           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) &&
            (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
@@ -26,7 +26,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
-    size_t held = cfg->mode == SML_WHEN_COMPLETE ? cfg->workers - 1u : 0;
+    size_t held = cfg->mode == SML_ORDERED ? cfg->workers - 1u : 0;
 
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.map_words = (cfg->workers + 63u) / 64;

@@ -23,9 +23,9 @@ struct sml_pool;
 struct sml_slot;
 
 enum sml_mode {
-    SML_ON_ARRIVAL = 0,   /* add each contribution as it comes: least memory; float sums depend on arrival
-                             order */
-    SML_WHEN_COMPLETE = 1 /* add in rank order, hold what comes before its turn: bit-for-bit reproducible */
+    SML_ON_ARRIVAL = 0, /* add each contribution as it comes: least memory; float sums depend on arrival
+                           order */
+    SML_ORDERED = 1     /* add in rank order, hold what comes before its turn: bit-for-bit reproducible */
 };
 
 struct sml_pool_config {

@@ -178,8 +178,8 @@ static void start(uint8_t *sum, const uint8_t *elements, size_t bytes)
 /* The rank whose turn it is has come: adds its contribution, and with it those that waited for it. All of
  * them are read once, and the sum is written once. The rank that completes the chunk is always one whose turn
  * it is. */
-static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
-                         uint8_t *sum, size_t bytes)
+static void sum_ordered(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
+                        uint8_t *sum, size_t bytes)
 {
     const uint64_t *seen = sml_slot_seen(slot);
     const void *in[SML_MAX_WORKERS];
@@ -199,21 +199,21 @@ static void sum_in_order(const struct sml_pool *pool, struct sml_slot *slot, con
 static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                    const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
-    const bool in_order = pool->cfg.mode == SML_WHEN_COMPLETE;
-    const bool first = in_order ? slot->summed == 0 : slot->contributed == 0;
+    const bool ordered = pool->cfg.mode == SML_ORDERED;
+    const bool first = ordered ? slot->summed == 0 : slot->contributed == 0;
     const uint8_t *elements = p->body + slot->call_bytes;
     size_t bytes = p->body_bytes - slot->call_bytes;
     uint8_t *sum;
 
-    if (in_order && rank != slot->summed) {
+    if (ordered && rank != slot->summed) {
         memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
         return;
     }
     if (first && buffer != NULL)
         keep(pool, slot, p, buffer, v);
     sum = slot->body[p->ver] + slot->call_bytes;
-    if (in_order)
-        sum_in_order(pool, slot, elements, sum, bytes);
+    if (ordered)
+        sum_ordered(pool, slot, elements, sum, bytes);
     else if (first)
         start(sum, elements, bytes);
     else

@@ -3,7 +3,7 @@
  * First struct sml_pool, then the slots, each of them
  *
  *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 1 .. n-1
- * (WHEN_COMPLETE; rank 0's need never wait for another)
+ * (ORDERED; rank 0's need never wait for another)
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with the name of the buffer that is kept in place of this memory. Up to 64 workers,
@@ -38,7 +38,7 @@ struct sml_slot {
     uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
-    uint16_t summed;          /* WHEN_COMPLETE: the ranks below are in the sum, it is not */
+    uint16_t summed;          /* ORDERED: the ranks below are in the sum, it is not */
     uint16_t result_bytes[2]; /* by version, header and trailer included */
     uint8_t *body[2]; /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */

@@ -47,7 +47,7 @@ static const char *format_words(enum sml_format format)
 
 static const char *mode_words(enum sml_mode mode)
 {
-    return mode == SML_WHEN_COMPLETE ? "ordered sums" : "sums on arrival";
+    return mode == SML_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
 static const char *checksum_words(enum sml_checksum checksum)
@@ -80,7 +80,7 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
                   wish->version, wish->bytes);
     if (t.format > SML_FORMAT_TYPED)
         return no(why, "packet format %u is not known here", t.format);
-    if (t.mode > SML_WHEN_COMPLETE)
+    if (t.mode > SML_ORDERED)
         return no(why, "mode %u is not known here", t.mode);
     if (t.checksum > SML_CHECKSUM_CRC32C)
         return no(why, "checksum %u is not known here", t.checksum);
@@ -208,7 +208,7 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
         return 0;
     list[n++] = (struct agg_term){.name = "format", .word = t.format == SML_FORMAT_INT32 ? "int32" : "typed"};
     list[n++] =
-        (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "when_complete"};
+        (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
     list[n++] =
         (struct agg_term){.name = "checksum", .word = t.checksum == SML_CHECKSUM_NONE ? "none" : "crc32c"};
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
