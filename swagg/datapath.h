@@ -1,6 +1,5 @@
 /* The whole switch: what its lcores share, and the lcores. Here the parts are put together; each gets what it
- * needs and knows nothing of the whole. Only what runs on the main lcore, or shows the switch to its
- * operator, uses this.
+ * needs and knows nothing of the whole, so only who starts and stops the daemon uses this.
  *
  * Built by the main lcore before the others start and torn down after they have stopped. In between, ports,
  * lcores and identity do not change; the bridge's table is written by all (bridge.h says how).
@@ -18,7 +17,7 @@
 #include "bridge/claim.h"
 #include "config/config.h"
 #include "lcore/inbox.h"
-#include "lcore/lcore.h"
+#include "lcore/lcores.h"
 #include "port/port.h"
 
 struct datapath {
@@ -27,10 +26,10 @@ struct datapath {
     rte_be32_t ip;    /* 0: none; then nothing but switching is done */
     uint64_t boot_id; /* random, tells this run from the one before */
 
-    unsigned ports, lcores;
+    unsigned ports;
     struct port port[SWAGG_MAX_PORTS];
-    bool multi_segment;                        /* every port sends frames of several segments */
-    struct lcore *lcore[SWAGG_MAX_LCORES + 1]; /* the last in use, [lcores], is the main lcore's */
+    bool multi_segment; /* every port sends frames of several segments */
+    struct lcores lcores;
     struct shards shards;
     uint8_t data_ports; /* to how many UDP ports workers are told to deal their slots (port/steer.h) */
 
@@ -61,15 +60,5 @@ void datapath_stop(struct datapath *dp);
 
 /* Stops what runs and closes everything; dp may be half opened or NULL. */
 void datapath_close(struct datapath *dp);
-
-static inline struct lcore *datapath_main_lcore(struct datapath *dp)
-{
-    return dp->lcore[dp->lcores];
-}
-
-/* Sums over all lcores, the main one included. */
-uint64_t datapath_drops(const struct datapath *dp, unsigned port, unsigned kind);
-uint64_t datapath_events(const struct datapath *dp, enum event event);
-uint64_t datapath_verdicts(const struct datapath *dp, unsigned protocol, unsigned reason);
 
 #endif

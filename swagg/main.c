@@ -1,4 +1,4 @@
-/* swagg: command line, start, stop. */
+/* swagg: command line; what must be there before the data path. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -8,14 +8,10 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "control/control.h"
-#include "control/replay.h"
 #include "control/signals.h"
-#include "datapath.h"
+#include "daemon.h"
 #include "eal.h"
 #include "lcore/priority.h"
-#include "show/banner.h"
-#include "show/telemetry.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };
@@ -50,6 +46,30 @@ static char **split_eal_arguments(int *argc, char *argv[])
     return &argv[*argc];
 }
 
+/* As parse_command_line. */
+static int take_option(struct command_line *cl, int option, int *status)
+{
+    switch (option) {
+    case 'c':
+        cl->file = optarg;
+        return 0;
+    case 'k':
+        cl->check = true;
+        return 0;
+    case 'h':
+        fputs(usage, stdout);
+        *status = EXIT_SUCCESS;
+        return -1;
+    case 'v':
+        printf("swagg %s\n", build_version);
+        *status = EXIT_SUCCESS;
+        return -1;
+    default:
+        fputs(usage, stderr);
+        return -1;
+    }
+}
+
 /* 0: go on; otherwise exit with *status. */
 static int parse_command_line(struct command_line *cl, int argc, char *argv[], int *status)
 {
@@ -64,27 +84,9 @@ static int parse_command_line(struct command_line *cl, int argc, char *argv[], i
 
     *cl = (struct command_line){.eal = split_eal_arguments(&argc, argv)};
     *status = EXIT_USAGE;
-    while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'c':
-            cl->file = optarg;
-            break;
-        case 'k':
-            cl->check = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            *status = EXIT_SUCCESS;
+    while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
+        if (take_option(cl, option, status) < 0)
             return -1;
-        case 'v':
-            printf("swagg %s\n", build_version);
-            *status = EXIT_SUCCESS;
-            return -1;
-        default:
-            fputs(usage, stderr);
-            return -1;
-        }
-    }
     if (cl->file == NULL && optind < argc)
         cl->file = argv[optind++];
     if (cl->file == NULL || optind < argc) {
@@ -131,37 +133,6 @@ static int place(struct placement *placement, const struct config *cfg)
     return -EINVAL;
 }
 
-static int run(struct datapath *dp, const struct config *cfg)
-{
-    struct registrar *registrar = NULL;
-    struct replays replays = {0};
-    struct control *control = NULL;
-    int rc = registrar_open(&registrar, dp, cfg);
-
-    if (rc == 0)
-        rc = control_open(&control, dp, registrar, cfg);
-    if (rc == 0)
-        rc = replays_open(&replays, dp, cfg);
-    if (rc == 0)
-        rc = telemetry_start(dp, registrar, &replays);
-    if (rc == 0)
-        rc = datapath_start(dp);
-    if (rc == 0) {
-        banner_ready(dp);
-        rc = control_run(control);
-    }
-    if (rc > 0) {
-        log_notice("stopping: %s", strsignal(rc));
-        rc = 0;
-    }
-    datapath_stop(dp);
-    telemetry_stop();
-    replays_close(&replays);
-    control_close(control);
-    registrar_close(registrar);
-    return rc;
-}
-
 static int start(const struct config *cfg, char *const eal_arguments[])
 {
     struct placement placement;
@@ -180,7 +151,7 @@ static int start(const struct config *cfg, char *const eal_arguments[])
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
-        rc = run(dp, cfg);
+        rc = daemon_run(dp, cfg);
     datapath_close(dp);
     eal_stop();
     return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -54,20 +54,14 @@ ROOMS = {
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
 INCLUDES_STILL = {
     "swagg/base/counters.h": ["swagg/config"],
-    "swagg/control/control.h": ["swagg"],
-    "swagg/control/registrar.h": ["swagg"],
-    "swagg/control/replay.h": ["swagg"],
     "swagg/lcore/receive.c": ["lib/core/wire"],
     "swagg/port/linux/rx.c": ["lib/core/wire"],
     "swagg/port/steer.c": ["lib/core/wire"],
-    "swagg/show/banner.h": ["swagg"],
-    "swagg/show/telemetry.h": ["swagg"],
-    "swagg/show/views.h": ["swagg"],
 }
 CIRCLES_STILL = [
     {"lib/client/drive", "lib/client/job", "lib/client/watch"},
 ]
-LENGTH_STILL = ["swagg/datapath.c"]
+LENGTH_STILL = []
 
 complaints = []
 

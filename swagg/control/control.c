@@ -30,8 +30,8 @@ static const uint64_t defence_interval_ns = UINT64_C(10000000000);
 static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
 
 struct control {
-    struct datapath *dp;
-    struct registrar *registrar;
+    struct control_parts parts;
+    struct lcore *lcore;         /* the main one */
     struct throttle rate;        /* of strangers, by address */
     struct fair_queue strangers; /* frames that wait for the members', by port */
     int epoll, signals, timer;
@@ -46,11 +46,11 @@ struct control {
 static void report_drops(struct control *c)
 {
     for (unsigned d = 0; d < DROP_KINDS; d++)
-        for (unsigned p = 0; p < c->dp->ports && !c->drop_seen[d]; p++) {
-            if (drop_name(d) == NULL || datapath_drops(c->dp, p, d) == 0)
+        for (unsigned p = 0; p < c->parts.ports && !c->drop_seen[d]; p++) {
+            if (drop_name(d) == NULL || lcores_drops(c->parts.lcores, p, d) == 0)
                 continue;
             c->drop_seen[d] = true;
-            log_notice("first drop of kind %s, on port %s: %s", drop_name(d), c->dp->port[p].name,
+            log_notice("first drop of kind %s, on port %s: %s", drop_name(d), c->parts.port[p].name,
                        drop_meaning(d));
         }
 }
@@ -60,22 +60,22 @@ static void age_stations(struct control *c, uint64_t now)
     if (now - c->aged_at < c->mac_age_tick_ns)
         return;
     c->aged_at = now;
-    bridge_age(c->dp->bridge);
+    bridge_age(c->parts.bridge);
 }
 
 /* Losses before the first lcore saw the frame. */
 static void count_missed(struct control *c)
 {
-    for (unsigned p = 0; p < c->dp->ports; p++)
-        count_drop(&datapath_main_lcore(c->dp)->counters, p, DROP_RX_MISSED,
-                   (unsigned)c->dp->port[p].device->missed(&c->dp->port[p]));
+    for (unsigned p = 0; p < c->parts.ports; p++)
+        count_drop(&c->lcore->counters, p, DROP_RX_MISSED,
+                   (unsigned)c->parts.port[p].device->missed(&c->parts.port[p]));
 }
 
 /* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
 static void watch_links(struct control *c)
 {
-    for (unsigned p = 0; p < c->dp->ports; p++) {
-        struct port *port = &c->dp->port[p];
+    for (unsigned p = 0; p < c->parts.ports; p++) {
+        struct port *port = &c->parts.port[p];
         bool was_up = c->links_up & RTE_BIT64(p), up;
 
         if (port->device->follow != NULL && port->device->follow(port) && was_up) {
@@ -88,9 +88,9 @@ static void watch_links(struct control *c)
         c->links_up ^= RTE_BIT64(p);
         log_notice("port %s: link is %s", port->name, up ? "up" : "down");
         if (up)
-            host_announce(&datapath_main_lcore(c->dp)->host, p);
+            host_announce(&c->lcore->host, p);
         else
-            bridge_forget(c->dp->bridge, (int)p);
+            bridge_forget(c->parts.bridge, (int)p);
     }
 }
 
@@ -101,16 +101,16 @@ static void watch_claims(struct control *c, uint64_t now)
     struct net_mac station;
     uint8_t port;
 
-    if (now < c->next_defence || !claim_take(&c->dp->claim, &station, &port))
+    if (now < c->next_defence || !claim_take(c->parts.claim, &station, &port))
         return;
     c->next_defence = now + defence_interval_ns;
     net_mac_text(mac, &station);
     log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is "
                 "dropped; "
                 "give it another, or change switch.ip",
-                mac, c->dp->port[port].name);
-    for (unsigned p = 0; p < c->dp->ports; p++)
-        host_announce(&datapath_main_lcore(c->dp)->host, p);
+                mac, c->parts.port[port].name);
+    for (unsigned p = 0; p < c->parts.ports; p++)
+        host_announce(&c->lcore->host, p);
 }
 
 static void tick(struct control *c)
@@ -119,18 +119,18 @@ static void tick(struct control *c)
 
     if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
         return;
-    registrar_tick(c->registrar);
+    registrar_tick(c->parts.registrar);
     age_stations(c, clock_ns());
     watch_links(c);
     watch_claims(c, clock_ns());
     count_missed(c);
     report_drops(c);
-    stalls_tell(&c->stalls, c->dp->lcore, c->dp->lcores, clock_ns());
+    stalls_tell(&c->stalls, c->parts.lcores->lcore, c->parts.lcores->n, clock_ns());
 }
 
 static void drop(struct control *c, enum drop reason, struct rte_mbuf *m)
 {
-    count_drop(&datapath_main_lcore(c->dp)->counters, m->port, reason, 1);
+    count_drop(&c->lcore->counters, m->port, reason, 1);
     rte_pktmbuf_free(m);
 }
 
@@ -139,8 +139,8 @@ static void sort_message(struct control *c, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
 
-    if (registrar_knows(c->registrar, m))
-        registrar_receive(c->registrar, m);
+    if (registrar_knows(c->parts.registrar, m))
+        registrar_receive(c->parts.registrar, m);
     else if (!throttle_admit(&c->rate, f->ip.src_addr, clock_ns()))
         drop(c, DROP_CONTROL_RATE, m);
     else if (!fair_queue_put(&c->strangers, m->port, m))
@@ -154,7 +154,7 @@ static unsigned sort_messages(struct control *c)
     unsigned sorted = 0, n;
 
     do {
-        n = inbox_take(&c->dp->to_control, messages);
+        n = inbox_take(c->parts.inbox, messages);
         for (unsigned i = 0; i < n; i++)
             sort_message(c, messages[i]);
         sorted += n;
@@ -165,18 +165,18 @@ static unsigned sort_messages(struct control *c)
 static void serve_strangers(struct control *c)
 {
     for (unsigned i = 0; i < SERVED_BUDGET && c->strangers.items > 0; i++)
-        registrar_receive(c->registrar, fair_queue_take(&c->strangers));
+        registrar_receive(c->parts.registrar, fair_queue_take(&c->strangers));
 }
 
 /* No longer than the budgets allow, however many there are: what is left is for the next wake-up, at once. */
 static void take_messages(struct control *c)
 {
-    inbox_clear(&c->dp->to_control); /* first, so that what comes from now on wakes us again */
+    inbox_clear(c->parts.inbox); /* first, so that what comes from now on wakes us again */
     const bool more = sort_messages(c) >= SORTED_BUDGET;
 
     serve_strangers(c);
     if (more || c->strangers.items > 0)
-        inbox_wake(&c->dp->to_control);
+        inbox_wake(c->parts.inbox);
 }
 
 static int watch(struct control *c, int fd)
@@ -207,8 +207,7 @@ static int open_timer(struct control *c, const struct config *cfg)
     return watch(c, c->timer);
 }
 
-int control_open(struct control **out, struct datapath *dp, struct registrar *registrar,
-                 const struct config *cfg)
+int control_open(struct control **out, const struct control_parts *parts, const struct config *cfg)
 {
     struct control *c = calloc(1, sizeof(*c));
     int rc;
@@ -216,8 +215,8 @@ int control_open(struct control **out, struct datapath *dp, struct registrar *re
     *out = NULL;
     if (c == NULL)
         return -ENOMEM;
-    c->dp = dp;
-    c->registrar = registrar;
+    c->parts = *parts;
+    c->lcore = lcores_main(parts->lcores);
     c->signals = c->timer = -1;
     throttle_init(&c->rate, strangers_rate, rte_rand());
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
@@ -228,7 +227,7 @@ int control_open(struct control **out, struct datapath *dp, struct registrar *re
     if (rc == 0)
         rc = open_timer(c, cfg);
     if (rc == 0)
-        rc = watch(c, dp->to_control.wakeup);
+        rc = watch(c, parts->inbox->wakeup);
     if (rc < 0) {
         log_error("cannot set up control: %s", strerror(-rc));
         control_close(c);
@@ -257,9 +256,9 @@ int control_run(struct control *c)
 {
     c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
     watch_links(c);
-    for (unsigned p = 0; p < c->dp->ports; p++)
+    for (unsigned p = 0; p < c->parts.ports; p++)
         if (c->links_up & RTE_BIT64(p))
-            host_announce(&datapath_main_lcore(c->dp)->host, p);
+            host_announce(&c->lcore->host, p);
     for (;;) {
         struct epoll_event e;
         int stop;
@@ -275,6 +274,6 @@ int control_run(struct control *c)
             return stop;
         take_messages(c);
         tick(c);
-        send_flush(&datapath_main_lcore(c->dp)->send);
+        send_flush(&c->lcore->send);
     }
 }

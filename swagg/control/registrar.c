@@ -24,7 +24,8 @@ enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
 
 struct registrar {
-    struct datapath *dp;
+    struct registrar_parts parts;
+    const struct host *host; /* the switch, by the main lcore */
     const struct config *cfg;
     rte_be32_t heard; /* the address whose message is being handled; 0: none is */
     struct throttle lines;
@@ -38,23 +39,22 @@ struct registrar {
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     const struct registrar *r = context;
-    struct lcore *lc = datapath_main_lcore(r->dp);
-    const struct frame_end here = {.mac = r->dp->mac, .ip = r->dp->ip};
+    const struct frame_end here = {.mac = r->host->mac, .ip = r->host->ip};
     struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
-    struct rte_mbuf *m = rte_pktmbuf_alloc(r->dp->mbufs);
-    int known = bridge_lookup(r->dp->bridge, to->mac);
+    struct rte_mbuf *m = rte_pktmbuf_alloc(r->host->mbufs);
+    int known = bridge_lookup(r->parts.bridge, to->mac);
     const struct frame_payload body = frame_payload(payload, bytes);
     struct frame_header h;
 
     if (m == NULL) {
-        count_drop(&lc->counters, to->port, DROP_NO_MBUF, 1);
+        count_drop(r->host->counters, to->port, DROP_NO_MBUF, 1);
         return;
     }
     memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
     frame_header_init(&h, &here, &there);
     frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
-    count_event(&lc->counters, EVENT_CONTROL_SENT, 1);
-    send_put(&lc->send, known < 0 ? to->port : (unsigned)known, m);
+    count_event(r->host->counters, EVENT_CONTROL_SENT, 1);
+    send_put(r->host->send, known < 0 ? to->port : (unsigned)known, m);
 }
 
 static void plan_members(struct jobs_plan *plan, const struct ctl_job *job)
@@ -77,7 +77,7 @@ static int prepare(void *context, const struct ctl_job *job, struct agg_terms *t
                    char text[CTL_TEXT_MAX])
 {
     struct registrar *r = context;
-    const struct jobs_identity us = {.mac = r->dp->mac, .ip = r->dp->ip};
+    const struct jobs_identity us = {.mac = r->host->mac, .ip = r->host->ip};
     struct jobs_plan plan = {.size = job->size, .founder = job->founder};
     int rc;
 
@@ -86,7 +86,7 @@ static int prepare(void *context, const struct ctl_job *job, struct agg_terms *t
     if (rc < 0)
         return rc;
     plan_members(&plan, job);
-    rc = jobs_open(&r->dp->jobs, &plan, &us, number, text);
+    rc = jobs_open(r->parts.jobs, &plan, &us, number, text);
     sml_terms_build(terms, &plan.terms);
     return rc;
 }
@@ -108,7 +108,7 @@ static void release(void *context, const struct ctl_job *job)
 {
     struct registrar *r = context;
 
-    jobs_close(&r->dp->jobs, job->number);
+    jobs_close(r->parts.jobs, job->number);
 }
 
 static uint64_t random64(void *context)
@@ -148,10 +148,10 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .max_jobs = (uint16_t)cfg->limits.jobs,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
-        .boot_id = r->dp->boot_id,
+        .boot_id = r->parts.boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_port = SML_PORT_FIRST,
-        .data_ports = r->dp->data_ports,
+        .data_ports = r->parts.data_ports,
         .payload_bytes = terms_payload_bytes(cfg),
         .actions = {.ctx = r,
                     .send = send_message,
@@ -177,13 +177,13 @@ static uint64_t registry_time(struct registrar *r)
     uint64_t rounds[SWAGG_MAX_LCORES];
     unsigned receivers = 0;
 
-    for (unsigned i = 0; i < r->dp->lcores; i++)
-        if (r->dp->lcore[i]->receive.queues > 0)
-            rounds[receivers++] = counter_read(&r->dp->lcore[i]->counters.event[EVENT_ROUNDS]);
+    for (unsigned i = 0; i < r->parts.lcores->n; i++)
+        if (r->parts.lcores->lcore[i]->receive.queues > 0)
+            rounds[receivers++] = counter_read(&r->parts.lcores->lcore[i]->counters.event[EVENT_ROUNDS]);
     return listening_time(&r->listening, rounds, receivers, clock_ns());
 }
 
-int registrar_open(struct registrar **out, struct datapath *dp, const struct config *cfg)
+int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
     struct registrar *r = calloc(1, sizeof(*r));
     struct ctl_registry_config rc;
@@ -192,7 +192,8 @@ int registrar_open(struct registrar **out, struct datapath *dp, const struct con
     *out = NULL;
     if (r == NULL)
         return -ENOMEM;
-    r->dp = dp;
+    r->parts = *parts;
+    r->host = &lcores_main(parts->lcores)->host;
     r->cfg = cfg;
     throttle_init(&r->lines, log_rate, rte_rand());
     start_clock(r, cfg);
@@ -232,7 +233,6 @@ bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
 void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    struct lcore *lc = datapath_main_lcore(r->dp);
     struct ctl_endpoint from = {
         .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
     enum ctl_parse_error e;
@@ -240,7 +240,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     static_assert(DROP_CONTROL_BAD_STRING - DROP_CONTROL_TOO_SHORT == CTL_BAD_STRING - CTL_TOO_SHORT,
                   "in the same order");
     memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
-    count_event(&lc->counters, EVENT_CONTROL_RECEIVED, 1);
+    count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
     r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
@@ -248,7 +248,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     pthread_mutex_unlock(&r->lock);
     r->heard = 0;
     if (e != CTL_PARSED)
-        count_drop(&lc->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
+        count_drop(r->host->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
 }
 
@@ -257,7 +257,7 @@ void registrar_tick(struct registrar *r)
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
     ctl_registry_tick(r->registry, r->now);
-    jobs_reclaim(&r->dp->jobs);
+    jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->lock);
     report_lines_left_out(r);
 }

@@ -6,14 +6,24 @@
 #ifndef SWAGG_CONTROL_REGISTRAR_H
 #define SWAGG_CONTROL_REGISTRAR_H
 
+#include "aggregate/jobs.h"
 #include "config/config.h"
 #include "control/registry.h"
-#include "datapath.h"
+#include "lcore/lcores.h"
 
 struct registrar;
 
+/* What it works with; all of it outlives it. */
+struct registrar_parts {
+    const struct lcores *lcores; /* the main one is the host that its messages come from */
+    const struct bridge *bridge;
+    struct jobs *jobs;
+    uint64_t boot_id;   /* random, not 0: tells this run from the one before */
+    uint8_t data_ports; /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
+};
+
 /* *r is NULL on error, which was logged. cfg must outlive it. */
-int registrar_open(struct registrar **r, struct datapath *dp, const struct config *cfg);
+int registrar_open(struct registrar **r, const struct registrar_parts *parts, const struct config *cfg);
 void registrar_close(struct registrar *r);
 
 /* Whether a checked frame to CTL_PORT is from a member of some job. */

@@ -27,9 +27,9 @@ static void seat_worker(struct jobs_member *m, const struct config_replay *r, ui
     m->ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
 }
 
-static int open_job(struct datapath *dp, const struct config_replay *r, struct replay *job)
+static int open_job(struct jobs *jobs, const struct jobs_identity *us, const struct config_replay *r,
+                    struct replay *job)
 {
-    const struct jobs_identity us = {.mac = dp->mac, .ip = dp->ip};
     char why[AGG_TEXT_MAX];
     int rc;
 
@@ -44,7 +44,7 @@ static int open_job(struct datapath *dp, const struct config_replay *r, struct r
     };
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_worker(&job->plan.member[rank], r, rank);
-    rc = jobs_open(&dp->jobs, &job->plan, &us, &job->number, why);
+    rc = jobs_open(jobs, &job->plan, us, &job->number, why);
     if (rc == 0 && job->plan.terms.slots < r->slots) {
         snprintf(why, sizeof(why), "pool.megabytes allow it only %u slots", job->plan.terms.slots);
         rc = -ENOSPC;
@@ -57,7 +57,8 @@ static int open_job(struct datapath *dp, const struct config_replay *r, struct r
     return rc;
 }
 
-int replays_open(struct replays *replays, struct datapath *dp, const struct config *cfg)
+int replays_open(struct replays *replays, struct jobs *jobs, const struct jobs_identity *us,
+                 const struct config *cfg)
 {
     int rc = 0;
 
@@ -68,7 +69,7 @@ int replays_open(struct replays *replays, struct datapath *dp, const struct conf
         return -ENOMEM;
     for (unsigned i = 0; i < cfg->replays && rc == 0; i++, replays->n++) {
         snprintf(replays->job[i].name, sizeof(replays->job[i].name), "replay[%u]", i);
-        rc = open_job(dp, &cfg->replay[i], &replays->job[i]);
+        rc = open_job(jobs, us, &cfg->replay[i], &replays->job[i]);
     }
     return rc;
 }

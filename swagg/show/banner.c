@@ -51,27 +51,27 @@ static void show_port(const struct port *port)
                port->tx[0].impaired ? ", impaired on sending" : "");
 }
 
-static void show_lcore(const struct datapath *dp, const struct lcore *lc)
+static void show_lcore(const struct show_parts *parts, const struct lcore *lc)
 {
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
                lcore_cpu(lc), rx_list(rx, &lc->receive), tx_list(tx, &lc->send),
-               (unsigned)__builtin_popcountll(lc->shards), dp->shards.n);
+               (unsigned)__builtin_popcountll(lc->shards), parts->shards->n);
 }
 
-void banner_ready(const struct datapath *dp)
+void banner_ready(const struct show_parts *parts)
 {
     char mac[NET_MAC_TEXT_MAX];
-    const uint8_t *ip = (const uint8_t *)&dp->ip;
+    const uint8_t *ip = (const uint8_t *)&parts->ip;
 
-    for (unsigned p = 0; p < dp->ports; p++)
-        show_port(&dp->port[p]);
-    for (unsigned i = 0; i < dp->lcores; i++)
-        show_lcore(dp, dp->lcore[i]);
-    net_mac_text(mac, &dp->mac);
-    if (dp->ip == 0)
-        log_notice("ready: %u ports, MAC %s, no IP: switching only", dp->ports, mac);
+    for (unsigned p = 0; p < parts->ports; p++)
+        show_port(&parts->port[p]);
+    for (unsigned i = 0; i < parts->lcores->n; i++)
+        show_lcore(parts, parts->lcores->lcore[i]);
+    net_mac_text(mac, &parts->mac);
+    if (parts->ip == 0)
+        log_notice("ready: %u ports, MAC %s, no IP: switching only", parts->ports, mac);
     else
-        log_notice("ready: %u ports, MAC %s, IP %u.%u.%u.%u", dp->ports, mac, ip[0], ip[1], ip[2], ip[3]);
+        log_notice("ready: %u ports, MAC %s, IP %u.%u.%u.%u", parts->ports, mac, ip[0], ip[1], ip[2], ip[3]);
 }

@@ -2,8 +2,8 @@
 #ifndef SWAGG_SHOW_BANNER_H
 #define SWAGG_SHOW_BANNER_H
 
-#include "datapath.h"
+#include "show/parts.h"
 
-void banner_ready(const struct datapath *dp);
+void banner_ready(const struct show_parts *parts);
 
 #endif

@@ -9,8 +9,8 @@
 
 /* DPDK passes no context to a command, and cannot take one back. */
 static struct {
-    pthread_mutex_t lock; /* held while a command runs: what it shows does not go away */
-    struct views views;   /* dp NULL: stopped */
+    pthread_mutex_t lock;    /* held while a command runs: what it shows does not go away */
+    struct show_parts parts; /* lcores NULL: stopped */
 } shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct {
@@ -37,16 +37,16 @@ static int run_command(const char *name, const char *params, struct rte_tel_data
     int rc = -ENOENT;
 
     pthread_mutex_lock(&shown.lock);
-    for (unsigned i = 0; i < RTE_DIM(commands) && shown.views.dp != NULL; i++)
+    for (unsigned i = 0; i < RTE_DIM(commands) && shown.parts.lcores != NULL; i++)
         if (strcmp(commands[i].name, name) == 0)
-            rc = commands[i].view(&shown.views, params, d);
+            rc = commands[i].view(&shown.parts, params, d);
     pthread_mutex_unlock(&shown.lock);
     return rc;
 }
 
-int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays)
+int telemetry_start(const struct show_parts *parts)
 {
-    shown.views = (struct views){.dp = dp, .registrar = registrar, .replays = replays};
+    shown.parts = *parts;
     for (unsigned i = 0; i < RTE_DIM(commands); i++) {
         int rc = rte_telemetry_register_cmd(commands[i].name, run_command, commands[i].help);
 
@@ -61,6 +61,6 @@ int telemetry_start(struct datapath *dp, struct registrar *registrar, const stru
 void telemetry_stop(void)
 {
     pthread_mutex_lock(&shown.lock);
-    shown.views = (struct views){0};
+    shown.parts = (struct show_parts){0};
     pthread_mutex_unlock(&shown.lock);
 }

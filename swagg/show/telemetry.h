@@ -6,12 +6,10 @@
 #ifndef SWAGG_SHOW_TELEMETRY_H
 #define SWAGG_SHOW_TELEMETRY_H
 
-#include "control/registrar.h"
-#include "control/replay.h"
-#include "datapath.h"
+#include "show/parts.h"
 
 /* 0, or -errno after logging. */
-int telemetry_start(struct datapath *dp, struct registrar *registrar, const struct replays *replays);
+int telemetry_start(const struct show_parts *parts);
 
 /* Commands answer with nothing from here on; none is running any more. */
 void telemetry_stop(void);

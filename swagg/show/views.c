@@ -31,10 +31,10 @@ static void add_mac(struct rte_tel_data *d, const char *name, const struct net_m
     rte_tel_data_add_dict_string(d, name, text);
 }
 
-static int find_port(const struct datapath *dp, const char *name)
+static int find_port(const struct show_parts *parts, const char *name)
 {
-    for (unsigned p = 0; p < dp->ports; p++)
-        if (strcmp(dp->port[p].name, name) == 0)
+    for (unsigned p = 0; p < parts->ports; p++)
+        if (strcmp(parts->port[p].name, name) == 0)
             return (int)p;
     return -ENOENT;
 }
@@ -56,30 +56,30 @@ static void add_memory(struct rte_tel_data *d, const struct jobs *jobs)
     rte_tel_data_add_dict_u64(d, "pool_bytes_in_use", __atomic_load_n(&jobs->bytes, __ATOMIC_RELAXED));
 }
 
-int view_info(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_info(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_string(d, "version", build_version);
     rte_tel_data_add_dict_int(d, "pid", getpid());
-    add_mac(d, "mac", &v->dp->mac);
-    add_ip(d, "ip", v->dp->ip);
-    rte_tel_data_add_dict_int(d, "ports", (int)v->dp->ports);
-    rte_tel_data_add_dict_int(d, "lcores", (int)v->dp->lcores);
-    rte_tel_data_add_dict_int(d, "shards", (int)v->dp->shards.n);
-    rte_tel_data_add_dict_u64(d, "mbufs", v->dp->mbufs->size);
-    rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(v->dp->mbufs));
-    add_memory(d, &v->dp->jobs);
+    add_mac(d, "mac", &parts->mac);
+    add_ip(d, "ip", parts->ip);
+    rte_tel_data_add_dict_int(d, "ports", (int)parts->ports);
+    rte_tel_data_add_dict_int(d, "lcores", (int)parts->lcores->n);
+    rte_tel_data_add_dict_int(d, "shards", (int)parts->shards->n);
+    rte_tel_data_add_dict_u64(d, "mbufs", parts->mbufs->size);
+    rte_tel_data_add_dict_u64(d, "mbufs_in_use", rte_mempool_in_use_count(parts->mbufs));
+    add_memory(d, parts->jobs);
     rte_tel_data_add_dict_u64(d, "log_lines_lost", log_lost());
     return 0;
 }
 
-int view_ports(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_ports(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
-    for (unsigned p = 0; p < v->dp->ports; p++)
-        rte_tel_data_add_array_string(d, v->dp->port[p].name);
+    for (unsigned p = 0; p < parts->ports; p++)
+        rte_tel_data_add_array_string(d, parts->port[p].name);
     return 0;
 }
 
@@ -98,15 +98,15 @@ static void add_impairments(struct rte_tel_data *d, const char *direction, const
     }
 }
 
-int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_port(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     const struct port *port;
-    int p = params == NULL ? -EINVAL : find_port(v->dp, params);
+    int p = params == NULL ? -EINVAL : find_port(parts, params);
     struct port_stats stats;
 
     if (p < 0)
         return p;
-    port = &v->dp->port[p];
+    port = &parts->port[p];
     port->device->stats(port, &stats);
     rte_tel_data_start_dict(d);
     rte_tel_data_add_dict_string(d, "name", port->name);
@@ -123,7 +123,7 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
     rte_tel_data_add_dict_u64(d, "rx_frames", stats.rx_frames);
     rte_tel_data_add_dict_u64(d, "rx_bytes", stats.rx_bytes);
     rte_tel_data_add_dict_u64(d, "rx_merged", stats.rx_merged);
-    rte_tel_data_add_dict_u64(d, "rx_missed", datapath_drops(v->dp, (unsigned)p, DROP_RX_MISSED));
+    rte_tel_data_add_dict_u64(d, "rx_missed", lcores_drops(parts->lcores, (unsigned)p, DROP_RX_MISSED));
     rte_tel_data_add_dict_u64(d, "rx_errors", stats.rx_errors);
     rte_tel_data_add_dict_u64(d, "tx_frames", stats.tx_frames);
     rte_tel_data_add_dict_u64(d, "tx_bytes", stats.tx_bytes);
@@ -135,9 +135,9 @@ int view_port(const struct views *v, const char *params, struct rte_tel_data *d)
 }
 
 /* All ports together, or the one named. */
-int view_drops(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_drops(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
-    int only = params == NULL ? -1 : find_port(v->dp, params);
+    int only = params == NULL ? -1 : find_port(parts, params);
 
     if (params != NULL && only < 0)
         return only;
@@ -147,74 +147,74 @@ int view_drops(const struct views *v, const char *params, struct rte_tel_data *d
 
         if (drop_name(kind) == NULL)
             continue;
-        for (unsigned p = 0; p < v->dp->ports; p++)
+        for (unsigned p = 0; p < parts->ports; p++)
             if (only < 0 || p == (unsigned)only)
-                sum += datapath_drops(v->dp, p, kind);
+                sum += lcores_drops(parts->lcores, p, kind);
         rte_tel_data_add_dict_u64(d, drop_name(kind), sum);
     }
     return 0;
 }
 
-int view_counters(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_counters(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_dict(d);
     for (enum event e = 0; e < EVENTS; e++)
-        rte_tel_data_add_dict_u64(d, event_name(e), datapath_events(v->dp, e));
+        rte_tel_data_add_dict_u64(d, event_name(e), lcores_events(parts->lcores, e));
     return 0;
 }
 
-static void add_verdicts(const struct views *v, unsigned id, struct rte_tel_data *d)
+static void add_verdicts(const struct show_parts *parts, unsigned id, struct rte_tel_data *d)
 {
     const struct agg_protocol *protocol = agg_protocol_find(id);
 
     for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
         if (!protocol->reason[r].strange)
-            rte_tel_data_add_dict_u64(d, protocol->reason[r].name, datapath_verdicts(v->dp, id, r));
+            rte_tel_data_add_dict_u64(d, protocol->reason[r].name, lcores_verdicts(parts->lcores, id, r));
 }
 
-int view_verdicts(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_verdicts(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_dict(d);
     for (unsigned id = 0; id < COUNTED_PROTOCOLS; id++)
-        add_verdicts(v, id, d);
+        add_verdicts(parts, id, d);
     return 0;
 }
 
 /* "MAC PORT" each: colons are not allowed in a dictionary's keys. */
-int view_mac(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_mac(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     struct bridge_station station;
     size_t cursor = 0;
 
     (void)params;
     rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
-    while (bridge_next(v->dp->bridge, &cursor, &station)) {
+    while (bridge_next(parts->bridge, &cursor, &station)) {
         const uint8_t *m = station.mac;
         char text[64];
 
         snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x %s", m[0], m[1], m[2], m[3], m[4], m[5],
-                 v->dp->port[station.port].name);
+                 parts->port[station.port].name);
         rte_tel_data_add_array_string(d, text);
     }
     return 0;
 }
 
-int view_lcores(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_lcores(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     (void)params;
     rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
-    for (unsigned i = 0; i < v->dp->lcores; i++)
-        rte_tel_data_add_array_int(d, (int)v->dp->lcore[i]->eal_id);
+    for (unsigned i = 0; i < parts->lcores->n; i++)
+        rte_tel_data_add_array_int(d, (int)parts->lcores->lcore[i]->eal_id);
     return 0;
 }
 
-static const struct lcore *find_lcore(const struct datapath *dp, const char *params)
+static const struct lcore *find_lcore(const struct show_parts *parts, const char *params)
 {
-    for (unsigned i = 0; params != NULL && i < dp->lcores; i++)
-        if (dp->lcore[i]->eal_id == (unsigned)atoi(params))
-            return dp->lcore[i];
+    for (unsigned i = 0; params != NULL && i < parts->lcores->n; i++)
+        if (parts->lcores->lcore[i]->eal_id == (unsigned)atoi(params))
+            return parts->lcores->lcore[i];
     return NULL;
 }
 
@@ -265,9 +265,9 @@ static void add_times(struct rte_tel_data *d, const struct lcore *lc)
     rte_tel_data_add_dict_u64(d, "waited_ms", times.waited_ns / 1000000);
 }
 
-int view_lcore(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_lcore(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
-    const struct lcore *lc = find_lcore(v->dp, params);
+    const struct lcore *lc = find_lcore(parts, params);
 
     if (lc == NULL)
         return -ENOENT;

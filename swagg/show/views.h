@@ -5,17 +5,9 @@
 
 #include <rte_telemetry.h>
 
-#include "control/registrar.h"
-#include "control/replay.h"
-#include "datapath.h"
+#include "show/parts.h"
 
-struct views {
-    const struct datapath *dp;
-    struct registrar *registrar;
-    const struct replays *replays;
-};
-
-typedef int view_fn(const struct views *v, const char *params, struct rte_tel_data *d);
+typedef int view_fn(const struct show_parts *parts, const char *params, struct rte_tel_data *d);
 
 view_fn view_info, view_ports, view_port, view_drops, view_counters, view_verdicts, view_mac, view_lcores,
     view_lcore;

@@ -103,13 +103,13 @@ static bool supersedes(const struct shown_job *job, enum ctl_job_state shown)
 }
 
 /* All jobs: those that workers have joined, then those of the configuration. */
-static void visit_jobs(const struct views *v, job_visitor *visitor, void *context)
+static void visit_jobs(const struct show_parts *parts, job_visitor *visitor, void *context)
 {
     struct visit visit = {.visitor = visitor, .context = context};
 
-    registrar_visit(v->registrar, visit_joined, &visit);
-    for (unsigned i = 0; i < v->replays->n; i++)
-        visit_replayed(&visit, &v->replays->job[i]);
+    registrar_visit(parts->registrar, visit_joined, &visit);
+    for (unsigned i = 0; i < parts->replays->n; i++)
+        visit_replayed(&visit, &parts->replays->job[i]);
 }
 
 struct job_list {
@@ -137,12 +137,12 @@ static void list_job(void *context, const struct shown_job *job)
 }
 
 /* "STATE NAME" each: names have characters that are not allowed in a dictionary's keys. */
-int view_jobs(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_jobs(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     struct job_list list = {0};
 
     (void)params;
-    visit_jobs(v, list_job, &list);
+    visit_jobs(parts, list_job, &list);
     rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
     for (unsigned i = 0; i < list.n; i++) {
         char text[CTL_NAME_MAX + 16];
@@ -173,14 +173,14 @@ static void show_if_named(void *context, const struct shown_job *job)
     s->show(s, job);
 }
 
-static int show_named(const struct views *v, const char *name, struct rte_tel_data *d,
+static int show_named(const struct show_parts *parts, const char *name, struct rte_tel_data *d,
                       void (*show)(const struct job_search *s, const struct shown_job *job))
 {
-    struct job_search s = {.name = name, .found = CTL_JOB_FREE, .jobs = &v->dp->jobs, .show = show, .d = d};
+    struct job_search s = {.name = name, .found = CTL_JOB_FREE, .jobs = parts->jobs, .show = show, .d = d};
 
     if (name == NULL)
         return -EINVAL;
-    visit_jobs(v, show_if_named, &s);
+    visit_jobs(parts, show_if_named, &s);
     return s.found == CTL_JOB_FREE ? -ENOENT : 0;
 }
 
@@ -296,9 +296,9 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     list_members(d, "stalled_ms", job, RTE_TEL_U64_VAL, add_stalled_ms);
 }
 
-int view_job(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_job(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
-    return show_named(v, params, d, show_job);
+    return show_named(parts, params, d, show_job);
 }
 
 /* "0 2 5": the ranks that a slot waits for. */
@@ -331,7 +331,7 @@ static void show_slots(const struct job_search *s, const struct shown_job *job)
     rte_tel_data_add_dict_int(s->d, "collecting", (int)collecting);
 }
 
-int view_slots(const struct views *v, const char *params, struct rte_tel_data *d)
+int view_slots(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
-    return show_named(v, params, d, show_slots);
+    return show_named(parts, params, d, show_slots);
 }

@@ -1,0 +1,100 @@
+#include "daemon.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "control/control.h"
+#include "control/replay.h"
+#include "show/banner.h"
+#include "show/telemetry.h"
+
+/* Beside the data path. */
+struct daemon {
+    struct registrar *registrar;
+    struct control *control;
+    struct replays replays;
+};
+
+static int open_registrar(struct daemon *d, struct datapath *dp, const struct config *cfg)
+{
+    const struct registrar_parts parts = {.lcores = &dp->lcores,
+                                          .bridge = dp->bridge,
+                                          .jobs = &dp->jobs,
+                                          .boot_id = dp->boot_id,
+                                          .data_ports = dp->data_ports};
+
+    return registrar_open(&d->registrar, &parts, cfg);
+}
+
+static int open_control(struct daemon *d, struct datapath *dp, const struct config *cfg)
+{
+    const struct control_parts parts = {.lcores = &dp->lcores,
+                                        .port = dp->port,
+                                        .ports = dp->ports,
+                                        .bridge = dp->bridge,
+                                        .claim = &dp->claim,
+                                        .inbox = &dp->to_control,
+                                        .registrar = d->registrar};
+
+    return control_open(&d->control, &parts, cfg);
+}
+
+static int open_replays(struct daemon *d, struct datapath *dp, const struct config *cfg)
+{
+    const struct jobs_identity us = {.mac = dp->mac, .ip = dp->ip};
+
+    return replays_open(&d->replays, &dp->jobs, &us, cfg);
+}
+
+static struct show_parts shown(const struct daemon *d, const struct datapath *dp)
+{
+    return (struct show_parts){.mac = dp->mac,
+                               .ip = dp->ip,
+                               .port = dp->port,
+                               .ports = dp->ports,
+                               .lcores = &dp->lcores,
+                               .shards = &dp->shards,
+                               .mbufs = dp->mbufs,
+                               .bridge = dp->bridge,
+                               .jobs = &dp->jobs,
+                               .registrar = d->registrar,
+                               .replays = &d->replays};
+}
+
+static int start(struct daemon *d, struct datapath *dp, const struct config *cfg)
+{
+    struct show_parts parts;
+    int rc = open_registrar(d, dp, cfg);
+
+    if (rc == 0)
+        rc = open_control(d, dp, cfg);
+    if (rc == 0)
+        rc = open_replays(d, dp, cfg);
+    parts = shown(d, dp);
+    if (rc == 0)
+        rc = telemetry_start(&parts);
+    if (rc == 0)
+        rc = datapath_start(dp);
+    if (rc == 0)
+        banner_ready(&parts);
+    return rc;
+}
+
+int daemon_run(struct datapath *dp, const struct config *cfg)
+{
+    struct daemon d = {0};
+    int rc = start(&d, dp, cfg);
+
+    if (rc == 0)
+        rc = control_run(d.control);
+    if (rc > 0) {
+        log_notice("stopping: %s", strsignal(rc));
+        rc = 0;
+    }
+    datapath_stop(dp);
+    telemetry_stop();
+    replays_close(&d.replays);
+    control_close(d.control);
+    registrar_close(d.registrar);
+    return rc;
+}

@@ -1,0 +1,129 @@
+/* Memory that the data path's parts share: buffers, the bridge's table, who sleeps, messages for the main
+ * lcore. */
+#include "datapath_make.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_malloc.h>
+#include <rte_random.h>
+
+#include "base/log.h"
+
+enum {
+    DATAPATH_STATIONS = 4096,
+    DATAPATH_MBUF_CACHE = 256,
+    /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
+     * impairment may hold some back. */
+    DATAPATH_MBUFS_A_PORT = 4096,
+    DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
+    DATAPATH_MBUFS_AN_LCORE = 2048,
+};
+
+static unsigned further_queues(const struct config *cfg)
+{
+    unsigned queues = 0;
+
+    for (unsigned p = 0; p < cfg->ports; p++)
+        queues += cfg->port[p].rx_queues - 1 + cfg->port[p].tx_queues - 1;
+    return queues;
+}
+
+static int make_mbufs(struct datapath *dp, const struct config *cfg)
+{
+    unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
+                 (dp->lcores.n + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
+    uint16_t bytes = port_buffer_bytes(cfg->mtu);
+
+    dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
+    if (dp->mbufs != NULL)
+        return 0;
+    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to some %u", n,
+              bytes, cfg->memory.megabytes, cfg->pool.megabytes + 32 + (n >> 10) * (bytes + 256u) / 1024);
+    return -ENOMEM;
+}
+
+static int make_shared(struct datapath *dp, const struct config *cfg)
+{
+    size_t rcu_bytes = rte_rcu_qsbr_get_memsize(dp->lcores.n);
+    size_t bridge_bytes = bridge_footprint(DATAPATH_STATIONS);
+    void *bridge = rte_malloc("bridge", bridge_bytes, RTE_CACHE_LINE_SIZE);
+
+    dp->rcu = rte_zmalloc("rcu", rcu_bytes, RTE_CACHE_LINE_SIZE);
+    if (bridge == NULL || dp->rcu == NULL) {
+        rte_free(bridge);
+        log_error("no memory for the bridge: raise memory.megabytes (now %u)", cfg->memory.megabytes);
+        return -ENOMEM;
+    }
+    dp->bridge = bridge_init(bridge, DATAPATH_STATIONS, rte_rand());
+    dp->jobs.rcu = dp->rcu;
+    dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
+    dp->jobs.frames_max = cfg->pool.kept_frames;
+    return rte_rcu_qsbr_init(dp->rcu, dp->lcores.n);
+}
+
+/* The fastest that the CPU has; or those that somebody asks for who measures what a lesser CPU would do. */
+static int choose_kernels(struct datapath *dp)
+{
+    const char *name = getenv("SWAGG_KERNELS");
+    const struct agg_kernels *best = agg_kernels_best();
+
+    dp->jobs.kernels = name == NULL ? best : agg_kernels_get(name);
+    if (dp->jobs.kernels == NULL) {
+        log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, "
+                  "or name a "
+                  "lesser one, such as scalar",
+                  name, best->name);
+        return -EINVAL;
+    }
+    if (name != NULL)
+        log_notice("kernels are %s, as SWAGG_KERNELS asks for", name);
+    frame_use_kernels(dp->jobs.kernels);
+    return 0;
+}
+
+static int make_control_inbox(struct datapath *dp, const struct config *cfg)
+{
+    if (inbox_open(&dp->to_control, cfg->ports) == 0)
+        return 0;
+    log_error("no memory for control messages: raise memory.megabytes (now %u)", cfg->memory.megabytes);
+    return -ENOMEM;
+}
+
+int datapath_make_memory(struct datapath *dp, const struct config *cfg)
+{
+    int rc = choose_kernels(dp);
+
+    if (rc == 0)
+        rc = make_mbufs(dp, cfg);
+    if (rc == 0)
+        rc = make_shared(dp, cfg);
+    if (rc == 0)
+        rc = make_control_inbox(dp, cfg);
+    return rc;
+}
+
+size_t datapath_free_megabytes(void)
+{
+    struct rte_malloc_socket_stats heap;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < rte_socket_count(); i++)
+        if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0)
+            bytes += heap.heap_freesz_bytes;
+    return bytes >> 20;
+}
+
+int datapath_check_memory(const struct config *cfg)
+{
+    const size_t left = datapath_free_megabytes();
+
+    if (left >= cfg->pool.megabytes)
+        return 0;
+    log_error("packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
+              "memory.megabytes "
+              "from %u to %zu",
+              left, cfg->pool.megabytes, cfg->memory.megabytes,
+              cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
+    return -ENOMEM;
+}

@@ -1,0 +1,109 @@
+/* The switch's ports, and the address that it answers under. */
+#include "datapath_make.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bridge/switch_mac.h"
+#include "port/linux/features.h"
+#include "port/linux/rivals.h"
+#include "port/linux/rx.h"
+#include "port/linux/tx.h"
+
+static int open_all(struct datapath *dp, const struct config *cfg)
+{
+    int rc = 0;
+
+    linux_merge_settle();
+    dp->mergeable = linux_tx_mergeable();
+    dp->multi_segment = true;
+    for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
+        rc = port_open(&dp->port[i], i, cfg, dp->mbufs);
+        dp->multi_segment &= dp->port[i].multi_segment;
+        dp->ports = i + 1;
+    }
+    return rc;
+}
+
+static bool on_kernel(const struct datapath *dp)
+{
+    bool any = false;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        any |= dp->port[p].lock >= 0;
+    return any;
+}
+
+/* A DPDK device may be no interface of the kernel's; then its own address does no harm. */
+static int refuse_mac(const struct port *port)
+{
+    const char *why = "the kernel takes frames to the switch for this machine's";
+
+    if (port->device != &port_linux) {
+        log_warning(
+            "switch.mac is port %s's own: where that is an interface of the kernel's, too (net_af_packet, "
+            "net_tap), %s: leave switch.mac out, or choose another",
+            port->name, why);
+        return 0;
+    }
+    log_error(
+        "switch.mac is the address of port %s's own interface: %s: leave switch.mac out, or choose another",
+        port->name, why);
+    return -EINVAL;
+}
+
+static int choose_mac(struct datapath *dp, const struct config *cfg)
+{
+    struct net_mac of_port[SWAGG_MAX_PORTS];
+    int same;
+
+    for (unsigned p = 0; p < dp->ports; p++)
+        of_port[p] = dp->port[p].mac;
+    if (!cfg->has_mac) {
+        switch_mac_derive(&dp->mac, of_port, dp->ports);
+        return 0;
+    }
+    memcpy(dp->mac.addr_bytes, cfg->mac, sizeof(dp->mac.addr_bytes));
+    same = switch_mac_find(&dp->mac, of_port, dp->ports);
+    return same < 0 ? 0 : refuse_mac(&dp->port[same]);
+}
+
+int datapath_open_ports(struct datapath *dp, const struct config *cfg)
+{
+    int rc = open_all(dp, cfg);
+
+    if (rc == 0)
+        rc = linux_rivals_check_ip(dp->ip, on_kernel(dp));
+    if (rc == 0)
+        rc = choose_mac(dp, cfg);
+    return rc;
+}
+
+static bool carries_merged(const struct port *port)
+{
+    return port->device->carry != NULL && !port->rx[0].impaired && !port->tx[0].impaired;
+}
+
+void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
+{
+    unsigned queues = 0, buffers;
+
+    for (unsigned p = 0; p < dp->ports; p++) {
+        if (!carries_merged(&dp->port[p]))
+            return;
+        queues += dp->port[p].rx_queues;
+    }
+    buffers = queues * LINUX_RX_LONG_BUFFERS;
+    if (datapath_free_megabytes() >=
+        cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
+        dp->long_buffers =
+            rte_pktmbuf_pool_create("long_buffers", buffers - 1, 0, 0, LINUX_RX_LONG_BYTES, SOCKET_ID_ANY);
+    if (dp->long_buffers == NULL) {
+        log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
+                 "memory.megabytes");
+        return;
+    }
+    for (unsigned p = 0; p < dp->ports; p++)
+        dp->port[p].device->carry(&dp->port[p], &dp->mac, dp->long_buffers);
+}

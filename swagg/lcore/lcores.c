@@ -1,0 +1,28 @@
+#include "lcore/lcores.h"
+
+uint64_t lcores_drops(const struct lcores *lcores, unsigned port, unsigned kind)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= lcores->n; i++)
+        sum += counter_read(&lcores->lcore[i]->counters.drop[port][kind]);
+    return sum;
+}
+
+uint64_t lcores_events(const struct lcores *lcores, enum event event)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= lcores->n; i++)
+        sum += counter_read(&lcores->lcore[i]->counters.event[event]);
+    return sum;
+}
+
+uint64_t lcores_verdicts(const struct lcores *lcores, unsigned protocol, unsigned reason)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= lcores->n; i++)
+        sum += counter_read(&lcores->lcore[i]->counters.verdict[protocol][reason]);
+    return sum;
+}

@@ -1,0 +1,22 @@
+/* What an operator is shown of; all of it outlives the showing, and is only read. */
+#ifndef SWAGG_SHOW_PARTS_H
+#define SWAGG_SHOW_PARTS_H
+
+#include "control/registrar.h"
+#include "control/replay.h"
+
+struct show_parts {
+    struct net_mac mac;
+    rte_be32_t ip; /* 0: none */
+    const struct port *port;
+    unsigned ports;
+    const struct lcores *lcores;
+    const struct shards *shards;
+    const struct rte_mempool *mbufs;
+    const struct bridge *bridge;
+    const struct jobs *jobs;
+    struct registrar *registrar;
+    const struct replays *replays;
+};
+
+#endif
