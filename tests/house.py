@@ -24,6 +24,7 @@ ROOMS = {
     "lib/core/kernels": [],
     "lib/core/wire": ["lib/core/protocol"],  # the form of terms
     "lib/core/net": ["lib/core/kernels"],
+    "lib/core/numbers": ["lib/core/kernels"],
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
     "lib/core/control": ["lib/core/wire", "lib/core/protocol"],
