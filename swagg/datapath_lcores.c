@@ -37,6 +37,7 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
                    .send = &lc->send,
                    .counters = &lc->counters,
                    .mbufs = dp->mbufs,
+                   .ones_sum = dp->jobs.kernels->ones_sum,
                    .multi_segment = dp->multi_segment,
                    .mergeable = dp->mergeable},
         .strangers = {.egress = &lc->engine.egress,
@@ -61,8 +62,12 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .to_control = &dp->to_control,
                                    .send = &lc->send,
                                    .counters = &lc->counters};
-    lc->host = (struct host){
-        .mac = dp->mac, .ip = dp->ip, .mbufs = dp->mbufs, .send = &lc->send, .counters = &lc->counters};
+    lc->host = (struct host){.mac = dp->mac,
+                             .ip = dp->ip,
+                             .mbufs = dp->mbufs,
+                             .ones_sum = dp->jobs.kernels->ones_sum,
+                             .send = &lc->send,
+                             .counters = &lc->counters};
     lc->send = (struct send){.port = dp->port,
                              .ports = dp->ports,
                              .counters = &lc->counters,
@@ -124,12 +129,19 @@ static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placem
     return 0;
 }
 
+static struct steer_ports data_ports_of(const struct agg_protocol *protocol)
+{
+    return (struct steer_ports){.first = protocol->udp_ports.first,
+                                .count = protocol->udp_ports.last - protocol->udp_ports.first + 1};
+}
+
 int datapath_make_lcores(struct datapath *dp, const struct placement *placement)
 {
+    const struct steer_ports data = data_ports_of(&sml_protocol);
     unsigned id = (unsigned)-1;
     int rc = 0;
 
-    dp->data_ports = (uint8_t)steer_data_ports(dp->port, dp->ports, dp->shards.n);
+    dp->data_ports = (uint8_t)steer_data_ports(dp->port, dp->ports, &data, dp->shards.n);
     for (unsigned i = 0; i < dp->lcores.n && rc == 0; i++) {
         id = rte_get_next_lcore(id, 1, 0);
         if (id == RTE_MAX_LCORE) {
@@ -158,7 +170,7 @@ static int launch(struct lcore *lc)
 /* Which receive queue of a port is whose. */
 static void steer(const struct datapath *dp, unsigned p)
 {
-    struct steer_queues to = {.shards = dp->shards.n};
+    struct steer_queues to = {.data = data_ports_of(&sml_protocol), .shards = dp->shards.n};
 
     for (unsigned s = 0; s < dp->shards.n; s++)
         to.queue[s] = receive_queue_of(&dp->lcores.lcore[dp->shards.owner[s]]->receive, p);

@@ -78,7 +78,6 @@ static int choose_kernels(struct datapath *dp)
     }
     if (name != NULL)
         log_notice("kernels are %s, as SWAGG_KERNELS asks for", name);
-    frame_use_kernels(dp->jobs.kernels);
     return 0;
 }
 

@@ -10,16 +10,20 @@
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
+#include "switchml/protocol.h"
 
 static int open_all(struct datapath *dp, const struct config *cfg)
 {
+    const struct port_resources resources = {.mbufs = dp->mbufs,
+                                             .ones_sum = dp->jobs.kernels->ones_sum,
+                                             .elements_at = FRAME_HEADER_BYTES + sml_protocol.header_bytes};
     int rc = 0;
 
     linux_merge_settle();
     dp->mergeable = linux_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
-        rc = port_open(&dp->port[i], i, cfg, dp->mbufs);
+        rc = port_open(&dp->port[i], i, cfg, &resources);
         dp->multi_segment &= dp->port[i].multi_segment;
         dp->ports = i + 1;
     }

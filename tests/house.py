@@ -54,10 +54,7 @@ ROOMS = {
 
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
 INCLUDES_STILL = {
-    "swagg/base/counters.h": ["swagg/config"],
     "swagg/lcore/receive.c": ["lib/core/wire"],
-    "swagg/port/linux/rx.c": ["lib/core/wire"],
-    "swagg/port/steer.c": ["lib/core/wire"],
 }
 CIRCLES_STILL = [
     {"lib/client/drive", "lib/client/job", "lib/client/watch"},

@@ -33,7 +33,7 @@ static struct udp_end end_at(const struct net_mac *mac, uint32_t ip, uint16_t po
 size_t udp_build(uint8_t *out, const struct udp_end *from, const struct udp_end *to, const void *payload,
                  size_t bytes)
 {
-    const struct frame_payload body = {.at = payload, .bytes = bytes, .sum = ones_sum(payload, bytes)};
+    const struct frame_payload body = frame_payload(payload, bytes, ones_sum);
     const struct frame_end sender = end_of(from), receiver = end_of(to);
     size_t length = UDP_HEADERS_BYTES + bytes;
     struct frame_header headers;

@@ -40,9 +40,11 @@ static void send_frame(struct egress *e, unsigned port, const struct frame_heade
 }
 
 /* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
-static struct frame_payload payload_of(const struct job *job, const void *bytes, size_t n)
+static struct frame_payload payload_of(const struct egress *e, const struct job *job, const void *bytes,
+                                       size_t n)
 {
-    return job->checked ? (struct frame_payload){.at = bytes, .bytes = n} : frame_payload(bytes, n);
+    return job->checked ? (struct frame_payload){.at = bytes, .bytes = n}
+                        : frame_payload(bytes, n, e->ones_sum);
 }
 
 static unsigned port_of(const struct egress *e, const struct job_member *member)
@@ -109,8 +111,8 @@ void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte
     const rte_be16_t from_port =
         egress_frame(m)->udp.dst_port; /* m may be the buffer that is cut down next */
     const struct job *ours = jobs_of(job);
-    const struct frame_payload sum = payload_of(ours, v->payload, v->bytes);
-    const struct frame_payload brief = payload_of(ours, v->brief, v->brief_bytes);
+    const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
+    const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);
     struct rte_mbuf *body = share(e, job, &sum, v);
 
     for (uint16_t rank = 0; rank < job->size; rank++) {
@@ -125,7 +127,7 @@ void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte
 void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
                  enum event event)
 {
-    const struct frame_payload body = frame_payload(payload, bytes);
+    const struct frame_payload body = frame_payload(payload, bytes, e->ones_sum);
     struct frame_header h;
     struct frame_end from, to;
 
@@ -146,14 +148,14 @@ void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte
         egress_back(e, m, v->payload, v->bytes, event);
         return;
     }
-    payload = payload_of(job, v->payload, v->bytes);
+    payload = payload_of(e, job, v->payload, v->bytes);
     send_to_member(e, &job->member[p->rank], egress_frame(m)->udp.dst_port, &payload, NULL);
     count_event(e->counters, event, 1);
 }
 
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v)
 {
-    const struct frame_payload payload = frame_payload(v->payload, v->bytes);
+    const struct frame_payload payload = frame_payload(v->payload, v->bytes, e->ones_sum);
     const struct frame_udp *f = egress_frame(m);
     const rte_be16_t from_port = f->udp.src_port;
     struct frame_end sender, receiver;

@@ -15,8 +15,9 @@ struct egress {
     struct send *send;
     struct counters *counters;
     struct rte_mempool *mbufs;
-    bool multi_segment; /* every port sends frames of several segments */
-    uint64_t mergeable; /* mark of the frames that are built here (port/linux/tx.h) */
+    agg_ones_sum_fn *ones_sum; /* what checksums are made with */
+    bool multi_segment;        /* every port sends frames of several segments */
+    uint64_t mergeable;        /* mark of the frames that are built here (port/linux/tx.h) */
 };
 
 /* A frame that passed the checks of base/frame.h. */

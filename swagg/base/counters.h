@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/counter.h"
-#include "config/placement.h"
+#include "base/limits.h"
 #include "protocol/protocol.h"
 
 /* X(identifier, name, what it means and what to do about it) */

@@ -1,7 +1,5 @@
 #include "base/frame.h"
 
-static const struct agg_kernels *kernels = &agg_kernels_scalar;
-
 static const enum drop drop_of[] = {
     [NET_OK] = DROP_REASONS,
     [NET_IP_SHORT] = DROP_IP_SHORT,
@@ -15,16 +13,6 @@ static const enum drop drop_of[] = {
     [NET_UDP_CHECKSUM] = DROP_UDP_CHECKSUM,
 };
 
-void frame_use_kernels(const struct agg_kernels *k)
-{
-    kernels = k;
-}
-
-uint16_t frame_sum(const void *bytes, size_t n)
-{
-    return kernels->ones_sum(bytes, n);
-}
-
 enum drop frame_check_ipv4(const void *frame, size_t bytes, uint32_t our_ip, enum net_found checksum)
 {
     const struct frame_udp *f = frame;
@@ -37,9 +25,9 @@ enum drop frame_check_ipv4(const void *frame, size_t bytes, uint32_t our_ip, enu
     return f->ip.dst_addr == our_ip ? DROP_REASONS : DROP_IP_NOT_OURS;
 }
 
-enum drop frame_check_udp(const void *frame, enum net_found checksum)
+enum drop frame_check_udp(const void *frame, enum net_found checksum, agg_ones_sum_fn *ones_sum)
 {
     const struct frame_udp *f = frame;
 
-    return drop_of[net_check_udp(&f->ip, &f->udp, checksum, kernels->ones_sum)];
+    return drop_of[net_check_udp(&f->ip, &f->udp, checksum, ones_sum)];
 }

@@ -54,14 +54,14 @@ void host_announce(const struct host *h, unsigned port)
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
 {
     struct frame_icmp *f = rte_pktmbuf_mtod(m, struct frame_icmp *);
-    const enum icmp_found found = icmp_check(f, frame_sum);
+    const enum icmp_found found = icmp_check(f, h->ones_sum);
 
     if (found != ICMP_ECHO_REQUEST) {
         count_drop(h->counters, port, found == ICMP_MALFORMED ? DROP_ICMP_MALFORMED : DROP_ICMP_IGNORED, 1);
         rte_pktmbuf_free(m);
         return;
     }
-    icmp_answer(f, &h->mac, h->ip, frame_sum);
+    icmp_answer(f, &h->mac, h->ip, h->ones_sum);
     count_event(h->counters, EVENT_ECHO_REPLIES, 1);
     send_put(h->send, port, m);
 }

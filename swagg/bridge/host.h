@@ -3,6 +3,7 @@
 #define SWAGG_BRIDGE_HOST_H
 
 #include "net/mac.h"
+#include "net/sum.h"
 #include "port/send.h"
 
 /* What an lcore answers in the switch's name with. */
@@ -10,6 +11,7 @@ struct host {
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     struct rte_mempool *mbufs;
+    agg_ones_sum_fn *ones_sum; /* what checksums are made with */
     struct send *send;
     struct counters *counters;
 };

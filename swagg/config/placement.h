@@ -10,13 +10,9 @@
 
 #include <stdint.h>
 
-enum {
-    SWAGG_MAX_PORTS = 64,
-    SWAGG_MAX_SHARDS = 64,
-    SWAGG_MAX_LCORES = 64, /* polling lcores; the main lcore is not among them */
-    SWAGG_MAX_QUEUES = 16, /* of a port, in each direction */
-    PLACEMENT_ANY_CPU = -1,
-};
+#include "base/limits.h"
+
+enum { PLACEMENT_ANY_CPU = -1 };
 
 struct placement_lcore {
     int cpu; /* PLACEMENT_ANY_CPU until placement_pin has chosen one */

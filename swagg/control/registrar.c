@@ -43,7 +43,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
     struct rte_mbuf *m = rte_pktmbuf_alloc(r->host->mbufs);
     int known = bridge_lookup(r->parts.bridge, to->mac);
-    const struct frame_payload body = frame_payload(payload, bytes);
+    const struct frame_payload body = frame_payload(payload, bytes, r->host->ones_sum);
     struct frame_header h;
 
     if (m == NULL) {

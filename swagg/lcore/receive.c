@@ -48,7 +48,7 @@ static void udp_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
     enum net_found checksum = found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
-    enum drop why = frame_check_udp(f, checksum);
+    enum drop why = frame_check_udp(f, checksum, r->host->ones_sum);
 
     if (why != DROP_REASONS)
         drop(r, port, why, m);

@@ -19,6 +19,7 @@
 
 #include "config/config.h"
 #include "net/mac.h"
+#include "net/sum.h"
 
 struct port;
 
@@ -28,6 +29,13 @@ struct port_stats {
     /* Of the frames, how many came merged by the kernel, or passed through it in runs. */
     uint64_t rx_merged, tx_merged;
     uint64_t returns; /* how often a device that was gone has come back */
+};
+
+/* What the switch gives all its ports. */
+struct port_resources {
+    struct rte_mempool *mbufs; /* to receive into */
+    agg_ones_sum_fn *ones_sum; /* what checksums are made with */
+    uint16_t elements_at;      /* in a frame: what is added up where it lies, and best begins a cache line */
 };
 
 /* Frames that were not sent. */
@@ -42,7 +50,7 @@ struct port_device {
      * has to set mac, multi_segment, hashes and rx_checksums. After logging what is wrong: -ENODEV, there is
      * no such device; -EADDRINUSE, another process has it; -EMSGSIZE, its MTU is too little; -EINVAL, too
      * many queues; -ENOMEM; or what a driver or a system call has returned. close follows in any case. */
-    int (*open)(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs);
+    int (*open)(struct port *port, const struct config_port *cfg, const struct port_resources *resources);
     /* Frames are received from here on. 0, or -errno of the driver. NULL: they are since open. */
     int (*start)(struct port *port);
     /* Up to max frames, whose buffers are the caller's from here on; 0 also while the device is down. */

@@ -171,7 +171,7 @@ static int lock_interface(struct port *port, const struct config_port *cfg)
     return rc;
 }
 
-static int dpdk_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
+static int dpdk_open(struct port *port, const struct config_port *cfg, const struct port_resources *resources)
 {
     struct rte_ether_addr mac;
     int rc = lock_interface(port, cfg);
@@ -179,7 +179,7 @@ static int dpdk_open(struct port *port, const struct config_port *cfg, struct rt
     if (rc == 0)
         rc = find_device(port, cfg);
     if (rc == 0)
-        rc = configure(port, cfg, mbufs);
+        rc = configure(port, cfg, resources->mbufs);
     if (rc == 0)
         rc = rte_eth_macaddr_get(id_of(port), &mac);
     if (rc == 0)

@@ -78,7 +78,8 @@ static int make_state(struct port *port, const struct port_device *device)
     return 0;
 }
 
-int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs)
+int port_open(struct port *port, unsigned index, const struct config *cfg,
+              const struct port_resources *resources)
 {
     const struct config_port *pc = &cfg->port[index];
     int rc;
@@ -96,7 +97,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg, struc
     if (rc < 0)
         return rc;
     rc = make_state(port, config_is_kernel_device(pc->device) ? &port_linux : &port_dpdk);
-    return rc < 0 ? rc : port->device->open(port, pc, mbufs);
+    return rc < 0 ? rc : port->device->open(port, pc, resources);
 }
 
 int port_lock(struct port *port, unsigned if_index)

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include <rte_dev.h>
-#include <rte_mempool.h>
 #include <rte_ring.h>
 
 #include "config/config.h"
@@ -47,9 +46,10 @@ struct port {
 /* Data room that packet buffers need on ports with this MTU. */
 uint16_t port_buffer_bytes(uint16_t mtu);
 
-/* Opens the device, sets it up to receive into buffers from mbufs. index: the port's number in the
- * configuration. 0, or -errno after logging what is wrong with which port. */
-int port_open(struct port *port, unsigned index, const struct config *cfg, struct rte_mempool *mbufs);
+/* Opens the device, sets it up to receive. index: the port's number in the configuration. 0, or -errno after
+ * logging what is wrong with which port. */
+int port_open(struct port *port, unsigned index, const struct config *cfg,
+              const struct port_resources *resources);
 int port_start(struct port *port);
 
 /* Has the kernel's interface that the port is made on for this process alone. 0, or -errno. */

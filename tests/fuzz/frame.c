@@ -44,14 +44,15 @@ static void check_answer(const struct frame_udp *f, const uint8_t *payload, size
 {
     struct frame_header h;
     struct frame_end from, to;
-    const struct frame_payload p = frame_payload(payload, bytes);
+    const struct frame_payload p = frame_payload(payload, bytes, agg_kernels_scalar.ones_sum);
     size_t length = FRAME_HEADER_BYTES + bytes;
     struct frame_udp *answer = malloc(length);
     frame_answer_ends(f, &from, &to);
     frame_header_init(&h, &from, &to);
     frame_write(answer, &h, from.port, &p);
     REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr, NET_NOT_COMPARED) == DROP_REASONS);
-    REQUIRE(answer->udp.dgram_cksum != 0 && frame_check_udp(answer, NET_NOT_COMPARED) == DROP_REASONS);
+    REQUIRE(answer->udp.dgram_cksum != 0 &&
+            frame_check_udp(answer, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum) == DROP_REASONS);
     REQUIRE(frame_payload_bytes(answer) == bytes && memcmp(answer->payload, payload, bytes) == 0);
     REQUIRE(answer->udp.dst_port == f->udp.src_port && answer->udp.src_port == f->udp.dst_port);
     free(answer);
@@ -64,7 +65,8 @@ static void read_frame(const struct frame_udp *f, size_t bytes)
     if (frame_check_ipv4(f, bytes, our_ip(), NET_NOT_COMPARED) != DROP_REASONS)
         return;
     REQUIRE(net16(f->ip.total_length) <= bytes - sizeof(struct net_ethernet) && f->ip.dst_addr == our_ip());
-    if (f->ip.next_proto_id != NET_PROTOCOL_UDP || frame_check_udp(f, NET_NOT_COMPARED) != DROP_REASONS)
+    if (f->ip.next_proto_id != NET_PROTOCOL_UDP ||
+        frame_check_udp(f, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum) != DROP_REASONS)
         return;
     size_t n = frame_payload_bytes(f);
     REQUIRE(FRAME_HEADER_BYTES + n <= bytes);

@@ -73,7 +73,7 @@ static void save_in_frame(const struct seed *payload, uint16_t port, const char 
     struct frame_end host = {.mac = {{2, 0, 0, 0, 0, 1}}, .port = net16(40000), .ip = net32(0x0a000001)};
     struct frame_end us = {.mac = {{2, 0, 0, 0, 0, 254}}, .port = net16(port), .ip = net32(0x0a0000fe)};
     struct frame_header h;
-    struct frame_payload p = frame_payload(payload->bytes, payload->n);
+    struct frame_payload p = frame_payload(payload->bytes, payload->n, agg_kernels_scalar.ones_sum);
     uint8_t frame[sizeof payload->bytes];
     struct seed s = {0};
     frame_header_init(&h, &host, &us);

@@ -56,7 +56,7 @@ static inline struct rte_mbuf *rig_frame(const struct frame_end *from, const str
                                          const void *payload, size_t bytes)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
-    const struct frame_payload body = frame_payload(payload, bytes);
+    const struct frame_payload body = frame_payload(payload, bytes, agg_kernels_scalar.ones_sum);
     struct frame_header h;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
@@ -133,8 +133,12 @@ static inline void rig_open(void)
                              .counters = &rig.counters,
                              .mbufs = rig_mbufs,
                              .own = RTE_BIT64(RIG_PORTS) - 1};
-    rig.host = (struct host){
-        .mac = rig_mac, .ip = rig_ip, .mbufs = rig_mbufs, .send = &rig.send, .counters = &rig.counters};
+    rig.host = (struct host){.mac = rig_mac,
+                             .ip = rig_ip,
+                             .mbufs = rig_mbufs,
+                             .ones_sum = agg_kernels_best()->ones_sum,
+                             .send = &rig.send,
+                             .counters = &rig.counters};
     rig.engine = (struct engine){
         .shards = &rig_shards,
         .protocol[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
@@ -144,6 +148,7 @@ static inline void rig_open(void)
                    .send = &rig.send,
                    .counters = &rig.counters,
                    .mbufs = rig_mbufs,
+                   .ones_sum = agg_kernels_best()->ones_sum,
                    .multi_segment = true},
         .strangers = {
             .egress = &rig.engine.egress, .counters = &rig.counters, .boot_id = 77, .data_ports = 1}};

@@ -21,7 +21,7 @@ static struct frame_udp *const frame = (struct frame_udp *)(void *)buffer;
 static size_t make(void)
 {
     static const uint8_t bytes[PAYLOAD] = {1, 2, 3};
-    const struct frame_payload payload = frame_payload(bytes, sizeof(bytes));
+    const struct frame_payload payload = frame_payload(bytes, sizeof(bytes), agg_kernels_scalar.ones_sum);
     struct frame_header h;
 
     frame_header_init(&h, &there, &here);
@@ -39,7 +39,7 @@ static enum drop check(size_t bytes)
 {
     enum drop why = frame_check_ipv4(frame, bytes, here.ip, NET_NOT_COMPARED);
 
-    return why != DROP_REASONS ? why : frame_check_udp(frame, NET_NOT_COMPARED);
+    return why != DROP_REASONS ? why : frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum);
 }
 
 static void set_version(void)
@@ -168,6 +168,5 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    frame_use_kernels(agg_kernels_best());
     return unit_main("frame", tests);
 }

@@ -22,7 +22,7 @@ static void make(unsigned i, unsigned payload, uint16_t to_port)
 
     for (unsigned b = 0; b < payload; b++)
         body[b] = (uint8_t)rng_next(&rng);
-    const struct frame_payload p = frame_payload(body, payload);
+    const struct frame_payload p = frame_payload(body, payload, agg_kernels_scalar.ones_sum);
 
     frame_header_init(&h, &from, &to);
     frame_write(bytes[i], &h, from.port, &p);

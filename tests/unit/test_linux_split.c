@@ -212,7 +212,7 @@ static void test_frames_come_back(void)
         make_merged();
         const struct split_message merged = pieces(flow.merged, flow.merged_bytes);
 
-        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged));
+        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged, agg_kernels_scalar.ones_sum));
         CU_ASSERT_EQUAL_FATAL(s.frames, flow.frames);
         CU_ASSERT_EQUAL(split_frame_bytes(&s), flow.bytes[0]);
         for (unsigned i = 0; i < flow.frames; i++) {
@@ -232,7 +232,7 @@ static bool is_refused(void)
 
     memcpy(merged, flow.merged, flow.merged_bytes);
     pieces.first = merged;
-    refused = !split_init(&s, &flow.how, &pieces);
+    refused = !split_init(&s, &flow.how, &pieces, agg_kernels_scalar.ones_sum);
     free(merged);
     return refused;
 }
@@ -313,7 +313,7 @@ static void test_any_bytes(void)
         memcpy(merged, flow.merged, flow.merged_bytes);
         const struct split_message message = pieces(merged, flow.merged_bytes);
 
-        if (split_init(&s, &flow.how, &message)) {
+        if (split_init(&s, &flow.how, &message, agg_kernels_scalar.ones_sum)) {
             out = malloc(split_frame_bytes(&s));
             for (unsigned i = 0; i < s.frames; i++)
                 CU_ASSERT(split_frame(&s, i, out) <= split_frame_bytes(&s));
@@ -376,7 +376,7 @@ static void test_what_passes_whole_comes_back(void)
         make_merged();
         const struct split_message merged = pieces(flow.merged, flow.merged_bytes);
 
-        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged));
+        CU_ASSERT_FATAL(split_init(&s, &flow.how, &merged, agg_kernels_scalar.ones_sum));
         if (!linux_gso_may_pass(&s, &flow.how))
             continue;
         passed++;

@@ -23,11 +23,6 @@ static uint16_t internet_checksum(const void *p, size_t bytes, uint32_t sum)
     return checksum(sum_of(p, bytes) + sum);
 }
 
-static struct frame_payload payload_of(const void *at, size_t bytes)
-{
-    return (struct frame_payload){.at = at, .bytes = bytes, .sum = kernels->ones_sum(at, bytes)};
-}
-
 static void seal_ip(void)
 {
     frame->ip.hdr_checksum = 0;
@@ -49,7 +44,7 @@ static size_t make(size_t payload_bytes)
 
     for (size_t i = 0; i < payload_bytes; i++)
         bytes[i] = (uint8_t)(i * 7);
-    payload = payload_of(bytes, payload_bytes);
+    payload = frame_payload(bytes, payload_bytes, kernels->ones_sum);
     frame_header_init(&h, &there, &here);
     frame_write(frame, &h, there.port, &payload);
     return sizeof(*frame) + payload_bytes;
@@ -107,7 +102,7 @@ static void test_built_headers_say_what_they_should(void)
 {
     struct frame_header h;
 
-    struct frame_payload payload = payload_of("hello", 5);
+    struct frame_payload payload = frame_payload("hello", 5, kernels->ones_sum);
 
     frame_header_init(&h, &here, &there);
     frame_write(frame, &h, net16(0xBEE5), &payload);
@@ -134,7 +129,7 @@ static void test_a_built_udp_checksum_is_never_zero(void)
     frame_header_init(&h, &here, &there);
     for (unsigned word = 0; word < 65536; word++) {
         uint16_t two = (uint16_t)word;
-        struct frame_payload payload = payload_of(&two, sizeof(two));
+        struct frame_payload payload = frame_payload(&two, sizeof(two), kernels->ones_sum);
 
         frame_write(frame, &h, here.port, &payload);
         CU_ASSERT_NOT_EQUAL(frame->udp.dgram_cksum, 0);

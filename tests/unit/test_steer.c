@@ -2,9 +2,10 @@
 #include "fake_port.h"
 #include "port/steer.h"
 #include "unit.h"
-#include "wire/switchml.h"
 
-enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1 };
+enum { DATA_PORTS = 16 };
+
+static const struct steer_ports data = {.first = 48864, .count = DATA_PORTS};
 
 static struct port port;
 static struct fake_port fake;
@@ -16,13 +17,13 @@ static void set_up(unsigned queues)
 
 static void test_every_data_port_comes_to_its_shards_queue(void)
 {
-    const struct steer_queues to = {.shards = 2, .queue = {1, 0}};
+    const struct steer_queues to = {.data = data, .shards = 2, .queue = {1, 0}};
 
     set_up(2);
     steer_port(&port, &to);
     CU_ASSERT_EQUAL(fake.rules, DATA_PORTS);
     for (unsigned i = 0; i < fake.rules; i++) {
-        CU_ASSERT_EQUAL(fake.rule_port[i], SML_PORT_FIRST + i);
+        CU_ASSERT_EQUAL(fake.rule_port[i], data.first + i);
         CU_ASSERT_EQUAL(fake.rule_queue[i], 1 - i % 2);
     }
     fake_port_close(&port);
@@ -30,7 +31,7 @@ static void test_every_data_port_comes_to_its_shards_queue(void)
 
 static void test_a_shard_whose_lcore_does_not_receive_has_no_rule(void)
 {
-    const struct steer_queues to = {.shards = 2, .queue = {-1, 1}};
+    const struct steer_queues to = {.data = data, .shards = 2, .queue = {-1, 1}};
 
     set_up(2);
     steer_port(&port, &to);
@@ -42,7 +43,7 @@ static void test_a_shard_whose_lcore_does_not_receive_has_no_rule(void)
 
 static void test_a_device_that_refuses_one_rule_has_none(void)
 {
-    const struct steer_queues to = {.shards = 2, .queue = {0, 1}};
+    const struct steer_queues to = {.data = data, .shards = 2, .queue = {0, 1}};
 
     set_up(2);
     fake.rules_max = DATA_PORTS - 1;
@@ -53,18 +54,18 @@ static void test_a_device_that_refuses_one_rule_has_none(void)
 
 static void test_one_queue_and_odd_shards_need_no_rules(void)
 {
-    const struct steer_queues two = {.shards = 2}, three = {.shards = 3};
+    const struct steer_queues two = {.data = data, .shards = 2}, three = {.data = data, .shards = 3};
 
     set_up(1);
     steer_port(&port, &two);
     CU_ASSERT_EQUAL(fake.rules, 0);
-    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 2), 1);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, &data, 2), 1);
     fake_port_close(&port);
     set_up(2);
     steer_port(&port, &three);
     CU_ASSERT_EQUAL(fake.rules, 0);
-    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 3), 1);
-    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, 2), 2);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, &data, 3), 1);
+    CU_ASSERT_EQUAL(steer_data_ports(&port, 1, &data, 2), 2);
     fake_port_close(&port);
 }
 

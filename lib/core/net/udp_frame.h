@@ -49,6 +49,11 @@ struct frame_payload {
     uint16_t sum; /* agg_kernels.ones_sum of them */
 };
 
+static inline struct frame_payload frame_payload(const void *at, size_t bytes, agg_ones_sum_fn *ones_sum)
+{
+    return (struct frame_payload){.at = at, .bytes = bytes, .sum = ones_sum(at, bytes)};
+}
+
 /* TTL 64, don't fragment. The port of `from` is not used: each packet has its own. */
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 

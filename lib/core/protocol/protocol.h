@@ -122,6 +122,12 @@ struct agg_protocol {
     const struct agg_reason *reason;
     unsigned reasons; /* at most AGG_MAX_REASONS */
 
+    /* UDP ports of the switch that its packets come to, both included; host order. */
+    struct {
+        uint16_t first, last;
+    } udp_ports;
+    uint16_t header_bytes; /* of a packet, before its elements, which had best begin a cache line */
+
     /* Where the number lies that deals packets to shards: 16 bits, big endian, of which those in the mask
      * count. Every thread that receives reads it of every packet, so it is data instead of a call. */
     struct {

@@ -153,6 +153,8 @@ const struct agg_protocol sml_protocol = {
     .id = AGG_PROTOCOL_SWITCHML,
     .reason = sml_reasons,
     .reasons = SML_REASONS,
+    .udp_ports = {.first = SML_PORT_FIRST, .last = SML_PORT_LAST},
+    .header_bytes = SML_HEADER_BYTES,
     .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1},
     .check = sml_terms_check,
     .differ = sml_terms_differ,

@@ -102,14 +102,15 @@ static void settle(struct port *port, unsigned if_index)
 }
 
 /* The queues have the sockets from here on, or those that have none are closed. */
-static int make_queues(struct port *port, const struct linux_sockets *sockets, struct rte_mempool *mbufs)
+static int make_queues(struct port *port, const struct linux_sockets *sockets,
+                       const struct port_resources *resources)
 {
     int rc = 0;
 
     for (unsigned q = 0; q < sockets->rx_queues; q++) {
         struct port_queue *rx = &port->rx[q];
 
-        rx->state = linux_rx_open(sockets->rx[q], port->max_frame, mbufs);
+        rx->state = linux_rx_open(sockets->rx[q], port->max_frame, resources);
         if (rx->state != NULL)
             continue;
         close(sockets->rx[q]);
@@ -128,7 +129,8 @@ static int make_queues(struct port *port, const struct linux_sockets *sockets, s
 }
 
 /* Frames are heard from here on, and wait until the port is polled. */
-static int linux_open(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
+static int linux_open(struct port *port, const struct config_port *cfg,
+                      const struct port_resources *resources)
 {
     const unsigned if_index = if_nametoindex(interface_of(port));
     struct linux_sockets sockets;
@@ -136,7 +138,7 @@ static int linux_open(struct port *port, const struct config_port *cfg, struct r
 
     (void)cfg; /* the device's name is all there is */
     if (rc == 0)
-        rc = make_queues(port, &sockets, mbufs);
+        rc = make_queues(port, &sockets, resources);
     if (rc == 0)
         rc = linux_interface_mac(if_index, &port->mac);
     if (rc < 0) {

@@ -13,29 +13,28 @@
 #include <rte_malloc.h>
 
 #include "base/counters.h"
-#include "base/frame.h"
 #include "net/sum.h"
 #include "port/linux/gso.h"
 #include "port/linux/split.h"
-#include "wire/switchml.h"
 
 enum {
     MESSAGES = 16, /* of one system call; each may be many frames */
     MERGED_BYTES_MAX = 64 << 10,
     HOW_BYTES = sizeof(struct virtio_net_hdr),
-    /* So that the elements of a gradient packet begin a cache line: they are added up where they are. */
-    SHIFT = -(RTE_PKTMBUF_HEADROOM + FRAME_HEADER_BYTES + SML_HEADER_BYTES) & (RTE_CACHE_LINE_SIZE - 1),
 };
 
 static_assert((int)HOW_BYTES <= RTE_PKTMBUF_HEADROOM, "what the kernel says of a frame lies before it");
-static_assert((int)SHIFT + 1 <= (int)LINUX_RX_EXTRA, "and one byte tells that a frame is too long");
+static_assert((int)RTE_CACHE_LINE_SIZE <= (int)LINUX_RX_EXTRA,
+              "a frame is shifted by less than a line, and one byte tells that it is too long");
 
 /* A message goes to a packet buffer, which is all that a frame needs; what is merged continues in a long
  * buffer, or in `room` where there is none. */
 struct linux_rx {
     int fd;
     uint16_t max_frame;
+    uint16_t shift; /* of frames in their buffers, so that elements begin a cache line (port/device.h) */
     struct rte_mempool *mbufs;
+    agg_ones_sum_fn *ones_sum;
     struct rte_mempool *long_buffers; /* NULL: everything is cut */
     const struct net_mac *local;      /* what is for this address is cut */
     struct linux_rx_stats stats;
@@ -57,14 +56,16 @@ static uint8_t *room_of(const struct linux_rx *rx, unsigned i)
     return rx->room + (size_t)i * MERGED_BYTES_MAX;
 }
 
-struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs)
+struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, const struct port_resources *resources)
 {
     struct linux_rx *rx = rte_zmalloc("linux_rx", sizeof(*rx), RTE_CACHE_LINE_SIZE);
 
     if (rx == NULL)
         return NULL;
     rx->max_frame = max_frame;
-    rx->mbufs = mbufs;
+    rx->shift = -(RTE_PKTMBUF_HEADROOM + resources->elements_at) & (RTE_CACHE_LINE_SIZE - 1);
+    rx->mbufs = resources->mbufs;
+    rx->ones_sum = resources->ones_sum;
     rx->used = MESSAGES;
     rx->fd = fd;
     rx->room = malloc((size_t)MESSAGES * MERGED_BYTES_MAX);
@@ -105,7 +106,7 @@ static bool refill(struct linux_rx *rx)
     if (rx->used > 0 && rte_pktmbuf_alloc_bulk(rx->mbufs, rx->buffer, rx->used) < 0)
         return false;
     for (unsigned i = 0; i < rx->used; i++) {
-        rx->buffer[i]->data_off += SHIFT;
+        rx->buffer[i]->data_off += rx->shift;
         rx->message[i].msg_hdr.msg_controllen = sizeof(rx->control[i]);
         rx->piece[i][0] = (struct iovec){rte_pktmbuf_mtod(rx->buffer[i], char *) - HOW_BYTES,
                                          HOW_BYTES + rx->max_frame + 1u};
@@ -135,14 +136,14 @@ static void set_bytes(struct rte_mbuf *m, size_t bytes)
 }
 
 /* The sender has written the sum of what is not in the segment itself in the checksum's place. */
-static bool finish_checksum(struct rte_mbuf *m, const struct virtio_net_hdr *how)
+static bool finish_checksum(const struct linux_rx *rx, struct rte_mbuf *m, const struct virtio_net_hdr *how)
 {
     uint16_t sum;
 
     if (how->csum_start + how->csum_offset + sizeof(sum) > m->data_len)
         return false;
-    sum = net_udp_checksum(frame_sum(rte_pktmbuf_mtod_offset(m, void *, how->csum_start),
-                                     (size_t)(m->data_len - how->csum_start)));
+    sum = net_udp_checksum(rx->ones_sum(rte_pktmbuf_mtod_offset(m, void *, how->csum_start),
+                                        (size_t)(m->data_len - how->csum_start)));
     memcpy(rte_pktmbuf_mtod_offset(m, void *, how->csum_start + how->csum_offset), &sum, sizeof(sum));
     return true;
 }
@@ -183,7 +184,7 @@ static struct rte_mbuf *take_frame(struct linux_rx *rx, const struct virtio_net_
 
     rx->used = rx->next;
     set_bytes(m, rx->message[i].msg_len - HOW_BYTES);
-    if ((how->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM && finish_checksum(m, how)) ||
+    if ((how->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM && finish_checksum(rx, m, how)) ||
         how->flags & VIRTIO_NET_HDR_F_DATA_VALID)
         m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     put_back_vlan_tag(m, &rx->message[i].msg_hdr);
@@ -199,7 +200,7 @@ static bool begin_split(struct linux_rx *rx, const struct virtio_net_hdr *how)
                                          .rest = rx->piece[rx->next][1].iov_base,
                                          .bytes = message->msg_len - HOW_BYTES};
 
-    return !(message->msg_hdr.msg_flags & MSG_TRUNC) && split_init(&rx->split, how, &merged);
+    return !(message->msg_hdr.msg_flags & MSG_TRUNC) && split_init(&rx->split, how, &merged, rx->ones_sum);
 }
 
 /* Whether message `next`, which could be split, is switched as it came. */
@@ -252,7 +253,7 @@ static unsigned take_split(struct linux_rx *rx, struct rte_mbuf **frames, unsign
     if (rte_pktmbuf_alloc_bulk(rx->mbufs, frames, n) < 0)
         return 0;
     for (unsigned i = 0; i < n; i++) {
-        frames[i]->data_off += SHIFT;
+        frames[i]->data_off += rx->shift;
         set_bytes(frames[i], split_frame(&rx->split, rx->cut++, rte_pktmbuf_mtod(frames[i], void *)));
         frames[i]->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
         put_back_vlan_tag(frames[i], &rx->message[rx->next].msg_hdr);

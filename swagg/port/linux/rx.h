@@ -18,6 +18,7 @@
 #include <rte_mbuf.h>
 
 #include "net/mac.h"
+#include "port/device.h"
 
 struct linux_rx;
 
@@ -27,10 +28,10 @@ enum {
     LINUX_RX_LONG_BUFFERS = 32,           /* that a queue can make use of */
 };
 
-/* Frames that a socket hears (linux_socket.h), which is its own from then on, into buffers from mbufs. Longer
- * ones than max_frame, and what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off.
+/* Frames that a socket hears (linux_socket.h), which is its own from then on. Longer ones than max_frame, and
+ * what cannot be cut into frames, come as a frame of max_frame + 1 bytes, cut off.
  * NULL: no memory, and the socket stays the caller's. */
-struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, struct rte_mempool *mbufs);
+struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, const struct port_resources *resources);
 
 /* Before the first burst: what comes merged and the kernel can cut again is not cut, unless it is for this
  * address or a group's (gso.h). It continues in a long buffer; as long as there is none it is cut.

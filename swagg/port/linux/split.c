@@ -4,9 +4,6 @@
 
 #include <rte_common.h>
 
-#include "base/frame.h"
-#include "net/sum.h"
-
 enum { TAGS_MAX = 2, ETHER_TYPE_AT = offsetof(struct net_ethernet, ether_type) };
 
 static uint16_t get16(const void *at)
@@ -100,7 +97,8 @@ static uint8_t protocol_of(const struct virtio_net_hdr *how)
 
 /* The kernel says where the checksum begins that is to be completed: if that is not in the first layer 4
  * header, there is a tunnel. */
-bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged)
+bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged,
+                agg_ones_sum_fn *ones_sum)
 {
     const uint8_t protocol = protocol_of(how);
     const size_t bytes = merged->bytes;
@@ -108,7 +106,8 @@ bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct 
 
     *s = (struct split){.merged = *merged,
                         .payload = how->gso_size,
-                        .answers_congestion = how->gso_type & VIRTIO_NET_HDR_GSO_ECN};
+                        .answers_congestion = how->gso_type & VIRTIO_NET_HDR_GSO_ECN,
+                        .ones_sum = ones_sum};
     if (protocol == 0 || how->gso_size == 0 || !(how->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) ||
         bytes < sizeof(struct net_ethernet))
         return false;
@@ -147,7 +146,7 @@ static uint16_t write_ipv4(const struct split *s, unsigned i, struct net_ipv4 *i
     ip->total_length = net16(bytes);
     ip->packet_id = net16(s->identification + i * s->identification_by);
     ip->hdr_checksum = 0;
-    ip->hdr_checksum = (uint16_t)~frame_sum(ip, header);
+    ip->hdr_checksum = (uint16_t)~s->ones_sum(ip, header);
     return net_ipv4_pseudo_sum(ip, protocol, bytes - header);
 }
 
@@ -158,16 +157,16 @@ static uint16_t write_ipv6(struct net_ipv6 *ip, size_t bytes, uint8_t protocol)
 }
 
 /* Of a segment whose own checksum is 0, and its pseudo header. */
-static uint16_t sum_l4(uint16_t pseudo_header, const void *l4, size_t bytes)
+static uint16_t sum_l4(const struct split *s, uint16_t pseudo_header, const void *l4, size_t bytes)
 {
-    return net_fold((uint32_t)pseudo_header + frame_sum(l4, bytes));
+    return net_fold((uint32_t)pseudo_header + s->ones_sum(l4, bytes));
 }
 
-static void write_udp(struct net_udp *udp, uint16_t pseudo_header, size_t bytes)
+static void write_udp(const struct split *s, struct net_udp *udp, uint16_t pseudo_header, size_t bytes)
 {
     udp->dgram_len = net16(bytes);
     udp->dgram_cksum = 0;
-    udp->dgram_cksum = net_udp_checksum(sum_l4(pseudo_header, udp, bytes));
+    udp->dgram_cksum = net_udp_checksum(sum_l4(s, pseudo_header, udp, bytes));
 }
 
 /* What ends a burst or a connection is in the last segment alone. */
@@ -180,7 +179,7 @@ static void write_tcp(const struct split *s, unsigned i, struct net_tcp *tcp, ui
         tcp->tcp_flags &= (uint8_t) ~(NET_TCP_FIN | NET_TCP_PSH);
     tcp->sent_seq = net32(net32(tcp->sent_seq) + i * s->payload);
     tcp->cksum = 0;
-    tcp->cksum = (uint16_t)~sum_l4(pseudo_header, tcp, bytes);
+    tcp->cksum = (uint16_t)~sum_l4(s, pseudo_header, tcp, bytes);
 }
 
 uint16_t split_frame(const struct split *s, unsigned i, void *frame)
@@ -198,7 +197,7 @@ uint16_t split_frame(const struct split *s, unsigned i, void *frame)
     pseudo_header = is_ipv4 ? write_ipv4(s, i, (void *)(out + s->ip), bytes - s->ip, protocol)
                             : write_ipv6((void *)(out + s->ip), bytes - s->ip, protocol);
     if (is_udp)
-        write_udp((void *)(out + s->l4), pseudo_header, bytes - s->l4);
+        write_udp(s, (void *)(out + s->l4), pseudo_header, bytes - s->l4);
     else
         write_tcp(s, i, (void *)(out + s->l4), pseudo_header, bytes - s->l4);
     return bytes;

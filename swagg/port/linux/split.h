@@ -19,6 +19,8 @@
 
 #include <linux/virtio_net.h>
 
+#include "net/sum.h"
+
 enum { LINUX_GSO_UDP = 5 }; /* VIRTIO_NET_HDR_GSO_UDP_L4, which Linux 6.2 has added to linux/virtio_net.h */
 
 /* The bytes of a merged message, in two pieces. All headers are in the first. */
@@ -37,10 +39,13 @@ struct split {
     bool answers_congestion;     /* with the first segment alone (RFC 3168) */
     uint16_t identification;     /* of the first frame, IPv4 ... */
     uint16_t identification_by;  /* ... and what the next one has more */
+    agg_ones_sum_fn *ones_sum;   /* what checksums are made with */
 };
 
-/* False: it is of a kind that is not understood. how: in the byte order of the machine. */
-bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged);
+/* False: it is of a kind that is not understood. how: in the byte order of the machine. ones_sum: of any
+ * kernels. */
+bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged,
+                agg_ones_sum_fn *ones_sum);
 
 /* Of the longest frame. */
 static inline size_t split_frame_bytes(const struct split *s)

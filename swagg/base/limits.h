@@ -1,0 +1,12 @@
+/* How much of what a switch can have: the sizes of tables, here and there. */
+#ifndef SWAGG_BASE_LIMITS_H
+#define SWAGG_BASE_LIMITS_H
+
+enum {
+    SWAGG_MAX_PORTS = 64,
+    SWAGG_MAX_SHARDS = 64,
+    SWAGG_MAX_LCORES = 64, /* polling lcores; the main lcore is not among them */
+    SWAGG_MAX_QUEUES = 16, /* of a port, in each direction */
+};
+
+#endif
