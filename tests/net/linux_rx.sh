@@ -59,12 +59,12 @@ net_until 5 "as many frames and bytes have come as the host has sent" all_are_th
 
 step "frames keep their VLAN tags, also if they look like gradient packets"
 for tag in 8100a005 88a80006; do
-    ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120 >"$NET_DIR/tagged.log" 2>&1 &
+    ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120 >"$NET_DIR/tagged-$tag.log" 2>&1 &
     listener=$!
-    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
+    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged-$tag.log"
     net_exec 0 "$here/tagged.py" send "$(net_mac 1)" "$tag"
     net_until 10 "the listener has heard a frame" net_gone "$listener"
-    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
+    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged-$tag.log")" "$tag"
 done
 
 step "the kernel merges what comes in, and it is cut again"
