@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include "describe.h"
-#include "drive.h"
 #include "monotonic.h"
-
-enum { LEAVE_WITHIN_MS = 1000 };
 
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
 {
@@ -91,47 +88,6 @@ void job_report(struct swagg_job *job, uint64_t now)
     if (waiting)
         progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
     control_progress(&job->control, &progress, waiting && !job->rejoining);
-}
-
-/* Reduces from which this rank has returned still need it; where they fail, there is no later call to tell.
- */
-static void complete_reduces(struct swagg_job *job)
-{
-    struct watch watch;
-    pthread_mutex_lock(&job->lock);
-    if (!job->failure && sml_stream_buffered(job->stream)) {
-        watch_start(&watch, job, sml_stream_oldest_call(job->stream), monotonic_ns());
-        if (drive_buffered(job, &watch) < 0)
-            logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
-    }
-    pthread_mutex_unlock(&job->lock);
-}
-
-/* Others may still need what this rank holds, if the switch has just restarted. */
-static void leave(struct swagg_job *job)
-{
-    if (job->stream)
-        complete_reduces(job);
-    uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
-    while (job->stream && drive_is_needed(job) && monotonic_ns() < until)
-        control_wait(&job->control, monotonic_ns() + 10 * NS_PER_MS);
-    control_leave(&job->control, until);
-    control_close(&job->control);
-}
-
-void swagg_close(struct swagg_job *job)
-{
-    if (!job)
-        return;
-    if (job->control_is_open && job->owner == getpid())
-        leave(job);
-    else if (job->control_is_open)
-        control_abandon(&job->control);
-    if (job->transport)
-        job->transport->ops->close(job->transport);
-    pthread_mutex_destroy(&job->lock);
-    free(job->stream_memory);
-    free(job);
 }
 
 void swagg_abort(struct swagg_job *job, const char *why)
