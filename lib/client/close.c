@@ -28,19 +28,19 @@ static void leave(struct swagg_job *job)
         complete_reduces(job);
     uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
     while (job->stream && drive_is_needed(job) && monotonic_ns() < until)
-        control_wait(&job->control, monotonic_ns() + 10 * NS_PER_MS);
-    control_leave(&job->control, until);
-    control_close(&job->control);
+        membership_wait(&job->membership, monotonic_ns() + 10 * NS_PER_MS);
+    membership_leave(&job->membership, until);
+    membership_close(&job->membership);
 }
 
 void swagg_close(struct swagg_job *job)
 {
     if (!job)
         return;
-    if (job->control_is_open && job->owner == getpid())
+    if (job->membership_is_open && job->owner == getpid())
         leave(job);
-    else if (job->control_is_open)
-        control_abandon(&job->control);
+    else if (job->membership_is_open)
+        membership_abandon(&job->membership);
     if (job->transport)
         job->transport->ops->close(job->transport);
     pthread_mutex_destroy(&job->lock);

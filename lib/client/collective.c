@@ -107,8 +107,8 @@ static int collective(struct swagg_job *job, const struct request *r)
     int rc = run(job, r);
     bool needed = rc == SWAGG_OK && sml_stream_timer(job->stream) != UINT64_MAX;
     pthread_mutex_unlock(&job->lock);
-    if (needed) /* others still need this rank: from here on the control thread sees to it */
-        control_wake(&job->control);
+    if (needed) /* others still need this rank: from here on the membership thread sees to it */
+        membership_wake(&job->membership);
     return rc;
 }
 

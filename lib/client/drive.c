@@ -29,8 +29,8 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
     until = until < w->deadline ? until : w->deadline;
     struct ctl_session session;
     do {
-        control_wait(&job->control, until);
-        control_look(&job->control, &session);
+        membership_wait(&job->membership, until);
+        membership_look(&job->membership, &session);
     } while (session.state != CTL_SESSION_FAILED && monotonic_ns() < until);
     return session.state == CTL_SESSION_FAILED ? job_fail_session(job, &session) : 0;
 }
@@ -108,13 +108,13 @@ static int idle(struct swagg_job *job, const struct watch *w)
     /* Results are left to gather for a moment: while nobody watches the socket, nobody is woken for each. */
     uint64_t rest = job->rejoining ? UINT64_MAX - now : sml_stream_rest(job->stream, now);
     if (rest > 0) {
-        control_wait(&job->control, until < now + rest ? until : now + rest);
+        membership_wait(&job->membership, until < now + rest ? until : now + rest);
         return SWAGG_OK;
     }
     uint64_t left = until > now ? until - now : 0;
-    int rc = job->transport->ops->wait(job->transport, control_wake_fd(&job->control), left);
+    int rc = job->transport->ops->wait(job->transport, membership_wake_fd(&job->membership), left);
     if (rc > 0)
-        control_woken(&job->control);
+        membership_woken(&job->membership);
     return rc < 0 ? fail_system(job, -rc) : SWAGG_OK;
 }
 
@@ -151,11 +151,11 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     return SWAGG_OK;
 }
 
-/* Looks at what the control thread has to tell. */
+/* Looks at what the membership thread has to tell. */
 static int follow_session(struct swagg_job *job)
 {
     struct ctl_session session;
-    control_look(&job->control, &session);
+    membership_look(&job->membership, &session);
     switch (session.state) {
     case CTL_SESSION_READY:
         return session.generation != job->generation ? resume(job, &session) : SWAGG_OK;
@@ -174,13 +174,13 @@ static int check_descriptors(struct swagg_job *job)
 {
     if (!own_fd_holds(&job->transport->socket))
         return job_fail_robbed(job, "data socket");
-    return control_is_robbed(&job->control) ? job_fail_robbed(job, "control descriptors") : SWAGG_OK;
+    return membership_is_robbed(&job->membership) ? job_fail_robbed(job, "control descriptors") : SWAGG_OK;
 }
 
 /* One round of the loop: news first, then what is due, then packets; sleeps if there are none. */
 static int turn(struct swagg_job *job, struct watch *w)
 {
-    if (control_changed(&job->control))
+    if (membership_changed(&job->membership))
         return follow_session(job);
     uint64_t now = monotonic_ns();
     if (now >= w->tick_at) {
@@ -219,7 +219,7 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
         if (status == SML_STREAM_MISMATCH)
             return fail_mismatch(job, w);
         if (status == SML_STREAM_REJECTED && !rejected)
-            control_rejected(&job->control);
+            membership_rejected(&job->membership);
         rejected = status == SML_STREAM_REJECTED;
         rc = turn(job, w);
     }
@@ -231,7 +231,7 @@ int drive_call(struct swagg_job *job, struct watch *w)
     int rc = drive(job, w, may_return);
     if (rc < 0 || job->rejoining || !sml_stream_buffered(job->stream))
         return rc;
-    rc = exchange(job); /* what the window lets out leaves at once; the control thread sees to the rest */
+    rc = exchange(job); /* what the window lets out leaves at once; the membership thread sees to the rest */
     return rc < 0 ? rc : SWAGG_OK;
 }
 
@@ -249,7 +249,7 @@ static int follow_buffered(struct swagg_job *job)
     enum sml_stream_status status = sml_stream_status(job->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX];
     if (status == SML_STREAM_REJECTED)
-        control_rejected(&job->control);
+        membership_rejected(&job->membership);
     job_report(job, monotonic_ns());
     if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
         return SWAGG_OK;
@@ -286,7 +286,7 @@ uint64_t drive_between_calls(void *arg)
 bool drive_is_needed(struct swagg_job *job)
 {
     struct ctl_session session;
-    control_look(&job->control, &session);
+    membership_look(&job->membership, &session);
     pthread_mutex_lock(&job->lock);
     bool needed = session.state == CTL_SESSION_REJOINING || session.generation != job->generation ||
                   sml_stream_timer(job->stream) != UINT64_MAX;

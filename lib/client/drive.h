@@ -11,8 +11,9 @@ int drive_call(struct swagg_job *job, struct watch *watch);
 /* The same for reduces from which this rank has returned, until they are complete. */
 int drive_buffered(struct swagg_job *job, struct watch *watch);
 
-/* A turn of the control thread (struct control_guest) while the application is between calls: there may be
- * reduces that are only buffered, and after a restart of the switch others may need what this rank holds. */
+/* A turn of the membership thread (struct membership_guest) while the application is between calls: there may
+ * be reduces that are only buffered, and after a restart of the switch others may need what this rank holds.
+ */
 uint64_t drive_between_calls(void *job);
 
 /* Whether others may still need this rank's packets. */

@@ -23,7 +23,7 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
 
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text)
 {
-    control_abort(&job->control, reason, job->options.rank, text);
+    membership_abort(&job->membership, reason, job->options.rank, text);
     return job_fail(job, status, "%s", text);
 }
 
@@ -87,7 +87,7 @@ void job_report(struct swagg_job *job, uint64_t now)
                                      .progress = sml_stream_oldest(job->stream)};
     if (waiting)
         progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
-    control_progress(&job->control, &progress, waiting && !job->rejoining);
+    membership_progress(&job->membership, &progress, waiting && !job->rejoining);
 }
 
 void swagg_abort(struct swagg_job *job, const char *why)

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "control_thread.h"
 #include "errors.h"
+#include "membership.h"
 #include "options.h"
 #include "swagg.h"
 #include "switchml/stream.h"
@@ -16,9 +16,9 @@ struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
     pid_t owner; /* a child that inherits the job by fork cannot use it */
-    struct control control;
-    bool control_is_open;
-    /* The rest is the caller's during a call, and the control thread's now and then between calls. */
+    struct membership membership;
+    bool membership_is_open;
+    /* The rest is the caller's during a call, and the membership thread's now and then between calls. */
     pthread_mutex_t lock;
     struct transport *transport;
     void *stream_memory;

@@ -114,11 +114,12 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
                                    .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum)};
     sml_terms_build(&config.join.terms, &wish);
     memcpy(config.join.name, o->job, sizeof config.join.name);
-    struct control_guest guest = {.fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
-    int rc = control_open(&job->control, o->switch_ip, &config, &o->log, &guest);
+    struct membership_guest guest = {
+        .fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
+    int rc = membership_open(&job->membership, o->switch_ip, &config, &o->log, &guest);
     if (rc < 0)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's control thread: %s", strerror(-rc));
-    job->control_is_open = true;
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's membership thread: %s", strerror(-rc));
+    job->membership_is_open = true;
     return SWAGG_OK;
 }
 
@@ -135,12 +136,12 @@ static int join_status(struct swagg_job *job, const struct ctl_session *s, unsig
     bool answered = s->boot_id != 0;
     if (s->state == CTL_SESSION_READY)
         return SWAGG_OK;
-    if (control_is_robbed(&job->control))
+    if (membership_is_robbed(&job->membership))
         return job_fail_robbed(job, "control descriptors");
     if (!answered && refused >= REFUSALS_ENOUGH)
         return fail_no_answer(job, true, 0);
     if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(s)))
-        return fail_no_answer(job, false, control_trouble(&job->control));
+        return fail_no_answer(job, false, membership_trouble(&job->membership));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(job, s) : STILL_JOINING;
 }
 
@@ -158,9 +159,9 @@ static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s
 {
     uint64_t pause = job->options.warn_after_ns, warn_at = monotonic_ns() + pause;
     for (;;) {
-        control_look(&job->control, s);
+        membership_look(&job->membership, s);
         uint64_t now = monotonic_ns();
-        int rc = join_status(job, s, control_refusals(&job->control), now);
+        int rc = join_status(job, s, membership_refusals(&job->membership), now);
         if (rc != STILL_JOINING)
             return rc;
         if (now >= warn_at) {
@@ -168,7 +169,8 @@ static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s
             pause *= 2;
             warn_at = now + pause;
         }
-        control_wait(&job->control, s->boot_id == 0 && answer_due(s) < warn_at ? answer_due(s) : warn_at);
+        membership_wait(&job->membership,
+                        s->boot_id == 0 && answer_due(s) < warn_at ? answer_due(s) : warn_at);
     }
 }
 

@@ -105,7 +105,7 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
     job_report(job, now);
     if (now >= w->warn_at || now >= w->deadline) {
         struct ctl_session session;
-        control_look(&job->control, &session);
+        membership_look(&job->membership, &session);
         if (now >= w->deadline)
             return fail_deadline(w, job, &session, now);
         warn(w, job, &session, now);

@@ -87,7 +87,8 @@ static void other_ranks_return_before_the_root_calls(void)
     loop_switch_stop(ls);
 }
 
-/* More than leaves at once, and some of it lost: nobody but the control threads, and close, can mend it. */
+/* More than leaves at once, and some of it lost: nobody but the membership threads, and close, can mend it.
+ */
 static int return_and_close(struct crew_member *m)
 {
     int rc = reduce(m, 300000);
@@ -204,7 +205,7 @@ static void the_log_names_the_reduce_that_failed(void)
     loop_switch_stop(ls);
 }
 
-/* The others never call again before the root has heard: their control threads tell. */
+/* The others never call again before the root has heard: their membership threads tell. */
 static int return_and_call_when_it_is_over(struct crew_member *m)
 {
     int rc = reduce(m, 500);

@@ -35,12 +35,12 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
                     .call_timeout_ns = 3600 * NS_PER_S,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},
-        .control = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = WAKER_NONE},
+        .membership = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = WAKER_NONE},
         .transport = &l->transport,
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
         .stream = l->script.stream,
     };
-    pthread_mutex_init(&l->job.control.lock, NULL);
+    pthread_mutex_init(&l->job.membership.lock, NULL);
     struct sml_call call = {
         .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
     watch_start(&l->watch, &l->job, &call, 0);
@@ -51,7 +51,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
 
 static void end(struct lonely *l)
 {
-    pthread_mutex_destroy(&l->job.control.lock);
+    pthread_mutex_destroy(&l->job.membership.lock);
     free(l->script.stream);
 }
 
@@ -96,7 +96,7 @@ static void a_wait_that_began_between_two_warnings_is_not_told_over_and_over(voi
     expect_warnings(2000, 6000, expected_ms, sizeof expected_ms / sizeof *expected_ms);
 }
 
-/* The control thread hears the switch while this thread is on its way to look. */
+/* The membership thread hears the switch while this thread is on its way to look. */
 static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
 {
     static struct lonely l;
@@ -104,23 +104,23 @@ static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
     begin(&l, 200);
     l.job.options.call_timeout_ns = 1000 * NS_PER_MS;
     l.watch.deadline = 1000 * NS_PER_MS;
-    l.job.control.session.ready.lost_after_ms = 5000;
-    l.job.control.session.heard_at = 1000 * NS_PER_MS + 1;
+    l.job.membership.session.ready.lost_after_ms = 5000;
+    l.job.membership.session.heard_at = 1000 * NS_PER_MS + 1;
     wait_until(&l, 900);
     CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 1000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     CU_ASSERT_PTR_NULL(strstr(swagg_last_error(), "silent"));
     end(&l);
 }
 
-/* What a call says when its time is up, after the control thread has last heard the switch and last listened
- * then. */
+/* What a call says when its time is up, after the membership thread has last heard the switch and last
+ * listened then. */
 static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t listened_ms)
 {
     begin(l, 200);
     l->watch.deadline = 60000 * NS_PER_MS;
-    l->job.control.session.ready.lost_after_ms = 5000;
-    l->job.control.session.heard_at = heard_ms * NS_PER_MS;
-    l->job.control.session.polled_at = listened_ms * NS_PER_MS;
+    l->job.membership.session.ready.lost_after_ms = 5000;
+    l->job.membership.session.heard_at = heard_ms * NS_PER_MS;
+    l->job.membership.session.polled_at = listened_ms * NS_PER_MS;
     CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, 60000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     end(l);
     return swagg_last_error();

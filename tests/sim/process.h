@@ -1,5 +1,5 @@
 /* One rank's process, from start to exit: the real session and stream, and around them what libswagg does
- * (lib/client: drive.c, watch.c, close.c, control_thread.c), step by step, with events in the place of
+ * (lib/client: drive.c, watch.c, close.c, membership.c), step by step, with events in the place of
  * threads and sockets. The application in it runs a program (program.h). */
 #ifndef SWAGG_SIM_PROCESS_H
 #define SWAGG_SIM_PROCESS_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The control thread */
+/* The membership thread */
 
 /* In a call, or before the end of one from which it has returned. */
 static bool is_waiting(const struct process *p)

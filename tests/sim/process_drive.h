@@ -1,4 +1,4 @@
-/* How a process keeps its session and its stream going: what libswagg's drive.c and control_thread.c do. */
+/* How a process keeps its session and its stream going: what libswagg's drive.c and membership.c do. */
 #ifndef SWAGG_SIM_PROCESS_DRIVE_H
 #define SWAGG_SIM_PROCESS_DRIVE_H
 
@@ -12,7 +12,7 @@ static inline uint64_t process_now(const struct process *p)
 /* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
 bool drive_is_held_back(const struct process *p);
 
-/* The control thread's turn: messages in and out, and p->changed if there is news. */
+/* The membership thread's turn: messages in and out, and p->changed if there is news. */
 void drive_control(struct process *p);
 
 /* What the next heartbeat says. */
@@ -31,7 +31,7 @@ unsigned drive_exchange(struct process *p);
 /* Goes by the session through restarts of the switch; false: the job cannot go on. */
 bool drive_follow_session(struct process *p);
 
-/* The control thread's turn at the stream while the application computes. */
+/* The membership thread's turn at the stream while the application computes. */
 void drive_between_calls(struct process *p);
 
 #endif

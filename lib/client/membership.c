@@ -1,0 +1,325 @@
+#include "membership.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "switchml/terms.h"
+
+enum {
+    RECEIVE_AT_ONCE = 64, /* messages and errors, so that nobody can keep the thread from its other work */
+    SLEEP_MAX_MS = 500,   /* by then it has noticed that its descriptors are gone: nobody could wake it */
+    WITHOUT_WAKER_MS = 10,
+};
+
+/* A socket that is connected reports ICMP's "port unreachable" of an earlier datagram with any later call. */
+static void note_error(struct membership *m, int error)
+{
+    if (error == ECONNREFUSED)
+        m->refused++;
+    m->trouble = error;
+}
+
+static bool is_robbed(struct membership *m)
+{
+    m->robbed = m->robbed || !own_fd_holds(&m->socket) || !waker_holds(&m->wake_thread) ||
+                !waker_holds(&m->wake_caller);
+    return m->robbed;
+}
+
+/* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
+static bool is_held_back(const struct membership *m)
+{
+    return m->session.state == CTL_SESSION_REJOINING && m->streaming;
+}
+
+/* Sends what is due. A message that is lost here is repeated by the session. */
+static void send_due(struct membership *m, uint64_t now)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    size_t bytes;
+    if (is_held_back(m) || is_robbed(m))
+        return;
+    while ((bytes = ctl_session_poll(&m->session, now, message)) > 0)
+        if (send(m->socket.fd, message, bytes, MSG_DONTWAIT) < 0)
+            note_error(m, errno);
+}
+
+static void receive_all(struct membership *m)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    if (is_robbed(m))
+        return;
+    for (unsigned i = 0; i < RECEIVE_AT_ONCE; i++) {
+        ssize_t bytes = recv(m->socket.fd, message, sizeof message, MSG_DONTWAIT);
+        if (bytes >= 0) {
+            m->trouble = 0;
+            ctl_session_receive(&m->session, message, (size_t)bytes, monotonic_ns());
+        } else if (errno == EAGAIN) {
+            return;
+        } else {
+            note_error(m, errno);
+        }
+    }
+}
+
+static void log_news(const struct logger *log, const struct ctl_session *s)
+{
+    struct sml_terms terms = {0};
+    switch (s->state) {
+    case CTL_SESSION_READY:
+        sml_terms_parse(&terms, &s->ready.terms);
+        logger_write(log, SWAGG_LOG_INFO,
+                     "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet", s->cfg.join.name,
+                     s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes);
+        break;
+    case CTL_SESSION_REJOINING:
+        logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",
+                     s->cfg.join.name, s->cfg.rank);
+        break;
+    case CTL_SESSION_FAILED:
+        /* The caller's next call says it, too. */
+        logger_write(log, SWAGG_LOG_INFO, "job '%s': %s", s->cfg.join.name, s->failure.text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Wakes the caller if there is something that it has not been woken for; true if that is worth a line in the
+ * log. */
+static bool announce(struct membership *m)
+{
+    const struct ctl_session *s = &m->session;
+    bool news = s->state != m->seen.state || s->generation != m->seen.generation;
+    if (!news && m->refused == m->seen.refused && m->robbed == m->seen.robbed)
+        return false;
+    m->seen.state = s->state;
+    m->seen.generation = s->generation;
+    m->seen.refused = m->refused;
+    m->seen.robbed = m->robbed;
+    atomic_store(&m->changed, true);
+    waker_wake(&m->wake_caller);
+    return news;
+}
+
+/* One turn of the session; returns when the next is due. The log is the caller's code and is called without
+ * the lock. */
+static uint64_t turn(struct membership *m)
+{
+    struct ctl_session copy;
+    pthread_mutex_lock(&m->lock);
+    receive_all(m);
+    send_due(m, monotonic_ns());
+    bool news = announce(m);
+    if (news)
+        copy = m->session;
+    uint64_t next = is_held_back(m) ? UINT64_MAX : ctl_session_timer(&m->session);
+    pthread_mutex_unlock(&m->lock);
+    if (news)
+        log_news(m->log, &copy);
+    return next;
+}
+
+static void *run(void *arg)
+{
+    struct membership *m = arg;
+    while (!atomic_load(&m->stop)) {
+        uint64_t next = turn(m), guest_next = m->guest.turn(m->guest.ctx), now = monotonic_ns();
+        if (membership_is_robbed(m))
+            break;
+        bool guest_waits = guest_next != UINT64_MAX;
+        struct pollfd fds[] = {{.fd = m->socket.fd, .events = POLLIN},
+                               {.fd = m->wake_thread.sleeper.fd, .events = POLLIN},
+                               {.fd = guest_waits ? m->guest.fd : -1, .events = POLLIN}};
+        next = next < guest_next ? next : guest_next;
+        uint64_t latest = now + SLEEP_MAX_MS * NS_PER_MS;
+        struct timespec timeout = timespec_until(next < latest ? next : latest, now);
+        ppoll(fds, 3, &timeout, NULL);
+        if (fds[1].revents)
+            waker_drain(&m->wake_thread);
+    }
+    return NULL;
+}
+
+/* Signals are the application's business: this thread takes none. */
+static int start_thread(struct membership *m)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&m->thread, NULL, run, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+static int open_fds(struct membership *m, struct in_addr switch_ip)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+    if (fd < 0)
+        return -errno;
+    m->socket = own_fd_of(fd);
+    if ((rc = waker_open(&m->wake_thread)) < 0 || (rc = waker_open(&m->wake_caller)) < 0)
+        return rc;
+    return connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
+}
+
+static void close_fds(struct membership *m)
+{
+    own_fd_close(&m->socket);
+    waker_close(&m->wake_thread);
+    waker_close(&m->wake_caller);
+}
+
+int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
+                    const struct logger *log, const struct membership_guest *guest)
+{
+    *m = (struct membership){.log = log,
+                             .guest = *guest,
+                             .socket = OWN_FD_NONE,
+                             .wake_thread = WAKER_NONE,
+                             .wake_caller = WAKER_NONE};
+    pthread_mutex_init(&m->lock, NULL);
+    ctl_session_init(&m->session, config, monotonic_ns());
+    int rc = open_fds(m, switch_ip);
+    if (rc < 0 || (rc = start_thread(m)) < 0)
+        goto err;
+    return 0;
+err:
+    close_fds(m);
+    pthread_mutex_destroy(&m->lock);
+    return rc;
+}
+
+void membership_close(struct membership *m)
+{
+    atomic_store(&m->stop, true);
+    waker_wake(&m->wake_thread);
+    pthread_join(m->thread, NULL);
+    close_fds(m);
+    pthread_mutex_destroy(&m->lock);
+}
+
+void membership_abandon(struct membership *m)
+{
+    close_fds(m);
+}
+
+bool membership_changed(struct membership *m)
+{
+    return atomic_load(&m->changed) && atomic_exchange(&m->changed, false);
+}
+
+void membership_look(struct membership *m, struct ctl_session *session)
+{
+    pthread_mutex_lock(&m->lock);
+    *session = m->session;
+    pthread_mutex_unlock(&m->lock);
+}
+
+unsigned membership_refusals(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    unsigned refused = m->refused;
+    pthread_mutex_unlock(&m->lock);
+    return refused;
+}
+
+int membership_trouble(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    int trouble = m->trouble;
+    pthread_mutex_unlock(&m->lock);
+    return trouble;
+}
+
+bool membership_is_robbed(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    bool robbed = is_robbed(m);
+    pthread_mutex_unlock(&m->lock);
+    return robbed;
+}
+
+int membership_wake_fd(const struct membership *m)
+{
+    return m->wake_caller.sleeper.fd;
+}
+
+void membership_woken(struct membership *m)
+{
+    waker_drain(&m->wake_caller);
+}
+
+void membership_wake(struct membership *m)
+{
+    waker_wake(&m->wake_thread);
+}
+
+void membership_wait(struct membership *m, uint64_t until)
+{
+    uint64_t now = monotonic_ns(), soon = now + WITHOUT_WAKER_MS * NS_PER_MS;
+    struct timespec timeout = timespec_until(until, now);
+    struct pollfd fd = {.fd = m->wake_caller.sleeper.fd, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
+        return;
+    waker_drain(&m->wake_caller);
+    if (!waker_holds(&m->wake_caller)) { /* it would wake for ever */
+        timeout = timespec_until(until < soon ? until : soon, now);
+        nanosleep(&timeout, NULL);
+    }
+}
+
+/* What the caller has told the session goes out from here, so that it is sent even if the process ends right
+ * after. */
+static void unlock_and_send(struct membership *m)
+{
+    send_due(m, monotonic_ns());
+    pthread_mutex_unlock(&m->lock);
+    waker_wake(&m->wake_thread);
+}
+
+void membership_progress(struct membership *m, const struct ctl_heartbeat *progress, bool streaming)
+{
+    pthread_mutex_lock(&m->lock);
+    bool held_back = is_held_back(m);
+    m->session.heartbeat = *progress;
+    m->streaming = streaming;
+    bool released = held_back && !is_held_back(m);
+    pthread_mutex_unlock(&m->lock);
+    if (released)
+        waker_wake(&m->wake_thread);
+}
+
+void membership_rejected(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    ctl_session_rejected(&m->session, monotonic_ns());
+    unlock_and_send(m);
+}
+
+void membership_abort(struct membership *m, enum ctl_reason reason, unsigned rank, const char *text)
+{
+    struct ctl_failure why = {.reason = (uint16_t)reason, .rank = (uint16_t)rank};
+    strncpy(why.text, text, sizeof why.text - 1);
+    pthread_mutex_lock(&m->lock);
+    ctl_session_abort(&m->session, &why, monotonic_ns());
+    unlock_and_send(m);
+}
+
+void membership_leave(struct membership *m, uint64_t until)
+{
+    pthread_mutex_lock(&m->lock);
+    ctl_session_leave(&m->session, monotonic_ns());
+    unlock_and_send(m);
+    struct ctl_session s;
+    do {
+        membership_wait(m, until);
+        membership_look(m, &s);
+    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until && !membership_is_robbed(m));
+}
