@@ -124,7 +124,7 @@ NOT_INLINED static double time_two_passes(const struct agg_kernels *k, size_t by
     for (unsigned i = 0; i < ROUNDS; i++) {
         touch(frame);
         k->ones_sum(frame, bytes);
-        k->add[AGG_F32](sums, frame, bytes);
+        k->operations[AGG_SUM << 4 | AGG_F32].fold(sums, frame, bytes);
         touch(sums);
     }
     return (now_ns() - start) / ROUNDS;

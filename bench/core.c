@@ -349,13 +349,13 @@ static double each_row(bool large, void (*do_row)(struct cell *))
     double ratio = 0;
 
     for (unsigned how = 0; how < ARRANGEMENTS; how++) {
-        for (enum agg_type type = AGG_I32; type < AGG_TYPES; type++) {
-            if (arrangements[how].brief && agg_type_size(type) != 4)
+        for (enum agg_type type = AGG_I32; type <= AGG_F64; type++) {
+            if (arrangements[how].brief && agg_element_size(type, AGG_SUM) != 4)
                 continue;
             for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
                 struct cell c = {
                     .type = type, .how = &arrangements[how], .kernels = agg_kernels_best(), .large = large};
-                c.k = ks[i] & ~(unsigned)(agg_type_size(type) / 4 - 1); /* whole elements */
+                c.k = ks[i] & ~(unsigned)(agg_element_size(type, AGG_SUM) / 4 - 1); /* whole elements */
                 do_row(&c);
                 if (type == AGG_I32 && how == 0 && c.k == 256)
                     ratio = c.apply_ns / c.memcpy_ns;

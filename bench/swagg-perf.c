@@ -46,7 +46,7 @@ static void store(void *tensor, enum swagg_type type, size_t i, int64_t value)
     case SWAGG_F32:
         ((float *)tensor)[i] = (float)value;
         break;
-    case SWAGG_F64:
+    default: /* SWAGG_F64 */
         ((double *)tensor)[i] = (double)value;
         break;
     }
@@ -61,10 +61,9 @@ static bool holds(const void *tensor, enum swagg_type type, size_t i, int64_t va
         return ((const int64_t *)tensor)[i] == value;
     case SWAGG_F32:
         return ((const float *)tensor)[i] == (float)value;
-    case SWAGG_F64:
+    default: /* SWAGG_F64 */
         return ((const double *)tensor)[i] == (double)value;
     }
-    return false;
 }
 
 static bool receives(const struct perf *p)
@@ -138,7 +137,7 @@ static void print_head(const struct perf *p)
 
 static void print_row(const struct perf *p, size_t count, double time, int64_t wrong)
 {
-    size_t bytes = count * swagg_type_size(p->type);
+    size_t bytes = count * swagg_element_size(p->type, SWAGG_SUM);
     double n = p->options.size, algbw = (double)bytes / time / 1e9;
     double busbw = p->reduce ? algbw : algbw * 2 * (n - 1) / n;
     printf("%12zu %12zu %8s %7s %6d %10.1f %8.4f %8.4f ", bytes, count, p->type_name, "sum",
@@ -153,7 +152,7 @@ static void print_row(const struct perf *p, size_t count, double time, int64_t w
 /* Returns a status; adds to *wrong. */
 static int one_size(struct perf *p, size_t count, int64_t *wrong)
 {
-    size_t bytes = count * swagg_type_size(p->type);
+    size_t bytes = count * swagg_element_size(p->type, SWAGG_SUM);
     double time;
     int64_t here = 0;
     for (size_t i = 0; i < count; i++)
@@ -172,7 +171,7 @@ static int one_size(struct perf *p, size_t count, int64_t *wrong)
 
 static int sweep(struct perf *p)
 {
-    size_t size = swagg_type_size(p->type);
+    size_t size = swagg_element_size(p->type, SWAGG_SUM);
     int64_t wrong = 0;
     int rc = 0;
     if (p->options.rank == 0)

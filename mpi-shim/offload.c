@@ -52,7 +52,7 @@ static enum why why_native(const struct collective *c, enum swagg_type *type)
         return WHY_TYPE;
     if (c->count == 0)
         return WHY_EMPTY;
-    if (c->count > 0 && (size_t)c->count * swagg_type_size(*type) < (size_t)settings->min_bytes)
+    if (c->count > 0 && (size_t)c->count * swagg_element_size(*type, SWAGG_SUM) < (size_t)settings->min_bytes)
         return WHY_SMALL;
     return WHY_NOT;
 }
@@ -230,7 +230,7 @@ static int offload_or_fail(const struct collective *c, struct shim_comm *comm, e
 
 static int offload(const struct collective *c, enum swagg_type type)
 {
-    const size_t bytes = (size_t)c->count * swagg_type_size(type);
+    const size_t bytes = (size_t)c->count * swagg_element_size(type, SWAGG_SUM);
     struct shim_comm *comm = comm_state(c->comm, bytes);
     if (!comm->job || !comm->job->handle) {
         summary_native(comm->job ? WHY_SWITCH : WHY_COMMUNICATOR);

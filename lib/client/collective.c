@@ -3,12 +3,42 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "describe.h"
 #include "drive.h"
 #include "monotonic.h"
 
-_Static_assert((int)SWAGG_I32 == AGG_I32 && (int)SWAGG_I64 == AGG_I64 && (int)SWAGG_F32 == AGG_F32 &&
-                   (int)SWAGG_F64 == AGG_F64 && (int)SWAGG_SUM == AGG_SUM,
-               "the public codes are those of the wire");
+#define SAME_CODE(name)                                                                                      \
+    _Static_assert((int)SWAGG_##name == (int)AGG_##name, "the public codes are those of the wire")
+SAME_CODE(I32);
+SAME_CODE(I64);
+SAME_CODE(F32);
+SAME_CODE(F64);
+SAME_CODE(I8);
+SAME_CODE(I16);
+SAME_CODE(U8);
+SAME_CODE(U16);
+SAME_CODE(U32);
+SAME_CODE(U64);
+SAME_CODE(BOOL);
+SAME_CODE(F16);
+SAME_CODE(BF16);
+SAME_CODE(C64);
+SAME_CODE(C128);
+SAME_CODE(SUM);
+SAME_CODE(PROD);
+SAME_CODE(MIN);
+SAME_CODE(MAX);
+SAME_CODE(LAND);
+SAME_CODE(LOR);
+SAME_CODE(LXOR);
+SAME_CODE(BAND);
+SAME_CODE(BOR);
+SAME_CODE(BXOR);
+SAME_CODE(AVG);
+SAME_CODE(MINLOC);
+SAME_CODE(MAXLOC);
+SAME_CODE(MINPAIR);
+SAME_CODE(MAXPAIR);
 
 /* A call as the caller made it. */
 struct request {
@@ -29,13 +59,25 @@ static bool receives(const struct swagg_job *job, const struct request *r)
     return r->collective == SML_ALLREDUCE || r->root == job->options.rank;
 }
 
+static int check_pair(const struct request *r)
+{
+    if (r->type <= 0 || r->type >= AGG_TYPES)
+        return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
+    if (r->op <= 0 || r->op >= AGG_OPS)
+        return client_fail(SWAGG_ERR_ARGUMENT, "op %d is none of enum swagg_op", r->op);
+    if (agg_element_size((unsigned)r->type, (unsigned)r->op) == 0)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "there is no %s of %s: swagg_element_size() tells which operations a type has",
+                           describe_op((unsigned)r->op), describe_type((unsigned)r->type));
+    return SWAGG_OK;
+}
+
 static int check_arguments(const struct swagg_job *job, const struct request *r)
 {
-    size_t element = r->type > 0 ? agg_type_size((unsigned)r->type) : 0;
-    if (element == 0)
-        return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
-    if (r->op != SWAGG_SUM)
-        return client_fail(SWAGG_ERR_ARGUMENT, "op %d is none of enum swagg_op", r->op);
+    int rc = check_pair(r);
+    if (rc < 0)
+        return rc;
+    size_t element = agg_element_size((unsigned)r->type, (unsigned)r->op);
     if (r->root < 0 || r->root >= job->options.size)
         return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", r->root,
                            job->options.size - 1);
@@ -70,7 +112,7 @@ static void end(struct swagg_job *job, const struct sml_call *call)
 {
     job->calls++;
     job->elements += call->count;
-    job->bytes += call->count * agg_type_size(call->type);
+    job->bytes += call->count * agg_element_size(call->type, call->op);
     job->calling = false;
     job_report(job, monotonic_ns());
 }
@@ -126,7 +168,7 @@ int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t cou
     return collective(job, &r);
 }
 
-size_t swagg_type_size(enum swagg_type type)
+size_t swagg_element_size(enum swagg_type type, enum swagg_op op)
 {
-    return agg_type_size(type);
+    return agg_element_size((unsigned)type, (unsigned)op);
 }

@@ -6,16 +6,23 @@
 
 #include "kernels/kernels.h"
 
-static const char *type_name(unsigned type)
+const char *describe_type(unsigned type)
 {
     static const char *const names[AGG_TYPES] = {
-        [AGG_I32] = "i32", [AGG_I64] = "i64", [AGG_F32] = "f32", [AGG_F64] = "f64"};
+        [AGG_I32] = "i32",   [AGG_I64] = "i64", [AGG_F32] = "f32",   [AGG_F64] = "f64", [AGG_I8] = "i8",
+        [AGG_I16] = "i16",   [AGG_U8] = "u8",   [AGG_U16] = "u16",   [AGG_U32] = "u32", [AGG_U64] = "u64",
+        [AGG_BOOL] = "bool", [AGG_F16] = "f16", [AGG_BF16] = "bf16", [AGG_C64] = "c64", [AGG_C128] = "c128"};
     return type < AGG_TYPES && names[type] ? names[type] : "unknown type";
 }
 
-static const char *op_name(unsigned op)
+const char *describe_op(unsigned op)
 {
-    return op == AGG_SUM ? "sum" : "unknown operation";
+    static const char *const names[AGG_OPS] = {
+        [AGG_SUM] = "sum",       [AGG_PROD] = "prod",       [AGG_MIN] = "min",        [AGG_MAX] = "max",
+        [AGG_LAND] = "land",     [AGG_LOR] = "lor",         [AGG_LXOR] = "lxor",      [AGG_BAND] = "band",
+        [AGG_BOR] = "bor",       [AGG_BXOR] = "bxor",       [AGG_AVG] = "avg",        [AGG_MINLOC] = "minloc",
+        [AGG_MAXLOC] = "maxloc", [AGG_MINPAIR] = "minpair", [AGG_MAXPAIR] = "maxpair"};
+    return op < AGG_OPS && names[op] ? names[op] : "unknown operation";
 }
 
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
@@ -29,7 +36,7 @@ const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
 
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX])
 {
-    const char *type = type_name(call->type), *op = op_name(call->op);
+    const char *type = describe_type(call->type), *op = describe_op(call->op);
     if (call->collective == SML_REDUCE)
         snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s) to rank %" PRIu32, call->count, type,
                  op, call->root);
@@ -47,7 +54,7 @@ static void describe_side(unsigned rank, const struct sml_call *call, unsigned e
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(call, called));
     else
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
-                 type_name(e0 & 15), op_name(e0 >> 4));
+                 describe_type(e0 & 15), describe_op(e0 >> 4));
 }
 
 const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX])

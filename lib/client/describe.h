@@ -9,6 +9,10 @@ enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX
 /* What the kernel has said last of the way to the switch, to be appended to a text; empty if error is 0. */
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);
 
+/* "f32", "sum": the names of enum swagg_type and enum swagg_op in small letters. */
+const char *describe_type(unsigned type);
+const char *describe_op(unsigned op);
+
 /* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX]);
 

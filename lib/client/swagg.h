@@ -27,8 +27,41 @@
 extern "C" {
 #endif
 
-enum swagg_type { SWAGG_I32 = 1, SWAGG_I64 = 2, SWAGG_F32 = 3, SWAGG_F64 = 4 };
-enum swagg_op { SWAGG_SUM = 1 };
+enum swagg_type {
+    SWAGG_I32 = 1,
+    SWAGG_I64 = 2,
+    SWAGG_F32 = 3,
+    SWAGG_F64 = 4,
+    SWAGG_I8 = 5,
+    SWAGG_I16 = 6,
+    SWAGG_U8 = 7,
+    SWAGG_U16 = 8,
+    SWAGG_U32 = 9,
+    SWAGG_U64 = 10,
+    SWAGG_BOOL = 11, /* one byte: 0 is false, all else true */
+    SWAGG_F16 = 12,  /* IEEE 754 binary16 */
+    SWAGG_BF16 = 13, /* the upper half of an f32 */
+    SWAGG_C64 = 14,  /* float complex */
+    SWAGG_C128 = 15  /* double complex */
+};
+
+enum swagg_op {
+    SWAGG_SUM = 1,
+    SWAGG_PROD = 2,
+    SWAGG_MIN = 3,
+    SWAGG_MAX = 4,
+    SWAGG_LAND = 5, /* logical: 1 or 0 */
+    SWAGG_LOR = 6,
+    SWAGG_LXOR = 7,
+    SWAGG_BAND = 8, /* bitwise */
+    SWAGG_BOR = 9,
+    SWAGG_BXOR = 10,
+    SWAGG_AVG = 11,     /* the sum, divided by the number of ranks */
+    SWAGG_MINLOC = 12,  /* elements struct {type value; int32_t index}: the least value, and where it is */
+    SWAGG_MAXLOC = 13,  /* the same: the greatest */
+    SWAGG_MINPAIR = 14, /* elements type[2], {value, index}: the least value, and where it is */
+    SWAGG_MAXPAIR = 15  /* the same: the greatest */
+};
 
 /* 0 is success, errors are negative. */
 enum swagg_status {
@@ -97,9 +130,10 @@ struct swagg_job;
 /* Joins the job and waits until all ranks are there. *job is NULL on error. The options are copied. */
 int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 
-/* recv[i] = sum over all ranks of send[i], on every rank. send may equal recv; otherwise they must not
- * overlap. Both are the caller's and in use until the call returns; on an error recv is unspecified. count
- * may be 0. */
+/* recv[i] = send[i] of all ranks, combined by op, on every rank: with SWAGG_SUM their sum. count: elements of
+ * swagg_element_size(type, op) bytes; may be 0. Not every operation is there for every type: what is not
+ * is SWAGG_ERR_ARGUMENT. send may equal recv; otherwise they must not overlap.
+ * Both are the caller's and in use until the call returns; on an error recv is unspecified. */
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op);
 
@@ -116,8 +150,8 @@ void swagg_abort(struct swagg_job *job, const char *why);
  */
 void swagg_close(struct swagg_job *job);
 
-/* Bytes that an element takes; 0 for no type. */
-size_t swagg_type_size(enum swagg_type type);
+/* Bytes that an element takes; 0: this operation is not there for this type. The same for every switch. */
+size_t swagg_element_size(enum swagg_type type, enum swagg_op op);
 
 /* Version and build of this library, as in "0.1.0+6b38cdc4f1aa"; a constant string without spaces. */
 const char *swagg_version(void);

@@ -15,7 +15,7 @@ enum {
 
 void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
 {
-    size_t element = agg_type_size(call->type);
+    size_t element = agg_element_size(call->type, call->op);
     *w = (struct watch){
         .call = *call,
         .chunks = sml_chunk_count(job->terms.chunk_bytes, element, call->count * element),

@@ -187,7 +187,7 @@ static void set(const struct tensor *t, int rank, size_t i, void *elements)
     case SWAGG_F32:
         ((float *)elements)[i] = (float)real(t, rank, i);
         break;
-    case SWAGG_F64:
+    default: /* SWAGG_F64 */
         ((double *)elements)[i] = real(t, rank, i);
         break;
     }
@@ -221,7 +221,7 @@ static void set_sum(const struct tensor *t, int size, size_t i, void *sum)
     case SWAGG_F32:
         *(float *)sum = single;
         break;
-    case SWAGG_F64:
+    default: /* SWAGG_F64 */
         *(double *)sum = twice;
         break;
     }
@@ -229,7 +229,7 @@ static void set_sum(const struct tensor *t, int size, size_t i, void *sum)
 
 size_t tensor_wrong(const struct tensor *t, int size, const void *sums)
 {
-    size_t element = swagg_type_size(t->type), wrong = 0;
+    size_t element = swagg_element_size(t->type, SWAGG_SUM), wrong = 0;
     for (size_t i = 0; i < t->count; i++) {
         union {
             uint32_t i32;
@@ -246,7 +246,7 @@ size_t tensor_wrong(const struct tensor *t, int size, const void *sums)
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place)
 {
     enum { GUARD = 64 };
-    size_t bytes = t->count * swagg_type_size(t->type);
+    size_t bytes = t->count * swagg_element_size(t->type, SWAGG_SUM);
     unsigned char *send = malloc(bytes + 1), *recv = in_place ? send : malloc(bytes + GUARD);
     bool receives = root < 0 || root == m->rank;
     int status = WRONG_SUM;

@@ -37,17 +37,19 @@ static bool is_typed(const struct world *w)
     return w->terms.format == SML_FORMAT_TYPED;
 }
 
-static unsigned type_of(const struct world *w, const struct sml_packet *p)
+static uint8_t code_of(const struct world *w, const struct sml_packet *p)
 {
-    return is_typed(w) ? p->e0 & 0x0f : AGG_I32;
+    return is_typed(w) ? p->e0 : agg_code(AGG_I32, AGG_SUM);
 }
 
-static bool same_elements(unsigned type, const uint8_t *a, const uint8_t *b, size_t bytes)
+static bool same_elements(uint8_t code, const uint8_t *a, const uint8_t *b, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i += agg_type_size(type)) {
+    const unsigned type = code & 15;
+
+    for (size_t i = 0; i < bytes; i += agg_element_size(type, AGG_SUM)) {
         float f, g;
         double d, e;
-        if (memcmp(a + i, b + i, agg_type_size(type)) == 0)
+        if (memcmp(a + i, b + i, agg_element_size(type, AGG_SUM)) == 0)
             continue;
         memcpy(&f, a + i, sizeof f);
         memcpy(&g, b + i, sizeof g);
@@ -67,11 +69,11 @@ static bool same_elements(unsigned type, const uint8_t *a, const uint8_t *b, siz
 static void sum(const struct world *w, const struct slot *s, size_t skip, size_t bytes, uint8_t *out)
 {
     const struct agg_kernels *k = agg_kernels_get("scalar");
-    unsigned type = type_of(w, &s->first);
+    uint8_t code = code_of(w, &s->first);
     const void *in[WORKERS_MAX];
     for (unsigned i = 0; i < w->workers; i++)
         in[i] = s->body[w->terms.mode == SML_ORDERED ? i : s->order[i]] + skip;
-    k->sum[type](out, in, w->workers, bytes);
+    k->operations[code].reduce(out, in, w->workers, bytes);
 }
 
 /* A result without the sum is its header, with a checksum of its own. */
@@ -94,7 +96,7 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
     check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
     sum(w, s, skip, p.body_bytes - skip, expected);
-    REQUIRE(same_elements(type_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
+    REQUIRE(same_elements(code_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
 }
 
 static void keep_result(const struct world *w, struct slot *s, const struct agg_verdict *v)

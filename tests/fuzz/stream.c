@@ -29,7 +29,7 @@ struct world {
 
 static size_t element(const struct world *w)
 {
-    return agg_type_size(w->call.type);
+    return agg_element_size(w->call.type, w->call.op);
 }
 
 /* Whether the tag is one of this collective's chunks; which bytes of the tensor it is. */

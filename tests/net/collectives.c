@@ -93,7 +93,7 @@ static void contribution(const struct plan *p, const struct call *c, int rank, v
         case SWAGG_F32:
             ((float *)out)[i] = (float)random_number(p, bits);
             break;
-        case SWAGG_F64:
+        default: /* SWAGG_F64 */
             ((double *)out)[i] = random_number(p, bits);
             break;
         }
@@ -113,7 +113,7 @@ static void add(const struct call *c, void *sum, const void *x)
         case SWAGG_F32:
             ((float *)sum)[i] += ((const float *)x)[i];
             break;
-        case SWAGG_F64:
+        default: /* SWAGG_F64 */
             ((double *)sum)[i] += ((const double *)x)[i];
             break;
         }
@@ -147,7 +147,7 @@ static void compute(const struct plan *p, const struct call *c, void *sum, void 
 
 static int report_wrong(const struct plan *p, const struct call *c, const char *got, const char *expected)
 {
-    size_t element = swagg_type_size(c->type), first = 0, wrong = 0;
+    size_t element = swagg_element_size(c->type, SWAGG_SUM), first = 0, wrong = 0;
 
     for (size_t i = c->count; i-- > 0;)
         if (memcmp(got + i * element, expected + i * element, element) != 0) {
@@ -164,7 +164,7 @@ static int report_wrong(const struct plan *p, const struct call *c, const char *
 
 static int run_call(const struct plan *p, struct swagg_job *job, const struct call *c)
 {
-    size_t bytes = c->count * swagg_type_size(c->type);
+    size_t bytes = c->count * swagg_element_size(c->type, SWAGG_SUM);
     bool receives = !c->reduce || c->root == p->options.rank;
     char *send = allocate(bytes), *sum = allocate(bytes), *recv = c->in_place ? send : allocate(bytes);
     int status = 0, rc;

@@ -117,7 +117,7 @@ static bool joining_turn(struct process *p)
 static void begin_call(struct process *p)
 {
     struct sml_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
-    size_t bytes = call.count * agg_type_size(call.type);
+    size_t bytes = call.count * agg_element_size(call.type, call.op);
     bool in_place = program_in_place(p->cfg.program, p->cfg.rank, p->call);
 
     p->in = sim_alloc(bytes);
@@ -153,7 +153,7 @@ static void end_call(struct process *p, bool well)
     }
     /* Whatever the stream still reads must be its own. */
     if (p->in != NULL)
-        memset(p->in, 0xdd, call.count * agg_type_size(call.type));
+        memset(p->in, 0xdd, call.count * agg_element_size(call.type, call.op));
     free_tensors(p);
     if (well)
         compute(p);

@@ -116,7 +116,7 @@ static void add(uint8_t *sum, const uint8_t *in, unsigned type, uint64_t count)
 static const uint8_t *expected(struct program *p, unsigned call)
 {
     const struct sml_call *c = &p->call[call];
-    size_t bytes = c->count * agg_type_size(c->type);
+    size_t bytes = c->count * agg_element_size(c->type, c->op);
 
     if (p->expected[call] == NULL) {
         uint8_t *in = sim_alloc(bytes);
@@ -137,7 +137,7 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
     const uint8_t *sum = expected(p, call);
 
     if (p->whole || !is_float(c->type) || p->mode == SML_ORDERED)
-        return memcmp(tensor, sum, c->count * agg_type_size(c->type)) == 0;
+        return memcmp(tensor, sum, c->count * agg_element_size(c->type, c->op)) == 0;
     double epsilon = c->type == AGG_F32 ? 0x1p-23 : 0x1p-52, largest = ldexp(1e6 / 3, 20) * p->size;
     for (uint64_t i = 0; i < c->count; i++)
         if (!(fabs(get(tensor, c->type, i) - get(sum, c->type, i)) <= largest * epsilon * p->size))

@@ -53,7 +53,7 @@ static void make_calls(struct program *p, struct rng *r)
         bool reduce = rng_below(r, 3) == 0;
         p->call[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-            .type = (uint8_t)rng_between(r, AGG_I32, AGG_TYPES - 1),
+            .type = (uint8_t)rng_between(r, AGG_I32, AGG_F64),
             .op = AGG_SUM,
             .root = reduce ? (uint32_t)rng_below(r, p->size) : 0,
             .count = rng_below(r, most + 1),

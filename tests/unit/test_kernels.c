@@ -19,15 +19,18 @@ static uint32_t be32(uint32_t host)
     return __builtin_bswap32(host);
 }
 
-static void test_sizes_of_types(void)
+static void test_sizes_of_elements(void)
 {
-    CU_ASSERT_EQUAL(agg_type_size(AGG_I32), 4);
-    CU_ASSERT_EQUAL(agg_type_size(AGG_F32), 4);
-    CU_ASSERT_EQUAL(agg_type_size(AGG_I64), 8);
-    CU_ASSERT_EQUAL(agg_type_size(AGG_F64), 8);
-    CU_ASSERT_EQUAL(agg_type_size(0), 0);
-    CU_ASSERT_EQUAL(agg_type_size(AGG_TYPES), 0);
-    CU_ASSERT_EQUAL(agg_type_size(UINT32_MAX), 0);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_I32, AGG_SUM), 4);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_F32, AGG_SUM), 4);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_I64, AGG_SUM), 8);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_F64, AGG_SUM), 8);
+    CU_ASSERT_EQUAL(agg_element_size(0, AGG_SUM), 0);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_I32, 0), 0);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_F32, AGG_BAND), 0);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_TYPES, AGG_SUM), 0);
+    CU_ASSERT_EQUAL(agg_element_size(AGG_I32, AGG_OPS), 0);
+    CU_ASSERT_EQUAL(agg_element_size(UINT32_MAX, UINT32_MAX), 0);
 }
 
 static void test_tables_are_found_by_name_and_complete(void)
@@ -39,10 +42,12 @@ static void test_tables_are_found_by_name_and_complete(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(agg_kernels_get("scalar"));
     CU_ASSERT_PTR_NOT_NULL_FATAL(best);
     CU_ASSERT_PTR_EQUAL(best, agg_kernels_get(best->name));
-    for (unsigned type = AGG_I32; type < AGG_TYPES; type++) {
-        CU_ASSERT_PTR_NOT_NULL(best->add[type]);
-        CU_ASSERT_PTR_NOT_NULL(best->sum[type]);
+    for (unsigned type = AGG_I32; type < AGG_TYPES; type++)
         CU_ASSERT_PTR_NOT_NULL(best->convert[type]);
+    for (unsigned code = 0; code < AGG_CODES; code++) {
+        const bool is_pair = agg_element_size(code & 15, code >> 4) != 0;
+        CU_ASSERT_EQUAL(best->operations[code].fold != NULL, is_pair);
+        CU_ASSERT_EQUAL(best->operations[code].reduce != NULL, is_pair);
     }
     CU_ASSERT_PTR_NOT_NULL(best->ones_sum);
     printf("best is %s ", best->name);
@@ -54,7 +59,7 @@ static void test_i32_is_summed_in_big_endian_and_wraps(void)
     uint32_t acc[] = {be32(1), be32(0x7fffffff), be32((uint32_t)-5)};
     const uint32_t in[] = {be32(255), be32(1), be32(3)};
 
-    k->add[AGG_I32](acc, in, sizeof acc);
+    k->operations[AGG_SUM << 4 | AGG_I32].fold(acc, in, sizeof acc);
     CU_ASSERT_EQUAL(acc[0], be32(256));
     CU_ASSERT_EQUAL(acc[1], be32(0x80000000));
     CU_ASSERT_EQUAL(acc[2], be32((uint32_t)-2));
@@ -67,13 +72,13 @@ static void test_native_types_are_summed_as_they_are(void)
     float f[] = {0.5f, INFINITY}, g[] = {0.25f, -INFINITY};
     double d[] = {1e300}, e[] = {1.0};
 
-    k->add[AGG_I64](i, j, sizeof i);
+    k->operations[AGG_SUM << 4 | AGG_I64].fold(i, j, sizeof i);
     CU_ASSERT_EQUAL(i[0], (INT64_C(1) << 40) + 1);
     CU_ASSERT_EQUAL(i[1], INT64_MAX);
-    k->add[AGG_F32](f, g, sizeof f);
+    k->operations[AGG_SUM << 4 | AGG_F32].fold(f, g, sizeof f);
     CU_ASSERT_EQUAL(f[0], 0.75f);
     CU_ASSERT(isnan(f[1]));
-    k->add[AGG_F64](d, e, sizeof d);
+    k->operations[AGG_SUM << 4 | AGG_F64].fold(d, e, sizeof d);
     CU_ASSERT_EQUAL(d[0], 1e300 + 1.0);
 }
 
@@ -87,9 +92,9 @@ static void test_a_sum_is_taken_in_the_order_of_its_inputs(void)
         float out;
         if (k == NULL)
             continue;
-        k->sum[AGG_F32](&out, abc, 3, sizeof out);
+        k->operations[AGG_SUM << 4 | AGG_F32].reduce(&out, abc, 3, sizeof out);
         CU_ASSERT_EQUAL(out, 1.0f);
-        k->sum[AGG_F32](&out, acb, 3, sizeof out);
+        k->operations[AGG_SUM << 4 | AGG_F32].reduce(&out, acb, 3, sizeof out);
         CU_ASSERT_EQUAL(out, 0.0f);
     }
 }
@@ -172,9 +177,10 @@ static void fill(uint64_t *rng, uint8_t *p, size_t bytes)
 }
 
 /* Equal bits, or NaN on both sides. */
-static bool same(unsigned type, const uint8_t *a, const uint8_t *b, size_t bytes)
+static bool same(unsigned code, const uint8_t *a, const uint8_t *b, size_t bytes)
 {
-    size_t size = agg_type_size(type);
+    const unsigned type = code & 15;
+    size_t size = agg_element_size(type, code >> 4);
 
     for (size_t at = 0; at < bytes; at += size) {
         if (memcmp(a + at, b + at, size) == 0)
@@ -218,7 +224,7 @@ static bool scratch_intact(const struct scratch *s, size_t skew, size_t bytes)
 
 struct trial {
     const struct agg_kernels *scalar, *vector;
-    unsigned type, n;
+    unsigned code, n;
     size_t bytes, skew[INPUTS + 1];
     uint8_t content[INPUTS][MOST];
 };
@@ -230,13 +236,13 @@ static bool trial_add(const struct trial *t, uint64_t *rng)
     uint8_t *ref = scratch_start(&b, rng, 0, t->content[0], t->bytes);
     uint8_t *add = scratch_start(&in, rng, t->skew[1], t->content[1], t->bytes);
 
-    t->vector->add[t->type](acc, add, t->bytes);
-    t->scalar->add[t->type](ref, add, t->bytes);
-    if (!same(t->type, acc, ref, t->bytes) || !scratch_intact(&a, t->skew[0], t->bytes))
+    t->vector->operations[t->code].fold(acc, add, t->bytes);
+    t->scalar->operations[t->code].fold(ref, add, t->bytes);
+    if (!same(t->code, acc, ref, t->bytes) || !scratch_intact(&a, t->skew[0], t->bytes))
         return false;
-    t->vector->add[t->type](acc, acc, t->bytes); /* acc may equal in */
-    t->scalar->add[t->type](ref, ref, t->bytes);
-    return same(t->type, acc, ref, t->bytes) && memcmp(in.mem, in.before, ROOM) == 0;
+    t->vector->operations[t->code].fold(acc, acc, t->bytes); /* acc may equal in */
+    t->scalar->operations[t->code].fold(ref, ref, t->bytes);
+    return same(t->code, acc, ref, t->bytes) && memcmp(in.mem, in.before, ROOM) == 0;
 }
 
 static bool trial_sum(const struct trial *t, uint64_t *rng)
@@ -248,13 +254,14 @@ static bool trial_sum(const struct trial *t, uint64_t *rng)
 
     for (unsigned i = 0; i < t->n; i++)
         in[i] = scratch_start(&inputs[i], rng, t->skew[i], t->content[i], t->bytes);
-    t->vector->sum[t->type](out, in, t->n, t->bytes);
-    t->scalar->sum[t->type](ref, in, t->n, t->bytes);
-    if (!same(t->type, out, ref, t->bytes) || !scratch_intact(&a, t->skew[INPUTS], t->bytes))
+    t->vector->operations[t->code].reduce(out, in, t->n, t->bytes);
+    t->scalar->operations[t->code].reduce(ref, in, t->n, t->bytes);
+    if (!same(t->code, out, ref, t->bytes) || !scratch_intact(&a, t->skew[INPUTS], t->bytes))
         return false;
 
-    t->vector->sum[t->type](inputs[0].mem + t->skew[0], in, t->n, t->bytes); /* out may equal in[0] */
-    return same(t->type, in[0], ref, t->bytes);
+    t->vector->operations[t->code].reduce(inputs[0].mem + t->skew[0], in, t->n,
+                                          t->bytes); /* out may equal in[0] */
+    return same(t->code, in[0], ref, t->bytes);
 }
 
 static bool trial_convert(const struct trial *t, uint64_t *rng)
@@ -263,12 +270,12 @@ static bool trial_convert(const struct trial *t, uint64_t *rng)
     uint8_t *dst = scratch_start(&a, rng, t->skew[0], t->content[0], t->bytes);
     uint8_t *ref = scratch_start(&b, rng, 0, t->content[0], t->bytes);
 
-    t->scalar->convert[t->type](ref, t->content[0], t->bytes);
-    t->vector->convert[t->type](dst, t->content[0], t->bytes);
+    t->scalar->convert[t->code & 15](ref, t->content[0], t->bytes);
+    t->vector->convert[t->code & 15](dst, t->content[0], t->bytes);
     if (memcmp(dst, ref, t->bytes) != 0 || !scratch_intact(&a, t->skew[0], t->bytes))
         return false;
     memcpy(dst, t->content[0], t->bytes);
-    t->vector->convert[t->type](dst, dst, t->bytes); /* dst may equal src */
+    t->vector->convert[t->code & 15](dst, dst, t->bytes); /* dst may equal src */
     return memcmp(dst, ref, t->bytes) == 0;
 }
 
@@ -284,8 +291,9 @@ static void compare_with_scalar(const char *name, bool (*attempt)(const struct t
         printf("(this CPU has no %s) ", name);
         return;
     }
-    for (t.type = AGG_I32; t.type < AGG_TYPES; t.type++) {
-        for (t.bytes = 0; t.bytes <= MOST; t.bytes += agg_type_size(t.type)) {
+    for (t.code = 0; t.code < AGG_CODES; t.code++) {
+        const size_t element = agg_element_size(t.code & 15, t.code >> 4);
+        for (t.bytes = 0; element != 0 && t.bytes <= MOST; t.bytes += element) {
             for (unsigned turn = 0; turn < 8; turn++) {
                 for (unsigned i = 0; i <= INPUTS; i++)
                     t.skew[i] = turn == 0 ? 0 : rng_below(&rng, SLACK);
@@ -319,7 +327,7 @@ static void test_vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_a
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_sizes_of_types),
+        UNIT_TEST(test_sizes_of_elements),
         UNIT_TEST(test_tables_are_found_by_name_and_complete),
         UNIT_TEST(test_i32_is_summed_in_big_endian_and_wraps),
         UNIT_TEST(test_native_types_are_summed_as_they_are),

@@ -64,7 +64,7 @@ static size_t call_bytes(const struct world *w, uint32_t chunk)
 
 static size_t elements(const struct world *w, uint32_t chunk)
 {
-    size_t most = (w->cfg.chunk_bytes - call_bytes(w, chunk)) / agg_type_size(w->type);
+    size_t most = (w->cfg.chunk_bytes - call_bytes(w, chunk)) / agg_element_size(w->type, AGG_SUM);
 
     return hash(w, chunk, 1001, 0) % 2 ? most : 1 + hash(w, chunk, 1002, 0) % most;
 }
@@ -109,7 +109,7 @@ static void put_element(const struct world *w, uint8_t *body, uint32_t i, union 
 {
     if (w->type == AGG_I32)
         x.u32 = __builtin_bswap32(x.u32);
-    memcpy(body + i * agg_type_size(w->type), &x, agg_type_size(w->type));
+    memcpy(body + i * agg_element_size(w->type, AGG_SUM), &x, agg_element_size(w->type, AGG_SUM));
 }
 
 /* Writes the body that rank sends for the chunk and returns its length. */
@@ -123,7 +123,7 @@ static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, u
         sml_build_call(body, &call);
     for (uint32_t i = 0; i < n; i++)
         put_element(w, body + head, i, element(w, chunk, rank, i));
-    return head + n * agg_type_size(w->type);
+    return head + n * agg_element_size(w->type, AGG_SUM);
 }
 
 static int8_t exponent(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t which)
@@ -408,7 +408,7 @@ static void step(struct world *w)
     if (odd && kind == SML_OPEN && rng_below(&w->rng, 2))
         body[0] ^= 1; /* another call */
     else if (odd)
-        p.body_bytes -= agg_type_size(w->type);
+        p.body_bytes -= agg_element_size(w->type, AGG_SUM);
     bool keepable = rng_below(&w->rng, 10) < w->keepable;
     /* No byte more, so that a read beyond the packet is seen. */
     uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes + sml_trailer_bytes(p.checksum));
@@ -471,7 +471,7 @@ static void draw(struct world *w)
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
     w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
-    w->type = typed(w) ? (uint8_t)(1 + rng_below(&w->rng, AGG_TYPES - 1)) : AGG_I32;
+    w->type = typed(w) ? (uint8_t)(1 + rng_below(&w->rng, AGG_F64)) : AGG_I32;
     w->content = rng_next(&w->rng);
 }
 

@@ -317,6 +317,7 @@ static void test_only_sound_calls_begin(void)
         {{0, SML_ALLREDUCE, AGG_TYPES, AGG_SUM, 0, 4}, x, x, -EINVAL},
         {{0, SML_ALLREDUCE, AGG_I32, 0, 0, 4}, x, x, -EINVAL},
         {{0, SML_ALLREDUCE, AGG_I32, AGG_OPS, 0, 4}, x, x, -EINVAL},
+        {{0, SML_ALLREDUCE, AGG_F32, AGG_BAND, 0, 4}, x, x, -EINVAL},
         {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 1, 4}, x, x, -EINVAL},
         {{0, SML_REDUCE, AGG_I32, AGG_SUM, 2, 4}, x, x, -EINVAL},
         {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4}, NULL, x, -EINVAL},

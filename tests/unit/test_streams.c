@@ -101,7 +101,7 @@ static void put_element(uint8_t *tensor, unsigned type, unsigned i, int64_t valu
     default:
         u.f64 = (double)value;
     }
-    memcpy(tensor + i * agg_type_size(type), &u, agg_type_size(type));
+    memcpy(tensor + i * agg_element_size(type, AGG_SUM), &u, agg_element_size(type, AGG_SUM));
 }
 
 static bool wants(const struct sml_call *call, unsigned rank)
@@ -154,7 +154,7 @@ static void finish(struct world *w, unsigned r)
                 sum += element(w, p, k->call, i);
             put_element(expected, call->type, i, sum);
         }
-        if (memcmp(result_of(w, k), expected, call->count * agg_type_size(call->type)) != 0)
+        if (memcmp(result_of(w, k), expected, call->count * agg_element_size(call->type, call->op)) != 0)
             fail(w, "a wrong sum");
     }
     memset(k->in, 0xdd, sizeof(k->in)); /* the caller's again */
@@ -360,14 +360,14 @@ static void choose_calls(struct world *w, unsigned chunks_max)
 {
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
-        unsigned type = AGG_I32 + (unsigned)draw(w, AGG_TYPES - AGG_I32);
+        unsigned type = AGG_I32 + (unsigned)draw(w, AGG_F64);
         bool reduce = chance(w, 40);
         w->calls[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
             .type = (uint8_t)type,
             .op = AGG_SUM,
             .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
-            .count = draw(w, chunks_max * CHUNK_BYTES / agg_type_size(type)),
+            .count = draw(w, chunks_max * CHUNK_BYTES / agg_element_size(type, AGG_SUM)),
         };
         w->in_place[c] = chance(w, 50);
     }

@@ -46,7 +46,7 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
 {
     const struct plan *p = &fr->options->plan;
     uint8_t *frame = f->frame;
-    const size_t element = agg_type_size(p->type);
+    const size_t element = agg_element_size(p->type, AGG_SUM);
     uint32_t sum;
     uint16_t checksum;
 

@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "kernels/kernels_tables.h"
+#include "kernels/operations.h"
 
-size_t agg_type_size(unsigned type)
+size_t agg_element_size(unsigned type, unsigned op)
 {
-    static const uint8_t sizes[AGG_TYPES] = {[AGG_I32] = 4, [AGG_I64] = 8, [AGG_F32] = 4, [AGG_F64] = 8};
+#define BYTES(op, type, bytes, kernel) [AGG_##op << 4 | AGG_##type] = bytes,
+    static const uint8_t sizes[AGG_CODES] = {AGG_OPERATIONS(BYTES)};
+#undef BYTES
 
-    return type < AGG_TYPES ? sizes[type] : 0;
+    return type < AGG_TYPES && op < AGG_OPS ? sizes[agg_code(type, op)] : 0;
 }
 
 const struct agg_kernels *agg_kernels_get(const char *name)

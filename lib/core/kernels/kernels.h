@@ -5,6 +5,9 @@
  * "Elements"). The kernels swap inside their loops where that is needed, so nobody else has to think about
  * byte order.
  *
+ * What is done to a chunk is a pair of an operation and a type, in one byte: its code. The pairs there are
+ * stand in operations.h.
+ *
  * All functions: lengths in bytes, a multiple of the element size; no alignment required; buffers may not
  * overlap unless a comment says so. Pure and reentrant; a table is immutable once returned.
  *
@@ -23,21 +26,63 @@ enum agg_type {
     AGG_I64 = 2,
     AGG_F32 = 3,
     AGG_F64 = 4,
-    AGG_TYPES /* one past the last */
+    AGG_I8 = 5,
+    AGG_I16 = 6,
+    AGG_U8 = 7,
+    AGG_U16 = 8,
+    AGG_U32 = 9,
+    AGG_U64 = 10,
+    AGG_BOOL = 11, /* one byte: 0 is false, all else true */
+    AGG_F16 = 12,  /* IEEE 754 binary16 */
+    AGG_BF16 = 13, /* the upper half of an f32 */
+    AGG_C64 = 14,  /* complex: two f32, the real part first */
+    AGG_C128 = 15, /* complex: two f64 */
+    AGG_TYPES      /* one past the last */
 };
 
 /* Values are the codes on the wire (byte 8, high nibble, of a typed job's packets); 0 is never valid. */
-enum agg_op { AGG_SUM = 1, AGG_OPS };
+enum agg_op {
+    AGG_SUM = 1,
+    AGG_PROD = 2,
+    AGG_MIN = 3,
+    AGG_MAX = 4,
+    AGG_LAND = 5, /* logical: 1 or 0 */
+    AGG_LOR = 6,
+    AGG_LXOR = 7,
+    AGG_BAND = 8, /* bitwise */
+    AGG_BOR = 9,
+    AGG_BXOR = 10,
+    AGG_AVG = 11,     /* the sum, divided by the number of contributions */
+    AGG_MINLOC = 12,  /* of pairs {a value of the type, an int32 index}: the least value, and where it is */
+    AGG_MAXLOC = 13,  /* the same: the greatest */
+    AGG_MINPAIR = 14, /* of pairs {value, index}, both of the type: the least value, and where it is */
+    AGG_MAXPAIR = 15, /* the same: the greatest */
+    AGG_OPS           /* one past the last */
+};
 
-/* Bytes an element of this type takes; 0 for a code that is no type. */
-size_t agg_type_size(unsigned type);
+/* A pair in one byte, as it travels (byte 8 of a typed job's packets) and as the tables are indexed. */
+enum { AGG_CODES = 256 };
+static inline uint8_t agg_code(unsigned type, unsigned op)
+{
+    return (uint8_t)(op << 4 | type);
+}
 
-/* acc[i] = acc[i] + in[i]; integers wrap modulo 2^bits. acc may equal in. */
-typedef void agg_add_fn(void *acc, const void *in, size_t bytes);
+/* Bytes that an element of this pair takes, a power of two, at most 16; 0: there is no such pair. It does not
+ * depend on the CPU. */
+size_t agg_element_size(unsigned type, unsigned op);
 
-/* out[i] = ((in[0][i] + in[1][i]) + in[2][i]) + ... in exactly this order, n >= 1: the reproducible sum.
+/* acc[i] = acc[i] op in[i]. acc may equal in. */
+typedef void agg_fold_fn(void *acc, const void *in, size_t bytes);
+
+/* out[i] = ((in[0][i] op in[1][i]) op in[2][i]) op ... in exactly this order, n >= 1: reproducible.
  * Each input is read once. out may equal in[0]. */
-typedef void agg_sum_fn(void *out, const void *const in[], unsigned n, size_t bytes);
+typedef void agg_reduce_fn(void *out, const void *const in[], unsigned n, size_t bytes);
+
+/* What the kernels do for one code; all NULL where there is no such pair. */
+struct agg_operation {
+    agg_fold_fn *fold;
+    agg_reduce_fn *reduce;
+};
 
 /* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host
  * order. */
@@ -51,9 +96,8 @@ typedef uint16_t agg_ones_sum_fn(const void *bytes, size_t n);
 struct agg_kernels {
     const char *name; /* "scalar", "avx2", "avx512" */
     agg_ones_sum_fn *ones_sum;
-    agg_add_fn *add[AGG_TYPES];
-    agg_sum_fn *sum[AGG_TYPES];
-    agg_convert_fn *convert[AGG_TYPES];
+    agg_convert_fn *convert[AGG_TYPES]; /* of the types there are */
+    struct agg_operation operations[AGG_CODES];
 };
 
 /* The reference, which every CPU can run. */

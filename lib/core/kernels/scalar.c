@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/kernels_tables.h"
+#include "kernels/operations.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native types travel little endian: swap here");
 
@@ -23,13 +24,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native types travel l
         memcpy((uint8_t *)chunk + at, &x, sizeof x);                                                         \
     }                                                                                                        \
                                                                                                              \
-    static void add_##name(void *acc, const void *in, size_t bytes)                                          \
+    static void fold_SUM_##name(void *acc, const void *in, size_t bytes)                                     \
     {                                                                                                        \
         for (size_t at = 0; at < bytes; at += sizeof(element))                                               \
             store_##name(acc, at, load_##name(acc, at) + load_##name(in, at));                               \
     }                                                                                                        \
                                                                                                              \
-    static void sum_##name(void *out, const void *const in[], unsigned n, size_t bytes)                      \
+    static void reduce_SUM_##name(void *out, const void *const in[], unsigned n, size_t bytes)               \
     {                                                                                                        \
         for (size_t at = 0; at < bytes; at += sizeof(element)) {                                             \
             element x = load_##name(in[0], at);                                                              \
@@ -39,17 +40,17 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "native types travel l
         }                                                                                                    \
     }
 
-DEFINE_KERNELS(i32, uint32_t, __builtin_bswap32, __builtin_bswap32)
-DEFINE_KERNELS(i64, uint64_t, SAME, SAME)
-DEFINE_KERNELS(f32, float, SAME, SAME)
-DEFINE_KERNELS(f64, double, SAME, SAME)
+DEFINE_KERNELS(I32, uint32_t, __builtin_bswap32, __builtin_bswap32)
+DEFINE_KERNELS(I64, uint64_t, SAME, SAME)
+DEFINE_KERNELS(F32, float, SAME, SAME)
+DEFINE_KERNELS(F64, double, SAME, SAME)
 
-static void convert_i32(void *dst, const void *src, size_t bytes)
+static void convert_I32(void *dst, const void *src, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
         uint32_t x;
         memcpy(&x, (const uint8_t *)src + at, sizeof x);
-        store_i32(dst, at, x);
+        store_I32(dst, at, x);
     }
 }
 
@@ -91,10 +92,6 @@ static uint16_t ones_sum(const void *bytes, size_t n)
 const struct agg_kernels agg_kernels_scalar = {
     .name = "scalar",
     .ones_sum = ones_sum,
-    .add = {[AGG_I32] = add_i32, [AGG_I64] = add_i64, [AGG_F32] = add_f32, [AGG_F64] = add_f64},
-    .sum = {[AGG_I32] = sum_i32, [AGG_I64] = sum_i64, [AGG_F32] = sum_f32, [AGG_F64] = sum_f64},
-    .convert = {[AGG_I32] = convert_i32,
-                [AGG_I64] = agg_convert_same,
-                [AGG_F32] = agg_convert_same,
-                [AGG_F64] = agg_convert_same},
+    .convert = {[AGG_I32] = convert_I32, [AGG_I64... AGG_C128] = agg_convert_same},
+    .operations = {AGG_OPERATIONS(AGG_OPERATION)},
 };

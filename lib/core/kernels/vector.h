@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/kernels_tables.h"
+#include "kernels/operations.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -72,20 +73,20 @@ enum { BLOCK = 4 };
         store_##name(out, bytes - VECTOR_BYTES, last);                                                       \
     }                                                                                                        \
                                                                                                              \
-    static void sum_##name(void *out, const void *const in[], unsigned n, size_t bytes)                      \
+    static void reduce_SUM_##name(void *out, const void *const in[], unsigned n, size_t bytes)               \
     {                                                                                                        \
         if (bytes < VECTOR_BYTES)                                                                            \
-            agg_kernels_scalar.sum[AGG_##name](out, in, n, bytes);                                           \
+            agg_kernels_scalar.operations[AGG_SUM << 4 | AGG_##name].reduce(out, in, n, bytes);              \
         else                                                                                                 \
             sum_all_##name(out, in, n, bytes);                                                               \
     }                                                                                                        \
                                                                                                              \
-    static void add_##name(void *acc, const void *in, size_t bytes)                                          \
+    static void fold_SUM_##name(void *acc, const void *in, size_t bytes)                                     \
     {                                                                                                        \
         const void *const both[] = {acc, in};                                                                \
                                                                                                              \
         if (bytes < VECTOR_BYTES)                                                                            \
-            agg_kernels_scalar.add[AGG_##name](acc, in, bytes);                                              \
+            agg_kernels_scalar.operations[AGG_SUM << 4 | AGG_##name].fold(acc, in, bytes);                   \
         else                                                                                                 \
             sum_all_##name(acc, both, 2, bytes);                                                             \
     }
@@ -154,10 +155,6 @@ static uint16_t ones_sum(const void *bytes, size_t n)
 const struct agg_kernels TABLE = {
     .name = NAME,
     .ones_sum = ones_sum,
-    .add = {[AGG_I32] = add_I32, [AGG_I64] = add_I64, [AGG_F32] = add_F32, [AGG_F64] = add_F64},
-    .sum = {[AGG_I32] = sum_I32, [AGG_I64] = sum_I64, [AGG_F32] = sum_F32, [AGG_F64] = sum_F64},
-    .convert = {[AGG_I32] = convert_I32,
-                [AGG_I64] = agg_convert_same,
-                [AGG_F32] = agg_convert_same,
-                [AGG_F64] = agg_convert_same},
+    .convert = {[AGG_I32] = convert_I32, [AGG_I64... AGG_C128] = agg_convert_same},
+    .operations = {AGG_OPERATIONS(AGG_OPERATION)},
 };

@@ -15,9 +15,9 @@ static bool opens(const struct sml_pool *pool, const struct sml_packet *p)
     return p->kind == SML_OPEN;
 }
 
-static uint8_t element_type(const struct sml_pool *pool, const struct sml_packet *p)
+static uint8_t element_code(const struct sml_pool *pool, const struct sml_packet *p)
 {
-    return pool->cfg.format == SML_FORMAT_TYPED ? p->e0 & 0x0f : AGG_I32;
+    return pool->cfg.format == SML_FORMAT_TYPED ? p->e0 : agg_code(AGG_I32, AGG_SUM);
 }
 
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
@@ -25,11 +25,12 @@ static enum sml_reason inspect(const struct sml_pool *pool, const struct sml_pac
 {
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = opens(pool, p);
-    size_t element = agg_type_size(element_type(pool, p));
+    uint8_t code = element_code(pool, p);
+    size_t element = agg_element_size(code & 15, code >> 4);
     size_t call_bytes = opening ? SML_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
-    if (element == 0 || (typed && p->e0 >> 4 != AGG_SUM))
+    if (element == 0)
         return SML_DROP_BAD_TYPE;
     if (p->body_bytes < call_bytes || p->body_bytes > cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
@@ -111,7 +112,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->size_code = p->size_code;
     slot->e0 = p->e0;
     slot->e1 = pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
-    slot->type = element_type(pool, p);
+    slot->code = element_code(pool, p);
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
     slot->first_rank = rank;
@@ -193,7 +194,7 @@ static void sum_ordered(const struct sml_pool *pool, struct sml_slot *slot, cons
     if (n == 1)
         start(sum, elements, bytes);
     else
-        pool->cfg.kernels->sum[slot->type](sum, in, n, bytes);
+        pool->cfg.kernels->operations[slot->code].reduce(sum, in, n, bytes);
 }
 
 static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
@@ -217,7 +218,7 @@ static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t 
     else if (first)
         start(sum, elements, bytes);
     else
-        pool->cfg.kernels->add[slot->type](sum, elements, bytes);
+        pool->cfg.kernels->operations[slot->code].fold(sum, elements, bytes);
 }
 
 /* The chunk is complete: what was collected becomes the shadow. */

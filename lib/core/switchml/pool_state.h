@@ -34,7 +34,7 @@ struct sml_slot {
     uint8_t kind; /* SML_DATA or SML_OPEN */
     uint8_t size_code;
     uint8_t e0, e1;      /* typed: element code and 0; published format: the largest exponents so far */
-    uint8_t type;        /* enum agg_type */
+    uint8_t code;        /* of operation and type (kernels.h) */
     uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;

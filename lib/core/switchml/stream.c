@@ -84,7 +84,7 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
     default:
         return false;
     }
-    return agg_type_size(call->type) != 0 && call->op >= 1 && call->op < AGG_OPS;
+    return agg_element_size(call->type, call->op) != 0;
 }
 
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
@@ -97,7 +97,7 @@ int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const vo
     bool wants = sml_wants(s, call);
     if (call->count > 0 && (in == NULL || (wants && out == NULL)))
         return -EINVAL;
-    size_t element = agg_type_size(call->type);
+    size_t element = agg_element_size(call->type, call->op);
     if (call->count > PTRDIFF_MAX / element)
         return -EOVERFLOW;
     uint64_t chunks = sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
@@ -123,7 +123,7 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
                                   k->opening};
     }
 
-    size_t element = agg_type_size(s->call.type), bytes;
+    size_t element = agg_element_size(s->call.type, s->call.op), bytes;
     uint64_t offset;
     sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset, &bytes);
     const uint8_t *tensor = sml_wants(s, &s->call) && sml_have(s, position) ? s->out : s->in;

@@ -79,7 +79,8 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     const uint8_t *body = p->body;
     size_t bytes = p->body_bytes;
 
-    if (p->kind != (chunk.opening ? SML_OPEN : SML_DATA) || p->e0 != (chunk.call->op << 4 | chunk.call->type))
+    if (p->kind != (chunk.opening ? SML_OPEN : SML_DATA) ||
+        p->e0 != agg_code(chunk.call->type, chunk.call->op))
         return false;
     if (chunk.opening && bytes > 0) {
         struct sml_call theirs;

@@ -22,7 +22,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         .ver = sml_tag_ver((uint32_t)position, s->cfg.slots),
         .slot = sml_slot_of(s, position),
         .tag = (uint32_t)position,
-        .e0 = (uint8_t)(chunk.call->op << 4 | chunk.call->type),
+        .e0 = agg_code(chunk.call->type, chunk.call->op),
         .e1 = wants && !have ? SML_FLAG_WANT : 0,
     };
 
