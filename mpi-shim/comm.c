@@ -37,8 +37,8 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *unused)
     struct shim_comm *c = value;
     (void)comm, (void)key, (void)unused;
     take_from_list(c);
-    if (c->job)
-        job_leave(c->job);
+    if (c->team)
+        team_leave(c->team);
     free(c);
     return MPI_SUCCESS;
 }
@@ -62,7 +62,7 @@ static bool is_within_world(MPI_Comm comm, int size)
     return within;
 }
 
-static bool can_have_a_job(MPI_Comm comm)
+static bool can_have_a_team(MPI_Comm comm)
 {
     int between, size;
     PMPI_Comm_test_inter(comm, &between);
@@ -81,14 +81,14 @@ static struct shim_comm *create(MPI_Comm comm, size_t bytes)
     c->handle = comm;
     put_in_list(c);
     PMPI_Comm_set_attr(comm, keyval, c);
-    if (can_have_a_job(comm))
-        c->job = job_take(comm, bytes);
+    if (can_have_a_team(comm))
+        c->team = team_take(comm, bytes);
     return c;
 }
 
 int comm_init(const struct settings *s)
 {
-    job_init(s);
+    team_init(s);
     return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
 }
 
@@ -107,5 +107,5 @@ void comm_exit(void)
     while (all)
         PMPI_Comm_delete_attr(all->handle, keyval);
     PMPI_Comm_free_keyval(&keyval);
-    job_exit();
+    team_exit();
 }

@@ -6,12 +6,12 @@
 #include <mpi.h>
 #include <stddef.h>
 
-#include "job.h"
+#include "team.h"
 
 struct shim_comm {
     MPI_Comm handle;
-    struct shim_job *job; /* NULL: Open MPI does it, since the switch takes no such communicator */
-    int error;            /* an MPI error code of the shim's, with its text; 0: none was needed yet */
+    struct team *team; /* NULL: Open MPI does it, since the switch takes no such communicator */
+    int error;         /* an MPI error code of the shim's, with its text; 0: none was needed yet */
     struct shim_comm *next, **link;
 };
 
@@ -22,7 +22,7 @@ int comm_init(const struct settings *s);
  * is the size of its first tensor. */
 struct shim_comm *comm_state(MPI_Comm comm, size_t bytes);
 
-/* Before MPI_Finalize: closes every job that is left. */
+/* Before MPI_Finalize: closes every team that is left. */
 void comm_exit(void);
 
 #endif

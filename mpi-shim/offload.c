@@ -131,33 +131,33 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
     char name[MPI_MAX_OBJECT_NAME], type[MPI_MAX_OBJECT_NAME], brief[MPI_MAX_ERROR_STRING];
     int length;
     PMPI_Type_get_name(c->type, type, &length);
-    report(comm->job->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s on %s failed: %s",
+    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s on %s failed: %s",
            c->reduce ? "MPI_Reduce" : "MPI_Allreduce", c->count, type, comm_name(c->comm, name), text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
     if (!comm->error)
         PMPI_Add_error_code(MPI_ERR_OTHER, &comm->error);
     PMPI_Add_error_string(comm->error, brief);
-    comm->job->broken |= status != SWAGG_ERR_ARGUMENT;
+    comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
     summary_failed();
     PMPI_Comm_call_errhandler(c->comm, comm->error);
     return comm->error;
 }
 
 /* A buffered reduce returns before anybody knows whether all ranks called it. */
-static void note_size(const struct collective *c, struct shim_job *job, size_t bytes)
+static void note_size(const struct collective *c, struct team *team, size_t bytes)
 {
     if (!c->reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
-        job_note_size(job, bytes);
+        team_note_size(team, bytes);
 }
 
-static void try_switch(const struct collective *c, struct shim_job *job, enum swagg_type type, size_t bytes,
+static void try_switch(const struct collective *c, struct team *team, enum swagg_type type, size_t bytes,
                        struct outcome *o)
 {
-    o->status = job_prepare(job);
+    o->status = team_prepare(team);
     if (o->status == SWAGG_OK)
-        o->status = run_in_switch(c, job->handle, type);
+        o->status = run_in_switch(c, team->job, type);
     if (o->status == SWAGG_OK)
-        note_size(c, job, bytes);
+        note_size(c, team, bytes);
     else
         snprintf(o->text, sizeof o->text, "%s: %s", swagg_strerror(o->status), swagg_last_error());
 }
@@ -177,16 +177,16 @@ static bool is_in_place(const struct collective *c)
     return c->send == MPI_IN_PLACE;
 }
 
-static int save_input(const struct collective *c, struct shim_job *job, size_t bytes)
+static int save_input(const struct collective *c, struct team *team, size_t bytes)
 {
-    if (job->saved_size < bytes) {
-        free(job->saved);
-        job->saved = malloc(bytes);
-        job->saved_size = job->saved ? bytes : 0;
+    if (team->saved_size < bytes) {
+        free(team->saved);
+        team->saved = malloc(bytes);
+        team->saved_size = team->saved ? bytes : 0;
     }
-    if (!job->saved)
+    if (!team->saved)
         return -1;
-    memcpy(job->saved, c->recv, bytes);
+    memcpy(team->saved, c->recv, bytes);
     return 0;
 }
 
@@ -195,13 +195,13 @@ static int save_input(const struct collective *c, struct shim_job *job, size_t b
 static int offload_or_redo(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
                            size_t bytes)
 {
-    struct shim_job *job = comm->job;
+    struct team *team = comm->team;
     struct outcome o = {.status = SWAGG_ERR_SYSTEM,
                         .text = "no memory to keep the input of an in-place collective"};
-    if (is_in_place(c) && save_input(c, job, bytes) < 0)
-        swagg_abort(job->handle, o.text);
+    if (is_in_place(c) && save_input(c, team, bytes) < 0)
+        swagg_abort(team->job, o.text);
     else
-        try_switch(c, job, type, bytes, &o);
+        try_switch(c, team, type, bytes, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
         summary_offloaded(c->reduce, bytes);
@@ -211,8 +211,8 @@ static int offload_or_redo(const struct collective *c, struct shim_comm *comm, e
         return fail(c, comm, o.status, o.text);
     say_redone(c->comm, &o);
     if (is_in_place(c))
-        memcpy(c->recv, job->saved, bytes);
-    job_go_native(job);
+        memcpy(c->recv, team->saved, bytes);
+    team_go_native(team);
     summary_native(WHY_SWITCH);
     return offload_native(c);
 }
@@ -221,7 +221,7 @@ static int offload_or_fail(const struct collective *c, struct shim_comm *comm, e
                            size_t bytes)
 {
     struct outcome o;
-    try_switch(c, comm->job, type, bytes, &o);
+    try_switch(c, comm->team, type, bytes, &o);
     if (o.status < 0)
         return fail(c, comm, o.status, o.text);
     summary_offloaded(c->reduce, bytes);
@@ -232,8 +232,8 @@ static int offload(const struct collective *c, enum swagg_type type)
 {
     const size_t bytes = (size_t)c->count * swagg_element_size(type, SWAGG_SUM);
     struct shim_comm *comm = comm_state(c->comm, bytes);
-    if (!comm->job || !comm->job->handle) {
-        summary_native(comm->job ? WHY_SWITCH : WHY_COMMUNICATOR);
+    if (!comm->team || !comm->team->job) {
+        summary_native(comm->team ? WHY_SWITCH : WHY_COMMUNICATOR);
         return offload_native(c);
     }
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(c, comm, type, bytes)

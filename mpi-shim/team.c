@@ -1,0 +1,307 @@
+#include "team.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agree.h"
+#include "native.h"
+#include "report.h"
+
+enum { TEAMS_AT_REST = 4 };
+
+static const struct settings *settings;
+static bool sharing;
+static struct team *list; /* those that others may join; the longest at rest is last */
+
+/* With Ethernet's usual MTU a chunk has up to 1460 bytes, so a tensor that fits is in flight as a whole.
+ * There are three sizes only, so that a team seldom grows. */
+enum { SLOT_BYTES = 1024 };
+static const int sizes[] = {64, 256, 1024};
+
+static int slots_for(size_t bytes)
+{
+    size_t i = 0;
+    if (settings->slots)
+        return (int)settings->slots;
+    while (i + 1 < sizeof sizes / sizeof sizes[0] && bytes / SLOT_BYTES > (size_t)sizes[i])
+        i++;
+    return sizes[i];
+}
+
+void team_init(const struct settings *s)
+{
+    int level, highest;
+    settings = s;
+    PMPI_Query_thread(&level);
+    native_pmpi.allreduce(&level, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    sharing = highest < MPI_THREAD_MULTIPLE;
+}
+
+/* The collectives of a team wait outside Open MPI; a peer may have to receive a message of ours before it can
+ * join them. Any call that completes nothing turns the crank. */
+static void turn_crank(void *unused)
+{
+    int flag;
+    (void)unused;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    const struct team *team = ctx;
+    const bool is_news = team->joined && (team->communicators > 0 || level == SWAGG_LOG_ERROR);
+    report(is_news || level > SWAGG_LOG_INFO ? level : SWAGG_LOG_INFO, "%s", line);
+}
+
+static int open_job(struct team *team, struct swagg_job **job, int slots)
+{
+    char name[sizeof team->name + 16];
+    snprintf(name, sizeof name, team->generation ? "%s.%u" : "%s", team->name, team->generation);
+    struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
+    options.switch_ip = settings->switch_ip;
+    options.job = name;
+    options.rank = team->rank;
+    options.size = team->size;
+    options.mode = (enum swagg_mode)settings->mode;
+    options.checksum = (enum swagg_checksum)settings->checksum;
+    options.reduce = (enum swagg_reduce_return)settings->reduce;
+    options.slots = slots;
+    options.window = (int)settings->window;
+    options.mtu = (int)settings->mtu;
+    options.join_timeout_ms = (int)settings->join_timeout_ms;
+    options.call_timeout_ms = (int)settings->call_timeout_ms;
+    options.log = log_line;
+    options.log_ctx = team;
+    options.progress = turn_crank;
+    return swagg_open(job, &options);
+}
+
+static void close_job(struct team *team)
+{
+    swagg_close(team->job);
+    free(team->saved);
+    team->job = NULL;
+    team->saved = NULL;
+    team->saved_size = 0;
+}
+
+static void take_from_list(struct team *team)
+{
+    struct team **at = &list;
+    if (!team->shared)
+        return;
+    while (*at != team)
+        at = &(*at)->next;
+    *at = team->next;
+    team->shared = false;
+}
+
+static void put_in_list(struct team *team)
+{
+    team->next = list;
+    list = team;
+    team->shared = true;
+}
+
+static void destroy(struct team *team)
+{
+    take_from_list(team);
+    close_job(team);
+    PMPI_Group_free(&team->group);
+    free(team);
+}
+
+static struct team *find(MPI_Group group)
+{
+    int result = MPI_UNEQUAL;
+    struct team *team = list;
+    for (; team; team = team->next) {
+        PMPI_Group_compare(team->group, group, &result);
+        if (result == MPI_IDENT)
+            break;
+    }
+    return team;
+}
+
+/* Nobody takes it up any more; the communicators that have it keep it. */
+static void forget(struct team *team)
+{
+    if (team->communicators == 0)
+        destroy(team);
+    else
+        take_from_list(team);
+}
+
+static struct team *create(MPI_Comm comm, MPI_Group group)
+{
+    struct team *team = calloc(1, sizeof *team);
+    if (!team) { /* this rank cannot take part in what the others are about to agree on */
+        report(SWAGG_LOG_ERROR, "no memory for the state of a communicator");
+        PMPI_Abort(comm, EXIT_FAILURE);
+        exit(EXIT_FAILURE);
+    }
+    *team = (struct team){.group = group, .communicators = 1, .may_grow = settings->slots == 0};
+    PMPI_Comm_rank(comm, &team->rank);
+    PMPI_Comm_size(comm, &team->size);
+    return team;
+}
+
+/* A name that no other job in the switch has. */
+static void choose_name(MPI_Comm comm, struct team *team)
+{
+    uint64_t id = 0;
+    if (team->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
+        id = (uint64_t)time(NULL) << 32 ^ (uint64_t)getpid();
+    PMPI_Bcast(&id, 1, MPI_UINT64_T, 0, comm);
+    snprintf(team->name, sizeof team->name, "mpi-%016" PRIx64, id);
+}
+
+/* One warning of each kind is enough; a program may have thousands of communicators. */
+static enum swagg_log_level level_of(int status)
+{
+    static _Atomic unsigned told;
+    unsigned bit = 1u << -status;
+    unsigned before = told;
+    told |= bit;
+    return before & bit ? SWAGG_LOG_INFO : SWAGG_LOG_WARN;
+}
+
+/* All ranks try to join; unless all of them can, all stay with Open MPI. Returns what all agreed on. */
+static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    char who[MPI_MAX_OBJECT_NAME];
+    struct outcome o = {.status = SWAGG_OK};
+    choose_name(comm, team);
+    team->slots = team->slots_wanted = slots_for(bytes);
+    o.status = open_job(team, &team->job, team->slots);
+    if (o.status < 0)
+        snprintf(o.text, sizeof o.text, "%s: %s", swagg_strerror(o.status), swagg_last_error());
+    agree(comm, &o);
+    team->joined = o.status == SWAGG_OK;
+    if (team->joined) {
+        report(team->rank == 0 ? SWAGG_LOG_INFO : SWAGG_LOG_DEBUG, "%s: job %s of %d ranks at switch %s",
+               comm_name(comm, who), team->name, team->size, settings->switch_ip);
+        if (sharing)
+            put_in_list(team);
+        return SWAGG_OK;
+    }
+    team_go_native(team);
+    enum swagg_log_level level = level_of(o.status);
+    if (team->rank == 0)
+        report(level, "%s stays with Open MPI's own collectives: rank %d: %s (SWAGG_SWITCH=%s)",
+               comm_name(comm, who), o.rank, o.text, settings->switch_ip);
+    return o.status;
+}
+
+struct team *team_take(MPI_Comm comm, size_t bytes)
+{
+    enum { NO_SWITCH, NO_TEAM, TEAM }; /* the least of all ranks' counts */
+    static _Atomic bool absent;        /* once there was no switch, nobody waits for it again */
+    int mine, all;
+    MPI_Group group;
+    PMPI_Comm_group(comm, &group);
+    struct team *team = sharing ? find(group) : NULL;
+    mine = absent ? NO_SWITCH : team && team->job && !team->broken ? TEAM : NO_TEAM;
+    native_pmpi.allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
+    if (all == TEAM) {
+        PMPI_Group_free(&group);
+        team->communicators++;
+        return team;
+    }
+    if (team)
+        forget(team);
+    team = create(comm, group);
+    if (all != NO_SWITCH && open_together(comm, team, bytes) == SWAGG_ERR_NO_SWITCH)
+        absent = true;
+    return team;
+}
+
+void team_go_native(struct team *team)
+{
+    take_from_list(team);
+    close_job(team);
+}
+
+/* Each rank decides for itself which teams may rest: team_take() asks whether all still have it. */
+static void close_the_longest_at_rest(void)
+{
+    struct team *last = NULL;
+    int at_rest = 0;
+    for (struct team *team = list; team; team = team->next)
+        if (team->communicators == 0) {
+            at_rest++;
+            last = team;
+        }
+    if (at_rest > TEAMS_AT_REST)
+        destroy(last);
+}
+
+void team_leave(struct team *team)
+{
+    if (--team->communicators > 0)
+        return;
+    if (team->shared && !team->broken) {
+        take_from_list(team);
+        put_in_list(team); /* to its front */
+        close_the_longest_at_rest();
+    } else {
+        destroy(team);
+    }
+}
+
+/* A sum of ones over a job: a barrier and an agreement that has a deadline and names who is missing. */
+static int count_ready(const struct team *team, struct swagg_job *over, bool ready, bool *all)
+{
+    int32_t mine = ready, sum = 0;
+    int rc = swagg_allreduce(over, &mine, &sum, 1, SWAGG_I32, SWAGG_SUM);
+    *all = sum == team->size;
+    return rc;
+}
+
+/* A job with more slots takes the place of the present one. All ranks agree through the job they have, so
+ * that one that is missing is named, and leave that only when all have come to the new one. */
+static int grow(struct team *team)
+{
+    struct swagg_job *bigger = NULL, *before = team->job;
+    bool all;
+    int rc = count_ready(team, before, true, &all);
+    if (rc < 0)
+        return rc;
+    team->generation++;
+    team->joined = false;
+    bool ready = open_job(team, &bigger, team->slots_wanted) == SWAGG_OK;
+    team->joined = true;
+    rc = count_ready(team, before, ready, &all);
+    if (rc < 0 || !all) { /* what there is must do */
+        team->may_grow = false;
+        swagg_close(bigger);
+        return rc;
+    }
+    team->slots = team->slots_wanted;
+    team->job = bigger;
+    rc = count_ready(team, bigger, true, &all);
+    swagg_close(before);
+    return rc;
+}
+
+int team_prepare(struct team *team)
+{
+    return team->may_grow && team->slots_wanted > team->slots ? grow(team) : SWAGG_OK;
+}
+
+void team_note_size(struct team *team, size_t bytes)
+{
+    int slots = slots_for(bytes);
+    if (slots > team->slots_wanted)
+        team->slots_wanted = slots;
+}
+
+void team_exit(void)
+{
+    while (list)
+        destroy(list);
+}

@@ -1,0 +1,60 @@
+/* A team: the same processes in the same order, and their job in the switch.
+ *
+ * Communicators of the same team share its job: a program whose threads do not call MPI at once must make
+ * their collectives in one order anyway. A team whose communicators are all freed rests: the next
+ * communicator of the same processes takes it up again, and only a few may rest. A team's job starts with as
+ * few slots as the first tensor needs; when larger tensors come, a job with more slots replaces it.
+ *
+ * Calls on one team come from one thread at a time, as MPI wants it for a communicator. */
+#ifndef SHIM_TEAM_H
+#define SHIM_TEAM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "env.h"
+#include "swagg.h"
+
+struct team {
+    struct swagg_job *job; /* NULL: no service from the switch, Open MPI does it */
+    bool broken;           /* a call failed, so no other can follow */
+    void *saved;           /* input of an in-place collective that may have to be done again */
+    size_t saved_size;
+
+    /* team.c's own */
+    MPI_Group group;
+    _Atomic unsigned communicators; /* that use it; none: it rests */
+    bool shared;                    /* it is in the list of those that others may take up */
+    bool may_grow;
+    _Atomic bool joined; /* until then, what libswagg says is told once, by the shim */
+    int rank, size, slots, slots_wanted;
+    unsigned generation;
+    char name[48];
+    struct team *next;
+};
+
+/* After MPI_Init, collective over MPI_COMM_WORLD. *s must outlive all calls. */
+void team_init(const struct settings *s);
+
+/* The team of comm, an intracommunicator, at its first collective, which has so many bytes: one that is
+ * there, or a new one. Collective over comm; all ranks come to the same answer. Never NULL. */
+struct team *team_take(MPI_Comm comm, size_t bytes);
+
+/* comm is freed. */
+void team_leave(struct team *team);
+
+/* From now on Open MPI does what comes on the team's communicators. */
+void team_go_native(struct team *team);
+
+/* Before a collective: gives the team the slots that its last tensor asked for. Returns an enum swagg_status;
+ * on an error swagg_last_error() has more, and the collective has failed. */
+int team_prepare(struct team *team);
+
+/* After a collective of so many bytes that succeeded, whose size all ranks therefore know. */
+void team_note_size(struct team *team, size_t bytes);
+
+/* Before MPI_Finalize, when all communicators have left: closes the teams that rest. */
+void team_exit(void);
+
+#endif
