@@ -439,6 +439,19 @@ static void test_resumers_go_first(void)
             "  a PENDING rank 1\n"
             "JOIN d 0/2 job=other\n"
             "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows\n");
+    /* Also where their host has founded as many as it may. */
+    play(4, "JOIN b 0/2 job=j1\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 0/2 job=j2 host=b\n"
+            "  c PENDING rank 1\n"
+            "wait 0.01\n"
+            "JOIN d 0/2 job=j3 host=b\n"
+            "  d PENDING rank 1\n"
+            "loud\n"
+            "JOIN a 0/2 resume=100 host=b\n"
+            "  job 'j3': gives its place to a job that ran before the switch restarted\n"
+            "  job 't': rank 0 of 2 has joined again\n"
+            "  a PENDING rank 1\n");
     play(4, "JOIN a 0/2 resume=100\n"
             "  a PENDING rank 1\n"
             "JOIN d 0/1 job=other\n"

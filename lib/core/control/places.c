@@ -35,14 +35,16 @@ static struct ctl_job *find_unused(struct ctl_registry *r)
 }
 
 /* A forming job of newcomers makes room for one that resumes, and for one of a host that holds clearly fewer
- * places than the host that founded it: the youngest job of the host that holds most. */
+ * places than the host that founded it: the youngest job of the host that holds most. A host that has its
+ * share gives up one of its own. */
 static struct ctl_job *find_yielding(struct ctl_registry *r, uint32_t ip, bool resumes)
 {
     struct ctl_job *best = NULL;
+    const bool own = held_by(r, ip) >= share(r);
     unsigned most = resumes ? 0 : held_by(r, ip) + 1;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_job *job = &r->jobs[i];
-        if (job->state != CTL_JOB_FORMING || job->resumed)
+        if (job->state != CTL_JOB_FORMING || job->resumed || (own && job->founder != ip))
             continue;
         unsigned held = held_by(r, job->founder);
         if (held > most || (best && held == most && job->since > best->since)) {
@@ -60,19 +62,19 @@ static struct ctl_job *find_yielding(struct ctl_registry *r, uint32_t ip, bool r
 struct ctl_job *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
                                const struct ctl_message *m, struct ctl_failure *why)
 {
-    if (held_by(r, from->ip) >= share(r)) {
+    const bool has_its_share = held_by(r, from->ip) >= share(r);
+    struct ctl_job *job = has_its_share ? NULL : find_unused(r);
+    if (!job)
+        job = find_yielding(r, from->ip, m->join.resume);
+    if (!job && has_its_share) {
         const uint8_t *ip = (const uint8_t *)&from->ip;
         ctl_failure_set(
             why, CTL_NO_JOBS, m->head.rank,
             "%u.%u.%u.%u has founded %u jobs, as many as the switch's limits.jobs_per_host allows", ip[0],
             ip[1], ip[2], ip[3], share(r));
-        return NULL;
-    }
-    struct ctl_job *job = find_unused(r);
-    if (!job)
-        job = find_yielding(r, from->ip, m->join.resume);
-    if (!job)
+    } else if (!job) {
         ctl_failure_set(why, CTL_NO_JOBS, m->head.rank,
                         "the switch has %u jobs, as many as its limits.jobs allows", r->cfg.max_jobs);
+    }
     return job;
 }
