@@ -21,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "random/splitmix.h"
 #include "swagg.h"
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FAILED = 3, SIZES_MAX = 64 };
@@ -55,18 +56,9 @@ static const char usage[] =
     "                   [--stop-before CALL]\n"
     "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n";
 
-/* splitmix64 */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 static uint64_t random_bits(const struct call *c, int rank, size_t i)
 {
-    return mix(c->seed ^ mix((uint64_t)rank << 48 ^ i));
+    return splitmix_hash(c->seed ^ splitmix_hash((uint64_t)rank << 48 ^ i));
 }
 
 /* Floats of many magnitudes, so that another order of additions gives other bits; small whole numbers where
@@ -208,7 +200,7 @@ static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made
 
     for (unsigned s = 0; s < p->size_count && status == 0; s++)
         for (unsigned k = 0; k < 8 && status == 0; k++) {
-            struct call c = {.seed = mix(p->seed + s * 8 + k),
+            struct call c = {.seed = splitmix_hash(p->seed + s * 8 + k),
                              .reduce = k % 2,
                              .in_place = s % 2,
                              .type = types[k / 2],
@@ -227,10 +219,10 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
     int status = 0;
 
     for (unsigned i = 0; i < p->calls && status == 0; i++) {
-        uint64_t r = mix(p->seed ^ (uint64_t)i << 32);
+        uint64_t r = splitmix_hash(p->seed ^ (uint64_t)i << 32);
         /* As many small ones as large ones: the size's logarithm is what is uniform. */
         size_t limit = p->largest >> r % 20;
-        struct call c = {.seed = mix(r),
+        struct call c = {.seed = splitmix_hash(r),
                          .reduce = r >> 20 & 1,
                          .in_place = r >> 21 & 1,
                          .type = types[r >> 22 & 3],

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # What the daemon says to a bad configuration or a machine that does not fit: the file, the line, the key.
 set -euo pipefail
+# One step ends the daemon by SIGHUP, which all that nohup starts ignores.
+[ -z "$(trap -p HUP)" ] || exec env --default-signal=HUP "$BASH" "$0" "$@"
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
