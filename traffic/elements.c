@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "random/splitmix.h"
 #include "wire/bytes.h"
 
 static const struct element_type types[AGG_TYPES] = {
@@ -67,16 +68,10 @@ void element_write(unsigned type, uint8_t *p, union element e)
     }
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
-
 union element element_invent(unsigned type, uint64_t seed, unsigned worker, uint32_t tag, unsigned index)
 {
-    const uint64_t random = mix(mix(mix(seed + 0x9E3779B97F4A7C15) ^ ((uint64_t)worker << 32 | tag)) + index);
+    const uint64_t packet = splitmix_mix(splitmix_hash(seed) ^ ((uint64_t)worker << 32 | tag));
+    const uint64_t random = splitmix_mix(packet + index);
     const int64_t small = (int64_t)(random >> 47) - (1 << 16); /* 17 bits */
 
     return types[type].is_float ? (union element){.f = (double)small / 64} : (union element){.i = small};

@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "random/splitmix.h"
+
 enum { BUCKET_WORDS = 8, STATIONS_MIN = 64, STATIONS_MAX = 1 << 20 };
 
 /* mac << 16 | port << 8 | stamp; 0: free (the zero MAC is never learned). */
@@ -30,23 +32,14 @@ size_t bridge_footprint(unsigned stations)
     return sizeof(struct bridge) + bucket_count(stations) * BUCKET_WORDS * sizeof(bridge_word);
 }
 
-/* A finaliser of good avalanche (splitmix64): spreads the seed over the hash's parameters. */
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
-
 struct bridge *bridge_init(void *mem, unsigned stations, uint64_t seed)
 {
     struct bridge *b = mem;
 
     memset(mem, 0, bridge_footprint(stations));
     b->buckets = bucket_count(stations);
-    b->factor = mix(seed) | 1;
-    b->addend = mix(seed + 1);
+    b->factor = splitmix_hash(seed) | 1;
+    b->addend = splitmix_hash(seed + 1);
     b->shift = 64;
     for (size_t n = b->buckets; n > 1; n /= 2)
         b->shift--;

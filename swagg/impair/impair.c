@@ -3,18 +3,9 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "random/splitmix.h"
 
 enum { PROBABILITY_BITS = 53 }; /* what a double can tell apart */
-
-/* splitmix64: one word of state, any seed is a good seed, the same numbers everywhere. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
 
 /* The start of one of many streams under one seed: hashed twice, so that neighbouring numbers give unrelated
  * streams. */
@@ -22,8 +13,8 @@ static uint64_t stream_state(uint64_t seed, uint64_t stream)
 {
     uint64_t state = seed;
 
-    state = next_random(&state) ^ stream;
-    return next_random(&state);
+    state = splitmix_next(&state) ^ stream;
+    return splitmix_next(&state);
 }
 
 bool impair_active(const struct impair_config *cfg)
@@ -50,7 +41,7 @@ void impair_init(struct impair *im, const struct impair_config *cfg, uint64_t se
 /* Draws for every frame, hit or not, so that one kind does not depend on the others. */
 static bool hits(struct impair *im, enum impair_kind k)
 {
-    bool by_chance = next_random(&im->random[k]) >> (64 - PROBABILITY_BITS) < im->threshold[k];
+    bool by_chance = splitmix_next(&im->random[k]) >> (64 - PROBABILITY_BITS) < im->threshold[k];
 
     return by_chance || (im->every[k] > 0 && im->stats.frames % im->every[k] == 0);
 }
@@ -65,7 +56,7 @@ struct impair_decision impair_decide(struct impair *im, uint32_t bytes)
     d.hold = hits(im, IMPAIR_REORDER);
     d.corrupt = hits(im, IMPAIR_CORRUPT);
     if (d.corrupt)
-        d.corrupt_bit = (uint32_t)(next_random(&im->random[IMPAIR_CORRUPT]) % (UINT64_C(8) * bytes));
+        d.corrupt_bit = (uint32_t)(splitmix_next(&im->random[IMPAIR_CORRUPT]) % (UINT64_C(8) * bytes));
 
     if (d.drop)
         d = (struct impair_decision){.drop = true};

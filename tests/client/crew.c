@@ -9,21 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "random.h"
+
 uint64_t seed;
 
 void seed_from_environment(void)
 {
-    const char *given = getenv("SEED");
-    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-    printf("SEED=%" PRIu64 "\n", seed);
-}
-
-uint64_t random_next(uint64_t *state)
-{
-    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+    seed = rng_seed((uint64_t)time(NULL));
+    putchar('\n');
 }
 
 void sleep_ms(long ms)
@@ -162,8 +155,7 @@ void crew_succeed(struct crew *crew)
 
 static uint64_t bits(const struct tensor *t, int rank, size_t i)
 {
-    uint64_t state = t->seed + (uint64_t)rank * 1000003 + (uint64_t)i * 257;
-    return random_next(&state);
+    return splitmix_hash(t->seed + (uint64_t)rank * 1000003 + (uint64_t)i * 257);
 }
 
 /* In (-2^20, 2^20); round ones are integers, small enough for exact sums in a float. */

@@ -70,10 +70,9 @@ size_t tensor_wrong(const struct tensor *t, int size,
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
 
-/* What the tests draw from; printed, and taken from the environment's SEED for a replay. */
+/* What the tests draw from: the time, unless the environment says otherwise (rng_seed). */
 extern uint64_t seed;
 void seed_from_environment(void);
-uint64_t random_next(uint64_t *state);
 
 void sleep_ms(long ms);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "random.h"
 #include "unit.h"
 
 static struct loop_switch *start_switch(void)
@@ -496,7 +497,7 @@ static int sum_through_it_all(struct crew_member *m)
     int rc = one_sum(m);
     atomic_fetch_add(&storm->in, 1);
     for (unsigned i = 0; rc == 0 && i < 60; i++) {
-        size_t count = random_next(&random) % (random % 4 ? 3000 : 60000);
+        size_t count = rng_next(&random) % (random % 4 ? 3000 : 60000);
         struct tensor tensor = {.type = i % 2 ? SWAGG_F32 : SWAGG_I64, .count = count, .seed = random};
         rc = crew_sum(m, &tensor, random % 3 ? -1 : (int)(i % (unsigned)m->crew->size), i % 2);
     }
@@ -518,9 +519,9 @@ static void restarts_and_losses_together(void)
     while (atomic_load(&storm.in) < 3)
         sleep_ms(1);
     for (unsigned kills = 0; kills < 6 && atomic_load(&storm.through) == 0; kills++) {
-        sleep_ms((long)(random_next(&random) % 150));
+        sleep_ms((long)(rng_next(&random) % 150));
         loop_switch_kill(ls);
-        sleep_ms((long)(random_next(&random) % 50));
+        sleep_ms((long)(rng_next(&random) % 50));
         loop_switch_revive(ls);
     }
     crew_join(&crew);

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 
 #include "crew.h"
+#include "random.h"
 #include "unit.h"
 
 static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F64};
@@ -82,7 +83,7 @@ static int sum_many_small(struct crew_member *m)
     uint64_t random = seed;
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < 1000; i++) {
-        struct tensor tensor = {.type = types[i % 4], .count = random_next(&random) % 50, .seed = random};
+        struct tensor tensor = {.type = types[i % 4], .count = rng_next(&random) % 50, .seed = random};
         rc = crew_sum(m, &tensor, i % 5 == 0 ? (int)(i % (unsigned)m->crew->size) : -1, i % 3 == 0);
     }
     return rc;

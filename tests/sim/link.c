@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void link_init(struct link *link, struct sim *sim, struct rng *rng, link_receiver *receiver,
-               void *receiver_ctx)
+void link_init(struct link *link, struct sim *sim, uint64_t *rng, link_receiver *receiver, void *receiver_ctx)
 {
     *link =
         (struct link){.sim = sim, .rng = rng_fork(rng), .receiver = receiver, .receiver_ctx = receiver_ctx};

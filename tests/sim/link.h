@@ -4,7 +4,7 @@
 #define SWAGG_SIM_LINK_H
 
 #include "buffer.h"
-#include "rng.h"
+#include "random.h"
 #include "sim.h"
 
 /* UDP over IPv4 over Ethernet. */
@@ -42,7 +42,7 @@ typedef void link_receiver(void *ctx, struct frame *frame); /* takes over the fr
 
 struct link {
     struct sim *sim;
-    struct rng rng;
+    uint64_t rng;
     struct link_quality quality;
     bool is_cut; /* nothing gets through */
     link_receiver *receiver;
@@ -53,7 +53,7 @@ struct link {
     struct link_stats stats;
 };
 
-void link_init(struct link *link, struct sim *sim, struct rng *rng, link_receiver *receiver,
+void link_init(struct link *link, struct sim *sim, uint64_t *rng, link_receiver *receiver,
                void *receiver_ctx);
 void link_fini(struct link *link); /* and what is in flight; the simulation must not step any more */
 

@@ -41,14 +41,14 @@ bool program_has_mismatch(const struct program *p, unsigned call)
            p->deviation.call == call;
 }
 
-static struct rng rng_of(const struct program *p, unsigned rank, unsigned call)
+static uint64_t rng_of(const struct program *p, unsigned rank, unsigned call)
 {
-    return (struct rng){p->seed ^ (uint64_t)rank << 40 ^ (uint64_t)call << 20};
+    return p->seed ^ (uint64_t)rank << 40 ^ (uint64_t)call << 20;
 }
 
 uint64_t program_compute(const struct program *p, unsigned rank, unsigned call)
 {
-    struct rng r = rng_of(p, rank, call + PROGRAM_CALLS_MAX);
+    uint64_t r = rng_of(p, rank, call + PROGRAM_CALLS_MAX);
 
     return p->compute_ns == 0 ? 0 : rng_below(&r, rng_below(&r, p->compute_ns) + 1);
 }
@@ -94,7 +94,7 @@ static bool is_float(unsigned type)
 void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor)
 {
     struct sml_call c = program_call(p, rank, call);
-    struct rng r = rng_of(p, rank, call);
+    uint64_t r = rng_of(p, rank, call);
     bool whole = p->whole || !is_float(c.type);
 
     for (uint64_t i = 0; i < c.count; i++) {

@@ -4,7 +4,7 @@
 #define SWAGG_SIM_PROGRAM_H
 
 #include "kernels/kernels.h"
-#include "rng.h"
+#include "random.h"
 #include "switchml/pool.h"
 #include "wire/control.h"
 

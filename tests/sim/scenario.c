@@ -10,12 +10,12 @@ const char *const fault_names[FAULTS] = {
     [FAULT_BAD_LINK] = "bad link",
 };
 
-static uint64_t pick(struct rng *r, const uint64_t choices[], unsigned n)
+static uint64_t pick(uint64_t *r, const uint64_t choices[], unsigned n)
 {
     return choices[rng_below(r, n)];
 }
 
-static uint32_t rarely(struct rng *r, uint32_t percent, uint64_t low, uint64_t high)
+static uint32_t rarely(uint64_t *r, uint32_t percent, uint64_t low, uint64_t high)
 {
     return rng_below(r, 100) < percent ? (uint32_t)rng_magnitude(r, low, high) : 0;
 }
@@ -24,7 +24,7 @@ enum { WORST_BENIGN_PPM = 10000, SLOTS_WANTED_MAX = 128 };
 
 /* Heartbeats are rare, so in a benign scenario losses come neither often nor in bursts: a rank must not count
  * as lost. */
-static struct link_quality make_quality(struct rng *r, uint32_t worst_ppm)
+static struct link_quality make_quality(uint64_t *r, uint32_t worst_ppm)
 {
     static const uint64_t speeds[] = {20000000, 200000000, 1000000000, 10000000000, 0};
     struct link_quality q = {
@@ -44,7 +44,7 @@ static struct link_quality make_quality(struct rng *r, uint32_t worst_ppm)
     return q;
 }
 
-static void make_calls(struct program *p, struct rng *r)
+static void make_calls(struct program *p, uint64_t *r)
 {
     uint64_t most = rng_magnitude(r, 1, 20000); /* elements of a call */
 
@@ -61,7 +61,7 @@ static void make_calls(struct program *p, struct rng *r)
     }
 }
 
-static void make_program(struct program *p, struct rng *r, unsigned index, bool benign)
+static void make_program(struct program *p, uint64_t *r, unsigned index, bool benign)
 {
     *p = (struct program){
         .seed = rng_next(r),
@@ -87,7 +87,7 @@ static void make_program(struct program *p, struct rng *r, unsigned index, bool 
 }
 
 /* In a benign scenario all faults together are too short to make a rank count as lost. */
-static struct fault make_fault(struct rng *r, const struct scenario *s)
+static struct fault make_fault(uint64_t *r, const struct scenario *s)
 {
     uint64_t lost_after = s->switch_config.lost_after_ns,
              longest = s->benign ? lost_after / 5 / s->faults : 3 * lost_after;
@@ -114,7 +114,7 @@ static struct fault make_fault(struct rng *r, const struct scenario *s)
     return f;
 }
 
-static void make_faults(struct scenario *s, struct rng *r)
+static void make_faults(struct scenario *s, uint64_t *r)
 {
     s->faults = (unsigned)rng_below(r, rng_between(r, 1, SCENARIO_FAULTS_MAX) + 1);
     for (unsigned i = 0; i < s->faults; i++)
@@ -142,7 +142,7 @@ static uint64_t latest_end(const struct scenario *s)
 }
 
 /* Of a million: none, all, or as many as happens. */
-static uint32_t some_or_all(struct rng *r)
+static uint32_t some_or_all(uint64_t *r)
 {
     switch (rng_below(r, 3)) {
     case 0:
@@ -156,7 +156,7 @@ static uint32_t some_or_all(struct rng *r)
 
 void scenario_make(struct scenario *s, uint64_t seed)
 {
-    struct rng r = {seed};
+    uint64_t r = seed;
 
     *s = (struct scenario){.seed = seed, .benign = rng_below(&r, 3) == 0};
     s->switch_config = (struct switch_config){

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-void star_init(struct star *star, struct sim *sim, struct rng *rng, unsigned hosts, link_receiver *at_switch,
+void star_init(struct star *star, struct sim *sim, uint64_t *rng, unsigned hosts, link_receiver *at_switch,
                void *switch_ctx, link_receiver *at_host, void *host_ctx)
 {
     star->hosts = hosts;

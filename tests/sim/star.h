@@ -10,7 +10,7 @@ struct star {
 };
 
 /* frame->host says from or to which host a frame goes. */
-void star_init(struct star *star, struct sim *sim, struct rng *rng, unsigned hosts, link_receiver *at_switch,
+void star_init(struct star *star, struct sim *sim, uint64_t *rng, unsigned hosts, link_receiver *at_switch,
                void *switch_ctx, link_receiver *at_host, void *host_ctx);
 void star_fini(struct star *star);
 

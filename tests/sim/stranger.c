@@ -86,7 +86,7 @@ static void on_turn(void *ctx, uint64_t argument)
 
 void stranger_start(struct stranger *s, const struct stranger_config *cfg)
 {
-    *s = (struct stranger){.cfg = *cfg, .rng = {cfg->seed}};
+    *s = (struct stranger){.cfg = *cfg, .rng = cfg->seed};
     if (cfg->scenario->stranger_every != 0)
         on_turn(s, 0);
 }

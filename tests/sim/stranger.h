@@ -22,7 +22,7 @@ struct stranger_config {
 
 struct stranger {
     struct stranger_config cfg;
-    struct rng rng;
+    uint64_t rng;
     uint64_t messages;
     bool gone;
 };

@@ -132,7 +132,7 @@ static void tick(void *ctx, uint64_t boot)
     sim_at(s->sim, s->sim->now + s->cfg.lost_after_ns / 10, tick, s, boot);
 }
 
-void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,
+void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint64_t *rng,
                  const struct switch_config *cfg)
 {
     *s = (struct switch_node){.cfg = *cfg, .sim = sim, .star = star, .rng = rng_fork(rng)};

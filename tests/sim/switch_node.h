@@ -22,8 +22,8 @@ struct switch_node {
     struct switch_config cfg;
     struct sim *sim;
     struct star *star;
-    struct rng rng;
-    struct rng keeps; /* which frames */
+    uint64_t rng;
+    uint64_t keeps;   /* which frames */
     uint64_t boot_id; /* 0: it is down */
     uint64_t boots;
     struct ctl_registry *registry;
@@ -39,7 +39,7 @@ struct switch_node {
     const char *broken;                /* the first rule of keeping.h that a pool broke; NULL: none */
 };
 
-void switch_init(struct switch_node *s, struct sim *sim, struct star *star, struct rng *rng,
+void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint64_t *rng,
                  const struct switch_config *cfg);
 void switch_start(struct switch_node *s);
 void switch_kill(struct switch_node *s); /* also if it is down already */

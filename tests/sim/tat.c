@@ -31,7 +31,7 @@ struct tat_run {
     struct sml_pool *pool;
     struct tat_worker *workers;
     struct tat_shard shard[TAT_SHARDS_MAX];
-    struct rng rounds;
+    uint64_t rounds;   /* random numbers: when they end */
     int32_t *in, *out; /* all workers contribute the same and receive the same */
     uint64_t count;
 };
@@ -220,7 +220,7 @@ static double ideal_seconds(const struct tat_run *run)
 
 static void open_run(struct tat_run *run)
 {
-    struct rng rng = {run->cfg.seed};
+    uint64_t rng = run->cfg.seed;
     const struct link_quality quality = {
         .bits_per_s = run->cfg.bits_per_s, .delay = run->cfg.delay_ns, .loss_ppm = run->cfg.loss_ppm};
 

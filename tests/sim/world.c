@@ -25,7 +25,7 @@ struct ended_process {
 struct world {
     struct scenario scenario;
     struct sim sim;
-    struct rng rng;
+    uint64_t rng;
     struct star star;
     struct switch_node node;
     struct oracle oracle;
@@ -287,7 +287,7 @@ static void open_seats(struct world *w)
 static void open_world(struct world *w, uint64_t seed, FILE *trace)
 {
     scenario_make(&w->scenario, seed);
-    w->rng = (struct rng){~seed};
+    w->rng = ~seed;
     sim_init(&w->sim, trace);
     oracle_init(&w->oracle, &w->sim);
     star_init(&w->star, &w->sim, &w->rng, w->scenario.hosts, switch_receive, &w->node, at_host, w);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "switchml/protocol.h"
 #include "wire/path.h"
 #include "wire/switchml.h"
@@ -53,13 +54,13 @@ static void send_control(void *ctx, const struct ctl_endpoint *to, const uint8_t
 static uint64_t next_random(void *ctx)
 {
     struct loop_life *life = ctx;
-    return life->random = life->random * UINT64_C(6364136223846793005) + life->boot_id;
+    return rng_next(&life->random);
 }
 
 void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,
                      void *ctx)
 {
-    *life = (struct loop_life){.boot_id = boot_id, .send = send, .ctx = ctx};
+    *life = (struct loop_life){.boot_id = boot_id, .random = boot_id, .send = send, .ctx = ctx};
     static const struct agg_protocol *const protocols[] = {&sml_protocol};
     struct ctl_registry_config config = {
         .protocols = protocols,

@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "control/registry.h"
+#include "random.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "unit.h"
@@ -187,7 +188,7 @@ static inline bool effect_may_join(void *ctx, const struct ctl_endpoint *from, c
 static inline uint64_t effect_random(void *ctx)
 {
     struct stage *s = ctx;
-    return s->random += UINT64_C(0x9e3779b97f4a7c15);
+    return rng_next(&s->random);
 }
 
 static inline void start_registry(struct stage *s)

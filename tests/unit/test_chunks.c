@@ -1,7 +1,7 @@
 /* Chunks: they cover a tensor exactly, in order, and each fits its packet. */
 #include "switchml/chunks.h"
 
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 static void test_an_empty_tensor_takes_its_opening_packet(void)

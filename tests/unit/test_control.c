@@ -11,6 +11,7 @@
 
 #include "control/registry.h"
 #include "control/session.h"
+#include "random.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "switchml/worker.h"
@@ -69,8 +70,7 @@ struct world {
 
 static unsigned pick(struct world *w, unsigned n)
 {
-    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)((w->random >> 33) % n);
+    return (unsigned)rng_below(&w->random, n);
 }
 
 static bool chance(struct world *w, unsigned percent)

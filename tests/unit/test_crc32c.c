@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { BYTES_MAX = 9100 };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 static const char *const implementations[] = {"avx2", "avx512", "neon"};

@@ -5,7 +5,7 @@
 #include "by_the_book.h"
 #include "port/linux/gso.h"
 #include "port/linux/run.h"
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { FRAMES = 80, ROOM = 9100, ROUNDS = 5000, AT_IP = 14, AT_UDP = 34, MERGEABLE = 1 };

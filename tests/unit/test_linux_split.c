@@ -8,7 +8,7 @@
 #include "by_the_book.h"
 #include "port/linux/gso.h"
 #include "port/linux/split.h"
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum {

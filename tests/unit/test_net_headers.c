@@ -6,7 +6,7 @@
 #include "net/arp.h"
 #include "net/icmp.h"
 #include "net/sum.h"
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { ROUNDS = 2000 };

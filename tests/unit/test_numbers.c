@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "numbers/half.h"
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 static const char *const implementations[] = {"scalar", "avx2", "avx512", "neon"};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum {
@@ -47,9 +47,7 @@ static bool typed(const struct world *w)
 
 static uint64_t hash(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t i)
 {
-    uint64_t x = w->content ^ (uint64_t)chunk << 40 ^ (uint64_t)rank << 20 ^ i;
-
-    return rng_next(&x);
+    return splitmix_hash(w->content ^ (uint64_t)chunk << 40 ^ (uint64_t)rank << 20 ^ i);
 }
 
 static bool opens(const struct world *w, uint32_t chunk)

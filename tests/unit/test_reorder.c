@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rng.h"
+#include "random.h"
 #include "switchml/reorder.h"
 #include "switchml/stream.h"
 #include "unit.h"

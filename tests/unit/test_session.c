@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control/session.h"
+#include "random.h"
 #include "switchml/worker.h"
 #include "terms_of.h"
 #include "unit.h"
@@ -619,15 +620,15 @@ static void test_leave(void)
 /* Noise never changes anything but by a message that could have come from the switch. */
 static void test_noise(void)
 {
-    srand(1);
+    uint64_t rng = rng_seed(1);
     for (unsigned round = 0; round < 20000; round++) {
-        unsigned state = CTL_SESSION_JOINING + (unsigned)rand() % 7;
+        unsigned state = CTL_SESSION_JOINING + (unsigned)rng_below(&rng, 7);
         struct ctl_session s = session_in(state), before = s;
-        struct ctl_message m = message(&s, (uint8_t)(CTL_PENDING + rand() % 7));
+        struct ctl_message m = message(&s, (uint8_t)(CTL_PENDING + rng_below(&rng, 7)));
         uint8_t bytes[CTL_MESSAGE_MAX];
         size_t length = ctl_build(bytes, &m);
-        bytes[(unsigned)rand() % 24] ^=
-            (uint8_t)(1 + rand() % 255); /* magic, version, type, boot id, incarnation */
+        /* In the magic, version, type, boot id or incarnation. */
+        bytes[rng_below(&rng, 24)] ^= (uint8_t)rng_between(&rng, 1, 255);
         uint8_t *copy = malloc(length);
         memcpy(copy, bytes, length);
         bool taken = ctl_session_receive(&s, copy, length, start);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "unit.h"
@@ -53,11 +54,7 @@ struct world {
 
 static uint64_t draw(struct world *w, uint64_t below)
 {
-    w->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    uint64_t z = w->random;
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
+    return rng_below(&w->random, below);
 }
 
 static bool chance(struct world *w, unsigned percent)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bridge/switch_mac.h"
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { PORTS = 4 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "unit.h"
 #include "wire/control.h"
 
@@ -350,13 +351,13 @@ static void test_ranks_text(void)
 /* Any set is told completely or says how many more there are, and fits. */
 static void test_ranks_text_always_fits(void)
 {
-    srand(1);
+    uint64_t rng = rng_seed(1);
     for (unsigned round = 0; round < 2000; round++) {
         struct ctl_ranks set = {0};
         char text[CTL_RANKS_TEXT_MAX];
-        unsigned density = 1 + (unsigned)rand() % 100, told = 0, more = 0;
+        unsigned density = 1 + (unsigned)rng_below(&rng, 100), told = 0, more = 0;
         for (unsigned rank = 0; rank < CTL_RANKS_MAX; rank++)
-            if ((unsigned)rand() % 100 < density)
+            if (rng_below(&rng, 100) < density)
                 ctl_ranks_add(&set, rank);
         if (ctl_ranks_count(&set) == 0)
             continue;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rng.h"
+#include "random.h"
 #include "unit.h"
 
 enum { CHECKSUM_BIT = 0x08 };

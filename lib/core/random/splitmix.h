@@ -1,0 +1,27 @@
+/* splitmix64: random numbers that a seed decides, the same on every machine. The state is one word, any seed
+ * is a good one, and numbers that follow one another are unrelated. Not for secrets. */
+#ifndef SWAGG_CORE_RANDOM_SPLITMIX_H
+#define SWAGG_CORE_RANDOM_SPLITMIX_H
+
+#include <stdint.h>
+
+/* Every bit of the result depends on every bit of x. 0 stays 0. */
+static inline uint64_t splitmix_mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+static inline uint64_t splitmix_next(uint64_t *state)
+{
+    return splitmix_mix(*state += UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* A hash of x: the first number of the seed x. */
+static inline uint64_t splitmix_hash(uint64_t x)
+{
+    return splitmix_next(&x);
+}
+
+#endif
