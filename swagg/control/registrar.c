@@ -57,7 +57,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
     send_put(r->host->send, known < 0 ? to->port : (unsigned)known, m);
 }
 
-static void plan_members(struct jobs_plan *plan, const struct ctl_job *job)
+static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job)
 {
     for (uint16_t rank = 0; rank < job->size; rank++) {
         const struct ctl_member *m = &job->members[rank];
@@ -69,11 +69,11 @@ static void plan_members(struct jobs_plan *plan, const struct ctl_job *job)
         to->udp_port = rte_cpu_to_be_16(m->data_port);
     }
     for (unsigned n = 0; n < JOBS_MAX; n++)
-        if (ctl_job_had_number(job, (uint8_t)n))
+        if (ctl_entry_had_number(job, (uint8_t)n))
             plan->unusable[n / 64] |= RTE_BIT64(n % 64);
 }
 
-static int prepare(void *context, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
     struct registrar *r = context;
@@ -104,7 +104,7 @@ static bool may_join(void *context, const struct ctl_endpoint *from, const char 
     return false;
 }
 
-static void release(void *context, const struct ctl_job *job)
+static void release(void *context, const struct ctl_entry *job)
 {
     struct registrar *r = context;
 
@@ -119,7 +119,7 @@ static uint64_t random64(void *context)
 
 /* Nobody fills the log by joining: what happens on account of an address has a rate, and so has what happens
  * with time. */
-static void report(void *context, const struct ctl_job *job, const char *what)
+static void report(void *context, const struct ctl_entry *job, const char *what)
 {
     struct registrar *r = context;
 
@@ -266,7 +266,7 @@ void registrar_visit(struct registrar *r, registrar_visitor *visit, void *contex
 {
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
-        if (ctl_registry_job(r->registry, i)->state != CTL_JOB_FREE)
-            visit(context, ctl_registry_job(r->registry, i), r->now);
+        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE)
+            visit(context, ctl_registry_entry(r->registry, i), r->now);
     pthread_mutex_unlock(&r->lock);
 }

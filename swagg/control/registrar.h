@@ -37,7 +37,7 @@ void registrar_tick(struct registrar *r);
 
 /* Shows every job to visit, which must be quick and must not call back: the main lcore waits. Meanwhile jobs
  * neither come nor go. now: by the clock that the job's times are of (listening.h). Any thread. */
-typedef void registrar_visitor(void *context, const struct ctl_job *job, uint64_t now);
+typedef void registrar_visitor(void *context, const struct ctl_entry *job, uint64_t now);
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 
 #endif

@@ -12,7 +12,7 @@ enum { SLOTS_SHOWN = 64 }; /* of those that wait */
 /* A job, whether it was joined or stands in the configuration. */
 struct shown_job {
     const char *name;
-    enum ctl_job_state state;
+    enum ctl_entry_state state;
     uint64_t now, since; /* by the clock of the job's times */
     uint32_t epoch;
     uint16_t size, present;
@@ -20,7 +20,7 @@ struct shown_job {
     const struct agg_protocol *protocol;
     struct agg_terms terms;
     const struct ctl_failure *failure; /* while it has failed */
-    const struct ctl_job *joined;      /* or: */
+    const struct ctl_entry *joined;    /* or: */
     const struct replay *replayed;
 };
 
@@ -39,7 +39,7 @@ struct visit {
     void *context;
 };
 
-static void visit_joined(void *context, const struct ctl_job *job, uint64_t now)
+static void visit_joined(void *context, const struct ctl_entry *job, uint64_t now)
 {
     const struct visit *v = context;
     const struct shown_job shown = {
@@ -64,7 +64,7 @@ static void visit_replayed(const struct visit *v, const struct replay *job)
 {
     struct shown_job shown = {
         .name = job->name,
-        .state = CTL_JOB_RUNNING,
+        .state = CTL_ENTRY_RUNNING,
         .now = clock_ns(),
         .since = job->since,
         .size = job->plan.size,
@@ -97,9 +97,9 @@ static struct shown_member member_of(const struct shown_job *job, uint16_t rank)
 }
 
 /* A failed job may linger beside its successor of the same name: the successor is shown. */
-static bool supersedes(const struct shown_job *job, enum ctl_job_state shown)
+static bool supersedes(const struct shown_job *job, enum ctl_entry_state shown)
 {
-    return shown == CTL_JOB_FREE || (shown == CTL_JOB_FAILED && job->state != CTL_JOB_FAILED);
+    return shown == CTL_ENTRY_FREE || (shown == CTL_ENTRY_FAILED && job->state != CTL_ENTRY_FAILED);
 }
 
 /* All jobs: those that workers have joined, then those of the configuration. */
@@ -116,7 +116,7 @@ struct job_list {
     unsigned n;
     struct {
         char name[CTL_NAME_MAX];
-        enum ctl_job_state state;
+        enum ctl_entry_state state;
     } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
 };
 
@@ -130,7 +130,7 @@ static void list_job(void *context, const struct shown_job *job)
     if (i == list->n) {
         list->n++;
         snprintf(list->job[i].name, CTL_NAME_MAX, "%s", job->name);
-        list->job[i].state = CTL_JOB_FREE;
+        list->job[i].state = CTL_ENTRY_FREE;
     }
     if (supersedes(job, list->job[i].state))
         list->job[i].state = job->state;
@@ -147,7 +147,7 @@ int view_jobs(const struct show_parts *parts, const char *params, struct rte_tel
     for (unsigned i = 0; i < list.n; i++) {
         char text[CTL_NAME_MAX + 16];
 
-        snprintf(text, sizeof(text), "%s %s", ctl_job_state_name(list.job[i].state), list.job[i].name);
+        snprintf(text, sizeof(text), "%s %s", ctl_entry_state_name(list.job[i].state), list.job[i].name);
         rte_tel_data_add_array_string(d, text);
     }
     return 0;
@@ -156,7 +156,7 @@ int view_jobs(const struct show_parts *parts, const char *params, struct rte_tel
 /* Runs show on the job of that name. */
 struct job_search {
     const char *name;
-    enum ctl_job_state found;
+    enum ctl_entry_state found;
     const struct jobs *jobs;
     void (*show)(const struct job_search *s, const struct shown_job *job);
     struct rte_tel_data *d;
@@ -176,12 +176,12 @@ static void show_if_named(void *context, const struct shown_job *job)
 static int show_named(const struct show_parts *parts, const char *name, struct rte_tel_data *d,
                       void (*show)(const struct job_search *s, const struct shown_job *job))
 {
-    struct job_search s = {.name = name, .found = CTL_JOB_FREE, .jobs = parts->jobs, .show = show, .d = d};
+    struct job_search s = {.name = name, .found = CTL_ENTRY_FREE, .jobs = parts->jobs, .show = show, .d = d};
 
     if (name == NULL)
         return -EINVAL;
     visit_jobs(parts, show_if_named, &s);
-    return s.found == CTL_JOB_FREE ? -ENOENT : 0;
+    return s.found == CTL_ENTRY_FREE ? -ENOENT : 0;
 }
 
 /* A list in the dictionary, one entry a member; add writes the entry. */
@@ -273,17 +273,17 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     struct rte_tel_data *d = s->d;
 
     rte_tel_data_add_dict_string(d, "name", job->name);
-    rte_tel_data_add_dict_string(d, "state", ctl_job_state_name(job->state));
+    rte_tel_data_add_dict_string(d, "state", ctl_entry_state_name(job->state));
     rte_tel_data_add_dict_u64(d, "in_state_ms", (job->now - job->since) / 1000000);
     rte_tel_data_add_dict_u64(d, "epoch", job->epoch);
     rte_tel_data_add_dict_int(d, "size", job->size);
     rte_tel_data_add_dict_int(d, "present", job->present);
     show_terms(d, job);
-    if (job->state == CTL_JOB_RUNNING) {
+    if (job->state == CTL_ENTRY_RUNNING) {
         rte_tel_data_add_dict_int(d, "number", job->number);
         rte_tel_data_add_dict_int(d, "in_place", jobs_find(s->jobs, job->number)->in_place);
     }
-    if (job->state == CTL_JOB_FAILED) {
+    if (job->state == CTL_ENTRY_FAILED) {
         rte_tel_data_add_dict_string(d, "reason", ctl_reason_name(job->failure->reason));
         rte_tel_data_add_dict_string(d, "failure", job->failure->text);
     }
@@ -314,7 +314,7 @@ static void write_missing(char *text, size_t room, const struct agg_slot_view *s
 
 static void show_slots(const struct job_search *s, const struct shown_job *job)
 {
-    const struct job *running = job->state == CTL_JOB_RUNNING ? jobs_find(s->jobs, job->number) : NULL;
+    const struct job *running = job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->number) : NULL;
     struct agg_slot_view slot;
     unsigned slots = 0, collecting = 0;
 

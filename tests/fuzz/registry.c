@@ -52,7 +52,7 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
         }
 }
 
-static int take_number(struct world *w, const struct ctl_job *job, const struct agg_terms *terms,
+static int take_number(struct world *w, const struct ctl_entry *job, const struct agg_terms *terms,
                        uint8_t *number, char text[CTL_TEXT_MAX])
 {
     REQUIRE(job->present == job->size);
@@ -62,7 +62,7 @@ static int take_number(struct world *w, const struct ctl_job *job, const struct 
         REQUIRE(granted.resumed || (wish.chunk_bytes >= granted.chunk_bytes && wish.slots >= granted.slots));
     }
     for (uint8_t i = 0; i < NUMBERS; i++) {
-        if (w->number_used[i] || ctl_job_had_number(job, i))
+        if (w->number_used[i] || ctl_entry_had_number(job, i))
             continue;
         w->number_used[i] = true;
         w->pools++;
@@ -74,7 +74,7 @@ static int take_number(struct world *w, const struct ctl_job *job, const struct 
 }
 
 /* Every second world's pools take until it says so. */
-static int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                           char text[CTL_TEXT_MAX])
 {
     struct world *w = ctx;
@@ -87,10 +87,10 @@ static int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms
     return CTL_LATER;
 }
 
-static void effect_release(void *ctx, const struct ctl_job *job)
+static void effect_release(void *ctx, const struct ctl_entry *job)
 {
     struct world *w = ctx;
-    if (job->state == CTL_JOB_PREPARING) {
+    if (job->state == CTL_ENTRY_PREPARING) {
         for (uint8_t i = 0; i < NUMBERS; i++)
             if (w->held[i] == job->preparation) {
                 w->held[i] = 0;
@@ -104,10 +104,10 @@ static void effect_release(void *ctx, const struct ctl_job *job)
     w->pools--;
 }
 
-static void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+static void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
 {
     struct world *w = ctx;
-    REQUIRE(job->state != CTL_JOB_FREE && what[0]);
+    REQUIRE(job->state != CTL_ENTRY_FREE && what[0]);
     w->events++;
 }
 
@@ -117,15 +117,15 @@ static uint64_t effect_random(void *ctx)
     return ++w->randoms;
 }
 
-static void check_members(const struct ctl_job *job)
+static void check_members(const struct ctl_entry *job)
 {
     unsigned joined = 0;
     for (unsigned rank = 0; rank < job->size; rank++) {
         const struct ctl_member *member = &job->members[rank];
         joined += member->state == CTL_MEMBER_JOINED;
-        if (ctl_job_is_forming(job))
+        if (ctl_entry_is_forming(job))
             REQUIRE(member->state == CTL_MEMBER_ABSENT || member->state == CTL_MEMBER_JOINED);
-        if (job->state == CTL_JOB_RUNNING)
+        if (job->state == CTL_ENTRY_RUNNING)
             REQUIRE(member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LEFT);
         for (unsigned other = 0; other < rank && member->state == CTL_MEMBER_JOINED; other++)
             REQUIRE(job->members[other].state != CTL_MEMBER_JOINED ||
@@ -133,9 +133,9 @@ static void check_members(const struct ctl_job *job)
                     job->members[other].data_port != member->data_port);
     }
     REQUIRE(job->present == joined);
-    if (ctl_job_is_forming(job))
+    if (ctl_entry_is_forming(job))
         REQUIRE(joined > 0 && job->size >= joined);
-    if (job->state == CTL_JOB_RUNNING)
+    if (job->state == CTL_ENTRY_RUNNING)
         REQUIRE(joined > 0);
 }
 
@@ -143,22 +143,22 @@ static void check(const struct world *w)
 {
     unsigned running = 0;
     for (unsigned i = 0; i < JOBS; i++) {
-        const struct ctl_job *job = ctl_registry_job(w->registry, i);
-        if (job->state == CTL_JOB_FREE)
+        const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
+        if (job->state == CTL_ENTRY_FREE)
             continue;
         REQUIRE(job->size >= 1 && job->size <= CTL_RANKS_MAX && job->epoch != 0);
         check_members(job);
-        running += job->state == CTL_JOB_RUNNING;
-        if (job->state == CTL_JOB_PREPARING)
+        running += job->state == CTL_ENTRY_RUNNING;
+        if (job->state == CTL_ENTRY_PREPARING)
             REQUIRE(job->present == job->size);
-        for (unsigned n = 0; job->state == CTL_JOB_PREPARING && n < NUMBERS; n++)
+        for (unsigned n = 0; job->state == CTL_ENTRY_PREPARING && n < NUMBERS; n++)
             running += w->held[n] == job->preparation;
         for (unsigned k = 0; k < i; k++) {
-            const struct ctl_job *other = ctl_registry_job(w->registry, k);
-            if (other->state == CTL_JOB_FREE)
+            const struct ctl_entry *other = ctl_registry_entry(w->registry, k);
+            if (other->state == CTL_ENTRY_FREE)
                 continue;
             REQUIRE(other->epoch != job->epoch);
-            REQUIRE(other->state != CTL_JOB_RUNNING || job->state != CTL_JOB_RUNNING ||
+            REQUIRE(other->state != CTL_ENTRY_RUNNING || job->state != CTL_ENTRY_RUNNING ||
                     other->number != job->number);
         }
     }
@@ -204,9 +204,9 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
     }
 }
 
-static bool is_closed(const struct ctl_job *job)
+static bool is_closed(const struct ctl_entry *job)
 {
-    return job->state == CTL_JOB_RUNNING || (ctl_job_is_forming(job) && job->resumed);
+    return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
 /* What becomes of each job, told by one who is in none. */
@@ -216,20 +216,20 @@ static void receive_from_nobody(struct world *w, const struct process *p, const 
     bool newcomer = m->head.type != CTL_JOIN || (!m->join.resume && !m->join.waited);
     struct {
         bool kept; /* to be as before */
-        enum ctl_job_state state;
+        enum ctl_entry_state state;
         uint32_t epoch;
         uint16_t present;
     } before[JOBS];
     for (unsigned i = 0; i < JOBS; i++) {
-        const struct ctl_job *job = ctl_registry_job(w->registry, i);
-        before[i].kept = is_closed(job) && (newcomer || job->state == CTL_JOB_RUNNING);
+        const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
+        before[i].kept = is_closed(job) && (newcomer || job->state == CTL_ENTRY_RUNNING);
         before[i].state = job->state;
         before[i].epoch = job->epoch;
         before[i].present = job->present;
     }
     ctl_registry_receive(w->registry, &p->endpoint, bytes, n, w->now);
     for (unsigned i = 0; i < JOBS; i++) {
-        const struct ctl_job *job = ctl_registry_job(w->registry, i);
+        const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
         REQUIRE(!before[i].kept || (job->epoch == before[i].epoch && job->state == before[i].state &&
                                     job->present == before[i].present));
     }
@@ -366,7 +366,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(&w);
     }
     for (unsigned i = 0; i < JOBS; i++)
-        REQUIRE(ctl_registry_job(w.registry, i)->state == CTL_JOB_FREE);
+        REQUIRE(ctl_registry_entry(w.registry, i)->state == CTL_ENTRY_FREE);
     REQUIRE(w.pools == 0);
     free(w.registry);
     return 0;

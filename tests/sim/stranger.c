@@ -35,7 +35,7 @@ static uint32_t epoch_of_some_job(struct stranger *s)
 {
     const unsigned i = (unsigned)rng_below(&s->rng, s->cfg.node->cfg.max_jobs);
 
-    return ctl_registry_job(s->cfg.node->registry, i)->epoch;
+    return ctl_registry_entry(s->cfg.node->registry, i)->epoch;
 }
 
 static void speak(struct stranger *s)

@@ -44,18 +44,18 @@ static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t
 }
 
 /* The free number that was freed longest ago. */
-static int free_number(const struct switch_node *s, const struct ctl_job *job)
+static int free_number(const struct switch_node *s, const struct ctl_entry *job)
 {
     int best = -1;
 
     for (int i = 0; i < AGG_JOBS; i++)
-        if (s->jobs[i] == NULL && !ctl_job_had_number(job, (uint8_t)i) &&
+        if (s->jobs[i] == NULL && !ctl_entry_had_number(job, (uint8_t)i) &&
             (best < 0 || s->freed[i] < s->freed[best]))
             best = i;
     return best;
 }
 
-static int prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
     struct switch_node *s = ctx;
@@ -98,7 +98,7 @@ static void free_job(struct switch_node *s, unsigned number)
     free(j);
 }
 
-static void release(void *ctx, const struct ctl_job *job)
+static void release(void *ctx, const struct ctl_entry *job)
 {
     struct switch_node *s = ctx;
 
@@ -106,7 +106,7 @@ static void release(void *ctx, const struct ctl_job *job)
     free_job(s, job->number);
 }
 
-static void event(void *ctx, const struct ctl_job *job, const char *what)
+static void event(void *ctx, const struct ctl_entry *job, const char *what)
 {
     struct switch_node *s = ctx;
 
@@ -179,7 +179,7 @@ unsigned switch_jobs(const struct switch_node *s)
     unsigned n = 0;
 
     for (unsigned i = 0; switch_is_up(s) && i < s->cfg.max_jobs; i++)
-        n += ctl_registry_job(s->registry, i)->state != CTL_JOB_FREE;
+        n += ctl_registry_entry(s->registry, i)->state != CTL_ENTRY_FREE;
     return n;
 }
 

@@ -55,7 +55,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
     return job;
 }
 
-struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
+struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
                                   const struct agg_terms *terms, struct agg_footprint *f)
 {
     const struct agg_pool_config cfg = {

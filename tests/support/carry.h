@@ -16,7 +16,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
                            struct agg_footprint *f);
 
 /* The same of a job that has been joined, under the terms that it is granted. */
-struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_job *joined, uint8_t number,
+struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
                                   const struct agg_terms *terms, struct agg_footprint *f);
 
 /* Takes the job out and frees it. What its pool has kept is the caller's to drain before. */

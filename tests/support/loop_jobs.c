@@ -21,12 +21,12 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-static int prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
     struct loop_life *life = ctx;
     unsigned i = 0;
-    while (i < LOOP_JOBS && (agg_jobs_find(&life->jobs, i) || ctl_job_had_number(job, (uint8_t)i)))
+    while (i < LOOP_JOBS && (agg_jobs_find(&life->jobs, i) || ctl_entry_had_number(job, (uint8_t)i)))
         i++;
     if (i == LOOP_JOBS) {
         snprintf(text, CTL_TEXT_MAX, "all %d job numbers are taken", LOOP_JOBS);
@@ -39,7 +39,7 @@ static int prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms
     return -EINVAL;
 }
 
-static void release(void *ctx, const struct ctl_job *job)
+static void release(void *ctx, const struct ctl_entry *job)
 {
     struct loop_life *life = ctx;
     carry_close(&life->jobs, agg_jobs_find(&life->jobs, job->number));

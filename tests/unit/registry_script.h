@@ -125,12 +125,12 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     say(s, "\n");
 }
 
-static inline int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms,
+static inline int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms,
                                  uint8_t *number, char text[CTL_TEXT_MAX])
 {
     struct stage *s = ctx;
     struct sml_terms t;
-    CU_ASSERT_EQUAL(job->state, CTL_JOB_FORMING);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_FORMING);
     CU_ASSERT_EQUAL(job->present, job->size);
     if (s->full) {
         snprintf(text, CTL_TEXT_MAX, "all slots are in use");
@@ -151,24 +151,24 @@ static inline int effect_prepare(void *ctx, const struct ctl_job *job, struct ag
         say(s, "  prepare\n");
         return CTL_LATER;
     }
-    say(s, "  open%s\n", ctl_job_had_number(job, *number) ? ", but not under its old number" : "");
+    say(s, "  open%s\n", ctl_entry_had_number(job, *number) ? ", but not under its old number" : "");
     return 0;
 }
 
-static inline void effect_release(void *ctx, const struct ctl_job *job)
+static inline void effect_release(void *ctx, const struct ctl_entry *job)
 {
     struct stage *s = ctx;
-    if (job->state == CTL_JOB_PREPARING) {
+    if (job->state == CTL_ENTRY_PREPARING) {
         CU_ASSERT_EQUAL(job->preparation, s->asked);
         say(s, "  never mind\n");
         return;
     }
-    CU_ASSERT_EQUAL(job->state, CTL_JOB_RUNNING);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
     CU_ASSERT_TRUE(job->number < s->next_number);
     say(s, "  close\n");
 }
 
-static inline void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+static inline void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
 {
     struct stage *s = ctx;
     if (s->loud)

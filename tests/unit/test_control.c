@@ -121,7 +121,7 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
             fly(w, (int)i, false, payload, bytes);
 }
 
-static int take_number(struct world *w, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int take_number(struct world *w, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                        char text[CTL_TEXT_MAX])
 {
     struct sml_terms t;
@@ -144,7 +144,7 @@ static int take_number(struct world *w, const struct ctl_job *job, struct agg_te
 
 /* Half of the adapters take their time: then the answer comes in any order, or there is none, for the switch
  * or the job is gone by then. */
-static int effect_prepare(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                           char text[CTL_TEXT_MAX])
 {
     struct world *w = ctx;
@@ -179,10 +179,10 @@ static void answer_late(struct world *w)
     }
 }
 
-static void effect_release(void *ctx, const struct ctl_job *job)
+static void effect_release(void *ctx, const struct ctl_entry *job)
 {
     struct world *w = ctx;
-    for (unsigned i = 0; job->state == CTL_JOB_PREPARING && i < LATER_MAX; i++)
+    for (unsigned i = 0; job->state == CTL_ENTRY_PREPARING && i < LATER_MAX; i++)
         if (w->later[i].preparation == job->preparation) {
             struct later l = w->later[i];
             give_back(w, &w->later[i]);
@@ -192,18 +192,18 @@ static void effect_release(void *ctx, const struct ctl_job *job)
             }
             return;
         }
-    CU_ASSERT_EQUAL(job->state, CTL_JOB_RUNNING);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
     CU_ASSERT_TRUE(w->number_used[job->number]);
     w->number_used[job->number] = false;
     w->pools_open--;
 }
 
-static void effect_event(void *ctx, const struct ctl_job *job, const char *what)
+static void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
 {
     struct world *w = ctx;
     if (w->trace)
         printf("%9.3f  job '%s' %08x (%s): %s\n", (double)w->now / 1e9, job->name, job->epoch,
-               ctl_job_state_name(job->state), what);
+               ctl_entry_state_name(job->state), what);
 }
 
 static uint64_t effect_random(void *ctx)
@@ -340,7 +340,7 @@ static void poll_processes(struct world *w)
 static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t out[CTL_MESSAGE_MAX])
 {
     static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
-    const struct ctl_job *job = ctl_registry_job(w->registry, pick(w, w->max_jobs));
+    const struct ctl_entry *job = ctl_registry_entry(w->registry, pick(w, w->max_jobs));
     bool same_terms = chance(w, 50);
     if (w->sent > 0 && chance(w, 20)) {
         const struct datagram *d = &w->kept[pick(w, w->sent < KEPT ? w->sent : KEPT)];
@@ -450,10 +450,10 @@ static void close_failed(struct world *w)
 static void check_agreement(const struct world *w)
 {
     unsigned running = 0;
-    const struct ctl_job *job = NULL;
+    const struct ctl_entry *job = NULL;
     for (unsigned i = 0; i < w->max_jobs; i++)
-        if (ctl_registry_job(w->registry, i)->state == CTL_JOB_RUNNING) {
-            job = ctl_registry_job(w->registry, i);
+        if (ctl_registry_entry(w->registry, i)->state == CTL_ENTRY_RUNNING) {
+            job = ctl_registry_entry(w->registry, i);
             running++;
         }
     CU_ASSERT_TRUE(running <= 1);

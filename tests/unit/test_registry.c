@@ -459,16 +459,16 @@ static void test_bad_heads_and_reasons(void)
     m.head.incarnation = 0;
     s.silent = true; /* its answer is for nobody that the stage knows */
     deliver(&s, p, &m);
-    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FREE);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_FREE);
     m.head.incarnation = 'a';
     deliver(&s, p, &m);
-    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_RUNNING);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_RUNNING);
 
     m = message_from('a', p, CTL_ABORT);
     m.failure = (struct ctl_failure){.reason = CTL_OK, .rank = 7, .text = "because"};
     deliver(&s, p, &m);
-    const struct ctl_job *job = ctl_registry_job(s.registry, 0);
-    CU_ASSERT_EQUAL(job->state, CTL_JOB_FAILED);
+    const struct ctl_entry *job = ctl_registry_entry(s.registry, 0);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_FAILED);
     CU_ASSERT_EQUAL(job->failure.reason, CTL_APPLICATION);
     CU_ASSERT_EQUAL(job->failure.rank, 0);
     free(s.registry);
@@ -500,8 +500,8 @@ static void test_no_epoch_is_zero(void)
     struct ctl_message m = message_from('a', p, CTL_JOIN);
     m.join = (struct ctl_join){.name = "t", .terms = terms_of(small), .data_port = 1};
     deliver(&s, p, &m);
-    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FORMING);
-    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->epoch, 1);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_FORMING);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->epoch, 1);
     free(s.registry);
 }
 
@@ -545,7 +545,7 @@ static void test_unparsed(void)
         CU_ASSERT_STRING_EQUAL(s.out, cases[i].answer);
         bytes[cases[i].at] = before;
     }
-    CU_ASSERT_EQUAL(ctl_registry_job(s.registry, 0)->state, CTL_JOB_FREE);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_FREE);
     free(s.registry);
 }
 
@@ -560,9 +560,9 @@ static void test_footprint(void)
         .lost_after_ns = 3600 * SECOND,
         .actions = {&s, effect_send, effect_prepare, effect_release, effect_random, NULL},
     };
-    CU_ASSERT_TRUE(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_job));
+    CU_ASSERT_TRUE(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_entry));
     struct ctl_registry *r = ctl_registry_init(malloc(ctl_registry_footprint(&good)), &good);
-    CU_ASSERT_EQUAL(ctl_registry_job(r, 255)->state, CTL_JOB_FREE);
+    CU_ASSERT_EQUAL(ctl_registry_entry(r, 255)->state, CTL_ENTRY_FREE);
     ctl_registry_tick(r, UINT64_MAX);
     free(r);
 
@@ -608,12 +608,12 @@ static void test_extremes(void)
             ctl_registry_receive(s->registry, &p->endpoint, bytes, length, 1);
         }
     for (unsigned job = 0; job < 256; job++) {
-        CU_ASSERT_EQUAL(ctl_registry_job(s->registry, job)->state, CTL_JOB_FORMING);
-        CU_ASSERT_EQUAL(ctl_registry_job(s->registry, job)->present, SML_MAX_WORKERS - 1);
+        CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, job)->state, CTL_ENTRY_FORMING);
+        CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, job)->present, SML_MAX_WORKERS - 1);
         unsigned of_that_epoch = 0;
         for (unsigned i = 0; i < 256; i++)
             of_that_epoch +=
-                ctl_registry_job(s->registry, i)->epoch == ctl_registry_job(s->registry, job)->epoch;
+                ctl_registry_entry(s->registry, i)->epoch == ctl_registry_entry(s->registry, job)->epoch;
         CU_ASSERT_EQUAL(of_that_epoch, 1);
     }
     free(s->registry);
@@ -622,8 +622,8 @@ static void test_extremes(void)
 
 static void test_state_names(void)
 {
-    CU_ASSERT_STRING_EQUAL(ctl_job_state_name(CTL_JOB_RUNNING), "running");
-    CU_ASSERT_STRING_EQUAL(ctl_job_state_name((enum ctl_job_state)9), "?");
+    CU_ASSERT_STRING_EQUAL(ctl_entry_state_name(CTL_ENTRY_RUNNING), "running");
+    CU_ASSERT_STRING_EQUAL(ctl_entry_state_name((enum ctl_entry_state)9), "?");
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 #ifndef SWAGG_CORE_CONTROL_ACTIONS_H
 #define SWAGG_CORE_CONTROL_ACTIONS_H
 
-#include "control/job.h"
+#include "control/entry.h"
 #include "protocol/protocol.h"
 
 enum { CTL_LATER = 1 }; /* what prepare may answer */
@@ -11,21 +11,21 @@ struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
     /* Makes a pool for the job, whose ranks are all there: fills in *number (of the free ones that
-     * ctl_job_had_number does not exclude that which was freed longest ago, so that late packets of an ended
-     * job meet nobody) and may lower *terms (not if job->resumed). 0: from here on data packets of its
+     * ctl_entry_had_number does not exclude that which was freed longest ago, so that late packets of an
+     * ended job meet nobody) and may lower *terms (not if job->resumed). 0: from here on data packets of its
      * members count. -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's
      * limits); text says it in words. Or CTL_LATER: it takes time, and ctl_registry_prepared will tell for
      * job->preparation, unless release comes first. */
-    int (*prepare)(void *ctx, const struct ctl_job *job, struct agg_terms *terms, uint8_t *number,
+    int (*prepare)(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX]);
     /* The job ends, or what was to be ready later is not needed any more (PREPARING): its packets are to be
      * refused and its pool freed. While RUNNING, job->number holds. */
-    void (*release)(void *ctx, const struct ctl_job *job);
+    void (*release)(void *ctx, const struct ctl_entry *job);
     /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
      * that others could guess would let them meddle with a job that they are not in. */
     uint64_t (*random)(void *ctx);
     /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
-    void (*event)(void *ctx, const struct ctl_job *job, const char *what);
+    void (*event)(void *ctx, const struct ctl_entry *job, const char *what);
     /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
      * May be NULL: everybody may. */
     bool (*may_join)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);

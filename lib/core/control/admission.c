@@ -43,7 +43,7 @@ bool ctl_admission_arguments(const struct ctl_registry_config *cfg, const struct
     return false;
 }
 
-bool ctl_admission_terms_differ(const struct ctl_job *job, const struct ctl_message *m)
+bool ctl_admission_terms_differ(const struct ctl_entry *job, const struct ctl_message *m)
 {
     struct agg_difference d;
     return m->head.size != job->size || m->join.terms.protocol != job->terms.protocol ||
@@ -52,7 +52,7 @@ bool ctl_admission_terms_differ(const struct ctl_job *job, const struct ctl_mess
 
 /* The member that shows most of where it comes from; of several, the first from this rank on, around the end.
  * Every job has one. */
-static int strongest(const struct ctl_job *job, unsigned rank)
+static int strongest(const struct ctl_entry *job, unsigned rank)
 {
     int best = -1;
     for (unsigned i = 0; i < job->size; i++) {
@@ -65,7 +65,7 @@ static int strongest(const struct ctl_job *job, unsigned rank)
 }
 
 /* Data packets are told apart by IP address and port. */
-static int same_data_source(const struct ctl_job *job, const struct ctl_endpoint *from, uint16_t data_port)
+static int same_data_source(const struct ctl_entry *job, const struct ctl_endpoint *from, uint16_t data_port)
 {
     for (unsigned r = 0; r < job->size; r++) {
         const struct ctl_member *member = &job->members[r];
@@ -76,7 +76,7 @@ static int same_data_source(const struct ctl_job *job, const struct ctl_endpoint
     return -1;
 }
 
-int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *from,
+int ctl_admission_rival(const struct ctl_entry *job, const struct ctl_endpoint *from,
                         const struct ctl_message *m)
 {
     unsigned rank = m->head.rank;
@@ -87,7 +87,7 @@ int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *fr
     return same_data_source(job, from, m->join.data_port);
 }
 
-void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_job *job, unsigned rank,
+void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_entry *job, unsigned rank,
                            struct ctl_failure *why)
 {
     const struct ctl_challenge *c = &job->members[rank].challenge;
@@ -97,7 +97,7 @@ void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct c
     char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
     snprintf(who, sizeof who, "%s %u (%u.%u.%u.%u)", newcomer == rank ? "another rank" : "rank", newcomer,
              theirs[0], theirs[1], theirs[2], theirs[3]);
-    ctl_job_who_is(job, rank, whom);
+    ctl_entry_who_is(job, rank, whom);
     if (c->head.size != job->size)
         ctl_failure_set(why, CTL_TERMS_DIFFER, newcomer, "%s says that there are %u ranks, %s says %u", who,
                         c->head.size, whom, job->size);

@@ -10,14 +10,14 @@ bool ctl_admission_arguments(const struct ctl_registry_config *cfg, const struct
                              struct ctl_failure *why);
 
 /* Whether the JOIN's size, protocol or terms do not go with the job's. */
-bool ctl_admission_terms_differ(const struct ctl_job *job, const struct ctl_message *join);
+bool ctl_admission_terms_differ(const struct ctl_entry *job, const struct ctl_message *join);
 
 /* The member that stands in a newcomer's way; -1 if there is none. RUNNING: somebody always does. */
-int ctl_admission_rival(const struct ctl_job *job, const struct ctl_endpoint *from,
+int ctl_admission_rival(const struct ctl_entry *job, const struct ctl_endpoint *from,
                         const struct ctl_message *join);
 
 /* Why the newcomer that challenged this member cannot have its way, now that the member is known to live. */
-void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_job *job, unsigned rank,
+void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_entry *job, unsigned rank,
                            struct ctl_failure *why);
 
 #endif

@@ -19,13 +19,13 @@ static enum ctl_origin origin_of(const struct ctl_join *join)
 static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        const struct ctl_job *job = &r->jobs[i];
+        const struct ctl_entry *job = &r->entries[i];
         struct ctl_failure why;
         if (!job->resumed || job->roster != m->join.roster)
             continue;
-        if (job->state == CTL_JOB_FAILED)
+        if (job->state == CTL_ENTRY_FAILED)
             why = job->failure;
-        else if (job->state == CTL_JOB_RUNNING)
+        else if (job->state == CTL_ENTRY_RUNNING)
             ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
                             "the job goes on with another process as rank %u", m->head.rank);
         else
@@ -36,21 +36,21 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
     return false;
 }
 
-static bool is_closed(const struct ctl_job *job)
+static bool is_closed(const struct ctl_entry *job)
 {
-    return job->state == CTL_JOB_RUNNING || (ctl_job_is_forming(job) && job->resumed);
+    return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
 /* The job of this name that who does not resume has to do with: the one that is closed to newcomers, else the
  * one that is forming; a forming one first, for who has waited may belong to it. */
-static struct ctl_job *find_by_name(struct ctl_registry *r, const char *name)
+static struct ctl_entry *find_by_name(struct ctl_registry *r, const char *name)
 {
-    struct ctl_job *best = NULL;
+    struct ctl_entry *best = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (!ctl_job_is_live(job) || strcmp(job->name, name) != 0)
+        struct ctl_entry *job = &r->entries[i];
+        if (!ctl_entry_is_live(job) || strcmp(job->name, name) != 0)
             continue;
-        if (is_closed(job) && ctl_job_is_forming(job))
+        if (is_closed(job) && ctl_entry_is_forming(job))
             return job;
         if (!best || is_closed(job))
             best = job;
@@ -60,30 +60,30 @@ static struct ctl_job *find_by_name(struct ctl_registry *r, const char *name)
 
 /* Only newcomers are in it so far, or ranks that have waited. The former are none of those that come back;
  * the latter may be. Returns whether somebody is left. */
-static bool clear_for_resumers(struct ctl_registry *r, struct ctl_job *job, const struct ctl_message *m)
+static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_message *m)
 {
     if (ctl_admission_terms_differ(job, m)) {
-        ctl_job_drop(r, job, "gives way to a job that ran before the switch restarted");
+        ctl_entry_drop(r, job, "gives way to a job that ran before the switch restarted");
         return false;
     }
     for (unsigned rank = 0, size = job->size; rank < size; rank++) {
         const struct ctl_member *member = &job->members[rank];
         if (member->state != CTL_MEMBER_JOINED || member->origin != CTL_IS_NEW)
             continue;
-        ctl_job_event(r, job, "rank %u gives way to the ranks that come back", rank);
-        if (!ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT))
+        ctl_entry_event(r, job, "rank %u gives way to the ranks that come back", rank);
+        if (!ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
             return false;
     }
     return true;
 }
 
 /* By its roster, which nobody else can know; a name can be anybody's. */
-static struct ctl_job *find_to_resume(struct ctl_registry *r, const struct ctl_message *m)
+static struct ctl_entry *find_to_resume(struct ctl_registry *r, const struct ctl_message *m)
 {
-    struct ctl_job *open = NULL;
+    struct ctl_entry *open = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (!ctl_job_is_forming(job) || strcmp(job->name, m->join.name) != 0)
+        struct ctl_entry *job = &r->entries[i];
+        if (!ctl_entry_is_forming(job) || strcmp(job->name, m->join.name) != 0)
             continue;
         if (!job->resumed)
             open = job;
@@ -97,7 +97,7 @@ static struct ctl_job *find_to_resume(struct ctl_registry *r, const struct ctl_m
 
 /* Who shows less of where it comes from makes room for who shows more. In a job that resumes only the roster
  * can tell which of two that waited is the right one, so each gets its turn. */
-static bool gives_way(const struct ctl_job *job, const struct ctl_member *member, enum ctl_origin newcomer)
+static bool gives_way(const struct ctl_entry *job, const struct ctl_member *member, enum ctl_origin newcomer)
 {
     return member->state == CTL_MEMBER_JOINED &&
            (member->origin < newcomer ||
@@ -106,16 +106,16 @@ static bool gives_way(const struct ctl_job *job, const struct ctl_member *member
 
 /* The member that keeps this one out; -1: nobody does, or does any more. *job is NULL if that was the last.
  */
-static int keep_out(struct ctl_registry *r, struct ctl_job **job, const struct ctl_endpoint *from,
+static int keep_out(struct ctl_registry *r, struct ctl_entry **job, const struct ctl_endpoint *from,
                     const struct ctl_message *m)
 {
     enum ctl_origin origin = origin_of(&m->join);
     for (;;) {
         int rank = ctl_admission_rival(*job, from, m);
-        if (rank < 0 || !ctl_job_is_forming(*job) || !gives_way(*job, &(*job)->members[rank], origin))
+        if (rank < 0 || !ctl_entry_is_forming(*job) || !gives_way(*job, &(*job)->members[rank], origin))
             return rank;
-        ctl_job_event(r, *job, "rank %d gives way to one that was there before the switch restarted", rank);
-        if (!ctl_job_part(r, *job, (unsigned)rank, CTL_MEMBER_ABSENT)) {
+        ctl_entry_event(r, *job, "rank %d gives way to one that was there before the switch restarted", rank);
+        if (!ctl_entry_part(r, *job, (unsigned)rank, CTL_MEMBER_ABSENT)) {
             *job = NULL;
             return -1;
         }
@@ -131,7 +131,7 @@ static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from,
             (struct ctl_challenge){.since = now, .head = m->head, .endpoint = *from, .wish = m->join.terms};
 }
 
-static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
     job->members[m->head.rank] = (struct ctl_member){.state = CTL_MEMBER_JOINED,
@@ -146,12 +146,12 @@ static void sit_down(struct ctl_registry *r, struct ctl_job *job, const struct c
                                                      .resume_job = m->join.job};
     job->present++;
     if (m->join.resume && !job->resumed)
-        ctl_job_resume(r, job, m->join.roster, now);
-    ctl_job_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
-                  m->join.resume ? " again" : "");
+        ctl_entry_resume(r, job, m->join.roster, now);
+    ctl_entry_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,
+                    m->join.resume ? " again" : "");
     if (job->present == job->size)
-        ctl_job_run(r, job, now);
-    if (ctl_job_is_forming(job))
+        ctl_entry_run(r, job, now);
+    if (ctl_entry_is_forming(job))
         ctl_answer_pending(r, from, &m->head, job, false, now);
 }
 
@@ -162,7 +162,7 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
     enum ctl_origin origin = origin_of(&m->join);
     if (origin == CTL_RESUMES && is_too_late(r, from, m))
         return;
-    struct ctl_job *job = origin == CTL_RESUMES ? find_to_resume(r, m) : find_by_name(r, m->join.name);
+    struct ctl_entry *job = origin == CTL_RESUMES ? find_to_resume(r, m) : find_by_name(r, m->join.name);
     int rival = job ? keep_out(r, &job, from, m) : -1;
     if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
         if (rival >= 0)
@@ -174,17 +174,17 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
         job = ctl_place_find(r, from, m, &why);
         if (!job) {
             if (origin == CTL_RESUMES)
-                ctl_job_expect_old(r, now); /* it will ask again */
+                ctl_entry_expect_old(r, now); /* it will ask again */
             ctl_answer_refused(r, from, &m->head, &why);
             return;
         }
-        ctl_job_found(r, job, from, m, now);
+        ctl_entry_found(r, job, from, m, now);
     }
     sit_down(r, job, from, m, now);
 }
 
 /* Whatever it says now, it is still one of this job. */
-void ctl_join_again(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_member *member = &job->members[m->head.rank];

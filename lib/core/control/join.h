@@ -9,7 +9,7 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
                    uint64_t now);
 
 /* The same, from a process that is in this job, which is not RUNNING yet. */
-void ctl_join_again(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now);
 
 #endif

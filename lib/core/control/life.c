@@ -13,11 +13,11 @@ enum {
 
 /* Finding */
 
-struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head)
+struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (job->state == CTL_JOB_FREE || head->rank >= job->size)
+        struct ctl_entry *job = &r->entries[i];
+        if (job->state == CTL_ENTRY_FREE || head->rank >= job->size)
             continue;
         const struct ctl_member *member = &job->members[head->rank];
         if (member->state != CTL_MEMBER_ABSENT && member->incarnation == head->incarnation)
@@ -28,18 +28,18 @@ struct ctl_job *ctl_job_of(struct ctl_registry *r, const struct ctl_head *head)
 
 /* Starting */
 
-uint64_t ctl_job_come_back_ns(const struct ctl_registry *r)
+uint64_t ctl_entry_come_back_ns(const struct ctl_registry *r)
 {
     return r->cfg.lost_after_ns > FORMING_LOST_AFTER ? r->cfg.lost_after_ns : FORMING_LOST_AFTER;
 }
 
-void ctl_job_note_start(struct ctl_registry *r, uint64_t now)
+void ctl_entry_note_start(struct ctl_registry *r, uint64_t now)
 {
     if (r->old_jobs_until == 0)
-        r->old_jobs_until = now + ctl_job_come_back_ns(r);
+        r->old_jobs_until = now + ctl_entry_come_back_ns(r);
 }
 
-void ctl_job_expect_old(struct ctl_registry *r, uint64_t now)
+void ctl_entry_expect_old(struct ctl_registry *r, uint64_t now)
 {
     uint64_t heartbeat = r->cfg.lost_after_ns / 4, join = CTL_JOIN_INTERVAL_MAX_MS * CTL_MS;
     r->expected_until = now + (heartbeat > join ? heartbeat : join);
@@ -47,7 +47,7 @@ void ctl_job_expect_old(struct ctl_registry *r, uint64_t now)
 
 /* Changing */
 
-static void enter(struct ctl_job *job, enum ctl_job_state state, uint64_t now)
+static void enter(struct ctl_entry *job, enum ctl_entry_state state, uint64_t now)
 {
     job->state = state;
     job->since = now;
@@ -60,7 +60,7 @@ static void enter(struct ctl_job *job, enum ctl_job_state state, uint64_t now)
 static bool is_epoch_of_a_job(const struct ctl_registry *r, uint32_t epoch)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (r->jobs[i].state != CTL_JOB_FREE && r->jobs[i].epoch == epoch)
+        if (r->entries[i].state != CTL_ENTRY_FREE && r->entries[i].epoch == epoch)
             return true;
     return false;
 }
@@ -74,13 +74,13 @@ static uint32_t new_epoch(const struct ctl_registry *r)
     return epoch;
 }
 
-static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_job *job)
+static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_entry *job)
 {
     return job->since + (r->cfg.forming_max_ns ? r->cfg.forming_max_ns : FORMING_MAX_MS * CTL_MS);
 }
 
-void ctl_job_found(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
-                   const struct ctl_message *m, uint64_t now)
+void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
+                     const struct ctl_message *m, uint64_t now)
 {
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
@@ -88,69 +88,69 @@ void ctl_job_found(struct ctl_registry *r, struct ctl_job *job, const struct ctl
     job->size = m->head.size;
     job->protocol = ctl_registry_protocol(&r->cfg, m->join.terms.protocol);
     job->terms = m->join.terms;
-    enter(job, CTL_JOB_FORMING, now);
+    enter(job, CTL_ENTRY_FORMING, now);
     job->give_up_at = forming_ends(r, job);
 }
 
-void ctl_job_resume(struct ctl_registry *r, struct ctl_job *job, uint64_t roster, uint64_t now)
+void ctl_entry_resume(struct ctl_registry *r, struct ctl_entry *job, uint64_t roster, uint64_t now)
 {
     job->resumed = true;
     job->roster = roster;
-    job->give_up_at = now + ctl_job_come_back_ns(r);
+    job->give_up_at = now + ctl_entry_come_back_ns(r);
 }
 
-static void release_pool(struct ctl_registry *r, const struct ctl_job *job)
+static void release_pool(struct ctl_registry *r, const struct ctl_entry *job)
 {
-    if (job->state == CTL_JOB_RUNNING || job->state == CTL_JOB_PREPARING)
+    if (job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_PREPARING)
         r->cfg.actions.release(r->cfg.actions.ctx, job);
 }
 
-void ctl_job_drop(struct ctl_registry *r, struct ctl_job *job, const char *why)
+void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *why)
 {
     release_pool(r, job);
-    ctl_job_event(r, job, "%s", why);
+    ctl_entry_event(r, job, "%s", why);
     memset(job, 0, sizeof *job);
 }
 
 /* Jobs from before a restart have the first choice of what room there is. */
-static bool others_go_first(const struct ctl_registry *r, const struct ctl_job *job, uint64_t now)
+static bool others_go_first(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
 {
     if (job->resumed || now >= r->old_jobs_until)
         return false;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (ctl_job_is_forming(&r->jobs[i]) && r->jobs[i].resumed)
+        if (ctl_entry_is_forming(&r->entries[i]) && r->entries[i].resumed)
             return true;
     return now < r->expected_until;
 }
 
 /* Not everybody is who they were: of those that have waited, one is another. False: of those that resume. */
-static bool forget_waited(struct ctl_registry *r, struct ctl_job *job)
+static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
 {
-    if (!ctl_job_has(job, CTL_WAITED))
+    if (!ctl_entry_has(job, CTL_WAITED))
         return false;
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].origin == CTL_WAITED) {
-            ctl_job_event(r, job, "rank %u is not, or may not be, the process that it was before the restart",
-                          rank);
-            ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT);
+            ctl_entry_event(
+                r, job, "rank %u is not, or may not be, the process that it was before the restart", rank);
+            ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT);
         }
     return true;
 }
 
 /* What the job gets, of what its ranks wish for. */
-static bool grant(struct ctl_registry *r, struct ctl_job *job, struct ctl_failure *why)
+static bool grant(struct ctl_registry *r, struct ctl_entry *job, struct ctl_failure *why)
 {
     struct agg_terms wish[CTL_RANKS_MAX];
     const struct agg_limits limits = {.payload_bytes = r->cfg.payload_bytes,
                                       .random = r->cfg.actions.random(r->cfg.actions.ctx)};
     struct agg_refusal refusal;
-    if (job->resumed && job->roster != ctl_job_roster(job)) {
+    if (job->resumed && job->roster != ctl_entry_roster(job)) {
         ctl_failure_set(
             why, CTL_CANNOT_RESUME, UINT16_MAX,
             "the ranks that came back are not those that were in the job before the switch restarted");
         return false;
     }
-    job->roster = ctl_job_roster(job);
+    job->roster = ctl_entry_roster(job);
     for (unsigned rank = 0; rank < job->size; rank++)
         wish[rank] = job->members[rank].wish;
     if (job->protocol->grant(wish, job->size, &limits, &job->terms, &refusal))
@@ -160,47 +160,47 @@ static bool grant(struct ctl_registry *r, struct ctl_job *job, struct ctl_failur
     return false;
 }
 
-static void start_to_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void start_to_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    enter(job, CTL_JOB_RUNNING, now);
+    enter(job, CTL_ENTRY_RUNNING, now);
     for (unsigned rank = 0; rank < job->size; rank++)
         job->members[rank].heard_at = now; /* JOINs may come more rarely than heartbeats */
-    ctl_job_event_ready(r, job);
-    ctl_job_push(r, job);
+    ctl_entry_event_ready(r, job);
+    ctl_entry_push(r, job);
 }
 
 /* FORMING: it cannot have a pool, or not now. */
-static void lack_pool(struct ctl_registry *r, struct ctl_job *job, int rc, struct ctl_failure *why,
+static void lack_pool(struct ctl_registry *r, struct ctl_entry *job, int rc, struct ctl_failure *why,
                       uint64_t now)
 {
     why->rank = UINT16_MAX;
     why->reason = rc == -EMFILE ? CTL_NO_JOBS : rc == -EINVAL ? CTL_BAD_ARGUMENT : CTL_NO_SLOTS;
     if (!job->resumed || rc == -EINVAL) {
-        ctl_job_fail(r, job, why, now);
+        ctl_entry_fail(r, job, why, now);
         return;
     }
     if (!job->no_room)
-        ctl_job_event(r, job, "all ranks are back, but there is no room yet: %s", why->text);
+        ctl_entry_event(r, job, "all ranks are back, but there is no room yet: %s", why->text);
     job->no_room = true;
     job->failure = *why;
 }
 
-static void start_to_prepare(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void start_to_prepare(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    job->state = CTL_JOB_PREPARING;
+    job->state = CTL_ENTRY_PREPARING;
     if (job->resumed) /* its ranks are back in time */
-        job->give_up_at = now + ctl_job_come_back_ns(r);
-    ctl_job_event(r, job, "all ranks are there, its pool is being made");
+        job->give_up_at = now + ctl_entry_come_back_ns(r);
+    ctl_entry_event(r, job, "all ranks are there, its pool is being made");
 }
 
-void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     struct ctl_failure why = {0};
     if (others_go_first(r, job, now) ||
-        (job->resumed && job->roster != ctl_job_roster(job) && forget_waited(r, job)))
+        (job->resumed && job->roster != ctl_entry_roster(job) && forget_waited(r, job)))
         return;
     if (!grant(r, job, &why)) {
-        ctl_job_fail(r, job, &why, now);
+        ctl_entry_fail(r, job, &why, now);
         return;
     }
     job->preparation = ++r->preparations;
@@ -213,10 +213,11 @@ void ctl_job_run(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
         start_to_run(r, job, now);
 }
 
-void ctl_job_prepared(struct ctl_registry *r, struct ctl_job *job, const struct ctl_prepared *p, uint64_t now)
+void ctl_entry_prepared(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_prepared *p,
+                        uint64_t now)
 {
     struct ctl_failure why = {0};
-    job->state = CTL_JOB_FORMING;
+    job->state = CTL_ENTRY_FORMING;
     if (p->result < 0) {
         memcpy(why.text, p->text, sizeof why.text);
         lack_pool(r, job, p->result, &why, now);
@@ -227,29 +228,30 @@ void ctl_job_prepared(struct ctl_registry *r, struct ctl_job *job, const struct 
     start_to_run(r, job, now);
 }
 
-void ctl_job_fail(struct ctl_registry *r, struct ctl_job *job, const struct ctl_failure *why, uint64_t now)
+void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_failure *why,
+                    uint64_t now)
 {
     release_pool(r, job);
     job->failure = *why;
-    enter(job, CTL_JOB_FAILED, now);
-    ctl_job_event(r, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
-    ctl_job_push(r, job);
+    enter(job, CTL_ENTRY_FAILED, now);
+    ctl_entry_event(r, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
+    ctl_entry_push(r, job);
 }
 
-bool ctl_job_part(struct ctl_registry *r, struct ctl_job *job, unsigned rank, enum ctl_member_state state)
+bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, enum ctl_member_state state)
 {
-    if (job->state == CTL_JOB_PREPARING) {
+    if (job->state == CTL_ENTRY_PREPARING) {
         release_pool(r, job);
-        job->state = CTL_JOB_FORMING;
+        job->state = CTL_ENTRY_FORMING;
     }
     job->members[rank].state = state;
     if (--job->present > 0) {
-        if (job->state == CTL_JOB_FORMING && job->resumed && !ctl_job_has(job, CTL_RESUMES)) {
+        if (job->state == CTL_ENTRY_FORMING && job->resumed && !ctl_entry_has(job, CTL_RESUMES)) {
             job->resumed = false;
             job->give_up_at = forming_ends(r, job);
         }
         return true;
     }
-    ctl_job_drop(r, job, "over: nobody is left in it");
+    ctl_entry_drop(r, job, "over: nobody is left in it");
     return false;
 }

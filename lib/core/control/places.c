@@ -8,7 +8,7 @@ static unsigned held_by(const struct ctl_registry *r, uint32_t ip)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        n += ctl_job_is_live(&r->jobs[i]) && r->jobs[i].founder == ip;
+        n += ctl_entry_is_live(&r->entries[i]) && r->entries[i].founder == ip;
     return n;
 }
 
@@ -19,32 +19,32 @@ static unsigned share(const struct ctl_registry *r)
 }
 
 /* A place that nobody needs, emptied; NULL: there is none. */
-static struct ctl_job *find_unused(struct ctl_registry *r)
+static struct ctl_entry *find_unused(struct ctl_registry *r)
 {
-    struct ctl_job *oldest = NULL;
+    struct ctl_entry *oldest = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (job->state == CTL_JOB_FREE)
+        struct ctl_entry *job = &r->entries[i];
+        if (job->state == CTL_ENTRY_FREE)
             return job;
-        if (job->state == CTL_JOB_FAILED && (!oldest || job->since < oldest->since))
+        if (job->state == CTL_ENTRY_FAILED && (!oldest || job->since < oldest->since))
             oldest = job;
     }
     if (oldest)
-        ctl_job_drop(r, oldest, "forgotten: its place is needed");
+        ctl_entry_drop(r, oldest, "forgotten: its place is needed");
     return oldest;
 }
 
 /* A forming job of newcomers makes room for one that resumes, and for one of a host that holds clearly fewer
  * places than the host that founded it: the youngest job of the host that holds most. A host that has its
  * share gives up one of its own. */
-static struct ctl_job *find_yielding(struct ctl_registry *r, uint32_t ip, bool resumes)
+static struct ctl_entry *find_yielding(struct ctl_registry *r, uint32_t ip, bool resumes)
 {
-    struct ctl_job *best = NULL;
+    struct ctl_entry *best = NULL;
     const bool own = held_by(r, ip) >= share(r);
     unsigned most = resumes ? 0 : held_by(r, ip) + 1;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (job->state != CTL_JOB_FORMING || job->resumed || (own && job->founder != ip))
+        struct ctl_entry *job = &r->entries[i];
+        if (job->state != CTL_ENTRY_FORMING || job->resumed || (own && job->founder != ip))
             continue;
         unsigned held = held_by(r, job->founder);
         if (held > most || (best && held == most && job->since > best->since)) {
@@ -53,17 +53,17 @@ static struct ctl_job *find_yielding(struct ctl_registry *r, uint32_t ip, bool r
         }
     }
     if (best)
-        ctl_job_drop(r, best,
-                     resumes ? "gives its place to a job that ran before the switch restarted"
-                             : "gives its place to a host that has fewer");
+        ctl_entry_drop(r, best,
+                       resumes ? "gives its place to a job that ran before the switch restarted"
+                               : "gives its place to a host that has fewer");
     return best;
 }
 
-struct ctl_job *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
-                               const struct ctl_message *m, struct ctl_failure *why)
+struct ctl_entry *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
+                                 const struct ctl_message *m, struct ctl_failure *why)
 {
     const bool has_its_share = held_by(r, from->ip) >= share(r);
-    struct ctl_job *job = has_its_share ? NULL : find_unused(r);
+    struct ctl_entry *job = has_its_share ? NULL : find_unused(r);
     if (!job)
         job = find_yielding(r, from->ip, m->join.resume);
     if (!job && has_its_share) {

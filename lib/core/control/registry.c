@@ -16,7 +16,7 @@ size_t ctl_registry_footprint(const struct ctl_registry_config *cfg)
         cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->prepare || !a->release || !a->random ||
         cfg->protocols_known == 0)
         return 0;
-    return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_job);
+    return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_entry);
 }
 
 struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_config *cfg)
@@ -38,12 +38,12 @@ static void answer(struct ctl_registry *r, const struct ctl_endpoint *to, const 
 
 /* READY or ABORTED by the job's state; LEFT to one who has left. */
 static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                          const struct ctl_job *job)
+                          const struct ctl_entry *job)
 {
     if (job->members[head->rank].state == CTL_MEMBER_LEFT)
         answer(r, to, head, CTL_LEFT);
     else
-        ctl_job_tell(r, job, head->rank, to);
+        ctl_entry_tell(r, job, head->rank, to);
 }
 
 /* JOIN */
@@ -57,7 +57,7 @@ static bool may_join(struct ctl_registry *r, const struct ctl_endpoint *from, co
     return !a->may_join || a->may_join(a->ctx, from, m->join.name, why->text);
 }
 
-static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_failure why;
@@ -65,7 +65,7 @@ static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ct
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
-    else if (job && ctl_job_is_forming(job))
+    else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);
     else if (job)
         answer_member(r, from, &m->head, job);
@@ -77,7 +77,7 @@ static void on_join(struct ctl_registry *r, struct ctl_job *job, const struct ct
 
 /* Who has left may be needed still: fails the job if somebody waits in a collective that the leaver is not
  * in. */
-static void check_left_behind(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void check_left_behind(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     for (unsigned w = 0; w < job->size; w++) {
         const struct ctl_member *waiter = &job->members[w];
@@ -92,24 +92,25 @@ static void check_left_behind(struct ctl_registry *r, struct ctl_job *job, uint6
             char gone[CTL_WHO_MAX], here[CTL_WHO_MAX];
             ctl_failure_set(
                 &why, CTL_RANK_LEFT, l, "%s left after %u collectives, but %s waits for it in another",
-                ctl_job_who_is(job, l, gone), leaver->heartbeat.calls, ctl_job_who_is(job, w, here));
-            ctl_job_fail(r, job, &why, now);
+                ctl_entry_who_is(job, l, gone), leaver->heartbeat.calls, ctl_entry_who_is(job, w, here));
+            ctl_entry_fail(r, job, &why, now);
             return;
         }
     }
 }
 
-static void on_heartbeat(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
-    if (!job || ctl_job_is_forming(job) || m->head.epoch != job->epoch || m->head.boot_id != r->cfg.boot_id) {
+    if (!job || ctl_entry_is_forming(job) || m->head.epoch != job->epoch ||
+        m->head.boot_id != r->cfg.boot_id) {
         if (m->head.boot_id != r->cfg.boot_id)
-            ctl_job_expect_old(r, now);
+            ctl_entry_expect_old(r, now);
         answer(r, from, &m->head, CTL_UNKNOWN);
         return;
     }
     struct ctl_member *member = &job->members[m->head.rank];
-    if (job->state != CTL_JOB_RUNNING || member->state != CTL_MEMBER_JOINED) {
+    if (job->state != CTL_ENTRY_RUNNING || member->state != CTL_MEMBER_JOINED) {
         answer_member(r, from, &m->head, job);
         return;
     }
@@ -119,7 +120,7 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_job *job, const stru
     check_left_behind(r, job, now);
 }
 
-static void on_leave(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
     unsigned rank = m->head.rank;
@@ -132,27 +133,27 @@ static void on_leave(struct ctl_registry *r, struct ctl_job *job, const struct c
         return;
     }
     member->heartbeat = m->heartbeat;
-    ctl_job_event(r, job, "rank %u has left", rank);
-    bool forget = ctl_job_is_forming(job) && !job->resumed;
-    if (!ctl_job_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
+    ctl_entry_event(r, job, "rank %u has left", rank);
+    bool forget = ctl_entry_is_forming(job) && !job->resumed;
+    if (!ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
         return;
-    if (job->state == CTL_JOB_RUNNING) {
+    if (job->state == CTL_ENTRY_RUNNING) {
         check_left_behind(r, job, now);
-    } else if (job->state == CTL_JOB_FORMING && !forget) {
+    } else if (job->state == CTL_ENTRY_FORMING && !forget) {
         struct ctl_failure why;
         char who[CTL_WHO_MAX];
         ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "%s left, so the job cannot resume",
-                        ctl_job_who_is(job, rank, who));
-        ctl_job_fail(r, job, &why, now);
+                        ctl_entry_who_is(job, rank, who));
+        ctl_entry_fail(r, job, &why, now);
     }
 }
 
-static void on_abort(struct ctl_registry *r, struct ctl_job *job, const struct ctl_endpoint *from,
+static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
     if (!job) {
         answer(r, from, &m->head, CTL_UNKNOWN);
-    } else if (job->state == CTL_JOB_FAILED || job->members[m->head.rank].state != CTL_MEMBER_JOINED) {
+    } else if (job->state == CTL_ENTRY_FAILED || job->members[m->head.rank].state != CTL_MEMBER_JOINED) {
         answer_member(r, from, &m->head, job);
     } else {
         struct ctl_failure why = m->failure;
@@ -160,7 +161,7 @@ static void on_abort(struct ctl_registry *r, struct ctl_job *job, const struct c
             why.reason = CTL_APPLICATION;
         if (why.rank >= job->size)
             why.rank = m->head.rank;
-        ctl_job_fail(r, job, &why, now);
+        ctl_entry_fail(r, job, &why, now);
     }
 }
 
@@ -194,7 +195,7 @@ static void refuse_unparsed(struct ctl_registry *r, const struct ctl_endpoint *f
     ctl_answer_refused(r, from, head, &why);
 }
 
-static void settle_challenge(struct ctl_registry *r, struct ctl_job *job, unsigned rank, uint64_t now)
+static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, uint64_t now)
 {
     struct ctl_challenge *c = &job->members[rank].challenge;
     if (c->since == 0 || now - c->since < IN_FLIGHT_MS * CTL_MS)
@@ -202,13 +203,14 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_job *job, unsign
     struct ctl_failure why;
     ctl_admission_refusal(&r->cfg, job, rank, &why);
     ctl_answer_refused(r, &c->endpoint, &c->head, &why);
-    ctl_job_event(r, job, "turned away: %s", why.text);
+    ctl_entry_event(r, job, "turned away: %s", why.text);
     *c = (struct ctl_challenge){0};
 }
 
 /* A message from a member; false if it is older than one that came before. A copy is answered, but is no sign
  * of life. */
-static bool note_heard(struct ctl_registry *r, struct ctl_job *job, const struct ctl_head *head, uint64_t now)
+static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_head *head,
+                       uint64_t now)
 {
     struct ctl_member *member = &job->members[head->rank];
     if (head->serial <= member->serial)
@@ -231,8 +233,8 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
         refuse_unparsed(r, from, &m.head, error);
         return error;
     }
-    ctl_job_note_start(r, now);
-    struct ctl_job *job = ctl_job_of(r, &m.head);
+    ctl_entry_note_start(r, now);
+    struct ctl_entry *job = ctl_entry_of(r, &m.head);
     if (job && !note_heard(r, job, &m.head, now))
         return CTL_PARSED;
     switch (m.head.type) {
@@ -256,18 +258,18 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
                            uint64_t now)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (r->jobs[i].state == CTL_JOB_PREPARING && r->jobs[i].preparation == preparation) {
-            ctl_job_prepared(r, &r->jobs[i], p, now);
+        if (r->entries[i].state == CTL_ENTRY_PREPARING && r->entries[i].preparation == preparation) {
+            ctl_entry_prepared(r, &r->entries[i], p, now);
             return;
         }
 }
 
 bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)
 {
-    return ctl_job_of(r, head) != NULL;
+    return ctl_entry_of(r, head) != NULL;
 }
 
-const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i)
+const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i)
 {
-    return &r->jobs[i];
+    return &r->entries[i];
 }

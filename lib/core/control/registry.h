@@ -98,7 +98,7 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
  * missing. */
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 
-/* For telemetry and tests: the job in place i (0 <= i < max_jobs), maybe CTL_JOB_FREE. */
-const struct ctl_job *ctl_registry_job(const struct ctl_registry *r, unsigned i);
+/* For telemetry and tests: the job in place i (0 <= i < max_jobs), maybe CTL_ENTRY_FREE. */
+const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);
 
 #endif

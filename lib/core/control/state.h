@@ -13,7 +13,7 @@ struct ctl_registry {
     uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
     uint64_t expected_until; /* a rank of such a job was heard, and is about to come back */
     uint64_t preparations;   /* counts pools that were asked for */
-    struct ctl_job jobs[];
+    struct ctl_entry entries[];
 };
 
 #endif

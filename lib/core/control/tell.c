@@ -12,7 +12,7 @@ static void append(char text[CTL_WHO_MAX], size_t *used, const char *words, uint
         (size_t)snprintf(text + *used, CTL_WHO_MAX - *used, "%s%u.%u.%u.%u", words, b[0], b[1], b[2], b[3]);
 }
 
-const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX])
+const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX])
 {
     char ranks[CTL_RANKS_TEXT_MAX];
     uint32_t host[WHO_HOSTS];
@@ -39,11 +39,11 @@ const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, 
     return text;
 }
 
-const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX])
+const char *ctl_entry_who_is(const struct ctl_entry *job, unsigned rank, char text[CTL_WHO_MAX])
 {
     struct ctl_ranks one = {0};
     ctl_ranks_add(&one, rank);
-    return ctl_job_who(job, &one, text);
+    return ctl_entry_who(job, &one, text);
 }
 
 void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned rank, const char *format, ...)
@@ -56,7 +56,7 @@ void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned ran
     va_end(args);
 }
 
-void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char *format, ...)
+void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...)
 {
     if (!r->cfg.actions.event)
         return;
@@ -68,7 +68,7 @@ void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job, const char
     r->cfg.actions.event(r->cfg.actions.ctx, job, text);
 }
 
-void ctl_job_event_ready(struct ctl_registry *r, const struct ctl_job *job)
+void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)
 {
     struct agg_term list[AGG_LISTED_TERMS];
     unsigned n = job->protocol->list(&job->terms, list);
@@ -81,8 +81,8 @@ void ctl_job_event_ready(struct ctl_registry *r, const struct ctl_job *job)
         else
             used +=
                 (size_t)snprintf(terms + used, sizeof terms - used, ", %s %u", list[i].name, list[i].number);
-    ctl_job_event(r, job, "%s: %u ranks, number %u, %s%s", job->resumed ? "resumed" : "ready", job->size,
-                  job->number, job->protocol->name, terms);
+    ctl_entry_event(r, job, "%s: %u ranks, number %u, %s%s", job->resumed ? "resumed" : "ready", job->size,
+                    job->number, job->protocol->name, terms);
 }
 
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -107,20 +107,20 @@ void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, c
 }
 
 void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_job *job, bool occupied, uint64_t now)
+                        const struct ctl_entry *job, bool occupied, uint64_t now)
 {
     struct ctl_message m = {.head.type = CTL_PENDING};
     bool complete = !occupied && job->present == job->size;
     m.pending.waited_ms = (uint32_t)((now - job->since) / CTL_MS);
     m.pending.occupied = occupied;
-    m.pending.preparing = complete && job->state == CTL_JOB_PREPARING;
-    m.pending.no_room = complete && job->state == CTL_JOB_FORMING;
-    m.pending.missing = ctl_job_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
+    m.pending.preparing = complete && job->state == CTL_ENTRY_PREPARING;
+    m.pending.no_room = complete && job->state == CTL_ENTRY_FORMING;
+    m.pending.missing = ctl_entry_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
     ctl_answer(r, to, head, job->epoch, &m);
 }
 
-void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
-                  const struct ctl_endpoint *to)
+void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
+                    const struct ctl_endpoint *to)
 {
     const struct ctl_member *member = &job->members[rank];
     struct ctl_head about = {.incarnation = member->incarnation,
@@ -128,7 +128,7 @@ void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned ra
                              .size = job->size,
                              .serial = member->serial};
     struct ctl_message m = {0};
-    if (job->state == CTL_JOB_RUNNING) {
+    if (job->state == CTL_ENTRY_RUNNING) {
         m.head.type = CTL_READY;
         m.ready = (struct ctl_ready){.job = job->number,
                                      .data_port = r->cfg.data_port,
@@ -144,16 +144,16 @@ void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned ra
     ctl_answer(r, to, &about, job->epoch, &m);
 }
 
-static bool may_not_know(const struct ctl_job *job, const struct ctl_member *member)
+static bool may_not_know(const struct ctl_entry *job, const struct ctl_member *member)
 {
-    if (job->state == CTL_JOB_RUNNING)
+    if (job->state == CTL_ENTRY_RUNNING)
         return member->state == CTL_MEMBER_JOINED && !member->confirmed;
     return member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LOST;
 }
 
-void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job)
+void ctl_entry_push(struct ctl_registry *r, const struct ctl_entry *job)
 {
     for (unsigned rank = 0; rank < job->size; rank++)
         if (may_not_know(job, &job->members[rank]))
-            ctl_job_tell(r, job, rank, &job->members[rank].endpoint);
+            ctl_entry_tell(r, job, rank, &job->members[rank].endpoint);
 }

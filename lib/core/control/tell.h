@@ -7,8 +7,8 @@
 enum { CTL_WHO_MAX = 160 };
 
 /* "ranks 1 and 2 (10.0.0.2, 10.0.0.3)": who they are, and at which hosts, as far as known. Returns text. */
-const char *ctl_job_who(const struct ctl_job *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
-const char *ctl_job_who_is(const struct ctl_job *job, unsigned rank, char text[CTL_WHO_MAX]);
+const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
+const char *ctl_entry_who_is(const struct ctl_entry *job, unsigned rank, char text[CTL_WHO_MAX]);
 
 /* Says why. */
 __attribute__((format(printf, 4, 5))) void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason,
@@ -16,9 +16,9 @@ __attribute__((format(printf, 4, 5))) void ctl_failure_set(struct ctl_failure *f
 
 /* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that
  * they know. */
-void ctl_job_tell(struct ctl_registry *r, const struct ctl_job *job, unsigned rank,
-                  const struct ctl_endpoint *to);
-void ctl_job_push(struct ctl_registry *r, const struct ctl_job *job);
+void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
+                    const struct ctl_endpoint *to);
+void ctl_entry_push(struct ctl_registry *r, const struct ctl_entry *job);
 
 /* Sends m, its type and body filled in, as an answer to what had this head. */
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -27,11 +27,11 @@ void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, c
                         const struct ctl_failure *why);
 /* PENDING: the job still lacks somebody, or its pool; or occupied: it is in the way. */
 void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_job *job, bool occupied, uint64_t now);
+                        const struct ctl_entry *job, bool occupied, uint64_t now);
 
-__attribute__((format(printf, 3, 4))) void ctl_job_event(struct ctl_registry *r, const struct ctl_job *job,
-                                                         const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...);
 /* The event of a job that runs from now on. */
-void ctl_job_event_ready(struct ctl_registry *r, const struct ctl_job *job);
+void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
 
 #endif

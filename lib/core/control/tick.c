@@ -8,10 +8,10 @@ enum {
     STALL_WORTH_A_WORD_MS = 2000,
 };
 
-static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_job *job)
+static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_entry *job)
 {
     uint64_t ns = r->cfg.lost_after_ns;
-    return ctl_job_is_forming(job) && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
+    return ctl_entry_is_forming(job) && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
 }
 
 /* While nobody called, nobody was heard: that is no silence of theirs. */
@@ -23,24 +23,24 @@ static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
         return;
     r->old_jobs_until += gap;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        r->jobs[i].give_up_at += gap;
-        for (unsigned rank = 0; rank < r->jobs[i].size; rank++) {
-            struct ctl_member *member = &r->jobs[i].members[rank];
+        r->entries[i].give_up_at += gap;
+        for (unsigned rank = 0; rank < r->entries[i].size; rank++) {
+            struct ctl_member *member = &r->entries[i].members[rank];
             member->heard_at = member->heard_at + gap < now ? member->heard_at + gap : now;
         }
     }
 }
 
-static void forget_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent)
+static void forget_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent)
 {
     char who[CTL_WHO_MAX];
-    ctl_job_event(r, job, "forgotten, silent for too long: %s", ctl_job_who(job, silent, who));
+    ctl_entry_event(r, job, "forgotten, silent for too long: %s", ctl_entry_who(job, silent, who));
     for (unsigned rank = 0, size = job->size; rank < size; rank++)
-        if (ctl_ranks_has(silent, rank) && !ctl_job_part(r, job, rank, CTL_MEMBER_ABSENT))
+        if (ctl_ranks_has(silent, rank) && !ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
             return;
 }
 
-static void lose_silent(struct ctl_registry *r, struct ctl_job *job, const struct ctl_ranks *silent,
+static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent,
                         uint64_t now)
 {
     char who[CTL_WHO_MAX];
@@ -51,39 +51,39 @@ static void lose_silent(struct ctl_registry *r, struct ctl_job *job, const struc
             first = rank;
         }
     job->present = (uint16_t)(job->present - ctl_ranks_count(silent));
-    if (job->state != CTL_JOB_RUNNING)
+    if (job->state != CTL_ENTRY_RUNNING)
         return;
     struct ctl_failure why;
     ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
-                    ctl_job_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9);
-    ctl_job_fail(r, job, &why, now);
+                    ctl_entry_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9);
+    ctl_entry_fail(r, job, &why, now);
 }
 
 /* Returns whether the job is still there. */
-static bool check_silence(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     uint64_t limit = lost_after(r, job);
-    struct ctl_ranks silent = ctl_job_silent(job, now > limit ? now - limit : 0);
+    struct ctl_ranks silent = ctl_entry_silent(job, now > limit ? now - limit : 0);
     if (ctl_ranks_count(&silent) > 0) {
-        if (ctl_job_is_forming(job))
+        if (ctl_entry_is_forming(job))
             forget_silent(r, job, &silent);
         else
             lose_silent(r, job, &silent, now);
     }
-    if (job->state == CTL_JOB_FAILED && job->present == 0)
-        ctl_job_drop(r, job, "over: all ranks have left or fallen silent");
-    return job->state != CTL_JOB_FREE;
+    if (job->state == CTL_ENTRY_FAILED && job->present == 0)
+        ctl_entry_drop(r, job, "over: all ranks have left or fallen silent");
+    return job->state != CTL_ENTRY_FREE;
 }
 
 /* FORMING or PREPARING, and its time is over. */
-static void give_up(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     struct ctl_failure why;
     char ranks[CTL_RANKS_TEXT_MAX];
     double waited = (double)(now - job->since) / 1e9;
-    struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
+    struct ctl_ranks missing = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
     ctl_ranks_text(&missing, ranks);
-    if (job->state == CTL_JOB_PREPARING)
+    if (job->state == CTL_ENTRY_PREPARING)
         ctl_failure_set(&why, job->resumed ? CTL_CANNOT_RESUME : CTL_DEADLINE, UINT16_MAX,
                         "all ranks are there, but the switch was not ready for the job within %.1f s",
                         waited);
@@ -92,48 +92,48 @@ static void give_up(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
     else if (job->resumed)
         ctl_failure_set(&why, CTL_CANNOT_RESUME, UINT16_MAX,
                         "%s did not come back within %.1f s after the switch restarted", ranks,
-                        (double)ctl_job_come_back_ns(r) / 1e9);
+                        (double)ctl_entry_come_back_ns(r) / 1e9);
     else
         ctl_failure_set(&why, CTL_DEADLINE, UINT16_MAX,
                         "%s did not join within %.1f s, as long as a job may take to form "
                         "(timers.forming_s in the switch's configuration)",
                         ranks, waited);
-    ctl_job_fail(r, job, &why, now);
+    ctl_entry_fail(r, job, &why, now);
 }
 
 /* A job whose ranks are all there, but that had to wait, may run now. */
-static void form(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void form(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    if (job->state == CTL_JOB_FORMING && job->present == job->size)
-        ctl_job_run(r, job, now);
-    if (ctl_job_is_forming(job) && now >= job->give_up_at)
+    if (job->state == CTL_ENTRY_FORMING && job->present == job->size)
+        ctl_entry_run(r, job, now);
+    if (ctl_entry_is_forming(job) && now >= job->give_up_at)
         give_up(r, job, now);
 }
 
-static void push_again(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void push_again(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    if (ctl_job_is_forming(job) || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
+    if (ctl_entry_is_forming(job) || now < job->push_at || job->push_every > PUSH_LAST_MS * CTL_MS)
         return;
-    ctl_job_push(r, job);
+    ctl_entry_push(r, job);
     job->push_every *= 2;
     job->push_at = now + job->push_every;
 }
 
-static void report_forming(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void report_forming(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     char ranks[CTL_RANKS_TEXT_MAX];
-    struct ctl_ranks missing = ctl_job_in_state(job, CTL_MEMBER_ABSENT);
+    struct ctl_ranks missing = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
     if (job->present == job->size)
-        ctl_job_event(r, job, "all ranks are there, waiting for %s for %.1f s",
-                      job->state == CTL_JOB_PREPARING ? "its pool" : "room",
-                      (double)(now - job->since) / 1e9);
+        ctl_entry_event(r, job, "all ranks are there, waiting for %s for %.1f s",
+                        job->state == CTL_ENTRY_PREPARING ? "its pool" : "room",
+                        (double)(now - job->since) / 1e9);
     else
-        ctl_job_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
-                      (double)(now - job->since) / 1e9);
+        ctl_entry_event(r, job, "waiting for %s for %.1f s", ctl_ranks_text(&missing, ranks),
+                        (double)(now - job->since) / 1e9);
 }
 
 /* The member that has waited longest without progress; NULL if nobody has for long. */
-static const struct ctl_member *find_stalled(const struct ctl_job *job)
+static const struct ctl_member *find_stalled(const struct ctl_entry *job)
 {
     const struct ctl_member *worst = NULL;
     for (unsigned rank = 0; rank < job->size; rank++) {
@@ -146,7 +146,7 @@ static const struct ctl_member *find_stalled(const struct ctl_job *job)
     return worst;
 }
 
-static void report_stalled(struct ctl_registry *r, struct ctl_job *job, const struct ctl_member *stalled)
+static void report_stalled(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *stalled)
 {
     char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
     struct ctl_ranks missing = {0};
@@ -159,19 +159,19 @@ static void report_stalled(struct ctl_registry *r, struct ctl_job *job, const st
     unsigned waiter = (unsigned)(stalled - job->members);
     double seconds = stalled->heartbeat.stalled_ms / 1e3;
     if (ctl_ranks_count(&missing) == 0)
-        ctl_job_event(r, job, "%s has waited %.1f s in collective %u, though all ranks are in it",
-                      ctl_job_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
+        ctl_entry_event(r, job, "%s has waited %.1f s in collective %u, though all ranks are in it",
+                        ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
     else
-        ctl_job_event(r, job, "%s has waited %.1f s in collective %u for %s",
-                      ctl_job_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
-                      ctl_job_who(job, &missing, whom));
+        ctl_entry_event(r, job, "%s has waited %.1f s in collective %u for %s",
+                        ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
+                        ctl_entry_who(job, &missing, whom));
 }
 
 /* Names who is missing, at growing intervals. */
-static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
+static void report(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
-    const struct ctl_member *stalled = job->state == CTL_JOB_RUNNING ? find_stalled(job) : NULL;
-    if (job->state == CTL_JOB_RUNNING && !stalled) {
+    const struct ctl_member *stalled = job->state == CTL_ENTRY_RUNNING ? find_stalled(job) : NULL;
+    if (job->state == CTL_ENTRY_RUNNING && !stalled) {
         job->report_at = now;
         job->report_every = STALL_WORTH_A_WORD_MS * CTL_MS;
     }
@@ -179,7 +179,7 @@ static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
         return;
     if (stalled)
         report_stalled(r, job, stalled);
-    else if (ctl_job_is_forming(job))
+    else if (ctl_entry_is_forming(job))
         report_forming(r, job, now);
     else
         return;
@@ -189,11 +189,11 @@ static void report(struct ctl_registry *r, struct ctl_job *job, uint64_t now)
 
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
 {
-    ctl_job_note_start(r, now);
+    ctl_entry_note_start(r, now);
     forgive_own_absence(r, now);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
-        struct ctl_job *job = &r->jobs[i];
-        if (job->state == CTL_JOB_FREE || !check_silence(r, job, now))
+        struct ctl_entry *job = &r->entries[i];
+        if (job->state == CTL_ENTRY_FREE || !check_silence(r, job, now))
             continue;
         form(r, job, now);
         push_again(r, job, now);

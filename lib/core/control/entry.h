@@ -1,7 +1,7 @@
-/* A job as the registry has it: who is in it, on what terms, and what has become of it. Only the registry
- * changes it; others read it. Pure. */
-#ifndef SWAGG_CORE_CONTROL_JOB_H
-#define SWAGG_CORE_CONTROL_JOB_H
+/* An entry of the registry: one job, who is in it, on what terms, and what has become of it. Only the
+ * registry changes it; others read it. Pure. */
+#ifndef SWAGG_CORE_CONTROL_ENTRY_H
+#define SWAGG_CORE_CONTROL_ENTRY_H
 
 #include "wire/control.h"
 
@@ -17,12 +17,12 @@ struct ctl_endpoint {
     uint16_t reserved2; /* zero */
 };
 
-enum ctl_job_state {
-    CTL_JOB_FREE = 0,
-    CTL_JOB_FORMING,   /* ranks are missing, or it waits for room */
-    CTL_JOB_PREPARING, /* all ranks are there, and the pool is being made */
-    CTL_JOB_RUNNING,
-    CTL_JOB_FAILED,
+enum ctl_entry_state {
+    CTL_ENTRY_FREE = 0,
+    CTL_ENTRY_FORMING,   /* ranks are missing, or it waits for room */
+    CTL_ENTRY_PREPARING, /* all ranks are there, and the pool is being made */
+    CTL_ENTRY_RUNNING,
+    CTL_ENTRY_FAILED,
 };
 enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
 
@@ -56,8 +56,8 @@ struct ctl_member {
     struct ctl_challenge challenge;
 };
 
-struct ctl_job {
-    enum ctl_job_state state;
+struct ctl_entry {
+    enum ctl_entry_state state;
     char name[CTL_NAME_MAX];
     uint32_t epoch;
     uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
@@ -79,28 +79,28 @@ struct ctl_job {
 };
 
 /* Not yet RUNNING. */
-static inline bool ctl_job_is_forming(const struct ctl_job *job)
+static inline bool ctl_entry_is_forming(const struct ctl_entry *job)
 {
-    return job->state == CTL_JOB_FORMING || job->state == CTL_JOB_PREPARING;
+    return job->state == CTL_ENTRY_FORMING || job->state == CTL_ENTRY_PREPARING;
 }
 
-static inline bool ctl_job_is_live(const struct ctl_job *job)
+static inline bool ctl_entry_is_live(const struct ctl_entry *job)
 {
-    return ctl_job_is_forming(job) || job->state == CTL_JOB_RUNNING;
+    return ctl_entry_is_forming(job) || job->state == CTL_ENTRY_RUNNING;
 }
 
 /* Whether a resumed job may still have packets under this number on their way, from before its switch
  * restarted. */
-bool ctl_job_had_number(const struct ctl_job *job, uint8_t number);
+bool ctl_entry_had_number(const struct ctl_entry *job, uint8_t number);
 
 /* JOINED members not heard since then. */
-struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since);
-struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state);
+struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since);
+struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member_state state);
 /* Whether some JOINED member is of this origin. */
-bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin);
+bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin);
 /* The exclusive or of all members' incarnations. */
-uint64_t ctl_job_roster(const struct ctl_job *job);
+uint64_t ctl_entry_roster(const struct ctl_entry *job);
 
-const char *ctl_job_state_name(enum ctl_job_state s);
+const char *ctl_entry_state_name(enum ctl_entry_state s);
 
 #endif

@@ -1,6 +1,6 @@
-#include "control/job.h"
+#include "control/entry.h"
 
-bool ctl_job_had_number(const struct ctl_job *job, uint8_t number)
+bool ctl_entry_had_number(const struct ctl_entry *job, uint8_t number)
 {
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].origin == CTL_RESUMES && job->members[rank].resume_job == number)
@@ -8,7 +8,7 @@ bool ctl_job_had_number(const struct ctl_job *job, uint8_t number)
     return false;
 }
 
-struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_state state)
+struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member_state state)
 {
     struct ctl_ranks set = {0};
     for (unsigned rank = 0; rank < job->size; rank++)
@@ -17,7 +17,7 @@ struct ctl_ranks ctl_job_in_state(const struct ctl_job *job, enum ctl_member_sta
     return set;
 }
 
-struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since)
+struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since)
 {
     struct ctl_ranks set = {0};
     for (unsigned rank = 0; rank < job->size; rank++)
@@ -26,7 +26,7 @@ struct ctl_ranks ctl_job_silent(const struct ctl_job *job, uint64_t since)
     return set;
 }
 
-bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin)
+bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin)
 {
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state == CTL_MEMBER_JOINED && job->members[rank].origin == origin)
@@ -34,7 +34,7 @@ bool ctl_job_has(const struct ctl_job *job, enum ctl_origin origin)
     return false;
 }
 
-uint64_t ctl_job_roster(const struct ctl_job *job)
+uint64_t ctl_entry_roster(const struct ctl_entry *job)
 {
     uint64_t all = 0;
     for (unsigned rank = 0; rank < job->size; rank++)
@@ -42,11 +42,11 @@ uint64_t ctl_job_roster(const struct ctl_job *job)
     return all;
 }
 
-const char *ctl_job_state_name(enum ctl_job_state state)
+const char *ctl_entry_state_name(enum ctl_entry_state state)
 {
     static const char *const names[] = {
-        [CTL_JOB_FREE] = "free",       [CTL_JOB_FORMING] = "forming", [CTL_JOB_PREPARING] = "preparing",
-        [CTL_JOB_RUNNING] = "running", [CTL_JOB_FAILED] = "failed",
+        [CTL_ENTRY_FREE] = "free",       [CTL_ENTRY_FORMING] = "forming", [CTL_ENTRY_PREPARING] = "preparing",
+        [CTL_ENTRY_RUNNING] = "running", [CTL_ENTRY_FAILED] = "failed",
     };
-    return (unsigned)state <= CTL_JOB_FAILED ? names[state] : "?";
+    return (unsigned)state <= CTL_ENTRY_FAILED ? names[state] : "?";
 }
