@@ -79,8 +79,7 @@ static int open_transport(struct swagg_job *job, uint64_t deadline)
     int mtu = find_mtu(job, deadline);
     if (mtu < 0)
         return mtu;
-    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, (unsigned)mtu, o->checksum,
-                                job->kernels);
+    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, (unsigned)mtu, o->checksum);
     return rc < 0 ? fail_socket(job, -rc) : SWAGG_OK;
 }
 

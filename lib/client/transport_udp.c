@@ -29,7 +29,7 @@ struct outgoing {
     unsigned first[TRANSPORT_BATCH]; /* packet that message starts with */
     struct iovec iov[3 * TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
-    uint8_t *converted; /* TRANSPORT_BATCH bodies in wire order */
+    uint8_t *made; /* room for TRANSPORT_BATCH bodies that cannot be sent from where they lie */
     uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_BYTES];
 };
 
@@ -54,7 +54,6 @@ struct udp {
     uint64_t lost;     /* sends that failed */
     size_t packet_max; /* bytes of a UDP payload */
     enum sml_checksum checksum;
-    const struct agg_kernels *kernels;
     struct outgoing out;
     struct incoming in;
 };
@@ -70,13 +69,9 @@ static bool is_hopeless(int error)
 /* The pieces of a packet, its body in wire order; returns how many. */
 static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *iov, unsigned index)
 {
-    const void *body = p->body;
+    const void *body = sml_send_body(p, u->out.made + index * u->packet_max);
     unsigned n = 0;
     iov[n++] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
-    if (p->convert) {
-        body = u->out.converted + index * u->packet_max;
-        u->kernels->convert[p->type]((void *)body, p->body, p->body_bytes);
-    }
     if (p->body_bytes > 0)
         iov[n++] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
     if (p->checksum != SML_CHECKSUM_NONE) {
@@ -327,7 +322,7 @@ static void udp_close(struct transport *t)
 {
     struct udp *u = (struct udp *)t;
     own_fd_close(&u->base.socket);
-    free(u->out.converted);
+    free(u->out.made);
     free(u->in.buffer);
     free(u);
 }
@@ -391,13 +386,13 @@ static int make_buffers(struct udp *u)
 {
     u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu, u->checksum) +
                     sml_trailer_bytes(u->checksum);
-    u->out.converted = malloc(TRANSPORT_BATCH * u->packet_max);
+    u->out.made = malloc(TRANSPORT_BATCH * u->packet_max);
     size_t room =
         u->packet_max + 1; /* so that a packet that is too long does not look like one that is cut */
     if (kernel_merges(u))
         room = MERGED_ROOM;
     u->in.buffer = malloc(TRANSPORT_BATCH * room);
-    if (!u->out.converted || !u->in.buffer)
+    if (!u->out.made || !u->in.buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
         u->in.iov[i] = (struct iovec){.iov_base = u->in.buffer + i * room, .iov_len = room};
@@ -410,13 +405,12 @@ static int make_buffers(struct udp *u)
 }
 
 int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
-                       enum sml_checksum checksum, const struct agg_kernels *kernels)
+                       enum sml_checksum checksum)
 {
     struct udp *u = calloc(1, sizeof *u);
     if (!u)
         return -ENOMEM;
     u->base.ops = &udp_ops;
-    u->kernels = kernels;
     u->checksum = checksum;
     u->data_port[0] =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};

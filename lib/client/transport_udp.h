@@ -11,6 +11,6 @@
 /* mtu: at least CLIENT_MTU_MIN. checksum: of the packets that will be sent; where they have one, they go
  * without UDP's. *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */
 int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
-                       enum sml_checksum checksum, const struct agg_kernels *kernels);
+                       enum sml_checksum checksum);
 
 #endif

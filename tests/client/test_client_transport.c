@@ -52,21 +52,23 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
 {
     static uint8_t bytes[TRANSPORT_BATCH][PACKET_MAX];
     struct sml_send packets[TRANSPORT_BATCH];
+    struct sml_segment body[TRANSPORT_BATCH];
     struct transport *transport;
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), PACKET_MAX,
-                                             SML_CHECKSUM_NONE, agg_kernels_best()),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
     CU_ASSERT_EQUAL_FATAL(setsockopt(transport->socket.fd, SOL_SOCKET, SO_NO_CHECK, &without_checksums,
                                      sizeof without_checksums),
                           0);
     for (unsigned p = 0; p < n; p++) {
         for (size_t i = 0; i < lengths[p]; i++)
             bytes[p][i] = content(p, i);
-        packets[p] = (struct sml_send){
-            .head_bytes = HEAD_BYTES, .body = bytes[p] + HEAD_BYTES, .body_bytes = lengths[p] - HEAD_BYTES};
+        body[p] = (struct sml_segment){.in = bytes[p] + HEAD_BYTES, .end = lengths[p] - HEAD_BYTES};
+        packets[p] = (struct sml_send){.head_bytes = HEAD_BYTES,
+                                       .elements = {&body[p], 0, body[p].end, false},
+                                       .body_bytes = body[p].end};
         memcpy(packets[p].head, bytes[p], HEAD_BYTES);
     }
     CU_ASSERT_EQUAL(transport->ops->send(transport, packets, n), 0);
@@ -147,9 +149,8 @@ static void a_path_that_is_closed_for_a_while_loses_packets_and_no_more(void)
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, at.sin_addr, ntohs(at.sin_port), PACKET_MAX,
-                                             SML_CHECKSUM_NONE, agg_kernels_best()),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        transport_udp_open(&t, at.sin_addr, ntohs(at.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
     for (unsigned p = 0; p < PACKETS; p++) {
         packets[p] = (struct sml_send){.head_bytes = LENGTH};
         for (unsigned i = 0; i < LENGTH; i++)
@@ -254,9 +255,8 @@ static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
     elsewhere = first; /* the right port of another address */
     elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     CU_ASSERT_EQUAL_FATAL(bind(forger, (struct sockaddr *)&elsewhere, sizeof elsewhere), 0);
-    CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), PACKET_MAX,
-                                             SML_CHECKSUM_NONE, agg_kernels_best()),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
     /* There and back again, as switches come and go. */
     for (unsigned i = 0; i < 6; i++) {
         static const unsigned ports_of[] = {1, PORTS, 2, 1, PORTS, PORTS};

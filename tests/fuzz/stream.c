@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
+#include "scattered.h"
 #include "switchml/chunks.h"
 #include "switchml/stream.h"
 
@@ -18,9 +19,11 @@ struct world {
 
     /* The collective at hand, or the last one. */
     struct sml_call call;
-    uint32_t first_tag; /* of its first chunk */
-    size_t bytes;       /* of its tensor */
-    uint8_t *original, *in, *out, *expected;
+    uint32_t first_tag;           /* of its first chunk */
+    size_t bytes;                 /* of its tensor */
+    uint8_t *original, *expected; /* what this rank contributes, and the sum, in one piece */
+    uint8_t *in, *out;            /* memory of the segments */
+    struct scattered scattered;
     bool wants;
 
     uint32_t held_end; /* one past the furthest chunk that this rank has a result of */
@@ -60,8 +63,20 @@ static void free_tensors(struct world *w)
 
 static void check_done(const struct world *w)
 {
-    if (w->in && w->wants && sml_stream_status(w->stream) == SML_STREAM_DONE)
-        REQUIRE(memcmp(w->out, w->expected, w->bytes) == 0);
+    if (!w->in || !w->wants || sml_stream_status(w->stream) != SML_STREAM_DONE)
+        return;
+    uint8_t *sum = malloc(w->bytes + 1);
+    scattered_get(&w->scattered, sum);
+    REQUIRE(memcmp(sum, w->expected, w->bytes) == 0);
+    free(sum);
+}
+
+static int begin_call(struct world *w, struct sml_call call)
+{
+    if (w->scattered.n == 1)
+        return sml_stream_begin(w->stream, &call, w->in, w->out, w->now);
+    call.count = 0; /* the stream's business */
+    return sml_stream_begin_segments(w->stream, &call, w->scattered.segment, w->scattered.n, w->now);
 }
 
 static void begin(struct world *w, struct input *in)
@@ -88,10 +103,11 @@ static void begin(struct world *w, struct input *in)
     w->original = malloc(w->bytes + 1);
     w->expected = malloc(w->bytes + 1);
     for (size_t i = 0; i < w->bytes; i++)
-        w->in[i] = (uint8_t)(fill + 3 * i);
-    memcpy(w->original, w->in, w->bytes);
+        w->original[i] = (uint8_t)(fill + 3 * i);
     w->out = !w->wants ? NULL : what & 8 ? w->in : calloc(1, w->bytes + 1);
-    REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->out, w->now) == 0);
+    w->scattered = scattered_cut(w->in, w->out, call.count, element(w), fill);
+    scattered_put(&w->scattered, w->original);
+    REQUIRE(begin_call(w, call) == 0);
     REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE : w->cfg.buffer_reduces);
     if (!is_busy(w)) /* the caller's again */
         memset(w->in, 0xdd, w->bytes);
@@ -100,17 +116,13 @@ static void begin(struct world *w, struct input *in)
 /* The packet as it goes out, checked against the rules and the tensor. */
 static void check_sent(const struct world *w, const struct sml_send *send)
 {
-    uint8_t payload[PAYLOAD_MAX];
+    uint8_t payload[PAYLOAD_MAX], body[PAYLOAD_MAX];
     struct sml_packet p;
     uint64_t offset;
     size_t bytes, skip;
     REQUIRE(send->head_bytes + send->body_bytes <= (size_t)SML_HEADER_BYTES + w->cfg.chunk_bytes);
-    memcpy(payload, send->head, send->head_bytes);
-    if (send->body_bytes > 0)
-        memcpy(payload + send->head_bytes, send->body, send->body_bytes);
-    size_t sent = send->head_bytes + send->body_bytes;
-    sml_send_trailer(send, payload + send->head_bytes, payload + sent);
-    REQUIRE(sml_parse(&p, payload, sent + sml_trailer_bytes(send->checksum)) == SML_OK);
+    REQUIRE(sml_parse(&p, payload, sml_send_copy(send, payload)) == SML_OK);
+    REQUIRE(memcmp(sml_send_body(send, body), payload + send->head_bytes, send->body_bytes) == 0);
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, RANK));
     REQUIRE(p.kind == SML_DATA || p.kind == SML_OPEN || p.kind == SML_PROBE || p.kind == SML_RESTORE);
     REQUIRE(p.job == w->cfg.job && p.slot == sml_tag_slot(p.tag, w->cfg.slots) &&
@@ -124,7 +136,8 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
     REQUIRE(p.body_bytes == skip + bytes);
     const uint8_t *tensor = p.kind == SML_RESTORE ? w->expected : w->original;
-    REQUIRE(memcmp(p.body + skip, tensor + offset, bytes) == 0);
+    w->cfg.kernels->convert[w->call.type](body, p.body + skip, bytes);
+    REQUIRE(memcmp(body, tensor + offset, bytes) == 0);
 }
 
 static void poll(struct world *w)

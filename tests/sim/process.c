@@ -114,19 +114,37 @@ static bool joining_turn(struct process *p)
     return true;
 }
 
+static void make_tensors(struct process *p, const struct sml_call *call)
+{
+    size_t element = agg_element_size(call->type, call->op), bytes = call->count * element;
+    bool in_place = program_in_place(p->cfg.program, p->cfg.rank, p->call);
+
+    p->tensor = sim_alloc(bytes);
+    p->in = sim_alloc(bytes);
+    p->out = in_place ? p->in : sim_alloc(bytes);
+    program_fill(p->cfg.program, p->cfg.rank, p->call, p->tensor);
+    p->scattered =
+        scattered_cut(p->in, p->out, call->count, element, program_cut(p->cfg.program, p->cfg.rank, p->call));
+    scattered_put(&p->scattered, p->tensor);
+}
+
+/* One tensor, or several posted together: to the switch, and to the other ranks, it is the same. */
+static int begin_stream(struct process *p, const struct sml_call *call)
+{
+    if (p->scattered.n == 1)
+        return sml_stream_begin(p->stream, call, p->in, p->out, process_now(p));
+    return sml_stream_begin_segments(p->stream, call, p->scattered.segment, p->scattered.n, process_now(p));
+}
+
 static void begin_call(struct process *p)
 {
     struct sml_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
-    size_t bytes = call.count * agg_element_size(call.type, call.op);
-    bool in_place = program_in_place(p->cfg.program, p->cfg.rank, p->call);
 
-    p->in = sim_alloc(bytes);
-    p->out = in_place ? p->in : sim_alloc(bytes);
-    program_fill(p->cfg.program, p->cfg.rank, p->call, p->in);
+    make_tensors(p, &call);
     enter_loop(p, PROCESS_CALLING);
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u to %d", p->call, (unsigned)call.count,
               call.type, call.collective == SML_REDUCE ? (int)call.root : -1);
-    if (sml_stream_begin(p->stream, &call, p->in, p->out, process_now(p)) != 0)
+    if (begin_stream(p, &call) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
     drive_report(p);
@@ -137,7 +155,8 @@ static void free_tensors(struct process *p)
     if (p->out != p->in)
         free(p->out);
     free(p->in);
-    p->in = p->out = NULL;
+    free(p->tensor);
+    p->in = p->out = p->tensor = NULL;
 }
 
 static void end_call(struct process *p, bool well)
@@ -147,8 +166,10 @@ static void end_call(struct process *p, bool well)
     check_time(p, "a call", p->cfg.program->call_timeout_ns);
     if (well) {
         sim_trace(p->cfg.sim, p->name, "call %u succeeds", p->call);
+        scattered_get(&p->scattered, p->tensor);
         oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
-                         program_wants(&call, p->cfg.rank) ? p->out : NULL, sml_stream_buffered(p->stream));
+                         program_wants(&call, p->cfg.rank) ? p->tensor : NULL,
+                         sml_stream_buffered(p->stream));
         p->call++;
     }
     /* Whatever the stream still reads must be its own. */

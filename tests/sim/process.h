@@ -6,6 +6,7 @@
 
 #include "control/session.h"
 #include "oracle.h"
+#include "scattered.h"
 #include "socket.h"
 #include "star.h"
 #include "switchml/stream.h"
@@ -61,7 +62,9 @@ struct process {
     uint64_t phase_began, phase_ends; /* compute time, call deadline, end of leaving */
     uint64_t tick_at;
     uint64_t mismatch_ends; /* 0: there is none */
-    uint8_t *in, *out;
+    uint8_t *in, *out;      /* memory of the call's segments */
+    uint8_t *tensor;        /* what they hold, in one piece */
+    struct scattered scattered;
 };
 
 /* The process may be freed only when the simulation does not step any more. */

@@ -82,15 +82,9 @@ static void send_due(struct process *p)
     uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES];
 
     while (sml_stream_poll(p->stream, process_now(p), &send)) {
-        memcpy(payload, send.head, send.head_bytes);
-        if (send.convert)
-            agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
-        else if (send.body_bytes > 0)
-            memcpy(payload + send.head_bytes, send.body, send.body_bytes);
-        size_t bytes = send.head_bytes + send.body_bytes;
-        sml_send_trailer(&send, payload + send.head_bytes, payload + bytes);
-        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload,
-                     bytes + sml_trailer_bytes(send.checksum), send.checksum != SML_CHECKSUM_NONE);
+        size_t bytes = sml_send_copy(&send, payload);
+        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload, bytes,
+                     send.checksum != SML_CHECKSUM_NONE);
     }
 }
 

@@ -51,6 +51,12 @@ static inline bool program_in_place(const struct program *p, unsigned rank, unsi
 {
     return (p->seed >> (rank + call) % 64 & 1) != 0;
 }
+/* How the rank's tensor lies in memory (scattered.h): mostly in one piece. */
+static inline uint64_t program_cut(const struct program *p, unsigned rank, unsigned call)
+{
+    uint64_t how = (p->seed ^ UINT64_C(0x9e3779b97f4a7c15)) >> (rank * 5 + call * 3) % 48;
+    return how >> 11 & 1 ? how & 0x7ff : 0;
+}
 static inline bool program_wants(const struct sml_call *call, unsigned rank)
 {
     return call->collective == SML_ALLREDUCE || call->root == rank;

@@ -113,10 +113,7 @@ static void turn(void *ctx, uint64_t at)
         w->timer_at = UINT64_MAX;
     while (sml_stream_poll(w->stream, sim->now, &send)) {
         uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
-        memcpy(payload, send.head, send.head_bytes);
-        if (send.body_bytes > 0)
-            agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
-        send_up(w, payload, send.head_bytes + send.body_bytes);
+        send_up(w, payload, sml_send_copy(&send, payload));
     }
     uint64_t timer = sml_stream_timer(w->stream);
     if (timer < w->timer_at) {

@@ -139,12 +139,7 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
     SCRIPT_CHECK(sc, any);
     if (!any)
         return;
-    memcpy(payload, send.head, send.head_bytes);
-    if (send.convert)
-        agg_kernels_best()->convert[send.type](payload + send.head_bytes, send.body, send.body_bytes);
-    else if (send.body_bytes > 0)
-        memcpy(payload + send.head_bytes, send.body, send.body_bytes);
-    SCRIPT_CHECK(sc, sml_parse(&p, payload, send.head_bytes + send.body_bytes) == SML_OK);
+    SCRIPT_CHECK(sc, sml_parse(&p, payload, sml_send_copy(&send, payload)) == SML_OK);
     if (p.kind >= sizeof(names) / sizeof(names[0]) || names[p.kind] == NULL ||
         strcmp(names[p.kind], kind_name) != 0 || p.tag != script_first_tag + chunk) {
         printf("\n      line %u: %s: sent kind %u of chunk %u\n", sc->line_number, sc->line, p.kind,

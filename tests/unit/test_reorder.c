@@ -92,12 +92,10 @@ static bool is_lost(struct model *m)
 /* A packet reaches its shard and is answered. All take the same way, so a question does not overtake. */
 static void answer(struct model *m, const struct sml_send *send)
 {
-    struct event e = {.bytes = (uint16_t)(send->head_bytes + send->body_bytes)};
+    struct event e;
     struct sml_packet p;
 
-    memcpy(e.payload, send->head, send->head_bytes);
-    if (send->body_bytes > 0)
-        agg_kernels_best()->convert[send->type](e.payload + send->head_bytes, send->body, send->body_bytes);
+    e.bytes = (uint16_t)sml_send_copy(send, e.payload);
     CU_ASSERT_FATAL(sml_parse(&p, e.payload, e.bytes) == SML_OK);
     if (is_lost(m))
         return;

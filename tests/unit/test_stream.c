@@ -335,6 +335,34 @@ static void test_only_sound_calls_begin(void)
     free(sc.stream);
 }
 
+static void test_only_sound_segments_begin(void)
+{
+    struct script sc = {.line = "segments"};
+    int32_t x[4] = {0};
+    struct sml_segment good[] = {
+        {.in = x, .out = x, .count = 1}, {0}, {.in = x + 1, .out = x + 1, .count = 3}};
+    struct sml_segment no_in = {.out = x, .count = 1}, no_out = {.in = x, .count = 1};
+    struct sml_segment huge[] = {{.in = x, .out = x, .count = UINT64_MAX / 8},
+                                 {.in = x, .out = x, .count = UINT64_MAX / 8}};
+    const struct sml_call all = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 77};
+    const struct sml_call one = {.collective = SML_REDUCE, .type = AGG_I32, .op = AGG_SUM};
+
+    script_open(&sc, 1, 2, 4, 4);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, &no_in, 1, 0) == -EINVAL);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, &no_out, 1, 0) == -EINVAL);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, huge, 2, 0) == -EOVERFLOW);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, good, 3, 0) == 0);
+    SCRIPT_CHECK(&sc, sml_stream_oldest_call(sc.stream)->count == 4); /* theirs, whatever the call says */
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, good, 3, 0) == -EBUSY);
+    script_open(&sc, 1, 2, 4, 4);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &one, &no_out, 1, 0) == 0);
+    script_open(&sc, 1, 2, 4, 4);
+    SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, NULL, 0, 0) == 0);
+    SCRIPT_CHECK(&sc, sml_stream_oldest_call(sc.stream)->count == 0);
+    SCRIPT_CHECK(&sc, sml_stream_left(sc.stream) == 1);
+    free(sc.stream);
+}
+
 static void test_only_sound_configurations_have_a_footprint(void)
 {
     struct sml_stream_config sound = {.rank = 1, .workers = 2, .slots = 4, .chunk_bytes = 64}, c;
@@ -412,11 +440,8 @@ static void test_with_a_checksum_nothing_without_it_counts(void)
     sc.stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&sc.cfg)), &sc.cfg);
     script_begin(&sc, SML_ALLREDUCE, 11, 0, false);
     CU_ASSERT_TRUE_FATAL(sml_stream_poll(sc.stream, 0, &send));
-    size_t bytes = send.head_bytes + send.body_bytes;
-    memcpy(sent, send.head, send.head_bytes);
-    agg_kernels_best()->convert[send.type](sent + send.head_bytes, send.body, send.body_bytes);
-    sml_send_trailer(&send, sent + send.head_bytes, sent + bytes);
-    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, sent, bytes + sml_trailer_bytes(send.checksum)), SML_OK);
+    size_t bytes = sml_send_copy(&send, sent);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, sent, bytes), SML_OK);
     CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 1));
 
     p = script_header(&sc, SML_OPEN, 0);
@@ -515,6 +540,7 @@ int main(void)
         UNIT_TEST(test_what_is_no_longer_kept_cannot_be_resumed),
         UNIT_TEST(test_packets_of_another_job_are_refused_whatever_they_say),
         UNIT_TEST(test_only_sound_calls_begin),
+        UNIT_TEST(test_only_sound_segments_begin),
         UNIT_TEST(test_only_sound_configurations_have_a_footprint),
         UNIT_TEST(test_a_spoilt_result_is_refused),
         UNIT_TEST(test_with_a_checksum_nothing_without_it_counts),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "random.h"
+#include "scattered.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "unit.h"
@@ -34,6 +35,7 @@ struct rank {
     bool in_call, buffers;
     bool joined, resumed; /* since the switch restarted */
     uint8_t in[COUNT_MAX * 8], out[COUNT_MAX * 8];
+    struct scattered scattered; /* the call's segments in them */
 };
 
 struct world {
@@ -106,11 +108,6 @@ static bool wants(const struct sml_call *call, unsigned rank)
     return call->collective == SML_ALLREDUCE || call->root == rank;
 }
 
-static uint8_t *result_of(struct world *w, struct rank *k)
-{
-    return w->in_place[k->call] ? k->in : k->out;
-}
-
 /* A call is a promise of its sum, and a reduce that is buffered one of no more than a turn of the slots. */
 static void check_ahead(struct world *w, unsigned r)
 {
@@ -128,11 +125,15 @@ static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct sml_call *call = &w->calls[k->call];
+    uint8_t tensor[COUNT_MAX * 8], *out = w->in_place[k->call] ? k->in : k->out;
 
     for (unsigned i = 0; i < call->count; i++)
-        put_element(k->in, call->type, i, element(w, r, k->call, i));
+        put_element(tensor, call->type, i, element(w, r, k->call, i));
     memset(k->out, 0xee, sizeof(k->out));
-    if (sml_stream_begin(k->stream, call, k->in, result_of(w, k), w->now) != 0)
+    k->scattered =
+        scattered_cut(k->in, out, call->count, agg_element_size(call->type, call->op), draw(w, 1 << 11));
+    scattered_put(&k->scattered, tensor);
+    if (sml_stream_begin_segments(k->stream, call, k->scattered.segment, k->scattered.n, w->now) != 0)
         fail(w, "begin");
     k->in_call = true;
 }
@@ -141,7 +142,7 @@ static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct sml_call *call = &w->calls[k->call];
-    uint8_t expected[COUNT_MAX * 8];
+    uint8_t expected[COUNT_MAX * 8], got[COUNT_MAX * 8];
 
     check_ahead(w, r);
     if (wants(call, r)) {
@@ -151,7 +152,8 @@ static void finish(struct world *w, unsigned r)
                 sum += element(w, p, k->call, i);
             put_element(expected, call->type, i, sum);
         }
-        if (memcmp(result_of(w, k), expected, call->count * agg_element_size(call->type, call->op)) != 0)
+        scattered_get(&k->scattered, got);
+        if (memcmp(got, expected, call->count * agg_element_size(call->type, call->op)) != 0)
             fail(w, "a wrong sum");
     }
     memset(k->in, 0xdd, sizeof(k->in)); /* the caller's again */
@@ -182,12 +184,7 @@ static void poll_rank(struct world *w, unsigned r)
 
     while (!off_network(&w->ranks[r]) && sml_stream_poll(w->ranks[r].stream, w->now, &send)) {
         struct packet *p = put(w, true, r);
-        memcpy(p->payload, send.head, send.head_bytes);
-        if (send.convert)
-            w->cfg.kernels->convert[send.type](p->payload + send.head_bytes, send.body, send.body_bytes);
-        else if (send.body_bytes > 0)
-            memcpy(p->payload + send.head_bytes, send.body, send.body_bytes);
-        p->bytes = (uint16_t)(send.head_bytes + send.body_bytes);
+        p->bytes = (uint16_t)sml_send_copy(&send, p->payload);
     }
 }
 

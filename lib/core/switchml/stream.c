@@ -87,31 +87,47 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
     return agg_element_size(call->type, call->op) != 0;
 }
 
+/* Whether all memory is there that the collective reads and writes. */
+static bool segments_ok(const struct sml_segment segments[], size_t n, bool wants)
+{
+    for (size_t i = 0; i < n; i++)
+        if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
+            return false;
+    return true;
+}
+
+int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
+                              struct sml_segment segments[], size_t n, uint64_t now)
+{
+    if (s->base != s->end)
+        return -EBUSY;
+    if (!call_ok(s, call) || !segments_ok(segments, n, sml_wants(s, call)))
+        return -EINVAL;
+    size_t element = agg_element_size(call->type, call->op);
+    uint64_t count;
+    if (!sml_segments_measure(segments, n, element, &count))
+        return -EOVERFLOW;
+    uint64_t chunks = sml_chunk_count(s->cfg.chunk_bytes, element, count * element);
+    if (chunks > UINT64_C(1) << 31)
+        return -EOVERFLOW;
+    s->call = *call;
+    s->call.seq = s->next_seq++;
+    s->call.count = count;
+    s->segments = segments;
+    s->segment_count = n;
+    s->end = s->base + chunks;
+    s->progress = now;
+    sml_stream_end_if_done(s);
+    return 0;
+}
+
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now)
 {
     if (s->base != s->end)
         return -EBUSY;
-    if (!call_ok(s, call))
-        return -EINVAL;
-    bool wants = sml_wants(s, call);
-    if (call->count > 0 && (in == NULL || (wants && out == NULL)))
-        return -EINVAL;
-    size_t element = agg_element_size(call->type, call->op);
-    if (call->count > PTRDIFF_MAX / element)
-        return -EOVERFLOW;
-    uint64_t chunks = sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
-    if (chunks > UINT64_C(1) << 31)
-        return -EOVERFLOW;
-
-    s->call = *call;
-    s->call.seq = s->next_seq++;
-    s->in = in;
-    s->out = wants ? out : NULL;
-    s->end = s->base + chunks;
-    s->progress = now;
-    sml_stream_end_if_done(s);
-    return 0;
+    s->tensor = (struct sml_segment){.in = in, .out = out, .count = call->count};
+    return sml_stream_begin_segments(s, call, &s->tensor, 1, now);
 }
 
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
@@ -119,15 +135,22 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
     if (position < s->base) {
         uint32_t place = sml_kept_place(s, position);
         const struct sml_kept *k = &s->kept[place];
-        return (struct sml_chunk){&k->call, s->kept_data + (size_t)place * s->cfg.chunk_bytes, k->bytes,
+        return (struct sml_chunk){&k->call, sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
                                   k->opening};
     }
 
     size_t element = agg_element_size(s->call.type, s->call.op), bytes;
     uint64_t offset;
     sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset, &bytes);
-    const uint8_t *tensor = sml_wants(s, &s->call) && sml_have(s, position) ? s->out : s->in;
-    return (struct sml_chunk){&s->call, bytes > 0 ? tensor + offset : NULL, bytes, position == s->base};
+    bool result = sml_wants(s, &s->call) && sml_have(s, position);
+    return (struct sml_chunk){&s->call,
+                              sml_segments_find(s->segments, s->segment_count, offset, bytes, result),
+                              position == s->base};
+}
+
+static void copy(void *dst, const void *src, size_t bytes)
+{
+    memcpy(dst, src, bytes);
 }
 
 static void keep(struct sml_stream *s)
@@ -136,10 +159,12 @@ static void keep(struct sml_stream *s)
 
     for (; position < s->end; position++) {
         uint32_t place = sml_kept_place(s, position);
+        uint8_t *data = s->kept_data + (size_t)place * s->cfg.chunk_bytes;
         struct sml_chunk chunk = sml_stream_chunk(s, position);
-        s->kept[place] = (struct sml_kept){*chunk.call, (uint16_t)chunk.bytes, chunk.opening};
-        if (chunk.bytes > 0)
-            memcpy(s->kept_data + (size_t)place * s->cfg.chunk_bytes, chunk.data, chunk.bytes);
+        s->kept[place] = (struct sml_kept){
+            *chunk.call, {.in = data, .out = data, .end = chunk.elements.bytes}, chunk.opening};
+        if (chunk.elements.bytes > 0)
+            sml_pieces_gather(&chunk.elements, data, copy);
     }
     s->base = s->end;
 }

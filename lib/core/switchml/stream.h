@@ -15,6 +15,7 @@
 #define SWAGG_CORE_SWITCHML_STREAM_H
 
 #include "kernels/kernels.h"
+#include "switchml/segments.h"
 #include "wire/switchml.h"
 
 struct sml_stream;
@@ -55,23 +56,34 @@ enum sml_stream_status {
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now);
 
-/* One packet to send: head, body, trailer. body points into the caller's tensors or the stream's memory (or
- * is NULL) and stays valid until the next call of begin, receive or resume; so many packets may be polled and
- * then sent at once. Where convert is set, it must go through kernels->convert[type] into a buffer of the
- * caller's first. */
+/* The same for a tensor that lies in n pieces. The array, too, stays the caller's and must live, unchanged,
+ * for so long. call.count is the sum of theirs, filled in here. No out may overlap another segment's in or
+ * out. n may be 0. */
+int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
+                              struct sml_segment segments[], size_t n, uint64_t now);
+
+/* One packet to send: head, body, trailer. The body's elements lie in the caller's tensors or the stream's
+ * memory, and stay valid until the next call of begin, receive or resume; so many packets may be polled and
+ * then sent at once. */
 struct sml_send {
     uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
-    size_t head_bytes;
-    const void *body;
-    size_t body_bytes;
-    uint8_t type;
-    bool convert;
-    uint16_t rank; /* the sender */
+    size_t head_bytes, body_bytes;
+    struct sml_pieces elements; /* of the body; not of interest while body_bytes is 0 */
+    agg_convert_fn *convert;    /* from the host's order to that of the wire */
+    bool swapped;               /* the two differ */
+    uint16_t rank;              /* the sender */
     enum sml_checksum checksum;
 };
 
+/* The body as it travels, of body_bytes: where its elements lie, or, if they must be converted or put
+ * together first, made in the buffer, which has room for it. */
+const void *sml_send_body(const struct sml_send *send, void *buffer);
+
 /* The trailer, of sml_trailer_bytes(send->checksum); body: as it travels. */
 void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES]);
+
+/* The whole packet, one after the other; returns its length. */
+size_t sml_send_copy(const struct sml_send *send, uint8_t *payload);
 
 /* The next packet that should leave now; false: none for now (see sml_stream_timer). Call until false. */
 bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);

@@ -65,11 +65,13 @@ static void take(struct sml_stream *s, uint64_t position, uint64_t now)
 enum { EXPECTED_AHEAD = 2 }; /* chunks; fetching one takes longer than storing one */
 
 /* Results come nearly in the order of their chunks. */
-static void fetch_expected(const struct sml_stream *s, uint64_t position, const uint8_t *at,
-                           size_t chunk_bytes)
+static void fetch_expected(const struct sml_pieces *chunk)
 {
-    if (position + EXPECTED_AHEAD + 1 < s->end)
-        sml_fetch_to_write(at + EXPECTED_AHEAD * chunk_bytes, chunk_bytes);
+    struct sml_pieces ahead = *chunk;
+
+    ahead.offset += EXPECTED_AHEAD * chunk->bytes;
+    if (ahead.offset + ahead.bytes <= ahead.segment->end)
+        sml_fetch_to_write(sml_pieces_at(&ahead), ahead.bytes);
 }
 
 /* Stores the sum if it is the one that was asked for. */
@@ -93,12 +95,12 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     }
     if (!sml_wants(s, chunk.call))
         return bytes == 0;
-    if (bytes != chunk.bytes)
+    if (bytes != chunk.elements.bytes)
         return false;
     if (bytes > 0) {
-        uint8_t *at = s->out + (chunk.data - s->in);
-        fetch_expected(s, position, at, bytes);
-        s->cfg.kernels->convert[chunk.call->type](at, body, bytes);
+        chunk.elements.out = true;
+        fetch_expected(&chunk.elements);
+        sml_pieces_scatter(&chunk.elements, body, s->cfg.kernels->convert[chunk.call->type]);
     }
     return true;
 }

@@ -1,4 +1,6 @@
 /* The stream's sending half: what leaves next, and when to ask again. */
+#include <string.h>
+
 #include "switchml/stream_state.h"
 
 enum { REST_IN_FLIGHT = 64, REST_MAX_NS = 100000 }; /* so many keep the path busy while results gather */
@@ -26,17 +28,17 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         .e1 = wants && !have ? SML_FLAG_WANT : 0,
     };
 
-    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES,
-                              .type = chunk.call->type,
-                              .rank = s->cfg.rank,
-                              .checksum = s->cfg.checksum};
+    *send =
+        (struct sml_send){.head_bytes = SML_HEADER_BYTES, .rank = s->cfg.rank, .checksum = s->cfg.checksum};
     if (what == SML_DUE_PROBE) {
         p.kind = SML_PROBE;
     } else {
-        send->body = chunk.data;
-        send->body_bytes = chunk.bytes;
-        sml_fetch_to_read(chunk.data, chunk.bytes);
-        send->convert = chunk.bytes > 0 && travels_swapped(chunk.call->type);
+        send->elements = chunk.elements;
+        send->body_bytes = chunk.elements.bytes;
+        send->convert = s->cfg.kernels->convert[chunk.call->type];
+        send->swapped = travels_swapped(chunk.call->type);
+        if (send->body_bytes > 0)
+            sml_fetch_to_read(sml_pieces_at(&chunk.elements), sml_pieces_first(&chunk.elements));
         if (wants && have) {
             p.kind = SML_RESTORE;
             p.e1 |= chunk.opening ? SML_FLAG_OPENING : 0;
@@ -49,6 +51,27 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         }
     }
     sml_build_header(send->head, &p);
+}
+
+const void *sml_send_body(const struct sml_send *send, void *buffer)
+{
+    if (send->body_bytes == 0)
+        return buffer;
+    if (!send->swapped && sml_pieces_whole(&send->elements))
+        return sml_pieces_at(&send->elements);
+    sml_pieces_gather(&send->elements, buffer, send->convert);
+    return buffer;
+}
+
+size_t sml_send_copy(const struct sml_send *send, uint8_t *payload)
+{
+    size_t bytes = send->head_bytes + send->body_bytes;
+
+    memcpy(payload, send->head, send->head_bytes);
+    if (send->body_bytes > 0)
+        sml_pieces_gather(&send->elements, payload + send->head_bytes, send->convert);
+    sml_send_trailer(send, payload + send->head_bytes, payload + bytes);
+    return bytes + sml_trailer_bytes(send->checksum);
 }
 
 void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES])

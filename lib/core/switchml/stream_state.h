@@ -23,12 +23,12 @@
 #include "switchml/stream.h"
 #include "switchml/window.h"
 
-/* What is kept of a chunk after its collective has ended; its elements lie in the stream's `kept_data`, host
- * order. A switch that has restarted may ask for the last `slots` chunks that this rank is done with, and
- * where reduces are buffered there may be as many that it is not done with. */
+/* What is kept of a chunk after its collective has ended; its elements, host order, are a segment of their
+ * own. A switch that has restarted may ask for the last `slots` chunks that this rank is done with, and where
+ * reduces are buffered there may be as many that it is not done with. */
 struct sml_kept {
     struct sml_call call;
-    uint16_t bytes;
+    struct sml_segment elements;
     bool opening;
 };
 
@@ -40,9 +40,10 @@ struct sml_stream {
 
     /* the collective in progress */
     struct sml_call call;
-    const uint8_t *in;
-    uint8_t *out;       /* NULL if this rank does not want the sum */
-    uint64_t base, end; /* its first position, and one past its last; equal if none is in progress */
+    const struct sml_segment *segments;
+    size_t segment_count;
+    struct sml_segment tensor; /* the only one, where the caller's call has no array of them */
+    uint64_t base, end;        /* its first position, and one past its last; equal if none is in progress */
     uint32_t next_seq;
 
     uint64_t head, next, oldest;
@@ -77,8 +78,7 @@ struct sml_stream {
 /* Where a chunk's elements are and what they belong to. */
 struct sml_chunk {
     const struct sml_call *call;
-    const uint8_t *data;
-    size_t bytes;
+    struct sml_pieces elements;
     bool opening;
 };
 
@@ -131,8 +131,8 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
     s->flights[slot].due = (uint8_t)what;
 }
 
-/* The chunk at a position of the present collective, or at a kept one before it. data is this rank's result
- * where it has one and wanted it, else its contribution. */
+/* The chunk at a position of the present collective, or at a kept one before it. Its elements are this rank's
+ * result where it has one and wanted it, else its contribution. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
 /* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the

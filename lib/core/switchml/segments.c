@@ -1,0 +1,49 @@
+#include "switchml/segments.h"
+
+bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t element, uint64_t *count)
+{
+    uint64_t end = 0;
+
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sml_segment *g = &segments[i];
+        if (g->count > (PTRDIFF_MAX - end) / element)
+            return false;
+        g->start = end;
+        g->end = end += g->count * element;
+        *count += g->count;
+    }
+    return true;
+}
+
+/* Moves on by the first piece, to the next that is not empty; returns the first one's bytes. */
+static size_t pass_first(struct sml_pieces *p)
+{
+    size_t first = sml_pieces_first(p);
+
+    p->offset += first;
+    p->bytes -= first;
+    while (p->segment->end == p->offset)
+        p->segment++;
+    return first;
+}
+
+void sml_pieces_gather(const struct sml_pieces *p, void *dst, agg_convert_fn *convert)
+{
+    struct sml_pieces rest = *p;
+    uint8_t *to = dst;
+
+    for (; !sml_pieces_whole(&rest); to += pass_first(&rest))
+        convert(to, sml_pieces_at(&rest), sml_pieces_first(&rest));
+    convert(to, sml_pieces_at(&rest), rest.bytes);
+}
+
+void sml_pieces_scatter(const struct sml_pieces *p, const void *src, agg_convert_fn *convert)
+{
+    struct sml_pieces rest = *p;
+    const uint8_t *from = src;
+
+    for (; !sml_pieces_whole(&rest); from += pass_first(&rest))
+        convert(sml_pieces_out(&rest), from, sml_pieces_first(&rest));
+    convert(sml_pieces_out(&rest), from, rest.bytes);
+}

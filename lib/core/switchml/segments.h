@@ -1,0 +1,76 @@
+/* Where a collective's elements lie: in one tensor, or in several, which count as one whose elements follow
+ * one another. A chunk may begin in one of them and end in another. Pure; memory is the caller's. */
+#ifndef SWAGG_CORE_SWITCHML_SEGMENTS_H
+#define SWAGG_CORE_SWITCHML_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+struct sml_segment {
+    const void *in;
+    void *out; /* may equal in */
+    uint64_t count;
+    uint64_t start, end; /* bytes from the first segment's beginning; sml_segments_measure fills them in */
+};
+
+/* A stretch of elements in segments that have been measured. */
+struct sml_pieces {
+    const struct sml_segment *segment; /* where it begins, if bytes > 0: none that is empty */
+    uint64_t offset;                   /* from the first segment's beginning */
+    size_t bytes;
+    bool out; /* the elements are those of out, not of in */
+};
+
+/* Fills in start and end, and *count with the elements of all; element: bytes that one takes. False: they are
+ * more than an address space has room for. */
+bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t element, uint64_t *count);
+
+/* The stretch of these bytes, all of them within the segments. By bisection. */
+static inline struct sml_pieces sml_segments_find(const struct sml_segment segments[], size_t n,
+                                                  uint64_t offset, size_t bytes, bool out)
+{
+    size_t low = 0, high = n > 0 ? n - 1 : 0; /* the first that ends beyond the offset is one of these */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (segments[middle].end > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (struct sml_pieces){&segments[low], offset, bytes, out};
+}
+
+/* How many of the bytes lie in the segment where the stretch begins. */
+static inline size_t sml_pieces_first(const struct sml_pieces *p)
+{
+    uint64_t room = p->segment->end - p->offset;
+    return room < p->bytes ? (size_t)room : p->bytes;
+}
+
+/* Whether that is all. */
+static inline bool sml_pieces_whole(const struct sml_pieces *p)
+{
+    return p->segment->end - p->offset >= p->bytes;
+}
+
+/* Where the first piece lies, and where in `out` it does. bytes > 0 */
+static inline const uint8_t *sml_pieces_at(const struct sml_pieces *p)
+{
+    const uint8_t *segment = p->out ? p->segment->out : p->segment->in;
+    return segment + (p->offset - p->segment->start);
+}
+static inline uint8_t *sml_pieces_out(const struct sml_pieces *p)
+{
+    return (uint8_t *)p->segment->out + (p->offset - p->segment->start);
+}
+
+/* Copies the stretch to dst, and src to where the stretch is in `out`; each piece through convert. bytes > 0
+ */
+void sml_pieces_gather(const struct sml_pieces *p, void *dst, agg_convert_fn *convert);
+void sml_pieces_scatter(const struct sml_pieces *p, const void *src, agg_convert_fn *convert);
+
+#endif
