@@ -4,6 +4,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include "counted.h"
+#include "ledger.h"
 #include "native.h"
 #include "offload.h"
 #include "report.h"
@@ -57,6 +59,11 @@ static void start(void)
         report(SWAGG_LOG_WARN, "Open MPI's own collectives are used: %s", roll.trouble);
 }
 
+static void say_detail(const char *line)
+{
+    report(SWAGG_LOG_INFO, "%s", line);
+}
+
 static void say_summary(void)
 {
     char text[1000] = "";
@@ -64,6 +71,8 @@ static void say_summary(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     summary_text(text, sizeof text, settings.switch_ip);
     report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
+    if (rank == 0)
+        summary_details(say_detail);
 }
 
 static int init(const struct native *next, int *argc, char ***argv)
@@ -112,25 +121,20 @@ static int collective(const struct collective *c)
     return rc;
 }
 
-static int allreduce(const struct native *next, const void *send, void *recv, int count, MPI_Datatype type,
-                     MPI_Op op, MPI_Comm comm)
+/* A call that only passes. Not one that is made inside another. */
+static void note(const char *function, int count, MPI_Datatype type, MPI_Op op, const void *site)
 {
-    return collective(&(struct collective){
-        .next = next, .send = send, .recv = recv, .count = count, .type = type, .op = op, .comm = comm});
-}
-
-static int reduce(const struct native *next, const void *send, void *recv, int count, MPI_Datatype type,
-                  MPI_Op op, int root, MPI_Comm comm)
-{
-    return collective(&(struct collective){.next = next,
-                                           .reduce = true,
-                                           .send = send,
-                                           .recv = recv,
-                                           .count = count,
-                                           .type = type,
-                                           .op = op,
-                                           .root = root,
-                                           .comm = comm});
+    int bytes = 0;
+    if (!started)
+        return;
+    if (type && type != MPI_DATATYPE_NULL)
+        PMPI_Type_size(type, &bytes);
+    ledger_count(&(struct call){.function = function,
+                                .why = WHY_FUNCTION,
+                                .op = op,
+                                .type = type,
+                                .bytes = count > 0 ? (size_t)count * (size_t)bytes : 0,
+                                .site = site});
 }
 
 EXPORT int MPI_Init(int *argc, char ***argv)
@@ -163,25 +167,52 @@ EXPORT int PMPI_Finalize(void)
     return finalize(&native_pmpi);
 }
 
-EXPORT int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    return allreduce(&native_mpi, send, recv, count, type, op, comm);
-}
+/* Each function under both its names, with the native one behind that. */
+#define BOTH(X, ...) X(MPI, native_mpi, __VA_ARGS__) X(PMPI, native_pmpi, __VA_ARGS__)
 
-EXPORT int PMPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-                          MPI_Comm comm)
-{
-    return allreduce(&native_pmpi, send, recv, count, type, op, comm);
-}
+#define ALLREDUCE(prefix, behind, ...)                                                                       \
+    EXPORT int prefix##_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,     \
+                                  MPI_Comm comm)                                                             \
+    {                                                                                                        \
+        return collective(&(struct collective){.next = &behind,                                              \
+                                               .send = send,                                                 \
+                                               .recv = recv,                                                 \
+                                               .count = count,                                               \
+                                               .type = type,                                                 \
+                                               .op = op,                                                     \
+                                               .comm = comm,                                                 \
+                                               .site = __builtin_return_address(0)});                        \
+    }
 
-EXPORT int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-                      MPI_Comm comm)
-{
-    return reduce(&native_mpi, send, recv, count, type, op, root, comm);
-}
+#define REDUCE(prefix, behind, ...)                                                                          \
+    EXPORT int prefix##_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,        \
+                               int root, MPI_Comm comm)                                                      \
+    {                                                                                                        \
+        return collective(&(struct collective){.next = &behind,                                              \
+                                               .reduce = true,                                               \
+                                               .send = send,                                                 \
+                                               .recv = recv,                                                 \
+                                               .count = count,                                               \
+                                               .type = type,                                                 \
+                                               .op = op,                                                     \
+                                               .root = root,                                                 \
+                                               .comm = comm,                                                 \
+                                               .site = __builtin_return_address(0)});                        \
+    }
 
-EXPORT int PMPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-                       MPI_Comm comm)
-{
-    return reduce(&native_pmpi, send, recv, count, type, op, root, comm);
-}
+#define COUNTED(prefix, behind, name, parameters, arguments, count, type, op)                                \
+    EXPORT int prefix##_##name parameters                                                                    \
+    {                                                                                                        \
+        if (inside)                                                                                          \
+            return behind.name arguments;                                                                    \
+        inside = true;                                                                                       \
+        note("MPI_" #name, count, type, op, __builtin_return_address(0));                                    \
+        int rc = behind.name arguments;                                                                      \
+        inside = false;                                                                                      \
+        return rc;                                                                                           \
+    }
+#define COUNTED_BOTH(...) BOTH(COUNTED, __VA_ARGS__)
+
+BOTH(ALLREDUCE, )
+BOTH(REDUCE, )
+COUNTED_COLLECTIVES(COUNTED_BOTH)

@@ -32,6 +32,9 @@ __attribute__((constructor)) static void find_all(void)
     find(&native_pmpi.finalize, "PMPI_Finalize");
     find(&native_pmpi.allreduce, "PMPI_Allreduce");
     find(&native_pmpi.reduce, "PMPI_Reduce");
+#define FIND(name, ...) find(&native_mpi.name, "MPI_" #name), find(&native_pmpi.name, "PMPI_" #name);
+    COUNTED_COLLECTIVES(FIND)
+#undef FIND
     find(&get_library_version, "PMPI_Get_library_version");
 }
 

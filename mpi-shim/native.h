@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "counted.h"
+
 struct native {
     int (*init)(int *argc, char ***argv);
     int (*init_thread)(int *argc, char ***argv, int required, int *provided);
@@ -12,6 +14,9 @@ struct native {
     int (*allreduce)(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
     int (*reduce)(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
                   MPI_Comm comm);
+#define FUNCTION_POINTER(name, parameters, ...) int(*name) parameters;
+    COUNTED_COLLECTIVES(FUNCTION_POINTER)
+#undef FUNCTION_POINTER
 };
 
 extern struct native native_mpi;  /* behind MPI_X: a tracer's, if one is loaded after the shim */

@@ -1,5 +1,6 @@
 #include "offload.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,9 @@
 
 #include "agree.h"
 #include "comm.h"
+#include "contiguous.h"
 #include "device.h"
+#include "ledger.h"
 #include "report.h"
 #include "summary.h"
 #include "types.h"
@@ -16,14 +19,16 @@ static const struct settings *settings; /* NULL before offload_init() and after 
 
 void offload_init(const struct settings *s)
 {
-    if (comm_init(s) == MPI_SUCCESS)
+    if (comm_init(s) == MPI_SUCCESS && contiguous_init() == MPI_SUCCESS)
         settings = s;
 }
 
 void offload_exit(void)
 {
-    if (settings)
+    if (settings) {
         comm_exit();
+        contiguous_exit();
+    }
     settings = NULL;
 }
 
@@ -33,28 +38,65 @@ int offload_native(const struct collective *c)
                      : c->next->allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
 }
 
-static int run_in_switch(const struct collective *c, struct swagg_job *job, enum swagg_type type)
+static const char *function_of(const struct collective *c)
 {
-    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    return c->reduce ? swagg_reduce(job, send, c->recv, (size_t)c->count, type, SWAGG_SUM, c->root)
-                     : swagg_allreduce(job, send, c->recv, (size_t)c->count, type, SWAGG_SUM);
+    return c->reduce ? "MPI_Reduce" : "MPI_Allreduce";
 }
 
-/* Depends only on what all ranks see alike. */
-static enum why why_native(const struct collective *c, enum swagg_type *type)
+static int stay(const struct collective *c, enum why why)
 {
-    if (!settings)
-        return WHY_OFF;
-    if (c->op != MPI_SUM)
-        return WHY_OPERATION;
-    *type = type_in_switch(c->type);
-    if (!*type)
-        return WHY_TYPE;
-    if (c->count == 0)
+    int size = 0;
+    if (c->type && c->type != MPI_DATATYPE_NULL)
+        PMPI_Type_size(c->type, &size);
+    ledger_count(&(struct call){.function = function_of(c),
+                                .why = why,
+                                .op = c->op,
+                                .type = c->type,
+                                .bytes = c->count > 0 ? (size_t)c->count * (size_t)size : 0,
+                                .site = c->site});
+    return offload_native(c);
+}
+
+/* A collective as the switch does it. */
+struct task {
+    struct collective call; /* of a named type */
+    struct reduction what;
+    size_t elements, bytes;
+};
+
+static int run_in_switch(const struct task *t, struct swagg_job *job)
+{
+    const struct collective *c = &t->call;
+    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
+    return c->reduce ? swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root)
+                     : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
+}
+
+/* A call with a derived type that is nothing but elements of a named one becomes a call with these. Open MPI
+ * itself refuses its own operations on all derived types; this way such a call has one answer, whoever does
+ * it. */
+static void call_in_elements(struct task *t)
+{
+    t->elements = t->call.count > 0 ? (size_t)t->call.count * t->what.per_item : 0;
+    t->bytes = t->elements * t->what.element_bytes;
+    if (t->call.count > 0 && t->elements <= INT_MAX) {
+        t->call.type = t->what.named;
+        t->call.count = (int)t->elements;
+    }
+}
+
+/* Whether it is for the switch, and as what. Depends only on what all ranks see alike. */
+static enum why prepare(const struct collective *c, struct task *t)
+{
+    t->call = *c;
+    enum why why = types_reduction(c->type, c->op, &t->what);
+    if (t->what.named != MPI_DATATYPE_NULL)
+        call_in_elements(t);
+    if (why)
+        return why;
+    if (c->count >= 0 && t->elements == 0)
         return WHY_EMPTY;
-    if (c->count > 0 && (size_t)c->count * swagg_element_size(*type, SWAGG_SUM) < (size_t)settings->min_bytes)
-        return WHY_SMALL;
-    return WHY_NOT;
+    return c->count > 0 && t->bytes < (size_t)settings->min_bytes ? WHY_SMALL : WHY_NOT;
 }
 
 /* Whether c->recv means something on this rank. Not for intercommunicators, which never go to the switch. */
@@ -89,15 +131,14 @@ static int let_it_be_refused(const struct collective *c)
 {
     static _Atomic bool told;
     char text[MPI_MAX_ERROR_STRING];
-    int length, rc = offload_native(c);
-    summary_native(WHY_ARGUMENT);
+    int length, rc = stay(c, WHY_ARGUMENT);
     if (rc != MPI_SUCCESS && !told) {
         told = true;
         PMPI_Error_string(rc, text, &length);
         report(SWAGG_LOG_WARN,
                "this rank takes no part in an %s, whose arguments Open MPI refuses here: %s; ranks whose "
                "arguments are right wait for it",
-               c->reduce ? "MPI_Reduce" : "MPI_Allreduce", text);
+               function_of(c), text);
     }
     return rc;
 }
@@ -113,15 +154,13 @@ static int leave_device_alone(const struct collective *c)
 {
     static _Atomic bool told;
     int rank;
-    summary_native(WHY_DEVICE);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!atomic_exchange(&told, true))
         report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
                "%s of a buffer in a GPU's memory: such calls stay with Open MPI, which must be built with "
-               "CUDA; to "
-               "have them summed in the switch, copy to host memory and back, on all ranks",
-               c->reduce ? "MPI_Reduce" : "MPI_Allreduce");
-    return offload_native(c);
+               "CUDA; to have them reduced in the switch, copy to host memory and back, on all ranks",
+               function_of(c));
+    return stay(c, WHY_DEVICE);
 }
 
 /* Tells the user, and the program through the communicator's error handler (which ends it, unless it is told
@@ -131,8 +170,8 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
     char name[MPI_MAX_OBJECT_NAME], type[MPI_MAX_OBJECT_NAME], brief[MPI_MAX_ERROR_STRING];
     int length;
     PMPI_Type_get_name(c->type, type, &length);
-    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s on %s failed: %s",
-           c->reduce ? "MPI_Reduce" : "MPI_Allreduce", c->count, type, comm_name(c->comm, name), text);
+    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s (%s) on %s failed: %s",
+           function_of(c), c->count, type, op_name(c->op), comm_name(c->comm, name), text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
     if (!comm->error)
         PMPI_Add_error_code(MPI_ERR_OTHER, &comm->error);
@@ -144,20 +183,19 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
 }
 
 /* A buffered reduce returns before anybody knows whether all ranks called it. */
-static void note_size(const struct collective *c, struct team *team, size_t bytes)
+static void note_size(const struct task *t, struct team *team)
 {
-    if (!c->reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
-        team_note_size(team, bytes);
+    if (!t->call.reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
+        team_note_size(team, t->bytes);
 }
 
-static void try_switch(const struct collective *c, struct team *team, enum swagg_type type, size_t bytes,
-                       struct outcome *o)
+static void try_switch(const struct task *t, struct team *team, struct outcome *o)
 {
     o->status = team_prepare(team);
     if (o->status == SWAGG_OK)
-        o->status = run_in_switch(c, team->job, type);
+        o->status = run_in_switch(t, team->job);
     if (o->status == SWAGG_OK)
-        note_size(c, team, bytes);
+        note_size(t, team);
     else
         snprintf(o->text, sizeof o->text, "%s: %s", swagg_strerror(o->status), swagg_last_error());
 }
@@ -177,89 +215,72 @@ static bool is_in_place(const struct collective *c)
     return c->send == MPI_IN_PLACE;
 }
 
-static int save_input(const struct collective *c, struct team *team, size_t bytes)
+static int save_input(const struct task *t, struct team *team)
 {
-    if (team->saved_size < bytes) {
+    if (team->saved_size < t->bytes) {
         free(team->saved);
-        team->saved = malloc(bytes);
-        team->saved_size = team->saved ? bytes : 0;
+        team->saved = malloc(t->bytes);
+        team->saved_size = team->saved ? t->bytes : 0;
     }
     if (!team->saved)
         return -1;
-    memcpy(team->saved, c->recv, bytes);
+    memcpy(team->saved, t->call.recv, t->bytes);
     return 0;
 }
 
 /* No rank returns before all of them know that all have the sum: a rank that had gone on could not take part
  * in doing it again. So a fault costs nobody more than time; the price is a small native allreduce a call. */
-static int offload_or_redo(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
-                           size_t bytes)
+static int offload_or_redo(const struct task *t, struct shim_comm *comm)
 {
+    const struct collective *c = &t->call;
     struct team *team = comm->team;
     struct outcome o = {.status = SWAGG_ERR_SYSTEM,
                         .text = "no memory to keep the input of an in-place collective"};
-    if (is_in_place(c) && save_input(c, team, bytes) < 0)
+    if (is_in_place(c) && save_input(t, team) < 0)
         swagg_abort(team->job, o.text);
     else
-        try_switch(c, team, type, bytes, &o);
+        try_switch(t, team, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
-        summary_offloaded(c->reduce, bytes);
+        summary_offloaded(c->reduce, t->bytes);
         return MPI_SUCCESS;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which Open MPI does not notice */
         return fail(c, comm, o.status, o.text);
     say_redone(c->comm, &o);
     if (is_in_place(c))
-        memcpy(c->recv, team->saved, bytes);
+        memcpy(c->recv, team->saved, t->bytes);
     team_go_native(team);
-    summary_native(WHY_SWITCH);
-    return offload_native(c);
+    return stay(c, WHY_SWITCH);
 }
 
-static int offload_or_fail(const struct collective *c, struct shim_comm *comm, enum swagg_type type,
-                           size_t bytes)
+static int offload_or_fail(const struct task *t, struct shim_comm *comm)
 {
     struct outcome o;
-    try_switch(c, comm->team, type, bytes, &o);
+    try_switch(t, comm->team, &o);
     if (o.status < 0)
-        return fail(c, comm, o.status, o.text);
-    summary_offloaded(c->reduce, bytes);
+        return fail(&t->call, comm, o.status, o.text);
+    summary_offloaded(t->call.reduce, t->bytes);
     return MPI_SUCCESS;
 }
 
-static int offload(const struct collective *c, enum swagg_type type)
+static int offload(const struct task *t)
 {
-    const size_t bytes = (size_t)c->count * swagg_element_size(type, SWAGG_SUM);
-    struct shim_comm *comm = comm_state(c->comm, bytes);
-    if (!comm->team || !comm->team->job) {
-        summary_native(comm->team ? WHY_SWITCH : WHY_COMMUNICATOR);
-        return offload_native(c);
-    }
-    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(c, comm, type, bytes)
-                                                 : offload_or_fail(c, comm, type, bytes);
-}
-
-static void count_type(MPI_Datatype type)
-{
-    char name[MPI_MAX_OBJECT_NAME] = "MPI_DATATYPE_NULL";
-    int length;
-    if (type != MPI_DATATYPE_NULL && type)
-        PMPI_Type_get_name(type, name, &length);
-    summary_native_type(name);
+    struct shim_comm *comm = comm_state(t->call.comm, t->bytes);
+    if (!comm->team || !comm->team->job)
+        return stay(&t->call, comm->team ? WHY_SWITCH : WHY_COMMUNICATOR);
+    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(t, comm) : offload_or_fail(t, comm);
 }
 
 int offload_run(const struct collective *c)
 {
-    enum swagg_type type;
-    enum why why = why_native(c, &type);
-    if (why == WHY_TYPE)
-        count_type(c->type);
-    else if (why)
-        summary_native(why);
+    struct task t;
+    if (!settings)
+        return stay(c, WHY_OFF);
+    enum why why = prepare(c, &t);
     if (why)
-        return offload_native(c);
-    if (is_wrong(c))
-        return let_it_be_refused(c);
-    return uses_device(c) ? leave_device_alone(c) : offload(c, type);
+        return stay(&t.call, why);
+    if (is_wrong(&t.call))
+        return let_it_be_refused(&t.call);
+    return uses_device(&t.call) ? leave_device_alone(&t.call) : offload(&t);
 }

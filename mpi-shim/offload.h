@@ -18,6 +18,7 @@ struct collective {
     MPI_Op op;
     int root; /* of a reduce */
     MPI_Comm comm;
+    const void *site; /* where it returns to */
 };
 
 /* Before that, every collective goes to Open MPI. Collective over MPI_COMM_WORLD; called once, with what all

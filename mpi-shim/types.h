@@ -1,13 +1,28 @@
-/* Which MPI data types the switch can add. */
+/* What a program reduces, in the switch's terms. */
 #ifndef SHIM_TYPES_H
 #define SHIM_TYPES_H
 
 #include <mpi.h>
+#include <stddef.h>
 
 #include "swagg.h"
+#include "why.h"
 
-/* The type that libswagg calls it; 0 where it has none. Only named types count: a derived type, even
- * MPI_Type_dup's, may have holes and stays with Open MPI. */
-enum swagg_type type_in_switch(MPI_Datatype type);
+struct reduction {
+    enum swagg_type type;
+    enum swagg_op op;
+    size_t element_bytes; /* in memory */
+    MPI_Datatype named;   /* MPI's name for an element ... */
+    size_t per_item;      /* ... and how many of those are one item of the program's type */
+};
+
+/* How the switch reduces this type with this operation; why not, if it does not. A derived type counts as
+ * elements of a named one if it is nothing else in memory (contiguous.h). *r->named is that type even where
+ * the switch has it not; MPI_DATATYPE_NULL where there is none, or the operation is the program's own. Any
+ * thread. */
+enum why types_reduction(MPI_Datatype type, MPI_Op op, struct reduction *r);
+
+/* For messages: "MPI_SUM", ..., "a user's operation". */
+const char *op_name(MPI_Op op);
 
 #endif

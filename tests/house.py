@@ -31,7 +31,7 @@ ROOMS = {
     "lib/core/control": ["lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
     "lib/client": [*CORE, "lib/core/control", "lib/version"],
-    "mpi-shim": ["lib/client", "lib/version"],
+    "mpi-shim": ["lib/core/random", "lib/client", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
     "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol"],  # the list of protocols, whose reasons are counted

@@ -1,0 +1,20 @@
+/* Why a collective stays with Open MPI. All ranks come to the same answer for the same call. */
+#ifndef SHIM_WHY_H
+#define SHIM_WHY_H
+
+enum why {
+    WHY_NOT = 0,      /* it does not: it goes to the switch */
+    WHY_OFF,          /* no switch named, bad settings, or SWAGG_DISABLE */
+    WHY_SMALL,        /* fewer bytes than SWAGG_MIN_BYTES */
+    WHY_TYPE,         /* a type that the switch has not, or not with this operation */
+    WHY_OPERATION,    /* an operation that the switch has not: the program's own, for one */
+    WHY_COMMUNICATOR, /* an intercommunicator, a single rank, or more ranks than a job may have */
+    WHY_SWITCH,       /* the switch is not there, or said no, or was lost */
+    WHY_EMPTY,        /* no elements */
+    WHY_ARGUMENT,     /* arguments that Open MPI refuses; of this rank alone, as it may be */
+    WHY_DEVICE,       /* a buffer in a GPU's memory; of this rank alone, as it may be */
+    WHY_FUNCTION,     /* a collective that is only counted */
+    WHY_COUNT,
+};
+
+#endif
