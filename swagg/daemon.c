@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "control/control.h"
 #include "control/replay.h"
+#include "protocols.h"
 #include "show/banner.h"
 #include "show/telemetry.h"
 
@@ -17,12 +18,13 @@ struct daemon {
 
 static int open_registrar(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    const struct registrar_parts parts = {.lcores = &dp->lcores,
-                                          .bridge = dp->bridge,
-                                          .jobs = &dp->jobs,
-                                          .boot_id = dp->boot_id,
-                                          .data_ports = dp->data_ports};
+    struct registrar_parts parts = {.lcores = &dp->lcores,
+                                    .bridge = dp->bridge,
+                                    .jobs = &dp->jobs,
+                                    .boot_id = dp->boot_id,
+                                    .data_ports = dp->data_ports};
 
+    parts.protocols = agg_protocols(&parts.protocols_known);
     return registrar_open(&d->registrar, &parts, cfg);
 }
 

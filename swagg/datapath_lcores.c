@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/many_to_one.h"
 #include "port/steer.h"
+#include "protocols.h"
 #include "switchml/protocol.h"
 
 static uint64_t impaired_ports(const struct datapath *dp)
@@ -27,23 +28,27 @@ static uint64_t impaired_ports(const struct datapath *dp)
 
 static void wire_engine(struct datapath *dp, struct lcore *lc)
 {
-    lc->engine = (struct engine){
-        .lcore = lc->index,
-        .shards = &dp->shards,
-        .protocol[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &dp->jobs.running},
-        .counters = &lc->counters,
-        .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
-        .egress = {.bridge = dp->bridge,
-                   .send = &lc->send,
-                   .counters = &lc->counters,
-                   .mbufs = dp->mbufs,
-                   .ones_sum = dp->jobs.kernels->ones_sum,
-                   .multi_segment = dp->multi_segment,
-                   .mergeable = dp->mergeable},
-        .strangers = {.egress = &lc->engine.egress,
-                      .counters = &lc->counters,
-                      .boot_id = dp->boot_id,
-                      .data_ports = dp->data_ports}};
+    unsigned protocols;
+    const struct agg_protocol *const *protocol = agg_protocols(&protocols);
+
+    lc->engine = (struct engine){.lcore = lc->index,
+                                 .shards = &dp->shards,
+                                 .counters = &lc->counters,
+                                 .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
+                                 .egress = {.bridge = dp->bridge,
+                                            .send = &lc->send,
+                                            .counters = &lc->counters,
+                                            .mbufs = dp->mbufs,
+                                            .ones_sum = dp->jobs.kernels->ones_sum,
+                                            .multi_segment = dp->multi_segment,
+                                            .mergeable = dp->mergeable},
+                                 .strangers = {.egress = &lc->engine.egress,
+                                               .counters = &lc->counters,
+                                               .boot_id = dp->boot_id,
+                                               .data_ports = dp->data_ports}};
+    for (unsigned i = 0; i < protocols; i++)
+        lc->engine.protocol[protocol[i]->id] =
+            (struct engine_protocol){.table = protocol[i], .jobs = &dp->jobs.running[protocol[i]->id]};
     strangers_init(&lc->engine.strangers, rte_rand());
 }
 

@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
-CORE = ["lib/core/random", "lib/core/kernels", "lib/core/wire", "lib/core/net", "lib/core/protocol", "lib/core/switchml"]
+NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
+CORE = [*NEUTRAL, "lib/core/switchml"]
 DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
 # A room, and the rooms that it may include besides itself.
@@ -40,10 +41,10 @@ ROOMS = {
     "swagg/port": ["lib/core/net", "swagg/base", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
-    "swagg/aggregate": ["lib/core", *CORE, *DAEMON, "swagg/bridge"],
+    "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
     "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
-    "swagg/control": ["lib/core", *CORE, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
-    "swagg/show": ["lib/core", *CORE, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
+    "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
+    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swagg": ["*"],  # puts the daemon together
     "traffic": CORE,

@@ -2,9 +2,21 @@
 
 #include "switchml/protocol.h"
 
+const struct agg_protocol *const *agg_protocols(unsigned *n)
+{
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
+
+    *n = sizeof protocols / sizeof *protocols;
+    return protocols;
+}
+
 const struct agg_protocol *agg_protocol_find(unsigned id)
 {
-    static const struct agg_protocol *const protocols[] = {[AGG_PROTOCOL_SWITCHML] = &sml_protocol};
+    unsigned n;
+    const struct agg_protocol *const *protocols = agg_protocols(&n);
 
-    return id < sizeof protocols / sizeof *protocols ? protocols[id] : NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (protocols[i]->id == id)
+            return protocols[i];
+    return NULL;
 }

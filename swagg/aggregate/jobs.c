@@ -7,26 +7,6 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "switchml/protocol.h"
-
-static struct sml_pool_config pool_config(const struct jobs *jobs, const struct jobs_plan *plan,
-                                          uint8_t number)
-{
-    return (struct sml_pool_config){
-        .workers = plan->size,
-        .slots = plan->terms.slots,
-        .chunk_bytes = plan->terms.chunk_bytes,
-        .job = number,
-        .format = plan->terms.format,
-        .mode = plan->terms.mode,
-        .checksum = plan->terms.checksum,
-        .first_tag = plan->terms.first_tag,
-        .resumed = plan->terms.resumed,
-        .tag_bits = plan->terms.tag_bits,
-        .kernels = jobs->kernels,
-    };
-}
-
 static void release(void *mbuf)
 {
     rte_pktmbuf_free(mbuf);
@@ -65,45 +45,44 @@ static void seat_members(struct job *job, const struct jobs_plan *plan, const st
 }
 
 /* What a job might keep must not be lacking to receive into: all or nothing. */
-static void reserve_frames(struct jobs *jobs, struct job *job, const struct sml_pool_config *cfg)
+static void reserve_frames(struct jobs *jobs, struct job *job, const struct agg_footprint *f)
 {
-    const uint32_t frames = 2u * cfg->slots;
-
-    if (cfg->chunk_bytes < JOBS_SHARE_FROM_BYTES || frames > jobs->frames_max - jobs->frames)
+    if (f->buffers == 0 || f->payload_bytes < JOBS_SHARE_FROM_BYTES ||
+        f->buffers > jobs->frames_max - jobs->frames)
         return;
     job->in_place = true;
-    job->frames = frames;
-    jobs->frames += frames;
+    job->frames = f->buffers;
+    jobs->frames += f->buffers;
 }
 
-/* NULL: no memory. */
+/* NULL: no memory. f: of the pool. */
 static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
-                            const struct sml_pool_config *cfg)
+                            const struct agg_pool_config *cfg, const struct agg_footprint *f)
 {
     struct job *job = rte_zmalloc("job", sizeof(*job), 0);
     void *pool;
 
     if (job == NULL)
         return NULL;
-    job->common.protocol = &sml_protocol;
+    job->common.protocol = plan->protocol;
     job->common.number = cfg->job;
     job->founder = plan->founder;
     job->common.size = plan->size;
     job->common.seats = agg_seats_for(plan->size);
     job->common.seat =
         rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
-    job->checked = plan->terms.checksum != SML_CHECKSUM_NONE;
+    job->checked = f->checked;
     job->member = rte_zmalloc("members", job->common.size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
-    pool = rte_malloc("pool", sml_pool_footprint(cfg), RTE_CACHE_LINE_SIZE);
+    pool = rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE);
     if (pool == NULL || job->common.seat == NULL || job->member == NULL) {
         rte_free(pool);
         free_job(jobs, job);
         return NULL;
     }
-    job->common.pool = sml_pool_init(pool, cfg);
-    job->bytes = sml_pool_footprint(cfg);
+    job->common.pool = plan->protocol->init(pool, cfg);
+    job->bytes = f->bytes;
     jobs->bytes += job->bytes;
-    reserve_frames(jobs, job, cfg);
+    reserve_frames(jobs, job, f);
     seat_members(job, plan, us);
     return job;
 }
@@ -111,12 +90,13 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
 /* The number that has been free for longest, so that late packets of an ended job meet nobody. */
 static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, uint8_t *number)
 {
+    const unsigned protocol = plan->protocol->id;
+    const uint64_t *closed_at = jobs->closed_at[protocol];
     int best = -EMFILE;
 
     for (int i = 0; i < JOBS_MAX; i++)
-        if (agg_jobs_find(&jobs->running, (unsigned)i) == NULL &&
-            (plan->unusable[i / 64] >> i % 64 & 1) == 0 &&
-            (best < 0 || jobs->closed_at[i] < jobs->closed_at[best]))
+        if (jobs_find(jobs, protocol, (unsigned)i) == NULL && (plan->unusable[i / 64] >> i % 64 & 1) == 0 &&
+            (best < 0 || closed_at[i] < closed_at[best]))
             best = i;
     if (best < 0)
         return best;
@@ -128,8 +108,8 @@ static size_t held_by(const struct jobs *jobs, uint32_t founder)
 {
     size_t bytes = 0;
 
-    for (int i = 0; i < JOBS_MAX; i++) {
-        const struct job *job = jobs_find(jobs, (uint8_t)i);
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
         if (job != NULL && job->founder == founder)
             bytes += job->bytes;
@@ -144,34 +124,33 @@ static size_t room_for(const struct jobs *jobs, const struct jobs_plan *plan)
     const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, plan->founder),
                  share = jobs->bytes_max - jobs->bytes_max / 4;
 
-    if (plan->terms.resumed || plan->founder == 0)
+    if (plan->as_it_is || plan->founder == 0)
         return left;
     return RTE_MIN(left, share > held ? share - held : 0);
 }
 
-/* Halves the slots until a pool is within what is left and memory has one piece for it; a resumed job has no
- * choice. NULL: there is no such pool. */
-static struct job *fit(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
-                       struct sml_pool_config *cfg)
+/* Lowers the terms until a pool is within what is left and memory has one piece for it. NULL: there is no
+ * such pool. */
+static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
+                       struct agg_pool_config *cfg)
 {
-    const uint16_t least = plan->terms.resumed ? cfg->slots : RTE_MIN(cfg->slots, 2u);
     const size_t room = room_for(jobs, plan);
 
-    for (; cfg->slots >= least; cfg->slots /= 2) {
-        const size_t bytes = sml_pool_footprint(cfg);
-        struct job *job = bytes > 0 && bytes <= room ? make_job(jobs, plan, us, cfg) : NULL;
+    do {
+        struct agg_footprint f;
+        struct job *job =
+            plan->protocol->footprint(cfg, &f) && f.bytes <= room ? make_job(jobs, plan, us, cfg, &f) : NULL;
 
         if (job != NULL)
             return job;
-    }
+    } while (!plan->as_it_is && plan->protocol->lower(&cfg->terms));
     return NULL;
 }
 
-/* cfg: of the pool that was wished for. */
+/* wished: what the pool would have taken. */
 static void say_no_memory(const struct jobs *jobs, const struct jobs_plan *plan,
-                          const struct sml_pool_config *cfg, char text[AGG_TEXT_MAX])
+                          const struct agg_footprint *wished, char text[AGG_TEXT_MAX])
 {
-    const size_t bytes = sml_pool_footprint(cfg);
     const uint8_t *ip = (const uint8_t *)&plan->founder;
 
     if (room_for(jobs, plan) < jobs->bytes_max - jobs->bytes)
@@ -180,51 +159,62 @@ static void say_no_memory(const struct jobs *jobs, const struct jobs_plan *plan,
             "jobs of %u.%u.%u.%u hold %zu KB of the switch's %zu pool.megabytes, and one host may hold three "
             "quarters of them",
             ip[0], ip[1], ip[2], ip[3], held_by(jobs, plan->founder) >> 10, jobs->bytes_max >> 20);
-    else if (bytes <= jobs->bytes_max - jobs->bytes)
+    else if (wished->bytes <= jobs->bytes_max - jobs->bytes)
         snprintf(text, AGG_TEXT_MAX,
                  "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
-                 bytes >> 10, cfg->slots, cfg->workers);
+                 wished->bytes >> 10, wished->slots, plan->size);
     else
         snprintf(
             text, AGG_TEXT_MAX,
             "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
             "for %u ranks take %zu KB",
-            jobs->bytes_max >> 20, jobs->bytes >> 10, cfg->slots, cfg->workers, bytes >> 10);
+            jobs->bytes_max >> 20, jobs->bytes >> 10, wished->slots, plan->size, wished->bytes >> 10);
+}
+
+static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
+                         uint8_t number, char text[AGG_TEXT_MAX])
+{
+    struct agg_pool_config cfg = {
+        .job = number, .workers = plan->size, .terms = plan->terms, .kernels = jobs->kernels};
+    struct agg_footprint wished;
+    struct job *job;
+
+    if (!plan->protocol->footprint(&cfg, &wished)) {
+        snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", plan->protocol->name,
+                 plan->size);
+        return -EINVAL;
+    }
+    job = fit(jobs, plan, us, &cfg);
+    if (job == NULL) {
+        say_no_memory(jobs, plan, &wished, text);
+        return -ENOSPC;
+    }
+    plan->terms = cfg.terms;
+    agg_jobs_set(&jobs->running[plan->protocol->id], number, &job->common);
+    return 0;
 }
 
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX])
 {
-    struct sml_pool_config cfg;
-    struct job *job;
     int rc = free_number(jobs, plan, number);
 
     if (jobs->retired != NULL) { /* their memory may be what is lacking */
         rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
         jobs_reclaim(jobs);
     }
-    if (rc < 0) {
-        snprintf(text, AGG_TEXT_MAX, "all %d job numbers of the switch are in use", JOBS_MAX);
-        return rc;
-    }
-    cfg = pool_config(jobs, plan, *number);
-    job = fit(jobs, plan, us, &cfg);
-    if (job == NULL) {
-        cfg.slots = plan->terms.slots;
-        say_no_memory(jobs, plan, &cfg, text);
-        return -ENOSPC;
-    }
-    plan->terms.slots = cfg.slots;
-    agg_jobs_set(&jobs->running, *number, &job->common);
-    return 0;
+    if (rc == 0)
+        return open_numbered(jobs, plan, us, *number, text);
+    snprintf(text, AGG_TEXT_MAX, "all %d job numbers of the switch are in use", JOBS_MAX);
+    return rc;
 }
 
-void jobs_close(struct jobs *jobs, uint8_t number)
+void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running, number);
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
 
-    agg_jobs_set(&jobs->running, number, NULL);
-    jobs->closed_at[number] = ++jobs->closes;
+    agg_jobs_set(&jobs->running[protocol], number, NULL);
+    jobs->closed_at[protocol][number] = ++jobs->closes;
     job->retired_at = rte_rcu_qsbr_start(jobs->rcu);
     job->next_retired = jobs->retired;
     jobs->retired = job;
@@ -249,8 +239,8 @@ void jobs_reclaim(struct jobs *jobs)
 
 void jobs_free(struct jobs *jobs)
 {
-    for (unsigned i = 0; i < JOBS_MAX; i++)
-        free_job(jobs, (struct job *)agg_jobs_find(&jobs->running, i));
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
+        free_job(jobs, (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX));
     while (jobs->retired != NULL) {
         struct job *job = jobs->retired;
 

@@ -1,9 +1,9 @@
-/* The running jobs, as the data path sees them.
+/* The running jobs, as the data path sees them. What a job is of its protocol (pool, terms, memory, length
+ * of packets) comes out of the protocol's table (protocol/protocol.h).
  *
  * A job is built by the main lcore, published whole under its number, and not changed any more: polling
  * lcores read it without locks and let go of it by the end of their round. A job that was taken out is freed
- * once every lcore has passed such a point (RCU). Its pool has its own rules (protocol/protocol.h): a slot
- * belongs to one lcore.
+ * once every lcore has passed such a point (RCU). Its pool has its own rules: a slot belongs to one lcore.
  */
 #ifndef SWAGG_AGGREGATE_JOBS_H
 #define SWAGG_AGGREGATE_JOBS_H
@@ -13,10 +13,9 @@
 #include <rte_byteorder.h>
 #include <rte_rcu_qsbr.h>
 
+#include "base/counters.h"
 #include "base/frame.h"
-#include "protocol/jobs.h"
-#include "switchml/pool.h"
-#include "switchml/terms.h"
+#include "protocol/protocol.h"
 
 enum {
     JOBS_MAX = AGG_JOBS,
@@ -44,11 +43,11 @@ struct job {
 };
 
 struct jobs {
-    struct agg_jobs running; /* every one in a struct job */
+    struct agg_jobs running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct job */
 
     /* The main lcore's. */
-    uint64_t closed_at[JOBS_MAX]; /* by number: the how manieth close freed it; 0: never used */
-    uint64_t closes;
+    uint64_t closes;                                 /* so far */
+    uint64_t closed_at[COUNTED_PROTOCOLS][JOBS_MAX]; /* closes when the number was freed; 0: never used */
     struct rte_rcu_qsbr *rcu;
     const struct agg_kernels *kernels;
     struct job *retired;
@@ -63,9 +62,10 @@ static inline const struct job *jobs_of(const struct agg_job *job)
     return (const struct job *)job;
 }
 
-static inline const struct job *jobs_find(const struct jobs *jobs, uint8_t number)
+/* NULL: there is none. protocol: enum agg_protocol_id. */
+static inline const struct job *jobs_find(const struct jobs *jobs, unsigned protocol, unsigned number)
 {
-    return jobs_of(agg_jobs_find(&jobs->running, number));
+    return jobs_of(agg_jobs_find(&jobs->running[protocol], number));
 }
 
 /* Where the switch's answers come from; the UDP port is that of the packet that is answered. */
@@ -84,23 +84,27 @@ struct jobs_member {
 
 /* What a job is made of, whether its members join or not. */
 struct jobs_plan {
+    const struct agg_protocol *protocol;
+    struct agg_terms terms; /* granted */
+    /* These terms or none, so it may have all memory that is left: it goes on after a restart, or stands in
+     * the configuration. */
+    bool as_it_is;
     uint16_t size;
     uint32_t founder;                           /* as in struct job */
-    struct sml_terms terms;                     /* granted */
-    uint64_t unusable[4];                       /* numbers that it must not have: bit n % 64 of word n / 64 */
-    struct jobs_member member[SML_MAX_WORKERS]; /* by rank */
+    uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */
+    struct jobs_member member[AGG_MAX_WORKERS]; /* by rank */
 };
 
-/* Makes and publishes a running job with a pool of at most plan->terms.slots slots (lowered there to what
- * there is memory for, unless the job is resumed; a new one leaves a quarter of all to jobs of other
- * founders), and chooses its number, the least if none was in use yet. The job sums in place if as many
- * frames as it might keep are left. -ENOSPC: no memory for it, -EMFILE: no number; text says what is used
- * up. */
+/* Makes and publishes a running job with a pool for plan->terms (lowered there to what there is memory for,
+ * unless it is to be as it is; a new one leaves a quarter of all to jobs of other founders), and chooses its
+ * number, the least if none was in use yet. The job sums in place if as many frames as it might keep are
+ * left. -ENOSPC: no memory for it, -EMFILE: no number, -EINVAL: its protocol has no pools for these terms;
+ * text says why. */
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
 
-/* Takes the job out; its memory is freed by a later jobs_reclaim. */
-void jobs_close(struct jobs *jobs, uint8_t number);
+/* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
+void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);
 
 /* Frees what no lcore can hold any more. */
 void jobs_reclaim(struct jobs *jobs);

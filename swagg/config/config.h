@@ -12,6 +12,7 @@
 
 #include "config/placement.h"
 #include "impair/impair.h"
+#include "protocol/terms.h"
 
 enum {
     CONFIG_NAME_MAX = 32,
@@ -76,11 +77,12 @@ struct config_idle {
  * tag 0; after slots * phases chunks, a power of two, tags start over. */
 struct config_replay {
     uint32_t workers, slots, phases;
-    uint32_t chunk_bytes;  /* of elements in a packet, at most */
-    bool published;        /* format: int32 with exponents */
-    bool ordered;          /* contributions are added in rank order; else on arrival */
-    uint8_t worker_mac[6]; /* of rank 0; the others count on from its MAC and IP ... */
-    uint32_t worker_ip;    /* network order */
+    uint32_t chunk_bytes;   /* of elements in a packet, at most */
+    bool published;         /* format: int32 with exponents */
+    bool ordered;           /* contributions are added in rank order; else on arrival */
+    struct agg_terms terms; /* what all this makes, as if it had been granted */
+    uint8_t worker_mac[6];  /* of rank 0; the others count on from its MAC and IP ... */
+    uint32_t worker_ip;     /* network order */
     uint32_t worker_port;
     bool one_host; /* ... or from its port */
 };

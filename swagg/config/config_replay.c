@@ -5,7 +5,8 @@
 
 #include "config/config_check.h"
 #include "config/config_value.h"
-#include "switchml/pool.h"
+#include "protocols.h"
+#include "switchml/terms.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -61,18 +62,28 @@ static void check_workers_address(struct config_text *t, unsigned i, struct conf
         config_parse_ip(t, path, raw->worker_ip, &r->worker_ip, &prefix);
 }
 
+/* Here alone keys become a protocol's terms. */
+static void make_terms(struct config_replay *r)
+{
+    const uint64_t tags = (uint64_t)r->slots * r->phases;
+    const struct sml_terms terms = {
+        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
+        .slots = (uint16_t)r->slots,
+        .chunk_bytes = (uint16_t)r->chunk_bytes,
+        .tag_bits = tags == 0 ? 0 : (uint8_t)(63 - __builtin_clzll(tags)),
+    };
+
+    sml_terms_build(&r->terms, &terms);
+}
+
 /* What the pool of a replayed job takes; 0: it is out of range, which has been said. */
 static size_t pool_bytes(const struct config_replay *r)
 {
-    const struct sml_pool_config pool = {
-        .workers = (uint16_t)r->workers,
-        .slots = (uint16_t)r->slots,
-        .chunk_bytes = (uint16_t)r->chunk_bytes,
-        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
-    };
+    const struct agg_pool_config pool = {.workers = (uint16_t)r->workers, .terms = r->terms};
+    struct agg_footprint f;
 
-    return sml_pool_footprint(&pool);
+    return agg_protocol_find(r->terms.protocol)->footprint(&pool, &f) ? f.bytes : 0;
 }
 
 /* Nobody joins these jobs, so no memory for one is no reason to go on without it. */
@@ -109,6 +120,7 @@ void config_check_replay(struct config_text *t, struct config_raw *raw)
                          PHASES_TIMES_SLOTS_MAX);
         check_chunk_bytes(t, replay_path(path, i, "chunk_bytes"), r, c->mtu);
         check_workers_address(t, i, &raw->replay[i], r);
+        make_terms(r);
     }
     check_memory(t, c);
 }

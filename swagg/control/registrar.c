@@ -16,7 +16,7 @@
 #include "control/listening.h"
 #include "control/terms.h"
 #include "port/steer.h"
-#include "switchml/protocol.h"
+#include "wire/switchml.h"
 
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
@@ -78,16 +78,18 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
 {
     struct registrar *r = context;
     const struct jobs_identity us = {.mac = r->host->mac, .ip = r->host->ip};
-    struct jobs_plan plan = {.size = job->size, .founder = job->founder};
-    int rc;
+    struct jobs_plan plan = {.protocol = job->protocol,
+                             .terms = *terms,
+                             .as_it_is = job->resumed,
+                             .size = job->size,
+                             .founder = job->founder};
+    int rc = terms_check(r->cfg, plan.protocol, plan.size, &plan.terms, text);
 
-    sml_terms_parse(&plan.terms, terms); /* the registry was given no other protocol */
-    rc = terms_check(r->cfg, job->size, &plan.terms, text);
     if (rc < 0)
         return rc;
     plan_members(&plan, job);
     rc = jobs_open(r->parts.jobs, &plan, &us, number, text);
-    sml_terms_build(terms, &plan.terms);
+    *terms = plan.terms;
     return rc;
 }
 
@@ -108,7 +110,7 @@ static void release(void *context, const struct ctl_entry *job)
 {
     struct registrar *r = context;
 
-    jobs_close(r->parts.jobs, job->number);
+    jobs_close(r->parts.jobs, job->protocol->id, job->number);
 }
 
 static uint64_t random64(void *context)
@@ -140,11 +142,9 @@ static void report_lines_left_out(struct registrar *r)
 
 static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
 {
-    static const struct agg_protocol *const protocols[] = {&sml_protocol};
-
     return (struct ctl_registry_config){
-        .protocols = protocols,
-        .protocols_known = RTE_DIM(protocols),
+        .protocols = r->parts.protocols,
+        .protocols_known = r->parts.protocols_known,
         .max_jobs = (uint16_t)cfg->limits.jobs,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),

@@ -18,7 +18,9 @@ struct registrar_parts {
     const struct lcores *lcores; /* the main one is the host that its messages come from */
     const struct bridge *bridge;
     struct jobs *jobs;
-    uint64_t boot_id;   /* random, not 0: tells this run from the one before */
+    const struct agg_protocol *const *protocols; /* that jobs may be of */
+    unsigned protocols_known;                    /* how many, at least 1 */
+    uint64_t boot_id;                            /* random, not 0: tells this run from the one before */
     uint8_t data_ports; /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
 };
 

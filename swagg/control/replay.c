@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "protocols.h"
 
 /* The rank-th worker, as swagg-pcap's captures have it. */
 static void seat_worker(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
@@ -34,26 +35,18 @@ static int open_job(struct jobs *jobs, const struct jobs_identity *us, const str
     int rc;
 
     job->since = clock_ns();
-    job->plan.size = (uint16_t)r->workers;
-    job->plan.terms = (struct sml_terms){
-        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
-        .slots = (uint16_t)r->slots,
-        .chunk_bytes = (uint16_t)r->chunk_bytes,
-        .tag_bits = (uint8_t)rte_log2_u32(r->slots * r->phases),
-    };
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(r->terms.protocol),
+                                   .terms = r->terms,
+                                   .as_it_is = true,
+                                   .size = (uint16_t)r->workers};
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_worker(&job->plan.member[rank], r, rank);
     rc = jobs_open(jobs, &job->plan, us, &job->number, why);
-    if (rc == 0 && job->plan.terms.slots < r->slots) {
-        snprintf(why, sizeof(why), "pool.megabytes allow it only %u slots", job->plan.terms.slots);
-        rc = -ENOSPC;
-    }
     if (rc < 0)
         log_error("%s: %s", job->name, why);
     else
-        log_notice("job %u is %s: %u workers, %u slots, chunks of %u bytes, tags 0..%u", job->number,
-                   job->name, r->workers, r->slots, r->chunk_bytes, r->slots * r->phases - 1);
+        log_notice("job %u is %s: %u workers, %u slots, chunks of %u bytes, %u chunks before it starts over",
+                   job->number, job->name, r->workers, r->slots, r->chunk_bytes, r->slots * r->phases);
     return rc;
 }
 

@@ -5,33 +5,43 @@
 
 enum { IPV4_AND_UDP_BYTES = 20 + 8 };
 
-unsigned terms_packet_bytes(const struct sml_terms *t)
-{
-    return IPV4_AND_UDP_BYTES + SML_HEADER_BYTES + t->chunk_bytes + (unsigned)sml_trailer_bytes(t->checksum);
-}
-
 uint16_t terms_payload_bytes(const struct config *cfg)
 {
     return (uint16_t)(cfg->mtu - IPV4_AND_UDP_BYTES);
 }
 
-int terms_check(const struct config *cfg, uint16_t ranks, struct sml_terms *t, char text[AGG_TEXT_MAX])
+/* False: they cannot be lowered so far. f: of the terms, before and after. */
+static bool lower_to(uint32_t slots, const struct agg_protocol *protocol, struct agg_pool_config *pool,
+                     struct agg_footprint *f)
 {
-    const unsigned packet = terms_packet_bytes(t);
+    while (f->slots > slots)
+        if (!protocol->lower(&pool->terms) || !protocol->footprint(pool, f))
+            return false;
+    return true;
+}
+
+int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
+                struct agg_terms *terms, char text[AGG_TEXT_MAX])
+{
+    struct agg_pool_config pool = {.workers = ranks, .terms = *terms};
+    struct agg_footprint f;
 
     if (ranks > cfg->limits.workers)
         snprintf(text, AGG_TEXT_MAX, "%u ranks are more than the switch's limits.workers, %u", ranks,
                  cfg->limits.workers);
-    else if (packet > cfg->mtu)
-        snprintf(text, AGG_TEXT_MAX, "chunks of %u bytes make packets of %u bytes, the switch's mtu is %u",
-                 t->chunk_bytes, packet, cfg->mtu);
-    else if (t->resumed && t->slots > cfg->pool.slots_per_job)
-        snprintf(text, AGG_TEXT_MAX,
-                 "the job had %u slots before the switch restarted, its pool.slots_per_job is now %u",
-                 t->slots, cfg->pool.slots_per_job);
+    else if (!protocol->footprint(&pool, &f))
+        snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", protocol->name,
+                 ranks);
+    else if (f.payload_bytes > terms_payload_bytes(cfg))
+        snprintf(text, AGG_TEXT_MAX, "the job's packets have up to %u bytes, the switch's mtu is %u",
+                 IPV4_AND_UDP_BYTES + f.payload_bytes, cfg->mtu);
+    else if (!lower_to(cfg->pool.slots_per_job, protocol, &pool, &f))
+        snprintf(
+            text, AGG_TEXT_MAX,
+            "the job cannot go on with fewer than %u slots, and the switch's pool.slots_per_job is now %u",
+            f.slots, cfg->pool.slots_per_job);
     else {
-        if (t->slots > cfg->pool.slots_per_job)
-            t->slots = (uint16_t)cfg->pool.slots_per_job;
+        *terms = pool.terms;
         return 0;
     }
     return -EINVAL;

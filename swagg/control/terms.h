@@ -6,17 +6,14 @@
 #define SWAGG_CONTROL_TERMS_H
 
 #include "config/config.h"
-#include "switchml/terms.h"
-
-/* Bytes of the IP packets that the job's full chunks make. */
-unsigned terms_packet_bytes(const struct sml_terms *t);
+#include "protocol/protocol.h"
 
 /* Bytes of UDP payload in the longest packet that the ports carry. */
 uint16_t terms_payload_bytes(const struct config *cfg);
 
-/* Checks a job whose ranks are all there, and lowers its slots, a power of two, to what a job may have. 0, or
- * -EINVAL: the job is not within the limits; text says why and names the key. A resumed job has all its slots
- * or none, for its ranks go on with the number that they had. */
-int terms_check(const struct config *cfg, uint16_t ranks, struct sml_terms *t, char text[AGG_TEXT_MAX]);
+/* Checks the terms of a job whose ranks are all there, and lowers them to the slots that a job may have. 0,
+ * or -EINVAL: the job is not within the limits; text says why and names the key. */
+int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
+                struct agg_terms *terms, char text[AGG_TEXT_MAX]);
 
 #endif

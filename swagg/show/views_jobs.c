@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "show/views.h"
-#include "switchml/protocol.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
 
@@ -62,7 +61,7 @@ static void visit_joined(void *context, const struct ctl_entry *job, uint64_t no
 
 static void visit_replayed(const struct visit *v, const struct replay *job)
 {
-    struct shown_job shown = {
+    const struct shown_job shown = {
         .name = job->name,
         .state = CTL_ENTRY_RUNNING,
         .now = clock_ns(),
@@ -70,11 +69,11 @@ static void visit_replayed(const struct visit *v, const struct replay *job)
         .size = job->plan.size,
         .present = job->plan.size,
         .number = job->number,
-        .protocol = &sml_protocol,
+        .protocol = job->plan.protocol,
+        .terms = job->plan.terms,
         .replayed = job,
     };
 
-    sml_terms_build(&shown.terms, &job->plan.terms);
     v->visitor(v->context, &shown);
 }
 
@@ -281,7 +280,8 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     show_terms(d, job);
     if (job->state == CTL_ENTRY_RUNNING) {
         rte_tel_data_add_dict_int(d, "number", job->number);
-        rte_tel_data_add_dict_int(d, "in_place", jobs_find(s->jobs, job->number)->in_place);
+        rte_tel_data_add_dict_int(d, "in_place",
+                                  jobs_find(s->jobs, job->protocol->id, job->number)->in_place);
     }
     if (job->state == CTL_ENTRY_FAILED) {
         rte_tel_data_add_dict_string(d, "reason", ctl_reason_name(job->failure->reason));
@@ -314,7 +314,8 @@ static void write_missing(char *text, size_t room, const struct agg_slot_view *s
 
 static void show_slots(const struct job_search *s, const struct shown_job *job)
 {
-    const struct job *running = job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->number) : NULL;
+    const struct job *running =
+        job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
     struct agg_slot_view slot;
     unsigned slots = 0, collecting = 0;
 

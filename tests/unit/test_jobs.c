@@ -9,6 +9,9 @@
 #include <rte_mbuf.h>
 
 #include "aggregate/jobs.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "tally.h"
 #include "unit.h"
 
 enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
@@ -16,6 +19,7 @@ enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 static struct rte_rcu_qsbr *rcu;
 static struct jobs_plan wish;
+static struct sml_terms terms; /* of it */
 static char text[AGG_TEXT_MAX];
 
 static rte_be32_t ip_of(unsigned rank)
@@ -36,10 +40,9 @@ static void set_up(struct jobs *jobs, uint16_t size)
     jobs->bytes_max = 64 << 20;
 
     memset(&wish, 0, sizeof(wish));
+    wish.protocol = &sml_protocol;
     wish.size = size;
-    wish.terms.slots = SLOTS;
-    wish.terms.chunk_bytes = CHUNK;
-    wish.terms.format = SML_FORMAT_TYPED;
+    terms = (struct sml_terms){.slots = SLOTS, .chunk_bytes = CHUNK, .format = SML_FORMAT_TYPED};
     for (unsigned r = 0; r < size; r++) {
         wish.member[r] = (struct jobs_member){
             .mac = {{2, 0, 0, 0, 1, (uint8_t)r}}, .ip = ip_of(r), .udp_port = rte_cpu_to_be_16(port_of(r))};
@@ -49,9 +52,13 @@ static void set_up(struct jobs *jobs, uint16_t size)
 static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
 {
     struct jobs_plan plan = wish;
-    int rc = jobs_open(jobs, &plan, &us, number, text);
+    struct sml_terms granted;
+    int rc;
 
-    *slots = plan.terms.slots;
+    sml_terms_build(&plan.terms, &terms);
+    rc = jobs_open(jobs, &plan, &us, number, text);
+    CU_ASSERT_FATAL(sml_terms_parse(&granted, &plan.terms));
+    *slots = granted.slots;
     return rc;
 }
 
@@ -61,7 +68,7 @@ static const struct job *open_one(struct jobs *jobs)
     uint8_t number;
 
     CU_ASSERT_EQUAL_FATAL(open_job(jobs, &slots, &number), 0);
-    return jobs_find(jobs, number);
+    return jobs_find(jobs, AGG_PROTOCOL_SWITCHML, number);
 }
 
 static int rank_of(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
@@ -123,7 +130,7 @@ static void test_a_job_of_one_slot_gets_it(void)
     uint8_t number;
 
     set_up(&jobs, 2);
-    wish.terms.slots = 1;
+    terms.slots = 1;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, 1);
     jobs_free(&jobs);
@@ -160,11 +167,11 @@ static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 
     set_up(&jobs, 64);
     jobs.bytes_max = (size_t)2 << 30;
-    wish.terms.mode = SML_ORDERED;
-    wish.terms.slots = 8192;
+    terms.mode = SML_ORDERED;
+    terms.slots = 8192;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);
-    wish.terms.resumed = true;
+    wish.as_it_is = terms.resumed = true;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "memory.megabytes"));
     jobs_free(&jobs);
@@ -179,7 +186,7 @@ static void test_a_resumed_job_gets_its_slots_or_nothing(void)
 
     set_up(&jobs, 4);
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK;
-    wish.terms.resumed = true;
+    wish.as_it_is = terms.resumed = true;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     jobs.bytes_max *= 2;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
@@ -197,13 +204,13 @@ static void test_jobs_sum_in_place_as_long_as_frames_are_left(void)
     jobs.frames_max = 5 * SLOTS - 1;
     first = open_one(&jobs);
     CU_ASSERT(first->in_place);
-    wish.terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - 4;
+    terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - SML_HEADER_BYTES - 2;
     CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    wish.terms.chunk_bytes = CHUNK;
+    terms.chunk_bytes = CHUNK;
     CU_ASSERT(open_one(&jobs)->in_place);
     CU_ASSERT_EQUAL(jobs.frames, 4 * SLOTS);
     CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    jobs_close(&jobs, first->common.number);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, first->common.number);
     CU_ASSERT(open_one(&jobs)->in_place);
     jobs_free(&jobs);
     CU_ASSERT_EQUAL(jobs.frames, 0);
@@ -242,7 +249,7 @@ static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
     for (uint32_t tag = 0; tag < SLOTS + 3; tag++)
         contribute_in_place(job, mbufs, tag);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
-    jobs_close(&jobs, job->common.number);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), SLOTS + 3);
     rte_rcu_qsbr_quiescent(rcu, LCORE);
     jobs_reclaim(&jobs);
@@ -262,7 +269,7 @@ static void test_numbers_run_out_and_come_back_the_oldest_first(void)
     uint8_t number;
 
     set_up(&jobs, 1);
-    wish.terms.slots = 2;
+    terms.slots = 2;
     for (unsigned i = 0; i < JOBS_MAX; i++) {
         CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
         CU_ASSERT_EQUAL(number, i);
@@ -270,12 +277,12 @@ static void test_numbers_run_out_and_come_back_the_oldest_first(void)
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -EMFILE);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "numbers"));
 
-    jobs_close(&jobs, 200);
-    jobs_close(&jobs, 3);
-    jobs_close(&jobs, 77);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 3);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 77);
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(number, 200);
-    jobs_close(&jobs, 200);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(number, 3);
     jobs_free(&jobs);
@@ -290,8 +297,8 @@ static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
     job = open_one(&jobs);
     rte_rcu_qsbr_thread_online(rcu, LCORE);
 
-    jobs_close(&jobs, job->common.number);
-    CU_ASSERT_PTR_NULL(jobs_find(&jobs, 0));
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0));
     jobs_reclaim(&jobs);
     CU_ASSERT_PTR_EQUAL(jobs.retired, job);
     CU_ASSERT_EQUAL(rank_of(job, ip_of(0), rte_cpu_to_be_16(port_of(0))), 0); /* as a late reader would */
@@ -301,6 +308,59 @@ static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
     CU_ASSERT_PTR_NULL(jobs.retired);
     CU_ASSERT_EQUAL(jobs.bytes, 0);
     rte_rcu_qsbr_thread_offline(rcu, LCORE);
+}
+
+/* Nothing here knows a protocol but by its table. */
+static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
+{
+    struct jobs jobs;
+    struct jobs_plan plan;
+    uint8_t number;
+    uint16_t slots;
+    const struct job *job;
+
+    set_up(&jobs, 2);
+    jobs.frames_max = 2 * SLOTS;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    plan = wish;
+    plan.protocol = &tally;
+    plan.terms = tally_terms(100);
+    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
+    CU_ASSERT_EQUAL(number, 0);
+    job = jobs_find(&jobs, TALLY, 0);
+    CU_ASSERT_PTR_EQUAL(job->common.protocol, &tally);
+    CU_ASSERT_PTR_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0)->common.protocol, &sml_protocol);
+    CU_ASSERT_FALSE(job->in_place); /* it keeps no frames */
+    CU_ASSERT_PTR_NOT_NULL(agg_job_find(&job->common, ip_of(1), rte_cpu_to_be_16(port_of(1))));
+    jobs_close(&jobs, TALLY, 0);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
+    CU_ASSERT_PTR_NOT_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0));
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+}
+
+static void test_a_protocol_lowers_its_own_terms(void)
+{
+    struct jobs jobs;
+    struct jobs_plan plan;
+    uint8_t number;
+
+    set_up(&jobs, 1);
+    jobs.bytes_max = 1024;
+    plan = wish;
+    plan.protocol = &tally;
+    plan.terms = tally_terms(100);
+    plan.as_it_is = true; /* as a job of the configuration */
+    CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), -ENOSPC);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "100 slots for 1 ranks"));
+    plan.as_it_is = false;
+    CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
+    CU_ASSERT(tally_slots(&plan.terms) > 1 && tally_slots(&plan.terms) < 100);
+    CU_ASSERT(jobs.bytes > 1000 && jobs.bytes <= 1024); /* no further than needed */
+    plan.terms = tally_terms(0);
+    CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "no pool of tally serves 1 ranks under these terms");
+    jobs_free(&jobs);
 }
 
 /* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
@@ -327,6 +387,8 @@ int main(void)
         UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
         UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
         UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),
+        UNIT_TEST(test_a_job_of_another_protocol_has_a_number_of_its_own),
+        UNIT_TEST(test_a_protocol_lowers_its_own_terms),
         CU_TEST_INFO_NULL,
     };
 

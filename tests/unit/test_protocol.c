@@ -6,128 +6,7 @@
 #include "switchml/protocol.h"
 #include "switchml/reasons.h"
 #include "switchml/terms.h"
-
-/* A tally: packets of three bytes (job, slot, what to do) pass through on their way to somewhere else and get
- * the count of those before them written into them. It has no members. */
-enum { TALLY_SLOTS = 4, TALLY_BYTES = 3, TALLY_QUIET_NS = 1000 };
-enum tally_command { TALLY_COUNT, TALLY_WATCH, TALLY_FORGET };
-enum tally_reason {
-    TALLY_COUNTED,
-    TALLY_WATCHED,
-    TALLY_FORGOTTEN,
-    TALLY_QUIET,
-    TALLY_SHORT,
-    TALLY_NO_JOB,
-    TALLY_REASONS
-};
-
-struct tally_slot {
-    uint8_t count;
-    uint64_t heard_at; /* 0: nothing to report */
-};
-
-static const struct agg_reason tally_reasons[TALLY_REASONS] = {
-    [TALLY_COUNTED] = {"counted", "one more", AGG_PASS_ON, false},
-    [TALLY_WATCHED] = {"watched", "one more, but nobody is to see it", AGG_PASS_AND_KEEP, false},
-    [TALLY_FORGOTTEN] = {"forgotten", "start again from 0", AGG_DROP, false},
-    [TALLY_QUIET] = {"quiet", "nothing has come for a while: tell the parent", AGG_TO_PARENT, false},
-    [TALLY_SHORT] = {"tally_short", "not three bytes", AGG_DROP, true},
-    [TALLY_NO_JOB] = {"tally_no_job", "nobody tallies under this number", AGG_DROP, true},
-};
-
-static bool tally_footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
-{
-    (void)cfg;
-    *f = (struct agg_footprint){
-        .bytes = TALLY_SLOTS * sizeof(struct tally_slot), .slots = TALLY_SLOTS, .payload_bytes = TALLY_BYTES};
-    return true;
-}
-
-static void *tally_init(void *mem, const struct agg_pool_config *cfg)
-{
-    (void)cfg;
-    return memset(mem, 0, TALLY_SLOTS * sizeof(struct tally_slot));
-}
-
-static void tally_drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool;
-    (void)release;
-}
-
-static void tally_locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        p[i].slot = NULL;
-        p[i].reason = TALLY_SHORT;
-        if (p[i].bytes != TALLY_BYTES)
-            continue;
-        p[i].job = agg_jobs_find(jobs, p[i].payload[0]);
-        p[i].reason = TALLY_NO_JOB;
-        if (p[i].job != NULL)
-            p[i].slot = (struct tally_slot *)p[i].job->pool + p[i].payload[1] % TALLY_SLOTS;
-    }
-}
-
-static unsigned tally_apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
-{
-    static const enum tally_reason reasons[] = {TALLY_COUNTED, TALLY_WATCHED, TALLY_FORGOTTEN};
-    unsigned i = 0;
-
-    v->kept = false;
-    v->released = NULL;
-    for (; i < n; i++) {
-        struct tally_slot *slot = p[i].slot;
-        if (slot == NULL)
-            continue;
-        p[i].reason = reasons[p[i].payload[2] % 3];
-        slot->heard_at = now;
-        slot->count = p[i].reason == TALLY_FORGOTTEN ? 0 : slot->count + 1;
-        if (p[i].reason != TALLY_FORGOTTEN)
-            break;
-    }
-    i = i == n ? n - 1 : i;
-    if (p[i].reason == TALLY_COUNTED)
-        p[i].payload[2] = ((struct tally_slot *)p[i].slot)->count;
-    v->payload = p[i].payload;
-    v->bytes = p[i].bytes;
-    v->reason = p[i].reason;
-    v->action = tally_reasons[v->reason].action;
-    return i + 1;
-}
-
-static bool tally_tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
-                       struct agg_verdict *v)
-{
-    struct tally_slot *slots = job->pool;
-
-    for (unsigned i = shard; i < TALLY_SLOTS; i += shards) {
-        if (slots[i].heard_at == 0 || now - slots[i].heard_at < TALLY_QUIET_NS)
-            continue;
-        slots[i].heard_at = 0;
-        *v = (struct agg_verdict){.action = AGG_TO_PARENT, .reason = TALLY_QUIET};
-        v->answer[0] = (uint8_t)i;
-        v->answer[1] = slots[i].count;
-        v->payload = v->answer;
-        v->bytes = 2;
-        return true;
-    }
-    return false;
-}
-
-static const struct agg_protocol tally = {
-    .name = "tally",
-    .id = 200,
-    .reason = tally_reasons,
-    .reasons = TALLY_REASONS,
-    .shard_key = {.at = 0, .mask = 0x00ff},
-    .footprint = tally_footprint,
-    .init = tally_init,
-    .drain = tally_drain,
-    .locate = tally_locate,
-    .apply = tally_apply,
-    .tick = tally_tick,
-};
+#include "tally.h"
 
 static void check_reasons(const struct agg_protocol *protocol)
 {
@@ -155,7 +34,7 @@ static void test_protocols_are_found_by_number(void)
 {
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_SWITCHML), &sml_protocol);
     CU_ASSERT_PTR_NULL(agg_protocol_find(0));
-    CU_ASSERT_PTR_NULL(agg_protocol_find(200));
+    CU_ASSERT_PTR_NULL(agg_protocol_find(TALLY));
 }
 
 static void test_shard_keys_are_read_within_the_payload(void)
@@ -309,7 +188,7 @@ static void test_slots_can_be_seen(void)
 static void test_a_protocol_that_passes_packets_on(void)
 {
     static struct carrier c;
-    const struct agg_terms terms = {.protocol = 200};
+    const struct agg_terms terms = tally_terms(4);
     uint8_t memory[][TALLY_BYTES] = {{CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_WATCH},
                                      {CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_FORGET},
                                      {CARRIER_JOB, 2, TALLY_FORGET}, {CARRIER_JOB + 1, 1, TALLY_COUNT}};

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "tally.h"
 #include "unit.h"
 
 static const struct config cfg = {.mtu = 1500, .limits = {.workers = 8}, .pool = {.slots_per_job = 64}};
@@ -13,11 +16,14 @@ static char text[AGG_TEXT_MAX];
 
 static int check(uint16_t *slots)
 {
+    struct agg_terms terms;
     int rc;
 
     text[0] = '\0';
     job.slots = *slots;
-    rc = terms_check(&cfg, ranks, &job, text);
+    sml_terms_build(&terms, &job);
+    rc = terms_check(&cfg, &sml_protocol, ranks, &terms, text);
+    CU_ASSERT_FATAL(sml_terms_parse(&job, &terms));
     *slots = job.slots;
     return rc;
 }
@@ -26,6 +32,7 @@ static void set_up(void)
 {
     memset(&job, 0, sizeof(job));
     ranks = 8;
+    job.format = SML_FORMAT_TYPED;
     job.chunk_bytes = 1024;
 }
 
@@ -69,11 +76,23 @@ static void test_mtu_bounds_the_chunk_with_all_headers(void)
     uint16_t slots = 64;
 
     set_up();
-    job.chunk_bytes = (uint16_t)(1500 - 20 - 8 - SML_HEADER_BYTES);
+    job.chunk_bytes = (1500 - 20 - 8 - SML_HEADER_BYTES) / 4 * 4;
     CU_ASSERT_EQUAL(check(&slots), 0);
     job.checksum = SML_CHECKSUM_CRC32C; /* four bytes more */
     CU_ASSERT_EQUAL(check(&slots), -EINVAL);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "the switch's mtu is 1500"));
+}
+
+/* Whatever the protocol. */
+static void test_a_protocol_lowers_its_own_slots(void)
+{
+    struct agg_terms terms = tally_terms(200);
+
+    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, &terms, text), 0);
+    CU_ASSERT_EQUAL(tally_slots(&terms), 64);
+    terms = tally_terms(0);
+    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, &terms, text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "no pool of tally serves 1 ranks under these terms");
 }
 
 int main(void)
@@ -83,6 +102,7 @@ int main(void)
         UNIT_TEST(test_a_resumed_job_has_all_its_slots_or_none),
         UNIT_TEST(test_limits_workers_bounds_the_ranks),
         UNIT_TEST(test_mtu_bounds_the_chunk_with_all_headers),
+        UNIT_TEST(test_a_protocol_lowers_its_own_slots),
         CU_TEST_INFO_NULL,
     };
 

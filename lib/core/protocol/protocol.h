@@ -142,14 +142,16 @@ struct agg_protocol {
      * job. */
     bool (*grant)(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                   struct agg_terms *granted, struct agg_refusal *why);
-    bool (*lower)(struct agg_terms *granted); /* to fewer slots; false: they cannot be lowered any more */
+    /* To fewer slots, for a job that gets less memory; false: they cannot be lowered (any more). */
+    bool (*lower)(struct agg_terms *granted);
     unsigned (*list)(const struct agg_terms *terms,
                      struct agg_term list[AGG_LISTED_TERMS]); /* returns how many */
 
     /* A pool's life. */
     bool (*footprint)(const struct agg_pool_config *cfg,
-                      struct agg_footprint *f);                  /* false: terms out of range */
-    void *(*init)(void *mem, const struct agg_pool_config *cfg); /* mem: footprint.bytes, 64-byte aligned */
+                      struct agg_footprint *f); /* false: terms out of range */
+    /* mem: footprint.bytes, 64-byte aligned. The pool begins there. */
+    void *(*init)(void *mem, const struct agg_pool_config *cfg);
     void (*drain)(void *pool,
                   void (*release)(void *buffer)); /* gives back all buffers that are kept; the end */
 
