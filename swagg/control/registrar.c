@@ -16,7 +16,6 @@
 #include "control/listening.h"
 #include "control/terms.h"
 #include "port/steer.h"
-#include "wire/switchml.h"
 
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
@@ -150,7 +149,6 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
         .boot_id = r->parts.boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
-        .data_port = SML_PORT_FIRST,
         .data_ports = r->parts.data_ports,
         .payload_bytes = terms_payload_bytes(cfg),
         .actions = {.ctx = r,

@@ -290,7 +290,6 @@ static void start_switch(struct world *w)
         .boot_id = ++w->boot_id,
         .lost_after_ns = 1000 * MS,
         .forming_max_ns = 20000 * MS,
-        .data_port = SML_PORT_FIRST,
         .actions = {w, effect_send, effect_prepare, effect_release, effect_random, effect_event},
     };
     free(w->registry);

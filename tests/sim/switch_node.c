@@ -147,7 +147,6 @@ void switch_start(struct switch_node *s)
         .max_jobs = s->cfg.max_jobs,
         .boot_id = rng_next(&s->rng) | 1,
         .lost_after_ns = s->cfg.lost_after_ns,
-        .data_port = SML_PORT_FIRST,
         .actions = {s, send_message, prepare, release, next_random, event},
     };
 

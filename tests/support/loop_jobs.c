@@ -68,7 +68,6 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
         .max_jobs = LOOP_JOBS,
         .boot_id = boot_id,
         .lost_after_ns = lost_after_ns,
-        .data_port = SML_PORT_FIRST,
         .actions = {.ctx = life,
                     .send = send_control,
                     .prepare = prepare,

@@ -199,7 +199,6 @@ static inline void start_registry(struct stage *s)
         .max_jobs = (uint16_t)s->max_jobs,
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
-        .data_port = SML_PORT_FIRST,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
                     effect_may_join},

@@ -221,7 +221,6 @@ static void start_switch(struct world *w)
         .max_jobs = (uint16_t)w->max_jobs,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 2 * SECOND,
-        .data_port = SML_PORT_FIRST,
         .actions = {.ctx = w,
                     .send = effect_send,
                     .prepare = effect_prepare,

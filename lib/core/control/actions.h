@@ -47,9 +47,10 @@ struct ctl_registry_config {
     uint64_t boot_id;        /* random, not 0 */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
     uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
-    uint16_t data_port;      /* told in READY, as is: */
-    uint8_t data_ports;      /* how many from there on workers should deal their slots to; 0: 1 */
-    uint16_t payload_bytes;  /* of the longest UDP payload that the switch's ports carry; 0: any */
+    /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots; 0:
+     * to one. */
+    uint8_t data_ports;
+    uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
     struct ctl_registry_actions actions;
 };
 

@@ -131,7 +131,7 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
     if (job->state == CTL_ENTRY_RUNNING) {
         m.head.type = CTL_READY;
         m.ready = (struct ctl_ready){.job = job->number,
-                                     .data_port = r->cfg.data_port,
+                                     .data_port = job->protocol->udp_ports.first,
                                      .data_ports = r->cfg.data_ports,
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,
