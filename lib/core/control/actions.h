@@ -1,4 +1,4 @@
-/* What the registry does to the world around it, and what it is configured with. */
+/* What the registry asks of its surroundings, and its configuration. */
 #ifndef SWAGG_CORE_CONTROL_ACTIONS_H
 #define SWAGG_CORE_CONTROL_ACTIONS_H
 
@@ -10,28 +10,30 @@ enum { CTL_LATER = 1 }; /* what prepare may answer */
 struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
-    /* Makes a pool for the job, whose ranks are all there: fills in *number (of the free ones that
-     * ctl_entry_had_number does not exclude that which was freed longest ago, so that late packets of an
-     * ended job meet nobody) and may lower *terms (not if job->resumed). 0: from here on data packets of its
-     * members count. -ENOSPC (no slots), -EMFILE (no job numbers) or -EINVAL (not within this switch's
-     * limits); text says it in words. Or CTL_LATER: it takes time, and ctl_registry_prepared will tell for
-     * job->preparation, unless release comes first. */
+    /* Makes a pool for the job, whose ranks are all there. Fills in *number: a free one that
+     * ctl_entry_had_number does not exclude; of several, the one that was freed longest ago, so that late
+     * packets of an ended job reach no other. May lower *terms, but not if job->resumed. Returns 0: from here
+     * on data packets of its members count. Or -ENOSPC (no slots), -EMFILE (no job numbers), -EINVAL (not
+     * within this switch's limits), with the reason in words in text. Or CTL_LATER: making it takes time; the
+     * caller of the registry then reports the result by ctl_registry_prepared, with job->preparation, unless
+     * release comes first. */
     int (*prepare)(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX]);
-    /* The job ends, or what was to be ready later is not needed any more (PREPARING): its packets are to be
-     * refused and its pool freed. While RUNNING, job->number holds. */
+    /* The job ends (RUNNING; job->number is valid): its packets are to be refused and its pool freed. Or the
+     * pool that is being made is no longer needed (PREPARING). */
     void (*release)(void *ctx, const struct ctl_entry *job);
     /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
      * that others could guess would let them meddle with a job that they are not in. */
     uint64_t (*random)(void *ctx);
-    /* For the log: something changed. what is a short sentence that does not name the job. May be NULL. */
+    /* For the log: something has changed. `what` is a short sentence that does not name the job. May be NULL.
+     */
     void (*event)(void *ctx, const struct ctl_entry *job, const char *what);
     /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
      * May be NULL: everybody may. */
     bool (*may_join)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
 };
 
-/* What prepare was asked for and answers later: as its arguments and its result. */
+/* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */
 struct ctl_prepared {
     int result; /* not CTL_LATER */
     struct agg_terms terms;
@@ -40,7 +42,7 @@ struct ctl_prepared {
 };
 
 struct ctl_registry_config {
-    const struct agg_protocol *const *protocols; /* that jobs may be of; outlives the registry */
+    const struct agg_protocol *const *protocols; /* that jobs may use; outlives the registry */
     unsigned protocols_known;                    /* how many, at least 1 */
     uint16_t max_jobs;                           /* 1..256 */
     uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
@@ -54,7 +56,7 @@ struct ctl_registry_config {
     struct ctl_registry_actions actions;
 };
 
-/* The protocol of this number; NULL: not spoken here. */
+/* The protocol with this number; NULL: this switch does not speak it. */
 static inline const struct agg_protocol *ctl_registry_protocol(const struct ctl_registry_config *cfg,
                                                                uint8_t id)
 {

@@ -4,7 +4,7 @@
 
 #include "control/tell.h"
 
-/* What this switch speaks: "switchml (1)". */
+/* Names the protocols that this switch speaks: "switchml (1)". */
 static void refuse_protocol(const struct ctl_registry_config *cfg, const struct ctl_message *m,
                             struct ctl_failure *why)
 {
@@ -50,8 +50,8 @@ bool ctl_admission_terms_differ(const struct ctl_entry *job, const struct ctl_me
            job->protocol->differ(&m->join.terms, &job->terms, &d);
 }
 
-/* The member that shows most of where it comes from; of several, the first from this rank on, around the end.
- * Every job has one. */
+/* The member with the strongest claim to be there (the highest enum ctl_origin). Of several, the first from
+ * this rank on, counting on at 0 after the last. Every job has one. */
 static int strongest(const struct ctl_entry *job, unsigned rank)
 {
     int best = -1;

@@ -26,7 +26,7 @@ enum ctl_entry_state {
 };
 enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
 
-/* Since when a member has been there, as its JOIN says. */
+/* What a member was before the switch restarted, as its JOIN says. */
 enum ctl_origin {
     CTL_IS_NEW,  /* it began to join under this boot id */
     CTL_WAITED,  /* it began to join before the switch restarted, and never was READY */
@@ -62,7 +62,7 @@ struct ctl_entry {
     uint32_t epoch;
     uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
     uint64_t give_up_at;    /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
-    uint64_t preparation;   /* while PREPARING: which of the registry's */
+    uint64_t preparation;   /* while PREPARING: which call of prepare it waits for */
     uint32_t founder;       /* the IP address of its first member */
     uint16_t size, present; /* present: members JOINED */
     uint8_t number;         /* on the wire; valid while RUNNING */
@@ -70,8 +70,8 @@ struct ctl_entry {
     struct agg_terms terms; /* granted, from PREPARING on; before, what its first member wished */
     bool resumed;           /* some member resumes */
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
-    uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on; if it resumes, from
-                        the first member on: what they say */
+    uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
+                        resumes: what its members say it was, known from the first one on */
     struct ctl_failure failure;       /* while FAILED, or no_room */
     uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
     uint64_t report_at, report_every; /* the next event that names who is missing */

@@ -14,8 +14,8 @@ static enum ctl_origin origin_of(const struct ctl_join *join)
 
 /* Finding the job */
 
-/* Over already for this rank: the job that it was READY in has failed while others tried to resume it, or
- * goes on with another process. */
+/* It is too late for this rank: its old job has failed while others tried to resume it, or goes on with
+ * another process in its place. */
 static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
@@ -41,8 +41,9 @@ static bool is_closed(const struct ctl_entry *job)
     return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
-/* The job of this name that who does not resume has to do with: the one that is closed to newcomers, else the
- * one that is forming; a forming one first, for who has waited may belong to it. */
+/* The job of this name that concerns a rank which does not resume: the one that is closed to newcomers, else
+ * the one that is forming. For a rank that has waited since before a restart, a forming one comes first,
+ * since it may belong there. */
 static struct ctl_entry *find_by_name(struct ctl_registry *r, const char *name)
 {
     struct ctl_entry *best = NULL;
@@ -58,8 +59,9 @@ static struct ctl_entry *find_by_name(struct ctl_registry *r, const char *name)
     return best;
 }
 
-/* Only newcomers are in it so far, or ranks that have waited. The former are none of those that come back;
- * the latter may be. Returns whether somebody is left. */
+/* The job has only newcomers so far, and ranks that have waited since before the restart. Removes the
+ * newcomers, who cannot be members of the job that resumes; the others may be. Returns whether anybody is
+ * left. */
 static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_message *m)
 {
     if (ctl_admission_terms_differ(job, m)) {
@@ -77,7 +79,7 @@ static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, co
     return true;
 }
 
-/* By its roster, which nobody else can know; a name can be anybody's. */
+/* Found by its roster, which only its members know; anybody can use its name. */
 static struct ctl_entry *find_to_resume(struct ctl_registry *r, const struct ctl_message *m)
 {
     struct ctl_entry *open = NULL;
@@ -95,8 +97,9 @@ static struct ctl_entry *find_to_resume(struct ctl_registry *r, const struct ctl
 
 /* Getting a seat */
 
-/* Who shows less of where it comes from makes room for who shows more. In a job that resumes only the roster
- * can tell which of two that waited is the right one, so each gets its turn. */
+/* Whether a member makes room for a newcomer with a stronger claim (enum ctl_origin). If both have waited
+ * since before a restart, only the roster of a job that resumes can tell which of them is right, so each gets
+ * its turn. */
 static bool gives_way(const struct ctl_entry *job, const struct ctl_member *member, enum ctl_origin newcomer)
 {
     return member->state == CTL_MEMBER_JOINED &&
@@ -104,8 +107,8 @@ static bool gives_way(const struct ctl_entry *job, const struct ctl_member *memb
             (job->resumed && member->origin == CTL_WAITED && newcomer == CTL_WAITED));
 }
 
-/* The member that keeps this one out; -1: nobody does, or does any more. *job is NULL if that was the last.
- */
+/* The member that keeps this one out; -1: none does, or it has just made room. *job becomes NULL if it was
+ * the job's last member. */
 static int keep_out(struct ctl_registry *r, struct ctl_entry **job, const struct ctl_endpoint *from,
                     const struct ctl_message *m)
 {
@@ -122,7 +125,7 @@ static int keep_out(struct ctl_registry *r, struct ctl_entry **job, const struct
     }
 }
 
-/* The member in the way is to prove that it lives. */
+/* The member in the way must prove that it is alive. */
 static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from, const struct ctl_message *m,
                       uint64_t now)
 {

@@ -112,7 +112,7 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
     memset(job, 0, sizeof *job);
 }
 
-/* Jobs from before a restart have the first choice of what room there is. */
+/* Jobs that ran before a restart get room first. */
 static bool others_go_first(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
 {
     if (job->resumed || now >= r->old_jobs_until)
@@ -123,7 +123,9 @@ static bool others_go_first(const struct ctl_registry *r, const struct ctl_entry
     return now < r->expected_until;
 }
 
-/* Not everybody is who they were: of those that have waited, one is another. False: of those that resume. */
+/* The roster is wrong, so some member is not the process that it was. Forgets those that have waited since
+ * before the restart, for one of them may be it; they join again. False: there are none, so the fault is with
+ * those that resume. */
 static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
 {
     if (!ctl_entry_has(job, CTL_WAITED))
@@ -137,7 +139,7 @@ static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
     return true;
 }
 
-/* What the job gets, of what its ranks wish for. */
+/* What the job is granted of what its ranks wish for. */
 static bool grant(struct ctl_registry *r, struct ctl_entry *job, struct ctl_failure *why)
 {
     struct agg_terms wish[CTL_RANKS_MAX];
@@ -169,7 +171,7 @@ static void start_to_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t
     ctl_entry_push(r, job);
 }
 
-/* FORMING: it cannot have a pool, or not now. */
+/* The job is FORMING, and its pool could not be made: it fails, or waits for room. */
 static void lack_pool(struct ctl_registry *r, struct ctl_entry *job, int rc, struct ctl_failure *why,
                       uint64_t now)
 {

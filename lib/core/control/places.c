@@ -12,13 +12,14 @@ static unsigned held_by(const struct ctl_registry *r, uint32_t ip)
     return n;
 }
 
-/* What one host may hold: some places are always left to others. */
+/* How many jobs one host may have founded: some entries are always left to others. */
 static unsigned share(const struct ctl_registry *r)
 {
     return r->cfg.jobs_per_host ? r->cfg.jobs_per_host : r->cfg.max_jobs - r->cfg.max_jobs / 4u;
 }
 
-/* A place that nobody needs, emptied; NULL: there is none. */
+/* A free entry; if there is none, that of the job that failed longest ago, which is forgotten; NULL: all are
+ * needed. */
 static struct ctl_entry *find_unused(struct ctl_registry *r)
 {
     struct ctl_entry *oldest = NULL;
@@ -34,9 +35,9 @@ static struct ctl_entry *find_unused(struct ctl_registry *r)
     return oldest;
 }
 
-/* A forming job of newcomers makes room for one that resumes, and for one of a host that holds clearly fewer
- * places than the host that founded it: the youngest job of the host that holds most. A host that has its
- * share gives up one of its own. */
+/* The job that gives its entry to another: a forming one of newcomers. It makes room for a job that resumes,
+ * and for a job of a host that has founded clearly fewer. Of several, the youngest job of the host that has
+ * founded most. A host that has its share gives up a job of its own. */
 static struct ctl_entry *find_yielding(struct ctl_registry *r, uint32_t ip, bool resumes)
 {
     struct ctl_entry *best = NULL;

@@ -1,10 +1,10 @@
-/* Who gets one of the registry's places for jobs. */
+/* Who gets one of the registry's entries. */
 #ifndef SWAGG_CORE_CONTROL_PLACES_H
 #define SWAGG_CORE_CONTROL_PLACES_H
 
 #include "control/state.h"
 
-/* An empty place for a job of this JOIN's; NULL, and why: there is none for it. */
+/* A free entry for the job that this JOIN founds; NULL if there is none for it, with the reason in *why. */
 struct ctl_entry *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
                                  const struct ctl_message *join, struct ctl_failure *why);
 

@@ -7,7 +7,7 @@
 #include "control/life.h"
 #include "control/tell.h"
 
-enum { IN_FLIGHT_MS = 100 /* what a dead process sent may arrive this much later */ };
+enum { IN_FLIGHT_MS = 100 /* packets of a dead process may arrive this much later */ };
 
 size_t ctl_registry_footprint(const struct ctl_registry_config *cfg)
 {
@@ -36,7 +36,7 @@ static void answer(struct ctl_registry *r, const struct ctl_endpoint *to, const 
     ctl_answer(r, to, head, head->epoch, &m);
 }
 
-/* READY or ABORTED by the job's state; LEFT to one who has left. */
+/* READY or ABORTED by the job's state; LEFT if the member has left. */
 static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                           const struct ctl_entry *job)
 {
@@ -75,8 +75,7 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
 
 /* HEARTBEAT, LEAVE, ABORT */
 
-/* Who has left may be needed still: fails the job if somebody waits in a collective that the leaver is not
- * in. */
+/* Fails the job if a member waits in a collective that a rank which has left took no part in. */
 static void check_left_behind(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     for (unsigned w = 0; w < job->size; w++) {
@@ -207,8 +206,8 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsi
     *c = (struct ctl_challenge){0};
 }
 
-/* A message from a member; false if it is older than one that came before. A copy is answered, but is no sign
- * of life. */
+/* Notes a message from a member; false if it is older than the member's last. A copy of the last one is
+ * answered, but does not show that the member is alive. */
 static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_head *head,
                        uint64_t now)
 {

@@ -58,10 +58,11 @@
  *                                                             before a restart; a live worker learns the id
  *   any      a serial older than the member's last            ignored
  *
- * Resuming: FORMING, and some member was READY before a restart. It is known by its roster, which only its
- * members were told; its name proves nothing. A newcomer is an incarnation that is in no job of that name,
- * and does not say that it was there before a restart. That a newcomer speaks from a member's endpoint proves
- * nothing either: it may be a late copy of an earlier owner's JOIN.
+ * Resuming: FORMING, and some member was READY before a restart. Such a job is recognized by its roster,
+ * which only its members were told; its name proves nothing. A newcomer is an incarnation that is in no job
+ * of that name and does not say that it was there before a restart. That a newcomer's JOIN comes from a
+ * member's endpoint proves nothing either: it may be a late copy, from a process that had this endpoint
+ * before.
  *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every
  * second; the same for "not all back within"). READY and ABORTED are pushed again,
@@ -80,17 +81,16 @@ struct ctl_registry;
 size_t ctl_registry_footprint(const struct ctl_registry_config *cfg); /* 0: out of range */
 struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_config *cfg);
 
-/* A UDP payload that came to CTL_PORT from `from`. Returns what parsing said; anything but CTL_PARSED was
- * answered with REFUSED where that is possible (CTL_BAD_TYPE includes types that only a switch sends), and is
- * to be counted. */
+/* A UDP payload that came to CTL_PORT from `from`. Returns the result of parsing. Anything but CTL_PARSED was
+ * answered with REFUSED where that is possible, and is for the caller to count; CTL_BAD_TYPE includes types
+ * that only a switch sends. */
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 
 /* Whether a message with this head is from a process that is, or was, in a job that is still there. */
 bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head);
 
-/* What prepare put off for later has come to this. Nothing happens if the job has not waited for it any more.
- */
+/* The result of a prepare that returned CTL_LATER. Does nothing if the job no longer waits for it. */
 void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const struct ctl_prepared *p,
                            uint64_t now);
 
@@ -98,7 +98,7 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
  * missing. */
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 
-/* For telemetry and tests: the job in place i (0 <= i < max_jobs), maybe CTL_ENTRY_FREE. */
+/* For telemetry and tests: entry i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);
 
 #endif

@@ -9,7 +9,7 @@
 enum {
     REPEAT_FIRST_MS = 50, /* JOIN, ABORT, LEAVE: the first repetition; then doubling */
     GOODBYE_MS = 1000,    /* how long ABORT and LEAVE are repeated */
-    ASK_AGAIN_MS = 50,    /* between heartbeats that rejections provoke */
+    ASK_AGAIN_MS = 50,    /* at least, between heartbeats that are sent because of a REJECT */
     HEARTBEATS_PER_LOSS = 5,
     PAUSES_PER_LOSS = 4, /* a longer pause of this process is no silence of the switch */
 };
@@ -95,7 +95,7 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
                      again ? " again after a restart of the switch" : "", waited);
 }
 
-/* When this state ends by itself; UINT64_MAX: never. */
+/* When this state ends by itself; UINT64_MAX: it does not. */
 static uint64_t state_ends(const struct ctl_session *s)
 {
     switch (s->state) {
@@ -137,7 +137,7 @@ static uint8_t type_to_send(const struct ctl_session *s)
     }
 }
 
-/* What it asks for in its next JOIN. */
+/* The terms that it asks for in its next JOIN. */
 static struct agg_terms wish(const struct ctl_session *s)
 {
     return s->cfg.join.resume ? s->cfg.worker->resume(&s->ready.terms, s->heartbeat.progress)
@@ -174,7 +174,7 @@ static void back_off(struct ctl_session *s)
         s->interval = CTL_JOIN_INTERVAL_MAX_MS * MS;
 }
 
-/* This process was stopped, or had no CPU: the switch may have spoken, or waited to be spoken to. */
+/* This process was stopped, or had no CPU: that nothing was heard meanwhile says nothing about the switch. */
 static void forgive_own_absence(struct ctl_session *s, uint64_t now)
 {
     uint64_t gap = now - s->polled_at, pause = lost_after(s) / PAUSES_PER_LOSS;
@@ -205,7 +205,7 @@ uint64_t ctl_session_timer(const struct ctl_session *s)
 
 /* Receiving */
 
-/* *progress: where a new job begins. */
+/* Whether READY makes sense for this rank. *progress: where a new job begins. */
 static bool is_sane(const struct ctl_session *s, const struct ctl_ready *r, uint32_t *progress)
 {
     struct agg_terms wished = wish(s);
@@ -238,7 +238,7 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
     start_joining(s, CTL_SESSION_REJOINING, now);
 }
 
-/* It may pass: others took the room while the switch was starting. */
+/* A refusal that may pass: other jobs took the room while the switch was starting. */
 static bool is_lack_of_room(const struct ctl_failure *f)
 {
     return f->reason == CTL_NO_JOBS || f->reason == CTL_NO_SLOTS;
@@ -252,7 +252,7 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     case CTL_PENDING:
         s->pending = m->pending;
         s->refusal = (struct ctl_failure){0};
-        if (m->head.boot_id != s->boot_id) { /* only now that we know it, the switch will believe us */
+        if (m->head.boot_id != s->boot_id) { /* the switch believes a JOIN only from who knows its boot id */
             s->next_send = now;
             s->cfg.join.waited = s->state == CTL_SESSION_JOINING && s->boot_id != 0;
         }

@@ -62,10 +62,10 @@ struct ctl_session {
     struct ctl_failure failure; /* in FAILED, ABORTING */
     struct ctl_pending pending; /* who is missing, while joining; all zero: not known */
     struct ctl_failure refusal; /* while rejoining: the lack of room that the switch spoke of last, if any */
-    struct ctl_heartbeat heartbeat; /* what the next heartbeat says; the caller keeps it up to date. A rejoin
-                                       says its progress */
-    uint64_t boot_id; /* of the switch heard last while joining, of the READY after that; 0: no switch was
-                         ever heard */
+    struct ctl_heartbeat
+        heartbeat; /* for the next heartbeat; the caller keeps it up to date. A rejoin tells its progress */
+    uint64_t boot_id; /* while joining: of the switch heard last; after that: of the switch that sent READY.
+                         0: no switch was ever heard */
     uint32_t epoch, serial;
     uint32_t join_serial; /* of the first JOIN of this attempt */
     unsigned generation;  /* counts READYs: 1 after the first */
@@ -84,12 +84,12 @@ uint64_t ctl_session_timer(const struct ctl_session *s);
 /* A UDP payload from the switch; untrusted. Returns true if it was for us. */
 bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* For how long the caller has listened without a word from the switch, ns. While nobody polled, nobody
- * listened. */
+/* For how long nothing has been heard from the switch, ns. Time in which nobody called ctl_session_poll does
+ * not count: nobody listened then. */
 uint64_t ctl_session_silence(const struct ctl_session *s);
 
-/* The data path saw SML_REJECT: ask at once instead of waiting for the next heartbeat (at most every 50 ms).
- * It may be a late one: if the answer is ALIVE, the job goes on. */
+/* The data path has received SML_REJECT: the next heartbeat goes out at once (at most one every 50 ms). The
+ * REJECT may have been a late one: if the switch answers ALIVE, the job goes on. */
 void ctl_session_rejected(struct ctl_session *s, uint64_t now);
 void ctl_session_leave(struct ctl_session *s, uint64_t now);
 void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now);

@@ -1,17 +1,18 @@
-/* The registry's inside: its state. */
+/* The registry's private state. */
 #ifndef SWAGG_CORE_CONTROL_STATE_H
 #define SWAGG_CORE_CONTROL_STATE_H
 
 #include "control/actions.h"
 
-#define CTL_MS             UINT64_C(1000000)
-#define FORMING_LOST_AFTER (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* of a job that is FORMING, at least */
+#define CTL_MS UINT64_C(1000000)
+#define FORMING_LOST_AFTER                                                                                   \
+    (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* the least lost_after of a job that is FORMING */
 
 struct ctl_registry {
     struct ctl_registry_config cfg;
     uint64_t ticked_at;      /* 0: never */
     uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
-    uint64_t expected_until; /* a rank of such a job was heard, and is about to come back */
+    uint64_t expected_until; /* a rank of such a job was heard; it is expected to join again until then */
     uint64_t preparations;   /* counts pools that were asked for */
     struct ctl_entry entries[];
 };

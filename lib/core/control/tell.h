@@ -10,28 +10,29 @@ enum { CTL_WHO_MAX = 160 };
 const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
 const char *ctl_entry_who_is(const struct ctl_entry *job, unsigned rank, char text[CTL_WHO_MAX]);
 
-/* Says why. */
+/* Fills in *f. */
 __attribute__((format(printf, 4, 5))) void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason,
                                                            unsigned rank, const char *format, ...);
 
-/* Tells what the job's state is: READY or ABORTED, to one member or, again, to those who have not shown that
- * they know. */
+/* Sends READY or ABORTED, by the job's state, to one member; or again to all who have not shown that they
+ * know. */
 void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
                     const struct ctl_endpoint *to);
 void ctl_entry_push(struct ctl_registry *r, const struct ctl_entry *job);
 
-/* Sends m, its type and body filled in, as an answer to what had this head. */
+/* Sends m, whose type and body are filled in, as the answer to a message with this head. */
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                 uint32_t epoch, struct ctl_message *m);
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_failure *why);
-/* PENDING: the job still lacks somebody, or its pool; or occupied: it is in the way. */
+/* Sends PENDING: the job still lacks members, or its pool; or, with `occupied`, it is in the newcomer's way.
+ */
 void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_entry *job, bool occupied, uint64_t now);
 
 __attribute__((format(printf, 3, 4))) void
 ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...);
-/* The event of a job that runs from now on. */
+/* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
 
 #endif

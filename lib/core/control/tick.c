@@ -1,4 +1,4 @@
-/* What time does to jobs: ctl_registry_tick. */
+/* What happens to jobs as time passes: ctl_registry_tick. */
 #include "control/life.h"
 #include "control/registry.h"
 #include "control/tell.h"
@@ -14,7 +14,7 @@ static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_entry 
     return ctl_entry_is_forming(job) && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
 }
 
-/* While nobody called, nobody was heard: that is no silence of theirs. */
+/* Nothing was received while nobody called: that does not count as silence of the members. */
 static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
 {
     uint64_t gap = r->ticked_at ? now - r->ticked_at : 0;
@@ -75,7 +75,7 @@ static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_
     return job->state != CTL_ENTRY_FREE;
 }
 
-/* FORMING or PREPARING, and its time is over. */
+/* A job that is FORMING or PREPARING, and has had its time. */
 static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     struct ctl_failure why;
@@ -101,7 +101,7 @@ static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
     ctl_entry_fail(r, job, &why, now);
 }
 
-/* A job whose ranks are all there, but that had to wait, may run now. */
+/* A job whose ranks are all there, but which had to wait, may be able to run now. */
 static void form(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     if (job->state == CTL_ENTRY_FORMING && job->present == job->size)

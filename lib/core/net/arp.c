@@ -7,7 +7,7 @@ bool arp_check(const struct frame_arp *f, size_t bytes)
            f->arp.protocol_bytes == sizeof(f->arp.sender_ip);
 }
 
-/* To this station, of IPv4 on Ethernet. */
+/* An ARP message for IPv4 on Ethernet, to the station `to`. */
 static struct frame_arp make(const struct net_mac *from, const struct net_mac *to, uint16_t operation)
 {
     return (struct frame_arp){

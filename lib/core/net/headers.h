@@ -13,7 +13,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "net16 and net32 swap bytes");
 
-/* Between the host's order and the network's, in either direction. Of a constant, they are constants. */
+/* Between the host's byte order and the network's, in either direction. Constant for a constant. */
 #define net16(x) ((uint16_t)__builtin_bswap16((uint16_t)(x)))
 #define net32(x) ((uint32_t)__builtin_bswap32((uint32_t)(x)))
 
@@ -41,7 +41,7 @@ struct net_tag {
 
 enum { NET_ARP_ETHERNET = 1, NET_ARP_REQUEST = 1, NET_ARP_REPLY = 2 };
 
-/* Of IPv4 on Ethernet, which hardware, protocol and the two lengths must say. */
+/* ARP for IPv4 on Ethernet: hardware, protocol and the two lengths must say so. */
 struct net_arp {
     uint16_t hardware, protocol;
     uint8_t hardware_bytes, protocol_bytes;
@@ -103,14 +103,14 @@ _Static_assert(sizeof(struct net_icmp_echo) == 8, "RFC 792");
 _Static_assert(sizeof(struct net_udp) == 8, "RFC 768");
 _Static_assert(sizeof(struct net_tcp) == 20 && offsetof(struct net_tcp, cksum) == 16, "RFC 9293");
 
-/* What a header claims; less than sizeof(struct net_ipv4) is a mistake. */
+/* The length that a header states, unchecked; less than sizeof(struct net_ipv4) is an error. */
 static inline size_t net_ipv4_header_bytes(const struct net_ipv4 *ip)
 {
     return (ip->version_ihl & 0x0Fu) * 4;
 }
 
-/* A single station's: neither "this network", nor the sender itself, nor a group, reserved or all (RFC 6890).
- */
+/* Whether it can be the address of one station: not 0.0.0.0/8, loopback, multicast, reserved or broadcast
+ * (RFC 6890). */
 static inline bool net_ipv4_is_station(uint32_t address)
 {
     const uint8_t first = (uint8_t)(net32(address) >> 24);

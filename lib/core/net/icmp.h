@@ -17,7 +17,7 @@ enum icmp_found {
     ICMP_OTHER,
 };
 
-/* What a frame is that net_check_ipv4 has passed and that says ICMP. */
+/* For a frame that net_check_ipv4 has passed and whose protocol is ICMP. */
 enum icmp_found icmp_check(const struct frame_icmp *f, agg_ones_sum_fn *ones_sum);
 
 /* Turns an echo request into its answer from this station, in place. */

@@ -1,7 +1,6 @@
-/* UDP datagrams in untagged Ethernet frames, IPv4 without options: every header is at a fixed place.
- *
- * Headers from one end to another are prepared once; what a packet adds to them is lengths, the sender's port
- * and the sum of its payload. Pure and reentrant; all fields in network order.
+/* UDP datagrams in untagged Ethernet frames, IPv4 without options: every header is at a fixed place. The
+ * headers from one end to another are prepared once; lengths, the sender's port and the sum of the payload
+ * are filled in for each packet. Pure and reentrant; all fields in network order.
  */
 #ifndef SWAGG_CORE_NET_UDP_FRAME_H
 #define SWAGG_CORE_NET_UDP_FRAME_H
@@ -9,7 +8,7 @@
 #include "kernels/kernels.h"
 #include "net/headers.h"
 
-/* A frame that net_check_ipv4 and net_check_udp have passed is read as one. */
+/* For reading: only a frame that net_check_ipv4 and net_check_udp have passed. */
 struct frame_udp {
     struct net_ethernet eth;
     struct net_ipv4 ip;
@@ -39,10 +38,10 @@ struct frame_header {
     uint16_t ip_sum;      /* of the IPv4 header without the length, not complemented */
     uint16_t udp_sum;     /* of what goes into the UDP checksum and does not change: addresses, protocol,
                              receiver's port */
-    bool without_udp_sum; /* the UDP checksum is 0, which is none; false from frame_header_init */
+    bool without_udp_sum; /* send 0, "no UDP checksum"; frame_header_init sets false */
 };
 
-/* What is sent behind them; summed once, however many frames carry it. The bytes stay the caller's. */
+/* The payload behind the headers; summed once, however many frames carry it. The bytes stay the caller's. */
 struct frame_payload {
     const void *at;
     size_t bytes;
@@ -57,8 +56,8 @@ static inline struct frame_payload frame_payload(const void *at, size_t bytes, a
 /* TTL 64, don't fragment. The port of `from` is not used: each packet has its own. */
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
-/* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload, both checksums right (but for a UDP
- * checksum that there is to be none of). The bytes of the payload are not read. */
+/* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload, with both checksums (without_udp_sum:
+ * with that of IPv4). Does not read the bytes of the payload. */
 void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
                          const struct frame_payload *p);
 

@@ -1,9 +1,9 @@
 /* The running jobs of a protocol, as a packet finds them: by the job's number, and in the job by the address
  * of the sender.
  *
- * Who makes a job fills it in, publishes it whole (agg_jobs_set), and does not change it any more; any thread
- * may find it from then on, without a lock. After a job is taken out, its maker must wait until no thread can
- * hold it any more before the memory is used again. All memory is the caller's.
+ * The maker of a job fills it in, publishes it (agg_jobs_set), and does not change it any more; from then on
+ * any thread may find it, without a lock. After taking a job out, its maker must wait until no thread can
+ * still hold it before it uses the memory again. All memory is the caller's.
  *
  * Addresses and UDP ports are in network order.
  */
@@ -65,7 +65,7 @@ static inline struct agg_job *agg_jobs_find(const struct agg_jobs *jobs, unsigne
     return number < AGG_JOBS ? __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* Never 0, whatever a packet says: that is an empty seat. */
+/* Never 0, whatever a packet contains: 0 marks an empty seat. */
 static inline uint64_t agg_sender_key(uint32_t ip, uint16_t port)
 {
     return UINT64_C(1) << 48 | (uint64_t)ip << 16 | port;
@@ -86,7 +86,8 @@ static inline uint16_t agg_seats_for(uint16_t size)
     return seats;
 }
 
-/* Seats a member; the job is not published yet. Each of the job's members has another address or UDP port. */
+/* Gives a member its seat, before the job is published. No two members may have the same address and UDP
+ * port. */
 static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *member, uint16_t rank)
 {
     uint64_t sender = agg_sender_key(member->ip, member->port);
@@ -98,8 +99,8 @@ static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *me
     memcpy(job->seat[i].mac, member->mac, AGG_MAC_BYTES);
 }
 
-/* The seat of who sends from this address and UDP port; NULL: of no member. Its MAC address is the caller's
- * to compare. */
+/* The seat of the member that sends from this address and UDP port; NULL: there is no such member. The caller
+ * compares the MAC address. */
 static inline const struct agg_seat *agg_job_find(const struct agg_job *job, uint32_t ip, uint16_t port)
 {
     uint64_t sender = agg_sender_key(ip, port);

@@ -1,8 +1,6 @@
-/* What an aggregation protocol is to whoever carries its packets (the daemon, the simulator, tests): a
- * constant table of functions, a packet on its way, and a verdict on it. One folder of the core implements
- * one protocol.
- *
- * A burst's way through it:
+/* An aggregation protocol, as the programs that carry its packets see it (the daemon, the simulator, tests):
+ * a constant table of functions, a packet on its way, and a verdict on it. One folder of the core implements
+ * one protocol. A burst passes through it in these steps:
  *
  *   agg_shard_key   which shard owns the packet's state; from the first bytes alone, by whoever received it
  *   locate          the burst's headers, jobs, senders and slots; asks for the slots' memory. Only reads
@@ -23,7 +21,7 @@
 
 enum {
     AGG_MAX_REASONS = 32,   /* of one protocol */
-    AGG_PARSED_BYTES = 40,  /* for a protocol's own idea of a packet */
+    AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
     AGG_ANSWER_BYTES = 128, /* of the longest answer that does not lie in a slot */
 };
 
@@ -39,13 +37,13 @@ enum agg_action {
     AGG_ACTIONS
 };
 
-/* Why: each protocol has a table of its own, and counters by it. */
+/* Why a packet got its action: each protocol has a table of reasons, and each reason a counter. */
 struct agg_reason {
     const char *name;    /* as an operator reads it in telemetry */
     const char *meaning; /* what it means, and what can be done about it */
     enum agg_action action;
-    bool strange; /* the packet is nobody's: malformed, or of no job or member here. To be counted by the port
-                     that it came in by. The others are about packets of jobs */
+    bool strange; /* the packet belongs to no job: malformed, or of no job or member here. Counted by the port
+                     that it came in by. All others are about packets of jobs */
 };
 
 /* A packet on its way. */
@@ -58,14 +56,14 @@ struct agg_packet {
                      to instead of copying; NULL: it may not. To be set before apply */
     /* locate's. */
     const struct agg_job *job; /* NULL: none that runs */
-    void *slot;                /* NULL: refused, reason says why, and apply lets it pass */
+    void *slot;                /* NULL: refused, for this reason; apply skips it */
     uint16_t rank;             /* of the sender */
-    /* locate's where it refuses, else apply's. */
+    /* Set by locate if it refuses the packet, else by apply. */
     uint8_t reason;
     uint64_t parsed[AGG_PARSED_BYTES / sizeof(uint64_t)]; /* the protocol's own */
 };
 
-/* What a packet, or time, brings about. */
+/* What is to be done after a packet, or after a tick. */
 struct agg_verdict {
     enum agg_action action;
     uint8_t reason; /* the packet's */
@@ -75,10 +73,10 @@ struct agg_verdict {
 
     /* REPLY, TO_ALL, TO_PARENT, PASS_ON: what to send. It lies in the packet, in a slot, in a buffer that the
      * pool keeps, or in answer, so the verdict must not be moved. It stays as it is until the slot's next
-     * packet; how much longer, the protocol says. */
+     * packet at least; the protocol may promise more. */
     const uint8_t *payload;
     size_t bytes;
-    void *buffer; /* kept by the pool, that it lies in; NULL: in none */
+    void *buffer; /* the kept buffer that payload lies in; NULL: it lies in none */
     /* TO_ALL: what to send to ranks that do not want payload. */
     const uint8_t *brief;
     size_t brief_bytes;
@@ -100,7 +98,7 @@ struct agg_pool_config {
     const struct agg_kernels *kernels;
 };
 
-/* What a pool takes. */
+/* What a pool needs. */
 struct agg_footprint {
     size_t bytes;
     uint32_t slots;
@@ -126,20 +124,22 @@ struct agg_protocol {
     struct {
         uint16_t first, last;
     } udp_ports;
-    uint16_t header_bytes; /* of a packet, before its elements, which had best begin a cache line */
+    uint16_t header_bytes; /* of a packet, before its elements; a carrier best places it so that the elements
+                              begin a cache line */
 
-    /* Where the number lies that deals packets to shards: 16 bits, big endian, of which those in the mask
-     * count. Every thread that receives reads it of every packet, so it is data instead of a call. */
+    /* Where in a packet the number lies by which packets are dealt to shards: 16 bits, big endian, under this
+     * mask. Receiving threads read it in every packet, so it is data instead of a function. */
     struct {
         uint16_t at, mask;
     } shard_key;
 
-    /* Terms. Where they say no, they say why. */
-    /* Well formed, within this protocol's ranges, and of a rank that resumes if it says so elsewhere. */
+    /* Terms. A function that says no tells why. */
+    /* Whether they are well formed and within this protocol's ranges. resumes: whether the rank says that it
+     * resumes; its terms must say the same. */
     bool (*check)(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
     bool (*differ)(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
-    /* What a job of n ranks gets that wish this (by rank, all checked, none differs); false: they cannot be a
-     * job. */
+    /* What a job of n ranks with these wishes is granted (wishes by rank, all checked, none differs); false:
+     * they cannot form a job. */
     bool (*grant)(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                   struct agg_terms *granted, struct agg_refusal *why);
     /* To fewer slots, for a job that gets less memory; false: they cannot be lowered (any more). */
@@ -153,19 +153,20 @@ struct agg_protocol {
     /* mem: footprint.bytes, 64-byte aligned. The pool begins there. */
     void *(*init)(void *mem, const struct agg_pool_config *cfg);
     void (*drain)(void *pool,
-                  void (*release)(void *buffer)); /* gives back all buffers that are kept; the end */
+                  void (*release)(void *buffer)); /* the end of the pool: gives back all kept buffers */
 
     /* Packets. */
     void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);
-    /* Works off p[0], p[1], ... up to and including the first for which there is something to send, or a
-     * buffer kept or released; v is the verdict on that one, or on p[n - 1]. Returns how many packets that
-     * were, at least one of n >= 1. Those before the last are held or dropped, their reasons tell which. */
+    /* Handles p[0], p[1], ... up to and including the first for which something is to be sent, or a buffer
+     * was kept or released; v is the verdict on that packet, or on p[n - 1]. Returns how many packets it has
+     * handled, at least one if n >= 1. All before the last are held or dropped, as their reasons tell. */
     unsigned (*apply)(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v);
     /* An answer for the sender of a packet that locate has refused as strange. boot_id: this switch's.
-     * Returns its length; 0: there is none. Nobody vouches for the sender, so answers must be limited. */
+     * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
+     * many answers it sends. */
     size_t (*refuse)(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
-    /* The next thing that is due by now in one of so many shards; false: nothing is. NULL: time alone never
-     * brings anything about. */
+    /* The next verdict that is due by now in this one of so many shards; false: there is none. NULL: this
+     * protocol does nothing by time alone. */
     bool (*tick)(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
                  struct agg_verdict *v);
 
@@ -173,8 +174,8 @@ struct agg_protocol {
     bool (*view)(const void *pool, uint32_t i, struct agg_slot_view *view);
 };
 
-/* What deals a packet to shards; 0 for one that is too short to say, which locate refuses wherever it comes.
- */
+/* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate
+ * refuses it in any shard. */
 static inline unsigned agg_shard_key(const struct agg_protocol *protocol, const uint8_t *payload,
                                      size_t bytes)
 {

@@ -1,8 +1,7 @@
-/* What the ranks of a job and the switch agree on before the first packet, as whoever carries it sees it:
- * bytes of a protocol of this number. The protocol alone reads them (struct agg_protocol). The same form
- * serves for what one rank wishes and for what the job is granted.
- *
- * Plain values, to be copied and compared byte by byte: what is behind the last byte is zero.
+/* What the ranks of a job and the switch agree on before the first packet, in a form that only the protocol
+ * itself can read (struct agg_protocol): its number, a version and bytes. The same form serves for what a
+ * rank wishes and for what the job is granted. Plain values, to be copied and compared byte by byte: unused
+ * bytes are zero.
  */
 #ifndef SWAGG_CORE_PROTOCOL_TERMS_H
 #define SWAGG_CORE_PROTOCOL_TERMS_H
@@ -28,7 +27,7 @@ struct agg_terms {
 /* What a switch lets a job have. */
 struct agg_limits {
     uint16_t payload_bytes; /* of the longest payload that its ports carry; 0: any */
-    uint64_t random;        /* that nobody can foretell: where the numbers of a new job's packets begin */
+    uint64_t random;        /* unpredictable: where the numbers of a new job's packets begin */
 };
 
 /* One of the terms, for telemetry. */
@@ -38,7 +37,7 @@ struct agg_term {
     uint32_t number;
 };
 
-/* How two ranks' wishes cannot both be granted, in the words of each: "sums on arrival", "ordered sums". */
+/* Why two ranks' wishes cannot both be granted, in words: "sums on arrival", "ordered sums". */
 struct agg_difference {
     const char *first, *second;
 };

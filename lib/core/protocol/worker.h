@@ -1,4 +1,4 @@
-/* What a worker's membership asks of the protocol that it is going to speak. Pure. */
+/* What the worker's side of a membership needs from the job's protocol. Pure. */
 #ifndef SWAGG_CORE_PROTOCOL_WORKER_H
 #define SWAGG_CORE_PROTOCOL_WORKER_H
 
@@ -7,10 +7,10 @@
 #include "protocol/terms.h"
 
 struct agg_worker {
-    /* Whether this rank, which has wished so, can work on what is granted (untrusted). If so, *progress is
-     * where a job that is new begins, as the protocol counts. */
+    /* Whether a rank with this wish can work under what is granted (untrusted). If so, *progress is where a
+     * new job begins, as the protocol counts. */
     bool (*accept)(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress);
-    /* The wish of a rank that is so far in a job which was granted this, after a restart of the switch. */
+    /* After a restart of the switch: the wish of a rank that has come this far in a job with these terms. */
     struct agg_terms (*resume)(const struct agg_terms *granted, uint32_t progress);
 };
 

@@ -39,14 +39,15 @@ enum ctl_type {
     CTL_LEFT = 20,    /* answer to LEAVE */
     CTL_ABORTED = 21, /* answer to anything about a job that has failed, and pushed when it fails */
     CTL_UNKNOWN =
-        22, /* answer to HEARTBEAT, LEAVE or ABORT: no such member of such a job, not here or not any more */
+        22, /* answer to HEARTBEAT, LEAVE or ABORT: this switch has no such job, or the job no such member */
 };
 
 /* Reasons, in REFUSED, ABORT and ABORTED; the text says it in words. */
 enum ctl_reason {
     CTL_OK = 0,
-    CTL_BAD_VERSION = 1,    /* the message's version is not spoken here */
-    CTL_BAD_ARGUMENT = 2,   /* rank, size, terms, ... out of range, or a protocol that is not spoken here */
+    CTL_BAD_VERSION = 1, /* this switch does not speak the message's version */
+    CTL_BAD_ARGUMENT =
+        2, /* rank, size, terms, ... out of range, or a protocol that this switch does not speak */
     CTL_TERMS_DIFFER = 3,   /* size, protocol or terms do not go with what the job's first member said */
     CTL_RANK_TAKEN = 4,     /* another live endpoint has this rank */
     CTL_NO_SLOTS = 5,       /* the pool is used up */
@@ -76,16 +77,17 @@ struct ctl_join {
     uint16_t data_port; /* the UDP port this member sends its data packets from */
     bool resume;        /* the job was READY under another boot id: take it up as the terms say */
     bool waited;        /* not resume: this process has been joining since before the switch restarted */
-    uint8_t job;     /* resume: the number that it had on the wire; it gets another, so that late packets meet
-                        nobody */
-    uint64_t roster; /* resume: that of READY */
+    uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets reach no
+                    job */
+    uint64_t roster;        /* resume: that of READY */
     struct agg_terms terms; /* wished for; resume: also where this rank goes on */
 };
 
 struct ctl_ready {
     uint8_t job;        /* number on the wire */
-    uint16_t data_port; /* the switch's UDP port to send data packets to; the first, if there are several: */
-    uint8_t data_ports; /* packets of slot i best go to data_port + i % data_ports; parsed: not 0 */
+    uint16_t data_port; /* the switch's first UDP port for data packets */
+    uint8_t data_ports; /* how many there are: packets of slot i best go to data_port + i % data_ports; never
+                           0 after parsing */
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
@@ -96,25 +98,25 @@ struct ctl_ready {
 struct ctl_pending {
     uint32_t waited_ms; /* how long the job has been forming */
     bool occupied;  /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
-                       by somebody who may be dead. missing: ranks that would have to go */
+                       by a process that may be dead. `missing` then has the ranks that are in the way */
     bool preparing; /* all ranks are there, and the switch is getting ready for them */
     bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
                        restarted go first */
-    struct ctl_ranks missing; /* otherwise: ranks that are not there */
+    struct ctl_ranks missing; /* ranks that have not joined (but see `occupied`) */
 };
 
 /* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
-    uint32_t calls; /* collectives completed; exact in a LEAVE: peers in a later one are told that it cannot
-                       complete */
-    bool waiting;   /* in a collective now */
+    uint32_t
+        calls; /* collectives completed. Exact in a LEAVE: the job fails for peers that wait in a later one */
+    bool waiting;        /* in a collective now */
     uint32_t stalled_ms; /* and without progress for this long */
     uint32_t progress;   /* how far this rank is, as the protocol counts; SwitchML: the oldest chunk without a
                             result */
 };
 
-/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job: who shows
- * it does. */
+/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job; whoever
+ * shows it adds the name. */
 struct ctl_failure {
     uint16_t reason; /* enum ctl_reason */
     uint16_t rank;
@@ -145,8 +147,8 @@ enum ctl_parse_error {
  * '?', so that every message of a known type parses, but for one with an empty name. */
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m);
 
-/* On an error only m->head is defined: as it stands there, so that a refusal can be sent, or all zero if
- * there is none. */
+/* On an error only m->head is defined: as in the message, so that a refusal can be sent, or all zero if the
+ * message is too short for it. */
 enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes);
 
 /* Whether workers send it (else the switch does). */

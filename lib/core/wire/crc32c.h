@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of these bytes behind others whose CRC32C is crc; 0: behind none. */
+/* The CRC32C of these bytes appended to others whose CRC32C is crc; crc 0: to none. */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 
 /* The implementations it chooses from. */

@@ -1,4 +1,4 @@
-/* CRC32C by the instructions that ARMv8 may have, and ARMv8.1 has. */
+/* CRC32C by instructions that are optional in ARMv8.0 and always there from ARMv8.1 on. */
 #include <arm_acle.h>
 #include <string.h>
 #include <sys/auxv.h>

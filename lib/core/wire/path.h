@@ -1,6 +1,6 @@
-/* Path probes: "does a packet of this length get to you and back?", asked of one of the switch's data ports
- * by anybody, job or not (docs/protocol.md, "Path probes"). A question is as long as the data packets that
- * are to follow; the answer is as long as the question.
+/* Path probes: does a packet of this length get to the switch and back? Anybody may ask, at any of the
+ * switch's data ports, without a job (docs/protocol.md, "Path probes"). A question is as long as the data
+ * packets that are to follow; the answer is as long as the question.
  *
  * They share the first ten bytes and the ports of SwitchML packets (switchml.h), whose parser does not know
  * their kinds. Answers are never answered. Pure and reentrant.
@@ -13,18 +13,19 @@
 #include <stdint.h>
 
 enum {
-    PATH_QUESTION = 9, /* in the place of enum sml_kind */
+    PATH_QUESTION = 9, /* where SwitchML packets have enum sml_kind */
     PATH_ANSWER = 10,
     PATH_BYTES_MIN = 14, /* of a UDP payload */
 };
 
 struct path_answer {
-    uint32_t tag;       /* the question's */
-    uint8_t data_ports; /* that the switch asks workers to deal their slots to, from its first on: 1..16 */
+    uint32_t tag; /* the question's */
+    uint8_t
+        data_ports; /* how many UDP ports the switch has for data packets, counted from its first: 1..16 */
 };
 
-/* Writes a question of so many bytes, at least PATH_BYTES_MIN. tag: comes back. slot: of those that the port
- * is asked for, so that the question goes the way of their packets. */
+/* Writes a question of so many bytes, at least PATH_BYTES_MIN. tag: comes back in the answer. slot: one whose
+ * packets go to that port, so that the question takes the same way through the switch. */
 void path_build_question(uint8_t *payload, size_t bytes, uint32_t tag, uint16_t slot);
 
 bool path_is_question(const uint8_t *payload, size_t bytes);

@@ -18,7 +18,7 @@ static unsigned next(const struct ctl_ranks *set, unsigned from, bool member)
     return from;
 }
 
-/* One past the last rank that is told together with `first`. */
+/* One past the last rank of the range that begins with `first`. */
 static unsigned range_end(const struct ctl_ranks *set, unsigned first)
 {
     unsigned end = next(set, first, false);

@@ -106,9 +106,9 @@ struct sml_call {
     uint64_t count;     /* elements */
 };
 
-/* Body of SML_MISMATCH: both sides of it; "you" is who receives it. opening: at least one side sent
- * an opening packet, so its call is known; the call of a side that did not has collective 0. Otherwise only
- * the tags, the element codes and the lengths tell the sides apart. Big endian on the wire. */
+/* Body of SML_MISMATCH: both sides of the mismatch; "you" is the rank that receives it. opening: at least one
+ * side sent an opening packet, so its call is known; the call of a side that did not has collective 0.
+ * Otherwise only the tags, the element codes and the lengths tell the sides apart. Big endian on the wire. */
 struct sml_mismatch {
     uint16_t your_rank, peer_rank;
     uint32_t your_tag, peer_tag;
@@ -130,9 +130,9 @@ enum sml_parse_error {
 };
 
 /* Parses a UDP payload. Size codes 0..3 demand exactly that many elements in a DATA packet, or none
- * (exponents only, or a result that was not wanted); code 4 leaves the check against the agreed k to who
- * knows the job. An OPEN has a call and maybe elements, or nothing at all (a result that was not wanted). *p
- * is unspecified on error. */
+ * (exponents only, or a result that was not wanted); with code 4 the caller compares the length with the
+ * chunk size of the job. An OPEN has a call and maybe elements, or nothing at all (a result that was not
+ * wanted). *p is unspecified on error. */
 enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes);
 
 /* Writes the ten header bytes of p. The body is the caller's to append, and a trailer if p says that there is
