@@ -44,6 +44,8 @@ void swagg_close(struct swagg_job *job)
     if (job->transport)
         job->transport->ops->close(job->transport);
     pthread_mutex_destroy(&job->lock);
+    free(job->room.segments);
+    free(job->room.ranges);
     free(job->stream_memory);
     free(job);
 }

@@ -3,103 +3,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "describe.h"
 #include "drive.h"
 #include "monotonic.h"
+#include "request.h"
 
-#define SAME_CODE(name)                                                                                      \
-    _Static_assert((int)SWAGG_##name == (int)AGG_##name, "the public codes are those of the wire")
-SAME_CODE(I32);
-SAME_CODE(I64);
-SAME_CODE(F32);
-SAME_CODE(F64);
-SAME_CODE(I8);
-SAME_CODE(I16);
-SAME_CODE(U8);
-SAME_CODE(U16);
-SAME_CODE(U32);
-SAME_CODE(U64);
-SAME_CODE(BOOL);
-SAME_CODE(F16);
-SAME_CODE(BF16);
-SAME_CODE(C64);
-SAME_CODE(C128);
-SAME_CODE(SUM);
-SAME_CODE(PROD);
-SAME_CODE(MIN);
-SAME_CODE(MAX);
-SAME_CODE(LAND);
-SAME_CODE(LOR);
-SAME_CODE(LXOR);
-SAME_CODE(BAND);
-SAME_CODE(BOR);
-SAME_CODE(BXOR);
-SAME_CODE(AVG);
-SAME_CODE(MINLOC);
-SAME_CODE(MAXLOC);
-SAME_CODE(MINPAIR);
-SAME_CODE(MAXPAIR);
-
-/* A call as the caller made it. */
-struct request {
-    enum sml_collective collective;
-    const void *send;
-    void *recv;
-    size_t count;
-    int type, op, root; /* unchecked */
-};
-
-static bool overlap(const char *a, const char *b, size_t bytes)
+static int begin_stream(struct swagg_job *job, const struct request *r, const struct sml_call *call,
+                        uint64_t now)
 {
-    return a != b && a < b + bytes && b < a + bytes;
-}
-
-static bool receives(const struct swagg_job *job, const struct request *r)
-{
-    return r->collective == SML_ALLREDUCE || r->root == job->options.rank;
-}
-
-static int check_pair(const struct request *r)
-{
-    if (r->type <= 0 || r->type >= AGG_TYPES)
-        return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
-    if (r->op <= 0 || r->op >= AGG_OPS)
-        return client_fail(SWAGG_ERR_ARGUMENT, "op %d is none of enum swagg_op", r->op);
-    if (agg_element_size((unsigned)r->type, (unsigned)r->op) == 0)
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "there is no %s of %s: swagg_element_size() tells which operations a type has",
-                           describe_op((unsigned)r->op), describe_type((unsigned)r->type));
-    return SWAGG_OK;
-}
-
-static int check_arguments(const struct swagg_job *job, const struct request *r)
-{
-    int rc = check_pair(r);
-    if (rc < 0)
-        return rc;
-    size_t element = agg_element_size((unsigned)r->type, (unsigned)r->op);
-    if (r->root < 0 || r->root >= job->options.size)
-        return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", r->root,
-                           job->options.size - 1);
-    if (r->count > PTRDIFF_MAX / element)
-        return client_fail(SWAGG_ERR_ARGUMENT, "count is %zu: so many elements fit no address space",
-                           r->count);
-    if (r->count > 0 && !r->send)
-        return client_fail(SWAGG_ERR_ARGUMENT, "send is NULL and count is not 0");
-    if (r->count > 0 && receives(job, r) && !r->recv)
-        return client_fail(SWAGG_ERR_ARGUMENT, "recv is NULL and count is not 0");
-    if (receives(job, r) && overlap(r->send, r->recv, r->count * element))
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "send and recv overlap: use one buffer for both, or two separate ones");
-    return SWAGG_OK;
+    const struct swagg_segment *only = r->segments;
+    if (!r->is_vector)
+        return sml_stream_begin(job->stream, call, only->send, only->recv, now);
+    struct sml_segment *segments = job->room.segments;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct swagg_segment *s = &r->segments[i];
+        segments[i] = (struct sml_segment){.in = s->send, .out = s->recv, .count = s->count};
+    }
+    return sml_stream_begin_segments(job->stream, call, segments, r->n, now);
 }
 
 /* The caller's tensors belong to the stream until end(). */
 static int begin(struct swagg_job *job, const struct request *r, const struct sml_call *call, uint64_t now)
 {
-    int rc = sml_stream_begin(job->stream, call, r->send, receives(job, r) ? r->recv : NULL, now);
+    int rc = begin_stream(job, r, call, now);
     if (rc == -EOVERFLOW)
-        return client_fail(SWAGG_ERR_ARGUMENT, "count is %zu: more than one call can sum, split it",
+        return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
                            r->count);
     if (rc < 0)
         return client_fail(SWAGG_ERR_ARGUMENT, "the call cannot begin: %s", strerror(-rc));
@@ -117,11 +44,11 @@ static void end(struct swagg_job *job, const struct sml_call *call)
     job_report(job, monotonic_ns());
 }
 
-static int run(struct swagg_job *job, const struct request *r)
+static int run(struct swagg_job *job, struct request *r)
 {
     if (job->failure)
         return client_fail(job->failure, "%s", job->failure_text);
-    int rc = check_arguments(job, r);
+    int rc = request_check(job, r);
     if (rc < 0)
         return rc;
     struct sml_call call = {.collective = (uint8_t)r->collective,
@@ -137,7 +64,7 @@ static int run(struct swagg_job *job, const struct request *r)
     return rc;
 }
 
-static int collective(struct swagg_job *job, const struct request *r)
+static int collective(struct swagg_job *job, struct request *r)
 {
     if (!job)
         return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
@@ -157,15 +84,33 @@ static int collective(struct swagg_job *job, const struct request *r)
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op)
 {
-    struct request r = {SML_ALLREDUCE, send, recv, count, (int)type, (int)op, 0};
-    return collective(job, &r);
+    const struct swagg_segment only = {send, recv, count};
+    return collective(
+        job, &(struct request){
+                 .collective = SML_ALLREDUCE, .type = (int)type, .op = (int)op, .segments = &only, .n = 1});
+}
+
+int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                     enum swagg_type type, enum swagg_op op)
+{
+    return collective(job, &(struct request){.collective = SML_ALLREDUCE,
+                                             .type = (int)type,
+                                             .op = (int)op,
+                                             .segments = segments,
+                                             .n = n,
+                                             .is_vector = true});
 }
 
 int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                  enum swagg_op op, int root)
 {
-    struct request r = {SML_REDUCE, send, recv, count, (int)type, (int)op, root};
-    return collective(job, &r);
+    const struct swagg_segment only = {send, recv, count};
+    return collective(job, &(struct request){.collective = SML_REDUCE,
+                                             .type = (int)type,
+                                             .op = (int)op,
+                                             .root = root,
+                                             .segments = &only,
+                                             .n = 1});
 }
 
 size_t swagg_element_size(enum swagg_type type, enum swagg_op op)

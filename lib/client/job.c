@@ -79,6 +79,22 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
     return SWAGG_OK;
 }
 
+int job_make_room(struct swagg_job *job, size_t n)
+{
+    if (n <= job->room.n)
+        return SWAGG_OK;
+    free(job->room.segments);
+    free(job->room.ranges);
+    job->room.segments = calloc(n, sizeof *job->room.segments);
+    job->room.ranges = calloc(2 * n, sizeof *job->room.ranges);
+    job->room.n = n;
+    if (job->room.segments && job->room.ranges)
+        return SWAGG_OK;
+    char text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: no memory for %zu segments", job->options.rank, n);
+    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+}
+
 void job_report(struct swagg_job *job, uint64_t now)
 {
     bool waiting = job->calling || sml_stream_buffered(job->stream);

@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "membership.h"
 #include "options.h"
+#include "overlap.h"
 #include "swagg.h"
 #include "switchml/stream.h"
 #include "switchml/terms.h"
@@ -30,6 +31,11 @@ struct swagg_job {
     bool calling;        /* a call is in progress */
     int failure;         /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
+    struct {
+        struct sml_segment *segments; /* [n] */
+        struct overlap_range *ranges; /* [2 * n] */
+        size_t n;
+    } room;                          /* for vector calls; grows as they need it */
     uint64_t calls, elements, bytes; /* of calls that succeeded */
     uint32_t resumed;
 };
@@ -49,6 +55,9 @@ int job_fail_robbed(struct swagg_job *job, const char *what);
 
 /* Goes by what the session has agreed with the switch. */
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
+
+/* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
+int job_make_room(struct swagg_job *job, size_t n);
 
 /* What the next heartbeat is to say. */
 void job_report(struct swagg_job *job, uint64_t now);

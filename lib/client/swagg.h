@@ -142,6 +142,20 @@ int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t 
 int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                  enum swagg_op op, int root);
 
+/* A tensor of a vector call. send may equal recv; otherwise recv must not overlap a send or recv of any
+ * segment. */
+struct swagg_segment {
+    const void *send;
+    void *recv;
+    size_t count;
+};
+
+/* swagg_allreduce of n tensors at once, as one call: small ones share packets, and none waits for the one
+ * before it. The ranks must have the same elements in all; which tensors they lie in is each rank's own
+ * affair. The array is in use until the call returns. n, and any count, may be 0. */
+int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                     enum swagg_type type, enum swagg_op op);
+
 /* Tells the peers why this rank cannot go on; their calls fail with SWAGG_ERR_ABORTED and this text. */
 void swagg_abort(struct swagg_job *job, const char *why);
 

@@ -1,0 +1,129 @@
+#include "request.h"
+
+#include <stdio.h>
+
+#include "describe.h"
+#include "overlap.h"
+
+#define SAME_CODE(name)                                                                                      \
+    _Static_assert((int)SWAGG_##name == (int)AGG_##name, "the public codes are those of the wire")
+SAME_CODE(I32);
+SAME_CODE(I64);
+SAME_CODE(F32);
+SAME_CODE(F64);
+SAME_CODE(I8);
+SAME_CODE(I16);
+SAME_CODE(U8);
+SAME_CODE(U16);
+SAME_CODE(U32);
+SAME_CODE(U64);
+SAME_CODE(BOOL);
+SAME_CODE(F16);
+SAME_CODE(BF16);
+SAME_CODE(C64);
+SAME_CODE(C128);
+SAME_CODE(SUM);
+SAME_CODE(PROD);
+SAME_CODE(MIN);
+SAME_CODE(MAX);
+SAME_CODE(LAND);
+SAME_CODE(LOR);
+SAME_CODE(LXOR);
+SAME_CODE(BAND);
+SAME_CODE(BOR);
+SAME_CODE(BXOR);
+SAME_CODE(AVG);
+SAME_CODE(MINLOC);
+SAME_CODE(MAXLOC);
+SAME_CODE(MINPAIR);
+SAME_CODE(MAXPAIR);
+
+enum { PREFIX_MAX = 48 };
+
+/* How the caller calls the segment: a plain call has none. */
+static const char *prefix_of(const struct request *r, size_t segment, char text[PREFIX_MAX])
+{
+    text[0] = '\0';
+    if (r->is_vector)
+        snprintf(text, PREFIX_MAX, "segments[%zu]: ", segment);
+    return text;
+}
+
+bool request_receives(const struct swagg_job *job, const struct request *r)
+{
+    return r->collective == SML_ALLREDUCE || r->root == job->options.rank;
+}
+
+static int check_pair(const struct request *r)
+{
+    if (r->type <= 0 || r->type >= AGG_TYPES)
+        return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
+    if (r->op <= 0 || r->op >= AGG_OPS)
+        return client_fail(SWAGG_ERR_ARGUMENT, "op %d is none of enum swagg_op", r->op);
+    if (agg_element_size((unsigned)r->type, (unsigned)r->op) == 0)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "there is no %s of %s: swagg_element_size() tells which operations a type has",
+                           describe_op((unsigned)r->op), describe_type((unsigned)r->type));
+    return SWAGG_OK;
+}
+
+static int check_segment(const struct request *r, size_t i, size_t element, bool receives)
+{
+    const struct swagg_segment *s = &r->segments[i];
+    char prefix[PREFIX_MAX];
+    if (s->count > (PTRDIFF_MAX - r->count * element) / element)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%scount is %zu: so many elements fit no address space",
+                           prefix_of(r, i, prefix), s->count);
+    if (s->count > 0 && !s->send)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%ssend is NULL and count is not 0", prefix_of(r, i, prefix));
+    if (s->count > 0 && receives && !s->recv)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%srecv is NULL and count is not 0", prefix_of(r, i, prefix));
+    return SWAGG_OK;
+}
+
+static int check_segments(const struct swagg_job *job, struct request *r, size_t element)
+{
+    if (r->n > 0 && !r->segments)
+        return client_fail(SWAGG_ERR_ARGUMENT, "segments is NULL and n is not 0");
+    r->count = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        int rc = check_segment(r, i, element, request_receives(job, r));
+        if (rc < 0)
+            return rc;
+        r->count += r->segments[i].count;
+    }
+    return SWAGG_OK;
+}
+
+static int check_overlaps(const struct swagg_job *job, const struct request *r, size_t element)
+{
+    struct overlap_pair pair;
+    char prefix[PREFIX_MAX];
+    struct overlap_range plain[2];
+    if (!request_receives(job, r))
+        return SWAGG_OK;
+    if (!overlap_find(r->segments, r->n, element, r->is_vector ? job->room.ranges : plain, &pair))
+        return SWAGG_OK;
+    if (pair.one == pair.other)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "%ssend and recv overlap: use one buffer for both, or two separate ones",
+                           prefix_of(r, pair.one, prefix));
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "segments[%zu] and segments[%zu] overlap: what one receives must lie apart from the other", pair.one,
+        pair.other);
+}
+
+int request_check(struct swagg_job *job, struct request *r)
+{
+    int rc = check_pair(r);
+    if (rc < 0)
+        return rc;
+    size_t element = agg_element_size((unsigned)r->type, (unsigned)r->op);
+    if (r->root < 0 || r->root >= job->options.size)
+        return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", r->root,
+                           job->options.size - 1);
+    if ((rc = check_segments(job, r, element)) < 0 || (r->is_vector && (rc = job_make_room(job, r->n)) < 0))
+        return rc;
+    return check_overlaps(job, r, element);
+}
