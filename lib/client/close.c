@@ -1,4 +1,4 @@
-/* The end of a job: what others may still need of this rank is waited for first. */
+/* Closing a job; first the other ranks get what they may still need from this one. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -7,8 +7,7 @@
 
 enum { LEAVE_WITHIN_MS = 1000 };
 
-/* Reduces from which this rank has returned still need it; where they fail, there is no later call to tell.
- */
+/* Buffered reduces still need this rank. If one fails, only the log can tell: there is no later call. */
 static void complete_reduces(struct swagg_job *job)
 {
     struct watch watch;

@@ -45,7 +45,7 @@ const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_M
     return text;
 }
 
-/* What a rank called, if its opening packet told, or else what it sent. */
+/* What a rank called, if its opening packet is known, or else what it sent. */
 static void describe_side(unsigned rank, const struct sml_call *call, unsigned e0, unsigned bytes,
                           char text[DESCRIBE_CALL_MAX + 32])
 {
@@ -62,7 +62,7 @@ const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_M
     char yours[DESCRIBE_CALL_MAX + 32], peers[DESCRIBE_CALL_MAX + 32];
     describe_side(m->your_rank, &m->yours, m->your_e0, m->your_bytes, yours);
     describe_side(m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, peers);
-    /* Calls that look alike differ in their number: one rank is a call ahead. */
+    /* If the two calls look the same, they differ in their number: one rank is a call ahead. */
     int used = snprintf(text, DESCRIBE_MISMATCH_MAX, "%s, %s", yours, peers);
     if (describe_knows_calls(m) && m->yours.seq != m->peers.seq)
         snprintf(text + used, (size_t)(DESCRIBE_MISMATCH_MAX - used),

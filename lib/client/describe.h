@@ -1,4 +1,4 @@
-/* Collectives and mismatches between them, in words. */
+/* Collective calls, and what differs between two ranks' calls, in words. */
 #ifndef SWAGG_CLIENT_DESCRIBE_H
 #define SWAGG_CLIENT_DESCRIBE_H
 
@@ -6,7 +6,7 @@
 
 enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX = 120 };
 
-/* What the kernel has said last of the way to the switch, to be appended to a text; empty if error is 0. */
+/* The kernel's last error on the way to the switch, to be appended to a text; empty if error is 0. */
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);
 
 /* "f32", "sum": the names of enum swagg_type and enum swagg_op in small letters. */
@@ -16,7 +16,7 @@ const char *describe_op(unsigned op);
 /* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
 const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX]);
 
-/* Whether both ranks' calls are in it. */
+/* Whether it contains the calls of both ranks. */
 static inline bool describe_knows_calls(const struct sml_mismatch *m)
 {
     return m->yours.collective && m->peers.collective;

@@ -22,7 +22,7 @@ static int fail_system(struct swagg_job *job, int error)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-/* Waits a moment, within the call's deadline, for a peer's word that ends the job; 0 if there is none. */
+/* Waits a moment, within the call's deadline, for a peer to abort the job; 0 if none does. */
 static int hear_peers(struct swagg_job *job, const struct watch *w)
 {
     uint64_t until = monotonic_ns() + PEERS_WORD_MS * NS_PER_MS;
@@ -89,7 +89,7 @@ static int exchange(struct swagg_job *job)
     return rc < 0 ? rc : received;
 }
 
-/* Not more often than need be: it may cost the caller system calls, and its time slice. */
+/* Not more often than necessary: progress() may take system calls, and give up the time slice. */
 static void let_others_progress(struct swagg_job *job, struct watch *w, uint64_t now)
 {
     if (now < w->progress_at)
@@ -105,7 +105,8 @@ static int idle(struct swagg_job *job, const struct watch *w)
     uint64_t until = job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
     until = until < w->progress_at ? until : w->progress_at;
     until = until < w->tick_at ? until : w->tick_at;
-    /* Results are left to gather for a moment: while nobody watches the socket, nobody is woken for each. */
+    /* Lets results gather for a moment: while no thread waits at the socket, none is woken for each packet.
+     */
     uint64_t rest = job->rejoining ? UINT64_MAX - now : sml_stream_rest(job->stream, now);
     if (rest > 0) {
         membership_wait(&job->membership, until < now + rest ? until : now + rest);
@@ -118,8 +119,9 @@ static int idle(struct swagg_job *job, const struct watch *w)
     return rc < 0 ? fail_system(job, -rc) : SWAGG_OK;
 }
 
-/* The switch has restarted. Once all is taken in that it had sent before, the oldest tag is final and may be
- * told; nothing more is received until the job has been joined anew. */
+/* The switch has restarted. Everything that it sent before is received first; then the oldest incomplete
+ * chunk is final and may be told to the new one. Nothing more is received until the job has been joined anew.
+ */
 static int prepare_to_rejoin(struct swagg_job *job)
 {
     uint64_t now;
@@ -151,7 +153,7 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     return SWAGG_OK;
 }
 
-/* Looks at what the membership thread has to tell. */
+/* Acts on changes of the session. */
 static int follow_session(struct swagg_job *job)
 {
     struct ctl_session session;
@@ -168,8 +170,7 @@ static int follow_session(struct swagg_job *job)
     }
 }
 
-/* An application that closes all descriptors does so sooner or later: looked for before each call, and while
- * it lasts. */
+/* The application may have closed our descriptors; checked before and during each call. */
 static int check_descriptors(struct swagg_job *job)
 {
     if (!own_fd_holds(&job->transport->socket))
@@ -177,7 +178,7 @@ static int check_descriptors(struct swagg_job *job)
     return membership_is_robbed(&job->membership) ? job_fail_robbed(job, "control descriptors") : SWAGG_OK;
 }
 
-/* One round of the loop: news first, then what is due, then packets; sleeps if there are none. */
+/* One round of the loop: changes of the session, what is due by time, packets; sleeps if there are none. */
 static int turn(struct swagg_job *job, struct watch *w)
 {
     if (membership_changed(&job->membership))
@@ -192,7 +193,7 @@ static int turn(struct swagg_job *job, struct watch *w)
     return received == 0 ? idle(job, w) : received;
 }
 
-/* Whether nobody has to wait any more: the caller, or whoever waits for the buffered reduces. */
+/* Whether the loop is done: for a call, when it may return; for buffered reduces, when they are complete. */
 typedef bool over_fn(const struct sml_stream *stream, enum sml_stream_status status);
 
 static bool may_return(const struct sml_stream *stream, enum sml_stream_status status)
@@ -238,12 +239,12 @@ int drive_call(struct swagg_job *job, struct watch *w)
 int drive_buffered(struct swagg_job *job, struct watch *w)
 {
     int rc = drive(job, w, is_complete);
-    job_report(job, monotonic_ns()); /* what LEAVE tells is exact */
+    job_report(job, monotonic_ns()); /* LEAVE must tell the exact number of calls */
     return rc;
 }
 
-/* What the stream has learned of reduces from which the caller has returned: peers are told at once, the
- * caller in its next call. A mismatch in a chunk that does not tell both calls is for the peer to report. */
+/* Looks whether a buffered reduce has failed. The peers are told at once, the caller in its next call. If the
+ * mismatch does not contain both calls, the peer reports it. */
 static int follow_buffered(struct swagg_job *job)
 {
     enum sml_stream_status status = sml_stream_status(job->stream);
@@ -276,7 +277,7 @@ uint64_t drive_between_calls(void *arg)
 {
     struct swagg_job *job = arg;
     if (pthread_mutex_trylock(&job->lock) != 0)
-        return UINT64_MAX; /* the caller does it, or wakes this thread when it has done */
+        return UINT64_MAX; /* a call is in progress: it does the work, or wakes this thread when it returns */
     int rc = job->failure ? job->failure : exchange_between_calls(job);
     uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
     pthread_mutex_unlock(&job->lock);

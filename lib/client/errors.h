@@ -1,4 +1,4 @@
-/* What went wrong, in words, per thread (swagg_last_error). */
+/* The text of the last error, one for each thread (swagg_last_error). */
 #ifndef SWAGG_CLIENT_ERRORS_H
 #define SWAGG_CLIENT_ERRORS_H
 

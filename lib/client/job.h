@@ -1,4 +1,4 @@
-/* A job, as open, the collectives and close share it. */
+/* The library's handle on a job: what open, the collectives and close share. */
 #ifndef SWAGG_CLIENT_JOB_H
 #define SWAGG_CLIENT_JOB_H
 
@@ -24,9 +24,9 @@ struct swagg_job {
     struct transport *transport;
     void *stream_memory;
     struct sml_stream *stream;
-    uint8_t number; /* of the job on the wire; this and the terms: in force */
+    uint8_t number; /* of the job on the wire; like the terms, as the stream uses it now */
     struct sml_terms terms;
-    unsigned generation; /* of the session, that the stream goes by */
+    unsigned generation; /* of the session: the one that the stream works under */
     bool rejoining;      /* the switch has restarted: nothing is received until the job is joined anew */
     bool calling;        /* a call is in progress */
     int failure;         /* status of the first failing call: no other can succeed. 0: all is well */
@@ -44,16 +44,16 @@ struct swagg_job {
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, for what the peers have to be told: in the same words. */
+/* The same; the peers are told, in the same words. */
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text);
 
-/* The same, for a session that has failed: with the words of the switch or of a peer. */
+/* The same for a session that has failed, with the text from the switch or from a peer. */
 int job_fail_session(struct swagg_job *job, const struct ctl_session *session);
 
 /* The application has closed a descriptor of the job's, or given its number to another file. */
 int job_fail_robbed(struct swagg_job *job, const char *what);
 
-/* Goes by what the session has agreed with the switch. */
+/* Takes over the terms that the session has agreed on with the switch. */
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */

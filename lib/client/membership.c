@@ -11,8 +11,8 @@
 #include "switchml/terms.h"
 
 enum {
-    RECEIVE_AT_ONCE = 64, /* messages and errors, so that nobody can keep the thread from its other work */
-    SLEEP_MAX_MS = 500,   /* by then it has noticed that its descriptors are gone: nobody could wake it */
+    RECEIVE_AT_ONCE = 64, /* messages and errors in a row; then the thread's other work has its turn */
+    SLEEP_MAX_MS = 500,   /* then it looks whether its descriptors were closed, for nobody could wake it */
     WITHOUT_WAKER_MS = 10,
 };
 
@@ -82,7 +82,7 @@ static void log_news(const struct logger *log, const struct ctl_session *s)
                      s->cfg.join.name, s->cfg.rank);
         break;
     case CTL_SESSION_FAILED:
-        /* The caller's next call says it, too. */
+        /* The caller's next call reports it, too. */
         logger_write(log, SWAGG_LOG_INFO, "job '%s': %s", s->cfg.join.name, s->failure.text);
         break;
     default:
@@ -90,8 +90,8 @@ static void log_news(const struct logger *log, const struct ctl_session *s)
     }
 }
 
-/* Wakes the caller if there is something that it has not been woken for; true if that is worth a line in the
- * log. */
+/* Wakes the caller if something has changed since it was last woken; true if the change is worth a line in
+ * the log. */
 static bool announce(struct membership *m)
 {
     const struct ctl_session *s = &m->session;
@@ -275,7 +275,7 @@ void membership_wait(struct membership *m, uint64_t until)
     }
 }
 
-/* What the caller has told the session goes out from here, so that it is sent even if the process ends right
+/* Sends what the caller has told the session at once, so that it goes out even if the process ends right
  * after. */
 static void unlock_and_send(struct membership *m)
 {

@@ -42,7 +42,8 @@ struct membership {
     } seen;           /* what the caller was woken for */
     unsigned refused; /* ICMP said that nobody listens there */
     int trouble;      /* errno of the newest failure to send or receive since something was heard, or 0 */
-    bool robbed;      /* the application has closed a descriptor: nothing is sent any more, the thread ends */
+    bool robbed; /* the application has closed one of our descriptors: nothing is sent any more, the thread
+                    ends */
     bool
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
@@ -59,7 +60,7 @@ void membership_close(struct membership *m);
  * session alone. */
 void membership_abandon(struct membership *m);
 
-/* True once after something has changed that a collective must know of. Costs a load. */
+/* True once after each change that a collective must know of. Cheap: one atomic load. */
 bool membership_changed(struct membership *m);
 
 /* A copy of the session. */
@@ -72,28 +73,29 @@ unsigned membership_refusals(struct membership *m);
  */
 int membership_trouble(struct membership *m);
 
-/* Somebody else in this process has closed the socket, or what the threads wake each other by. */
+/* The application has closed the socket or a waker's descriptor. */
 bool membership_is_robbed(struct membership *m);
 
-/* What membership_wait sleeps on, for a poll of the caller's own; membership_woken when it is readable. */
+/* The descriptor that membership_wait sleeps on, for callers that poll themselves; when it is readable, call
+ * membership_woken. */
 int membership_wake_fd(const struct membership *m);
 void membership_woken(struct membership *m);
 
-/* Gives the thread a turn now. */
+/* Wakes the thread, so that it looks at once whether there is work. */
 void membership_wake(struct membership *m);
 
 /* Sleeps until something changes, at most until then. */
 void membership_wait(struct membership *m, uint64_t until);
 
-/* What the next heartbeat says. streaming: the caller is in a collective and will go on receiving. While it
- * is, a rejoin waits for a call with streaming false, so that the switch hears of an oldest tag that is
- * final. */
+/* What the next heartbeat says. streaming: the caller is in a collective and will go on receiving. Until it
+ * is called with streaming false, no rejoin is sent: the JOIN names the oldest incomplete chunk, which must
+ * not change afterwards. */
 void membership_progress(struct membership *m, const struct ctl_heartbeat *progress, bool streaming);
 
-/* The switch rejects our data packets: asks it why. */
+/* The switch has rejected our data packets: sends a heartbeat at once, whose answer tells why. */
 void membership_rejected(struct membership *m);
 
-/* Tells the switch, at once and until it has heard; the job is over. */
+/* Ends the job: tells the switch at once, and again until it has answered. */
 void membership_abort(struct membership *m, enum ctl_reason reason, unsigned rank, const char *text);
 
 /* Tells the switch that this rank is done and waits for its word, at most until then. */

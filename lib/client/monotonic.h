@@ -1,4 +1,4 @@
-/* Time as the core wants it: nanoseconds, monotonic. */
+/* Monotonic time in nanoseconds, as the core takes it. */
 #ifndef SWAGG_CLIENT_MONOTONIC_H
 #define SWAGG_CLIENT_MONOTONIC_H
 
@@ -16,7 +16,8 @@ static inline uint64_t monotonic_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* From since until now. What another thread noted may be newer than this thread's reading of the clock. */
+/* The time from `since` to `now`; 0 if `since` is later, as it may be if another thread read the clock after
+ * this one. */
 static inline uint64_t ns_between(uint64_t since, uint64_t now)
 {
     return now > since ? now - since : 0;

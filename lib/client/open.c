@@ -12,7 +12,7 @@
 #include "transport_udp.h"
 
 enum {
-    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": there is a host, but no swagg on it */
+    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     ANSWER_WITHIN_MS = 3000,
     STREAM_ALIGNMENT = 64,
 };
@@ -55,8 +55,8 @@ static int fail_blocked(struct swagg_job *job, const struct path *path)
         describe_trouble(path->trouble, text));
 }
 
-/* What gets through to the switch and back, before anybody is told that this rank is there: the bytes of an
- * IP packet, or a status. */
+/* Finds the longest IP packet that gets to the switch and back, before this rank joins: its bytes, or a
+ * status. */
 static int find_mtu(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;

@@ -64,14 +64,14 @@ static uint64_t timeout_ns(int ms, int otherwise)
     return (uint64_t)(ms ? ms : otherwise) * NS_PER_MS;
 }
 
-/* The protocol deals in powers of two only. */
+/* The protocol needs a power of two. */
 static uint16_t power_of_two_below(unsigned x)
 {
     return (uint16_t)(1u << (31 - __builtin_clz(x)));
 }
 
-/* Options of a caller that was built with another version: what it does not know is 0, the default; what we
- * do not know must be. */
+/* The caller may have been built with another version of swagg.h. Options that it does not know are 0, the
+ * default; options that this library does not know must be 0. */
 static int copy_options(struct swagg_options *to, const struct swagg_options *from)
 {
     const size_t size = from->struct_size;

@@ -29,8 +29,7 @@ struct client_options {
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */
 int client_options_resolve(struct client_options *out, const struct swagg_options *in);
 
-/* The k of this path, in bytes: what an IP packet of this many bytes has room for. At least 64 for mtu >=
- * CLIENT_MTU_MIN. */
+/* Bytes of elements that fit into an IP packet of this many bytes. At least 64 for mtu >= CLIENT_MTU_MIN. */
 enum {
     CLIENT_IP_UDP_BYTES = 20 + 8,
     CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + SML_TRAILER_BYTES,

@@ -1,9 +1,9 @@
-/* A descriptor of the library's in a process that is somebody else's. An application may close it without
- * knowing (daemons close all descriptors), and the next file that is opened gets its number. So a descriptor
- * is remembered together with what it stands for, and is only used and closed as long as it still stands for
- * that.
+/* A descriptor that belongs to the library, in the application's process. The application may close it
+ * without knowing (daemons close all descriptors), and the next file that it opens gets the same number. So a
+ * descriptor is kept together with the identity of its file, and is used and closed only as long as it still
+ * refers to that file.
  *
- * Sockets and pipes can be told apart so; eventfds cannot, which all have one inode. Functions may be called
+ * This works for sockets and pipes, but not for eventfds, which all share one inode. Functions may be called
  * by any thread. Another thread of the application may still close a descriptor between the check and the
  * use.
  */
@@ -24,7 +24,7 @@ struct own_fd {
 /* Takes over a socket or an end of a pipe, or -1. */
 struct own_fd own_fd_of(int fd);
 
-/* The number still stands for what was taken over. */
+/* Whether the number still refers to the file that was taken over. */
 bool own_fd_holds(const struct own_fd *f);
 
 /* Closes it, if it is still ours. */

@@ -14,32 +14,33 @@
 enum {
     SIZES_MAX = 20,
     ROUND_MS = 50,
-    ROUNDS_ENOUGH = 8,           /* in which a shorter packet came back and a longer one did not */
-    REFUSALS_ENOUGH = 3,         /* so many times "port unreachable": there is a host, but no swagg on it */
+    ROUNDS_ENOUGH = 8,   /* in which a shorter packet came back and a longer one did not */
+    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
     GIVE_UP_MS = 3000,
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES,
 };
 
-/* What paths usually take: jumbo frames and what tunnels leave of them, Ethernet, PPPoE, GRE, VXLAN,
- * WireGuard, the least that IPv6 and IPv4 ask for, the least that we can do with. */
+/* Usual MTUs: jumbo frames, also within tunnels; Ethernet, PPPoE, GRE, VXLAN, WireGuard; the minima of IPv6
+ * and IPv4, and ours. */
 static const uint16_t usual_mtus[] = {9000, 8950, 4352, 2048, 1500, 1492, 1476,
                                       1450, 1420, 1400, 1280, 1006, 576,  CLIENT_MTU_MIN};
 
 struct prober {
     const struct path_wish *wish;
     struct path *path;
-    int data_fd, control_fd; /* not connected, for ICMP would end it; connected, for it is to tell */
+    int data_fd, control_fd; /* data_fd is not connected, so that ICMP errors do not disturb it; control_fd
+                                is, so that they are reported */
     struct {
         unsigned mtu;
-        size_t bytes;  /* of a payload */
-    } size[SIZES_MAX]; /* falling */
-    unsigned sizes, first,
-        best; /* first: the longest that this host sends; best: that came back; sizes: none did */
-    unsigned shortest_sent; /* in this round, and last */
-    unsigned rounds_back;   /* rounds of which the last packet came back */
-    unsigned ports;         /* of the switch; as answers say */
-    uint32_t answered;      /* bit p: a packet of size `best` came back from port p */
+        size_t bytes;            /* of a payload */
+    } size[SIZES_MAX];           /* falling */
+    unsigned sizes, first, best; /* indexes: first: the longest that this host can send; best: the longest
+                                    that came back, `sizes` if none did */
+    unsigned shortest_sent;      /* index of the size that was sent last in this round, the shortest */
+    unsigned rounds_back;        /* rounds of which the last packet came back */
+    unsigned ports;              /* of the switch; as answers say */
+    uint32_t answered;           /* bit p: a packet of size `best` came back from port p */
     uint16_t nonce, round;
     uint64_t incarnation;
     unsigned refusals, control_answers;
@@ -62,7 +63,7 @@ static void add_size(struct prober *p, unsigned mtu)
     p->sizes++;
 }
 
-/* The kernel's idea of the path is one of the lengths to try, no more. */
+/* The kernel's MTU for the path is only one of the lengths to try. */
 static void choose_sizes(struct prober *p)
 {
     int kernels = 0;
@@ -104,7 +105,7 @@ static void close_sockets(const struct prober *p)
         close(p->control_fd);
 }
 
-/* All that is longer has had its chances. */
+/* All longer packets have been tried often enough. */
 static bool is_settled(const struct prober *p)
 {
     return p->best <= p->first || (p->best < p->sizes && p->rounds_back >= ROUNDS_ENOUGH);
@@ -131,7 +132,7 @@ static void ask(struct prober *p, unsigned port, unsigned size)
                sizeof to) >= 0)
         p->shortest_sent = size;
     else if (errno == EMSGSIZE && size == p->first && size + 1 < p->sizes)
-        p->first++; /* the interface does not take it */
+        p->first++; /* too long for the interface */
     else
         p->path->trouble = errno;
 }
@@ -154,7 +155,7 @@ static void ask_ports(struct prober *p)
             ask(p, port, p->best);
 }
 
-/* A question that any switch answers and that changes nothing: a heartbeat of nobody. */
+/* A question that any switch answers and that changes nothing: a heartbeat from nobody's incarnation. */
 static void ask_control(struct prober *p)
 {
     uint8_t message[CTL_MESSAGE_MAX];
@@ -214,7 +215,7 @@ static void receive_control(struct prober *p)
         p->control_answers++; /* of whatever version */
 }
 
-/* Until the round is over: all that was asked has come back, or is not to be waited for any longer. */
+/* Receives until the round is over: every answer has come, or its time is up. */
 static void listen_to(struct prober *p, uint64_t until)
 {
     unsigned rounds_back = p->rounds_back;
@@ -239,7 +240,7 @@ static uint16_t first_closed_port(const struct prober *p)
     return (uint16_t)(SML_PORT_FIRST + port);
 }
 
-/* Enough has been tried to say what is wrong. */
+/* Enough has been tried to tell what is wrong. */
 static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
 {
     bool late = now >= p->wish->deadline, patient = !late && now - began < GIVE_UP_MS * NS_PER_MS;

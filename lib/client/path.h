@@ -1,10 +1,8 @@
-/* Whether a switch is there, and what gets through to its data ports and back: asked before a rank joins, so
- * that nobody begins a job that cannot carry data, and so that the packets have the length that the path
- * takes.
- *
- * Answers count, and nothing else does: ICMP about a path's MTU is not believed, for anybody can send it.
- * Questions of several lengths go out at once, the longest first. When the shorter ones have come back a few
- * times and a longer one never has, it does not fit.
+/* Finds out whether a switch is there, and how long packets to its data ports and back may be. This is done
+ * before a rank joins, so that no job begins that cannot carry data, and so that its packets fit the path.
+ * Only answers count. ICMP about the path's MTU is ignored, since anybody can send it. Questions of several
+ * lengths go out at once, the longest first. When the shorter ones have come back a few times and a longer
+ * one never has, it does not fit.
  */
 #ifndef SWAGG_CLIENT_PATH_H
 #define SWAGG_CLIENT_PATH_H
@@ -24,7 +22,7 @@ struct path_wish {
 
 enum path_state {
     PATH_OPEN = 0,
-    PATH_NO_SWITCH, /* there is a host, but no swagg on it */
+    PATH_NO_SWITCH, /* the host answers, but no swagg runs on it */
     PATH_SILENT,    /* nothing answers */
     PATH_BLOCKED,   /* the control port answers, a data port does not */
 };

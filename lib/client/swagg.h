@@ -10,8 +10,9 @@
  *
  * Every rank must make the same calls in the same order. Nothing here hangs: every call returns by its
  * deadline, with the exact result or with an error whose text names what happened and which ranks are
- * missing. After an error other than SWAGG_ERR_ARGUMENT a job can only be closed; its peers get the error
- * too, at the latest in their next call (with SWAGG_REDUCE_BUFFERED: that gives them a sum).
+ * missing. After an error other than SWAGG_ERR_ARGUMENT a job can only be closed; the other ranks get an
+ * error, too, at the latest in their next call (with SWAGG_REDUCE_BUFFERED: in the next one that gives them a
+ * sum).
  *
  * Threads: different jobs may be used by different threads at once; one job by one thread at a time. A job
  * runs one thread of its own, for heartbeats; it touches no buffer of the caller's. The library writes
@@ -82,7 +83,7 @@ enum swagg_mode {
         1 /* added as they come: less memory in the switch, floats rounded differently each run */
 };
 
-/* What tells a damaged data packet from a sound one. */
+/* How damaged data packets are recognized. */
 enum swagg_checksum {
     SWAGG_CHECKSUM_NONE = 0,  /* UDP's checksum alone. The default */
     SWAGG_CHECKSUM_CRC32C = 1 /* a CRC32C from end to end, in the place of UDP's checksum */
@@ -90,7 +91,8 @@ enum swagg_checksum {
 
 /* When swagg_reduce returns on a rank that is not the root. */
 enum swagg_reduce_return {
-    SWAGG_REDUCE_COMPLETE = 0, /* when all ranks' contributions are summed: one fate for all. The default */
+    SWAGG_REDUCE_COMPLETE = 0, /* when all ranks' contributions are summed: it succeeds or fails on all ranks
+                                  alike. The default */
     SWAGG_REDUCE_BUFFERED = 1  /* when what is not summed yet fits the job's buffer, one packet a slot; if it
                                 * then fails, this rank's log and next call say so */
 };
@@ -159,8 +161,9 @@ int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments
 /* Tells the peers why this rank cannot go on; their calls fail with SWAGG_ERR_ABORTED and this text. */
 void swagg_abort(struct swagg_job *job, const char *why);
 
-/* Leaves the job (tells the switch; waits at most 1 s for its word) and frees everything. NULL is fine. First
- * waits for buffered reduces, at most call_timeout_ms; where one fails, the log has an error that names it.
+/* Leaves the job (tells the switch, and waits at most 1 s for its answer) and frees everything. NULL is fine.
+ * First waits for buffered reduces, at most call_timeout_ms; where one fails, the log has an error that names
+ * it.
  */
 void swagg_close(struct swagg_job *job);
 
@@ -173,12 +176,12 @@ const char *swagg_version(void);
 /* A status in words; a constant string. */
 const char *swagg_strerror(int status);
 
-/* What this thread's last failing call has to say; valid until its next call of this library. */
+/* The text of this thread's last failing call; valid until the thread calls this library again. */
 const char *swagg_last_error(void);
 
 /* Totals since swagg_open. Begin with SWAGG_STATS_INIT. */
 struct swagg_stats {
-    size_t struct_size;              /* of this struct as the caller knows it: so much is filled in */
+    size_t struct_size; /* of this struct as the caller knows it: only so many bytes are filled in */
     uint64_t calls, elements, bytes; /* collectives that succeeded; bytes of this rank's tensors */
     uint64_t packets_sent, packets_received, retransmitted, probes, timeouts, duplicates, bad_packets;
     uint64_t damaged_packets;                    /* dropped, because the job's checksum was wrong */

@@ -1,9 +1,8 @@
-/* How a job's data packets reach the switch and come back: what the collective loop asks of a transport.
- *
- * One thread at a time: the one that runs the job's collectives. Functions return 0 or more, or -errno for
- * errors that no change of the network can mend. Packets that are merely lost are no error, the stream sends
- * them again; nor is what the kernel says of a path that is closed or down for now (routes, packet filters,
- * ICMP of whomever): it is kept in `trouble`, for the text of a call that runs into its deadline.
+/* How a job's data packets reach the switch and come back: the functions that the collective loop needs of a
+ * transport. One thread at a time: the one that runs the job's collectives. Functions return 0 or more, or
+ * -errno for errors that no change of the network can mend. Lost packets are no error: the stream sends them
+ * again. Nor are errors of a path that is closed or down for now (routes, packet filters, ICMP from anybody):
+ * the last is kept in `trouble`, for the text of a call that runs into its deadline.
  */
 #ifndef SWAGG_CLIENT_TRANSPORT_H
 #define SWAGG_CLIENT_TRANSPORT_H

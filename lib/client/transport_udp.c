@@ -19,14 +19,15 @@ enum {
     SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
     MERGED_ROOM =
         65536 + 25 * 64, /* not a power of two: packets that come alone would share few places of the cache */
-    SEND_PATIENCE_MS = 10, /* a full send buffer drains faster, or something else is wrong */
+    SEND_PATIENCE_MS =
+        10, /* how long a full send buffer is waited for; it drains faster unless something else is wrong */
 };
 
 /* A send may be one packet or a run of packets. */
 struct outgoing {
     const struct sml_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
     struct mmsghdr message[TRANSPORT_BATCH];
-    unsigned first[TRANSPORT_BATCH]; /* packet that message starts with */
+    unsigned first[TRANSPORT_BATCH]; /* the packet that each message begins with */
     struct iovec iov[3 * TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
     uint8_t *made; /* room for TRANSPORT_BATCH bodies that cannot be sent from where they lie */
@@ -40,8 +41,8 @@ struct incoming {
     struct sockaddr_in from[TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(int))];
     unsigned received; /* messages of the last call */
-    unsigned next;     /* the first of them that is not done */
-    size_t taken;      /* bytes of that */
+    unsigned next;     /* the first of them that is not handed over yet */
+    size_t taken;      /* bytes of it that are */
     uint8_t *buffer;
 };
 
@@ -49,7 +50,7 @@ struct udp {
     struct transport base;
     struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch */
     unsigned data_ports;
-    bool connected;    /* to the only one */
+    bool connected;    /* to data_port[0], the only one */
     unsigned segments; /* packets a run may have; 1: the kernel does not segment */
     uint64_t lost;     /* sends that failed */
     size_t packet_max; /* bytes of a UDP payload */
@@ -58,9 +59,8 @@ struct udp {
     struct incoming in;
 };
 
-/* Errors that no change of the network mends. All others mean that a packet is lost, no more: routes and
- * packet filters that change (EINVAL, EACCES, EPERM, ENETUNREACH, ...), and what ICMP says, which anybody can
- * send. */
+/* Errors that no change of the network can mend. Any other only means that a packet is lost: routes and
+ * packet filters may change (EINVAL, EACCES, EPERM, ENETUNREACH, ...), and ICMP may come from anybody. */
 static bool is_hopeless(int error)
 {
     return error == EBADF || error == ENOTSOCK || error == EFAULT || error == EOPNOTSUPP;
@@ -102,7 +102,7 @@ static unsigned port_of(const struct udp *u, const struct sml_send *p)
     return sml_peek_slot(p->head) % u->data_ports;
 }
 
-/* Those to the same port behind each other. */
+/* Sorts the packets by port. */
 static void arrange(struct udp *u, const struct sml_send packets[], unsigned n)
 {
     const struct sml_send **next = u->out.packet;
@@ -133,7 +133,7 @@ static unsigned run_length(const struct udp *u, const struct sml_send *const pac
     return length;
 }
 
-/* Prepares one message a run for the packets from this one on; returns how many. */
+/* Prepares a message for each run of packets from this one on; returns how many messages. */
 static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
 {
     struct outgoing *o = &u->out;
@@ -157,7 +157,8 @@ static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
 
 static int send_from(struct udp *u, unsigned from, unsigned n);
 
-/* Where that helps, the kernel or the device does not segment UDP. Otherwise it was the path. */
+/* Sends a run that was refused as single packets. If that works, the kernel or the device does not segment
+ * UDP; if not, the path was the reason. */
 static int send_singly(struct udp *u, unsigned from, unsigned n)
 {
     unsigned segments = u->segments;
@@ -180,7 +181,7 @@ static int send_from(struct udp *u, unsigned from, unsigned n)
         } else if (errno == EAGAIN) {
             struct pollfd room = {.fd = u->base.socket.fd, .events = POLLOUT};
             if (poll(&room, 1, SEND_PATIENCE_MS) == 0)
-                return 0; /* lost; the caller has its deadlines to look after */
+                return 0; /* these packets count as lost, so that the caller can keep its deadlines */
         } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
             return send_singly(u, u->out.first[done], n);
         } else if (is_hopeless(errno)) {
@@ -201,7 +202,7 @@ static int udp_send(struct transport *t, const struct sml_send packets[], unsign
     return send_from(u, 0, n);
 }
 
-/* A connected socket gets nothing else. */
+/* A connected socket receives from the switch only. */
 static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)
 {
     unsigned i = (unsigned)ntohs(from->sin_port) - ntohs(u->data_port[0].sin_port);
@@ -278,8 +279,8 @@ static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
     return fds[1].revents != 0;
 }
 
-/* The kernel has let go of a local port that it had chosen, and that the switch knows. It is taken again, for
- * good: a second time there is nothing to do (EINVAL). */
+/* On disconnecting, the kernel gives up the local port if it had chosen it. The switch knows that port, so it
+ * is bound again; the second time it is bound for good, and bind says EINVAL. */
 static int disconnect(struct udp *u)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
@@ -292,7 +293,7 @@ static int disconnect(struct udp *u)
     return 0;
 }
 
-/* Whether the kernel is to tell from where each packet comes. */
+/* Has the kernel report, or not, where each packet comes from. */
 static void ask_for_senders(struct incoming *in, bool ask)
 {
     for (unsigned i = 0; i < TRANSPORT_BATCH; i++) {
@@ -301,8 +302,8 @@ static void ask_for_senders(struct incoming *in, bool ask)
     }
 }
 
-/* Connected where that is possible: then the kernel need not look up a route for each run, nor say where
- * packets come from. */
+/* Connects the socket where there is one port only: then the kernel need not look up a route for each run,
+ * nor report where packets come from. */
 static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
 {
     struct udp *u = (struct udp *)t;
@@ -314,8 +315,7 @@ static int udp_set_ports(struct transport *t, uint16_t first, unsigned n)
     const struct sockaddr_in *only = &u->data_port[0];
     u->connected = n == 1 && connect(u->base.socket.fd, (const struct sockaddr *)only, sizeof *only) == 0;
     ask_for_senders(&u->in, !u->connected);
-    return u->connected ? 0
-                        : disconnect(u); /* there may be no route just now: then each packet looks for one */
+    return u->connected ? 0 : disconnect(u); /* if there is no route just now, each packet looks for one */
 }
 
 static void udp_close(struct transport *t)
@@ -353,8 +353,8 @@ static int open_socket(struct udp *u)
     int without = u->checksum != SML_CHECKSUM_NONE;
     if (setsockopt(u->base.socket.fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0)
         return -errno;
-    /* The switch takes no fragments. What a packet may have was found by asking the switch (path.h): ICMP
-     * that says otherwise may be anybody's, and is believed neither now nor from the kernel's memory of it.
+    /* The switch takes no fragments. How long a packet may be was found by asking the switch (path.h). ICMP
+     * that says otherwise may be from anybody, so the kernel is to ignore it, also what it remembers of it.
      */
     int discover = IP_PMTUDISC_PROBE;
     struct sockaddr_in local;

@@ -1,6 +1,6 @@
 /* Wakes a thread that sleeps in poll: a pipe that holds a byte as long as there is something to wake for. Any
- * thread may wake; one thread sleeps on `sleeper` and drains. A waker whose descriptors were taken away wakes
- * nobody, and says so. */
+ * thread may wake; one thread sleeps on `sleeper` and drains. A waker whose descriptors the application has
+ * closed wakes nobody; waker_holds tells. */
 #ifndef SWAGG_CLIENT_WAKER_H
 #define SWAGG_CLIENT_WAKER_H
 

@@ -28,7 +28,7 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
     };
 }
 
-/* Whom or what this rank waits for, as far as it can know. */
+/* Whom or what this rank waits for, as far as it knows. */
 static const char *describe_wait(const struct swagg_job *job, const struct ctl_session *session,
                                  char text[WAIT_TEXT_MAX])
 {

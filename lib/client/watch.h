@@ -1,4 +1,5 @@
-/* The clock over one call: its deadline, warnings while it waits, the progress that heartbeats tell. */
+/* What a call has to do in time: keep its deadline, warn while it waits, update the progress that heartbeats
+ * tell. */
 #ifndef SWAGG_CLIENT_WATCH_H
 #define SWAGG_CLIENT_WATCH_H
 
