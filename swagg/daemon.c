@@ -9,7 +9,7 @@
 #include "show/banner.h"
 #include "show/telemetry.h"
 
-/* Beside the data path. */
+/* What the main lcore has beside the data path. */
 struct daemon {
     struct registrar *registrar;
     struct control *control;

@@ -1,8 +1,7 @@
-/* The whole switch: what its lcores share, and the lcores. Here the parts are put together; each gets what it
- * needs and knows nothing of the whole, so only who starts and stops the daemon uses this.
- *
- * Built by the main lcore before the others start and torn down after they have stopped. In between, ports,
- * lcores and identity do not change; the bridge's table is written by all (bridge.h says how).
+/* The whole switch: its lcores, and what they share. The parts are put together here; each gets what it needs
+ * and does not know the whole, so only the code that starts and stops the daemon uses this. The main lcore
+ * makes it before the others start, and frees it after they have stopped. In between, ports, lcores and
+ * identity do not change; all lcores write the bridge's table (bridge.h says how).
  */
 #ifndef SWAGG_DATAPATH_H
 #define SWAGG_DATAPATH_H
@@ -23,18 +22,18 @@
 struct datapath {
     /* Identity. */
     struct net_mac mac;
-    rte_be32_t ip;    /* 0: none; then nothing but switching is done */
-    uint64_t boot_id; /* random, tells this run from the one before */
+    rte_be32_t ip;    /* 0: none; then the switch only switches */
+    uint64_t boot_id; /* random: so that workers notice a restart */
 
     unsigned ports;
     struct port port[SWAGG_MAX_PORTS];
     bool multi_segment; /* every port sends frames of several segments */
     struct lcores lcores;
     struct shards shards;
-    uint8_t data_ports; /* to how many UDP ports workers are told to deal their slots (port/steer.h) */
+    uint8_t data_ports; /* how many UDP ports workers are told to use (port/steer.h) */
 
     struct rte_mempool *mbufs;
-    struct rte_mempool *long_buffers; /* of frames that came merged; NULL: every one is cut */
+    struct rte_mempool *long_buffers; /* for frames that came merged; NULL: all are cut */
     uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */
     struct bridge *bridge;
     struct jobs jobs;
@@ -45,20 +44,20 @@ struct datapath {
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
     bool stop;                /* atomic; the main lcore sets it */
 
-    struct claim claim; /* of the switch's IP, by others */
+    struct claim claim; /* of other stations to the switch's IP address */
 };
 
-/* Everything but starting: memory, ports, lcores' tasks. The EAL runs. *dp is NULL on error, which was
- * logged. */
+/* Makes everything, without starting it: memory, ports, lcores' tasks. After eal_start. *dp is NULL on error,
+ * which was logged. */
 int datapath_open(struct datapath **dp, const struct config *cfg, const struct placement *placement);
 
 /* Starts ports and lcores. */
 int datapath_start(struct datapath *dp);
 
-/* Stops the lcores; they hold nothing any more. */
+/* Stops the lcores; after that they hold no frame and no job. */
 void datapath_stop(struct datapath *dp);
 
-/* Stops what runs and closes everything; dp may be half opened or NULL. */
+/* Stops and closes everything; dp may be half opened or NULL. */
 void datapath_close(struct datapath *dp);
 
 #endif

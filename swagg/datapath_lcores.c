@@ -1,4 +1,4 @@
-/* The lcores: each gets its tasks, and its parts what they work with. */
+/* Makes the lcores: their tasks, and what their parts need. */
 #include "datapath_make.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
     strangers_init(&lc->engine.strangers, rte_rand());
 }
 
-/* Gives each part of an lcore what it works with; its tasks come later. */
+/* Gives each part of an lcore what it needs; its tasks come later. */
 static void wire(struct datapath *dp, struct lcore *lc)
 {
     lc->pace = dp->pace;
@@ -172,7 +172,7 @@ static int launch(struct lcore *lc)
     return rc;
 }
 
-/* Which receive queue of a port is whose. */
+/* Tells a port which lcore receives from which of its queues (port/steer.h). */
 static void steer(const struct datapath *dp, unsigned p)
 {
     struct steer_queues to = {.data = data_ports_of(&sml_protocol), .shards = dp->shards.n};

@@ -1,5 +1,4 @@
-/* Memory that the data path's parts share: buffers, the bridge's table, who sleeps, messages for the main
- * lcore. */
+/* Memory that the data path's parts share: buffers, the bridge's table, RCU, messages for the main lcore. */
 #include "datapath_make.h"
 
 #include <errno.h>
@@ -62,7 +61,8 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores.n);
 }
 
-/* The fastest that the CPU has; or those that somebody asks for who measures what a lesser CPU would do. */
+/* The fastest kernels for this CPU; or those that SWAGG_KERNELS names, to measure what a lesser CPU would do.
+ */
 static int choose_kernels(struct datapath *dp)
 {
     const char *name = getenv("SWAGG_KERNELS");

@@ -1,4 +1,4 @@
-/* The switch's ports, and the address that it answers under. */
+/* The switch's ports, and its MAC address. */
 #include "datapath_make.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ static bool on_kernel(const struct datapath *dp)
     return any;
 }
 
-/* A DPDK device may be no interface of the kernel's; then its own address does no harm. */
+/* switch.mac is a port's own address. On an interface of the kernel's, that is an error; a DPDK device may be
+ * none, so there it is only a warning. */
 static int refuse_mac(const struct port *port)
 {
     const char *why = "the kernel takes frames to the switch for this machine's";

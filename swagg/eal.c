@@ -24,7 +24,7 @@
 
 enum { EAL_ARGS_MAX = 256 };
 
-/* The EAL keeps pointers to its arguments, so they stay for the life of the process. */
+/* The EAL keeps pointers to its arguments, so they must live as long as the process. */
 static struct {
     int n;
     char *arg[EAL_ARGS_MAX + 1];
@@ -202,8 +202,8 @@ static void remove_runtime_directory(void)
     rmdir(rte_eal_get_runtime_dir());
 }
 
-/* Telemetry would answer for one of those with the same prefix. Held until the process ends. Where there is
- * no such directory, there is no telemetry either. */
+/* Two daemons with the same prefix would share one telemetry socket. The lock is held until the process ends.
+ * If the directory does not exist, there is no telemetry, and no lock is needed. */
 static int lock_prefix(void)
 {
     const char *directory = rte_eal_get_runtime_dir();
@@ -239,7 +239,7 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     return rc;
 }
 
-/* Runs in the EAL's interrupt thread, and keeps it. */
+/* Called in the EAL's interrupt thread; never returns. */
 static void park(void *parked)
 {
     sem_post(parked);
@@ -247,10 +247,11 @@ static void park(void *parked)
         pause();
 }
 
-/* That thread goes through its list of interrupt sources whenever one has gone, as with a port that is
- * closed. Some are in DPDK's memory (DPDK 22.11's net_memif leaves its listener in the list), which
- * rte_eal_cleanup() unmaps without regard to the thread: a segmentation fault now and then. So it is led away
- * first. It comes at once; if not, we don't wait for ever. */
+/* The interrupt thread goes through its list of interrupt sources whenever one has been removed, as when a
+ * port is closed. Some sources are in DPDK's memory (DPDK 22.11's net_memif leaves its listener in the list).
+ * rte_eal_cleanup() unmaps that memory while the thread still runs: a segmentation fault now and then. So the
+ * thread is first sent into a function that never returns. It usually gets there at once; the wait is bounded
+ * all the same. */
 static void park_interrupt_thread(void)
 {
     static sem_t parked;

@@ -7,15 +7,16 @@
 /* Fills cpu[] with the CPUs this process may use; returns how many (at least 1, at most max). */
 unsigned eal_cpus(int cpu[], unsigned max);
 
-/* Lcore 0 is the main one, on main_cpu; lcore i + 1 is the placement's lcore i. user: arguments of the
- * operator's own, NULL-terminated, added at the end; where they choose lcores, memory or the file prefix
- * themselves, ours give way. 0, or -errno after logging. */
+/* Lcore 0 is the main one, on main_cpu; lcore i + 1 is the placement's lcore i. user: the operator's
+ * arguments, NULL-terminated, added at the end; if they choose lcores, memory or the file prefix, they
+ * replace ours. 0, or -errno after logging. */
 int eal_start(const struct config *cfg, const struct placement *placement, int main_cpu, char *const user[]);
 
-/* Ends it; its run-time directory goes when the process exits, if nobody else uses it. */
+/* Ends DPDK's environment. Its run-time directory is removed when the process exits, unless another process
+ * uses it. */
 void eal_stop(void);
 
-/* How much memory of which kind, for people; valid after eal_start. */
+/* How much memory of which kind there is, in words; valid after eal_start. */
 const char *eal_memory(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* swagg: command line; what must be there before the data path. */
+/* swagg: the command line, and what is set up before the data path. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -109,8 +109,8 @@ static int check(const struct config *cfg, const char *file)
     return EXIT_SUCCESS;
 }
 
-/* The placement that holds: the configuration's, or one that fits this machine. Returns the main
- * lcore's CPU, or -EINVAL after logging. */
+/* The placement to use: the configuration's, or a default for this machine. Returns the main lcore's CPU, or
+ * -EINVAL after logging. */
 static int place(struct placement *placement, const struct config *cfg)
 {
     int cpu[CPU_SETSIZE];

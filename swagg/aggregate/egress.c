@@ -5,8 +5,8 @@
 #include "base/frame.h"
 #include "bridge/forward.h"
 
-/* A frame with this payload: a copy of its bytes or, where they lie in a buffer that frames share, a
- * reference to it, which the caller has counted. NULL: there is no buffer, which is counted for the port. */
+/* A frame with this payload: with a copy of its bytes, or with a reference to the buffer that they lie in,
+ * which the caller has counted. NULL: no buffer is free, which is counted as a drop of this port. */
 static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct frame_header *h,
                                    rte_be16_t from_port, const struct frame_payload *payload,
                                    struct rte_mbuf *body)
@@ -39,7 +39,7 @@ static void send_frame(struct egress *e, unsigned port, const struct frame_heade
         send_put(e->send, port, m);
 }
 
-/* Where the job's own checksum travels with the payload, the frames have none of UDP's. */
+/* If the job has a checksum of its own, its frames have no UDP checksum. */
 static struct frame_payload payload_of(const struct egress *e, const struct job *job, const void *bytes,
                                        size_t n)
 {
@@ -69,8 +69,8 @@ static uint16_t count_wanted(const struct agg_job *job, const struct agg_verdict
     return wanted;
 }
 
-/* The sum's own buffer, cut down to it, from now on not written to, and a reference to it for each rank that
- * wants it. */
+/* The buffer that the sum was made in, trimmed to the sum, with one reference for each rank that wants it. It
+ * is read only from now on. */
 static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_payload *sum, uint16_t wanted)
 {
     body->data_off = (uint16_t)((const uint8_t *)sum->at - (const uint8_t *)body->buf_addr);
@@ -81,7 +81,7 @@ static struct rte_mbuf *share_kept(struct rte_mbuf *body, const struct frame_pay
     return body;
 }
 
-/* The same of a copy. */
+/* The same with a copy of the sum. */
 static struct rte_mbuf *share_copy(struct egress *e, const struct frame_payload *sum, uint16_t wanted)
 {
     struct rte_mbuf *body = wanted < 2 ? NULL : rte_pktmbuf_alloc(e->mbufs);
@@ -93,7 +93,7 @@ static struct rte_mbuf *share_copy(struct egress *e, const struct frame_payload 
     return body;
 }
 
-/* A buffer with the sum that frames can refer to; NULL: it is to be copied into each. */
+/* A buffer with the sum, for frames to refer to; NULL: the sum is to be copied into each frame. */
 static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const struct frame_payload *sum,
                               const struct agg_verdict *v)
 {
@@ -108,8 +108,7 @@ static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const
 void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte_mbuf *m,
                    const struct agg_verdict *v)
 {
-    const rte_be16_t from_port =
-        egress_frame(m)->udp.dst_port; /* m may be the buffer that is cut down next */
+    const rte_be16_t from_port = egress_frame(m)->udp.dst_port; /* read now: share() may trim m */
     const struct job *ours = jobs_of(job);
     const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
     const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);

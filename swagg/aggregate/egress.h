@@ -15,7 +15,7 @@ struct egress {
     struct send *send;
     struct counters *counters;
     struct rte_mempool *mbufs;
-    agg_ones_sum_fn *ones_sum; /* what checksums are made with */
+    agg_ones_sum_fn *ones_sum; /* for checksums */
     bool multi_segment;        /* every port sends frames of several segments */
     uint64_t mergeable;        /* mark of the frames that are built here (port/linux/tx.h) */
 };
@@ -26,22 +26,23 @@ static inline const struct frame_udp *egress_frame(const struct rte_mbuf *m)
     return rte_pktmbuf_mtod(m, const struct frame_udp *);
 }
 
-/* Sends what a verdict of AGG_REPLY says to the sender of packet p. m: the frame that it came in. */
+/* Carries out a verdict of AGG_REPLY: sends its payload to the sender of packet p, which came in frame m. */
 void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
                   const struct agg_verdict *v);
 
-/* Sends what a verdict of AGG_TO_ALL says to every rank of the job; m: the frame that the packet came in. */
+/* Carries out a verdict of AGG_TO_ALL: sends to every rank of the job. m: the frame that the packet came in.
+ */
 void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte_mbuf *m,
                    const struct agg_verdict *v);
 
-/* Sends what a verdict of AGG_PASS_ON says in the place of the packet that came in frame m: from its sender
- * to its receiver. */
+/* Carries out a verdict of AGG_PASS_ON: sends its payload in the place of the packet that came in frame m,
+ * from its sender to its receiver. */
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v);
 
-/* Sends the frame itself on, as it came, with a reference of its own. */
+/* Sends the frame on as it came, taking another reference to it. */
 void egress_pass(struct egress *e, struct rte_mbuf *m);
 
-/* Sends a payload to where frame m came from, whoever that is. */
+/* Sends a payload back to the sender of frame m, member or not. */
 void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
                  enum event event);
 

@@ -4,7 +4,8 @@
 
 #include "net/udp_frame.h"
 
-/* Which protocol's a frame is, on its way from engine_steer to the owner of its shard. */
+/* The number of a frame's protocol, kept in the mbuf on its way from engine_steer to the owner of its shard.
+ */
 static uint32_t *protocol_of(struct rte_mbuf *m)
 {
     return &m->hash.usr;
@@ -21,14 +22,15 @@ static void present(struct agg_packet *p, struct rte_mbuf *m)
     memcpy(p->from.mac, f->eth.src_addr.addr_bytes, sizeof(p->from.mac));
 }
 
-/* The job has frames left to keep, this one is worth it, and nobody else has it. */
+/* Whether the pool may keep this frame: its job sums in place, the frame is long enough, and nobody else
+ * refers to it. */
 static bool may_keep(const struct agg_packet *p, const struct rte_mbuf *m)
 {
     return jobs_of(p->job)->in_place && p->bytes >= JOBS_SHARE_FROM_BYTES && RTE_MBUF_DIRECT(m) &&
            rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 
-/* Whose packets and which slots'; turns strangers away. */
+/* Finds the packets' jobs, members and slots; refuses packets of no job. */
 static void locate(struct engine *e, const struct engine_protocol *protocol, struct agg_packet p[],
                    struct rte_mbuf *frames[], unsigned n, uint64_t now)
 {
@@ -75,7 +77,7 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
     return m;
 }
 
-/* A burst of one protocol's. */
+/* Handles a burst of packets of one protocol. */
 static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
 {
     const struct engine_protocol *protocol = &e->protocol[number];
@@ -93,7 +95,7 @@ static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[]
     rte_pktmbuf_free_bulk(frames, n);
 }
 
-/* A burst of any protocols'. */
+/* Handles a burst of packets of any protocols. */
 static void sort(struct engine *e, struct rte_mbuf *frames[], unsigned n)
 {
     unsigned from = 0;

@@ -1,11 +1,9 @@
-/* Packets of aggregation protocols: from the port where they arrive to the lcore that owns their slot,
- * through the job's pool, and what becomes of them back out (docs/architecture.md, "One packet's way", steps
- * 3 and 4).
- *
- * It knows no protocol but by its table (protocol/protocol.h). engine_steer only looks at the bits by which
- * the protocol deals packets to shards; a shard belongs to one lcore. Everything else happens there: a burst
- * is located first, then applied, so that its slots are on their way into the cache by the time that they are
- * needed.
+/* The way of an aggregation packet: from the port where it arrives to the lcore that owns its slot, and
+ * through the job's pool; results and answers go out again (docs/architecture.md, "One packet's way", steps 3
+ * and 4). The engine knows a protocol only by its table (protocol/protocol.h). engine_steer only looks at the
+ * bits by which the protocol deals packets to shards; a shard belongs to one lcore. Everything else happens
+ * there: a burst is located first, then applied, so that its slots are on their way into the cache by the
+ * time that they are needed.
  */
 #ifndef SWAGG_AGGREGATE_ENGINE_H
 #define SWAGG_AGGREGATE_ENGINE_H
@@ -28,7 +26,7 @@ struct shards {
                                                  none */
 };
 
-/* A protocol that is spoken here, and its jobs. */
+/* A protocol that this switch speaks, and its jobs. */
 struct engine_protocol {
     const struct agg_protocol *table; /* NULL: none of this number */
     const struct agg_jobs *jobs;
@@ -55,14 +53,15 @@ struct engine {
     } to[SWAGG_MAX_LCORES];
 };
 
-/* Takes over a frame that came in by port, passed the checks of base/frame.h, and is this protocol's, which
- * e->protocol has. */
+/* Takes over a frame of this protocol that came in by port and has passed the checks of base/frame.h.
+ * e->protocol must have the protocol. */
 void engine_steer(struct engine *e, unsigned protocol, unsigned port, struct rte_mbuf *m);
 
-/* Works off what engine_steer gathered: own packets at once, others' by ring. */
+/* Handles what engine_steer has gathered: packets of this lcore's shards at once; others are put into their
+ * owners' rings. */
 void engine_flush(struct engine *e);
 
-/* Works off what other lcores have handed over; returns how many packets. */
+/* Handles packets that other lcores have put into this one's ring; returns how many. */
 unsigned engine_collect(struct engine *e);
 
 #endif

@@ -44,7 +44,8 @@ static void seat_members(struct job *job, const struct jobs_plan *plan, const st
     }
 }
 
-/* What a job might keep must not be lacking to receive into: all or nothing. */
+/* Reserves all frames that the job may keep, or none, so that enough buffers are always left to receive into.
+ */
 static void reserve_frames(struct jobs *jobs, struct job *job, const struct agg_footprint *f)
 {
     if (f->buffers == 0 || f->payload_bytes < JOBS_SHARE_FROM_BYTES ||
@@ -87,7 +88,7 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
     return job;
 }
 
-/* The number that has been free for longest, so that late packets of an ended job meet nobody. */
+/* The number that has been free for longest, so that late packets of an ended job reach no other. */
 static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, uint8_t *number)
 {
     const unsigned protocol = plan->protocol->id;
@@ -117,8 +118,8 @@ static size_t held_by(const struct jobs *jobs, uint32_t founder)
     return bytes;
 }
 
-/* Memory for this job: what is left, and of it to a new one only as much as leaves a quarter of all to jobs
- * that were founded from other addresses. */
+/* How much memory this job may have: all that is left; but a new job must leave a quarter of the whole to
+ * jobs that were founded from other addresses. */
 static size_t room_for(const struct jobs *jobs, const struct jobs_plan *plan)
 {
     const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, plan->founder),
@@ -129,8 +130,8 @@ static size_t room_for(const struct jobs *jobs, const struct jobs_plan *plan)
     return RTE_MIN(left, share > held ? share - held : 0);
 }
 
-/* Lowers the terms until a pool is within what is left and memory has one piece for it. NULL: there is no
- * such pool. */
+/* Makes the pool, with lower terms as long as there is not enough memory, in one piece, for it. NULL: no pool
+ * fits. */
 static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                        struct agg_pool_config *cfg)
 {
@@ -199,7 +200,7 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
 {
     int rc = free_number(jobs, plan, number);
 
-    if (jobs->retired != NULL) { /* their memory may be what is lacking */
+    if (jobs->retired != NULL) { /* freeing them may make enough room */
         rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
         jobs_reclaim(jobs);
     }

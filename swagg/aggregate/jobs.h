@@ -1,9 +1,9 @@
-/* The running jobs, as the data path sees them. What a job is of its protocol (pool, terms, memory, length
- * of packets) comes out of the protocol's table (protocol/protocol.h).
+/* The running jobs, as the data path sees them. Everything that depends on a job's protocol (pool, terms,
+ * memory, length of packets) comes from the protocol's table (protocol/protocol.h).
  *
- * A job is built by the main lcore, published whole under its number, and not changed any more: polling
- * lcores read it without locks and let go of it by the end of their round. A job that was taken out is freed
- * once every lcore has passed such a point (RCU). Its pool has its own rules: a slot belongs to one lcore.
+ * The main lcore builds a job, publishes it under its number, and does not change it any more. Polling lcores
+ * read it without locks and hold no job between two rounds. A job that was taken out is freed once every
+ * lcore has ended a round (RCU). Its pool has its own rules: a slot belongs to one lcore.
  */
 #ifndef SWAGG_AGGREGATE_JOBS_H
 #define SWAGG_AGGREGATE_JOBS_H
@@ -19,7 +19,8 @@
 
 enum {
     JOBS_MAX = AGG_JOBS,
-    JOBS_SHARE_FROM_BYTES = 512, /* shorter sums are cheaper copied than kept, or referred to and counted */
+    JOBS_SHARE_FROM_BYTES =
+        512, /* shorter sums are copied, which is cheaper than keeping or sharing their buffers */
 };
 
 struct job_member {
@@ -56,7 +57,7 @@ struct jobs {
     uint32_t frames, frames_max;
 };
 
-/* The job that its protocol knows as this one. */
+/* The job around what its protocol sees of it. */
 static inline const struct job *jobs_of(const struct agg_job *job)
 {
     return (const struct job *)job;
@@ -74,7 +75,7 @@ struct jobs_identity {
     rte_be32_t ip;
 };
 
-/* A member, wherever it is known from: it has joined, or the configuration says so. */
+/* A member, which has joined, or is in the configuration. */
 struct jobs_member {
     struct net_mac mac;
     uint8_t port; /* of the switch, where it was heard; the bridge may know better by now */
@@ -82,12 +83,12 @@ struct jobs_member {
     rte_be32_t ip;
 };
 
-/* What a job is made of, whether its members join or not. */
+/* What a job is to be like, whether its members join or are in the configuration. */
 struct jobs_plan {
     const struct agg_protocol *protocol;
     struct agg_terms terms; /* granted */
-    /* These terms or none, so it may have all memory that is left: it goes on after a restart, or stands in
-     * the configuration. */
+    /* The terms must not be lowered, since the job resumes after a restart, or is in the configuration. It
+     * may use all memory that is left. */
     bool as_it_is;
     uint16_t size;
     uint32_t founder;                           /* as in struct job */
@@ -95,11 +96,11 @@ struct jobs_plan {
     struct jobs_member member[AGG_MAX_WORKERS]; /* by rank */
 };
 
-/* Makes and publishes a running job with a pool for plan->terms (lowered there to what there is memory for,
- * unless it is to be as it is; a new one leaves a quarter of all to jobs of other founders), and chooses its
- * number, the least if none was in use yet. The job sums in place if as many frames as it might keep are
- * left. -ENOSPC: no memory for it, -EMFILE: no number, -EINVAL: its protocol has no pools for these terms;
- * text says why. */
+/* Makes and publishes a running job with a pool for plan->terms, and chooses its number: the least that was
+ * never used, else the one that was freed longest ago. Unless as_it_is, lowers plan->terms to what there is
+ * memory for; a quarter of the memory is left to jobs of other founders. The job sums in place if enough
+ * frames are left for all that it might keep. -ENOSPC: no memory, -EMFILE: no number, -EINVAL: its protocol
+ * has no pools for these terms; text says why. */
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
 

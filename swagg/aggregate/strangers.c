@@ -7,7 +7,7 @@ enum {
     ANSWER_NS = 100000, /* one in this time: 10,000 a second */
 };
 
-/* A quarter of all. */
+/* For one address: a quarter of all answers. */
 static const struct throttle_rate asker_rate = {.burst = 16, .per_second = 2500};
 
 void strangers_init(struct strangers *s, uint64_t seed)
@@ -15,7 +15,7 @@ void strangers_init(struct strangers *s, uint64_t seed)
     throttle_init(&s->path_askers, asker_rate, seed);
 }
 
-/* What nobody vouches for is answered at a rate that cannot be exceeded, whoever asks. */
+/* Answers to packets with unproven senders have a fixed rate in all, whoever asks. */
 static bool may_answer(struct allowance *a, uint64_t now)
 {
     const uint64_t earned = (now - a->at) / ANSWER_NS;

@@ -1,5 +1,5 @@
-/* Packets to the switch's data ports that are of no job or member: path probes, which are answered, and what
- * is dropped, whose sender may be told why. Nobody vouches for them, so the answers of each kind are bounded.
+/* Packets to the switch's data ports that belong to no job or member. Path probes are answered; others are
+ * dropped, and their senders may be told why. Senders may be forged, so the answers of each kind are limited.
  *
  * Threads: a struct strangers is one lcore's.
  */
@@ -11,7 +11,7 @@
 
 /* Answers that may be sent. */
 struct allowance {
-    uint64_t credit, at; /* how many now; when that was counted, in ns */
+    uint64_t credit, at; /* credit: how many answers may be sent now; at: when that was computed, ns */
 };
 
 struct strangers {
@@ -22,10 +22,10 @@ struct strangers {
     uint8_t data_ports; /* for path probes: how many UDP ports workers are told to deal their slots to */
 
     struct allowance rejects, path_answers;
-    struct throttle path_askers; /* by IP address: who asks without end delays nobody else's joining */
+    struct throttle path_askers; /* by IP address, so that one that asks without end delays no other's join */
 };
 
-/* seed: random, of the table of askers. Before the start, when the fields above are set. */
+/* Before the start, after the fields above were set. seed: random, for the table of askers. */
 void strangers_init(struct strangers *s, uint64_t seed);
 
 /* p: a packet that its protocol's locate has refused, m: the frame that it came in, which stays the caller's.

@@ -50,17 +50,16 @@
       "wrong UDP checksum: damaged on the way, or a sender on a veth with checksum offload (ethtool -K DEV " \
       "tx off)")                                                                                             \
     X(UDP_PORT, "udp_port", "no UDP port of the switch")                                                     \
-    X(PATH_RATE, "path_rate",                                                                                \
-      "path probe beyond those that are answered in a second, to one address or to all")                     \
+    X(PATH_RATE, "path_rate", "more path probes than are answered in a second, to one address or to all")    \
     X(CONTROL_TOO_SHORT, "control_too_short", "control message shorter than its type demands")               \
-    X(CONTROL_NOT_CONTROL, "control_not_control", "no control message: wrong magic number")                  \
+    X(CONTROL_NOT_CONTROL, "control_not_control", "not a control message: wrong magic number")               \
     X(CONTROL_OTHER_VERSION, "control_other_version",                                                        \
-      "control message of a version that is not spoken here")                                                \
+      "control message of a version that this switch does not speak")                                        \
     X(CONTROL_BAD_TYPE, "control_bad_type", "control message of an unknown type")                            \
     X(CONTROL_BAD_STRING, "control_bad_string", "control message with an unreadable name or text")           \
     X(CONTROL_FULL, "control_full", "control messages of one port come faster than they are handled")        \
     X(CONTROL_RATE, "control_rate",                                                                          \
-      "control messages from an address, of processes that are in no job, more often than 64 times a "       \
+      "control messages from one address, of processes that are in no job, more often than 64 times a "      \
       "second")                                                                                              \
     X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
     X(TX_FULL, "tx_full", "the port does not keep up with what is sent to it")                               \
@@ -74,8 +73,8 @@ enum drop {
         DROP_REASONS
 };
 
-/* Protocols drop packets that are of nobody here, too, for reasons of their own (protocol/protocol.h,
- * strange). With them the kinds of drops are 0 .. DROP_KINDS - 1, some of which do not exist. */
+/* Protocols also drop packets that belong to no job, for reasons of their own (protocol/protocol.h, strange).
+ * With those, kinds of drops are numbered 0 .. DROP_KINDS - 1; some numbers are not used. */
 enum { COUNTED_PROTOCOLS = 4, DROP_KINDS = DROP_REASONS + COUNTED_PROTOCOLS * AGG_MAX_REASONS };
 
 /* protocol: enum agg_protocol_id. */
@@ -104,8 +103,8 @@ static inline unsigned drop_kind(unsigned protocol, unsigned reason)
     X(CONTROL_SENT, "control_sent", "control messages sent")                                                 \
     X(ROUNDS, "rounds", "rounds of the polling loop")                                                        \
     X(BUSY_ROUNDS, "busy_rounds", "rounds that found something to do")                                       \
-    X(SLEEPS, "sleeps", "naps taken for want of work")                                                       \
-    X(STALLS, "stalls", "times that a polling thread stood still for 100 ms and more")                       \
+    X(SLEEPS, "sleeps", "naps taken because there was nothing to do")                                        \
+    X(STALLS, "stalls", "times that a polling thread stood still for 100 ms or more")                        \
     X(STALLED_MS, "stalled_ms", "milliseconds that these took")
 
 enum event {

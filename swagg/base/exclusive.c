@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Its name belongs to the network namespace and is in no file system, so nothing stays behind. */
+/* An abstract Unix address: it belongs to the network namespace, and vanishes with the process. */
 static socklen_t name_of(struct sockaddr_un *address, unsigned if_index)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -25,7 +25,7 @@ int exclusive_interface(unsigned if_index)
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int error;
 
-    /* It listens so that others learn whose it is. */
+    /* It listens so that other processes can ask who has it (SO_PEERCRED). */
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, bytes) == 0 && listen(fd, 1) == 0)
         return fd;
     error = errno;

@@ -1,4 +1,4 @@
-/* How much of what a switch can have: the sizes of tables, here and there. */
+/* How many ports, queues, lcores and shards a switch can have: the sizes of its tables. */
 #ifndef SWAGG_BASE_LIMITS_H
 #define SWAGG_BASE_LIMITS_H
 

@@ -12,7 +12,7 @@
 
 enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
 
-/* A pipe that has room takes so much without waiting. */
+/* A pipe that is writable takes PIPE_BUF bytes without waiting. */
 static_assert(2 * (int)LINE_MAX_BYTES <= PIPE_BUF, "a line, and the one that says how many were lost");
 
 static enum log_level threshold = LOG_LEVEL_INFO; /* set before there are threads, like the next one */
@@ -21,7 +21,7 @@ static bool with_time;
 static struct {
     pthread_mutex_t lock;
     uint64_t lost;   /* since the start */
-    uint64_t untold; /* of them */
+    uint64_t untold; /* of them, those that no line has reported yet */
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void log_set_level(enum log_level level)
@@ -55,7 +55,7 @@ static size_t put_line(char line[LINE_MAX_BYTES], const char *prefix, const char
     return n + (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "swagg: %s%s\n", prefix, text);
 }
 
-/* Its reader may be slow, or not read at all: nothing waits for it. */
+/* Whether stderr takes a line now. Its reader may be slow, or not read at all; nothing waits for it. */
 static bool has_room(void)
 {
     struct pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -1,7 +1,5 @@
-/* What the daemon tells its operator: lines on stderr, one call one line. Any thread.
- *
- * A line never waits for its reader: what finds no room is lost, and the next line that finds some says how
- * many were.
+/* The log: lines on stderr, one for each call. Any thread. Logging never waits for the reader: a line for
+ * which there is no room is lost, and the next line that is written tells how many were lost.
  */
 #ifndef SWAGG_BASE_LOG_H
 #define SWAGG_BASE_LOG_H
@@ -14,13 +12,13 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL
 /* Lines above this level are not written; LOG_LEVEL_INFO until set. */
 void log_set_level(enum log_level level);
 
-/* From here on lines begin with the time (UTC). Before, they are an answer to a command line. Call it while
- * there is one thread. */
+/* From here on lines begin with the time (UTC); before that, as answers to a command line, they do not. To be
+ * called while there is only one thread. */
 void log_with_time(void);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For libraries that write their own lines: they go the same way, whatever the level. NULL: no memory. */
+/* A stream for libraries that write their own lines to the log, whatever the level. NULL: no memory. */
 FILE *log_stream(void);
 
 /* Lines that found no room since the start. */

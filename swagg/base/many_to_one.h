@@ -4,8 +4,8 @@
 
 #include <rte_ring.h>
 
-/* Relaxed tail: who loses its CPU in the middle of putting does not keep the others from it, who would spin
- * until it is back. It costs some 50 cycles a burst. */
+/* Relaxed tail sync: if a producer loses its CPU in the middle of an enqueue, the others need not spin until
+ * it runs again. This costs some 50 cycles a burst. */
 enum { MANY_TO_ONE = RING_F_MP_RTS_ENQ | RING_F_SC_DEQ };
 
 #endif

@@ -1,4 +1,4 @@
-/* Random numbers that nobody can foretell, from the kernel. */
+/* Unpredictable random numbers, from the kernel. */
 #ifndef SWAGG_BASE_SECRET_H
 #define SWAGG_BASE_SECRET_H
 
@@ -6,7 +6,7 @@
 
 #include <sys/random.h>
 
-/* Waits only while the kernel has none yet, right after the machine's start. */
+/* Waits only right after the machine's start, while the kernel has none yet. */
 static inline uint64_t secret64(void)
 {
     uint64_t x;

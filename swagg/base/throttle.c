@@ -18,7 +18,7 @@ static unsigned set_of(const struct throttle *t, uint32_t source)
     return (unsigned)((h ^ h >> 32) * t->seed >> 32) % THROTTLE_SETS;
 }
 
-/* The source's place; if it has none, that of whoever has the least to lose. */
+/* The source's place; if it has none, that of the source whose bucket is nearest to full. */
 static struct throttle_source *place_of(struct throttle *t, uint32_t source)
 {
     struct throttle_source *set = t->place[set_of(t, source)], *least = set;

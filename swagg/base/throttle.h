@@ -1,8 +1,6 @@
-/* How often each source may do something: a token bucket by source.
- *
- * A source may do `burst` things at once, and goes on at `per_second`. The table is fixed and small; when a
- * new source needs a place, the one goes whose bucket is nearest to full: a source that is being held back
- * stays.
+/* How often each source may do something: a token bucket for each source. A source may do `burst` things at
+ * once, and then `per_second`. The table is small and fixed; a new source takes the place of the one whose
+ * bucket is nearest to full, so that sources that are being held back stay in it.
  *
  * Pure: no clock (now in ns, monotonic), no malloc. One thread.
  */
@@ -20,18 +18,18 @@ struct throttle_rate {
 
 struct throttle_source {
     uint32_t source;
-    uint64_t full_at; /* when its bucket will be full again; in the past: it is, and the place is free */
+    uint64_t full_at; /* when its bucket will be full again; in the past: the place is free */
 };
 
 struct throttle {
     struct throttle_rate rate;
-    uint64_t seed; /* of the hash, random: so that nobody chooses who shares a set */
+    uint64_t seed; /* of the hash; random, so that nobody can choose which sources share a set */
     struct throttle_source place[THROTTLE_SETS][THROTTLE_WAYS];
 };
 
 void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed);
 
-/* Whether the source may now; if so, it has. */
+/* Whether the source may do it now; if so, takes a token. */
 bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now);
 
 #endif

@@ -87,7 +87,7 @@ static bool replace_word(bridge_word *w, uint64_t old, uint64_t new)
     return atomic_compare_exchange_strong_explicit(w, &old, new, memory_order_relaxed, memory_order_relaxed);
 }
 
-/* Where a new station goes: a free word, else the one of the station that has been silent longest. */
+/* The word for a new station: a free one, else that of the station that has been silent longest. */
 static bridge_word *choose_victim(bridge_word *bucket, uint8_t now, uint64_t *old)
 {
     bridge_word *victim = NULL;
@@ -166,7 +166,7 @@ unsigned bridge_age(struct bridge *b)
         uint64_t w = read_word(&b->word[i]);
 
         if (w != 0 && word_age(w, now) >= BRIDGE_AGE_TICKS)
-            forgotten += replace_word(&b->word[i], w, 0); /* not if it was heard this very moment */
+            forgotten += replace_word(&b->word[i], w, 0); /* fails if it was heard just now */
     }
     return forgotten;
 }

@@ -24,7 +24,8 @@ enum {
 struct bridge;
 
 /* Bytes for a table with room for at least this many stations (rounded up to a power of two, at least 64, at
- * most 2^20). Fuller than half, and unlucky buckets overflow: ask for twice what is expected. */
+ * most 2^20). If it gets more than half full, some buckets overflow: ask for twice as many stations as
+ * expected. */
 size_t bridge_footprint(unsigned stations);
 
 /* mem: bridge_footprint(stations) bytes, 64-byte aligned, the caller's. seed makes the hash unpredictable

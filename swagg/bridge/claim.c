@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The address, the port, and a bit that says that there is something. */
+/* The word: MAC address, port, and a bit that is set, so that it is not 0. */
 void claim_note(struct claim *c, const struct net_mac *station, uint8_t port)
 {
     uint64_t word = 0;

@@ -1,6 +1,5 @@
-/* Somebody else under the switch's IP address: a station that has it by mistake, or one that wants the
- * workers' gradients. Its frames go no further, the operator is told, and hosts are told again whose the
- * address is (RFC 5227).
+/* Another station that uses the switch's IP address, by mistake or to get the workers' gradients. Its frames
+ * go no further, the operator is told, and hosts are told again which MAC address is right (RFC 5227).
  */
 #ifndef SWAGG_BRIDGE_CLAIM_H
 #define SWAGG_BRIDGE_CLAIM_H
@@ -13,7 +12,7 @@
 
 #include "net/mac.h"
 
-/* Who claimed it last, in a word that lcores write and the main one takes; 0: nobody. */
+/* The station that claimed it last, in one word that any lcore writes and the main lcore takes; 0: none. */
 struct claim {
     uint64_t word;
 } __rte_cache_aligned;
@@ -21,7 +20,7 @@ struct claim {
 /* Any lcore. */
 void claim_note(struct claim *c, const struct net_mac *station, uint8_t port);
 
-/* False: nobody since the last call. The main lcore. */
+/* The last claim; false: there was none since the last call. The main lcore. */
 bool claim_take(struct claim *c, struct net_mac *station, uint8_t *port);
 
 #endif

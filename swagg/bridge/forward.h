@@ -1,5 +1,5 @@
-/* A frame on its way between two stations: to the port where the bridge last heard the destination, or to all
- * others. In a header, as every frame that is switched comes by here. */
+/* Switches a frame between two stations: to the port where the bridge last heard the destination, or to all
+ * others. Inline, since every switched frame passes here. */
 #ifndef SWAGG_BRIDGE_FORWARD_H
 #define SWAGG_BRIDGE_FORWARD_H
 

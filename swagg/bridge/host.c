@@ -28,7 +28,7 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
     send_put(h->send, port, reply);
 }
 
-/* ARP about the switch's address, to everybody behind the port. from: the address that says so of itself. */
+/* Broadcasts an ARP request for the switch's address on a port. from: the sender address in it (arp_ask). */
 static void put_arp(const struct host *h, unsigned port, rte_be32_t from)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->mbufs);
@@ -41,7 +41,7 @@ static void put_arp(const struct host *h, unsigned port, rte_be32_t from)
     send_put(h->send, port, m);
 }
 
-/* Who has the address too answers the probe, which comes from no address (RFC 5227); few answer an
+/* Another station with this address answers the probe, whose sender address is 0 (RFC 5227); few answer an
  * announcement. */
 void host_announce(const struct host *h, unsigned port)
 {

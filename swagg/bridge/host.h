@@ -6,12 +6,12 @@
 #include "net/sum.h"
 #include "port/send.h"
 
-/* What an lcore answers in the switch's name with. */
+/* What an lcore needs to answer for the switch. */
 struct host {
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     struct rte_mempool *mbufs;
-    agg_ones_sum_fn *ones_sum; /* what checksums are made with */
+    agg_ones_sum_fn *ones_sum; /* for checksums */
     struct send *send;
     struct counters *counters;
 };
@@ -19,12 +19,12 @@ struct host {
 /* Answers an ARP request for the switch's IP. m stays the caller's. */
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);
 
-/* Asks everybody behind this port who has the switch's IP, too, and tells them the switch's MAC: an ARP probe
- * and a gratuitous ARP, for those who remember another. */
+/* On this port, asks whether another station has the switch's IP address (an ARP probe), and tells all
+ * stations the switch's MAC address (an ARP announcement), in case they remember another. */
 void host_announce(const struct host *h, unsigned port);
 
-/* Takes a frame over that passed frame_check_ipv4 and says ICMP: an echo request goes back, others are
- * dropped. */
+/* Takes over a frame that has passed frame_check_ipv4 and whose protocol is ICMP. An echo request is
+ * answered, others are dropped. */
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m);
 
 #endif

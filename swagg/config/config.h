@@ -1,8 +1,6 @@
 /* The daemon's configuration: a YAML file, read by a schema of libcyaml's, checked, completed with defaults
- * (docs/configuration.md).
- *
- * Nothing here needs DPDK: a configuration can be checked anywhere. Main lcore only. A struct config is a
- * plain value; strings are in it; nothing needs to be freed.
+ * (docs/configuration.md). Nothing here needs DPDK, so a configuration can be checked anywhere. Main lcore
+ * only. A struct config is a plain value that contains its strings; nothing needs to be freed.
  */
 #ifndef SWAGG_CONFIG_CONFIG_H
 #define SWAGG_CONFIG_CONFIG_H
@@ -38,7 +36,7 @@ struct config_impair {
 };
 
 struct config_port {
-    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; "port0", ... where none is given */
+    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ... */
     char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
                                        --vdev (net_memif0,role=server); or a PCI address with options */
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
@@ -46,9 +44,9 @@ struct config_port {
 };
 
 struct config_pool {
-    uint32_t slots_per_job; /* a power of two; what a job gets at most */
+    uint32_t slots_per_job; /* the most that a job gets; a power of two */
     uint32_t megabytes;     /* for all jobs' pools together */
-    uint32_t kept_frames;   /* that all jobs' pools together may keep to sum in */
+    uint32_t kept_frames;   /* packet buffers that all jobs' pools together may keep, to sum in */
 };
 
 struct config_limits {
@@ -65,7 +63,7 @@ struct config_timers {
 
 struct config_memory {
     enum config_memory_mode mode;
-    uint32_t megabytes; /* for all of DPDK: the pools, and mbufs and rings beside them */
+    uint32_t megabytes; /* for all of DPDK: pools, mbufs and rings */
 };
 
 struct config_idle {
@@ -80,7 +78,7 @@ struct config_replay {
     uint32_t chunk_bytes;   /* of elements in a packet, at most */
     bool published;         /* format: int32 with exponents */
     bool ordered;           /* contributions are added in rank order; else on arrival */
-    struct agg_terms terms; /* what all this makes, as if it had been granted */
+    struct agg_terms terms; /* made from these keys, as if they had been granted */
     uint8_t worker_mac[6];  /* of rank 0; the others count on from its MAC and IP ... */
     uint32_t worker_ip;     /* network order */
     uint32_t worker_port;
@@ -89,8 +87,8 @@ struct config_replay {
 
 /* Hosts that may join jobs. */
 struct config_admit {
-    uint32_t network, mask;    /* network order: addresses that, masked, are the network */
-    char jobs[CONFIG_JOB_MAX]; /* what the jobs are called: a pattern as of fnmatch(3) */
+    uint32_t network, mask;    /* network order: the addresses whose masked value is network */
+    char jobs[CONFIG_JOB_MAX]; /* a pattern for the jobs' names, as in fnmatch(3) */
 };
 
 struct config {
@@ -124,8 +122,8 @@ struct config {
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
 };
 
-/* Gets each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a probability
- * (0..1)". */
+/* Is called with each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a
+ * probability (0..1)". */
 typedef void (*config_report)(void *context, const char *message);
 
 /* Reads and checks a file. Returns 0, or after reporting everything that is wrong with it: -ENOENT, -EACCES,
@@ -133,13 +131,13 @@ typedef void (*config_report)(void *context, const char *message);
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
 
-/* Whether a device is an interface of the kernel's. */
+/* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 
 /* Whether a process at this address (network order) may join a job of this name. */
 bool config_admits(const struct config *c, uint32_t ip, const char *job);
 
-/* The queues that the configuration's ports have. */
+/* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);
 
 #endif

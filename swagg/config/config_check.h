@@ -1,13 +1,12 @@
-/* What a configuration has to fulfil beyond the right keys and types, and what it says where it says nothing.
- */
+/* Checks a configuration beyond keys and types, and fills in defaults. */
 #ifndef SWAGG_CONFIG_CONFIG_CHECK_H
 #define SWAGG_CONFIG_CONFIG_CHECK_H
 
 #include "config/config_schema.h"
 #include "config/config_text.h"
 
-/* Completes raw->config with the defaults of what is absent in t, resolves the texts, and reports all that is
- * wrong. */
+/* Fills in raw->config: the defaults of keys that are absent in t, and what its texts mean. Reports
+ * everything that is wrong. */
 void config_check(struct config_text *t, struct config_raw *raw);
 
 /* The same for the list of ports alone (config_ports.c); the MTU must be set. */

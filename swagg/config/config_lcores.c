@@ -1,4 +1,4 @@
-/* The list of lcores: names of ports and queues become bits, and the whole is checked as a placement. */
+/* The list of lcores: turns names of ports and queues into bits, and checks the result as a placement. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static uint64_t parse_item(const struct config *c, const char *item, int *queue)
     return named_ports(c, item, (size_t)(colon - item));
 }
 
-/* Those of these ports that have a queue of this number. */
+/* Of these ports, those that have a queue with this number. */
 static uint64_t with_queue(uint64_t ports, const uint32_t queues[], unsigned q)
 {
     uint64_t with = 0;
@@ -154,7 +154,7 @@ static void resolve_lcore(struct config_text *t, const struct config_raw *raw, u
     out->shards = resolve_shards(t, l, in->aggregate, in->aggregate_count);
 }
 
-/* What messages call a queue: the port alone where it has one only. */
+/* A queue's name in messages: that of the port alone, if it has one queue only. */
 static const char *queue_name(char name[QUEUE_NAME_MAX], const struct config *c, const uint32_t queues[],
                               const struct placement_finding *f)
 {
@@ -165,7 +165,7 @@ static const char *queue_name(char name[QUEUE_NAME_MAX], const struct config *c,
     return name;
 }
 
-/* Says in the configuration's words what placement_check found. */
+/* Reports what placement_check has found, in the configuration's words. */
 static void report_finding(struct config_text *t, const struct config *c, const struct placement_ports *ports,
                            const struct placement_finding *f)
 {
@@ -206,7 +206,7 @@ static void report_finding(struct config_text *t, const struct config *c, const 
     }
 }
 
-/* Whether the file is right about all that a list of lcores refers to. */
+/* Whether there are no mistakes in what a list of lcores refers to. */
 static bool ports_are_known(const struct config_text *t, const struct config *c)
 {
     static const char *const key[] = {"name", "rx_queues", "tx_queues"};
@@ -232,7 +232,7 @@ void config_check_lcores(struct config_text *t, struct config_raw *raw)
     unsigned count;
 
     if (!ports_are_known(t, c) || config_text_is_faulty(t, "lcores"))
-        return; /* what follows from a name that is wrong is no news */
+        return; /* a wrong name was reported; what follows from it need not be */
     c->has_placement = true;
     p->lcores = raw->lcores;
     config_queues(c, &ports);

@@ -15,7 +15,7 @@ enum {
     REORDER_BY_MAX = 1000,
     REORDER_FOR_US = 1000,
     REORDER_FOR_US_MAX = 10000000,
-    RING_FRAME = 2048,        /* net_af_packet's framesz where none is given */
+    RING_FRAME = 2048,        /* net_af_packet's default framesz */
     RING_FRAME_OVERHEAD = 84, /* of it: the kernel's header before the IP packet, a VLAN tag included */
 };
 
@@ -25,7 +25,7 @@ static const struct config_number queues[] = {
 };
 enum { QUEUES = sizeof(queues) / sizeof(queues[0]) };
 
-/* The path of something in a port. */
+/* The path of a value in a port, for messages. */
 static const char *port_path(char path[CONFIG_PATH_MAX], unsigned port, const char *rest)
 {
     snprintf(path, CONFIG_PATH_MAX, "ports[%u].%s", port, rest);
@@ -40,7 +40,7 @@ static void check_impair(struct config_text *t, const char *parent, struct impai
         double p = im->rate[k].probability;
 
         snprintf(path, sizeof(path), "%s.%s", parent, impair_kind_name(k));
-        if (!(p >= 0 && p <= 1)) /* nor is NaN */
+        if (!(p >= 0 && p <= 1)) /* false for NaN, too */
             config_fault(t, path, "%g is not a probability (0..1)", p);
     }
     snprintf(path, sizeof(path), "%s.reorder_by", parent);
@@ -56,7 +56,7 @@ static void check_impair(struct config_text *t, const char *parent, struct impai
                      REORDER_FOR_US_MAX);
 }
 
-/* Bytes of the device's name proper: its arguments follow a comma. */
+/* The length of a device's name without its arguments, which follow a comma. */
 static size_t device_name_length(const char *device)
 {
     return strcspn(device, ",");
@@ -72,7 +72,7 @@ bool config_is_kernel_device(const char *device)
     return starts_with(device, CONFIG_KERNEL_DEVICE);
 }
 
-/* The kernel cuts off what does not fit into a place of the ring, in silence. */
+/* The kernel silently truncates frames that do not fit into a place of the ring. */
 static void check_ring_frame(struct config_text *t, const char *path, const struct config *c,
                              const char *device)
 {
@@ -86,8 +86,7 @@ static void check_ring_frame(struct config_text *t, const char *path, const stru
                      bytes, c->mtu, given != NULL ? "write" : "append", need, 4 * need);
 }
 
-/* The kernel deals frames to as many sockets as there are queue pairs; what one that is not polled gets is
- * lost. */
+/* The kernel deals frames to all queue pairs; those of a pair that is not polled are lost. */
 static void check_queue_pairs(struct config_text *t, const char *path, const struct config_port *port)
 {
     const char *given = strstr(port->device, ",qpairs=");
@@ -111,7 +110,7 @@ static void check_interface(struct config_text *t, const char *path, const char 
                      device);
 }
 
-/* The kernel interface that a device is, or makes; its length, 0: none. */
+/* The name of the kernel interface that a device is, or makes; *length 0: there is none. */
 static const char *interface_of(const char *device, size_t *length)
 {
     const char *given = strstr(device, ",iface=");

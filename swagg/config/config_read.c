@@ -6,7 +6,7 @@
 #include "config/config_scalar.h"
 #include "config/nearest.h"
 
-/* Each reads what is at a place into *data and returns whether it may stay in the tree. */
+/* These functions read what is at a place into *data, and return whether it may stay in the tree. */
 static bool read_value(struct config_text *t, const struct config_place *at,
                        const cyaml_schema_value_t *schema, void *data);
 
@@ -36,7 +36,8 @@ static bool count_fits(struct config_text *t, const struct config_place *at,
     return false;
 }
 
-/* A group in a list stays, with what of it is right, so that later ones keep their numbers. */
+/* A group in a list stays in the tree even if parts of it are wrong, so that later ones keep their numbers.
+ */
 static bool read_list(struct config_text *t, const struct config_place *at,
                       const cyaml_schema_value_t *schema, void *data)
 {
@@ -83,7 +84,7 @@ static void report_unknown_key(struct config_text *t, const struct config_place 
         config_fault_at(t, at->line, at->path, "unknown key; known here: %s", known);
 }
 
-/* The pair of a mapping that has this key; NULL: none. */
+/* The pair of a mapping with this key; NULL: there is none. */
 static yaml_node_pair_t *find_pair(struct config_text *t, yaml_node_t *map, const char *key)
 {
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
@@ -100,7 +101,7 @@ static void key_path(char path[CONFIG_PATH_MAX], const char *map, const char *ke
     snprintf(path, CONFIG_PATH_MAX, "%.*s%s%.60s", CONFIG_PATH_MAX - 64, map, map[0] != '\0' ? "." : "", key);
 }
 
-/* Of a key that is known here. */
+/* Reads the value of a known key. */
 static bool read_field(struct config_text *t, const struct config_place *at,
                        const cyaml_schema_field_t *field, void *data)
 {

@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* As `swagg-pcap gen` has them. */
+/* The same defaults as in `swagg-pcap gen`. */
 static const struct config_number numbers[] = {
     {"workers", offsetof(struct config_replay, workers), 1, 256, 2},
     {"slots", offsetof(struct config_replay, slots), 1, 16384, 64},
@@ -33,7 +33,7 @@ static const char *replay_path(char path[CONFIG_PATH_MAX], unsigned i, const cha
     return path;
 }
 
-/* The longest chunk that a packet of the MTU holds, if the file says nothing. */
+/* Default: the longest chunk that fits into a packet of the MTU. */
 static void check_chunk_bytes(struct config_text *t, const char *path, struct config_replay *r, uint32_t mtu)
 {
     const uint32_t fits = (mtu - HEADERS_BYTES) / 4 * 4;
@@ -62,7 +62,7 @@ static void check_workers_address(struct config_text *t, unsigned i, struct conf
         config_parse_ip(t, path, raw->worker_ip, &r->worker_ip, &prefix);
 }
 
-/* Here alone keys become a protocol's terms. */
+/* Turns the keys into the protocol's terms; done nowhere else. */
 static void make_terms(struct config_replay *r)
 {
     const uint64_t tags = (uint64_t)r->slots * r->phases;
@@ -77,7 +77,7 @@ static void make_terms(struct config_replay *r)
     sml_terms_build(&r->terms, &terms);
 }
 
-/* What the pool of a replayed job takes; 0: it is out of range, which has been said. */
+/* The bytes that the pool of a replayed job takes; 0: a key is out of range, which was reported. */
 static size_t pool_bytes(const struct config_replay *r)
 {
     const struct agg_pool_config pool = {.workers = (uint16_t)r->workers, .terms = r->terms};
@@ -86,7 +86,7 @@ static size_t pool_bytes(const struct config_replay *r)
     return agg_protocol_find(r->terms.protocol)->footprint(&pool, &f) ? f.bytes : 0;
 }
 
-/* Nobody joins these jobs, so no memory for one is no reason to go on without it. */
+/* Nobody would notice if one of these jobs got no memory, so it is checked now. */
 static void check_memory(struct config_text *t, const struct config *c)
 {
     const size_t megabyte = 1 << 20;

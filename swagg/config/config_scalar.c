@@ -51,7 +51,7 @@ static bool read_string(struct config_text *t, const struct config_place *at,
     return true;
 }
 
-/* Decimal or 0x..., but no octal with a leading zero, which would surprise. */
+/* Decimal or 0x...; a leading zero is refused, since it would mean octal. */
 static bool read_integer(struct config_text *t, const struct config_place *at,
                          const cyaml_schema_value_t *schema, void *data)
 {

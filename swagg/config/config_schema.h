@@ -1,4 +1,4 @@
-/* The configuration file as libcyaml reads it: names of keys, their types, where their values go. */
+/* libcyaml's schema of the configuration file: keys, their types, and where their values go. */
 #ifndef SWAGG_CONFIG_CONFIG_SCHEMA_H
 #define SWAGG_CONFIG_CONFIG_SCHEMA_H
 
@@ -6,12 +6,12 @@
 
 #include "config/config.h"
 
-/* What has to be checked and resolved before it can go into struct config is text here. */
+/* Values that are still text: they must be checked and resolved before they go into struct config. */
 struct config_raw_switch {
     char mac[64], ip[64];
 };
 
-enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* named in one list */
+enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* that one list can name */
 
 struct config_raw_lcore {
     int32_t cpu;

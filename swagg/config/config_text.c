@@ -9,7 +9,7 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, MESSAGE_MAX = 1024 };
 
-/* Says it without control characters: a value that is quoted may hold anything. */
+/* Reports a message without control characters, which a quoted value may contain. */
 static void say(const struct config_text *t, char message[MESSAGE_MAX])
 {
     for (char *p = message; *p != '\0'; p++)
@@ -38,7 +38,7 @@ static void report(struct config_text *t, size_t line, const char *path, const c
     say(t, message);
 }
 
-/* Whether inner is, or is part of, outer. */
+/* Whether the path inner is outer, or leads to a part of it. */
 static bool is_within(const char *inner, const char *outer)
 {
     const size_t length = strlen(outer);
@@ -68,7 +68,7 @@ void config_fault_at(struct config_text *t, size_t line, const char *path, const
     va_end(args);
 }
 
-/* A step down the tree: the value of a key, and the line the key stands in. */
+/* One step down the tree: the value of a key, and the line of the key. */
 static yaml_node_t *step_key(struct config_text *t, yaml_node_t *map, const char *key, size_t length,
                              size_t *line)
 {
@@ -98,7 +98,8 @@ static yaml_node_t *step_index(struct config_text *t, yaml_node_t *list, size_t 
     return item;
 }
 
-/* Follows path as far as it goes. Returns whether to its end; *line: where the last thing found stands. */
+/* Follows path as far as the tree has it. Returns whether that was to its end; *line: the line of the last
+ * node found. */
 static bool find(struct config_text *t, const char *path, size_t *line)
 {
     yaml_node_t *node = yaml_document_get_root_node(&t->document);
@@ -172,7 +173,7 @@ static void report_yaml_error(struct config_text *t, const yaml_parser_t *p)
                         p->problem != NULL ? p->problem : "out of memory");
 }
 
-/* Nothing may follow the document: a second one would be ignored in silence. */
+/* A second document would be ignored silently, so nothing may follow the first. */
 static int expect_end(struct config_text *t, yaml_parser_t *p)
 {
     yaml_document_t next;

@@ -1,8 +1,6 @@
-/* The text of a configuration file, its YAML tree with the lines things stand in, and the list of what is
- * wrong.
- *
- * The tree (libyaml's document, with marks) is kept for as long as something about it may have to be said.
- * Values are named by paths as in messages: "ports[1].impair.rx.drop".
+/* The text of a configuration file, its YAML tree with line numbers, and the list of what is wrong. The tree
+ * (libyaml's document, with marks) is kept as long as mistakes may have to be reported. Values are named by
+ * paths, as in messages: "ports[1].impair.rx.drop".
  */
 #ifndef SWAGG_CONFIG_CONFIG_TEXT_H
 #define SWAGG_CONFIG_CONFIG_TEXT_H
@@ -32,15 +30,15 @@ void config_text_free(struct config_text *t);
 
 bool config_text_has(struct config_text *t, const char *path);
 
-/* Whether something has been reported about the value at path, part of it, or what it is part of: then what
- * follows from that value is no news. */
+/* Whether a mistake was reported in the value at path, in a part of it, or in what it is a part of. Then
+ * mistakes that follow from it need not be reported. */
 bool config_text_is_faulty(const struct config_text *t, const char *path);
 
-/* Whether so much is wrong that nothing more will be listed. */
+/* Whether so many mistakes were reported that no more will be. */
 bool config_text_is_full(const struct config_text *t);
 
-/* Reports that something is wrong with the value at path, in whose line, or if it is not there, in the line
- * of whatever should contain it. */
+/* Reports a mistake in the value at path, with its line; if there is no such value, with the line of what
+ * should contain it. */
 __attribute__((format(printf, 3, 4))) void config_fault(struct config_text *t, const char *path,
                                                         const char *format, ...);
 /* The same with the line known. */

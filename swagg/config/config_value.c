@@ -44,7 +44,7 @@ void config_check_power_of_two(struct config_text *t, const char *path, uint32_t
         config_fault(t, path, "%u is not a power of two (512, 1024, ...)", value);
 }
 
-/* Six bytes of one or two hexadecimal digits. sscanf alone would take signs and blanks, too. */
+/* Six bytes of one or two hexadecimal digits each. sscanf alone would also accept signs and blanks. */
 static bool scan_mac(const char *text, unsigned b[6])
 {
     int end = 0;

@@ -2,8 +2,8 @@
 #ifndef SWAGG_CONFIG_NEAREST_H
 #define SWAGG_CONFIG_NEAREST_H
 
-/* Start with nearest_to(word), offer every candidate; best stays NULL unless one is so near that it is likely
- * meant. */
+/* Start with nearest_to(word) and offer every candidate. best stays NULL unless one is near enough to be what
+ * was meant. */
 struct nearest {
     const char *word;
     const char *best;

@@ -13,7 +13,7 @@ static unsigned count_queues(const uint32_t queues[], unsigned ports)
     return sum;
 }
 
-/* Queue q of port p, so that a port's queues go to different lcores, and so do the ports' first queues. */
+/* Deals a port's queues to different lcores, and the ports' first queues, too. */
 static void deal_queues(struct placement *p, const struct placement_ports *ports, unsigned port)
 {
     for (unsigned q = 0; q < ports->rx_queues[port]; q++)
@@ -53,7 +53,7 @@ static void add_finding(struct findings *f, struct placement_finding found)
     f->count++;
 }
 
-/* One kind of task with the faults that it can have; none, twice: what to call them. */
+/* One kind of task, and the names of its faults. */
 struct task {
     size_t offset;  /* of its word in struct placement_lcore */
     uint64_t exist; /* bit i: there is a port, shard i */

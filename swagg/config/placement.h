@@ -64,9 +64,9 @@ struct placement_finding {
 unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
                          struct placement_finding findings[], unsigned max);
 
-/* Gives every lcore without a CPU one of cpu[0..cpus-1] (the CPUs the process may use), in turn from cpu[1]
- * on: cpu[0] is the main lcore's, shared only when there is no other. Polling lcores share CPUs if there are
- * more of them than CPUs. */
+/* Gives every lcore without a CPU one of cpu[0..cpus-1] (the CPUs that the process may use), in turn from
+ * cpu[1] on. cpu[0] is the main lcore's, and is used only if there is no other. Polling lcores share CPUs if
+ * there are more of them than CPUs. */
 void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
 
 /* The first lcore whose CPU is not among cpu[]; -1: there is none. */

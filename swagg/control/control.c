@@ -19,30 +19,31 @@
 #include "control/signals.h"
 #include "lcore/stalls.h"
 
-/* Between two looks at signals and timer: messages sorted, and of strangers, whose JOINs may make jobs,
- * served. */
+/* How many messages are sorted, and how many of strangers are handled, before signals and timer are looked at
+ * again. A stranger's JOIN may found a job, which takes long. */
 enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
 
-/* Between words about who else has the switch's IP address: RFC 5227's DEFEND_INTERVAL. */
+/* The least time between two warnings that another station uses the switch's IP address: RFC 5227's
+ * DEFEND_INTERVAL. */
 static const uint64_t defence_interval_ns = UINT64_C(10000000000);
 
-/* As many ranks as a host has may join at once; what comes too often is lost, and sent again. */
+/* All ranks of a host may join at once. JOINs beyond the rate are dropped; workers repeat them. */
 static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
 
 struct control {
     struct control_parts parts;
     struct lcore *lcore;         /* the main one */
     struct throttle rate;        /* of strangers, by address */
-    struct fair_queue strangers; /* frames that wait for the members', by port */
+    struct fair_queue strangers; /* their frames, by port, which wait until members' were handled */
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
-    uint64_t next_defence; /* of the switch's IP address, at the earliest */
+    uint64_t next_defence; /* when the next warning about the switch's IP address may be logged */
     bool drop_seen[DROP_KINDS];
     uint64_t links_up; /* bit p: port p, when last asked */
     struct stall_watch stalls;
 };
 
-/* A drop reason says what it means the first time that it happens. */
+/* The first drop of each kind is logged, with what it means. */
 static void report_drops(struct control *c)
 {
     for (unsigned d = 0; d < DROP_KINDS; d++)
@@ -63,7 +64,7 @@ static void age_stations(struct control *c, uint64_t now)
     bridge_age(c->parts.bridge);
 }
 
-/* Losses before the first lcore saw the frame. */
+/* Counts frames that the devices lost before any lcore saw them. */
 static void count_missed(struct control *c)
 {
     for (unsigned p = 0; p < c->parts.ports; p++)
@@ -71,7 +72,8 @@ static void count_missed(struct control *c)
                    (unsigned)c->parts.port[p].device->missed(&c->parts.port[p]));
 }
 
-/* Stations behind a dead link may come up elsewhere: until they are heard, frames to them are flooded. */
+/* Stations behind a dead link may appear at another port, so they are forgotten: frames to them are flooded
+ * until they are heard again. */
 static void watch_links(struct control *c)
 {
     for (unsigned p = 0; p < c->parts.ports; p++) {
@@ -79,7 +81,7 @@ static void watch_links(struct control *c)
         bool was_up = c->links_up & RTE_BIT64(p), up;
 
         if (port->device->follow != NULL && port->device->follow(port) && was_up) {
-            c->links_up ^= RTE_BIT64(p); /* another's link */
+            c->links_up ^= RTE_BIT64(p); /* the link of another interface */
             was_up = false;
         }
         up = port->device->is_up(port);
@@ -94,7 +96,7 @@ static void watch_links(struct control *c)
     }
 }
 
-/* Another station has the switch's address. At most once in a while, for it may go on for long. */
+/* Warns, now and then, that another station uses the switch's address. */
 static void watch_claims(struct control *c, uint64_t now)
 {
     char mac[NET_MAC_TEXT_MAX];
@@ -134,7 +136,8 @@ static void drop(struct control *c, enum drop reason, struct rte_mbuf *m)
     rte_pktmbuf_free(m);
 }
 
-/* A member's message is handled at once. A stranger's may cost far more, and waits for all of them. */
+/* A member's message is handled at once. A stranger's may take far longer, and waits until all members' were
+ * handled. */
 static void sort_message(struct control *c, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
@@ -168,7 +171,7 @@ static void serve_strangers(struct control *c)
         registrar_receive(c->parts.registrar, fair_queue_take(&c->strangers));
 }
 
-/* No longer than the budgets allow, however many there are: what is left is for the next wake-up, at once. */
+/* Handles as many messages as the budgets allow. If more are left, the main lcore is woken again at once. */
 static void take_messages(struct control *c)
 {
     inbox_clear(c->parts.inbox); /* first, so that what comes from now on wakes us again */
@@ -254,7 +257,7 @@ void control_close(struct control *c)
 
 int control_run(struct control *c)
 {
-    c->links_up = ~UINT64_C(0); /* only a link that is down is worth a word */
+    c->links_up = ~UINT64_C(0); /* so that only links that are down are logged */
     watch_links(c);
     for (unsigned p = 0; p < c->parts.ports; p++)
         if (c->links_up & RTE_BIT64(p))

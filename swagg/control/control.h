@@ -10,13 +10,13 @@
 
 struct control;
 
-/* What it looks after; all of it outlives it. */
+/* What it works on; all of it outlives the control. */
 struct control_parts {
     const struct lcores *lcores;
     struct port *port;
     unsigned ports;
     struct bridge *bridge;
-    struct claim *claim; /* of the switch's IP, by others */
+    struct claim *claim; /* of other stations to the switch's IP address */
     struct inbox *inbox; /* control messages for the main lcore */
     struct registrar *registrar;
 };
@@ -25,7 +25,7 @@ struct control_parts {
 int control_open(struct control **c, const struct control_parts *parts, const struct config *cfg);
 void control_close(struct control *c);
 
-/* Until a signal comes that stops us; returns its number, or -errno after logging. */
+/* Runs until a signal comes that stops the daemon; returns its number, or -errno after logging. */
 int control_run(struct control *c);
 
 #endif

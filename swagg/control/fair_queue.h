@@ -1,4 +1,5 @@
-/* A bounded queue with a lane a port, served in turn: whoever fills a lane delays nobody in another.
+/* A bounded queue with a lane for each port. Lanes are served in turn, so a full lane does not delay the
+ * others.
  *
  * Pure: no malloc; items are the caller's. One thread. All zero: empty.
  */

@@ -11,7 +11,7 @@ void listening_init(struct listening *l, uint64_t pause_ns, uint64_t now)
         l->receiver[i].moved_at = now;
 }
 
-/* Until when it is known that all receivers listened, give or take a pause. */
+/* Until when all receivers are known to have listened; pauses shorter than pause_ns do not count. */
 static uint64_t heard_until(struct listening *l, const uint64_t rounds[], unsigned receivers, uint64_t now)
 {
     uint64_t until = now;

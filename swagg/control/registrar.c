@@ -19,18 +19,18 @@
 
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
-/* The largest job begins and ends within the burst. */
+/* The lines about the beginning and end of the largest job fit into the burst. */
 static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
 
 struct registrar {
     struct registrar_parts parts;
-    const struct host *host; /* the switch, by the main lcore */
+    const struct host *host; /* the main lcore's: the switch as a host */
     const struct config *cfg;
     rte_be32_t heard; /* the address whose message is being handled; 0: none is */
     struct throttle lines;
     unsigned lines_left_out;
     struct listening listening;
-    pthread_mutex_t lock; /* of what follows: the main lcore changes it, telemetry reads it */
+    pthread_mutex_t lock; /* protects what follows: the main lcore changes it, telemetry reads it */
     uint64_t now;         /* of the registry's clock, when it was last called */
     struct ctl_registry *registry;
 };
@@ -118,8 +118,8 @@ static uint64_t random64(void *context)
     return secret64();
 }
 
-/* Nobody fills the log by joining: what happens on account of an address has a rate, and so has what happens
- * with time. */
+/* Logs an event, so that nobody can fill the log by joining: the lines that are due to one address have a
+ * rate, and so have those that are due to time. */
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
     struct registrar *r = context;
@@ -161,7 +161,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
     };
 }
 
-/* A short pause of a polling thread counts as time: it may be slow for long. */
+/* Short pauses of a polling thread count as time, since it may go on being slow for long. */
 static void start_clock(struct registrar *r, const struct config *cfg)
 {
     const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);

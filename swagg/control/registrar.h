@@ -1,7 +1,5 @@
-/* The registry (control/registry.h) at work in the daemon: its messages come and go as frames, its running
- * jobs get pools.
- *
- * Threads: the main lcore's, but for registrar_visit.
+/* The registry (lib/core/control/registry.h) in the daemon: receives and sends its messages as frames, and
+ * makes pools for its running jobs. Threads: the main lcore's, except registrar_visit.
  */
 #ifndef SWAGG_CONTROL_REGISTRAR_H
 #define SWAGG_CONTROL_REGISTRAR_H
@@ -13,14 +11,14 @@
 
 struct registrar;
 
-/* What it works with; all of it outlives it. */
+/* What it works with; all of it outlives the registrar. */
 struct registrar_parts {
     const struct lcores *lcores; /* the main one is the host that its messages come from */
     const struct bridge *bridge;
     struct jobs *jobs;
-    const struct agg_protocol *const *protocols; /* that jobs may be of */
+    const struct agg_protocol *const *protocols; /* that jobs may use */
     unsigned protocols_known;                    /* how many, at least 1 */
-    uint64_t boot_id;                            /* random, not 0: tells this run from the one before */
+    uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
     uint8_t data_ports; /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
 };
 
@@ -37,8 +35,8 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 /* To be called at least every lost_after / 10. */
 void registrar_tick(struct registrar *r);
 
-/* Shows every job to visit, which must be quick and must not call back: the main lcore waits. Meanwhile jobs
- * neither come nor go. now: by the clock that the job's times are of (listening.h). Any thread. */
+/* Calls visit for every job. It must be quick and must not call the registrar, since the main lcore waits and
+ * no job changes meanwhile. now: by the clock of the job's times (listening.h). Any thread. */
 typedef void registrar_visitor(void *context, const struct ctl_entry *job, uint64_t now);
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "protocols.h"
 
-/* The rank-th worker, as swagg-pcap's captures have it. */
+/* The worker of this rank, with the addresses that it has in swagg-pcap's captures. */
 static void seat_worker(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
 {
     uint32_t mac;

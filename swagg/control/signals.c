@@ -20,7 +20,7 @@ static const struct {
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
-/* A blocked signal waits even if it is ignored. */
+/* Whether a signal is ignored; if blocked, it would be delivered all the same. */
 static bool is_ignored(int number)
 {
     struct sigaction now;

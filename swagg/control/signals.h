@@ -1,19 +1,18 @@
-/* What becomes of the signals that a daemon may be sent.
- *
- * SIGINT, SIGTERM and SIGHUP stop it in order (SIGHUP not where it was started with that ignored, as by
- * nohup). SIGUSR1, SIGUSR2 and the alarms mean nothing here: it says so and goes on.
+/* What the daemon does on signals. SIGINT, SIGTERM and SIGHUP stop it in good order (SIGHUP not if it was
+ * ignored at the start, as nohup has it). SIGUSR1, SIGUSR2 and alarms have no meaning: they are logged, and
+ * the daemon goes on.
  */
 #ifndef SWAGG_CONTROL_SIGNALS_H
 #define SWAGG_CONTROL_SIGNALS_H
 
-/* From here on they wait until signals_take reads them, in whatever thread they arrive. Call it before there
- * are other threads. */
+/* From here on these signals are held until signals_take reads them. To be called before there are other
+ * threads. */
 void signals_block(void);
 
-/* A descriptor that is readable when one has come, the caller's to close; -1 with errno set. */
+/* A descriptor that is readable when a signal has come; the caller closes it. -1 with errno set. */
 int signals_open(void);
 
-/* One that has come: its number if it stops us, else 0. */
+/* Reads a signal that has come: its number if it stops the daemon, else 0. */
 int signals_take(int fd);
 
 #endif

@@ -10,7 +10,7 @@ uint16_t terms_payload_bytes(const struct config *cfg)
     return (uint16_t)(cfg->mtu - IPV4_AND_UDP_BYTES);
 }
 
-/* False: they cannot be lowered so far. f: of the terms, before and after. */
+/* Lowers the terms to this many slots; false: they cannot be. *f: their footprint, before and after. */
 static bool lower_to(uint32_t slots, const struct agg_protocol *protocol, struct agg_pool_config *pool,
                      struct agg_footprint *f)
 {

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "protocol/protocol.h"
 
-/* Bytes of UDP payload in the longest packet that the ports carry. */
+/* The length of the longest UDP payload that the ports carry. */
 uint16_t terms_payload_bytes(const struct config *cfg);
 
 /* Checks the terms of a job whose ranks are all there, and lowers them to the slots that a job may have. 0,

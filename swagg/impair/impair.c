@@ -5,7 +5,7 @@
 #include "base/counter.h"
 #include "random/splitmix.h"
 
-enum { PROBABILITY_BITS = 53 }; /* what a double can tell apart */
+enum { PROBABILITY_BITS = 53 }; /* a double has no more */
 
 /* The start of one of many streams under one seed: hashed twice, so that neighbouring numbers give unrelated
  * streams. */
@@ -38,7 +38,7 @@ void impair_init(struct impair *im, const struct impair_config *cfg, uint64_t se
     im->hold_for = cfg->hold_for;
 }
 
-/* Draws for every frame, hit or not, so that one kind does not depend on the others. */
+/* Draws a number for every frame, hit or not, so that no kind's decisions depend on another's. */
 static bool hits(struct impair *im, enum impair_kind k)
 {
     bool by_chance = splitmix_next(&im->random[k]) >> (64 - PROBABILITY_BITS) < im->threshold[k];

@@ -6,7 +6,7 @@
  * monotonic unit, the same as hold_for.
  *
  * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by
- * counter_read (counter.h).
+ * counter_read (base/counter.h).
  */
 #ifndef SWAGG_IMPAIR_IMPAIR_H
 #define SWAGG_IMPAIR_IMPAIR_H
@@ -19,7 +19,8 @@ enum impair_kind { IMPAIR_DROP, IMPAIR_DUPLICATE, IMPAIR_REORDER, IMPAIR_CORRUPT
 
 enum { IMPAIR_HELD_MAX = 64 }; /* frames held back at once; a frame that finds no room passes */
 
-/* A frame is hit with this probability, and besides if its number is a multiple of `every` (0: never). */
+/* Which frames are hit: each with this probability, and all whose number is a multiple of `every` (0: none).
+ */
 struct impair_rate {
     double probability; /* 0..1 */
     uint32_t every;
@@ -72,8 +73,8 @@ struct impair_decision impair_decide(struct impair *im, uint32_t bytes);
 /* Takes a frame that impair_decide said to hold; it is the caller's again once impair_release returns it. */
 void impair_hold(struct impair *im, void *frame, uint64_t now);
 
-/* A held frame that is due, to be sent after the frames decided so far; NULL: none. Call after each frame and
- * in each idle round until NULL. */
+/* A held frame that is due, to be sent after the frames decided so far; NULL: none. To be called after each
+ * frame and in each idle round, until it returns NULL. */
 void *impair_release(struct impair *im, uint64_t now);
 
 /* Held frames whatever their time, for stopping; NULL: none left. */

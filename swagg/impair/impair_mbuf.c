@@ -16,8 +16,8 @@ static void flip_bit(struct rte_mbuf *m, uint32_t bit)
     *rte_pktmbuf_mtod_offset(m, uint8_t *, offset) ^= (uint8_t)(1u << bit % 8);
 }
 
-/* Damages a private copy: the frame's bytes may be shared with other ports' queues, or be a slot's memory.
- * What the device has found of its checksums does not hold any more. */
+/* Damages a private copy, since the frame's bytes may be shared with other ports' queues, or be a slot's
+ * memory. What the device has said of its checksums is no longer true. */
 static struct rte_mbuf *corrupted(struct rte_mbuf *m, uint32_t bit, struct rte_mempool *pool)
 {
     struct rte_mbuf *copy = copy_of(m, pool);
@@ -40,7 +40,7 @@ static uint16_t release_due(struct impair *im, struct rte_mbuf *out[], uint64_t 
     return n;
 }
 
-/* One frame's way: at most itself and its copy come out now. */
+/* Passes one frame through: at most the frame and one copy come out now. */
 static uint16_t pass(struct impair *im, struct rte_mbuf *m, struct rte_mbuf *out[], struct rte_mempool *pool,
                      uint64_t now)
 {

@@ -1,5 +1,5 @@
-/* Frames from the polling lcores to the main one, which sleeps: a ring a port, so that what comes in on one
- * takes no place of another's.
+/* Frames from the polling lcores to the main lcore, which sleeps in between. There is a ring for each port,
+ * so that no port takes the room of another.
  */
 #ifndef SWAGG_LCORE_INBOX_H
 #define SWAGG_LCORE_INBOX_H
@@ -20,22 +20,23 @@ struct inbox {
     unsigned next; /* the port whose turn it is */
 };
 
-/* -ENOMEM, after which inbox_close is right, too. */
+/* 0, or -ENOMEM; inbox_close may follow in either case. */
 int inbox_open(struct inbox *in, unsigned ports);
 
-/* Frees what is in it. wakeup < 0: it was never opened. */
+/* Frees what is in it. wakeup < 0: there is nothing to close. */
 void inbox_close(struct inbox *in);
 
 /* Takes the frame over and wakes the main lcore; false: the port's ring is full. Any lcore. */
 bool inbox_put(struct inbox *in, unsigned port, struct rte_mbuf *m);
 
-/* Has wakeup readable again, once, at least. Any thread. */
+/* Makes wakeup readable. Any thread. */
 void inbox_wake(struct inbox *in);
 
-/* Until the next inbox_put or inbox_wake, wakeup is not readable. The main lcore, before it takes. */
+/* Makes wakeup unreadable until the next inbox_put or inbox_wake. The main lcore calls it before inbox_take.
+ */
 void inbox_clear(struct inbox *in);
 
-/* Hands over up to a burst, of the ports in turn; returns how many. 0: there are none. The main lcore. */
+/* Takes up to a burst of frames, from the ports in turn; returns how many. The main lcore. */
 unsigned inbox_take(struct inbox *in, struct rte_mbuf *taken[INBOX_BURST]);
 
 #endif

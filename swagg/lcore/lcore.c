@@ -17,18 +17,18 @@
 
 enum {
     YIELD_EVERY = 16,        /* rounds without work */
-    YIELD_LONG_NS = 1000000, /* who takes longer computes, and is not to have every pause */
-    YIELD_SHARE = 32,        /* ... but one in so much time */
+    YIELD_LONG_NS = 1000000, /* a program that keeps the CPU longer is computing */
+    YIELD_SHARE = 32,        /* the next offer comes after so many times as long */
 };
 
 struct idle {
     uint32_t rounds;        /* without work, in a row */
-    uint64_t since_ns;      /* when the first nap of this pause began; 0: none yet */
-    uint64_t keep_until_ns; /* the CPU is not offered to others before */
+    uint64_t since_ns;      /* when the first nap of this pause began; 0: it has not napped yet */
+    uint64_t keep_until_ns; /* until then, the CPU is not offered to others */
 };
 
-/* A nap takes an eighth of the time that nothing has come: waiting makes no pause longer by more than that.
- */
+/* A nap lasts an eighth of the time that nothing has come, so it delays what comes next by no more than that
+ * share. */
 static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
 {
     uint64_t now = clock_ns(), bound = max_us * UINT64_C(1000), ns;
@@ -39,7 +39,8 @@ static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
     return RTE_MIN(ns, bound);
 }
 
-/* On a machine that is the hosts', too, what an lcore waits for may be waiting for the lcore's CPU. */
+/* If the hosts run on this machine, too, the program that the lcore waits for may be waiting for the lcore's
+ * CPU. */
 static void offer_cpu(struct idle *idle)
 {
     const uint64_t before = clock_ns();
@@ -65,7 +66,7 @@ static void back_off(struct lcore *lc, struct idle *idle)
         return;
     }
     nap.tv_nsec = (long)nap_ns(idle, lc->pace.max_sleep_us);
-    /* A sleeping lcore holds nothing: whoever waits for it need not. */
+    /* A sleeping lcore holds no job, so RCU need not wait for it. */
     rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
     nanosleep(&nap, NULL);
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
@@ -77,7 +78,7 @@ static void set_time(struct lcore *lc, uint64_t now)
     lc->receive.now = lc->engine.now = lc->send.now = now;
 }
 
-/* Has it stood still since the last round? (stalls.h) */
+/* Counts a stall if the last round is too long ago (stalls.h). */
 static void note_stall(struct lcore *lc, uint64_t pause)
 {
     if (pause < lc->pace.stall)
@@ -98,7 +99,7 @@ unsigned lcore_round(struct lcore *lc, uint64_t now)
     count_event(&lc->counters, EVENT_TAKEN_OVER, taken_over);
     work += taken_over;
     work += send_collect(&lc->send);
-    if (work == 0) /* nothing waits while the lcore does */
+    if (work == 0) /* no frame waits while the lcore naps */
         send_flush(&lc->send);
     else
         send_flush_due(&lc->send);
@@ -145,7 +146,7 @@ int lcore_run(void *lcore)
     return 0;
 }
 
-/* Not rte_lcore_to_cpu_id, which takes lcores and CPUs to have the same numbers. */
+/* rte_lcore_to_cpu_id would be wrong: it assumes that lcores and CPUs have the same numbers. */
 int lcore_cpu(const struct lcore *lc)
 {
     const rte_cpuset_t set = rte_lcore_cpuset(lc->eal_id);

@@ -1,11 +1,9 @@
 /* A polling lcore: its tasks, what it owns, its loop.
  *
- * The loop does its tasks in turn (receive, aggregate, send), flushes what they put out, reports that it
- * holds no job any more (RCU), and backs off when there is nothing to do: it spins for a while, then naps,
- * the longer the pause the longer the nap, up to a bound.
- *
- * The main lcore has a struct lcore, too, without tasks: so that it can count, and send through the ports'
- * owners.
+ * The loop does its tasks in turn (receive, aggregate, send), flushes what they have gathered, and reports
+ * that it holds no job (RCU). When there is nothing to do it spins for a while, then naps; naps grow with the
+ * pause, up to a bound. The main lcore has a struct lcore, too, without tasks, for its counters and for
+ * sending through the ports' owners.
  */
 #ifndef SWAGG_LCORE_LCORE_H
 #define SWAGG_LCORE_LCORE_H
@@ -20,14 +18,14 @@
 #include "lcore/receive.h"
 #include "port/send.h"
 
-enum { LCORE_STALL_MS = 100 }; /* a pause, beyond the longest nap, that is worth a word */
+enum { LCORE_STALL_MS = 100 }; /* a pause that counts as a stall, beyond the longest nap */
 
-/* How an lcore spends the time in which nothing comes. */
+/* How an lcore spends its idle time. */
 struct lcore_pace {
     uint32_t spin;          /* rounds without work before the first nap */
     uint32_t max_sleep_us;  /* 0: it never naps */
     uint64_t cycles_per_ms; /* of the TSC */
-    uint64_t stall;         /* TSC cycles without a round that are a stall */
+    uint64_t stall;         /* TSC cycles without a round that count as a stall */
 };
 
 struct lcore {
@@ -36,7 +34,7 @@ struct lcore {
     unsigned eal_id;
     uint64_t shards; /* bit s: aggregates shard s */
     struct lcore_pace pace;
-    struct rte_rcu_qsbr *rcu; /* here it reports that it holds nothing, thread id = index */
+    struct rte_rcu_qsbr *rcu; /* where it reports that it holds no job; thread id = index */
     const bool *stop;         /* atomic */
 
     /* This lcore's alone. */
@@ -50,7 +48,7 @@ struct lcore {
     int tid; /* of its thread; atomic, 0 before it runs */
 };
 
-/* One round of the loop: all tasks once. now: in TSC cycles. Returns how much there was to do, 0: nothing. */
+/* One round of the loop: all tasks once. now: in TSC cycles. Returns how much work there was; 0: none. */
 unsigned lcore_round(struct lcore *lc, uint64_t now);
 
 /* The loop, until *stop; an lcore_function_t, argument: the struct lcore. */

@@ -1,7 +1,7 @@
 /* All lcores of the switch, and what they have counted together.
  *
- * Threads: set before the start, then only read. The sums may be asked for by any thread; what is counted
- * meanwhile may be missing.
+ * Threads: set before the start, then only read. Any thread may ask for the sums; they may lack what is being
+ * counted at that moment.
  */
 #ifndef SWAGG_LCORE_LCORES_H
 #define SWAGG_LCORE_LCORES_H

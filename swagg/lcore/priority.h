@@ -1,14 +1,16 @@
-/* Going before whatever else runs on the CPUs: everybody behind the switch waits for it, and it naps when
- * there is nothing to do. Who has started it with a higher priority is not contradicted.
+/* Raises the priority of the polling threads above that of other programs: all hosts behind the switch wait
+ * for them, and they sleep when there is nothing to do. A higher priority that the operator has set is left
+ * alone.
  */
 #ifndef SWAGG_LCORE_PRIORITY_H
 #define SWAGG_LCORE_PRIORITY_H
 
-/* The calling thread's. 0, or -errno. */
+/* Raises the calling thread's priority. 0, or -errno. */
 int priority_raise_thread(void);
 
-/* The session's, if this process leads one, as a service does. Where the kernel groups tasks by session
- * (/proc/sys/kernel/sched_autogroup_enabled), threads of different sessions share a CPU by that alone. */
+/* Raises the session's priority, if this process leads one, as a service does. If the kernel groups tasks by
+ * session (/proc/sys/kernel/sched_autogroup_enabled), only this decides how threads of different sessions
+ * share a CPU. */
 void priority_raise_session(void);
 
 #endif

@@ -25,8 +25,8 @@ static bool is_data_port(rte_be16_t udp_port)
     return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
-/* What the device says of a checksum, where its port is to be believed. It may also say ..._NONE: there is no
- * right one in the bytes, but they are known to be whole. */
+/* What the device says of a checksum, if its port compares checksums. ..._NONE means: the checksum in the
+ * frame is not right, but the data is known to be intact. */
 static enum net_found found(const struct receive *r, unsigned port, const struct rte_mbuf *m, uint64_t mask,
                             uint64_t bad)
 {
@@ -83,7 +83,7 @@ static void local_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct net_ethernet *)->ether_type;
 
     if (rte_pktmbuf_linearize(m) < 0) {
-        drop(r, port, DROP_OVERSIZE, m); /* larger than a buffer, whatever its port says */
+        drop(r, port, DROP_OVERSIZE, m); /* does not fit into one buffer */
     } else if (ether_type == net16(NET_TYPE_IPV4)) {
         ipv4_input(r, port, m);
     } else if (ether_type == net16(NET_TYPE_ARP)) {
@@ -107,7 +107,7 @@ static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     forward_to_all(r->send, port, m);
 }
 
-/* False: no station can have this address. */
+/* False: no station can have this source address. */
 static bool learn(struct receive *r, unsigned port, const struct net_mac *source)
 {
     enum bridge_learned learned = bridge_learn(r->bridge, source->addr_bytes, (uint8_t)port);

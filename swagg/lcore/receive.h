@@ -25,9 +25,9 @@ struct receive {
     struct receive_queue {
         uint8_t port, queue;
     } queue[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
-    struct rte_mempool *mbufs;                   /* for the doubles that impairments make */
+    struct rte_mempool *mbufs;                   /* for the duplicates that impairments make */
     struct bridge *bridge;
-    struct claim *claim; /* of the switch's IP, by others */
+    struct claim *claim; /* of other stations to the switch's IP address */
     const struct host *host;
     struct engine *engine;
     struct inbox *to_control; /* control messages for the main lcore */
@@ -40,7 +40,7 @@ struct receive {
 /* The queue by which this lcore receives from the port, the first if it has several; -1: none. */
 int receive_queue_of(const struct receive *r, unsigned port);
 
-/* Receives a burst from each of this lcore's receive queues and deals with it; returns how many frames. */
+/* Receives a burst from each of this lcore's receive queues and handles it; returns how many frames. */
 unsigned receive_poll(struct receive *r);
 
 #endif

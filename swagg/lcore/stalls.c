@@ -24,7 +24,7 @@ bool stall_times(const struct lcore *lc, struct stall_times *times)
     return told;
 }
 
-/* What it did in most of that time, and what helps. */
+/* What the thread did for most of that time, and what helps. */
 static const char *reason(uint64_t ms, uint64_t ran, uint64_t waited)
 {
     if (2 * waited >= ms)
@@ -52,7 +52,8 @@ static void look_at(struct stall_seen *seen, const struct lcore *lc, uint64_t no
     const uint64_t rounds = counter_read(&lc->counters.event[EVENT_ROUNDS]);
     struct stall_times times = {0};
 
-    if (rounds == seen->rounds) /* whether it stands still, and for how long, is seen when it moves again */
+    if (rounds ==
+        seen->rounds) /* no round since: only when it moves again can be told how long it stood still */
         return;
     if (stalls != seen->stalls && seen->told_at != 0 && now - seen->told_at < TELL_EVERY_NS)
         return;

@@ -1,8 +1,6 @@
-/* What a port is made on: a device of DPDK's, or an interface of the kernel's (docs/architecture.md has each
- * kind's file).
- *
- * A kind is a constant table. What it keeps for a port it keeps in port->state and in each queue's `state`,
- * which nobody else reads.
+/* The kinds of devices that a port can be on: a device of DPDK's, or an interface of the kernel's
+ * (docs/architecture.md has each kind's file). A kind is a constant table of functions. Its data is in
+ * port->state and in each queue's `state`, which nobody else reads.
  *
  * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up` and `is_gone` by
  * anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore polls, and
@@ -26,16 +24,17 @@ struct port;
 struct port_stats {
     uint64_t rx_frames, rx_bytes, rx_errors;
     uint64_t tx_frames, tx_bytes, tx_errors;
-    /* Of the frames, how many came merged by the kernel, or passed through it in runs. */
+    /* Of the frames, how many the kernel had merged on receiving, or took in runs for sending. */
     uint64_t rx_merged, tx_merged;
     uint64_t returns; /* how often a device that was gone has come back */
 };
 
-/* What the switch gives all its ports. */
+/* What all ports of the switch share. */
 struct port_resources {
     struct rte_mempool *mbufs; /* to receive into */
     agg_ones_sum_fn *ones_sum; /* what checksums are made with */
-    uint16_t elements_at;      /* in a frame: what is added up where it lies, and best begins a cache line */
+    uint16_t elements_at;      /* offset in a frame of the elements that are summed in place, and best begin a
+                                  cache line */
 };
 
 /* Frames that were not sent. */
@@ -51,28 +50,28 @@ struct port_device {
      * no such device; -EADDRINUSE, another process has it; -EMSGSIZE, its MTU is too little; -EINVAL, too
      * many queues; -ENOMEM; or what a driver or a system call has returned. close follows in any case. */
     int (*open)(struct port *port, const struct config_port *cfg, const struct port_resources *resources);
-    /* Frames are received from here on. 0, or -errno of the driver. NULL: they are since open. */
+    /* Frames are received from here on. 0, or -errno of the driver. NULL: they are received from open on. */
     int (*start)(struct port *port);
-    /* Up to max frames, whose buffers are the caller's from here on; 0 also while the device is down. */
+    /* Receives up to max frames, which are the caller's from here on; 0 also while the device is down. */
     uint16_t (*receive)(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max);
-    /* Sends frames in order. All are the device's from here on, refused ones, too. */
+    /* Sends frames in order, and takes all of them over, also those that it refuses. */
     struct port_refused (*send)(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                 uint16_t n);
     bool (*is_up)(const struct port *port); /* its link, as far as is known */
     void (*stats)(const struct port *port, struct port_stats *stats);
-    /* After start: from here on the device brings UDP packets to this port to this queue. 0, or -errno:
-     * -ENOTSUP where it takes no such rule, else the driver's; then *why (static) says more, or is NULL.
-     * NULL: it takes no rules. */
+    /* After start: adds a rule that UDP packets to udp_port are received by this queue. 0, or -errno:
+     * -ENOTSUP if the device takes no such rule, else the driver's; then *why (static) says more, or is NULL.
+     * The function is NULL if the kind takes no rules. */
     int (*steer)(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why);
     void (*steer_no_more)(const struct port *port); /* drops all rules; NULL where steer is */
-    /* Before start: frames that the kernel has merged may be passed on as they are, but for those to this
-     * address; they continue in long buffers. NULL: it has and sends single frames only. */
+    /* Before start: from then on frames that the kernel has merged are handed over as they are, except those
+     * to this address; they continue in long buffers. NULL: the kind has single frames only. */
     void (*carry)(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers);
-    uint64_t (*missed)(struct port *port); /* frames lost since the last call as too many waited */
-    /* Both NULL: such a device does not go. */
+    uint64_t (*missed)(struct port *port); /* frames lost since the last call, because too many waited */
+    /* Both NULL: such a device cannot disappear. */
     bool (*is_gone)(const struct port *port);
-    /* Looks whether the device is gone, and uses the one that has come in its place; says so in the log. True
-     * if one has come. */
+    /* Looks whether the device is gone, and if another has come in its place, uses that; logs both. True if
+     * another has come. */
     bool (*follow)(struct port *port);
     /* Frees what the device holds. Also after a failed open. */
     void (*close)(struct port *port);

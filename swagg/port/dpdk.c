@@ -18,7 +18,7 @@ enum { PORT_DESCRIPTORS = 1024 };
 struct dpdk_port {
     bool opened;     /* id is a device's */
     uint16_t id;     /* as DPDK numbers devices */
-    uint64_t missed; /* by the device, as far as has been told */
+    uint64_t missed; /* by the device, when last asked */
 };
 
 static struct dpdk_port *state_of(const struct port *port)
@@ -31,12 +31,13 @@ static uint16_t id_of(const struct port *port)
     return state_of(port)->id;
 }
 
-/* What a packet's receive queue may depend on: never less than its flow, so that flows stay in order. */
+/* The fields that the device's hash may use to choose a queue. A flow always goes to one queue, so that it
+ * stays in order. */
 #define PORT_RSS                                                                                             \
     (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |     \
      RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
-/* Virtual devices are made here and not by EAL's --vdev, so that a failure can be told with the port's name.
+/* Virtual devices are made here and not by EAL's --vdev, so that an error message can name the port.
  * PCI devices were found when the EAL started (eal.c allows those that the configuration names). */
 static int find_device(struct port *port, const struct config_port *cfg)
 {
@@ -67,9 +68,9 @@ static int set_up_queues(const struct port *port, struct rte_mempool *mbufs)
     return rc;
 }
 
-/* The most that the device says it takes, if the configuration wants more and the device is virtual; else 0.
- * DPDK's net_memif and net_af_packet name plain Ethernet's 1518 bytes here, but carry whatever their buffers
- * hold. */
+/* The device's greatest MTU, as it says, if the configuration wants more and the device is virtual; else 0.
+ * DPDK's net_memif and net_af_packet say that they take frames of 1518 bytes, but carry whatever fits their
+ * buffers. */
 static uint16_t understated_mtu(const struct port *port, const struct config_port *cfg)
 {
     struct rte_eth_dev_info info;
@@ -85,7 +86,7 @@ static int set_mtu(const struct port *port, uint16_t mtu)
     uint16_t has = 0;
     int rc = rte_eth_dev_set_mtu(id_of(port), mtu);
 
-    /* Some devices cannot be told, which is fine as long as they take such frames anyway. */
+    /* The MTU of some devices cannot be set, which does not matter if it is large enough. */
     if (rc == -ENOTSUP && rte_eth_dev_get_mtu(id_of(port), &has) == 0 && has >= mtu)
         rc = 0;
     if (rc < 0)
@@ -109,7 +110,7 @@ static uint64_t checksum_flags(uint64_t rx_offloads)
            (rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
 }
 
-/* By which the device chooses a frame's receive queue, where it has several. */
+/* Sets the hash by which the device chooses a frame's receive queue, if it has several. */
 static void choose_hash(struct port *port, struct rte_eth_conf *conf, const struct rte_eth_dev_info *info)
 {
     const uint64_t rss = port->rx_queues > 1 ? info->flow_type_rss_offloads & PORT_RSS : 0;
@@ -121,8 +122,8 @@ static void choose_hash(struct port *port, struct rte_eth_conf *conf, const stru
     conf->rx_adv_conf.rss_conf.rss_hf = rss;
 }
 
-/* Queues and MTU. Where the device understates what it takes, it is left at that: its buffers are the
- * operator's to choose (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
+/* Sets up queues and MTU. If the device understates its greatest MTU, that one is set: the operator chooses
+ * its buffers (docs/configuration.md), and the kernel's interface below keeps its own MTU. */
 static int configure(struct port *port, const struct config_port *cfg, struct rte_mempool *mbufs)
 {
     const uint16_t mtu = port->max_frame - FRAME_PORT_BYTES;
@@ -152,7 +153,8 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
     return understated > 0 ? 0 : set_mtu(port, mtu);
 }
 
-/* Of a driver that sits on an interface of the kernel's. net_tap makes one, which is not there yet. */
+/* Some drivers work on an interface of the kernel's: takes it for this process. net_tap makes one, which does
+ * not exist yet. */
 static int lock_interface(struct port *port, const struct config_port *cfg)
 {
     const char *argument = strstr(cfg->device, ",iface=");

@@ -18,7 +18,7 @@
 #include "port/linux/rx.h"
 
 enum {
-    /* net_af_packet's default frame is 2 KiB; it wants buffers that take a whole one, whatever the MTU. */
+    /* net_af_packet needs buffers as large as its ring's frames, 2 KiB by default, whatever the MTU. */
     PORT_BUFFER_STEP = 2048,
 };
 
@@ -27,7 +27,7 @@ uint16_t port_buffer_bytes(uint16_t mtu)
     return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + LINUX_RX_EXTRA, PORT_BUFFER_STEP);
 }
 
-/* Every queue has random numbers of its own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */
+/* Every queue's impairments have a random stream of their own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */
 static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
                                       unsigned stream)
 {

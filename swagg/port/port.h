@@ -22,14 +22,14 @@ enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 /* One direction of a queue. */
 struct port_queue {
     bool impaired;
-    void *state; /* what the device keeps for it; its own */
+    void *state; /* for the device alone */
     struct impair impair;
 } __rte_cache_aligned;
 
 struct port {
     const char *name; /* the configuration's */
     const struct port_device *device;
-    void *state;                            /* device->state_bytes; its own */
+    void *state;                            /* device->state_bytes, for the device alone */
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
@@ -38,12 +38,13 @@ struct port {
     uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
     struct net_mac mac;    /* when it was opened */
     int lock;              /* of the kernel's interface that it is made on (exclusive.h); -1: none */
-    /* From lcores without a TX queue of it; many producers, one consumer: who has tx[0]. */
+    /* Frames from lcores that have no TX queue of this port; many producers, one consumer: the owner of
+     * tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
 };
 
-/* Data room that packet buffers need on ports with this MTU. */
+/* The data room that packet buffers need if ports have this MTU. */
 uint16_t port_buffer_bytes(uint16_t mtu);
 
 /* Opens the device, sets it up to receive. index: the port's number in the configuration. 0, or -errno after
@@ -52,13 +53,14 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
               const struct port_resources *resources);
 int port_start(struct port *port);
 
-/* Has the kernel's interface that the port is made on for this process alone. 0, or -errno. */
+/* Takes the kernel's interface that the port is on for this process alone (exclusive.h). 0, or -errno. */
 int port_lock(struct port *port, unsigned if_index);
 
 /* Why an interface cannot be used, for the log. rc: of port_lock or another -errno. */
 void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc);
 
-/* As in the list of lcores: "NAME:QUEUE", or the name alone where there is one queue only. */
+/* A queue's name, as in the configuration's lcores: "NAME:QUEUE", or NAME alone if there is one queue only.
+ */
 const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *port, unsigned queues,
                             unsigned queue);
 

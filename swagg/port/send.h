@@ -1,10 +1,10 @@
-/* Frames on their way out of an lcore: gathered by port, sent once a round, or when a burst is full, its
- * first frame has waited for `delay`, or there is nothing else to do.
+/* Frames on their way out of an lcore, gathered by port. A port's frames are sent once a round; with `delay`,
+ * when a burst is full, when the first has waited that long, or when there is nothing else to do.
  *
  * A port that this lcore sends to itself gets its burst directly; frames for others cross by the port's ring.
  * What the device or the ring does not take is dropped (tx_full, ring_full): a switch does not wait.
  *
- * Threads: a struct send is one lcore's. It has no tear-down: what still waits is to be flushed.
+ * Threads: a struct send is one lcore's. There is nothing to close; flush it at the end.
  */
 #ifndef SWAGG_PORT_SEND_H
 #define SWAGG_PORT_SEND_H
@@ -21,11 +21,11 @@ struct send {
     const struct port *port; /* [ports] */
     unsigned ports;
     struct counters *counters;
-    struct rte_mempool *mbufs;      /* for the doubles that impairments make */
+    struct rte_mempool *mbufs;      /* for the duplicates that impairments make */
     uint64_t own;                   /* bit p: sends to port p ... */
     uint8_t queue[SWAGG_MAX_PORTS]; /* ... by this queue */
     uint64_t for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
-    uint64_t impaired;   /* those of own that may have frames to send without being given any */
+    uint64_t impaired;   /* those of own with impairments, which may hold back frames to be sent later */
     uint64_t delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
 
     uint64_t now;     /* TSC at the start of this round; the loop sets it */
@@ -46,10 +46,10 @@ void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame);
 /* Sends everything that waits, and what impairments of this lcore's ports have held back long enough. */
 void send_flush(struct send *s);
 
-/* The same, but a port's frames that may wait do. */
+/* The same, but frames that may still wait for others are kept. */
 void send_flush_due(struct send *s);
 
-/* Takes up what other lcores have for this lcore's ports; returns how many frames. */
+/* Takes the frames that other lcores have for this lcore's ports; returns how many. */
 unsigned send_collect(struct send *s);
 
 #endif

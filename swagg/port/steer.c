@@ -17,7 +17,7 @@ unsigned steer_data_ports(const struct port port[], unsigned ports, const struct
     return queues > 1 && ports_tell_shards(data, shards) ? shards : 1;
 }
 
-/* All rules that there are to add, or none; returns how many. */
+/* Adds all rules, or none; returns how many. */
 static unsigned add_rules(const struct port *port, const struct steer_queues *to)
 {
     const char *why = NULL;

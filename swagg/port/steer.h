@@ -1,9 +1,8 @@
-/* Which receive queue of a port a packet comes to: best that of the lcore that owns its slot.
- *
- * Nothing depends on it: a packet that arrives on another lcore crosses by ring. Where the device takes flow
- * rules, packets to UDP port first + i come to the lcore of shard i % shards; workers are told to
- * deal their slots to as many ports as there are shards (docs/protocol.md, READY). Otherwise the device's
- * hash of addresses and UDP ports spreads the packets over the queues, or the device has a way of its own.
+/* Which receive queue of a port a packet comes to: best that of the lcore that owns its slot. This is only
+ * for speed: a packet that arrives on another lcore crosses by ring. If the device takes flow rules, packets
+ * to UDP port first + i come to the lcore of shard i % shards; workers are told to deal their slots to as
+ * many ports as there are shards (docs/protocol.md, READY). Otherwise the device spreads packets over the
+ * queues by its hash of addresses and UDP ports, or in another way.
  */
 #ifndef SWAGG_PORT_STEER_H
 #define SWAGG_PORT_STEER_H
@@ -20,14 +19,15 @@ struct steer_ports {
 struct steer_queues {
     struct steer_ports data;
     unsigned shards;
-    int queue[SWAGG_MAX_SHARDS]; /* by shard: by which its owner receives from this port; -1: by none */
+    int queue[SWAGG_MAX_SHARDS]; /* by shard: the queue of this port that its owner receives from; -1: none */
 };
 
-/* For a started port; says in the log which way it is. Main lcore, before the others run. */
+/* Adds flow rules to a started port, if it takes them; logs how packets come to its queues. Main lcore,
+ * before the others run. */
 void steer_port(const struct port *port, const struct steer_queues *to);
 
-/* To how many of these UDP ports workers are told to deal their slots: 1, or as many as there are shards,
- * where some port has several receive queues. */
+/* How many of these UDP ports workers are told to use: as many as there are shards if some port has several
+ * receive queues, else 1. */
 unsigned steer_data_ports(const struct port port[], unsigned ports, const struct steer_ports *data,
                           unsigned shards);
 

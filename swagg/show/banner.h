@@ -1,4 +1,4 @@
-/* What the log says once everything runs: who the switch is, its ports, who does what, and "ready". */
+/* The lines that the log gets once everything runs: addresses, ports, which lcore does what, and "ready". */
 #ifndef SWAGG_SHOW_BANNER_H
 #define SWAGG_SHOW_BANNER_H
 

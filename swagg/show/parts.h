@@ -1,4 +1,4 @@
-/* What an operator is shown of; all of it outlives the showing, and is only read. */
+/* The parts of the daemon that telemetry and the log show. They are only read, and outlive telemetry. */
 #ifndef SWAGG_SHOW_PARTS_H
 #define SWAGG_SHOW_PARTS_H
 

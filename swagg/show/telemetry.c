@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "show/views.h"
 
-/* DPDK passes no context to a command, and cannot take one back. */
+/* Global, since DPDK passes no context to a command, and cannot unregister one. */
 static struct {
-    pthread_mutex_t lock;    /* held while a command runs: what it shows does not go away */
+    pthread_mutex_t lock;    /* held while a command runs, so that what it shows stays */
     struct show_parts parts; /* lcores NULL: stopped */
 } shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -39,7 +39,7 @@ static int find_port(const struct show_parts *parts, const char *name)
     return -ENOENT;
 }
 
-/* All of DPDK's memory, and of it the pools of jobs. */
+/* Adds DPDK's memory, and how much of it the jobs' pools have. */
 static void add_memory(struct rte_tel_data *d, const struct jobs *jobs)
 {
     struct rte_malloc_socket_stats heap;
@@ -134,7 +134,7 @@ int view_port(const struct show_parts *parts, const char *params, struct rte_tel
     return 0;
 }
 
-/* All ports together, or the one named. */
+/* Drops of all ports together, or of the one named. */
 int view_drops(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
 {
     int only = params == NULL ? -1 : find_port(parts, params);
@@ -255,7 +255,7 @@ static void add_names(struct rte_tel_data *d, const char *name, const struct lco
     rte_tel_data_add_dict_container(d, name, list, 0);
 }
 
-/* 0 where the kernel does not tell. */
+/* Adds a thread's times; 0 if the kernel does not tell them. */
 static void add_times(struct rte_tel_data *d, const struct lcore *lc)
 {
     struct stall_times times = {0};

@@ -1,5 +1,5 @@
-/* The answers to telemetry commands: each fills d, or returns -ENOENT or -EINVAL for a parameter that names
- * nothing. On DPDK's telemetry thread. */
+/* The answers to telemetry commands. Each fills d; or returns -ENOENT or -EINVAL, if the parameter names
+ * nothing that there is. Called on DPDK's telemetry thread. */
 #ifndef SWAGG_SHOW_VIEWS_H
 #define SWAGG_SHOW_VIEWS_H
 

@@ -8,7 +8,7 @@
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
 
-/* A job, whether it was joined or stands in the configuration. */
+/* A job, whether its workers joined it or it is in the configuration. */
 struct shown_job {
     const char *name;
     enum ctl_entry_state state;
@@ -152,7 +152,7 @@ int view_jobs(const struct show_parts *parts, const char *params, struct rte_tel
     return 0;
 }
 
-/* Runs show on the job of that name. */
+/* Finds the job of a name, and shows it. */
 struct job_search {
     const char *name;
     enum ctl_entry_state found;

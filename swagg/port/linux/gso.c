@@ -2,7 +2,7 @@
 
 #include "net/headers.h"
 
-/* Segmentation takes CWR out of all segments but the first, whoever meant it for all. */
+/* Segmentation clears the flag CWR in all segments but the first, even if the sender had set it in all. */
 static bool answers_congestion(const struct split *s)
 {
     const struct net_tcp *tcp = (const void *)(s->merged.first + s->l4);

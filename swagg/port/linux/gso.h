@@ -1,8 +1,8 @@
 /* A frame that the kernel has merged out of many and that is switched as it came: the kernel cuts it into the
- * same frames again just before the device (generic segmentation offload, GSO), or leaves that to the device.
- * Its mbuf says how, in what DPDK has for segmentation: the flag RTE_MBUF_F_TX_TCP_SEG, tso_segsz, l2_len,
- * l3_len, l4_len; and the kernel's gso_type is in hash.usr. Its checksum is not finished: it is the sum of
- * the pseudo header, from which the kernel starts.
+ * same frames again just before the device (generic segmentation offload, GSO), or has the device do that.
+ * Its mbuf says how, in DPDK's fields for segmentation: the flag RTE_MBUF_F_TX_TCP_SEG, tso_segsz, l2_len,
+ * l3_len, l4_len. The kernel's gso_type is in hash.usr. Its checksum field holds only the sum of the pseudo
+ * header, as the kernel expects it.
  */
 #ifndef SWAGG_PORT_LINUX_GSO_H
 #define SWAGG_PORT_LINUX_GSO_H
@@ -40,7 +40,7 @@ static inline unsigned linux_gso_count(struct rte_mbuf *const frames[], unsigned
     return count;
 }
 
-/* Bytes of all that it stands for. */
+/* The bytes of all frames that it stands for. */
 static inline uint64_t linux_gso_bytes(const struct rte_mbuf *m)
 {
     if (!linux_gso_is_merged(m))
@@ -48,13 +48,13 @@ static inline uint64_t linux_gso_bytes(const struct rte_mbuf *m)
     return m->pkt_len + (uint64_t)(linux_gso_frames(m) - 1) * linux_gso_header_bytes(m);
 }
 
-/* Whether the kernel makes the same frames of it again, byte for byte. It does of TCP segments without VLAN
- * tags, and over IPv4 if their identifications count up. */
+/* Whether the kernel cuts it into the same frames again, byte for byte. It does so with TCP segments without
+ * VLAN tags; over IPv4 only if their identifications count up. */
 bool linux_gso_may_pass(const struct split *s, const struct virtio_net_hdr *how);
 
 void linux_gso_mark(struct rte_mbuf *m, const struct split *s, const struct virtio_net_hdr *how);
 
-/* What to tell the kernel of a frame that is marked. */
+/* The header that tells the kernel how to cut such a frame. */
 struct virtio_net_hdr linux_gso_describe(const struct rte_mbuf *m);
 
 #endif

@@ -10,7 +10,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 
-/* 0, or -errno. argument: where the request has one. */
+/* Asks the kernel. 0, or -errno. argument: of requests that take one. */
 static int ask_with(unsigned if_index, unsigned long what, struct ifreq *answer, void *argument)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = 0;

@@ -1,4 +1,4 @@
-/* What the kernel tells about an interface, by its number, which stays when it is renamed. Any thread. */
+/* Properties of an interface, by its number, which stays the same when it is renamed. Any thread. */
 #ifndef SWAGG_PORT_LINUX_INTERFACE_H
 #define SWAGG_PORT_LINUX_INTERFACE_H
 

@@ -1,7 +1,6 @@
-/* A port on an interface of the kernel's, by packet sockets.
- *
- * The port belongs to the interface, whatever that is called, until it is deleted or leaves the network
- * namespace. Then the port waits for one of the configuration's name, and takes that.
+/* A port on an interface of the kernel's, by packet sockets. The port stays with the interface, even if that
+ * is renamed, until it is deleted or leaves the network namespace. Then the port waits for an interface with
+ * the configured name, and uses that.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,11 +21,11 @@
 #include "port/port.h"
 
 struct linux_port {
-    unsigned if_index;             /* 0 while the interface is gone; atomic: telemetry reads it ... */
-    uint64_t returns;              /* ... and this, how often one has come back */
+    unsigned if_index;             /* 0 while the interface is gone; atomic, since telemetry reads it ... */
+    uint64_t returns;              /* ... and this: how often an interface has come back */
     struct linux_features merging; /* what has been switched on for us */
-    uint64_t unknown;              /* how much could not be cut again, as far as has been told */
-    int refused;                   /* why one that has come back cannot be used, as far as has been told */
+    uint64_t unknown;              /* frames that could not be cut, when it was last looked at */
+    int refused;                   /* why one that has come back cannot be used, if that was logged */
 };
 
 static struct linux_port *state_of(const struct port *port)
@@ -69,7 +68,7 @@ static void say_refused(const struct port *port, unsigned if_index, int rc)
         port_say_refused(port, interface_of(port), if_index, rc);
 }
 
-/* Has the interface, and opens its sockets. 0, or -errno with neither. */
+/* Takes the interface for this process and opens its sockets. 0, or -errno with neither done. */
 static int take(struct port *port, unsigned if_index, struct linux_sockets *sockets)
 {
     int rc = check_mtu(port, if_index);
@@ -87,7 +86,7 @@ static int take(struct port *port, unsigned if_index, struct linux_sockets *sock
     return rc;
 }
 
-/* What is to be said and done about an interface that is the port's from here on. */
+/* The port has this interface from here on: sets it up, and logs what is worth knowing. */
 static void settle(struct port *port, unsigned if_index)
 {
     __atomic_store_n(&state_of(port)->if_index, if_index, __ATOMIC_RELAXED);
@@ -101,7 +100,7 @@ static void settle(struct port *port, unsigned if_index)
                  port->name, interface_of(port));
 }
 
-/* The queues have the sockets from here on, or those that have none are closed. */
+/* Gives each queue its socket. On an error, sockets that no queue has are closed. */
 static int make_queues(struct port *port, const struct linux_sockets *sockets,
                        const struct port_resources *resources)
 {
@@ -136,7 +135,7 @@ static int linux_open(struct port *port, const struct config_port *cfg,
     struct linux_sockets sockets;
     int rc = if_index == 0 ? -errno : take(port, if_index, &sockets);
 
-    (void)cfg; /* the device's name is all there is */
+    (void)cfg; /* the device's name is all that it needs */
     if (rc == 0)
         rc = make_queues(port, &sockets, resources);
     if (rc == 0)
@@ -248,7 +247,8 @@ static void linux_stats(const struct port *port, struct port_stats *stats)
     }
 }
 
-/* In tunnels, for instance. Once nothing is merged any more, what is sent again comes as it is. */
+/* Frames that cannot be cut, as in tunnels, are lost. So merging is switched off; what is sent again then
+ * comes as single frames. */
 static void watch_merging(struct port *port, uint64_t unknown)
 {
     const bool first = state_of(port)->unknown == 0 && unknown > 0;

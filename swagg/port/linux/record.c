@@ -21,8 +21,8 @@ const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
     "rx-gro", "rx-udp-gro-forwarding", /* Linux 5.12; without it, only datagrams to this machine */
 };
 
-/* The network namespace's number, which no later one gets; where the kernel has none (before Linux 5.14), its
- * inode's. */
+/* The network namespace's cookie, which is never used again; before Linux 5.14, which has none, its inode
+ * number. */
 static uint64_t network_namespace(void)
 {
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -81,7 +81,7 @@ static void read_features(FILE *file, struct linux_features *on)
     }
 }
 
-/* Unless somebody has the interface, and so its features are in use. */
+/* Switches off what is recorded, unless a running process has the interface, and so uses its features. */
 static void settle(unsigned if_index, linux_record_undo *switch_off)
 {
     struct linux_features on = {0};

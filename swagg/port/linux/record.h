@@ -1,7 +1,6 @@
-/* What swagg has switched on on which interface: a file each in /run/swagg, while it is on, so that it is
- * switched off again even if swagg is killed, by the next one that starts in that network namespace.
- *
- * The main lcore's. A file is written and removed by who has the interface (exclusive.h).
+/* A record of the features that swagg has switched on, one file an interface in /run/swagg. If swagg is
+ * killed, the next swagg that starts in that network namespace switches them off. Threads: the main lcore's.
+ * A file is written and removed by the process that has the interface (exclusive.h).
  */
 #ifndef SWAGG_PORT_LINUX_RECORD_H
 #define SWAGG_PORT_LINUX_RECORD_H
@@ -18,13 +17,13 @@ struct linux_features {
 /* By number in struct linux_features. */
 extern const char *const linux_feature_names[KERNEL_FEATURES_MAX];
 
-/* Writes down what is about to be switched on. 0, or -errno. */
+/* Records what is about to be switched on. 0, or -errno. */
 int linux_record_write(unsigned if_index, const struct linux_features *on);
 
 /* Nothing is on any more. */
 void linux_record_remove(unsigned if_index);
 
-/* Has switch_off take back what those have left on that had no time to; says so in the log. */
+/* Calls switch_off for every interface whose record a killed swagg has left; says so in the log. */
 typedef void linux_record_undo(unsigned if_index, struct linux_features *on);
 void linux_record_settle(linux_record_undo *switch_off);
 

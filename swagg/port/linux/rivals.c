@@ -20,7 +20,7 @@ struct link_request {
     struct ifinfomsg link;
 };
 
-/* What the kernel says of an interface; the number of bytes, or -1. */
+/* Asks the kernel (netlink) about an interface; the bytes of the answer, or -1. */
 static ssize_t ask_link(unsigned if_index, void *answer)
 {
     const struct link_request request = {
@@ -56,7 +56,7 @@ static unsigned master_of(unsigned if_index)
     return 0;
 }
 
-/* As text; NULL: it is none that the kernel would answer for to hosts. */
+/* The address as text; NULL: the kernel would not answer hosts that ask for it. */
 static const char *address_of(const struct ifaddrs *i, char text[INET6_ADDRSTRLEN])
 {
     if (i->ifa_addr == NULL)

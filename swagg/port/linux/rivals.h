@@ -1,4 +1,5 @@
-/* What else of this machine takes frames that are the switch's: said at the start, with what mends it. */
+/* What else on this machine handles frames that are meant for the switch. Checked at the start; the log names
+ * it and tells how to mend it. */
 #ifndef SWAGG_PORT_LINUX_RIVALS_H
 #define SWAGG_PORT_LINUX_RIVALS_H
 
@@ -6,13 +7,13 @@
 
 #include <rte_byteorder.h>
 
-/* An interface that a port uses: the kernel answers for its addresses, and a bridge that it is in switches
- * its frames a second time. Warnings. */
+/* Warns if the interface of a port has addresses, for which the kernel answers, or is part of a bridge, which
+ * switches its frames a second time. */
 void linux_rivals_warn(const char *port, const char *interface, unsigned if_index);
 
-/* The switch's address must be no interface's. from_kernel: ports are on the kernel's interfaces, so that the
- * kernel would answer for it there: 0, or -EADDRINUSE after logging; otherwise a warning. ip 0: there is
- * none. */
+/* Checks that no interface has the switch's address. If one has, and from_kernel (ports are on interfaces of
+ * the kernel's, which would answer for it there): -EADDRINUSE after logging; otherwise only a warning, and 0.
+ * ip 0: there is none. */
 int linux_rivals_check_ip(rte_be32_t ip, bool from_kernel);
 
 #endif

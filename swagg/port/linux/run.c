@@ -39,7 +39,7 @@ struct run run_find(struct rte_mbuf *const frames[], unsigned n, uint64_t mergea
     return run;
 }
 
-/* Lengths of the whole; the kernel starts every frame's checksums from these. */
+/* Writes headers with the lengths of the whole run; the kernel derives every frame's from them. */
 void run_write_prelude(struct run_prelude *p, const struct run *run, struct rte_mbuf *const frames[])
 {
     struct net_ipv4 *ip = &p->headers.ip;

@@ -16,12 +16,12 @@
 
 struct run {
     unsigned length;       /* frames; 1: no run */
-    uint16_t header_bytes; /* that the run has once, and each frame has; 0 where there is no run */
+    uint16_t header_bytes; /* of each frame; the run has them once. 0: there is no run */
     uint16_t payload;      /* bytes of each frame */
 };
 
-/* The longest run that the first of these frames begins, n >= 1. mergeable: the mbuf flag of frames that may
- * be part of one (linux_tx_mergeable); 0: none. */
+/* The longest run that begins with the first of these frames, n >= 1. mergeable: the mbuf flag of frames that
+ * may be part of one (linux_tx_mergeable); 0: no frame may. */
 struct run run_find(struct rte_mbuf *const frames[], unsigned n, uint64_t mergeable);
 
 /* What goes to the kernel before the payloads, or before a single frame. */

@@ -18,7 +18,7 @@
 #include "port/linux/split.h"
 
 enum {
-    MESSAGES = 16, /* of one system call; each may be many frames */
+    MESSAGES = 16, /* received by one system call; each may be many frames */
     MERGED_BYTES_MAX = 64 << 10,
     HOW_BYTES = sizeof(struct virtio_net_hdr),
 };
@@ -27,8 +27,8 @@ static_assert((int)HOW_BYTES <= RTE_PKTMBUF_HEADROOM, "what the kernel says of a
 static_assert((int)RTE_CACHE_LINE_SIZE <= (int)LINUX_RX_EXTRA,
               "a frame is shifted by less than a line, and one byte tells that it is too long");
 
-/* A message goes to a packet buffer, which is all that a frame needs; what is merged continues in a long
- * buffer, or in `room` where there is none. */
+/* A message begins in a packet buffer, which is enough for a single frame. A merged one continues in a long
+ * buffer, or in `room` if there is none. */
 struct linux_rx {
     int fd;
     uint16_t max_frame;
@@ -39,9 +39,9 @@ struct linux_rx {
     const struct net_mac *local;      /* what is for this address is cut */
     struct linux_rx_stats stats;
     unsigned received;  /* messages of the last call */
-    unsigned next;      /* the first of them that is not done */
-    unsigned used;      /* of the buffers, the first: not ours any more */
-    struct split split; /* of message `next`, if some of its frames are gone ... */
+    unsigned next;      /* the first of them that is not handed over yet */
+    unsigned used;      /* so many of the buffers, from the first on, were handed over */
+    struct split split; /* of message `next`, if some of its frames were handed over ... */
     unsigned cut;       /* ... namely so many */
     uint8_t *room;
     struct rte_mbuf *buffer[MESSAGES];
@@ -100,7 +100,7 @@ static void refill_long(struct linux_rx *rx, unsigned i)
     rx->piece[i][1] = (struct iovec){rte_pktmbuf_mtod(rx->long_buffer[i], void *), LINUX_RX_LONG_BYTES};
 }
 
-/* New buffers in place of those that are gone; the kernel has not touched the others' messages. */
+/* Puts new buffers in the place of those that were handed over. */
 static bool refill(struct linux_rx *rx)
 {
     if (rx->used > 0 && rte_pktmbuf_alloc_bulk(rx->mbufs, rx->buffer, rx->used) < 0)
@@ -124,7 +124,8 @@ static void fetch(struct linux_rx *rx)
     if (!refill(rx))
         return;
     n = recvmmsg(rx->fd, rx->message, MESSAGES, MSG_DONTWAIT, NULL);
-    if (n < 0 && errno == EINVAL) /* the kernel has no words for how it was merged, and has dropped it */
+    if (n < 0 &&
+        errno == EINVAL) /* merged in a way that virtio_net_hdr cannot express: the kernel has dropped it */
         counter_add(&rx->stats.unknown, 1);
     rx->received = n > 0 ? (unsigned)n : 0;
 }
@@ -135,7 +136,7 @@ static void set_bytes(struct rte_mbuf *m, size_t bytes)
     m->pkt_len = m->data_len;
 }
 
-/* The sender has written the sum of what is not in the segment itself in the checksum's place. */
+/* The sender has left the checksum to a device: its field holds the sum of the pseudo header only. */
 static bool finish_checksum(const struct linux_rx *rx, struct rte_mbuf *m, const struct virtio_net_hdr *how)
 {
     uint16_t sum;
@@ -148,7 +149,7 @@ static bool finish_checksum(const struct linux_rx *rx, struct rte_mbuf *m, const
     return true;
 }
 
-/* Whether the kernel has taken a VLAN tag out of the frame, which it says beside it. */
+/* Whether the kernel has taken a VLAN tag out of the frame, which it reports in a control message. */
 static bool lacks_vlan_tag(struct msghdr *h, struct tpacket_auxdata *aux)
 {
     const struct cmsghdr *c = CMSG_FIRSTHDR(h);
@@ -191,7 +192,7 @@ static struct rte_mbuf *take_frame(struct linux_rx *rx, const struct virtio_net_
     return m;
 }
 
-/* Message `next` is many frames; false: of a kind that cannot be told apart. */
+/* Message `next` is a merged one; false: it cannot be cut. */
 static bool begin_split(struct linux_rx *rx, const struct virtio_net_hdr *how)
 {
     const struct mmsghdr *message = &rx->message[rx->next];
@@ -235,7 +236,7 @@ static struct rte_mbuf *take_merged(struct linux_rx *rx, const struct virtio_net
     return m;
 }
 
-/* All of message `next`, which goes on as one frame that is too long. */
+/* Message `next` as a frame that is too long, for a named drop. */
 static struct rte_mbuf *take_oversize(struct linux_rx *rx)
 {
     struct rte_mbuf *m = rx->buffer[rx->next++];
@@ -268,7 +269,7 @@ static unsigned take_split(struct linux_rx *rx, struct rte_mbuf **frames, unsign
     return n;
 }
 
-/* Message `next` if it is a frame or cannot be cut into some; NULL: it is being split. */
+/* Message `next` as one frame; NULL: it is being split. */
 static struct rte_mbuf *take_whole(struct linux_rx *rx)
 {
     struct virtio_net_hdr how;

@@ -55,8 +55,8 @@ static int open_receiving(unsigned if_index)
     return fd;
 }
 
-/* It receives nothing. What is too much for the link shall be dropped by its queue, not wait in one of ours.
- */
+/* A socket that only sends. Frames that are too many for the link shall be dropped there, not wait in a
+ * buffer of ours. */
 static int open_sending(unsigned if_index)
 {
     const struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_index};
@@ -69,7 +69,8 @@ static int open_sending(unsigned if_index)
     return fd;
 }
 
-/* A group of sockets hears what this machine sends, too: PACKET_IGNORE_OUTGOING counts for single ones. */
+/* Sockets in a fanout group also receive what this machine sends: PACKET_IGNORE_OUTGOING works for single
+ * sockets only. */
 static int hear_incoming_only(int fd)
 {
     struct sock_filter incoming_only[] = {
@@ -143,7 +144,7 @@ bool linux_socket_is_orphan(int fd)
     return getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && address.sll_ifindex < 0;
 }
 
-/* A call that is under way on the old socket ends there; the next one finds the new one. */
+/* A system call in progress ends on the old socket; the next one uses the new one. */
 static void replace_all(const int fd[], const int by[], unsigned n)
 {
     for (unsigned q = 0; q < n; q++)

@@ -1,8 +1,7 @@
-/* The packet sockets of a port on a kernel interface, and following an interface that comes back.
- *
- * A socket belongs to the interface that it was opened on, and is deaf once that is deleted. The new one's
- * socket then takes the old one's number (linux_sockets_replace), so the lcore that polls notices nothing
- * but that frames come again.
+/* The packet sockets of a port on a kernel interface, also when the interface is deleted and made anew. A
+ * socket belongs to the interface that it was opened on, and receives nothing once that is deleted. A socket
+ * on the new interface then gets the old one's descriptor number (linux_sockets_replace), so that the polling
+ * lcore need not know.
  */
 #ifndef SWAGG_PORT_LINUX_SOCKET_H
 #define SWAGG_PORT_LINUX_SOCKET_H
@@ -16,16 +15,16 @@ struct linux_sockets {
     int rx[SWAGG_MAX_QUEUES], tx[SWAGG_MAX_QUEUES];
 };
 
-/* Opens s->rx_queues and s->tx_queues sockets on an interface, and binds them: frames are heard from here on,
- * dealt to the receiving ones by the kernel's hash of their flows if there are several. 0, or -errno with
- * none left open. */
+/* Opens s->rx_queues and s->tx_queues sockets on an interface, and binds them: they receive from here on. If
+ * there are several, the kernel deals frames to them by a hash of the flow. 0, or -errno with none left open.
+ */
 int linux_sockets_open(struct linux_sockets *s, unsigned if_index);
 
 /* Whether the interface of a socket has been deleted, or has left the network namespace. */
 bool linux_socket_is_orphan(int fd);
 
-/* The numbers of s get the sockets of by, whose numbers are free then; lcores may use them meanwhile. As many
- * queues each. */
+/* The descriptors of s refer to the sockets of `by` from here on, and those of `by` are closed. Lcores may
+ * use s meanwhile. Both have the same numbers of queues. */
 void linux_sockets_replace(const struct linux_sockets *s, const struct linux_sockets *by);
 
 #endif

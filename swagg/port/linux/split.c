@@ -34,7 +34,7 @@ static size_t find_ip(const uint8_t *frame, size_t bytes)
     return at + sizeof(uint16_t);
 }
 
-/* Where a frame's layer 4 begins, of this protocol; 0: the headers are not what they should be. */
+/* Where the layer 4 header of this protocol begins; 0: the headers before it are not as expected. */
 static size_t find_ipv4_payload(struct split *s, size_t bytes, uint8_t protocol)
 {
     const struct net_ipv4 *ip = (const void *)(s->merged.first + s->ip);
@@ -47,7 +47,8 @@ static size_t find_ipv4_payload(struct split *s, size_t bytes, uint8_t protocol)
         net16(ip->total_length) != bytes - s->ip)
         return 0;
     s->identification = net16(ip->packet_id);
-    /* Who never fragments may use no identification; all else that is merged counts them. */
+    /* A sender that forbids fragmentation may leave the identification 0; in all other merged frames it
+     * counts up. */
     s->identification_by = s->identification != 0 || !(ip->fragment_offset & net16(NET_IPV4_DONT_FRAGMENT));
     return s->ip + header;
 }
@@ -81,7 +82,7 @@ static size_t l4_header_bytes(const struct split *s, size_t bytes, uint8_t proto
     return bytes < s->l4 + sizeof(*tcp) ? 0 : (size_t)(tcp->data_off >> 4) * 4;
 }
 
-/* The protocol that is merged; 0: none that is known. */
+/* The protocol whose segments were merged; 0: unknown. */
 static uint8_t protocol_of(const struct virtio_net_hdr *how)
 {
     switch (how->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
@@ -95,7 +96,7 @@ static uint8_t protocol_of(const struct virtio_net_hdr *how)
     }
 }
 
-/* The kernel says where the checksum begins that is to be completed: if that is not in the first layer 4
+/* The kernel tells which header has the checksum that is to be completed: if it is not the first layer 4
  * header, there is a tunnel. */
 bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged,
                 agg_ones_sum_fn *ones_sum)
@@ -156,7 +157,7 @@ static uint16_t write_ipv6(struct net_ipv6 *ip, size_t bytes, uint8_t protocol)
     return net_ipv6_pseudo_sum(ip, protocol, bytes - sizeof(*ip));
 }
 
-/* Of a segment whose own checksum is 0, and its pseudo header. */
+/* The checksum of a segment, whose checksum field is 0, and its pseudo header. */
 static uint16_t sum_l4(const struct split *s, uint16_t pseudo_header, const void *l4, size_t bytes)
 {
     return net_fold((uint32_t)pseudo_header + s->ones_sum(l4, bytes));
@@ -169,7 +170,7 @@ static void write_udp(const struct split *s, struct net_udp *udp, uint16_t pseud
     udp->dgram_cksum = net_udp_checksum(sum_l4(s, pseudo_header, udp, bytes));
 }
 
-/* What ends a burst or a connection is in the last segment alone. */
+/* Flags that end a burst or a connection (PSH, FIN) are in the last segment alone. */
 static void write_tcp(const struct split *s, unsigned i, struct net_tcp *tcp, uint16_t pseudo_header,
                       size_t bytes)
 {

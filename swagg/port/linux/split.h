@@ -1,9 +1,8 @@
-/* What the kernel has merged on its way in, cut into the frames that it came in as.
- *
- * Generic receive offload (GRO) merges frames of a flow, TCP segments or UDP datagrams, that follow one
- * another, if segmentation gives the same frames again; it has compared their checksums. A sender on the
- * same machine may leave its packets unsegmented in the first place. Either way a packet socket says how
- * (struct virtio_net_hdr), and a frame is the headers that all have, adapted, and its part of the payload.
+/* Cuts what the kernel has merged into the frames that it was made of. Generic receive offload (GRO) merges
+ * consecutive frames of a flow, TCP segments or UDP datagrams, if segmentation gives the same frames again;
+ * it has compared their checksums. A sender on the same machine may leave its packets unsegmented in the
+ * first place. Either way the packet socket tells how to cut them (struct virtio_net_hdr): a frame is the
+ * common headers, adapted, and its part of the payload.
  *
  * Ethernet with or without VLAN tags, IPv4 (options included) or IPv6 (without extension headers); no
  * tunnels.
@@ -30,30 +29,30 @@ struct split_message {
 };
 
 struct split {
-    struct split_message merged; /* the caller's bytes, as long as frames are written from them */
+    struct split_message merged; /* the caller's bytes, which must stay while frames are written */
     unsigned frames;             /* that it makes, 1 at least */
     uint16_t ip, l4;             /* offsets of these headers */
     uint16_t header_bytes;       /* of all, that each frame has */
     uint16_t payload;            /* bytes of each frame but the last ... */
     uint16_t last_payload;       /* ... and of that */
-    bool answers_congestion;     /* with the first segment alone (RFC 3168) */
-    uint16_t identification;     /* of the first frame, IPv4 ... */
-    uint16_t identification_by;  /* ... and what the next one has more */
+    bool answers_congestion;     /* CWR is set; it belongs into the first segment alone (RFC 3168) */
+    uint16_t identification;     /* IPv4: of the first frame ... */
+    uint16_t identification_by;  /* ... and how much it grows by from frame to frame */
     agg_ones_sum_fn *ones_sum;   /* what checksums are made with */
 };
 
-/* False: it is of a kind that is not understood. how: in the byte order of the machine. ones_sum: of any
- * kernels. */
+/* False: it is of a kind that cannot be cut. how: in the machine's byte order. ones_sum: from any struct
+ * agg_kernels. */
 bool split_init(struct split *s, const struct virtio_net_hdr *how, const struct split_message *merged,
                 agg_ones_sum_fn *ones_sum);
 
-/* Of the longest frame. */
+/* The length of the longest frame. */
 static inline size_t split_frame_bytes(const struct split *s)
 {
     return (size_t)s->header_bytes + (s->frames > 1 ? s->payload : s->last_payload);
 }
 
-/* Writes frame i, its checksums right, and returns its bytes. */
+/* Writes frame i, with its checksums, and returns its length. */
 uint16_t split_frame(const struct split *s, unsigned i, void *frame);
 
 #endif

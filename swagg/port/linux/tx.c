@@ -14,7 +14,7 @@
 enum {
     BURST = 64,
     FRAME_SEGMENTS_MAX = 2, /* see linux_tx_burst */
-    OWN_PIECES = 2,         /* of a message: what the kernel is to do with it, and a run's headers */
+    OWN_PIECES = 2,         /* of a message: a virtio_net_hdr, and a run's headers */
 };
 
 struct linux_tx {
@@ -23,7 +23,7 @@ struct linux_tx {
         mergeable; /* the mbuf flag of frames that may be part of a run; 0: none, this kernel refuses them */
     struct linux_tx_stats stats;
     struct mmsghdr message[BURST];
-    unsigned first[BURST + 1]; /* frame that a message starts with */
+    unsigned first[BURST + 1]; /* the frame that each message begins with */
     struct run_prelude prelude[BURST];
     struct iovec piece[BURST * (FRAME_SEGMENTS_MAX + OWN_PIECES)];
 };
@@ -109,7 +109,7 @@ static void count_sent(struct linux_tx *tx, struct rte_mbuf *const frames[], uns
     counter_add(&tx->stats.merged, merged);
 }
 
-/* The interface is down, or there is none any more. */
+/* Whether the error means that the interface is down or gone. */
 static bool says_down(int error)
 {
     return error == ENETDOWN || error == ENXIO || error == ENODEV;

@@ -1,11 +1,8 @@
-/* Sending through a kernel interface without net_af_packet's transmit ring.
- *
- * The driver copies each frame into a ring shared with the kernel, and on a veth the kernel copies it once
- * more, out of the ring. Here the kernel reads the frames straight from the packet buffers, a burst with one
- * system call; and runs of frames that it can cut into the same frames again (linux_run.h) pass through it
- * as one.
- *
- * One a TX queue, used by the lcore that owns the queue; the counters may be read by anybody.
+/* Sending through a kernel interface by a packet socket. DPDK's net_af_packet copies each frame into a ring
+ * shared with the kernel, and on a veth the kernel copies it once more, out of the ring. Here the kernel
+ * reads the frames straight from the packet buffers, a burst with one system call; and runs of frames that it
+ * can cut into the same frames again (run.h) pass through it as one. Threads: one linux_tx a TX queue, used
+ * by the lcore that owns the queue; the counters may be read by anybody.
  */
 #ifndef SWAGG_PORT_LINUX_TX_H
 #define SWAGG_PORT_LINUX_TX_H
@@ -18,12 +15,13 @@
 
 struct linux_tx;
 
-/* The mbuf flag of UDP frames that may become part of a run: written by frame_write_headers, with a UDP
- * checksum. It is computed anew: no frame that may be damaged may have the flag. 0: no flag is free. */
+/* The mbuf flag of UDP frames that may become part of a run. Such a frame was written by frame_write_headers,
+ * with a UDP checksum, which the kernel computes anew; so a frame that may be damaged must not have the flag,
+ * or the damage would be hidden. 0: no flag is free. */
 uint64_t linux_tx_mergeable(void);
 
-/* Sends by a socket (linux_socket.h), which is its own from then on. mergeable: the flag, or 0 if no frame of
- * this queue may. NULL: no memory, and the socket stays the caller's. */
+/* Sends by a socket (socket.h), which it takes over. mergeable: that flag, or 0 if this queue is not to
+ * merge. NULL: no memory, and the socket stays the caller's. */
 struct linux_tx *linux_tx_open(int fd, uint64_t mergeable);
 
 /* Sends frames of at most two segments each, in order, and frees them; what came merged (gso.h) goes
@@ -36,7 +34,7 @@ struct linux_tx_stats {
 };
 struct linux_tx_stats linux_tx_stats(const struct linux_tx *tx);
 
-/* Its socket, which stays its own. */
+/* Its socket, of which it stays the owner. */
 int linux_tx_socket(const struct linux_tx *tx);
 
 /* NULL is fine. */
