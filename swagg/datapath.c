@@ -42,6 +42,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = datapath_open_ports(dp, cfg);
     if (rc == 0)
+        rc = datapath_make_classifier(dp);
+    if (rc == 0)
         rc = datapath_make_lcores(dp, placement);
     if (rc == 0)
         rc = datapath_check_memory(cfg);
@@ -81,6 +83,7 @@ void datapath_close(struct datapath *dp)
         free_ring(dp->shards.inbox[i]);
     for (unsigned p = 0; p < dp->ports; p++)
         port_close(&dp->port[p]);
+    classifier_free(&dp->classifier);
     inbox_close(&dp->to_control);
     jobs_free(&dp->jobs);
     rte_free(dp->bridge);

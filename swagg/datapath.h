@@ -15,6 +15,7 @@
 #include "bridge/bridge.h"
 #include "bridge/claim.h"
 #include "config/config.h"
+#include "lcore/classifier.h"
 #include "lcore/inbox.h"
 #include "lcore/lcores.h"
 #include "port/port.h"
@@ -35,6 +36,7 @@ struct datapath {
     struct rte_mempool *mbufs;
     struct rte_mempool *long_buffers; /* for frames that came merged; NULL: all are cut */
     uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */
+    struct classifier classifier;
     struct bridge *bridge;
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */

@@ -60,6 +60,7 @@ static void wire(struct datapath *dp, struct lcore *lc)
     lc->stop = &dp->stop;
     lc->receive = (struct receive){.port = dp->port,
                                    .mbufs = dp->mbufs,
+                                   .classifier = &dp->classifier,
                                    .bridge = dp->bridge,
                                    .claim = &dp->claim,
                                    .host = &lc->host,

@@ -55,9 +55,7 @@ ROOMS = {
 }
 
 # What is still against the rules. These lists may only become shorter: an entry that is not needed fails, too.
-INCLUDES_STILL = {
-    "swagg/lcore/receive.c": ["lib/core/wire"],
-}
+INCLUDES_STILL = {}
 LENGTH_STILL = []
 
 complaints = []

@@ -6,9 +6,8 @@
 #include "bridge/forward.h"
 #include "impair/impair_mbuf.h"
 #include "net/arp.h"
+#include "net/check.h"
 #include "port/linux/gso.h"
-#include "wire/control.h"
-#include "wire/switchml.h"
 
 static_assert((int)RECEIVE_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 
@@ -16,13 +15,6 @@ static void drop(struct receive *r, unsigned port, enum drop reason, struct rte_
 {
     count_drop(r->counters, port, reason, 1);
     rte_pktmbuf_free(m);
-}
-
-static bool is_data_port(rte_be16_t udp_port)
-{
-    uint16_t port = rte_be_to_cpu_16(udp_port);
-
-    return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
 /* What the device says of a checksum, if its port compares checksums. ..._NONE means: the checksum in the
@@ -44,33 +36,45 @@ static void to_control(struct receive *r, unsigned port, struct rte_mbuf *m)
         drop(r, port, DROP_CONTROL_FULL, m);
 }
 
-static void udp_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+static enum net_found found_ipv4(const struct receive *r, unsigned port, const struct rte_mbuf *m)
 {
-    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum net_found checksum = found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
-    enum drop why = frame_check_udp(f, checksum, r->host->ones_sum);
-
-    if (why != DROP_REASONS)
-        drop(r, port, why, m);
-    else if (is_data_port(f->udp.dst_port))
-        engine_steer(r->engine, AGG_PROTOCOL_SWITCHML, port, m);
-    else if (f->udp.dst_port == RTE_BE16(CTL_PORT))
-        to_control(r, port, m);
-    else
-        drop(r, port, DROP_UDP_PORT, m);
+    return found(r, port, m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD);
 }
 
-static void ipv4_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+static enum net_found found_udp(const struct receive *r, unsigned port, const struct rte_mbuf *m)
+{
+    return found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+}
+
+static void udp_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    enum net_found checksum = found(r, port, m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD);
-    enum drop why =
-        r->host->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, r->host->ip, checksum);
+    const enum drop why = frame_check_udp(f, found_udp(r, port, m), r->host->ones_sum);
+    const struct classifier_rule *rule;
+
+    if (why != DROP_REASONS) {
+        drop(r, port, why, m);
+        return;
+    }
+    rule = classifier_find(t, f->ip.dst_addr, f->udp.dst_port);
+    if (rule == NULL)
+        drop(r, port, DROP_UDP_PORT, m);
+    else if (rule->taker == CLASSIFIER_PROTOCOL)
+        engine_steer(r->engine, rule->protocol, port, m);
+    else
+        to_control(r, port, m);
+}
+
+static void ipv4_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    const enum drop why =
+        t->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, t->ip, found_ipv4(r, port, m));
 
     if (why != DROP_REASONS)
         drop(r, port, why, m);
     else if (f->ip.next_proto_id == NET_PROTOCOL_UDP)
-        udp_input(r, port, m);
+        udp_input(r, t, port, m);
     else if (f->ip.next_proto_id == NET_PROTOCOL_ICMP)
         host_icmp(r->host, port, m);
     else
@@ -78,20 +82,47 @@ static void ipv4_input(struct receive *r, unsigned port, struct rte_mbuf *m)
 }
 
 /* A frame to the switch's own MAC. */
-static void local_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+static void local_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                        struct rte_mbuf *m)
 {
     rte_be16_t ether_type = rte_pktmbuf_mtod(m, const struct net_ethernet *)->ether_type;
 
     if (rte_pktmbuf_linearize(m) < 0) {
         drop(r, port, DROP_OVERSIZE, m); /* does not fit into one buffer */
     } else if (ether_type == net16(NET_TYPE_IPV4)) {
-        ipv4_input(r, port, m);
+        ipv4_input(r, t, port, m);
     } else if (ether_type == net16(NET_TYPE_ARP)) {
         host_arp(r->host, port, m);
         rte_pktmbuf_free(m);
     } else {
         drop(r, port, DROP_ETHERTYPE, m);
     }
+}
+
+/* The rule about a whole UDP packet to another host; NULL: there is none. */
+static const struct classifier_rule *flow_of(const struct receive *r, const struct classifier_table *t,
+                                             unsigned port, const struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+
+    if (f->eth.ether_type != net16(NET_TYPE_IPV4) || !rte_pktmbuf_is_contiguous(m) ||
+        net_check_ipv4(&f->ip, m->data_len - sizeof(f->eth), found_ipv4(r, port, m)) != NET_OK ||
+        f->ip.next_proto_id != NET_PROTOCOL_UDP ||
+        net_check_udp(&f->ip, &f->udp, found_udp(r, port, m), r->host->ones_sum) != NET_OK)
+        return NULL;
+    return classifier_find(t, f->ip.dst_addr, f->udp.dst_port);
+}
+
+/* A frame to another station. */
+static void passing_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                          struct rte_mbuf *m)
+{
+    const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
+
+    if (rule != NULL && rule->ip != t->ip)
+        engine_steer(r->engine, rule->protocol, port, m);
+    else
+        forward(r->bridge, r->send, port, m);
 }
 
 static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
@@ -119,7 +150,8 @@ static bool learn(struct receive *r, unsigned port, const struct net_mac *source
     return learned != BRIDGE_REFUSED;
 }
 
-static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+static void frame_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                        struct rte_mbuf *m)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
 
@@ -131,11 +163,11 @@ static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
         drop(r, port, DROP_OVERSIZE, m);
         return;
     }
-    if (net_same_mac(&eth->src_addr, &r->host->mac)) {
+    if (net_same_mac(&eth->src_addr, &t->mac)) {
         drop(r, port, DROP_OWN_SOURCE, m);
         return;
     }
-    if (r->host->ip != 0 && arp_or_ipv4_is_from(eth, m->data_len, r->host->ip)) {
+    if (t->ip != 0 && arp_or_ipv4_is_from(eth, m->data_len, t->ip)) {
         claim_note(r->claim, &eth->src_addr, (uint8_t)port);
         drop(r, port, DROP_OWN_IP, m);
         return;
@@ -144,18 +176,19 @@ static void frame_input(struct receive *r, unsigned port, struct rte_mbuf *m)
         drop(r, port, DROP_BAD_SOURCE, m);
         return;
     }
-    if (net_same_mac(&eth->dst_addr, &r->host->mac))
-        local_input(r, port, m);
+    if (net_same_mac(&eth->dst_addr, &t->mac))
+        local_input(r, t, port, m);
     else if (net_is_group(&eth->dst_addr))
         group_input(r, port, m);
     else
-        forward(r->bridge, r->send, port, m);
+        passing_input(r, t, port, m);
 }
 
 static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
 {
     const struct port *port = &r->port[p];
     struct rte_mbuf *received[RECEIVE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
+    const struct classifier_table *t = classifier_table(r->classifier);
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
     count_event(r->counters, EVENT_RECEIVED, linux_gso_count(received, n));
@@ -166,7 +199,7 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     for (unsigned i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(frames[i], const void *));
     for (unsigned i = 0; i < n; i++)
-        frame_input(r, p, frames[i]);
+        frame_input(r, t, p, frames[i]);
     return n;
 }
 

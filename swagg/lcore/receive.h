@@ -12,6 +12,7 @@
 #include "bridge/bridge.h"
 #include "bridge/claim.h"
 #include "bridge/host.h"
+#include "lcore/classifier.h"
 #include "lcore/inbox.h"
 #include "port/port.h"
 #include "port/send.h"
@@ -26,6 +27,7 @@ struct receive {
         uint8_t port, queue;
     } queue[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
     struct rte_mempool *mbufs;                   /* for the duplicates that impairments make */
+    const struct classifier *classifier;
     struct bridge *bridge;
     struct claim *claim; /* of other stations to the switch's IP address */
     const struct host *host;

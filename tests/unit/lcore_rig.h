@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
 
 #include "base/frame.h"
@@ -19,6 +20,7 @@
 #include "switchml/reasons.h"
 #include "switchml/terms.h"
 #include "unit.h"
+#include "wire/control.h"
 #include "wire/path.h"
 #include "wire/switchml.h"
 
@@ -33,6 +35,7 @@ static struct fake_port rig_fake[RIG_PORTS];
 static void *rig_bridge;
 static struct claim rig_claim;
 static struct inbox rig_inbox;
+static struct classifier rig_classifier;
 static struct shards rig_shards;
 static struct agg_jobs rig_jobs;
 static struct job rig_job;
@@ -115,6 +118,23 @@ static inline void rig_open_job(void)
     agg_jobs_set(&rig_jobs, RIG_JOB, &rig_job.common);
 }
 
+/* The rules of a switch that speaks SwitchML, and one more unless it is NULL. From the next burst on. */
+static inline void rig_classify(const struct classifier_rule *more)
+{
+    struct classifier_table t = {.mac = rig.host.mac, .ip = rig.host.ip};
+    const struct classifier_rule data = {.ip = t.ip,
+                                         .first = SML_PORT_FIRST,
+                                         .last = SML_PORT_LAST,
+                                         .taker = CLASSIFIER_PROTOCOL,
+                                         .protocol = AGG_PROTOCOL_SWITCHML};
+    const struct classifier_rule control = {
+        .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL};
+
+    CU_ASSERT(classifier_add(&t, &data) && classifier_add(&t, &control));
+    CU_ASSERT(more == NULL || classifier_add(&t, more));
+    CU_ASSERT_FATAL(classifier_publish(&rig_classifier, &t) == 0);
+}
+
 static inline void rig_release(void *mbuf)
 {
     rte_pktmbuf_free(mbuf);
@@ -155,6 +175,7 @@ static inline void rig_open(void)
     strangers_init(&rig.engine.strangers, 1);
     rig.receive = (struct receive){.port = rig_port,
                                    .mbufs = rig_mbufs,
+                                   .classifier = &rig_classifier,
                                    .bridge = rig_bridge,
                                    .claim = &rig_claim,
                                    .host = &rig.host,
@@ -167,6 +188,7 @@ static inline void rig_open(void)
     for (uint8_t p = 0; p < RIG_PORTS; p++)
         rig.receive.queue[rig.receive.queues++] = (struct receive_queue){.port = p};
     CU_ASSERT_FATAL(inbox_open(&rig_inbox, RIG_PORTS) == 0);
+    rig_classify(NULL);
     rig_open_job();
 }
 
@@ -178,6 +200,7 @@ static inline void rig_close(void)
     free(rig_job.common.pool);
     send_flush(&rig.send);
     inbox_close(&rig_inbox);
+    classifier_free(&rig_classifier);
     for (unsigned p = 0; p < RIG_PORTS; p++)
         fake_port_close(&rig_port[p]);
     free(rig_bridge);
@@ -250,7 +273,10 @@ static inline int rig_main(const char *suite, CU_TestInfo tests[])
     if (rte_eal_init(RTE_DIM(args), args) < 0)
         return 1;
     rig_mbufs = rte_pktmbuf_pool_create("mbufs", RIG_MBUFS, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
-    return rig_mbufs == NULL ? 1 : unit_main(suite, tests);
+    rig_classifier.rcu = rte_zmalloc("rcu", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
+    if (rig_mbufs == NULL || rig_classifier.rcu == NULL || rte_rcu_qsbr_init(rig_classifier.rcu, 1) != 0)
+        return 1;
+    return unit_main(suite, tests);
 }
 
 #endif

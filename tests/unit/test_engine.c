@@ -296,19 +296,29 @@ static const struct agg_protocol other = {.name = "other",
                                           .locate = other_locate,
                                           .apply = other_apply};
 
-/* From station 0 on port 0 to station 5, which was heard on port 2. */
-static void other_receive(uint8_t what, size_t bytes)
+/* From station 0, on port 0, to station 5, which was heard on port 2. It waits to be received. */
+static void other_arrive(uint8_t what, size_t bytes)
 {
     static struct job job = {.in_place = true, .common = {.protocol = &other}};
     static struct agg_jobs jobs = {.running = {&job.common}};
     const struct frame_end from = rig_station(0), to = rig_station(5);
+    const struct classifier_rule flow = {.ip = to.ip,
+                                         .first = rte_be_to_cpu_16(to.port),
+                                         .last = rte_be_to_cpu_16(to.port),
+                                         .taker = CLASSIFIER_PROTOCOL,
+                                         .protocol = OTHER};
     uint8_t payload[JOBS_SHARE_FROM_BYTES] = {what};
 
     rig.engine.protocol[OTHER] = (struct engine_protocol){.table = &other, .jobs = &jobs};
-    bridge_learn(rig_bridge, from.mac.addr_bytes, 0);
+    rig_classify(&flow);
     bridge_learn(rig_bridge, to.mac.addr_bytes, 2);
-    engine_steer(&rig.engine, OTHER, 0, rig_frame(&from, &to, payload, bytes));
-    rig_round();
+    fake_port_arrive(&rig_fake[0], 0, rig_frame(&from, &to, payload, bytes));
+}
+
+static void other_receive(uint8_t what, size_t bytes)
+{
+    other_arrive(what, bytes);
+    CU_ASSERT_EQUAL(rig_round(), 1);
 }
 
 static void check_onward(uint8_t first)
@@ -370,10 +380,10 @@ static void test_a_job_without_members_answers_whoever_asks(void)
 static void test_protocols_share_a_burst(void)
 {
     rig_open();
-    engine_steer(&rig.engine, AGG_PROTOCOL_SWITCHML, 0, rig_data(0, 0, RIG_JOB, 1));
-    other_receive(1, 0); /* strange */
-    engine_steer(&rig.engine, AGG_PROTOCOL_SWITCHML, 1, rig_data(1, 0, RIG_JOB, 1));
-    rig_round();
+    fake_port_arrive(&rig_fake[0], 0, rig_data(0, 0, RIG_JOB, 1));
+    other_arrive(1, 0); /* strange */
+    fake_port_arrive(&rig_fake[1], 0, rig_data(1, 0, RIG_JOB, 1));
+    CU_ASSERT_EQUAL(rig_round(), 3);
     CU_ASSERT_EQUAL(verdicts(SML_SEND_ALL), 1);
     CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(OTHER, 4)), 1);
     rig_close();

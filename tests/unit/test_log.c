@@ -1,51 +1,15 @@
 /* The log: lines that are whole, carry the time once the daemon runs, and never wait for a reader. */
 #include "base/log.h"
 
-#include <fcntl.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "stderr_capture.h"
 #include "unit.h"
 
-enum { LINES = 4000, TEXT_MAX = 1 << 20 };
-
-static int reader, real_stderr;
-static char text[TEXT_MAX];
-
-/* What has been written since the last call. */
-static const char *take(void)
-{
-    ssize_t n, all = 0;
-
-    while ((n = read(reader, text + all, TEXT_MAX - 1 - (size_t)all)) > 0)
-        all += n;
-    text[all] = '\0';
-    return text;
-}
-
-static bool begin(void)
-{
-    int ends[2];
-
-    if (pipe(ends) < 0)
-        return false;
-    reader = ends[0];
-    fcntl(reader, F_SETFL, O_NONBLOCK);
-    real_stderr = dup(STDERR_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[1]);
-    return true;
-}
-
-static void end(void)
-{
-    dup2(real_stderr, STDERR_FILENO);
-    close(real_stderr);
-    close(reader);
-}
+enum { LINES = 4000 };
 
 static bool matches(const char *line, const char *pattern)
 {
@@ -61,17 +25,18 @@ static bool matches(const char *line, const char *pattern)
 static void test_an_answer_to_a_command_line_has_no_time(void)
 {
     log_warning("%s: %d", "a", 1);
-    CU_ASSERT_STRING_EQUAL(take(), "swagg: warning: a: 1\n");
+    CU_ASSERT_STRING_EQUAL(capture_take(), "swagg: warning: a: 1\n");
     log_debug("not asked for");
-    CU_ASSERT_STRING_EQUAL(take(), "");
+    CU_ASSERT_STRING_EQUAL(capture_take(), "");
 }
 
 static void test_lines_carry_the_time(void)
 {
     log_with_time();
     log_notice("ready");
-    CU_ASSERT(matches(take(), "^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\\.[0-9]{3}Z "
-                              "swagg: ready\n$"));
+    CU_ASSERT(matches(capture_take(),
+                      "^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\\.[0-9]{3}Z "
+                      "swagg: ready\n$"));
 }
 
 static void test_lines_of_libraries_go_the_same_way(void)
@@ -81,7 +46,7 @@ static void test_lines_of_libraries_go_the_same_way(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(stream);
     fprintf(stream, "EAL: %d\nEAL: again\n", 1);
     fflush(stream);
-    CU_ASSERT(matches(take(), "^[^\n]*Z swagg: EAL: 1\n[^\n]*Z swagg: EAL: again\n$"));
+    CU_ASSERT(matches(capture_take(), "^[^\n]*Z swagg: EAL: 1\n[^\n]*Z swagg: EAL: again\n$"));
     fclose(stream);
 }
 
@@ -94,7 +59,7 @@ static void test_nobody_reads(void)
     for (unsigned i = 0; i < LINES; i++)
         log_notice("line %u of many", i);
     CU_ASSERT(log_lost() > 0);
-    for (const char *at = take(); *at != '\0'; at = strchr(at, '\n') + 1, whole++) {
+    for (const char *at = capture_take(); *at != '\0'; at = strchr(at, '\n') + 1, whole++) {
         char expected[40];
 
         snprintf(expected, sizeof(expected), "Z swagg: line %u of many\n", whole);
@@ -105,10 +70,10 @@ static void test_nobody_reads(void)
 
     log_notice("read again");
     snprintf(lost, sizeof(lost), "swagg: warning: %u lines were lost here", LINES - whole);
-    CU_ASSERT_PTR_NOT_NULL(strstr(take(), lost));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "read again\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(capture_take(), lost));
+    CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, "read again\n"));
     log_notice("said once");
-    CU_ASSERT_PTR_NULL(strstr(take(), "lost"));
+    CU_ASSERT_PTR_NULL(strstr(capture_take(), "lost"));
 }
 
 int main(void)
@@ -122,9 +87,9 @@ int main(void)
     };
     int status;
 
-    if (!begin())
+    if (!capture_begin())
         return EXIT_FAILURE;
     status = unit_main("log", tests);
-    end();
+    capture_end();
     return status;
 }

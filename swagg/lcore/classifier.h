@@ -1,0 +1,81 @@
+/* Whose a received packet is: the switch's own, and which part of it takes it; a protocol's; or the bridge's
+ * to pass on.
+ *
+ * A table of rules, in front of bridge and engine. A rule names a destination, an IP address and UDP ports,
+ * and who takes what is sent there. Most are about the switch's own address. A rule about another host's is
+ * for a protocol that takes part in a flow which only passes by.
+ *
+ * The main lcore builds a table and publishes it whole; nobody changes it any more. Polling lcores read the
+ * pointer once a burst and let go of it by the end of their round. The table before it is freed once every
+ * lcore has passed such a point (RCU).
+ *
+ * Addresses in network order, UDP ports in host order.
+ */
+#ifndef SWAGG_LCORE_CLASSIFIER_H
+#define SWAGG_LCORE_CLASSIFIER_H
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_rcu_qsbr.h>
+
+#include "net/mac.h"
+
+enum { CLASSIFIER_RULES_MAX = 32 };
+
+enum classifier_taker {
+    CLASSIFIER_CONTROL,  /* the main lcore: control messages */
+    CLASSIFIER_PROTOCOL, /* the engine */
+};
+
+/* UDP packets to this address and to one of these ports. */
+struct classifier_rule {
+    rte_be32_t ip;
+    uint16_t first, last;
+    enum classifier_taker taker;
+    unsigned protocol; /* CLASSIFIER_PROTOCOL: whose, enum agg_protocol_id */
+};
+
+struct classifier_table {
+    /* What is for the switch itself. Another MAC: the bridge's, but for flows. */
+    struct net_mac mac;
+    rte_be32_t ip; /* 0: none */
+    bool flows;    /* some rule is about another address than ip */
+    unsigned rules;
+    struct classifier_rule rule[CLASSIFIER_RULES_MAX]; /* the first that fits counts */
+} __rte_cache_aligned;
+
+struct classifier {
+    struct classifier_table *table; /* atomic */
+    struct rte_rcu_qsbr *rcu;       /* where those report who read it */
+};
+
+/* While the table is built. False: it is full. */
+bool classifier_add(struct classifier_table *t, const struct classifier_rule *rule);
+
+/* Publishes a copy of the table, and frees the one before; waits for the lcores to let go of that. 0, or
+ * -ENOMEM: nothing has changed. The main lcore's. */
+int classifier_publish(struct classifier *c, const struct classifier_table *table);
+
+/* No lcore runs. */
+void classifier_free(struct classifier *c);
+
+/* The table in force; NULL before the first is published. Valid until the calling lcore's next quiescent
+ * point. */
+static inline const struct classifier_table *classifier_table(const struct classifier *c)
+{
+    return __atomic_load_n(&c->table, __ATOMIC_ACQUIRE);
+}
+
+/* Who takes a UDP packet to this address and port; NULL: nobody. */
+static inline const struct classifier_rule *classifier_find(const struct classifier_table *t, rte_be32_t ip,
+                                                            rte_be16_t udp_port)
+{
+    const uint16_t port = rte_be_to_cpu_16(udp_port);
+
+    for (const struct classifier_rule *r = t->rule; r < t->rule + t->rules; r++)
+        if (port >= r->first && port <= r->last && ip == r->ip)
+            return r;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* Frames for the main lcore: none is lost but where a port's own ring is full, ports take turns, and who
+ * sleeps is woken. */
+#include <poll.h>
+
+#include "lcore_rig.h"
+
+enum { PORTS = 3 };
+
+static struct inbox inbox;
+
+static void open_inbox(void)
+{
+    inbox = (struct inbox){.wakeup = -1};
+    CU_ASSERT_FATAL(inbox_open(&inbox, PORTS) == 0);
+}
+
+static void close_inbox(void)
+{
+    inbox_close(&inbox);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
+}
+
+/* Numbered; returns how many there was room for. */
+static unsigned put(unsigned port, unsigned frames)
+{
+    for (unsigned i = 0; i < frames; i++) {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        m->port = (uint16_t)port;
+        m->hash.usr = i;
+        if (!inbox_put(&inbox, port, m)) {
+            rte_pktmbuf_free(m);
+            return i;
+        }
+    }
+    return frames;
+}
+
+static bool is_awake(void)
+{
+    struct pollfd wakeup = {.fd = inbox.wakeup, .events = POLLIN};
+
+    return poll(&wakeup, 1, 0) == 1;
+}
+
+/* Takes a burst; how many were of this port. */
+static unsigned take(unsigned port, unsigned *all)
+{
+    struct rte_mbuf *taken[INBOX_BURST];
+    unsigned of_port = 0;
+
+    *all = inbox_take(&inbox, taken);
+    for (unsigned i = 0; i < *all; i++)
+        of_port += taken[i]->port == port;
+    rte_pktmbuf_free_bulk(taken, *all);
+    return of_port;
+}
+
+static void test_frames_come_in_order(void)
+{
+    struct rte_mbuf *taken[INBOX_BURST];
+    unsigned n;
+
+    open_inbox();
+    CU_ASSERT_EQUAL(put(1, INBOX_SHARE), INBOX_SHARE);
+    n = inbox_take(&inbox, taken);
+    CU_ASSERT_EQUAL(n, INBOX_SHARE);
+    for (unsigned i = 0; i < n; i++)
+        CU_ASSERT_EQUAL(taken[i]->hash.usr, i);
+    rte_pktmbuf_free_bulk(taken, n);
+    CU_ASSERT_EQUAL(inbox_take(&inbox, taken), 0);
+    close_inbox();
+}
+
+static void test_a_full_ring_is_its_ports_alone(void)
+{
+    open_inbox();
+    CU_ASSERT_EQUAL(put(0, INBOX_RING_SIZE), INBOX_RING_SIZE - 1);
+    CU_ASSERT_EQUAL(put(2, 5), 5);
+    close_inbox(); /* with all that is in it */
+}
+
+static void test_no_port_has_more_than_its_share_of_a_burst(void)
+{
+    unsigned all, of_flooder = 0, of_other = 0;
+
+    open_inbox();
+    put(0, 10 * INBOX_BURST);
+    put(2, INBOX_SHARE + 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct rte_mbuf *taken[INBOX_BURST];
+
+        all = inbox_take(&inbox, taken);
+        CU_ASSERT(all <= 2 * INBOX_SHARE);
+        for (unsigned j = 0; j < all; j++) {
+            of_flooder += taken[j]->port == 0;
+            of_other += taken[j]->port == 2;
+        }
+        rte_pktmbuf_free_bulk(taken, all);
+    }
+    CU_ASSERT_EQUAL(of_flooder, 2 * INBOX_SHARE);
+    CU_ASSERT_EQUAL(of_other, INBOX_SHARE + 1);
+    close_inbox();
+}
+
+static void test_ports_take_turns_where_a_burst_is_too_short_for_all(void)
+{
+    enum { MANY = INBOX_BURST / INBOX_SHARE + 1 };
+    unsigned all, of_last = 0;
+
+    inbox = (struct inbox){.wakeup = -1};
+    CU_ASSERT_FATAL(inbox_open(&inbox, MANY) == 0);
+    for (unsigned port = 0; port < MANY; port++)
+        put(port, 10 * INBOX_SHARE);
+    CU_ASSERT_EQUAL(take(MANY - 1, &all), 0);
+    CU_ASSERT_EQUAL(all, INBOX_BURST);
+    for (unsigned i = 0; i < MANY; i++)
+        of_last += take(MANY - 1, &all);
+    CU_ASSERT(of_last >= INBOX_BURST);
+    close_inbox();
+}
+
+static void test_who_sleeps_is_woken(void)
+{
+    unsigned all;
+
+    open_inbox();
+    CU_ASSERT_FALSE(is_awake());
+    put(1, 2);
+    CU_ASSERT(is_awake());
+    inbox_clear(&inbox);
+    CU_ASSERT_FALSE(is_awake());
+    CU_ASSERT_EQUAL(take(1, &all), 2);
+    inbox_wake(&inbox);
+    inbox_wake(&inbox);
+    CU_ASSERT(is_awake());
+    inbox_clear(&inbox);
+    CU_ASSERT_FALSE(is_awake());
+    close_inbox();
+}
+
+static void test_one_that_was_never_opened_can_be_closed(void)
+{
+    inbox = (struct inbox){.wakeup = -1};
+    inbox_close(&inbox);
+    CU_ASSERT_EQUAL(inbox.wakeup, -1);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_frames_come_in_order),
+        UNIT_TEST(test_a_full_ring_is_its_ports_alone),
+        UNIT_TEST(test_no_port_has_more_than_its_share_of_a_burst),
+        UNIT_TEST(test_ports_take_turns_where_a_burst_is_too_short_for_all),
+        UNIT_TEST(test_who_sleeps_is_woken),
+        UNIT_TEST(test_one_that_was_never_opened_can_be_closed),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("inbox", tests);
+}

@@ -1,0 +1,595 @@
+/* Where a received frame goes: every way that it can take, and every name that it can be dropped under. */
+#include "lcore_rig.h"
+#include "net/arp.h"
+#include "net/icmp.h"
+#include "net/sum.h"
+
+enum { SENDER = 5, PAYLOAD = 100, AT_IP = 14, AT_UDP = 34, NO_SEAL = 0, SEAL = 1, ALL = 0 };
+
+static uint8_t last[2048];
+
+static struct rte_mbuf *to_switch(uint16_t udp_port)
+{
+    const struct frame_end from = rig_station(SENDER), to = rig_switch(udp_port);
+    static const uint8_t payload[PAYLOAD] = {1, 2, 3};
+
+    return rig_frame(&from, &to, payload, sizeof(payload));
+}
+
+static struct frame_udp *udp(struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod(m, struct frame_udp *);
+}
+
+static void seal_ip(struct frame_udp *f)
+{
+    f->ip.hdr_checksum = 0;
+    f->ip.hdr_checksum = (uint16_t)~net_ipv4_sum(&f->ip);
+}
+
+/* Nothing but this has become of the frame that came in by port 0. */
+static void check_dropped(enum drop why)
+{
+    if (rig_dropped(0, why) != 1 || rig_drops() != 1)
+        fprintf(stderr, "%s: %u of it, %u in all\n", drop_name(why), (unsigned)rig_dropped(0, why),
+                (unsigned)rig_drops());
+    CU_ASSERT_EQUAL(rig_dropped(0, why), 1);
+    CU_ASSERT_EQUAL(rig_drops(), 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+}
+
+/* A UDP packet to the control port in which some bytes are others. */
+static const struct spoiled {
+    enum drop why;
+    uint16_t at; /* the first of these bytes */
+    uint8_t n, bytes[8];
+    bool seal;       /* the IPv4 checksum is right all the same */
+    uint16_t cut_to; /* its length; ALL: as it was */
+} spoiled[] = {
+    {DROP_RUNT, 0, 0, {0}, NO_SEAL, 13},
+    {DROP_OWN_SOURCE, 6, 6, {2, 0, 0, 0, 0, 0xfe}, NO_SEAL, ALL},
+    {DROP_OWN_IP, AT_IP + 12, 4, {10, 0, 0, 254}, SEAL, ALL},
+    {DROP_BAD_SOURCE, 6, 1, {3}, NO_SEAL, ALL},
+    {DROP_BAD_SOURCE, 6, 6, {0}, NO_SEAL, ALL},
+    {DROP_LINK_LOCAL, 0, 6, {1, 0x80, 0xc2, 0, 0, 0x0e}, NO_SEAL, ALL},
+    {DROP_SAME_PORT, 0, 6, {2, 0, 0, 0, 1, SENDER}, NO_SEAL, ALL},
+    {DROP_ETHERTYPE, 12, 2, {0x86, 0xdd}, NO_SEAL, ALL},
+    {DROP_ETHERTYPE, 12, 6, {0x81, 0, 0, 5, 8, 0}, NO_SEAL, ALL},
+    {DROP_ARP_MALFORMED, 12, 2, {8, 6}, NO_SEAL, ALL},
+    {DROP_IP_SHORT, 0, 0, {0}, NO_SEAL, AT_IP},
+    {DROP_IP_SHORT, 0, 0, {0}, NO_SEAL, AT_UDP - 1},
+    {DROP_IP_SHORT, AT_IP + 2, 1, {1}, SEAL, ALL},
+    {DROP_IP_VERSION, AT_IP, 1, {0x65}, SEAL, ALL},
+    {DROP_IP_HEADER_LENGTH, AT_IP, 1, {0x44}, SEAL, ALL},
+    {DROP_IP_OPTIONS, AT_IP, 1, {0x46}, SEAL, ALL},
+    {DROP_IP_TOTAL_LENGTH, AT_IP + 2, 2, {0, 19}, SEAL, ALL},
+    {DROP_IP_CHECKSUM, AT_IP + 8, 1, {1}, NO_SEAL, ALL},
+    {DROP_IP_FRAGMENT, AT_IP + 6, 2, {0x20, 0}, SEAL, ALL},
+    {DROP_IP_FRAGMENT, AT_IP + 6, 2, {0, 1}, SEAL, ALL},
+    {DROP_IP_SOURCE, AT_IP + 12, 1, {127}, SEAL, ALL},
+    {DROP_IP_NOT_OURS, AT_IP + 19, 1, {1}, SEAL, ALL},
+    {DROP_IP_PROTOCOL, AT_IP + 9, 1, {6}, SEAL, ALL},
+    {DROP_ICMP_MALFORMED, AT_IP + 9, 1, {1}, SEAL, ALL},
+    {DROP_UDP_LENGTH, AT_UDP + 4, 2, {0, 9}, NO_SEAL, ALL},
+    {DROP_UDP_CHECKSUM, AT_UDP + 8, 1, {99}, NO_SEAL, ALL},
+    {DROP_UDP_PORT, AT_UDP + 2, 6, {0, 80, 0, 8 + PAYLOAD, 0, 0}, NO_SEAL, ALL},
+};
+
+static void test_what_is_wrong_is_dropped_by_name(void)
+{
+    for (unsigned i = 0; i < RTE_DIM(spoiled); i++) {
+        const struct spoiled *s = &spoiled[i];
+        struct rte_mbuf *m = to_switch(CTL_PORT);
+
+        rig_open();
+        memcpy(rte_pktmbuf_mtod_offset(m, void *, s->at), s->bytes, s->n);
+        if (s->seal)
+            seal_ip(udp(m));
+        if (s->cut_to != ALL)
+            rte_pktmbuf_trim(m, (uint16_t)(m->data_len - s->cut_to));
+        rig_receive(0, m);
+        check_dropped(s->why);
+        rig_close();
+    }
+}
+
+/* Those that a frame to be received is not dropped under, or whose test is below or elsewhere. */
+static const enum drop tested_otherwise[] = {
+    DROP_RX_MISSED, /* devices */
+    DROP_OVERSIZE,
+    DROP_NO_EGRESS,
+    DROP_ARP_IGNORED,
+    DROP_ICMP_IGNORED, /* below */
+    DROP_CONTROL_FULL,
+    DROP_NO_MBUF, /* below */
+    DROP_PATH_RATE,
+    DROP_RING_FULL, /* test_engine.c */
+    DROP_TX_FULL,
+    DROP_TX_DOWN, /* test_send.c */
+    DROP_CONTROL_TOO_SHORT,
+    DROP_CONTROL_NOT_CONTROL,
+    DROP_CONTROL_OTHER_VERSION, /* net/malformed */
+    DROP_CONTROL_BAD_TYPE,
+    DROP_CONTROL_BAD_STRING,
+    DROP_CONTROL_RATE,
+};
+
+static void test_no_name_is_without_a_test(void)
+{
+    for (enum drop d = 0; d < DROP_REASONS; d++) {
+        bool tested = false;
+
+        for (unsigned i = 0; i < RTE_DIM(spoiled); i++)
+            tested |= spoiled[i].why == d;
+        for (unsigned i = 0; i < RTE_DIM(tested_otherwise); i++)
+            tested |= tested_otherwise[i] == d;
+        if (!tested)
+            fprintf(stderr, "%s has no test\n", drop_name(d));
+        CU_ASSERT(tested);
+    }
+}
+
+static void test_a_frame_that_is_too_long_is_dropped_unless_it_is_many(void)
+{
+    const struct frame_end from = rig_station(SENDER), to = rig_station(6);
+    static const uint8_t payload[1600];
+    struct rte_mbuf *m = rig_frame(&from, &to, payload, sizeof(payload));
+
+    rig_open();
+    rig_receive(0, m);
+    check_dropped(DROP_OVERSIZE);
+    rig_close();
+
+    rig_open();
+    m = rig_frame(&from, &to, payload, sizeof(payload));
+    m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG; /* as the kernel has merged it */
+    m->l2_len = AT_IP;
+    m->l3_len = 20;
+    m->l4_len = 20;
+    m->tso_segsz = 800;
+    rig_receive(0, m);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_RECEIVED], 2);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 2);
+    rig_sent_all();
+    rig_close();
+}
+
+/* In two buffers, as the rest of a chain is longer than there is room for in the first. */
+static void test_a_frame_to_the_switch_that_is_longer_than_a_buffer(void)
+{
+    struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs);
+
+    rig_open();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rte_pktmbuf_append(rest, 2048));
+    m->next = rest;
+    m->nb_segs = 2;
+    m->pkt_len += rest->data_len;
+    rig_port[0].max_frame = 9018;
+    rig_receive(0, m);
+    check_dropped(DROP_OVERSIZE);
+    rig_close();
+}
+
+static void test_a_frame_in_pieces_is_put_together(void)
+{
+    struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs), *taken[INBOX_BURST];
+    const uint16_t first = AT_UDP + 4, bytes = m->data_len;
+
+    rig_open();
+    memcpy(rte_pktmbuf_append(rest, bytes - first), rte_pktmbuf_mtod_offset(m, void *, first), bytes - first);
+    rte_pktmbuf_trim(m, bytes - first);
+    m->next = rest;
+    m->nb_segs = 2;
+    m->pkt_len = bytes;
+    rig_receive(0, m);
+    CU_ASSERT_EQUAL_FATAL(inbox_take(&rig_inbox, taken), 1);
+    CU_ASSERT(taken[0]->nb_segs == 1 && taken[0]->data_len == bytes);
+    rte_pktmbuf_free(taken[0]);
+    rig_close();
+}
+
+static struct rte_mbuf *arp(uint16_t operation, const struct net_mac *to, uint32_t target_ip)
+{
+    const struct frame_end from = rig_station(SENDER);
+    struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+    struct frame_arp *f = (void *)rte_pktmbuf_append(m, sizeof(*f));
+
+    arp_ask(f, &from.mac, from.ip, target_ip);
+    f->arp.operation = net16(operation);
+    f->eth.dst_addr = *to;
+    return m;
+}
+
+static const struct net_mac everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+static void test_arp_for_the_switch_is_answered(void)
+{
+    const struct frame_end asker = rig_station(SENDER);
+    const struct frame_arp *answer = (void *)last;
+
+    rig_open();
+    rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_ip));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 1);
+    CU_ASSERT_EQUAL(rig_sent(1, last) + rig_sent(2, last), 2); /* others may want to hear the request */
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, last), 1);
+    CU_ASSERT_EQUAL(answer->arp.operation, net16(NET_ARP_REPLY));
+    CU_ASSERT(answer->arp.sender_ip == rig_ip && net_same_mac(&answer->arp.sender_mac, &rig_mac));
+    CU_ASSERT(net_same_mac(&answer->eth.dst_addr, &asker.mac));
+
+    rig_receive(0, arp(NET_ARP_REQUEST, &rig_mac, rig_ip));
+    CU_ASSERT_EQUAL(rig_sent_all(), 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_close();
+}
+
+static void test_other_arp_is_the_bridges_or_ignored(void)
+{
+    rig_open();
+    rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_station(6).ip));
+    CU_ASSERT_EQUAL(rig_sent_all(), 2);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_receive(0, arp(NET_ARP_REPLY, &rig_mac, rig_ip));
+    check_dropped(DROP_ARP_IGNORED);
+    rig_close();
+}
+
+static void test_who_has_the_switchs_address_is_noted(void)
+{
+    struct rte_mbuf *m = arp(NET_ARP_REQUEST, &everybody, rig_station(6).ip);
+    struct net_mac station;
+    uint8_t port;
+
+    rig_open();
+    rte_pktmbuf_mtod(m, struct frame_arp *)->arp.sender_ip = rig_ip;
+    rig_receive(0, m);
+    check_dropped(DROP_OWN_IP);
+    CU_ASSERT(claim_take(&rig_claim, &station, &port));
+    CU_ASSERT(port == 0 && station.addr_bytes[5] == SENDER);
+    rig_close();
+}
+
+static struct rte_mbuf *ping(uint8_t type)
+{
+    struct rte_mbuf *m = to_switch(0);
+    struct frame_icmp *f = rte_pktmbuf_mtod(m, struct frame_icmp *);
+
+    f->ip.next_proto_id = NET_PROTOCOL_ICMP;
+    seal_ip(udp(m));
+    f->icmp = (struct net_icmp_echo){.type = type, .identifier = 7, .sequence = 9};
+    f->icmp.checksum = (uint16_t)~agg_kernels_scalar.ones_sum(&f->icmp, m->data_len - AT_UDP);
+    return m;
+}
+
+static void test_a_ping_is_answered(void)
+{
+    const struct frame_icmp *f = (void *)last;
+
+    rig_open();
+    rig_receive(0, ping(NET_ICMP_ECHO_REQUEST));
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, last), 1);
+    CU_ASSERT_EQUAL(f->icmp.type, NET_ICMP_ECHO_REPLY);
+    CU_ASSERT(f->icmp.identifier == 7 && f->icmp.sequence == 9);
+    CU_ASSERT(f->ip.src_addr == rig_ip && f->ip.dst_addr == rig_station(SENDER).ip);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ECHO_REPLIES], 1);
+    rig_receive(0, ping(NET_ICMP_ECHO_REPLY));
+    check_dropped(DROP_ICMP_IGNORED);
+    rig_close();
+}
+
+static void test_control_goes_to_the_main_lcore_or_is_dropped(void)
+{
+    struct rte_mbuf *taken[INBOX_BURST];
+    unsigned n;
+
+    rig_open();
+    for (unsigned i = 0; i < INBOX_RING_SIZE - 1; i++)
+        rig_receive(1, to_switch(CTL_PORT));
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_receive(0, to_switch(CTL_PORT)); /* another's ring */
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_receive(1, to_switch(CTL_PORT));
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_FULL), 1);
+    n = inbox_take(&rig_inbox, taken);
+    CU_ASSERT_EQUAL(n, INBOX_SHARE + 1);
+    CU_ASSERT(taken[0]->port == 0 && taken[1]->port == 1);
+    rte_pktmbuf_free_bulk(taken, n);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
+static void test_each_data_port_is_the_protocols(void)
+{
+    rig_open();
+    for (uint16_t port = SML_PORT_FIRST; port <= SML_PORT_LAST; port++) {
+        struct rte_mbuf *m = rig_data(0, (uint32_t)(port - SML_PORT_FIRST) % RIG_SLOTS, RIG_JOB, 1);
+
+        udp(m)->udp.dst_port = rte_cpu_to_be_16(port);
+        udp(m)->udp.dgram_cksum = 0;
+        rig_receive(0, m);
+    }
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], SML_PORT_LAST - SML_PORT_FIRST + 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_receive(0, to_switch(SML_PORT_FIRST - 1));
+    rig_receive(0, to_switch(SML_PORT_LAST + 1));
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_UDP_PORT), SML_PORT_FIRST - 1 == CTL_PORT ? 1 : 2);
+    rig_close();
+}
+
+static void test_a_path_probe_is_answered(void)
+{
+    const struct frame_end from = rig_station(SENDER), to = rig_switch(SML_PORT_LAST);
+    uint8_t question[PAYLOAD];
+    struct path_answer a;
+
+    rig_open();
+    path_build_question(question, sizeof(question), 33, 0);
+    rig_receive(0, rig_frame(&from, &to, question, sizeof(question)));
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, last), 1);
+    CU_ASSERT(path_parse_answer(&a, last + FRAME_HEADER_BYTES, PAYLOAD) && a.tag == 33);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_close();
+}
+
+/* What a device says counts where its port says that it compares. */
+static void test_a_devices_word_on_checksums(void)
+{
+    static const struct {
+        uint64_t port, flags;
+        bool ip_wrong, udp_wrong;
+        enum drop why; /* DROP_REASONS: none */
+    } cases[] = {
+        {0, RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD, false, false, DROP_REASONS},
+        {0, RTE_MBUF_F_RX_L4_CKSUM_GOOD, false, true, DROP_UDP_CHECKSUM},
+        {RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD, false, false, DROP_IP_CHECKSUM},
+        {RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_GOOD, true, false, DROP_REASONS},
+        {RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD, false, false, DROP_UDP_CHECKSUM},
+        {RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_GOOD, false, true, DROP_REASONS},
+        {RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_NONE, false, true, DROP_REASONS},
+        {RTE_MBUF_F_RX_L4_CKSUM_MASK, 0, false, true, DROP_UDP_CHECKSUM},
+    };
+
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        struct rte_mbuf *m = to_switch(CTL_PORT);
+
+        rig_open();
+        rig_port[0].rx_checksums = cases[i].port;
+        m->ol_flags |= cases[i].flags;
+        udp(m)->ip.hdr_checksum ^= cases[i].ip_wrong;
+        udp(m)->udp.dgram_cksum ^= cases[i].udp_wrong;
+        rig_receive(0, m);
+        CU_ASSERT_EQUAL(rig_drops(), cases[i].why != DROP_REASONS);
+        CU_ASSERT(cases[i].why == DROP_REASONS || rig_dropped(0, cases[i].why) == 1);
+        rig_close();
+    }
+}
+
+static void test_a_switch_without_an_address_is_a_bridge(void)
+{
+    struct rte_mbuf *m = to_switch(CTL_PORT);
+
+    rig_open();
+    rig.host.ip = 0;
+    rig_classify(NULL);
+    rig_receive(0, m);
+    check_dropped(DROP_IP_NOT_OURS);
+    rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_ip));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 0);
+    CU_ASSERT_EQUAL(rig_sent_all(), 2);
+    rig_close();
+}
+
+static void test_without_buffers_arp_is_not_answered(void)
+{
+    struct rte_mbuf *all[RIG_MBUFS], *m = arp(NET_ARP_REQUEST, &rig_mac, rig_ip);
+    unsigned n = 0;
+
+    rig_open();
+    while ((all[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
+        n++;
+    rig_receive(0, m);
+    check_dropped(DROP_NO_MBUF);
+    rte_pktmbuf_free_bulk(all, n);
+    rig_close();
+}
+
+/* Between stations: flooded until the other one is heard, then to its port alone. */
+static struct rte_mbuf *between(unsigned from_rank, unsigned to_rank)
+{
+    const struct frame_end from = rig_station(from_rank), to = rig_station(to_rank);
+
+    return rig_frame(&from, &to, "x", 1);
+}
+
+static void test_frames_between_stations(void)
+{
+    rig_open();
+    rig_receive(0, between(7, 8));
+    CU_ASSERT_EQUAL(rig_sent(0, last), 0);
+    CU_ASSERT_EQUAL(rig_sent(1, last) + rig_sent(2, last), 2);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+    rig_receive(2, between(8, 7));
+    CU_ASSERT_EQUAL(rig_sent(0, last), 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FORWARDED], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_LEARNED], 2);
+    rig_receive(1, between(7, 8)); /* has moved */
+    CU_ASSERT_EQUAL(rig_sent(2, last), 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVED], 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_close();
+}
+
+static void test_with_one_port_there_is_nowhere_to_flood_to(void)
+{
+    rig_open();
+    rig.send.ports = 1;
+    rig_receive(0, between(7, 8));
+    check_dropped(DROP_NO_EGRESS);
+    rig_close();
+}
+
+/* Whatever is in them: the bridge looks at nothing but the addresses. */
+static void test_what_passes_by_is_not_changed(void)
+{
+    for (const struct spoiled *s = spoiled; s < spoiled + RTE_DIM(spoiled); s++) {
+        struct rte_mbuf *m;
+        uint8_t bytes[2048];
+        uint16_t n;
+
+        if (s->at < 12) /* addresses, or shorter */
+            continue;
+        rig_open();
+        m = between(7, 8);
+        n = m->data_len;
+        memcpy(rte_pktmbuf_mtod_offset(m, void *, s->at), s->bytes, RTE_MIN(s->n, n - s->at));
+        if (s->why == DROP_OWN_IP)
+            udp(m)->ip.src_addr ^= 1;
+        memcpy(bytes, udp(m), n);
+        bridge_learn(rig_bridge, rig_station(8).mac.addr_bytes, 2);
+        rig_receive(0, m);
+        CU_ASSERT_EQUAL_FATAL(rig_sent(2, last), 1);
+        CU_ASSERT(memcmp(bytes, last, n) == 0);
+        CU_ASSERT_EQUAL(rig_drops(), 0);
+        rig_close();
+    }
+}
+
+/* A protocol takes part in what station 8 is sent at its UDP port. */
+static const struct classifier_rule *flow_to_8(void)
+{
+    static struct classifier_rule rule;
+
+    rule = (struct classifier_rule){.ip = rig_station(8).ip,
+                                    .first = rte_be_to_cpu_16(rig_station(8).port),
+                                    .last = rte_be_to_cpu_16(rig_station(8).port),
+                                    .taker = CLASSIFIER_PROTOCOL,
+                                    .protocol = AGG_PROTOCOL_SWITCHML};
+    return &rule;
+}
+
+/* A contribution that is addressed to station 8. */
+static struct rte_mbuf *data_to_8(void)
+{
+    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
+
+    udp(m)->eth.dst_addr = rig_station(8).mac;
+    udp(m)->ip.dst_addr = rig_station(8).ip;
+    udp(m)->udp.dst_port = rig_station(8).port;
+    udp(m)->udp.dgram_cksum = 0;
+    seal_ip(udp(m));
+    return m;
+}
+
+static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(void)
+{
+    rig_open();
+    rig_receive(0, data_to_8());
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+    rig_classify(flow_to_8());
+    rig_receive(0, data_to_8());
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+    rig_classify(NULL);
+    rig_receive(0, data_to_8());
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 2);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_sent_all();
+    rig_close();
+}
+
+static void test_what_else_passes_by_a_flow_is_the_bridges(void)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        struct rte_mbuf *m = data_to_8(), *rest;
+        struct frame_udp *f = udp(m);
+
+        rig_open();
+        rig_classify(flow_to_8());
+        if (i == 0)
+            f->udp.dst_port ^= 1;
+        else if (i == 1)
+            f->ip.dst_addr = rig_station(9).ip;
+        else if (i == 2)
+            f->ip.fragment_offset = net16(NET_IPV4_MORE_FRAGMENTS);
+        else if (i == 3)
+            f->ip.next_proto_id = NET_PROTOCOL_TCP;
+        else if (i == 4)
+            f->udp.dgram_cksum = 1; /* wrong */
+        else if (i == 5)
+            f->eth.ether_type = net16(NET_TYPE_IPV6);
+        else if (i == 6)
+            f->ip.dst_addr = rig_ip; /* by another's MAC, and to no port of the switch's */
+        seal_ip(f);
+        if (i == 7) { /* in two pieces, as only merged frames are */
+            rest = rte_pktmbuf_alloc(rig_mbufs);
+            rte_pktmbuf_append(rest, 10);
+            CU_ASSERT_EQUAL(rte_pktmbuf_chain(m, rest), 0);
+        }
+        rig_receive(0, m);
+        CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+        CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+        CU_ASSERT_EQUAL(rig_drops(), 0);
+        rig_sent_all();
+        rig_close();
+    }
+}
+
+/* Rules about the switch's own ports say nothing about frames to others' MAC. */
+static void test_the_switchs_address_behind_anothers_mac(void)
+{
+    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
+
+    rig_open();
+    rig_classify(flow_to_8());
+    udp(m)->eth.dst_addr = rig_station(8).mac;
+    rig_receive(0, m);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+    rig_sent_all();
+    rig_close();
+}
+
+static void test_the_queue_of_a_port(void)
+{
+    struct receive r = {.queues = 3,
+                        .queue = {{.port = 4, .queue = 2}, {.port = 4}, {.port = 1, .queue = 5}}};
+
+    CU_ASSERT_EQUAL(receive_queue_of(&r, 4), 2);
+    CU_ASSERT_EQUAL(receive_queue_of(&r, 1), 5);
+    CU_ASSERT_EQUAL(receive_queue_of(&r, 0), -1);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_what_is_wrong_is_dropped_by_name),
+        UNIT_TEST(test_no_name_is_without_a_test),
+        UNIT_TEST(test_a_frame_that_is_too_long_is_dropped_unless_it_is_many),
+        UNIT_TEST(test_a_frame_to_the_switch_that_is_longer_than_a_buffer),
+        UNIT_TEST(test_a_frame_in_pieces_is_put_together),
+        UNIT_TEST(test_arp_for_the_switch_is_answered),
+        UNIT_TEST(test_other_arp_is_the_bridges_or_ignored),
+        UNIT_TEST(test_who_has_the_switchs_address_is_noted),
+        UNIT_TEST(test_a_ping_is_answered),
+        UNIT_TEST(test_control_goes_to_the_main_lcore_or_is_dropped),
+        UNIT_TEST(test_each_data_port_is_the_protocols),
+        UNIT_TEST(test_a_path_probe_is_answered),
+        UNIT_TEST(test_a_devices_word_on_checksums),
+        UNIT_TEST(test_a_switch_without_an_address_is_a_bridge),
+        UNIT_TEST(test_without_buffers_arp_is_not_answered),
+        UNIT_TEST(test_frames_between_stations),
+        UNIT_TEST(test_with_one_port_there_is_nowhere_to_flood_to),
+        UNIT_TEST(test_what_passes_by_is_not_changed),
+        UNIT_TEST(test_a_flow_between_others_is_the_protocols_from_the_next_burst_on),
+        UNIT_TEST(test_what_else_passes_by_a_flow_is_the_bridges),
+        UNIT_TEST(test_the_switchs_address_behind_anothers_mac),
+        UNIT_TEST(test_the_queue_of_a_port),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("receive", tests);
+}
