@@ -4,8 +4,6 @@
 # Measures: dataplane.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,DEVICE,WHAT.json, of which dataplane.py makes figures. Both
 # devices under test take turns on the same CPU, between the same memifs, with the same frames; swagg-source has another.
 set -euo pipefail
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
 # shellcheck source=script/lib/memif.sh

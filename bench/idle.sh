@@ -5,8 +5,6 @@
 # of pings to the switch, and the times of allreduces of one packet, all a fifth of a second apart; "bridge": the same host's
 # pings to a plain Linux bridge.
 set -euo pipefail
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
 

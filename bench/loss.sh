@@ -4,8 +4,6 @@
 # Measures: loss.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,LOSS,VARIANT,allreduce.json and DIRECTORY/sim.json, of which loss.py
 # makes figures.
 set -euo pipefail
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -5,8 +5,6 @@
 # take turns in each run, between the same two memifs; swagg-source, on the first CPU, plays eight workers. A form that needs
 # more CPUs than there are besides is left out.
 set -euo pipefail
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
 # shellcheck source=script/lib/memif.sh

@@ -4,8 +4,6 @@
 # Measures: reduce.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,VARIANT,TIMING.json, of which reduce.py makes figures. All variants
 # take turns in each run, so that a machine that grows slower does so for all.
 set -euo pipefail
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/help.sh"
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

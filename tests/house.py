@@ -2,7 +2,8 @@
 """Holds the code against the rules of the house: house.py [--print]. Prints each place and what is wrong.
 
 Checked are: which room may include which, that no include climbs (../), that there are no circles, how long files and
-functions are, and that every C file is formatted as .clang-format says. --print tells which rooms include which today.
+functions are, that what a header offers is used by others, and that every C file is formatted as .clang-format says.
+--print tells which rooms include which today.
 
 A room is a folder. Files of a folder whose names begin with the same word are one module (pool.c, pool.h, pool_state.h,
 pool_apply.c); two modules are a circle if each includes the other, directly or through others."""
@@ -191,6 +192,29 @@ def check_lengths():
             complain("tests/house.py", f"LENGTH_STILL: {f} is short enough now: take the entry out")
 
 
+# --- callers -------------------------------------------------------------------------------------------------------
+
+CODE = {f: re.sub(r"/\*.*?\*/|//[^\n]*|__attribute__\(\(.*?\)\)(?=[\s;])", "", TEXT[f], flags=re.S) for f in FILES}
+
+
+def offered(f):
+    """Names of the functions that a header declares or, inline, defines."""
+    yield from re.findall(r"^(?!static|typedef|#)[A-Za-z_][\w \n*]*?\b(\w+)\([^;{}]*\);", CODE[f], re.M)
+    yield from re.findall(r"^static inline [\w \n*]*?\b(\w+)\([^;{}]*\)\n\{", CODE[f], re.M)
+
+
+def check_callers():
+    where = defaultdict(set)
+    for f in FILES:
+        for word in set(re.findall(r"\w+", CODE[f])):
+            where[word].add(f)
+    for f in FILES:
+        for name in offered(f) if f.endswith(".h") else []:
+            own = {g for g in where[name] if g == f or re.search(rf"^[A-Za-z_][^;=]*\b{name}\([^;]*\)\n\{{", CODE[g], re.M)}
+            if where[name] == own and len(re.findall(rf"\b{name}\b", CODE[f])) == 1:
+                complain(f, f"{name}() is used by no other file: make it static where it is defined, or take it out")
+
+
 # --- format --------------------------------------------------------------------------------------------------------
 
 def check_format():
@@ -215,6 +239,7 @@ if "--print" in sys.argv:
 check_rooms(INCLUDES)
 check_circles(INCLUDES)
 check_lengths()
+check_callers()
 check_format()
 if len(FILES) < 100 or len(INCLUDES) < 100:
     complain("tests/house.py", "finds hardly any files: nothing was tested")

@@ -49,7 +49,7 @@ static const char *prefix_of(const struct request *r, size_t segment, char text[
     return text;
 }
 
-bool request_receives(const struct swagg_job *job, const struct request *r)
+static bool receives(const struct swagg_job *job, const struct request *r)
 {
     return r->collective == SML_ALLREDUCE || r->root == job->options.rank;
 }
@@ -87,7 +87,7 @@ static int check_segments(const struct swagg_job *job, struct request *r, size_t
         return client_fail(SWAGG_ERR_ARGUMENT, "segments is NULL and n is not 0");
     r->count = 0;
     for (size_t i = 0; i < r->n; i++) {
-        int rc = check_segment(r, i, element, request_receives(job, r));
+        int rc = check_segment(r, i, element, receives(job, r));
         if (rc < 0)
             return rc;
         r->count += r->segments[i].count;
@@ -100,7 +100,7 @@ static int check_overlaps(const struct swagg_job *job, const struct request *r, 
     struct overlap_pair pair;
     char prefix[PREFIX_MAX];
     struct overlap_range plain[2];
-    if (!request_receives(job, r))
+    if (!receives(job, r))
         return SWAGG_OK;
     if (!overlap_find(r->segments, r->n, element, r->is_vector ? job->room.ranges : plain, &pair))
         return SWAGG_OK;

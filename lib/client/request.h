@@ -13,8 +13,6 @@ struct request {
     uint64_t count; /* elements of all; request_check fills it in */
 };
 
-bool request_receives(const struct swagg_job *job, const struct request *r);
-
 /* SWAGG_OK; SWAGG_ERR_ARGUMENT, with a text that names what is wrong; or SWAGG_ERR_SYSTEM, and the job cannot
  * go on. */
 int request_check(struct swagg_job *job, struct request *r);

@@ -21,6 +21,9 @@
 #
 # Frames on the veths are real frames: segmentation offloads are off, and checksums are computed by the sender.
 
+# shellcheck source=script/lib/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
+
 NET_SUBNET=10.77.0
 NET_SWITCH_MAC=02:00:00:00:01:fe
 NET_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -47,6 +47,16 @@ static void expect_packet(int fd, unsigned packet, size_t bytes)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* Its packets go to this address. */
+static struct transport *open_transport(const struct sockaddr_in *at)
+{
+    struct transport *t;
+
+    CU_ASSERT_EQUAL_FATAL(
+        transport_udp_open(&t, at->sin_addr, ntohs(at->sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
+    return t;
+}
+
 /* One batch of packets of these lengths, in order. Without checksums the kernel refuses runs (EINVAL). */
 static void send_batch(const size_t lengths[], unsigned n, int without_checksums)
 {
@@ -57,8 +67,7 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(
-        transport_udp_open(&transport, at.sin_addr, ntohs(at.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
+    transport = open_transport(&at);
     CU_ASSERT_EQUAL_FATAL(setsockopt(transport->socket.fd, SOL_SOCKET, SO_NO_CHECK, &without_checksums,
                                      sizeof without_checksums),
                           0);
@@ -149,8 +158,7 @@ static void a_path_that_is_closed_for_a_while_loses_packets_and_no_more(void)
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
-    CU_ASSERT_EQUAL_FATAL(
-        transport_udp_open(&t, at.sin_addr, ntohs(at.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
+    t = open_transport(&at);
     for (unsigned p = 0; p < PACKETS; p++) {
         packets[p] = (struct sml_send){.head_bytes = LENGTH};
         for (unsigned i = 0; i < LENGTH; i++)
@@ -255,8 +263,7 @@ static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
     elsewhere = first; /* the right port of another address */
     elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     CU_ASSERT_EQUAL_FATAL(bind(forger, (struct sockaddr *)&elsewhere, sizeof elsewhere), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        transport_udp_open(&t, first.sin_addr, ntohs(first.sin_port), PACKET_MAX, SML_CHECKSUM_NONE), 0);
+    t = open_transport(&first);
     /* There and back again, as switches come and go. */
     for (unsigned i = 0; i < 6; i++) {
         static const unsigned ports_of[] = {1, PORTS, 2, 1, PORTS, PORTS};

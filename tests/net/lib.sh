@@ -1,8 +1,6 @@
 # shellcheck shell=bash
 # What the network tests share, on top of script/lib/netns.sh: ranks of libswagg, one process each.
 
-# shellcheck source=script/lib/help.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../../script/lib/help.sh"
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/lib/netns.sh"
 COLLECTIVES=$NET_BUILD/tests/collectives

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
 #include "sim.h"
 
 static void must(struct keeping *k, bool holds, const char *otherwise)
@@ -84,7 +85,7 @@ void keeping_settle(struct keeping *k, const struct agg_packet *packet, const st
 
 void keeping_init(struct keeping *k, unsigned slots, const char **broken)
 {
-    *k = (struct keeping){.broken = broken, .slots = slots, .kept = sim_alloc(slots * sizeof(*k->kept))};
+    *k = (struct keeping){.broken = broken, .slots = slots, .kept = memory_of(slots * sizeof(*k->kept))};
 }
 
 static void count_drained(void *buffer)

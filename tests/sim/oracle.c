@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 void oracle_init(struct oracle *o, const struct sim *sim)
 {
     *o = (struct oracle){.sim = sim};
@@ -38,7 +40,7 @@ struct formation *oracle_ready(struct oracle *o, struct program *program, unsign
     while (f != NULL && (f->program != program || f->key != key))
         f = f->next;
     if (f == NULL) {
-        f = sim_alloc(sizeof(*f));
+        f = memory_of(sizeof(*f));
         *f = (struct formation){.next = o->formations, .program = program, .key = key};
         o->formations = f;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "memory.h"
 
 static size_t chunk_length(const struct paper_worker *w, uint64_t chunk)
 {
@@ -54,7 +55,7 @@ void paper_worker_start(struct paper_worker *w, struct sim *sim, const struct pa
 
     *w = (struct paper_worker){
         .cfg = *cfg, .sim = sim, .chunks = (bytes + cfg->chunk_bytes - 1) / cfg->chunk_bytes};
-    w->slots = sim_alloc(cfg->slots * sizeof(*w->slots));
+    w->slots = memory_of(cfg->slots * sizeof(*w->slots));
     for (uint16_t i = 0; i < cfg->slots; i++) {
         w->slots[i].chunk = i;
         if (i < w->chunks)

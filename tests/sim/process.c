@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "process_drive.h"
 #include "switchml/worker.h"
 
@@ -81,7 +82,7 @@ static void open_stream(struct process *p)
         .kernels = agg_kernels_best(),
     };
 
-    p->stream = sml_stream_init(sim_alloc(sml_stream_footprint(&cfg)), &cfg);
+    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
     p->formation = oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.ready.roster);
 }
 
@@ -119,9 +120,9 @@ static void make_tensors(struct process *p, const struct sml_call *call)
     size_t element = agg_element_size(call->type, call->op), bytes = call->count * element;
     bool in_place = program_in_place(p->cfg.program, p->cfg.rank, p->call);
 
-    p->tensor = sim_alloc(bytes);
-    p->in = sim_alloc(bytes);
-    p->out = in_place ? p->in : sim_alloc(bytes);
+    p->tensor = memory_of(bytes);
+    p->in = memory_of(bytes);
+    p->out = in_place ? p->in : memory_of(bytes);
     program_fill(p->cfg.program, p->cfg.rank, p->call, p->tensor);
     p->scattered =
         scattered_cut(p->in, p->out, call->count, element, program_cut(p->cfg.program, p->cfg.rank, p->call));
@@ -379,7 +380,7 @@ static void on_wake(void *ctx, uint64_t at)
 
 struct process *process_start(const struct process_config *cfg)
 {
-    struct process *p = sim_alloc(sizeof(*p));
+    struct process *p = memory_of(sizeof(*p));
     const struct program *program = cfg->program;
     struct ctl_session_config session = {
         .rank = (uint16_t)cfg->rank,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "sim.h"
 
 void program_fini(struct program *p)
@@ -119,8 +120,8 @@ static const uint8_t *expected(struct program *p, unsigned call)
     size_t bytes = c->count * agg_element_size(c->type, c->op);
 
     if (p->expected[call] == NULL) {
-        uint8_t *in = sim_alloc(bytes);
-        p->expected[call] = sim_alloc(bytes);
+        uint8_t *in = memory_of(bytes);
+        p->expected[call] = memory_of(bytes);
         program_fill(p, 0, call, p->expected[call]);
         for (unsigned r = 1; r < p->size; r++) {
             program_fill(p, r, call, in);

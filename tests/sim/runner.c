@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "switchml/reasons.h"
 
 /* What a child process shows its parent, in memory that they share. */
@@ -91,7 +92,7 @@ static pid_t start(const struct runner_config *cfg, struct child *child, unsigne
 struct runner_tally runner_run(const struct runner_config *cfg)
 {
     struct runner_tally tally = {0};
-    pid_t *pids = sim_alloc(cfg->jobs * sizeof(*pids));
+    pid_t *pids = memory_of(cfg->jobs * sizeof(*pids));
     size_t bytes = cfg->jobs * sizeof(struct child);
     struct child *children = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

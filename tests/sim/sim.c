@@ -11,16 +11,6 @@ _Noreturn void sim_die(const char *why)
     exit(2);
 }
 
-void *sim_alloc(size_t bytes)
-{
-    size_t room = (bytes + 63) / 64 * 64;
-    void *p = aligned_alloc(64, room ? room : 64);
-
-    if (p == NULL)
-        sim_die("out of memory");
-    return memset(p, 0, room);
-}
-
 void sim_init(struct sim *sim, FILE *trace)
 {
     *sim = (struct sim){.trace = trace};

@@ -45,6 +45,5 @@ __attribute__((format(printf, 3, 4))) void sim_trace(const struct sim *sim, cons
 
 /* Ends the program with a message: the simulator itself cannot go on. */
 _Noreturn void sim_die(const char *why);
-void *sim_alloc(size_t bytes); /* zeroed, 64-byte aligned; never NULL */
 
 #endif

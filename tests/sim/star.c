@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 void star_init(struct star *star, struct sim *sim, uint64_t *rng, unsigned hosts, link_receiver *at_switch,
                void *switch_ctx, link_receiver *at_host, void *host_ctx)
 {
     star->hosts = hosts;
-    star->up = sim_alloc(hosts * sizeof(*star->up));
-    star->down = sim_alloc(hosts * sizeof(*star->down));
+    star->up = memory_of(hosts * sizeof(*star->up));
+    star->down = memory_of(hosts * sizeof(*star->down));
     for (unsigned h = 0; h < hosts; h++) {
         link_init(&star->up[h], sim, rng, at_switch, switch_ctx);
         link_init(&star->down[h], sim, rng, at_host, host_ctx);

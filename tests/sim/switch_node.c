@@ -7,6 +7,7 @@
 
 #include "carry.h"
 #include "keeping.h"
+#include "memory.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 
@@ -70,7 +71,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
         return n < 0 ? -EMFILE : -ENOSPC;
     }
     sml_terms_build(terms, &t);
-    struct switch_job *j = sim_alloc(sizeof(*j));
+    struct switch_job *j = memory_of(sizeof(*j));
     struct agg_footprint f;
     j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &f);
     if (j->job == NULL)
@@ -153,7 +154,7 @@ void switch_start(struct switch_node *s)
     switch_kill(s);
     s->boot_id = cfg.boot_id;
     s->boots++;
-    s->registry = ctl_registry_init(sim_alloc(ctl_registry_footprint(&cfg)), &cfg);
+    s->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&cfg)), &cfg);
     sim_trace(s->sim, "switch", "starts");
     tick(s, s->boots);
 }

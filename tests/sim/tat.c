@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "link.h"
+#include "memory.h"
 #include "paper_worker.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
@@ -91,7 +92,7 @@ static void open_pool(struct tat_run *run)
 
     if (bytes == 0)
         sim_die("slots, workers or chunk bytes are out of range");
-    run->pool = sml_pool_init(sim_alloc(bytes), &cfg);
+    run->pool = sml_pool_init(memory_of(bytes), &cfg);
 }
 
 /* Our worker */
@@ -137,7 +138,7 @@ static void start_stream(struct tat_worker *w)
         .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
 
     w->timer_at = UINT64_MAX;
-    w->stream = sml_stream_init(sim_alloc(sml_stream_footprint(&sc)), &sc);
+    w->stream = sml_stream_init(memory_of(sml_stream_footprint(&sc)), &sc);
     if (sml_stream_begin(w->stream, &call, w->run->in, w->run->out, w->run->sim.now) != 0)
         sim_die("the collective cannot begin");
     turn(w, 0);
@@ -224,11 +225,11 @@ static void open_run(struct tat_run *run)
     sim_init(&run->sim, NULL);
     open_pool(run);
     run->count = run->cfg.tensor_bytes / sizeof(int32_t);
-    run->in = sim_alloc(run->count * sizeof(int32_t));
-    run->out = sim_alloc(run->count * sizeof(int32_t));
+    run->in = memory_of(run->count * sizeof(int32_t));
+    run->out = memory_of(run->count * sizeof(int32_t));
     for (uint64_t i = 0; i < run->count; i++)
         run->in[i] = (int32_t)(i * 2654435761u >> 8);
-    run->workers = sim_alloc(run->cfg.workers * sizeof(*run->workers));
+    run->workers = memory_of(run->cfg.workers * sizeof(*run->workers));
     for (unsigned r = 0; r < run->cfg.workers; r++) {
         struct tat_worker *w = &run->workers[r];
         w->run = run;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "process.h"
 #include "stranger.h"
 #include "switch_node.h"
@@ -62,7 +63,7 @@ static void start_process(struct seat *seat)
     };
 
     if (seat->process != NULL) {
-        struct ended_process *e = sim_alloc(sizeof(*e));
+        struct ended_process *e = memory_of(sizeof(*e));
         *e = (struct ended_process){w->ended, seat->process};
         w->ended = e;
     }
@@ -275,7 +276,7 @@ static void open_seats(struct world *w)
 {
     unsigned host = 0;
 
-    w->seats = sim_alloc(w->scenario.hosts * sizeof(*w->seats));
+    w->seats = memory_of(w->scenario.hosts * sizeof(*w->seats));
     for (unsigned i = 0; i < w->scenario.programs; i++)
         for (unsigned r = 0; r < w->scenario.program[i].size; r++, host++) {
             w->seats[host] =
@@ -407,7 +408,7 @@ static void collect(const struct world *w, struct world_result *result)
 
 struct world_result world_play(uint64_t seed, FILE *trace)
 {
-    struct world *w = sim_alloc(sizeof(*w));
+    struct world *w = memory_of(sizeof(*w));
     struct world_result result = {0};
 
     open_world(w, seed, trace);

@@ -1,26 +1,15 @@
 #include "carry.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 struct carry_job {
     struct agg_job job;
     struct agg_sender member[];
 };
-
-static void *allocate(size_t bytes)
-{
-    const size_t lines = (bytes + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, lines);
-
-    if (memory == NULL) {
-        fprintf(stderr, "no memory: %zu bytes\n", bytes);
-        abort();
-    }
-    return memset(memory, 0, lines);
-}
 
 struct agg_sender carry_sender(const uint8_t mac[AGG_MAC_BYTES], uint32_t ip, uint16_t port)
 {
@@ -42,13 +31,13 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
         return NULL;
     if (f != NULL)
         *f = footprint;
-    made = allocate(sizeof(*made) + cfg->workers * sizeof(members[0]));
+    made = memory_of(sizeof(*made) + cfg->workers * sizeof(members[0]));
     memcpy(made->member, members, cfg->workers * sizeof(members[0]));
     job = &made->job;
     *job = (struct agg_job){.protocol = protocol, .number = cfg->job, .size = cfg->workers};
-    job->pool = protocol->init(allocate(footprint.bytes), cfg);
+    job->pool = protocol->init(memory_of(footprint.bytes), cfg);
     job->seats = agg_seats_for(cfg->workers);
-    job->seat = allocate(job->seats * sizeof(*job->seat));
+    job->seat = memory_of(job->seats * sizeof(*job->seat));
     for (uint16_t rank = 0; rank < cfg->workers; rank++)
         agg_job_seat(job, &members[rank], rank);
     agg_jobs_set(jobs, cfg->job, job);

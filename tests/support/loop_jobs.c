@@ -6,20 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "random.h"
 #include "switchml/protocol.h"
 #include "wire/path.h"
 #include "wire/switchml.h"
-
-static void *allocate(size_t bytes)
-{
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory) {
-        fprintf(stderr, "loop switch: no memory: %zu bytes\n", bytes);
-        abort();
-    }
-    return memory;
-}
 
 static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
@@ -74,7 +65,7 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
                     .release = release,
                     .random = next_random},
     };
-    life->registry = ctl_registry_init(allocate(ctl_registry_footprint(&config)), &config);
+    life->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&config)), &config);
 }
 
 void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload,
@@ -98,7 +89,7 @@ static void send_one(void *ctx, const struct agg_job *job, const struct agg_pack
 static void answer_path_probe(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *question,
                               size_t bytes)
 {
-    uint8_t *answer = allocate(bytes);
+    uint8_t *answer = memory_of(bytes);
     memcpy(answer, question, bytes);
     path_answer(answer, 1);
     life->send(life->ctx, LOOP_DATA, ip, port, answer, bytes);

@@ -207,6 +207,24 @@ static inline void start_registry(struct stage *s)
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
 }
 
+/* A stage on which a switch has just started; close_stage frees it. */
+static inline struct stage *open_stage(unsigned max_jobs)
+{
+    struct stage *s = calloc(1, sizeof *s);
+
+    s->max_jobs = max_jobs;
+    s->now = SECOND;
+    s->boot_id = 100;
+    start_registry(s);
+    return s;
+}
+
+static inline void close_stage(struct stage *s)
+{
+    free(s->registry);
+    free(s);
+}
+
 static inline unsigned number_after(const char *line, const char *key, unsigned otherwise)
 {
     const char *at = strstr(line, key);
@@ -417,16 +435,12 @@ static inline void say_script(struct stage *s, const char *script)
 
 static inline void play(unsigned max_jobs, const char *text)
 {
-    struct stage *s = calloc(1, sizeof *s);
+    struct stage *s = open_stage(max_jobs);
     char script[sizeof s->out];
 
     say_script(s, text);
     memcpy(script, s->out, sizeof script);
     s->used = 0;
-    s->max_jobs = max_jobs;
-    s->now = SECOND;
-    s->boot_id = 100;
-    start_registry(s);
     for (const char *line = script; *line;) {
         const char *end = strchr(line, '\n');
         if (*line != ' ') {
@@ -440,8 +454,7 @@ static inline void play(unsigned max_jobs, const char *text)
     CU_ASSERT_STRING_EQUAL(s->out, script);
     if (strcmp(s->out, script) != 0)
         printf("\n---- expected\n%s---- seen\n%s", script, s->out);
-    free(s->registry);
-    free(s);
+    close_stage(s);
 }
 
 #endif

@@ -2,10 +2,12 @@
  * bit. */
 #include "kernels/kernels.h"
 
+#include <arpa/inet.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "by_the_book.h"
 #include "random.h"
 #include "unit.h"
 
@@ -114,23 +116,11 @@ static void test_convert_swaps_i32_only_and_undoes_itself(void)
     CU_ASSERT_EQUAL(memcmp(wire, host, sizeof host), 0);
 }
 
-/* RFC 1071, by the book, in the order of memory. */
-static uint16_t ones_sum_by_the_book(const uint8_t *bytes, size_t n)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        sum += (uint32_t)bytes[i] << (i % 2 == 0 ? 0 : 8);
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    }
-    return (uint16_t)sum;
-}
-
 enum { MOST_SUMMED = 9216 };
 
 static void compare_ones_sums(const uint8_t *bytes, size_t n)
 {
-    const uint16_t expected = ones_sum_by_the_book(bytes, n);
+    const uint16_t expected = htons((uint16_t)~checksum(sum_of(bytes, n)));
 
     for (unsigned i = 0; i <= IMPLEMENTATIONS; i++) {
         const struct agg_kernels *k = agg_kernels_get(i < IMPLEMENTATIONS ? implementations[i] : "scalar");

@@ -8,6 +8,7 @@
 
 #include <pcap/pcap.h>
 
+#include "by_the_book.h"
 #include "capture/commands.h"
 #include "capture/describe.h"
 #include "capture/store.h"
@@ -463,7 +464,6 @@ static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, u
 {
     const struct udp_end from = plan_worker(p, worker);
     static uint8_t frame[UDP_FRAME_MAX];
-    uint32_t pseudo = 17;
     size_t bytes = 0, length;
     struct udp_datagram d;
 
@@ -473,11 +473,8 @@ static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, u
         bytes += d.bytes;
     }
     length = udp_build(merged, &from, &p->sw, merged + UDP_HEADERS_BYTES, bytes);
-    pseudo +=
-        (uint32_t)(8 + bytes) + (from.ip >> 16) + (from.ip & 0xFFFF) + (p->sw.ip >> 16) + (p->sw.ip & 0xFFFF);
-    pseudo = (pseudo & 0xFFFF) + (pseudo >> 16);
-    merged[40] = (uint8_t)(pseudo >> 8);
-    merged[41] = (uint8_t)pseudo;
+    /* The pseudo-header's sum, not complemented: addresses, protocol and length. */
+    put16(merged + 40, (uint16_t)~checksum(sum_of(merged + 26, 8) + 17 + (uint32_t)(8 + bytes)));
     return length;
 }
 

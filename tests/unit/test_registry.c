@@ -374,10 +374,7 @@ static void test_a_host_has_its_share_of_places(void)
 /* However often its ranks ask, a job does not form for ever. */
 static void test_forming_has_an_end(void)
 {
-    struct stage *s = calloc(1, sizeof *s);
-    s->max_jobs = 1;
-    s->now = SECOND;
-    start_registry(s);
+    struct stage *s = open_stage(1);
     do_line(s, "JOIN a 0/2");
     for (unsigned i = 0; i < 599; i++) {
         do_line(s, "wait 1");
@@ -391,8 +388,7 @@ static void test_forming_has_an_end(void)
     CU_ASSERT_STRING_EQUAL(
         s->out, "  a ABORTED deadline: rank 1 did not join within 600.0 s, as long as a job may take to "
                 "form (timers.forming_s in the switch's configuration)\n");
-    free(s->registry);
-    free(s);
+    close_stage(s);
 }
 
 static void test_bad_arguments(void)
@@ -445,33 +441,30 @@ static const struct sml_terms small = {.chunk_bytes = 64, .slots = 2};
 /* What a script cannot say: arguments that no process has, reasons that nobody may give. */
 static void test_bad_heads_and_reasons(void)
 {
-    static struct stage s;
-    memset(&s, 0, sizeof s);
-    s.max_jobs = 1;
-    start_registry(&s);
-    struct process *p = &s.processes[0];
-    *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s.boot_id};
+    struct stage *s = open_stage(1);
+    struct process *p = &s->processes[0];
+    *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s->boot_id};
     struct ctl_message m = message_from('a', p, CTL_JOIN);
     m.join = (struct ctl_join){.name = "t", .terms = terms_of(small)};
-    deliver(&s, p, &m);
-    CU_ASSERT_STRING_EQUAL(s.out, "  a REFUSED bad argument: the data port is 0\n");
+    deliver(s, p, &m);
+    CU_ASSERT_STRING_EQUAL(s->out, "  a REFUSED bad argument: the data port is 0\n");
     m.join.data_port = 1;
     m.head.incarnation = 0;
-    s.silent = true; /* its answer is for nobody that the stage knows */
-    deliver(&s, p, &m);
-    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_FREE);
+    s->silent = true; /* its answer is for nobody that the stage knows */
+    deliver(s, p, &m);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, 0)->state, CTL_ENTRY_FREE);
     m.head.incarnation = 'a';
-    deliver(&s, p, &m);
-    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_RUNNING);
+    deliver(s, p, &m);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, 0)->state, CTL_ENTRY_RUNNING);
 
     m = message_from('a', p, CTL_ABORT);
     m.failure = (struct ctl_failure){.reason = CTL_OK, .rank = 7, .text = "because"};
-    deliver(&s, p, &m);
-    const struct ctl_entry *job = ctl_registry_entry(s.registry, 0);
+    deliver(s, p, &m);
+    const struct ctl_entry *job = ctl_registry_entry(s->registry, 0);
     CU_ASSERT_EQUAL(job->state, CTL_ENTRY_FAILED);
     CU_ASSERT_EQUAL(job->failure.reason, CTL_APPLICATION);
     CU_ASSERT_EQUAL(job->failure.rank, 0);
-    free(s.registry);
+    close_stage(s);
 }
 
 static uint64_t first_zero(void *ctx)
@@ -508,11 +501,8 @@ static void test_no_epoch_is_zero(void)
 /* What cannot be parsed is refused in words, unless it may be an answer itself. */
 static void test_unparsed(void)
 {
-    static struct stage s;
-    memset(&s, 0, sizeof s);
-    s.max_jobs = 1;
-    start_registry(&s);
-    struct process *p = &s.processes[0];
+    struct stage *s = open_stage(1);
+    struct process *p = &s->processes[0];
     *p = (struct process){.rank = 1, .size = 2};
     struct ctl_message m = message_from('a', p, CTL_JOIN);
     strcpy(m.join.name, "t");
@@ -538,15 +528,15 @@ static void test_unparsed(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t before = bytes[cases[i].at];
         bytes[cases[i].at] = cases[i].value;
-        s.used = 0;
-        s.out[0] = 0;
-        CU_ASSERT_EQUAL(ctl_registry_receive(s.registry, &p->endpoint, bytes, cases[i].length, 0),
+        s->used = 0;
+        s->out[0] = 0;
+        CU_ASSERT_EQUAL(ctl_registry_receive(s->registry, &p->endpoint, bytes, cases[i].length, 0),
                         cases[i].error);
-        CU_ASSERT_STRING_EQUAL(s.out, cases[i].answer);
+        CU_ASSERT_STRING_EQUAL(s->out, cases[i].answer);
         bytes[cases[i].at] = before;
     }
-    CU_ASSERT_EQUAL(ctl_registry_entry(s.registry, 0)->state, CTL_ENTRY_FREE);
-    free(s.registry);
+    CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, 0)->state, CTL_ENTRY_FREE);
+    close_stage(s);
 }
 
 static void test_footprint(void)
@@ -587,9 +577,7 @@ static void test_footprint(void)
 /* 256 ranks, 256 jobs. */
 static void test_extremes(void)
 {
-    struct stage *s = calloc(1, sizeof *s);
-    s->max_jobs = 256;
-    start_registry(s);
+    struct stage *s = open_stage(256);
     for (unsigned job = 0; job < 256; job++)
         for (unsigned rank = 0; rank < SML_MAX_WORKERS; rank++) {
             struct process *p = &s->processes[0];
@@ -616,8 +604,7 @@ static void test_extremes(void)
                 ctl_registry_entry(s->registry, i)->epoch == ctl_registry_entry(s->registry, job)->epoch;
         CU_ASSERT_EQUAL(of_that_epoch, 1);
     }
-    free(s->registry);
-    free(s);
+    close_stage(s);
 }
 
 static void test_state_names(void)
