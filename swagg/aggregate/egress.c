@@ -105,10 +105,9 @@ static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const
     return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
 }
 
-void egress_to_all(struct egress *e, const struct agg_job *job, const struct rte_mbuf *m,
+void egress_to_all(struct egress *e, const struct agg_job *job, rte_be16_t from_port,
                    const struct agg_verdict *v)
 {
-    const rte_be16_t from_port = egress_frame(m)->udp.dst_port; /* read now: share() may trim m */
     const struct job *ours = jobs_of(job);
     const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
     const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);

@@ -57,7 +57,7 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
 {
     switch (v->action) {
     case AGG_TO_ALL:
-        egress_to_all(&e->egress, p->job, m, v);
+        egress_to_all(&e->egress, p->job, egress_frame(m)->udp.dst_port, v);
         break;
     case AGG_REPLY:
         egress_reply(&e->egress, p, m, v);
@@ -77,11 +77,16 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
     return m;
 }
 
+static uint64_t in_ns(const struct engine *e, uint64_t cycles)
+{
+    return (uint64_t)((double)cycles * e->ns_per_cycle);
+}
+
 /* Handles a burst of packets of one protocol. */
 static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
 {
     const struct engine_protocol *protocol = &e->protocol[number];
-    const uint64_t now = (uint64_t)((double)e->now * e->ns_per_cycle);
+    const uint64_t now = in_ns(e, e->now);
     struct agg_packet p[ENGINE_BURST];
     struct agg_verdict v;
 
@@ -156,4 +161,39 @@ unsigned engine_collect(struct engine *e)
     if (n > 0)
         sort(e, frames, n);
     return n;
+}
+
+/* What is due in a job's slots of one shard. */
+static void tick_shard(struct engine *e, const struct agg_job *job, unsigned shard, uint64_t now)
+{
+    const struct agg_protocol *protocol = job->protocol;
+    struct agg_verdict v;
+
+    while (protocol->tick(job, shard, e->shards->n, now, &v)) {
+        counter_add(&e->counters->verdict[protocol->id][v.reason], 1);
+        if (v.action == AGG_TO_ALL)
+            egress_to_all(&e->egress, job, rte_cpu_to_be_16(protocol->udp_ports.first), &v);
+        rte_pktmbuf_free(v.released);
+    }
+}
+
+static void tick_job(struct engine *e, const struct agg_job *job, uint64_t now)
+{
+    for (unsigned s = 0; s < e->shards->n; s++)
+        if (e->shards->owner[s] == e->lcore)
+            tick_shard(e, job, s, now);
+}
+
+void engine_tick(struct engine *e)
+{
+    if (in_ns(e, e->now - e->ticked_at) < ENGINE_TICK_NS)
+        return;
+    e->ticked_at = e->now;
+    for (const struct engine_protocol *p = e->protocol; p < e->protocol + COUNTED_PROTOCOLS; p++)
+        for (unsigned n = 0; p->table != NULL && p->table->tick != NULL && n < AGG_JOBS; n++) {
+            const struct agg_job *job = agg_jobs_find(p->jobs, n);
+
+            if (job != NULL)
+                tick_job(e, job, in_ns(e, e->now));
+        }
 }

@@ -16,7 +16,11 @@
 #include "config/placement.h"
 #include "protocol/protocol.h"
 
-enum { ENGINE_BURST = 64, ENGINE_RING_SIZE = 2048 };
+enum {
+    ENGINE_BURST = 64,
+    ENGINE_RING_SIZE = 2048,
+    ENGINE_TICK_NS = 1000000, /* between two ticks of a pool; more where the lcore naps or stands still */
+};
 
 /* Which lcore has which shard, and the way to it. Set before the start, then only read. */
 struct shards {
@@ -41,7 +45,8 @@ struct engine {
     struct counters *counters;
     double ns_per_cycle; /* of the TSC */
 
-    uint64_t now; /* TSC at the start of this round; the loop sets it */
+    uint64_t now;       /* TSC at the start of this round; the loop sets it */
+    uint64_t ticked_at; /* TSC when pools were last told the time */
     struct egress egress;
     struct strangers strangers;
 
@@ -63,5 +68,9 @@ void engine_flush(struct engine *e);
 
 /* Handles packets that other lcores have put into this one's ring; returns how many. */
 unsigned engine_collect(struct engine *e);
+
+/* Tells this lcore's shards of pools that depend on it (agg_protocol.tick) the time, once in ENGINE_TICK_NS.
+ */
+void engine_tick(struct engine *e);
 
 #endif

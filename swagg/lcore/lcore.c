@@ -98,6 +98,7 @@ unsigned lcore_round(struct lcore *lc, uint64_t now)
     taken_over = engine_collect(&lc->engine);
     count_event(&lc->counters, EVENT_TAKEN_OVER, taken_over);
     work += taken_over;
+    engine_tick(&lc->engine);
     work += send_collect(&lc->send);
     if (work == 0) /* no frame waits while the lcore naps */
         send_flush(&lc->send);

@@ -173,6 +173,8 @@ static bool tally_view(const void *pool, uint32_t i, struct agg_slot_view *view)
 const struct agg_protocol tally = {
     .name = "tally",
     .id = TALLY,
+    .udp_ports = {.first = TALLY_UDP_PORT, .last = TALLY_UDP_PORT},
+    .header_bytes = TALLY_BYTES,
     .reason = tally_reasons,
     .reasons = TALLY_REASONS,
     .shard_key = {.at = 0, .mask = 0x00ff},

@@ -8,7 +8,7 @@
 
 #include "protocol/protocol.h"
 
-enum { TALLY = 3 /* its number */, TALLY_BYTES = 3, TALLY_QUIET_NS = 1000 };
+enum { TALLY = 3 /* its number */, TALLY_UDP_PORT = 7000, TALLY_BYTES = 3, TALLY_QUIET_NS = 1000 };
 enum tally_command { TALLY_COUNT, TALLY_WATCH, TALLY_FORGET };
 enum tally_reason {
     TALLY_COUNTED,

@@ -1,5 +1,6 @@
 /* What becomes of packets of a protocol: every action of a verdict, and every way to be turned away. */
 #include "lcore_rig.h"
+#include "tally.h"
 
 enum { OTHER = 2 /* a second protocol's number */ };
 
@@ -389,6 +390,93 @@ static void test_protocols_share_a_burst(void)
     rig_close();
 }
 
+/* Runs the lcore at a time when pools are to be told it. */
+static void tick(void)
+{
+    lcore_round(&rig, rig.send.now + ENGINE_TICK_NS);
+}
+
+static void test_pools_that_depend_on_time_are_told_it(void)
+{
+    uint8_t payload[TALLY_BYTES] = {0, 1, TALLY_FORGET};
+    const struct frame_end from = rig_station(0), to = rig_station(5);
+    struct agg_pool_config cfg = {.workers = 1, .terms = tally_terms(4)};
+    struct job job = {.common = {.protocol = &tally, .pool = aligned_alloc(64, 256)}};
+    struct agg_jobs jobs = {.running = {&job.common}};
+    const uint64_t *quiet = &rig.counters.verdict[TALLY][TALLY_QUIET];
+
+    rig_open();
+    tally.init(job.common.pool, &cfg);
+    rig.engine.protocol[TALLY] = (struct engine_protocol){.table = &tally, .jobs = &jobs};
+    tick();
+    for (unsigned slot = 1; slot < 3; slot++) {
+        payload[1] = (uint8_t)slot;
+        engine_steer(&rig.engine, TALLY, 0, rig_frame(&from, &to, payload, sizeof(payload)));
+    }
+    rig_round();
+    CU_ASSERT_EQUAL(rig.counters.verdict[TALLY][TALLY_FORGOTTEN], 2);
+    lcore_round(&rig, rig.send.now + ENGINE_TICK_NS / 2); /* due, but nobody asks so often */
+    CU_ASSERT_EQUAL(*quiet, 0);
+    rig_shards = (struct shards){.n = 2, .owner = {0, 1}}; /* slot 1 is another lcore's now */
+    tick();
+    CU_ASSERT_EQUAL(*quiet, 1);
+    rig_shards.owner[1] = 0;
+    tick();
+    CU_ASSERT_EQUAL(*quiet, 2);
+    tick();
+    CU_ASSERT_EQUAL(*quiet, 2); /* each once */
+    free(job.common.pool);
+    rig_close();
+}
+
+static bool hurry_tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                       struct agg_verdict *v)
+{
+    static const uint64_t all = UINT64_MAX;
+    static const uint8_t words[20] = "hurry";
+    const bool due = stored != NULL;
+
+    (void)job;
+    (void)shard;
+    (void)shards;
+    (void)now;
+    *v = (struct agg_verdict){.action = AGG_TO_ALL,
+                              .reason = 3,
+                              .released = stored,
+                              .payload = words,
+                              .bytes = sizeof(words),
+                              .wants = &all};
+    stored = NULL;
+    return due;
+}
+
+static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
+{
+    const struct agg_protocol hurry = {.name = "hurry",
+                                       .id = OTHER,
+                                       .udp_ports = {.first = 7001, .last = 7001},
+                                       .reason = other_reasons,
+                                       .reasons = 5,
+                                       .tick = hurry_tick};
+    struct job job = {.common = {.protocol = &hurry, .size = RIG_MEMBERS}, .member = rig_member};
+    struct agg_jobs jobs = {.running = {&job.common}};
+    uint8_t frame[2048];
+
+    rig_open();
+    rig.engine.protocol[OTHER] = (struct engine_protocol){.table = &hurry, .jobs = &jobs};
+    stored = rte_pktmbuf_alloc(rig_mbufs);
+    tick();
+    send_flush(&rig.send);
+    for (unsigned r = 0; r < RIG_MEMBERS; r++) {
+        CU_ASSERT_EQUAL_FATAL(rig_sent(r, frame), 1);
+        CU_ASSERT_EQUAL(at(frame)->ip.dst_addr, rig_station(r).ip);
+        CU_ASSERT_EQUAL(at(frame)->udp.src_port, RTE_BE16(7001));
+        CU_ASSERT_STRING_EQUAL(at(frame)->payload, "hurry");
+    }
+    CU_ASSERT_EQUAL(rig.counters.verdict[OTHER][3], 1);
+    rig_close(); /* nothing is lost */
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -407,6 +495,8 @@ int main(void)
         UNIT_TEST(test_a_packet_passes_on_and_a_copy_is_kept),
         UNIT_TEST(test_a_job_without_members_answers_whoever_asks),
         UNIT_TEST(test_protocols_share_a_burst),
+        UNIT_TEST(test_pools_that_depend_on_time_are_told_it),
+        UNIT_TEST(test_time_may_send_to_all_and_let_go_of_a_frame),
         CU_TEST_INFO_NULL,
     };
 

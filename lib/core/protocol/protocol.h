@@ -165,8 +165,9 @@ struct agg_protocol {
      * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
      * many answers it sends. */
     size_t (*refuse)(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
-    /* The next verdict that is due by now in this one of so many shards; false: there is none. NULL: this
-     * protocol does nothing by time alone. */
+    /* The next verdict that is due by now in this one of so many shards; false: there is none. There is no
+     * packet, so it replies to nobody, passes nothing on and keeps no buffer. NULL: this protocol does
+     * nothing by time alone. */
     bool (*tick)(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
                  struct agg_verdict *v);
 
