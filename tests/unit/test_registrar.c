@@ -1,0 +1,454 @@
+/* The registry in the daemon, without a network: messages come and go as frames, jobs become pools. */
+#include "lcore_rig.h"
+
+#include "base/log.h"
+#include "control/registrar.h"
+#include "tally.h"
+
+enum { BOOT = 77, DATA_PORTS = 4 };
+
+static const struct agg_protocol *const spoken[] = {&sml_protocol, &tally};
+
+static struct rte_rcu_qsbr *rcu;
+static struct jobs jobs;
+static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
+static struct config cfg;
+static struct registrar *registrar;
+static uint32_t epoch; /* of the READY that was sent last */
+
+static void set_up(void)
+{
+    const struct registrar_parts parts = {.lcores = &lcores,
+                                          .bridge = rig_bridge,
+                                          .jobs = &jobs,
+                                          .protocols = spoken,
+                                          .protocols_known = RTE_DIM(spoken),
+                                          .boot_id = BOOT,
+                                          .data_ports = DATA_PORTS};
+
+    jobs = (struct jobs){.rcu = rcu, .kernels = agg_kernels_best(), .bytes_max = 16 << 20, .frames_max = 64};
+    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
+}
+
+static void open_registrar(void)
+{
+    rig_open();
+    memset(&cfg, 0, sizeof(cfg));
+    cfg.mtu = 1500;
+    cfg.pool.slots_per_job = 16;
+    cfg.limits.jobs = 4;
+    cfg.limits.jobs_per_host = 4;
+    cfg.limits.workers = 2;
+    cfg.timers.lost_after_ms = 600000; /* nothing here waits for time */
+    cfg.timers.forming_s = 600;
+    set_up();
+}
+
+static void close_registrar(void)
+{
+    registrar_close(registrar);
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    rig_close();
+}
+
+static struct agg_terms switchml_terms(void)
+{
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024};
+    struct agg_terms terms;
+
+    sml_terms_build(&terms, &wish);
+    return terms;
+}
+
+/* Rank r is the process at station r, and heard on port r. */
+static struct ctl_message message(uint8_t type, uint16_t rank, uint16_t size)
+{
+    static uint32_t serial;
+
+    return (struct ctl_message){.head = {.type = type,
+                                         .version = CTL_VERSION,
+                                         .boot_id = BOOT,
+                                         .incarnation = 1000u + rank,
+                                         .epoch = type == CTL_JOIN ? 0 : epoch,
+                                         .rank = rank,
+                                         .size = size,
+                                         .serial = ++serial}};
+}
+
+static struct rte_mbuf *frame_of(uint16_t rank, const void *payload, size_t bytes)
+{
+    const struct frame_end from = rig_station(rank), to = rig_switch(CTL_PORT);
+    struct rte_mbuf *m = rig_frame(&from, &to, payload, bytes);
+
+    m->port = rank;
+    return m;
+}
+
+static struct rte_mbuf *frame_with(const struct ctl_message *m)
+{
+    uint8_t payload[CTL_MESSAGE_MAX];
+
+    return frame_of(m->head.rank, payload, ctl_build(payload, m));
+}
+
+static void receive(const struct ctl_message *m)
+{
+    registrar_receive(registrar, frame_with(m));
+    send_flush(&rig.send);
+}
+
+static struct rte_mbuf *join_frame(uint16_t rank, uint16_t size, const char *name,
+                                   const struct agg_terms *terms)
+{
+    struct ctl_message m = message(CTL_JOIN, rank, size);
+
+    m.join = (struct ctl_join){.data_port = (uint16_t)(5000 + rank), .terms = *terms};
+    snprintf(m.join.name, sizeof(m.join.name), "%s", name);
+    return frame_with(&m);
+}
+
+static void join_as(uint16_t rank, uint16_t size, const struct agg_terms *terms)
+{
+    registrar_receive(registrar, join_frame(rank, size, "j", terms));
+    send_flush(&rig.send);
+}
+
+static void join(uint16_t rank, uint16_t size)
+{
+    const struct agg_terms terms = switchml_terms();
+
+    join_as(rank, size, &terms);
+}
+
+/* The only message that has left by this port, to rank r, in a frame without a fault. */
+static struct ctl_message sent_by(unsigned port, unsigned rank)
+{
+    const struct frame_end to = rig_station(rank);
+    const struct frame_udp *f;
+    struct ctl_message m = {0};
+    uint8_t frame[2048];
+
+    CU_ASSERT_EQUAL_FATAL(rig_sent(port, frame), 1);
+    f = (const struct frame_udp *)frame;
+    CU_ASSERT(net_same_mac(&f->eth.dst_addr, &to.mac) && net_same_mac(&f->eth.src_addr, &rig_mac));
+    CU_ASSERT_EQUAL(f->ip.src_addr, rig_ip);
+    CU_ASSERT_EQUAL(f->udp.src_port, RTE_BE16(CTL_PORT));
+    CU_ASSERT_EQUAL(f->udp.dst_port, to.port);
+    CU_ASSERT_EQUAL(frame_check_ipv4(frame, sizeof(frame), to.ip, NET_NOT_COMPARED), DROP_REASONS);
+    CU_ASSERT_EQUAL(frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
+    CU_ASSERT_EQUAL(ctl_parse(&m, f->payload, frame_payload_bytes(f)), CTL_PARSED);
+    CU_ASSERT_EQUAL(m.head.rank, rank);
+    CU_ASSERT_EQUAL(m.head.boot_id, BOOT);
+    if (m.head.type == CTL_READY)
+        epoch = m.head.epoch;
+    return m;
+}
+
+static struct ctl_message sent(unsigned rank)
+{
+    return sent_by(rank, rank);
+}
+
+static const struct job *start_pair(void)
+{
+    struct ctl_message ready;
+
+    join(0, 2);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_PENDING);
+    join(1, 2);
+    ready = sent(0);
+    CU_ASSERT_EQUAL(ready.head.type, CTL_READY);
+    CU_ASSERT_EQUAL(sent(1).head.type, CTL_READY);
+    return jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, ready.ready.job);
+}
+
+static void test_a_message_is_answered_in_a_frame(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    join(1, 2);
+    m = sent(1);
+    CU_ASSERT_EQUAL(m.head.type, CTL_PENDING);
+    CU_ASSERT_EQUAL(m.pending.missing.word[0], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_RECEIVED], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_SENT], 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    close_registrar();
+}
+
+static void test_an_answer_goes_where_its_station_was_heard_last(void)
+{
+    open_registrar();
+    bridge_learn(rig_bridge, rig_station(1).mac.addr_bytes, 2);
+    join(1, 2);
+    CU_ASSERT_EQUAL(sent_by(2, 1).head.type, CTL_PENDING);
+    close_registrar();
+}
+
+static void test_a_job_whose_ranks_are_there_has_a_pool(void)
+{
+    const struct agg_seat *seat;
+    const struct job *job;
+    struct sml_terms granted;
+    struct ctl_message m;
+
+    open_registrar();
+    join(0, 2);
+    sent(0);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    join(1, 2);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_READY);
+    CU_ASSERT_EQUAL(m.ready.data_port, SML_PORT_FIRST);
+    CU_ASSERT_EQUAL(m.ready.data_ports, DATA_PORTS);
+    CU_ASSERT_FATAL(sml_terms_parse(&granted, &m.ready.terms));
+    CU_ASSERT(granted.slots == 16 && granted.chunk_bytes == 1024); /* pool.slots_per_job */
+    m = sent(1);
+    CU_ASSERT_EQUAL(m.head.type, CTL_READY);
+
+    job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    CU_ASSERT(job->common.protocol == &sml_protocol && job->common.size == 2);
+    CU_ASSERT(job->in_place && jobs.frames == 2 * 16 && jobs.bytes > 0);
+    CU_ASSERT_EQUAL(job->founder, rig_station(0).ip);
+    for (uint16_t r = 0; r < 2; r++) {
+        seat = agg_job_find(&job->common, rig_station(r).ip, rte_cpu_to_be_16(5000 + r));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(seat);
+        CU_ASSERT_EQUAL(seat->rank, r);
+        CU_ASSERT_EQUAL(job->member[r].port, r);
+    }
+    close_registrar();
+}
+
+/* With nothing but its table. */
+static void test_a_job_may_be_of_any_protocol_that_is_spoken(void)
+{
+    const struct agg_terms terms = tally_terms(100);
+    const struct job *job;
+    struct ctl_message m;
+
+    open_registrar();
+    join_as(0, 1, &terms);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_READY);
+    CU_ASSERT_EQUAL(m.ready.data_port, tally.udp_ports.first);
+    CU_ASSERT_EQUAL(tally_slots(&m.ready.terms), 16);
+    job = jobs_find(&jobs, TALLY, m.ready.job);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    CU_ASSERT_PTR_EQUAL(job->common.protocol, &tally);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job));
+    m = message(CTL_LEAVE, 0, 1);
+    receive(&m);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_LEFT);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
+    close_registrar();
+}
+
+static void test_a_job_that_memory_has_no_room_for_fails(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    jobs.bytes_max = 4096;
+    join(0, 1);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_ABORTED);
+    CU_ASSERT_EQUAL(m.failure.reason, CTL_NO_SLOTS);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "one host may hold three quarters"));
+    CU_ASSERT(jobs.bytes == 0 && jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0) == NULL);
+    close_registrar();
+}
+
+static void test_a_job_beyond_the_limits_fails(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    for (uint16_t r = 0; r < 3; r++)
+        join(r, 3);
+    rig_sent(1, (uint8_t[2048]){0}); /* PENDING, ABORTED */
+    m = sent(2);
+    CU_ASSERT_EQUAL(m.head.type, CTL_ABORTED);
+    CU_ASSERT_EQUAL(m.failure.reason, CTL_BAD_ARGUMENT);
+    CU_ASSERT_STRING_EQUAL(m.failure.text, "3 ranks are more than the switch's limits.workers, 2");
+    close_registrar();
+}
+
+static void test_a_job_ends_with_its_members(void)
+{
+    const struct job *job;
+    struct ctl_message m;
+    uint8_t number;
+
+    open_registrar();
+    job = start_pair();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    number = job->common.number;
+    for (uint16_t r = 0; r < 2; r++) {
+        CU_ASSERT_PTR_NOT_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number));
+        m = message(CTL_LEAVE, r, 2);
+        receive(&m);
+        CU_ASSERT_EQUAL(sent(r).head.type, CTL_LEFT);
+    }
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number));
+    CU_ASSERT(jobs.bytes == 0 && jobs.frames == 0);
+    job = start_pair();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    CU_ASSERT_NOT_EQUAL(job->common.number, number); /* late packets of the first meet nobody */
+    close_registrar();
+}
+
+static void test_an_abort_ends_the_job_of_all(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(start_pair());
+    m = message(CTL_ABORT, 1, 2);
+    m.failure = (struct ctl_failure){.reason = CTL_APPLICATION, .rank = 1, .text = "had enough"};
+    receive(&m);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_ABORTED);
+    CU_ASSERT_STRING_EQUAL(m.failure.text, "had enough");
+    CU_ASSERT_EQUAL(sent(1).head.type, CTL_ABORTED);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    close_registrar();
+}
+
+static void test_who_is_not_admitted_is_told_so(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    cfg.has_admit = true;
+    join(0, 2);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "admit lets 10.0.0.1 join"));
+    close_registrar();
+}
+
+static void test_what_is_no_message_is_dropped_by_name(void)
+{
+    static const struct {
+        size_t bytes;
+        unsigned at; /* of the byte that is wrong */
+        enum drop drop;
+    } faults[] = {
+        {3, 0, DROP_CONTROL_TOO_SHORT},
+        {CTL_MESSAGE_MAX, 0, DROP_CONTROL_NOT_CONTROL},
+    };
+    uint8_t payload[CTL_MESSAGE_MAX] = {0};
+
+    open_registrar();
+    for (unsigned i = 0; i < RTE_DIM(faults); i++) {
+        const struct ctl_message m = message(CTL_HEARTBEAT, 0, 2);
+
+        ctl_build(payload, &m);
+        payload[faults[i].at] ^= 0xff;
+        registrar_receive(registrar, frame_of(0, payload, faults[i].bytes));
+        CU_ASSERT_EQUAL(rig_dropped(0, faults[i].drop), 1);
+    }
+    CU_ASSERT_EQUAL(rig_drops(), RTE_DIM(faults));
+    close_registrar();
+}
+
+static void test_members_are_known_and_strangers_are_not(void)
+{
+    const struct ctl_message member = message(CTL_HEARTBEAT, 1, 2), stranger = message(CTL_HEARTBEAT, 2, 3);
+    struct rte_mbuf *known, *unknown, *nonsense;
+
+    open_registrar();
+    start_pair();
+    known = frame_with(&member);
+    unknown = frame_with(&stranger);
+    nonsense = frame_of(1, "x", 1);
+    CU_ASSERT_TRUE(registrar_knows(registrar, known));
+    CU_ASSERT_FALSE(registrar_knows(registrar, unknown));
+    CU_ASSERT_FALSE(registrar_knows(registrar, nonsense));
+    rte_pktmbuf_free(known);
+    rte_pktmbuf_free(unknown);
+    rte_pktmbuf_free(nonsense);
+    close_registrar();
+}
+
+static void test_without_buffers_an_answer_is_lost_by_name(void)
+{
+    const struct agg_terms terms = switchml_terms();
+    struct rte_mbuf *taken[RIG_MBUFS], *m;
+    unsigned n = 0;
+
+    open_registrar();
+    m = join_frame(1, 2, "j", &terms);
+    while ((taken[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
+        n++;
+    registrar_receive(registrar, m);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_NO_MBUF), 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_SENT], 0);
+    rte_pktmbuf_free_bulk(taken, n);
+    close_registrar();
+}
+
+struct seen {
+    unsigned jobs;
+    enum ctl_entry_state state;
+    char name[CTL_NAME_MAX];
+};
+
+static void see(void *context, const struct ctl_entry *job, uint64_t now)
+{
+    struct seen *seen = context;
+
+    CU_ASSERT(now >= job->since);
+    seen->jobs++;
+    seen->state = job->state;
+    snprintf(seen->name, sizeof(seen->name), "%s", job->name);
+}
+
+static void test_jobs_can_be_visited(void)
+{
+    struct seen seen = {0};
+
+    open_registrar();
+    registrar_tick(registrar);
+    registrar_visit(registrar, see, &seen);
+    CU_ASSERT_EQUAL(seen.jobs, 0);
+    start_pair();
+    registrar_visit(registrar, see, &seen);
+    CU_ASSERT(seen.jobs == 1 && seen.state == CTL_ENTRY_RUNNING);
+    CU_ASSERT_STRING_EQUAL(seen.name, "j");
+    close_registrar();
+}
+
+/* No polling lcore runs, so nobody holds a job. */
+static bool start_rcu(void)
+{
+    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0;
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_message_is_answered_in_a_frame),
+        UNIT_TEST(test_an_answer_goes_where_its_station_was_heard_last),
+        UNIT_TEST(test_a_job_whose_ranks_are_there_has_a_pool),
+        UNIT_TEST(test_a_job_may_be_of_any_protocol_that_is_spoken),
+        UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
+        UNIT_TEST(test_a_job_beyond_the_limits_fails),
+        UNIT_TEST(test_a_job_ends_with_its_members),
+        UNIT_TEST(test_an_abort_ends_the_job_of_all),
+        UNIT_TEST(test_who_is_not_admitted_is_told_so),
+        UNIT_TEST(test_what_is_no_message_is_dropped_by_name),
+        UNIT_TEST(test_members_are_known_and_strangers_are_not),
+        UNIT_TEST(test_without_buffers_an_answer_is_lost_by_name),
+        UNIT_TEST(test_jobs_can_be_visited),
+        CU_TEST_INFO_NULL,
+    };
+
+    log_set_level(LOG_LEVEL_ERROR);
+    return start_rcu() ? rig_main("registrar", tests) : 1;
+}
