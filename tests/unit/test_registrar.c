@@ -234,6 +234,7 @@ static void test_a_job_may_be_of_any_protocol_that_is_spoken(void)
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_READY);
     CU_ASSERT_EQUAL(m.ready.data_port, tally.udp_ports.first);
+    CU_ASSERT_EQUAL(m.ready.data_ports, 1); /* it has no more */
     CU_ASSERT_EQUAL(tally_slots(&m.ready.terms), 16);
     job = jobs_find(&jobs, TALLY, m.ready.job);
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);

@@ -49,8 +49,8 @@ struct ctl_registry_config {
     uint64_t boot_id;        /* random, not 0 */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
     uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
-    /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots; 0:
-     * to one. */
+    /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or
+     * to as many as the protocol has; 0: to one. */
     uint8_t data_ports;
     uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
     struct ctl_registry_actions actions;

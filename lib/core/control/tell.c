@@ -119,6 +119,13 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
     ctl_answer(r, to, head, job->epoch, &m);
 }
 
+/* No more than the protocol has. */
+static uint8_t data_ports(const struct ctl_registry *r, const struct agg_protocol *protocol)
+{
+    const unsigned has = protocol->udp_ports.last - protocol->udp_ports.first + 1u;
+    return r->cfg.data_ports < has ? r->cfg.data_ports : (uint8_t)has;
+}
+
 void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
                     const struct ctl_endpoint *to)
 {
@@ -132,7 +139,7 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
         m.head.type = CTL_READY;
         m.ready = (struct ctl_ready){.job = job->number,
                                      .data_port = job->protocol->udp_ports.first,
-                                     .data_ports = r->cfg.data_ports,
+                                     .data_ports = data_ports(r, job->protocol),
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,
                                      .roster = job->roster,
