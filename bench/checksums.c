@@ -68,7 +68,7 @@ NOT_INLINED static double time_checksum(const struct way *w, size_t bytes, unsig
     return (now_ns() - start) / rounds;
 }
 
-/* All ways take turns, so that whatever else the machine does hits all. */
+/* All ways take turns, so that other load on the machine affects all of them. */
 static void print_length(unsigned ways, size_t bytes)
 {
     double taken[8][REPEATS], memcpy_ns;
@@ -85,8 +85,8 @@ static void print_length(unsigned ways, size_t bytes)
     }
 }
 
-/* A float32 contribution added and its bytes summed for UDP's checksum in one pass, on vectors of so many
- * bytes: what is compared with the kernels' two. */
+/* Adds a float32 contribution and sums its bytes for UDP's checksum in one pass, on vectors of so many bytes;
+ * to be compared with the kernels' two passes. */
 #define DEFINE_ONE_PASS(name, instructions, vector_bytes)                                                    \
     typedef float f32_##name __attribute__((vector_size(vector_bytes)));                                     \
     typedef uint64_t u64_##name __attribute__((vector_size(vector_bytes)));                                  \

@@ -3,8 +3,8 @@
 #ifndef BENCH_CHECKSUMS_H
 #define BENCH_CHECKSUMS_H
 
-/* Times them, and says how much of a packet's UDP checksum could be saved by adding its elements in the same
- * pass. */
+/* Measures them, and how much of the time for a UDP checksum would be saved by adding the elements in the
+ * same pass. */
 void checksums_print(void);
 
 /* Does each row's work once, under callgrind (core.c). */

@@ -6,9 +6,9 @@
  *
  * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
- * bursts, as in the daemon: locate and prefetch all, then apply all. Where the pool keeps the buffer that
- * starts a sum, another one takes its place: the one that it gives back, once it does. Each figure is the
- * median of REPEATS measurements; the three of a row take turns.
+ * bursts, as in the daemon: locate and prefetch all, then apply all. If the pool keeps the buffer that starts
+ * a sum, the buffer that it gives back takes its place, or a spare one. Each figure is the median of REPEATS
+ * measurements; the three of a row take turns.
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
  * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables
@@ -45,7 +45,7 @@ static const struct arrangement {
     bool reversed;
     bool keeps;  /* the pool is offered every buffer */
     bool summed; /* packets and results have the job's own checksum */
-    bool brief;  /* elements of 4 bytes are enough: what is looked at does not depend on them */
+    bool brief;  /* measured with elements of 4 bytes only: their type does not matter */
 } arrangements[] = {
     {.name = "on arrival", .mode = SML_ON_ARRIVAL},
     {.name = "ordered", .mode = SML_ORDERED},
@@ -59,7 +59,7 @@ static const struct arrangement {
 
 enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
 
-/* What is measured, and what came out. */
+/* What is measured, and the result. */
 struct cell {
     unsigned k; /* elements of 4 bytes */
     enum agg_type type;
@@ -140,7 +140,7 @@ static uint8_t *peer_sum(const struct stage *s, unsigned i)
     return s->sums + (size_t)(i & (s->slots - 1)) * BUFFER_BYTES;
 }
 
-/* A packet of this rank comes into this buffer, whose elements, zeros, are as good as any. */
+/* Makes this buffer a packet of this rank. Its elements are zeros, whose values do not matter. */
 static void receive(const struct stage *s, uint8_t *buffer, uint16_t rank)
 {
     uint8_t *body = buffer + BODY_AT;
@@ -149,8 +149,8 @@ static void receive(const struct stage *s, uint8_t *buffer, uint16_t rank)
     memcpy(body + s->body_bytes, s->trailer[rank], SML_TRAILER_BYTES);
 }
 
-/* The pool has kept the buffer of this rank's frame. Only a checksum is compared with what precedes and
- * follows the elements; without one the new buffer's memory is not touched. */
+/* The pool has kept the buffer of this rank's frame: puts another in its place. Its header and trailer are
+ * written only if they are needed for a checksum; otherwise its memory is not touched. */
 static void replace(struct stage *s, const struct arrangement *how, uint8_t **frame, uint8_t *released,
                     uint16_t rank)
 {
@@ -176,7 +176,7 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
     for (unsigned i = 0; i < BURST; i++) {
         uint8_t **frame = frame_at(s, first + i);
         uint16_t rank = rank_of(how, first + i);
-        p[i].body = *frame + BODY_AT; /* not before: the same burst may have exchanged it */
+        p[i].body = *frame + BODY_AT; /* set only now, since the same burst may have exchanged the buffer */
         sml_pool_apply(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, &v);
         if (v.kept)
             replace(s, how, frame, v.released, rank);
@@ -245,11 +245,12 @@ static void *take(size_t bytes)
         fprintf(stderr, "bench-core: out of memory\n");
         exit(1);
     }
-    memset(mem, 0, bytes); /* maps its pages; and sums of zeros stay zero, not infinite or denormal */
+    memset(mem, 0, bytes); /* maps its pages; sums of zeros stay zero, never infinite or denormal */
     return mem;
 }
 
-/* A packet in each buffer. Its header need not name the chunk: the pool is given what it says parsed. */
+/* Writes a packet into each buffer. Its header need not name the chunk, since the pool gets parsed packets.
+ */
 static void write_packets(struct stage *s, const struct cell *c)
 {
     const struct sml_packet p = packet_of(c);

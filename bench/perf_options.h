@@ -1,4 +1,4 @@
-/* swagg-perf: what its command line says. */
+/* swagg-perf: the options of its command line. */
 #ifndef BENCH_PERF_OPTIONS_H
 #define BENCH_PERF_OPTIONS_H
 
@@ -20,7 +20,7 @@ struct perf {
     void *send, *recv;
 };
 
-/* OPTIONS_READ, or the exit code: help or the version was given, or something is wrong, and said. */
+/* OPTIONS_READ; or the exit code: help or the version was printed, or a mistake reported. */
 int perf_parse(struct perf *p, int argc, char *argv[]);
 
 #endif

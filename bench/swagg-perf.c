@@ -89,7 +89,7 @@ static int call(struct perf *p, size_t count)
                      : swagg_allreduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM);
 }
 
-/* Until the clock, which processes of a machine share, is next at a multiple of the pause. */
+/* Waits until the next multiple of the pause, by the clock that all processes of a machine share. */
 static void rest(const struct perf *p)
 {
     if (p->pause_ms == 0)

@@ -1,5 +1,5 @@
-/* What the parts of bench-core share: the clock, medians, and what keeps the compiler from leaving work out.
- */
+/* What the parts of bench-core share: the clock, medians, and means to keep the compiler from optimizing work
+ * away. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
@@ -8,7 +8,7 @@
 
 enum { REPEATS = 15 }; /* measurements, of which the median counts */
 
-/* So that callgrind can tell functions apart, and no result counts as unused. */
+/* So that callgrind sees each function, and the compiler does not treat results as unused. */
 #define NOT_INLINED __attribute__((noipa))
 
 static inline double now_ns(void)
@@ -19,7 +19,7 @@ static inline double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The compiler must take every byte at p as used and changed. */
+/* Makes the compiler assume that every byte at p is read and written here. */
 static inline void touch(void *p)
 {
     __asm__ volatile("" : : "r"(p) : "memory");

@@ -1,6 +1,6 @@
-/* Command lines of the traffic tools and of swagg-perf, as tables: a row for each option, from which it is
- * both read and explained by --help. Rows stand in groups; a group fills one struct, so that tools share the
- * rows of what they share. */
+/* Command lines of the traffic tools and of swagg-perf, as tables: a row for each option, by which it is both
+ * read and explained in --help. Rows are in groups, each of which fills one struct, so that tools can share
+ * groups. */
 #ifndef SWAGG_TRAFFIC_COMMAND_LINE_H
 #define SWAGG_TRAFFIC_COMMAND_LINE_H
 
@@ -12,13 +12,13 @@ enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
 struct option_row;
 
-/* Reads text into the field of the row. False: it cannot be, which has been said. */
+/* Reads text into the row's field. False: it does not fit, which was reported. */
 typedef bool option_reader(const struct option_row *row, const char *text, void *field);
 
 struct option_row {
     const char *name;  /* --NAME */
     char letter;       /* -LETTER; 0: none */
-    const char *value; /* what its value is called; NULL: it takes none */
+    const char *value; /* the name of its value in --help; NULL: it takes none */
     option_reader *read;
     size_t offset; /* of the field in the group's struct */
     uint64_t most; /* of a number */
@@ -37,7 +37,7 @@ option_reader option_real;     /* double, 0..most */
 struct option_group {
     const struct option_row *rows;
     size_t count;
-    void *fields; /* the struct that offsets count in; it has the defaults */
+    void *fields; /* the struct that offsets refer to; it has the defaults */
 };
 
 struct command_line {
@@ -50,8 +50,8 @@ struct command_line {
 
 enum { OPTIONS_READ = -1 };
 
-/* Fills the groups' structs. argv[0] is the command's name. OPTIONS_READ: optind is that of the first
- * operand; or the exit code: help was given, or something is wrong, and said. */
+/* Fills the groups' structs. argv[0] is the command's name. Returns OPTIONS_READ, with optind at the first
+ * operand; or the exit code: help was printed, or a mistake reported. */
 int options_read(const struct command_line *line, int argc, char *argv[]);
 
 /* "PROGRAM: ..." to standard error. */

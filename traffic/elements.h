@@ -1,5 +1,5 @@
-/* Elements of gradient packets, one at a time, in plain C: what captures carry and what sums must be.
- * Deliberately not the core's kernels, which this is to check. */
+/* Elements of gradient packets, one at a time, in plain C: for making captures and checking sums. It does not
+ * use the core's kernels, since it is to check them. */
 #ifndef SWAGG_TRAFFIC_ELEMENTS_H
 #define SWAGG_TRAFFIC_ELEMENTS_H
 
@@ -20,7 +20,7 @@ const struct element_type *element_type(unsigned type);
 /* By name; 0: unknown. */
 unsigned element_type_named(const char *name);
 
-/* One number as it stands at p on the wire; integers exactly, floats exactly. */
+/* An element, with its exact value. */
 union element {
     int64_t i;
     double f;
@@ -28,8 +28,8 @@ union element {
 union element element_read(unsigned type, const uint8_t *p);
 void element_write(unsigned type, uint8_t *p, union element e);
 
-/* The index-th element of a worker's chunk: the same for the same arguments. Small enough, floats also coarse
- * enough, that 256 workers' sum is exact in any order. */
+/* The index-th element of a worker's chunk; it depends on the arguments only. Elements are so small, and
+ * floats so coarse, that the sum of 256 workers is exact in any order. */
 union element element_invent(unsigned type, uint64_t seed, unsigned worker, uint32_t tag, unsigned index);
 
 /* Is sum the sum of the n numbers at in[]? Integers wrap like the type. Floats may be rounded after each

@@ -26,9 +26,10 @@ const char *plan_fault(const struct plan *p)
     if (!is_power_of_two(p->slots) || p->slots > SML_MAX_SLOTS)
         return "the number of slots must be a power of two, at most 16384";
     if (p->phases < 2 || p->phases % 2 != 0)
-        return "the number of phases must be even, or a second pass would begin with the wrong versions";
+        return "the number of phases must be even: otherwise a second pass would begin with the wrong "
+               "versions";
     if ((uint64_t)p->slots * p->phases > UINT32_MAX)
-        return "that are more chunks than there are chunk numbers";
+        return "slots times phases are more chunks than there are chunk numbers";
     if (p->first_tag % (2 * p->slots) != 0)
         return "the first chunk number must be a multiple of twice the number of slots";
     if (p->elements < 1 || body_bytes(p) > SML_MAX_CHUNK_BYTES)

@@ -3,8 +3,8 @@
  * Chunk by chunk, every worker's contribution to chunk c, then every worker's to chunk c + 1, and so on. A
  * switch that sees them in this order can complete each chunk at once, so nobody has to wait for results: a
  * capture of it can be replayed blindly. After an even number of phases (a phase is one chunk a slot) slot
- * and version of the first chunk come up again, so the replay may start over, if the switch takes chunk
- * numbers for what is left of them (docs/configuration.md, `replay`).
+ * and version of the first chunk come up again, so the replay may start over, in a job whose chunk numbers
+ * repeat likewise (docs/configuration.md, `replay`).
  */
 #ifndef SWAGG_TRAFFIC_PLAN_H
 #define SWAGG_TRAFFIC_PLAN_H
@@ -28,11 +28,11 @@ struct plan {
     bool one_host;
 };
 
-/* NULL: the plan can be carried out; else what is wrong with it. */
+/* What is wrong with the plan; NULL: nothing. */
 const char *plan_fault(const struct plan *p);
 
-/* Elements that a packet can have whose frame is this long on the wire, with the 4 bytes of the frame check
- * sequence; 0: none. */
+/* How many elements fit into a frame of this length on the wire, the 4 bytes of the frame check sequence
+ * included. */
 unsigned plan_elements_for_frame(const struct plan *p, unsigned frame_bytes);
 
 static inline uint32_t plan_chunks(const struct plan *p)

@@ -8,7 +8,7 @@
 
 _Static_assert((int)UDP_HEADERS_BYTES == (int)FRAME_HEADER_BYTES, "Ethernet, IPv4, UDP");
 
-/* The plain one: what the switch has made with its vector kernels is checked with another. */
+/* A plain implementation, not the kernels', since it is to check what the switch has made with those. */
 static uint16_t ones_sum(const void *bytes, size_t n)
 {
     return agg_kernels_scalar.ones_sum(bytes, n);

@@ -23,8 +23,8 @@ struct udp_datagram {
     const uint8_t *payload;
     size_t bytes;
     bool bad_checksum;   /* of IPv4 or UDP */
-    bool left_to_device; /* the UDP checksum is for the sender's device to make: so far it covers
-                            addresses and length only */
+    bool left_to_device; /* the UDP checksum was left to the sender's device: so far it covers addresses and
+                            length only */
 };
 
 /* Writes a frame around the payload (which may already lie at out + UDP_HEADERS_BYTES): TTL 64, both

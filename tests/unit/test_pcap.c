@@ -566,8 +566,8 @@ static void test_a_wrong_result_is_found(void)
         const char *why;
     } faults[] = {
         {spoil_element, "element 5, "},
-        {spoil_length, "it is not like the contributions in kind or length"},
-        {spoil_code, "its element code is another"},
+        {spoil_length, "its kind or length is not that of the contributions"},
+        {spoil_code, "its element code differs from the contributions'"},
     };
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {

@@ -14,8 +14,8 @@ struct capture_frame {
     bool cut;             /* the frame was longer */
 };
 
-/* Shows every frame of a file ("-": standard input) to visit, until it returns false. 0, or -1 after
- * complaining: no capture, or not of Ethernet. */
+/* Calls visit for every frame of a file ("-": standard input), until it returns false. 0, or -1 after
+ * complaining: it is no capture, or not of Ethernet. */
 typedef bool capture_visitor(void *context, const struct capture_frame *frame);
 int capture_read(const char *file, capture_visitor *visit, void *context);
 

@@ -62,7 +62,7 @@ static int conclude(const struct check *c)
                " frames without their checksum yet\n",
                c->store.merged, c->store.unchecked);
     if (right == 0)
-        complain("check: there is no result to be sure of");
+        complain("check: no result could be compared");
     return right > 0 && wrong == 0 && (missing == 0 || !c->complete) ? EXIT_GOOD : EXIT_BAD;
 }
 

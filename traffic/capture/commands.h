@@ -1,5 +1,6 @@
-/* The commands of swagg-pcap. Each gets its own arguments, argv[0] being its name, and returns the exit code:
- * 0, 1 (check: something is wrong with the sums; or a file cannot be read or written), 2 (bad arguments). */
+/* The commands of swagg-pcap. Each gets its own arguments, with its name as argv[0], and returns the exit
+ * code: 0; 1: check has found something wrong with the sums, or a file cannot be read or written; 2: bad
+ * arguments. */
 #ifndef SWAGG_CAPTURE_COMMANDS_H
 #define SWAGG_CAPTURE_COMMANDS_H
 

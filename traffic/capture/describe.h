@@ -1,4 +1,4 @@
-/* Packets in words. Pure but for the line that they write to. */
+/* Packets in words. Pure functions that append to a line. */
 #ifndef SWAGG_CAPTURE_DESCRIBE_H
 #define SWAGG_CAPTURE_DESCRIBE_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line under construction; what does not fit is cut off. Starts as {0}. */
+/* A line of text, built up piece by piece; what does not fit is cut off. Starts as {0}. */
 struct line {
     char text[1024];
     size_t length;

@@ -62,7 +62,7 @@ static int close_outputs(struct outputs *o)
     return ret;
 }
 
-/* A frame a microsecond: the times are only there to tell frames apart. */
+/* One frame a microsecond: the times only serve to tell frames apart. */
 static void write_plan(const struct outputs *o, const struct plan *p)
 {
     static uint8_t frame[UDP_FRAME_MAX];

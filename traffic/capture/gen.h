@@ -1,4 +1,4 @@
-/* swagg-pcap gen: what its command line says. */
+/* swagg-pcap gen: the options of its command line. */
 #ifndef SWAGG_CAPTURE_GEN_H
 #define SWAGG_CAPTURE_GEN_H
 
@@ -10,7 +10,7 @@ struct gen {
     bool split;
 };
 
-/* OPTIONS_READ (command_line.h), or the exit code: help was given, or something is wrong, and said. */
+/* OPTIONS_READ (command_line.h); or the exit code: help was printed, or a mistake reported. */
 int gen_parse(struct gen *g, int argc, char *argv[]);
 
 #endif

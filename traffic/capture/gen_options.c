@@ -42,7 +42,7 @@ int gen_parse(struct gen *g, int argc, char *argv[])
     if (ret != OPTIONS_READ)
         return ret;
     if (g->out == NULL) {
-        complain("gen: where to? Say -o FILE");
+        complain("gen: the output file is missing: add -o FILE");
         return EXIT_USAGE;
     }
     fault = told_plan_fault(&told);

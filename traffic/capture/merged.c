@@ -15,7 +15,7 @@ static bool is_element_code(uint8_t code)
     return code >> 4 == AGG_SUM && (code & 15) > 0 && (code & 15) < AGG_TYPES;
 }
 
-/* The numbers of slots, powers of two as a set of bits, by which this tag goes through this slot in this
+/* The numbers of slots (powers of two, as a set of bits) with which a chunk of this tag has this slot and
  * version. */
 static unsigned slots_of(const struct sml_packet *p)
 {
@@ -27,8 +27,8 @@ static unsigned slots_of(const struct sml_packet *p)
     return set;
 }
 
-/* Whether b may be of one run with a, be they of one kind or not: a result that nobody wants is as long as a
- * question. The same may come twice. */
+/* Whether a and b may be of the same run. They may be of different kinds, since a result without elements is
+ * as long as a probe, and they may be copies of each other. */
 static bool go_together(const struct sml_packet *a, const struct sml_packet *b)
 {
     return a->job == b->job && a->size_code == b->size_code && a->checksum == b->checksum &&

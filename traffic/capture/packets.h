@@ -1,4 +1,4 @@
-/* What captures have of aggregation traffic, packet by packet. */
+/* The aggregation packets in captures, one by one. */
 #ifndef SWAGG_CAPTURE_PACKETS_H
 #define SWAGG_CAPTURE_PACKETS_H
 
@@ -7,9 +7,9 @@
 
 enum packet_kind {
     PACKET_NONE,     /* the frame is no UDP datagram, or not captured whole */
-    PACKET_OTHER,    /* somebody else's datagram */
+    PACKET_OTHER,    /* a datagram of another protocol */
     PACKET_CONTROL,  /* from or to the control port */
-    PACKET_GRADIENT, /* from or to a data port; several may stand in one frame (merged.h) */
+    PACKET_GRADIENT, /* from or to a data port; one frame may have several (merged.h) */
 };
 
 struct captured_packet {
@@ -22,7 +22,7 @@ struct captured_packet {
     bool merged;      /* the frame has several */
 };
 
-/* Shows the packets of every frame of a file to visit, one at least for each, until it returns false. As
+/* Calls visit for every packet of a file, at least once for each frame, until it returns false. As
  * capture_read. */
 typedef bool packet_visitor(void *context, const struct captured_packet *packet);
 int packets_read(const char *file, packet_visitor *visit, void *context);

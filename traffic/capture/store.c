@@ -62,7 +62,7 @@ static void take_control(struct store *s, const struct udp_datagram *d)
         s->size[m.ready.job] = m.head.size;
 }
 
-/* The job's own, where packets have one. A worker's rank is not known here. */
+/* Whether the job's own checksum is right, if the packet has one. A worker's rank is not known here. */
 static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
 {
     uint16_t rank = 0;

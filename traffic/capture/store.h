@@ -14,7 +14,7 @@ struct stored_packet {
     uint32_t tag;
     bool result;     /* from the switch; else a contribution */
     uint64_t worker; /* IP << 16 | UDP port of who sent it, or gets it */
-    size_t at;       /* its body, from store.bodies on */
+    size_t at;       /* offset of its body in store.bodies */
     uint32_t bytes;
     unsigned file; /* number of the file */
     uint64_t frame;
@@ -27,7 +27,7 @@ struct store {
     size_t bodies_bytes, bodies_room;
     uint16_t size[256]; /* of the job with this number, as the switch has told its workers; 0: not seen */
     uint64_t others;    /* gradient packets of other kinds */
-    uint64_t malformed; /* on the gradient packets' ports, but none */
+    uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
     uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
     uint64_t merged;    /* packets that came in one frame with others */
     uint64_t unchecked; /* frames whose checksum was left to a device */

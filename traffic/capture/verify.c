@@ -110,13 +110,13 @@ static const char *judge(const struct verify *v, const struct store *s, const st
             return "the workers' contributions do not go together, so there should be no sum";
     }
     if (r->kind != first->kind || r->bytes != first->bytes)
-        return "it is not like the contributions in kind or length";
+        return "its kind or length is not that of the contributions";
     if (v->published && !exponents_are_largest(c, r))
         return "its exponents are not the largest of the workers'";
     if (!v->published && r->e0 != first->e0)
-        return "its element code is another";
+        return "its element code differs from the contributions'";
     if (memcmp(body(s, r), body(s, first), skip) != 0)
-        return "its description of the call is another";
+        return "its description of the call differs from the contributions'";
     return elements_are_sums(s, c, r, type, skip, why) ? NULL : why;
 }
 

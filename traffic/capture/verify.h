@@ -1,30 +1,30 @@
-/* Are a switch's results the sums of what the workers sent? */
+/* Checks that a switch's results are the sums of what the workers sent. */
 #ifndef SWAGG_CAPTURE_VERIFY_H
 #define SWAGG_CAPTURE_VERIFY_H
 
 #include "capture/store.h"
 
 struct verify_job {
-    unsigned workers; /* that contribute to a chunk: as the user said, or the switch when the job was formed,
-                         or as many as were seen */
+    unsigned workers; /* that contribute to a chunk: as the user said, as the switch said when the job was
+                         formed, or as many as were seen */
     uint64_t chunks, contributions, repeated;
     uint64_t right, wrong;
     uint64_t empty;     /* results without elements, to workers that wanted none */
     uint64_t unknown;   /* results whose contributions are not all in the captures */
-    uint64_t missing;   /* results that are not there, of chunks to which all have contributed */
+    uint64_t missing;   /* results that are missing although all workers have contributed */
     uint64_t conflicts; /* chunks to which a worker sent two different contributions */
 };
 
 struct verify {
     bool published;
-    unsigned workers; /* of each job; 0: find out */
+    unsigned workers; /* of each job; 0: not given */
     struct verify_job job[256];
     /* Called for each wrong result. */
     void (*report)(void *context, const struct stored_packet *result, const char *why);
     void *context;
 };
 
-/* s is sorted. v->job starts as {0}. */
+/* s must be sorted, and v->job start as {0}. */
 void verify(struct verify *v, const struct store *s);
 
 #endif

@@ -13,13 +13,13 @@
 enum {
     BODY = UDP_HEADERS_BYTES + SML_HEADER_BYTES,
     UDP_CHECKSUM = UDP_HEADERS_BYTES - 2,
-    /* What a stamp changes, as docs/protocol.md has it: */
+    /* Offsets of what a stamp changes (docs/protocol.md): */
     TAG = UDP_HEADERS_BYTES + 2,
     POOL_INDEX = UDP_HEADERS_BYTES + 6,
     NUMBERS_BYTES = 6, /* both */
 };
 
-/* The first element of a worker's chunk: exact in a sum of any type, whatever the order. */
+/* The first element of a worker's chunk; its sums are exact in any type and order. */
 static int64_t first_of(unsigned worker, uint32_t tag)
 {
     return (tag & 0x7FFF) + worker;
@@ -62,8 +62,7 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
     memcpy(frame + UDP_CHECKSUM, &checksum, sizeof(checksum));
 }
 
-/* What the checksum of the frame covers with everything that a stamp writes taken for zero, which it becomes.
- */
+/* Sets everything that a stamp writes to zero, and returns the sum for the UDP checksum of what is left. */
 static uint16_t sum_unstamped(const struct frames *fr, uint8_t *frame)
 {
     const struct frame_udp *f = (const void *)frame;
@@ -91,7 +90,7 @@ static int build(struct frames *fr, const struct plan *p, unsigned worker, unsig
     return 0;
 }
 
-/* Station to station: workers 0 and 1 send to each other, and so on. */
+/* In bridge mode, workers send to each other: 0 and 1, 2 and 3, and so on. */
 static struct plan plan_for(const struct source_options *o, unsigned worker)
 {
     struct plan p = o->plan;
@@ -101,8 +100,8 @@ static struct plan plan_for(const struct source_options *o, unsigned worker)
     return p;
 }
 
-/* Plain arithmetic, on the frames as they are sent: deliberately not the core's kernels, which this is to
- * check. */
+/* Sums a chunk by plain arithmetic, on the frames as they are sent; not by the core's kernels, which this is
+ * to check. */
 static void add_up(struct frames *fr, unsigned chunk)
 {
     const struct plan *p = &fr->options->plan;
@@ -188,7 +187,8 @@ static bool check_elements(const struct frames *fr, const struct flight *f, cons
     return false;
 }
 
-/* Published: the largest exponents. They stay those of the chunks that the frames were built for. */
+/* In the published format the header has the largest exponents: those of the chunks that the frames were
+ * built for. */
 static bool check_header(const struct frames *fr, const struct flight *f, const struct sml_packet *s)
 {
     const struct plan *p = &fr->options->plan;

@@ -1,9 +1,8 @@
-/* The source's frames: built once, one for each worker and slot, then stamped with the next chunk's number
- * and sent over and over. In an open loop, which does not wait until a frame has left, one for each worker
- * and chunk of the plan, never stamped again. And what must come back for them.
- *
- * A chunk's elements are those that it was built with (plan.h), but for the first, which tells the chunk: so
- * a sum of another chunk, worker or slot is a wrong one. All are exact in any order of addition. */
+/* The source's frames, and what must come back for them. One frame for each worker and slot is built once,
+ * then stamped with the next chunk's number and sent again and again. An open loop does not wait until a
+ * frame has left; it has one for each worker and chunk of the plan, and never stamps them again. A chunk's
+ * elements are those that it was built with (plan.h), except the first, which depends on the chunk: so a sum
+ * of another chunk, worker or slot is recognized as wrong. All sums are exact in any order of addition. */
 #ifndef SWAGG_SOURCE_FRAMES_H
 #define SWAGG_SOURCE_FRAMES_H
 
@@ -17,8 +16,8 @@ struct flight {
     uint8_t *frame; /* m's bytes */
     uint64_t sent_at;
     uint32_t tag;
-    uint16_t
-        unstamped; /* ones' complement sum over what the UDP checksum covers, less what frames_stamp writes */
+    uint16_t unstamped; /* ones' complement sum of what the UDP checksum covers, without what frames_stamp
+                           writes */
     uint16_t worker;
 };
 
@@ -45,10 +44,11 @@ static inline struct flight *frames_flight(const struct frames *fr, unsigned wor
     return &fr->flight[worker * fr->chunks + (tag & (fr->chunks - 1))];
 }
 
-/* Makes it the frame of another chunk of the same slot. */
+/* Turns it into the frame of another chunk of the same slot. */
 void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag);
 
-/* Is this frame what must come back for that flight? Else says what is wrong with it, on standard error. */
+/* Whether this frame is what must come back for that flight; if not, reports on standard error what is wrong
+ * with it. */
 bool frames_check_answer(const struct frames *fr, const struct flight *f, const uint8_t *frame, size_t bytes);
 
 #endif

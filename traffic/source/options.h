@@ -1,4 +1,4 @@
-/* swagg-source: what its command line says. */
+/* swagg-source: the options of its command line. */
 #ifndef SWAGG_SOURCE_OPTIONS_H
 #define SWAGG_SOURCE_OPTIONS_H
 
@@ -7,9 +7,8 @@
 
 enum source_mode {
     SOURCE_WORKERS, /* the workers of a job: frames to the switch, sums come back */
-    SOURCE_FORWARD, /* the same frames; whoever gets them sends them back as they are, MAC addresses swapped
-                     */
-    SOURCE_BRIDGE,  /* frames between stations on two ports; they come out of the other port as they are */
+    SOURCE_FORWARD, /* the same frames to a forwarder, which sends them back with swapped MAC addresses */
+    SOURCE_BRIDGE,  /* frames between stations on two ports, through a bridge, which must not change them */
 };
 
 struct source_options {
@@ -23,15 +22,14 @@ struct source_options {
     unsigned resend_ms;
     uint64_t packets; /* results to wait for; 0: until the time is up */
     double warmup, seconds;
-    double patience; /* in an open loop: seconds without answers, after which those that miss are lost */
+    double patience; /* in an open loop: seconds without answers, after which missing ones count as lost */
     bool stay;
     const char *json; /* NULL: none */
 };
 
 enum { SOURCE_BURST_MAX = 256 };
 
-/* OPTIONS_READ, or the exit code: help was given, or something is wrong, and said. argv[0] is not an option.
- */
+/* OPTIONS_READ; or the exit code: help was printed, or a mistake reported. argv[0] is not an option. */
 int source_parse(struct source_options *o, int argc, char *argv[]);
 
 const char *source_mode_name(enum source_mode mode);

@@ -22,7 +22,8 @@ enum {
     TO_PORT_AT = offsetof(struct frame_udp, udp.dst_port),
 };
 
-/* Sums come back to their worker; a forwarder's frames still say who sent them. */
+/* By what a returned frame's worker is recognized: sums are addressed to the worker; a forwarder's frames
+ * still have it as the sender. */
 static void tell_workers_by(struct play *p)
 {
     const struct plan *plan = &p->options->plan;
@@ -46,7 +47,7 @@ static void put(struct play *p, struct flight *f)
     struct play_port *port = port_of(p, f->worker);
 
     if (port->n == port->room)
-        return; /* its turn to be sent again will come */
+        return; /* it will be sent again later */
     f->sent_at = p->now;
     rte_mbuf_refcnt_update(f->m, 1); /* the device gives back one, we keep one */
     port->due[port->n++] = f->m;
@@ -80,7 +81,7 @@ int play_init(struct play *p, const struct source_options *o, unsigned ports)
             return -ENOMEM;
     }
     for (unsigned i = 0; !o->open_loop && i < frames_count(&p->frames); i++)
-        put(p, take_turn(p)); /* they will go on in this order when the sums come back */
+        put(p, take_turn(p)); /* later ones follow in this order, as the sums come back */
     return 0;
 }
 
@@ -119,7 +120,7 @@ static struct landing landing_of(const struct play *p, const struct rte_mbuf *m)
     return l;
 }
 
-/* A switch that says no will go on saying so. */
+/* A refusal by the switch is final, so the run fails. */
 static void refused(struct play *p, unsigned kind)
 {
     if (kind == SML_REJECT)
@@ -173,7 +174,7 @@ static unsigned receive(struct play *p, const struct play_port *port)
     for (unsigned i = 0; i < n; i++) {
         l[i] = landing_of(p, m[i]);
         if (l[i].f != NULL) {
-            __builtin_prefetch(l[i].f->frame, 1); /* the other side's cache has it, if it was not copied */
+            __builtin_prefetch(l[i].f->frame, 1); /* it is in the other side's cache, unless it was copied */
             __builtin_prefetch(l[i].f->m, 1);
         }
     }
@@ -202,7 +203,7 @@ static unsigned transmit(struct play *p, struct play_port *port)
     return sent;
 }
 
-/* Looks four times within the interval; a frame that is due already cannot be missing. */
+/* Called four times within the interval; a frame that is to be sent anyway is not looked at. */
 static void resend(struct play *p)
 {
     unsigned due = 0;
@@ -230,8 +231,8 @@ static bool ports_are_full(const struct play *p)
     return false;
 }
 
-/* Open loop: what is due by now, about a burst at most. While a port is full, all wait for it. Always a chunk
- * of all workers: one that nobody completes has no sum, and what was sent of it would look lost. */
+/* Open loop: sends what is due by now, about a burst at most. While a port is full, all wait for it. Always
+ * sends a chunk of all workers: an incomplete chunk has no sum, so its frames would count as lost. */
 static void offer(struct play *p)
 {
     const struct source_options *o = p->options;
@@ -291,8 +292,8 @@ static unsigned discard(const struct play *p, const struct play_port *port)
     return n;
 }
 
-/* Takes what is still on its way, until nothing has come for a while: a memif whose peer leaves while frames
- * are being copied has crashed the process at its other end. */
+/* Receives until nothing has come for a while: if one end of a memif leaves while frames are being copied,
+ * the process at the other end may crash. */
 static void drain(struct play *p)
 {
     const uint64_t quiet = rte_get_tsc_hz() / 100, end = rte_rdtsc() + rte_get_tsc_hz();
@@ -304,8 +305,8 @@ static void drain(struct play *p)
                 heard_at = now;
 }
 
-/* Open loop: sends what has waited for a port, and takes the answers until all are here. What comes late from
- * a switch that shares its CPU is not lost: that is told only after a while without any. */
+/* Open loop: sends what has waited for a port, and receives until all answers have come. Missing ones count
+ * as lost only when none has come for a while, since a switch that shares its CPU may be late. */
 static void settle(struct play *p, const volatile bool *stop)
 {
     const uint64_t patience = (uint64_t)(p->options->patience * (double)rte_get_tsc_hz());
@@ -328,7 +329,7 @@ void play_run(struct play *p, const volatile bool *stop)
 {
     play_for(p, p->options->warmup, 0, stop);
     if (p->options->open_loop)
-        settle(p, stop); /* so that each answer that will count is one to a frame that does */
+        settle(p, stop); /* so that answers to frames of the warm-up do not count */
     play_for(p, p->options->seconds, p->options->packets, stop);
     if (p->options->open_loop)
         settle(p, stop);

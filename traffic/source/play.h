@@ -7,13 +7,14 @@
 
 enum { PLAY_PORTS_MAX = RTE_MAX_ETHPORTS };
 
-/* Of the measurement: what came before it, during the warm-up, does not count. */
+/* Counts of the measurement, without the warm-up. */
 struct play_counts {
     uint64_t sent;       /* frames that a device took */
     uint64_t answers;    /* that were waited for */
     uint64_t checked;    /* of these, found right */
     uint64_t resent;     /* among sent: there was no answer in time */
-    uint64_t unexpected; /* frames that nobody waits for: answers that came twice, what a switch floods */
+    uint64_t unexpected; /* frames that were not waited for: answers that came twice, frames that a switch
+                            floods */
     uint64_t rounds, idle_rounds;
     uint64_t cycles, idle_cycles; /* idle: of rounds in which nothing came and nothing left */
 };
@@ -29,8 +30,8 @@ struct play {
     struct frames frames;
     struct play_port port[PLAY_PORTS_MAX];
     unsigned ports;
-    unsigned worker_at; /* where in a frame stands by which a worker is told: 16 bits */
-    uint16_t worker_0;  /* the first worker's */
+    unsigned worker_at; /* offset in a frame of the 16 bits that identify the worker */
+    uint16_t worker_0;  /* their value for the first worker */
     unsigned until_check;
     unsigned next; /* whose turn it is to be sent without an answer, chunk * workers + worker */
     uint64_t offered, offered_from; /* open loop: frames so far, since when */

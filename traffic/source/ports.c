@@ -13,8 +13,8 @@
 enum {
     BUFFERS = 4096,
     BUFFERS_A_PORT =
-        2048,           /* a full ring, where the device takes buffers in advance, and what is on its way */
-    BUFFER_STEP = 2048, /* a memif's buffer goes into one of ours at once if that is no smaller */
+        2048, /* for a full ring, if the device takes buffers in advance, and for frames in flight */
+    BUFFER_STEP = 2048, /* a memif copies in one piece if our buffers are no smaller than its own */
     RING = 1024,
     LINK_SECONDS = 10,
 };
@@ -35,7 +35,7 @@ static int start(uint16_t id, struct rte_mempool *pool)
         rc = rte_eth_dev_start(id);
     if (rc == 0)
         rc = rte_eth_promiscuous_enable(id);
-    if (rc == -ENOTSUP) /* a memif has no such thing, and hears everything */
+    if (rc == -ENOTSUP) /* a memif has no promiscuous mode: it receives everything */
         rc = 0;
     if (rc < 0)
         complain("port %u does not start: %s", id, rte_strerror(-rc));
@@ -58,7 +58,7 @@ static int wait_for_link(uint16_t id, const volatile bool *stop)
 {
     if (link_becomes(id, RTE_ETH_LINK_UP, stop))
         return 0;
-    complain("port %u: no link; is there anybody at its other end?", id);
+    complain("port %u: no link: start what is to be at its other end", id);
     return -ENOLINK;
 }
 
@@ -69,8 +69,8 @@ static int take_file(const struct rte_memseg_list *list, const struct rte_memseg
     return *(int *)fd >= 0;
 }
 
-/* Of DPDK's memory; negative: none. With --single-file-segments, which zero-copy memifs need, there is one.
- */
+/* The file of DPDK's memory; negative: there is none. There is one with --single-file-segments, which
+ * zero-copy memifs need. */
 static int memory_file(void)
 {
     int fd = -1;

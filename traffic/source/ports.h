@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Starts them, with buffers for frames of so many bytes, and waits for their links. The number of ports, or
- * -errno after saying why. */
+/* Starts them, with buffers for frames of so many bytes, and waits for their links. Returns the number of
+ * ports, or -errno after reporting why. */
 int ports_open(size_t frame_bytes, const volatile bool *stop);
 void ports_close(void);
 
