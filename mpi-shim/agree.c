@@ -3,7 +3,8 @@
 #include "native.h"
 #include "swagg.h"
 
-/* From what explains most to what explains least. A mismatch is first: no other outcome may hide it. */
+/* The error that explains most comes first. A mismatch must not be hidden by any other, so it is the very
+ * first. */
 static const int order[] = {
     SWAGG_ERR_MISMATCH,  SWAGG_ERR_ARGUMENT, SWAGG_ERR_REFUSED, SWAGG_ERR_SYSTEM,
     SWAGG_ERR_NO_SWITCH, SWAGG_ERR_LOST,     SWAGG_ERR_ABORTED, SWAGG_ERR_DEADLINE,

@@ -10,9 +10,9 @@ struct outcome {
     char text[512];
 };
 
-/* Collective over comm: every rank gets the worst outcome of all: SWAGG_OK if all have that, else the error
- * that says most about the cause (the rank that was refused knows more than those that waited for it), of the
- * lowest such rank. */
+/* Collective over comm. Every rank gets the same outcome: SWAGG_OK if all ranks have that; else the error
+ * that says most about the cause (a rank that was refused knows more than those that waited for it), from the
+ * lowest rank that has it. */
 void agree(MPI_Comm comm, struct outcome *o);
 
 #endif

@@ -43,8 +43,8 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *unused)
     return MPI_SUCCESS;
 }
 
-/* Whether the roll call was held among all its processes: those that were started later, or apart, may lack
- * the shim. */
+/* Whether all its processes took part in the roll call; processes that were started later, or separately, may
+ * lack the shim. */
 static bool is_within_world(MPI_Comm comm, int size)
 {
     MPI_Group group, world;
@@ -102,7 +102,7 @@ struct shim_comm *comm_state(MPI_Comm comm, size_t bytes)
 
 void comm_exit(void)
 {
-    /* Nobody leaves while others may still wait for the last of a result. */
+    /* No rank leaves while others may still wait for a part of a result. */
     PMPI_Barrier(MPI_COMM_WORLD);
     while (all)
         PMPI_Comm_delete_attr(all->handle, keyval);

@@ -1,5 +1,5 @@
-/* What the shim knows of a communicator: kept as its attribute from its first collective that could be
- * offloaded until it is freed, or MPI_Finalize. */
+/* The shim's state of a communicator. It is kept as an attribute of the communicator, from the first
+ * collective that could be offloaded until the communicator is freed, or MPI_Finalize. */
 #ifndef SHIM_COMM_H
 #define SHIM_COMM_H
 
@@ -11,7 +11,7 @@
 struct shim_comm {
     MPI_Comm handle;
     struct team *team; /* NULL: Open MPI does it, since the switch takes no such communicator */
-    int error;         /* an MPI error code of the shim's, with its text; 0: none was needed yet */
+    int error;         /* an MPI error code that the shim has made for its texts; 0: not made yet */
     struct shim_comm *next, **link;
 };
 

@@ -2,7 +2,8 @@
 
 #include <stdbool.h>
 
-static int keyval = MPI_KEYVAL_INVALID; /* its value is the named type, a handle that is never freed */
+static int keyval =
+    MPI_KEYVAL_INVALID; /* the attribute's value is the named type, whose handle is never freed */
 
 int contiguous_init(void)
 {
@@ -14,7 +15,7 @@ void contiguous_exit(void)
     PMPI_Type_free_keyval(&keyval);
 }
 
-/* What made a type: MPI_Type_get_contents. */
+/* How a type was made: MPI_Type_get_contents. */
 struct recipe {
     int combiner;
     int integers[3];
@@ -29,7 +30,7 @@ static bool is_derived(MPI_Datatype type)
     return types > 0;
 }
 
-/* False where it is made of more than one type, or of none. */
+/* False: it is made of more than one type, or of none. */
 static bool read_recipe(MPI_Datatype type, struct recipe *r)
 {
     int integers, addresses, types;
@@ -80,7 +81,7 @@ static MPI_Datatype by_precision(MPI_Datatype type, int combiner)
     return named;
 }
 
-/* Recursion ends: a type is made of types that were there before. */
+/* The recursion ends, since a type is made of types that were made before it. */
 static MPI_Datatype resolve(MPI_Datatype type)
 {
     struct recipe r;
@@ -93,7 +94,7 @@ static MPI_Datatype resolve(MPI_Datatype type)
         return MPI_DATATYPE_NULL;
     if (has_no_gaps(&r))
         named = resolve(r.inner);
-    if (is_derived(r.inner)) /* MPI_Type_get_contents made a handle */
+    if (is_derived(r.inner)) /* MPI_Type_get_contents made a handle for it */
         PMPI_Type_free(&r.inner);
     return named;
 }

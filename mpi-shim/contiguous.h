@@ -1,6 +1,6 @@
-/* Derived types that are, in memory, nothing but elements of one named type, one behind the other:
- * duplicates, contiguous types, vectors without gaps, types resized to what they are, and these of one
- * another; also the types by precision that Fortran asks for (MPI_Type_create_f90_real, ...). */
+/* Derived types that are, in memory, only elements of one named type, one after another: duplicates,
+ * contiguous types, vectors without gaps, types resized to the size that they have, and such types of one
+ * another; also Fortran's types by precision (MPI_Type_create_f90_real, ...). */
 #ifndef SHIM_CONTIGUOUS_H
 #define SHIM_CONTIGUOUS_H
 
@@ -11,8 +11,8 @@
 int contiguous_init(void);
 void contiguous_exit(void);
 
-/* The named type, and in *count how many of it one item of `type` has; MPI_DATATYPE_NULL where there is no
- * such. Looked up once for each type, and kept as its attribute. Any thread. */
+/* The named type, and in *count how many of its elements one item of `type` has; MPI_DATATYPE_NULL: there is
+ * no such type. Looked up once for each type, and kept as the type's attribute. Any thread. */
 MPI_Datatype contiguous_of(MPI_Datatype type, size_t *count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Collectives that the shim does not take, but counts: COUNTED_COLLECTIVES(X) is an X for each, with its
- * name, its parameters, its arguments, and what of these is the count (of one rank's part), the type and the
+/* Collectives that the shim only counts. COUNTED_COLLECTIVES(X) is an X for each, with its name, its
+ * parameters, its arguments, and which of these are the count (of one rank's part), the type and the
  * operation. */
 #ifndef SHIM_COUNTED_H
 #define SHIM_COUNTED_H

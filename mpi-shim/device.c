@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of CUDA's driver API: cuda.h, which need not be there. */
+/* From cuda.h, CUDA's driver API, which need not be installed. */
 enum { SUCCESS = 0, ATTRIBUTE_MEMORY_TYPE = 2, ATTRIBUTE_IS_MANAGED = 8, MEMORY_TYPE_DEVICE = 2 };
 typedef int pointer_get_attribute(void *data, int attribute, uintptr_t pointer);
 
@@ -17,8 +17,9 @@ static int note_loads(struct dl_phdr_info *info, size_t size, void *loads)
     return 1;
 }
 
-/* NULL while the program has not loaded the driver. Looks again only after it has loaded something: a look is
- * dear. CUDA's runtime keeps the driver's names to itself, so those that everybody sees are not enough. */
+/* NULL while the program has not loaded the driver. Searching is expensive, so it is done again only after
+ * the program has loaded something. CUDA's runtime loads the driver into a scope of its own, so searching the
+ * global scope is not enough. */
 static pointer_get_attribute *find_driver(void)
 {
     static _Atomic unsigned long long seen;

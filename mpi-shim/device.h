@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Whether this is memory of a GPU of CUDA's; not, where the program has not loaded CUDA's driver. Managed
- * memory is not: the CPU reads it, too. Any thread. */
+/* Whether this is memory of a CUDA GPU. It is not if the program has not loaded CUDA's driver. Managed memory
+ * does not count, since the CPU can read it, too. Any thread. */
 bool is_device_memory(const void *buffer);
 
 #endif

@@ -23,10 +23,9 @@ static const char *const switches[] = {"0", "1", NULL};
 
 struct variable {
     const char *name;
-    size_t
-        offset; /* of an int64_t in struct settings; of switch_ip where there are neither words nor a range */
-    const char *const *words; /* a word's place is its value */
-    int64_t min, max;         /* where there are no words */
+    size_t offset; /* of an int64_t in struct settings; of switch_ip if there are neither words nor a range */
+    const char *const *words; /* a word's index is its value */
+    int64_t min, max;         /* if there are no words */
 };
 
 #define FIELD(f) offsetof(struct settings, f)
@@ -124,7 +123,7 @@ static void say_unknown(const char *name, size_t length, FILE *out)
         fprintf(out, " %s", variables[i].name);
 }
 
-/* Doing a call again takes every rank in it; who has returned early is not. */
+/* Doing a call again needs every rank, but with buffered reduces some may have returned already. */
 static bool contradict(const struct settings *s)
 {
     return s->fallback == FALLBACK_NATIVE && s->reduce == SWAGG_REDUCE_BUFFERED;

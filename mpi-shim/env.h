@@ -1,7 +1,7 @@
 /* Settings of the shim, from the environment.
  *
- * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that whatever
- * follows from them is decided alike everywhere. SWAGG_DISABLE alone counts for the rank that has it. */
+ * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that all decide
+ * alike. Only SWAGG_DISABLE counts for the rank that has it. */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
 
@@ -31,12 +31,12 @@ struct settings {
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or
  * an empty string in `text`; or -EINVAL, with what is wrong and how to mend it in `text`, and *s without a
- * switch; `disable` is right all the same. */
+ * switch, but with a valid `disable`. */
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size);
 
 /* The settings in the form that ranks exchange: " NAME=VALUE" for each that is set or has a default here, in
- * the environment's own words, which settings_read() takes back. Whoever changes it, or what a variable
- * means, changes ROLLCALL_FORMAT (rollcall.h). Returns 0, -ENOSPC or -ENOMEM. */
+ * the environment's own words, which settings_read() takes back. If this form changes, or the meaning of a
+ * variable, ROLLCALL_FORMAT (rollcall.h) must change. Returns 0, -ENOSPC or -ENOMEM. */
 int settings_write(const struct settings *s, char *text, size_t size);
 
 #endif

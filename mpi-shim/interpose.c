@@ -1,6 +1,6 @@
-/* The MPI functions that the shim stands in front of, under both names: C programs call MPI_X, the Fortran
- * bindings (mpif.h, mpi, mpi_f08) end at PMPI_X. What is not for the shim goes on to the next function of the
- * same name, which may be a tracer's; what that calls in turn passes the shim untouched. */
+/* The MPI functions that the shim interposes, under both names: C programs call MPI_X, the Fortran bindings
+ * (mpif.h, mpi, mpi_f08) end at PMPI_X. Calls that are not for the shim go on to the next function of the
+ * same name, which may be a tracer's; calls that are made from there only pass the shim. */
 #include <mpi.h>
 #include <unistd.h>
 
@@ -17,8 +17,8 @@
 static struct settings settings;
 static bool started; /* under an Open MPI, in a rank that takes part */
 
-/* This thread is in a function of the shim's. What Open MPI, a tracer or an error handler calls on the way is
- * their own business. */
+/* This thread is in a function of the shim's. Calls that Open MPI, a tracer or an error handler makes
+ * meanwhile are passed on unchanged. */
 static _Thread_local bool inside;
 
 static void say_what_is_wrong(int rc, const char *text)
@@ -121,7 +121,7 @@ static int collective(const struct collective *c)
     return rc;
 }
 
-/* A call that only passes. Not one that is made inside another. */
+/* Counts a call that is only passed on, unless it is made inside another. */
 static void note(const char *function, int count, MPI_Datatype type, MPI_Op op, const void *site)
 {
     int bytes = 0;

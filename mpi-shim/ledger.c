@@ -12,7 +12,7 @@
 
 enum { ENTRIES = 1024, ENTRIES_USED_MAX = ENTRIES * 3 / 4 };
 
-/* An entry belongs to whoever has the same key; 0: to nobody yet. The rest is written before the key is. */
+/* An entry is for calls with its key; 0: it is free. The key is written last. */
 static struct entry {
     _Atomic uint64_t key;
     _Atomic uint64_t calls;
@@ -21,7 +21,7 @@ static struct entry {
     char type[MPI_MAX_OBJECT_NAME];
 } entries[ENTRIES];
 static _Atomic unsigned used;                /* grows under the mutex */
-static _Atomic uint64_t homeless[WHY_COUNT]; /* calls of kinds that found no entry */
+static _Atomic uint64_t homeless[WHY_COUNT]; /* calls of kinds for which there was no entry left */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- sizes --- */
@@ -56,7 +56,7 @@ static uint64_t key_of(const struct call *c, unsigned class)
     return key ? key : 1;
 }
 
-/* The entry that has the key, or else the one that may take it. There is always one that is free. */
+/* The entry with the key, or else a free one for it. There always is a free one. */
 static struct entry *find(uint64_t key)
 {
     size_t i = key % ENTRIES;

@@ -21,7 +21,7 @@ struct call {
 
 void ledger_count(const struct call *c);
 
-/* A kind of calls, as it is told. */
+/* A kind of calls, in words. */
 struct ledger_kind {
     const char *function;
     enum why why;
@@ -38,11 +38,11 @@ struct ledger_group {
     unsigned sites; /* different ones */
 };
 
-/* Writes the label of the group that a kind belongs to; "": of none. */
+/* Writes the label of the group that a kind belongs to; "": it belongs to none. */
 typedef void ledger_label(const struct ledger_kind *kind, char label[LEDGER_LABEL_MAX]);
 
 /* Groups by label what was counted, those with most calls first. Returns how many groups there are, at most
- * LEDGER_GROUPS_MAX. While nobody counts. */
+ * LEDGER_GROUPS_MAX. No thread may count meanwhile. */
 unsigned ledger_groups(ledger_label *label, struct ledger_group groups[LEDGER_GROUPS_MAX]);
 
 /* Calls in it with a reason why they stayed; of kinds that found no more room, too. */

@@ -9,7 +9,7 @@ struct native native_mpi, native_pmpi;
 
 static int (*get_library_version)(char *version, int *length);
 
-/* POSIX lets dlsym's pointer become a function's; C needs the detour. */
+/* POSIX allows dlsym's pointer to be used as a function's; in C it takes a detour. */
 static void find(void *function, const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -40,7 +40,7 @@ __attribute__((constructor)) static void find_all(void)
 
 bool native_is_open_mpi(void)
 {
-    char version[16384]; /* other libraries have more to say than Open MPI's header makes room for */
+    char version[16384]; /* other libraries' versions are longer than Open MPI's header allows */
     int length;
     return get_library_version(version, &length) == MPI_SUCCESS && strncmp(version, "Open MPI v", 10) == 0;
 }

@@ -1,4 +1,4 @@
-/* The functions behind those that the shim defines. Found once, when the library is loaded. */
+/* The functions that the shim's own hide. Found once, when the library is loaded. */
 #ifndef SHIM_NATIVE_H
 #define SHIM_NATIVE_H
 

@@ -72,9 +72,9 @@ static int run_in_switch(const struct task *t, struct swagg_job *job)
                      : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
 }
 
-/* A call with a derived type that is nothing but elements of a named one becomes a call with these. Open MPI
- * itself refuses its own operations on all derived types; this way such a call has one answer, whoever does
- * it. */
+/* Turns a call with a derived type that has only elements of a named type into a call with these elements.
+ * Open MPI refuses MPI's operations on derived types; this way such a call has the same result, whether the
+ * switch or Open MPI does it. */
 static void call_in_elements(struct task *t)
 {
     t->elements = t->call.count > 0 ? (size_t)t->call.count * t->what.per_item : 0;
@@ -85,7 +85,8 @@ static void call_in_elements(struct task *t)
     }
 }
 
-/* Whether it is for the switch, and as what. Depends only on what all ranks see alike. */
+/* Whether it is for the switch, and what the switch is to do. Depends only on what is the same on all ranks.
+ */
 static enum why prepare(const struct collective *c, struct task *t)
 {
     t->call = *c;
@@ -99,7 +100,7 @@ static enum why prepare(const struct collective *c, struct task *t)
     return c->count > 0 && t->bytes < (size_t)settings->min_bytes ? WHY_SMALL : WHY_NOT;
 }
 
-/* Whether c->recv means something on this rank. Not for intercommunicators, which never go to the switch. */
+/* Whether this rank receives the result. Not for intercommunicators, which never go to the switch. */
 static bool receives(const struct collective *c)
 {
     int rank;
@@ -109,7 +110,8 @@ static bool receives(const struct collective *c)
     return rank == c->root;
 }
 
-/* What Open MPI refuses on this rank. The sum could be taken from some of it, but not everywhere. */
+/* Whether Open MPI refuses the arguments on this rank. With some of them a sum would be possible, but not on
+ * all ranks. */
 static bool is_wrong(const struct collective *c)
 {
     int size, between;
@@ -126,7 +128,7 @@ static bool is_wrong(const struct collective *c)
     return receives(c) && (c->recv == MPI_IN_PLACE || (c->send == c->recv && c->send));
 }
 
-/* Others that make the call rightly wait for this rank, here as with Open MPI alone. */
+/* Ranks whose arguments are right wait for this one, as with Open MPI alone. */
 static int let_it_be_refused(const struct collective *c)
 {
     static _Atomic bool told;
@@ -149,7 +151,7 @@ static bool uses_device(const struct collective *c)
            (receives(c) && is_device_memory(c->recv));
 }
 
-/* The switch's library reads and writes with the CPU. */
+/* libswagg reads and writes buffers with the CPU. */
 static int leave_device_alone(const struct collective *c)
 {
     static _Atomic bool told;
@@ -163,8 +165,8 @@ static int leave_device_alone(const struct collective *c)
     return stay(c, WHY_DEVICE);
 }
 
-/* Tells the user, and the program through the communicator's error handler (which ends it, unless it is told
- * not to). */
+/* Reports an error, to the user, and to the program through the communicator's error handler, which by
+ * default ends it. */
 static int fail(const struct collective *c, struct shim_comm *comm, int status, const char *text)
 {
     char name[MPI_MAX_OBJECT_NAME], type[MPI_MAX_OBJECT_NAME], brief[MPI_MAX_ERROR_STRING];
@@ -182,7 +184,7 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
     return comm->error;
 }
 
-/* A buffered reduce returns before anybody knows whether all ranks called it. */
+/* Not after a buffered reduce: it returns before it is known whether all ranks called it. */
 static void note_size(const struct task *t, struct team *team)
 {
     if (!t->call.reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
@@ -228,8 +230,8 @@ static int save_input(const struct task *t, struct team *team)
     return 0;
 }
 
-/* No rank returns before all of them know that all have the sum: a rank that had gone on could not take part
- * in doing it again. So a fault costs nobody more than time; the price is a small native allreduce a call. */
+/* No rank returns before all of them know that all have the sum, since a rank that had gone on could not take
+ * part in doing it again. The price is a small native allreduce for each call. */
 static int offload_or_redo(const struct task *t, struct shim_comm *comm)
 {
     const struct collective *c = &t->call;

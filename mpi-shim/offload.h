@@ -21,8 +21,8 @@ struct collective {
     const void *site; /* where it returns to */
 };
 
-/* Before that, every collective goes to Open MPI. Collective over MPI_COMM_WORLD; called once, with what all
- * ranks agreed on. */
+/* Before offload_init, every collective goes to Open MPI. Collective over MPI_COMM_WORLD; called once, with
+ * the settings that all ranks agreed on. */
 void offload_init(const struct settings *s);
 void offload_exit(void);
 

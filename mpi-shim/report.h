@@ -1,4 +1,4 @@
-/* What the shim says to the user: lines on stderr that begin with "swagg[RANK]: ". Any thread may call. */
+/* The shim's messages: lines on stderr that begin with "swagg[RANK]: ". Any thread may call. */
 #ifndef SHIM_REPORT_H
 #define SHIM_REPORT_H
 

@@ -15,7 +15,7 @@ enum { TEXT_MAX = 1024, SETTINGS_MAX = 32 };
 
 static bool published;
 
-/* Open MPI's plugin for PMIx brings the library into a scope of its own. */
+/* Open MPI's PMIx plugin loads the library into a scope of its own. */
 static void *pmix(const char *name)
 {
     static void *library;
@@ -37,7 +37,7 @@ static void publish(void)
     pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *) = pmix("PMIx_Put");
     struct settings s;
     char text[TEXT_MAX];
-    settings_read(&s, environ, text, sizeof text); /* what is wrong with them is told later */
+    settings_read(&s, environ, text, sizeof text); /* mistakes in them are reported later */
     if (s.disable || !put)
         return;
     write_text(&s, text);
@@ -45,7 +45,8 @@ static void publish(void)
     published = put(PMIX_GLOBAL, KEY, &value) == PMIX_SUCCESS;
 }
 
-/* Open MPI calls this once in MPI_Init, when all that it tells other ranks is in place, and exchanges it. */
+/* Open MPI calls this once in MPI_Init, when it has published everything that other ranks need, to exchange
+ * it. */
 __attribute__((visibility("default"))) pmix_status_t PMIx_Commit(void)
 {
     pmix_status_t (*commit)(void) = pmix("PMIx_Commit");
@@ -54,7 +55,7 @@ __attribute__((visibility("default"))) pmix_status_t PMIx_Commit(void)
     return commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
 }
 
-/* What a rank published; false: nothing, and it never will. */
+/* The text that a rank published; false: it has published none, and never will. */
 static bool look_up(int rank, char text[TEXT_MAX])
 {
     static pmix_status_t (*get)(const pmix_proc_t *, const char *, const pmix_info_t *, size_t,
@@ -76,7 +77,7 @@ static bool look_up(int rank, char text[TEXT_MAX])
     return found;
 }
 
-/* Takes the text apart. Returns its format; *build points to the build's name. */
+/* Parses the text. Returns its format; *build points to the build's name. */
 static long read_text(struct settings *s, char text[TEXT_MAX], const char **build)
 {
     char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
@@ -121,8 +122,8 @@ static void compare(struct settings *s, int size, struct roll *roll)
     }
 }
 
-/* Told not to wait for all ranks, or not to collect what they publish, Open MPI leaves ranks with different
- * knowledge. */
+/* With settings by which Open MPI does not wait for all ranks, or does not collect what they publish, ranks
+ * may see different texts. */
 static bool exchange_is_complete(void)
 {
     const char *async = getenv("OMPI_MCA_pmix_base_async_modex");

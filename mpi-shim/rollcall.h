@@ -1,9 +1,8 @@
-/* The roll call: which ranks have the shim, and what are the settings?
- *
- * Every rank that takes part publishes one text through PMIx, together with what Open MPI itself publishes
- * there in MPI_Init (interposing PMIx_Commit). When MPI_Init returns, every rank can read all of them, and a
- * text that is not there then never comes. So nobody waits for a rank that lacks the shim, and no rank that
- * starts late is taken for one. No MPI message is sent. */
+/* The roll call finds out which ranks have the shim, and hands rank 0's settings to all. Every rank that
+ * takes part publishes a text through PMIx, together with what Open MPI itself publishes there in MPI_Init
+ * (by interposing PMIx_Commit). When MPI_Init returns, every rank can read all texts, and a text that is
+ * missing then never comes. So nobody waits for a rank that lacks the shim, and a rank that starts late does
+ * not count as one that lacks it. No MPI message is sent. */
 #ifndef SHIM_ROLLCALL_H
 #define SHIM_ROLLCALL_H
 
@@ -16,7 +15,7 @@
 #define ROLLCALL_FORMAT 4
 
 struct roll {
-    int speaker;       /* the lowest rank that takes part: it says what all of them found */
+    int speaker;       /* the lowest rank that takes part; it reports what all of them found */
     char trouble[400]; /* why nothing can go to the switch; empty: all ranks take part */
 };
 

@@ -32,7 +32,7 @@ void summary_failed(void)
 
 /* --- groups of calls --- */
 
-/* Why, and where that is a type or an operation, which. */
+/* The reason; if that is a type or an operation, which one. */
 static void label_reason(const struct ledger_kind *k, char label[LEDGER_LABEL_MAX])
 {
     if (k->why == WHY_TYPE)

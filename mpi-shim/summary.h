@@ -1,4 +1,4 @@
-/* Counts what was offloaded, and puts that and what was not (ledger.h) into words. Any thread may call. */
+/* Counts what was offloaded, and tells in words what was and what was not (ledger.h). Any thread may call. */
 #ifndef SHIM_SUMMARY_H
 #define SHIM_SUMMARY_H
 

@@ -41,9 +41,9 @@ void team_init(const struct settings *s)
     sharing = highest < MPI_THREAD_MULTIPLE;
 }
 
-/* The collectives of a team wait outside Open MPI; a peer may have to receive a message of ours before it can
- * join them. Any call that completes nothing turns the crank. */
-static void turn_crank(void *unused)
+/* While a collective of a team waits it is outside Open MPI; a peer may have to receive a message of ours
+ * before it can join in. Any call that completes nothing lets Open MPI progress. */
+static void progress_open_mpi(void *unused)
 {
     int flag;
     (void)unused;
@@ -76,7 +76,7 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.call_timeout_ms = (int)settings->call_timeout_ms;
     options.log = log_line;
     options.log_ctx = team;
-    options.progress = turn_crank;
+    options.progress = progress_open_mpi;
     return swagg_open(job, &options);
 }
 
@@ -127,7 +127,7 @@ static struct team *find(MPI_Group group)
     return team;
 }
 
-/* Nobody takes it up any more; the communicators that have it keep it. */
+/* No other communicator joins it any more; those that have it keep it. */
 static void forget(struct team *team)
 {
     if (team->communicators == 0)
@@ -253,7 +253,8 @@ void team_leave(struct team *team)
     }
 }
 
-/* A sum of ones over a job: a barrier and an agreement that has a deadline and names who is missing. */
+/* Sums a one from each ready rank over a job: a barrier and an agreement, with a deadline and an error that
+ * names missing ranks. */
 static int count_ready(const struct team *team, struct swagg_job *over, bool ready, bool *all)
 {
     int32_t mine = ready, sum = 0;
@@ -276,7 +277,7 @@ static int grow(struct team *team)
     bool ready = open_job(team, &bigger, team->slots_wanted) == SWAGG_OK;
     team->joined = true;
     rc = count_ready(team, before, ready, &all);
-    if (rc < 0 || !all) { /* what there is must do */
+    if (rc < 0 || !all) { /* the present job goes on */
         team->may_grow = false;
         swagg_close(bigger);
         return rc;

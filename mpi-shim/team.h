@@ -25,9 +25,9 @@ struct team {
     /* team.c's own */
     MPI_Group group;
     _Atomic unsigned communicators; /* that use it; none: it rests */
-    bool shared;                    /* it is in the list of those that others may take up */
+    bool shared;                    /* it is in the list of those that other communicators may join */
     bool may_grow;
-    _Atomic bool joined; /* until then, what libswagg says is told once, by the shim */
+    _Atomic bool joined; /* until then libswagg's warnings are hidden, since the shim gives one of its own */
     int rank, size, slots, slots_wanted;
     unsigned generation;
     char name[48];

@@ -8,7 +8,7 @@
 
 enum { LINE = 512, INK = 16 };
 
-/* Numbers of one line, none above what is allowed. Returns -1 where they are not exactly PIXELS + 1. */
+/* Reads the numbers of a line. Returns -1 unless there are exactly PIXELS + 1, all within range. */
 static int read_line(const char *line, float pixels[PIXELS], unsigned char *label)
 {
     for (int i = 0; i <= PIXELS; i++) {

@@ -1,8 +1,6 @@
 /* A small multi-layer perceptron: fully connected, ReLU between the layers, softmax and cross-entropy at the
- * end.
- *
- * All parameters of the model lie in one flat array, and so do their gradients: what data-parallel training
- * reduces. */
+ * end. All parameters of the model are in one flat array, and so are their gradients, which data-parallel
+ * training reduces. */
 #ifndef NETWORK_H
 #define NETWORK_H
 
@@ -29,7 +27,7 @@ int network_classify(struct network *n, const float *input);
 /* Adds the gradient of one sample's loss to n->gradient; returns the loss. */
 double network_learn(struct network *n, const float *input, int label);
 
-/* Random numbers from a state that is any number; for shuffles that all ranks do alike. */
+/* Random numbers; any state is valid. For shuffles that are the same on all ranks. */
 uint64_t random_next(uint64_t *state);
 
 #endif

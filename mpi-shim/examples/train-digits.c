@@ -2,8 +2,8 @@
  * model, takes its share of each batch, and MPI_Allreduce sums the gradients. Plain MPI; nothing here knows
  * of swagg.
  *
- * Everything but the order in which gradients are added is the same in every run: where the sums are
- * reproducible, the model is, bit for bit. */
+ * Everything but the order in which gradients are added is the same in every run: if the sums are
+ * reproducible, so is the model, bit for bit. */
 #include <getopt.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /* Gradients of 150 KiB. */
 static const int widths[LAYERS + 1] = {PIXELS, 192, 128, CLASSES};
 
-enum { BATCH = 64, TEST_EVERY = 5 }; /* every fifth image is for the test */
+enum { BATCH = 64, TEST_EVERY = 5 }; /* every fifth image is used for testing */
 
 static const char usage[] =
     "usage: train-digits --data FILE.csv.gz [--epochs N] [--model FILE, to be written]";
@@ -88,7 +88,7 @@ static double train_epoch(struct run *r)
     return loss / (double)r->samples;
 }
 
-/* The share of the test images that are read right. */
+/* The share of the test images that are recognized. */
 static double test(struct run *r)
 {
     int counts[2] = {0, 0};
@@ -123,7 +123,7 @@ static unsigned long model_hash(const struct network *n)
     return crc32(0, (const unsigned char *)n->model, (unsigned)(n->parameters * sizeof *n->model));
 }
 
-/* Do all ranks hold the same model? */
+/* Whether all ranks have the same model. */
 static int models_agree(const struct network *n)
 {
     unsigned long bounds[2] = {model_hash(n), ~model_hash(n)};
