@@ -517,7 +517,7 @@ static void test_unparsed(void)
         {40, 39, 't', CTL_TOO_SHORT, ""},
         {0, length, 'X', CTL_NOT_CONTROL, ""},
         {4, length, 1, CTL_OTHER_VERSION,
-         "  a REFUSED bad version: version 1 of the control protocol is not spoken here, 2 is\n"},
+         "  a REFUSED bad version: this switch speaks version 2 of the control protocol, not 1\n"},
         {5, length, 9, CTL_BAD_TYPE, "  a REFUSED bad argument: message type 9 is not known here\n"},
         {5, length, 99, CTL_BAD_TYPE, ""},
         {5, length, CTL_READY, CTL_BAD_TYPE, ""},

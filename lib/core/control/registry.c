@@ -175,8 +175,8 @@ static void refuse_unparsed(struct ctl_registry *r, const struct ctl_endpoint *f
     switch (error) {
     case CTL_OTHER_VERSION:
         ctl_failure_set(&why, CTL_BAD_VERSION, head->rank,
-                        "version %u of the control protocol is not spoken here, %u is", head->version,
-                        CTL_VERSION);
+                        "this switch speaks version %u of the control protocol, not %u", CTL_VERSION,
+                        head->version);
         break;
     case CTL_BAD_TYPE:
         ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "message type %u is not known here", head->type);

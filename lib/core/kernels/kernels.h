@@ -2,11 +2,10 @@
  *
  * A chunk's elements stay in wire order from the moment they arrive until the sum leaves: int32 travels big
  * endian (the published SwitchML layout), the native types travel little endian (docs/protocol.md,
- * "Elements"). The kernels swap inside their loops where that is needed, so nobody else has to think about
- * byte order.
+ * "Elements"). The kernels swap bytes inside their loops, so callers need not care about byte order.
  *
- * What is done to a chunk is a pair of an operation and a type, in one byte: its code. The pairs there are
- * stand in operations.h.
+ * What is done to a chunk is a pair of an operation and a type, in one byte, its code. operations.h lists the
+ * pairs.
  *
  * All functions: lengths in bytes, a multiple of the element size; no alignment required; buffers may not
  * overlap unless a comment says so. Pure and reentrant; a table is immutable once returned.
@@ -78,7 +77,7 @@ typedef void agg_fold_fn(void *acc, const void *in, size_t bytes);
  * Each input is read once. out may equal in[0]. */
 typedef void agg_reduce_fn(void *out, const void *const in[], unsigned n, size_t bytes);
 
-/* What the kernels do for one code; all NULL where there is no such pair. */
+/* The kernels of one code; all NULL if there is no such pair. */
 struct agg_operation {
     agg_fold_fn *fold;
     agg_reduce_fn *reduce;
@@ -96,7 +95,7 @@ typedef uint16_t agg_ones_sum_fn(const void *bytes, size_t n);
 struct agg_kernels {
     const char *name; /* "scalar", "avx2", "avx512" */
     agg_ones_sum_fn *ones_sum;
-    agg_convert_fn *convert[AGG_TYPES]; /* of the types there are */
+    agg_convert_fn *convert[AGG_TYPES]; /* by type */
     struct agg_operation operations[AGG_CODES];
 };
 

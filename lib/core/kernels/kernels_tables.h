@@ -9,13 +9,13 @@ extern const struct agg_kernels agg_kernels_avx2;   /* AVX2 */
 extern const struct agg_kernels agg_kernels_avx512; /* AVX-512 F and BW */
 extern const struct agg_kernels agg_kernels_neon;   /* Advanced SIMD */
 
-/* The tables that this CPU can run, the fastest first and agg_kernels_scalar last; NULL past the end. One
- * file for each architecture (here_*.c) has it. */
+/* The tables that this CPU can run, the fastest first and agg_kernels_scalar last; NULL past the end. Defined
+ * once for each architecture, in here_*.c. */
 const struct agg_kernels *agg_kernels_here(unsigned i);
 
 agg_convert_fn agg_convert_same; /* for types that travel in the host's order */
 
-/* agg_ones_sum_fn of bytes behind others, of which an even number was summed: `sum` in 64 bits, less than
+/* As agg_ones_sum_fn, continuing a sum over an even number of bytes before these: `sum` in 64 bits, less than
  * 2^62. */
 uint16_t agg_ones_sum_on(uint64_t sum, const void *bytes, size_t n);
 

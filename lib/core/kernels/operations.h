@@ -1,6 +1,5 @@
-/* The pairs of an operation and a type that there are, in one list from which all tables are made: operation,
- * type, bytes an element takes, and the kernel behind it. All implementations define a kernel called K as
- * fold_K and reduce_K. */
+/* All pairs of an operation and a type, in one list from which all tables are made: operation, type, bytes of
+ * an element, and the kernel. All implementations define a kernel called K as fold_K and reduce_K. */
 #ifndef SWAGG_CORE_KERNELS_OPERATIONS_H
 #define SWAGG_CORE_KERNELS_OPERATIONS_H
 

@@ -59,9 +59,8 @@ void agg_convert_same(void *dst, const void *src, size_t bytes)
     memmove(dst, src, bytes);
 }
 
-/* A 64-bit word's two halves, the way its 16-bit words are summed: 2^16 is 1 to a one's complement sum, and
- * so is 2^32.
- */
+/* The sum of a word's two halves. In a one's complement sum of 16-bit words 2^16 counts as 1, and so does
+ * 2^32, so it may replace the word. */
 static uint64_t halves(uint64_t word)
 {
     return (word & UINT32_MAX) + (word >> 32);

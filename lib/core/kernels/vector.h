@@ -4,10 +4,10 @@
  *     swap_i32(v)          v, a vector of uint32_t, with the bytes of each element reversed
  *     NAME, TABLE          what the table is called, for people and for the linker
  *
- * and is compiled for its instruction set. A length that is no multiple of the vector ends in a vector that
- * overlaps the one before it. It is computed first, while the output has not yet overwritten what it reads;
- * then nothing is added twice. In the same way an output that does not begin where a vector would lie in
- * memory begins with one that overlaps the next, so that all others are stored within a line of the cache.
+ * and is compiled for its instruction set. If a length is no multiple of the vector, the last vector overlaps
+ * the one before it. It is computed first, before the output overwrites what it reads, so that nothing is
+ * added twice. In the same way, if the output is not aligned, the first vector overlaps the second, so that
+ * all others are stored aligned.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static void convert_I32(void *dst, const void *src, size_t bytes)
 
 typedef uint64_t words __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Adds a vector of the packet's to the sums of its words, modulo 2^64, and of their upper halves. */
+/* Adds a vector of the packet to two sums: of its 64-bit words, modulo 2^64, and of their upper halves. */
 INLINE void sum_halves(words *whole, words *upper, const uint8_t *at)
 {
     words w;
@@ -122,8 +122,8 @@ INLINE void sum_halves(words *whole, words *upper, const uint8_t *at)
     *upper += w >> 32;
 }
 
-/* The lower halves' sum is what the whole words' has beyond 2^32 times the upper halves'; it is less than
- * 2^64, so it is exact though the whole words' is not. */
+/* The sum of the lower halves is the sum of the words minus 2^32 times that of the upper halves. It is less
+ * than 2^64, so it is exact although the sum of the words is not. */
 INLINE uint64_t sum_lanes(words whole, words upper)
 {
     const words both = upper + (whole - (upper << 32));

@@ -29,17 +29,17 @@
 /* A tensor's elements: float, IEEE binary16; in the order of the host. */
 enum num_type { NUM_F32, NUM_F16, NUM_TYPES };
 
-/* On the wire: int32, big endian, as published; IEEE binary16, little endian. */
+/* Their form on the wire: int32, big endian, as published; IEEE binary16, little endian. */
 enum num_wire { NUM_INT32, NUM_FP16, NUM_WIRES };
 
 enum {
-    NUM_NO_BLOCK = -128, /* there is no block to tell the exponent of: less than any exponent */
+    NUM_NO_BLOCK = -128, /* there is no block, so no exponent: less than any exponent */
     NUM_EXPONENT_LEAST = -126,
     NUM_EXPONENT_MOST = 126,
     NUM_NOT_FINITE = 127,
 };
 
-/* What elements are multiplied by on their way out, and sums on their way back. */
+/* The factors for elements on their way out, and for sums on their way back. */
 struct num_scale {
     double out, back;
 };

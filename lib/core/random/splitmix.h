@@ -1,5 +1,5 @@
-/* splitmix64: random numbers that a seed decides, the same on every machine. The state is one word, any seed
- * is a good one, and numbers that follow one another are unrelated. Not for secrets. */
+/* splitmix64: random numbers that follow from a seed, the same on every machine. The state is one word; any
+ * seed will do. Not for secrets. */
 #ifndef SWAGG_CORE_RANDOM_SPLITMIX_H
 #define SWAGG_CORE_RANDOM_SPLITMIX_H
 

@@ -1,6 +1,6 @@
-/* How a tensor is cut into chunks. Chunk 0 is shorter than the others by the descriptor that its packet
- * carries, so that no packet exceeds header + chunk_bytes. Shared by the worker, the switch's checks, tests
- * and benchmarks. */
+/* How a tensor is cut into chunks. Chunk 0 is shorter than the others, since its packet also carries the
+ * descriptor of the call and must not exceed header + chunk_bytes. Shared by the worker, the switch's checks,
+ * tests and benchmarks. */
 #ifndef SWAGG_CORE_SWITCHML_CHUNKS_H
 #define SWAGG_CORE_SWITCHML_CHUNKS_H
 

@@ -1,5 +1,5 @@
-/* What a stream knows of the chunks on their way: one record a slot, and lists of slots linked through the
- * records, so that every step is O(1). Private to the stream. */
+/* A stream's records of chunks in flight: one for each slot, and lists of slots linked through the records,
+ * so that every step is O(1). Private to the stream. */
 #ifndef SWAGG_CORE_SWITCHML_FLIGHT_H
 #define SWAGG_CORE_SWITCHML_FLIGHT_H
 
@@ -13,7 +13,7 @@ struct sml_list {
 };
 #define SML_LIST_EMPTY ((struct sml_list){SML_NO_SLOT, SML_NO_SLOT})
 
-/* What is to leave next for a chunk. */
+/* The packet that is to be sent next for a chunk. */
 enum sml_due {
     SML_DUE_NOTHING = 0,
     SML_DUE_PROBE,
@@ -21,7 +21,7 @@ enum sml_due {
 };
 
 struct sml_flight {
-    uint64_t sent_at;      /* when a packet for this chunk left last; of any kind */
+    uint64_t sent_at;      /* when the last packet for this chunk was sent, of any kind */
     struct sml_list *list; /* where the slot is linked in; NULL: no chunk of it is in flight */
     uint16_t next, prev;
     uint8_t due;   /* enum sml_due */
@@ -29,8 +29,9 @@ struct sml_flight {
     bool probed;   /* the last one was a probe */
     bool heard;    /* the switch has our contribution */
     bool settled;  /* the switch is done with the chunk; of the chunk in [head, head + slots) */
-    bool asked;    /* of the chunk settled here last: it had been asked for, once, and its result came soon */
-    bool have;     /* this rank is done with the chunk; of the chunk in [oldest, oldest + slots) */
+    bool
+        asked; /* the chunk that was settled here last had been probed once, and its result came soon after */
+    bool have; /* this rank is done with the chunk; of the chunk in [oldest, oldest + slots) */
 };
 
 void sml_flight_link(struct sml_flight flights[], struct sml_list *list, uint16_t slot); /* at the end */

@@ -1,5 +1,4 @@
-/* A pool's memory: layout, beginning, and what can be read of it. What packets do to it is in pool_apply.c.
- */
+/* A pool's memory: layout, initialization, and views for telemetry. pool_apply.c applies packets. */
 #include "switchml/pool.h"
 
 #include <string.h>

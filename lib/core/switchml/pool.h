@@ -1,16 +1,16 @@
 /* The switch's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 3): one job's pool
  * of slots.
  *
- * What differs from the paper's switch, and why (docs/protocol.md tells it at length): a job's chunks are
- * numbered through its whole life by a running tag, and chunk `tag` always goes through slot tag % slots,
- * version (tag / slots) & 1. So every slot knows exactly which tag it is collecting (`expected`) and which
- * one it completed last (`expected - slots`, the shadow copy). Everything older is a stale duplicate,
- * everything newer is a mistake; neither can touch a sum.
+ * It differs from the paper's switch (docs/protocol.md, "Departures", says why): a job's chunks are numbered
+ * through its whole life by a running tag, and chunk `tag` always goes through slot tag % slots, version (tag
+ * / slots) & 1. So every slot knows exactly which tag it is collecting (`expected`) and which one it
+ * completed last (`expected - slots`, the shadow copy). Everything older is a stale duplicate, everything
+ * newer is an error; neither can change a sum.
  *
  * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated
- * here, and nothing needs to be torn down but what the pool was given to keep (sml_pool_drain). Threads:
- * after init, different slots may be used by different threads at once; one slot by one thread only (its
- * owner). sml_pool_locate reads only what never changes; sml_pool_view may be called by any thread.
+ * here, and at the end only kept buffers must be given back (sml_pool_drain). Threads: after init, different
+ * slots may be used by different threads at once; one slot by one thread only (its owner). sml_pool_locate
+ * reads only what never changes; sml_pool_view may be called by any thread.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_H
 #define SWAGG_CORE_SWITCHML_POOL_H
@@ -37,12 +37,12 @@ struct sml_pool_config {
     enum sml_mode mode;
     enum sml_checksum checksum;
     uint32_t first_tag; /* the first chunk's tag */
-    bool resumed;     /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold
-                         of the chunks first_tag .. first_tag + slots - 1 */
-    uint8_t tag_bits; /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture
-                         of 2^tag_bits chunks, at least 4 * slots, can be replayed over and over. For
-                         measurements only: a packet that is late by half of them or more passes for a
-                         new one */
+    bool resumed; /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold
+                     of the chunks first_tag .. first_tag + slots - 1 */
+    uint8_t
+        tag_bits; /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture
+                     of 2^tag_bits chunks, at least 4 * slots, can be replayed over and over. For measurements
+                     only: a packet that is late by half of them or more counts as a new one */
     const struct agg_kernels *kernels;
 };
 
@@ -58,15 +58,15 @@ struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet 
 void sml_slot_prefetch(const struct sml_slot *slot);
 
 /* Stage two: applies rank's packet to its slot. verdict->reason is an enum sml_reason; verdict->action, which
- * follows from it, is the caller's to fill in. rank < workers is the adapter's to establish; it is not on the
+ * follows from it, is the caller's to fill in. The adapter determines rank < workers, which is not on the
  * wire.
  *
  * buffer is the adapter's name for the memory that the packet lies in, which the pool only stores: the
  * contribution that starts a sum stays where it is, and the others are added to it there. The
- * SML_HEADER_BYTES before p->body, the body and the trailer are written to until the chunk is complete, never
- * after; then they are the result. At most two buffers a slot are kept at any time. Each comes back in
- * `released`, when its result is not needed any more, or from sml_pool_drain. NULL: the body is read during
- * the call only, and copied.
+ * SML_HEADER_BYTES before p->body, the body and the trailer are written to until the chunk is complete; then
+ * they are the result and do not change any more. At most two buffers a slot are kept at any time. Each comes
+ * back in `released` when its result is no longer needed, or from sml_pool_drain. NULL: the body is read
+ * during the call only, and copied.
  *
  * The result of chunk `tag` stays where the verdict says, unchanged, until the slot takes the first
  * contribution to chunk tag + 2 * slots, which cannot come before the slot has reported chunk tag + slots

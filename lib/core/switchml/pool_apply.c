@@ -1,4 +1,4 @@
-/* What a packet does to its slot. */
+/* Applies a packet to its slot. */
 #include <string.h>
 
 #include "switchml/pool.h"
@@ -49,7 +49,7 @@ static size_t finish(const struct sml_pool *pool, uint8_t *payload, size_t bytes
     return bytes + sml_trailer_bytes(pool->cfg.checksum);
 }
 
-/* An answer about the packet's chunk; its body, if any, is there already. */
+/* Completes an answer about the packet's chunk; its body, if any, was written before. */
 static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v, enum sml_kind kind,
                               const struct sml_packet *p, size_t body_bytes)
 {
@@ -64,7 +64,7 @@ static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v
     return kind == SML_MISMATCH ? SML_SEND_MISMATCH : SML_SEND_ANSWER;
 }
 
-/* Whether the sender of p is to get the sum itself. The published format knows no other wish. */
+/* Whether the sender of p is to get the sum itself. In the published format every sender is. */
 static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
 {
     return pool->cfg.format == SML_FORMAT_INT32 || p->e1 & SML_FLAG_WANT;
@@ -96,8 +96,9 @@ static enum sml_reason resend(const struct sml_pool *pool, struct sml_slot *slot
     return SML_SEND_ONE;
 }
 
-/* Takes down what the others will have to agree with. What this version's memory held is not needed any more:
- * a result that everybody has, or contributions to a chunk whose result was handed back. */
+/* Begins a chunk: notes the properties that all contributions must share. The old content of this version's
+ * memory is no longer needed: a result that all ranks have, or contributions to a chunk whose result was
+ * handed back. */
 static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                   const struct sml_packet *p, struct agg_verdict *v)
 {
@@ -120,7 +121,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
 }
 
-/* Says the same as the first contribution; so it is well formed, too. */
+/* Whether it has the same properties as the first contribution; then it is well formed, too. */
 static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, const struct sml_packet *p)
 {
     return slot->kind == p->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
@@ -164,21 +165,20 @@ static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
 static void keep(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p, void *buffer,
                  struct agg_verdict *v)
 {
-    slot->body[p->ver] = (uint8_t *)p->body; /* writable: who names a buffer says so */
+    slot->body[p->ver] = (uint8_t *)p->body; /* writable, since the caller named a buffer */
     *sml_slot_buffer(pool, slot, p->ver) = buffer;
     v->kept = true;
 }
 
-/* The first elements of a sum, which are there already if they were kept. */
+/* Writes the first contribution as the sum so far, unless it is there already, in a kept buffer. */
 static void start(uint8_t *sum, const uint8_t *elements, size_t bytes)
 {
     if (sum != elements)
         memcpy(sum, elements, bytes);
 }
 
-/* The rank whose turn it is has come: adds its contribution, and with it those that waited for it. All of
- * them are read once, and the sum is written once. The rank that completes the chunk is always one whose turn
- * it is. */
+/* Adds the contribution of the rank whose turn it is, together with those that have waited for it. All of
+ * them are read once, and the sum is written once. The last rank to come always has its turn. */
 static void sum_ordered(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
                         uint8_t *sum, size_t bytes)
 {
@@ -279,7 +279,8 @@ static enum sml_reason restore(const struct sml_pool *pool, struct sml_slot *slo
 
     if (formed != SML_HELD)
         return formed;
-    if (slot->completed) /* the slot's only chunk that can have been completed before the restart is done */
+    if (slot->completed) /* only one chunk of the slot can have been completed before the restart, and that
+                            one is done */
         return SML_DROP_AHEAD;
     begin(pool, slot, rank, p, v);
     memcpy(slot->body[p->ver], p->body, p->body_bytes);

@@ -1,9 +1,8 @@
-/* A pool in memory; for pool.c and pool_apply.c only.
- *
- * First struct sml_pool, then the slots, each of them
+/* The layout of a pool in memory; for pool.c and pool_apply.c only. First struct sml_pool, then the slots,
+ * each of them
  *
  *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 1 .. n-1
- * (ORDERED; rank 0's need never wait for another)
+ * (only ORDERED; rank 0's contribution never has to wait)
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with the name of the buffer that is kept in place of this memory. Up to 64 workers,
@@ -18,7 +17,7 @@ enum { SML_LINE = 64 };
 
 struct sml_pool {
     struct sml_pool_config cfg;
-    unsigned tag_shift; /* the high bits of a tag that do not count */
+    unsigned tag_shift; /* how many high bits of a tag do not count */
     size_t map_words;
     size_t body_bytes; /* room for a chunk and its trailer, in whole lines */
     size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
@@ -30,7 +29,7 @@ struct sml_slot {
     uint32_t expected;    /* the tag that is being collected; tag - slots is the shadow */
     uint16_t contributed; /* ranks that have contributed to it */
     bool completed;       /* there is a shadow */
-    /* What the first contribution said, and all others must say; meaningful while contributed > 0. */
+    /* Properties of the first contribution that all others must share; meaningful while contributed > 0. */
     uint8_t kind; /* SML_DATA or SML_OPEN */
     uint8_t size_code;
     uint8_t e0, e1;      /* typed: element code and 0; published format: the largest exponents so far */
@@ -38,7 +37,7 @@ struct sml_slot {
     uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
-    uint16_t summed;          /* ORDERED: the ranks below are in the sum, it is not */
+    uint16_t summed;          /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint16_t result_bytes[2]; /* by version, header and trailer included */
     uint8_t *body[2]; /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */

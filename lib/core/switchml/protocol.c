@@ -1,4 +1,4 @@
-/* Between the shape that all protocols have (protocol/protocol.h) and SwitchML's packets and pools. */
+/* Implements struct agg_protocol (protocol/protocol.h) by SwitchML's packets and pools. */
 #include "switchml/protocol.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ static uint8_t refused_as(enum sml_parse_error e)
     return reasons[e];
 }
 
-/* Fills in whose packet it is, and its slot. SML_HELD, or why it is refused. */
+/* Fills in the packet's job, rank and slot. SML_HELD, or the reason for which it is refused. */
 static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
     const enum sml_parse_error e = sml_parse(parsed(p), p->payload, p->bytes);
@@ -115,7 +115,7 @@ static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answe
     return sml_build_reject(answer, (const struct sml_packet *)p->parsed, boot_id);
 }
 
-/* Applies one packet; whether it asks the caller for something. */
+/* Applies one packet; true if the caller has something to do for it. */
 static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
 {
     sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, v);

@@ -17,8 +17,8 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
          "has come, and for whom it waits",
          AGG_REPLY, false},
     [SML_SEND_MISMATCH] = {"send_mismatch",
-                           "a contribution that does not go with the others: ranks have called different "
-                           "collectives; the sender is told both sides",
+                           "a contribution that differs from the others: ranks have called different "
+                           "collectives; the sender is told both calls",
                            AGG_REPLY, false},
     [SML_HELD] = {"held", "a contribution, added; others are still missing", AGG_HOLD, false},
     [SML_DROP_DUPLICATE] = {"drop_duplicate", "the rank has contributed to this chunk already", AGG_DROP,
@@ -34,8 +34,7 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                            AGG_DROP, false},
     [SML_DROP_BAD_LENGTH] =
         {"drop_bad_length",
-         "longer than the agreed chunk, not whole elements, or a size code that contradicts", AGG_DROP,
-         false},
+         "longer than the agreed chunk, not whole elements, or contradicting the size code", AGG_DROP, false},
     [SML_DROP_BAD_TYPE] = {"drop_bad_type", "an unknown type or operation", AGG_DROP, false},
     [SML_DROP_BAD_CHECKSUM] = {"drop_bad_checksum",
                                "damaged on the way: the job's checksum is missing or wrong, or there is one "
@@ -55,8 +54,8 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
     [SML_REFUSED_BAD_LENGTH] = {"sml_bad_length",
                                 "gradient packet whose length contradicts its kind or size code", AGG_DROP,
                                 true},
-    [SML_REFUSED_UNKNOWN_JOB] = {"sml_unknown_job", "gradient packet for a job that does not run (any more)",
-                                 AGG_DROP, true},
+    [SML_REFUSED_UNKNOWN_JOB] = {"sml_unknown_job",
+                                 "gradient packet for a job that does not run, or no longer", AGG_DROP, true},
     [SML_REFUSED_FOREIGN_SENDER] = {"sml_foreign_sender",
                                     "gradient packet from an address or UDP port that is not in the job",
                                     AGG_DROP, true},

@@ -1,36 +1,36 @@
-/* What can become of a SwitchML packet; names and meanings are in sml_reasons. */
+/* What can happen to a SwitchML packet; sml_reasons has names and meanings. */
 #ifndef SWAGG_CORE_SWITCHML_REASONS_H
 #define SWAGG_CORE_SWITCHML_REASONS_H
 
 #include "protocol/protocol.h"
 
 enum sml_reason {
-    /* What its slot makes of it. Something is to be sent: */
+    /* Verdicts of its slot. With these, something is to be sent: */
     SML_SEND_ALL,
     SML_RESTORED,
     SML_SEND_ONE,
-    SML_SEND_ANSWER,   /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body:
-                          who asks holds it already */
+    SML_SEND_ANSWER,   /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body,
+                          since its sender already holds the result */
     SML_SEND_MISMATCH, /* MISMATCH; the sums are untouched */
-    /* ... and nothing, from here on: */
+    /* From here on nothing is to be sent: */
     SML_HELD,
     SML_DROP_DUPLICATE,
     SML_DROP_STALE,
     SML_DROP_AHEAD,
-    SML_DROP_BAD_SLOT, /* out of range, or slot and version do not go with the tag */
+    SML_DROP_BAD_SLOT, /* out of range, or slot and version are not those of the tag */
     SML_DROP_BAD_LENGTH,
     SML_DROP_BAD_TYPE,
     SML_DROP_BAD_CHECKSUM,
     SML_DROP_BAD_KIND, /* OPEN in the published format, RESTORE in a job that was not resumed, ... */
     SML_VERDICTS,
 
-    /* Why it does not get to a slot. Malformed, as enum sml_parse_error says: */
+    /* Refused before it gets to a slot. Malformed, as in enum sml_parse_error: */
     SML_REFUSED_TOO_SHORT = SML_VERDICTS,
     SML_REFUSED_BAD_KIND,
     SML_REFUSED_BAD_SIZE_CODE,
     SML_REFUSED_BAD_SLOT,
     SML_REFUSED_BAD_LENGTH,
-    /* ... and of nobody here: */
+    /* Of no job or member here: */
     SML_REFUSED_UNKNOWN_JOB,
     SML_REFUSED_FOREIGN_SENDER,
     SML_REFUSED_FOREIGN_MAC,

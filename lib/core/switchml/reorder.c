@@ -2,7 +2,7 @@
 
 enum {
     QUARTERS_MIN = 1,
-    QUARTERS_MAX = 6,  /* beyond that the timer is as quick */
+    QUARTERS_MAX = 6,  /* with more, the timer would be as quick */
     QUIET_ROUNDS = 16, /* RACK's reo_wnd_persist */
 };
 

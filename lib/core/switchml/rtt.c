@@ -1,6 +1,6 @@
 #include "switchml/rtt.h"
 
-static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base forgets in one to two of these */
+static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten after one to two of these */
 
 static uint64_t min64(uint64_t a, uint64_t b)
 {

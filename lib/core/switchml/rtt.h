@@ -1,9 +1,9 @@
-/* Round trips to the switch: the estimator of RFC 6298, the smallest round trip of late, and the timer's
+/* Round trips to the switch: the estimator of RFC 6298, the smallest recent round trip, and the timer's
  * intervals.
  *
  * Only unambiguous samples belong here (Karn's rule): of a packet that was sent once. A result also waits for
- * the slowest rank, so a sample may be far longer than the path is; that is why the base (the smallest of the
- * last seconds) is kept beside the mean. Pure; all times in nanoseconds.
+ * the slowest rank, so a sample may be far longer than the path's round trip; that is why the base (the
+ * smallest of the last seconds) is kept beside the mean. Pure; all times in nanoseconds.
  */
 #ifndef SWAGG_CORE_SWITCHML_RTT_H
 #define SWAGG_CORE_SWITCHML_RTT_H
@@ -25,8 +25,8 @@ void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now);
 /* RFC 6298's retransmission timeout, within its bounds. */
 uint64_t sml_rtt_rto(const struct sml_rtt *r);
 
-/* How long to wait before the (backoff + 1)th question in a row. The first is only a probe and may come
- * early: it is not bound by the minimum. */
+/* How long to wait before probe number backoff + 1 in a row. The first may come early: the minimum does not
+ * apply to it. */
 uint64_t sml_rtt_interval(const struct sml_rtt *r, unsigned backoff);
 
 #endif

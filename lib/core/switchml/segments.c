@@ -16,7 +16,7 @@ bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t elemen
     return true;
 }
 
-/* Moves on by the first piece, to the next that is not empty; returns the first one's bytes. */
+/* Drops the first piece, and moves on to the next that is not empty; returns the bytes of the dropped one. */
 static size_t pass_first(struct sml_pieces *p)
 {
     size_t first = sml_pieces_first(p);

@@ -1,5 +1,5 @@
-/* Where a collective's elements lie: in one tensor, or in several, which count as one whose elements follow
- * one another. A chunk may begin in one of them and end in another. Pure; memory is the caller's. */
+/* Where a collective's elements are: in one tensor, or in several that are treated as one. A chunk may begin
+ * in one of them and end in another. Pure; memory is the caller's. */
 #ifndef SWAGG_CORE_SWITCHML_SEGMENTS_H
 #define SWAGG_CORE_SWITCHML_SEGMENTS_H
 
@@ -18,14 +18,14 @@ struct sml_segment {
 
 /* A stretch of elements in segments that have been measured. */
 struct sml_pieces {
-    const struct sml_segment *segment; /* where it begins, if bytes > 0: none that is empty */
+    const struct sml_segment *segment; /* where it begins; not an empty one, if bytes > 0 */
     uint64_t offset;                   /* from the first segment's beginning */
     size_t bytes;
     bool out; /* the elements are those of out, not of in */
 };
 
-/* Fills in start and end, and *count with the elements of all; element: bytes that one takes. False: they are
- * more than an address space has room for. */
+/* Fills in start and end of each, and in *count the number of elements of all; element: bytes of one. False:
+ * they would not fit into an address space. */
 bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t element, uint64_t *count);
 
 /* The stretch of these bytes, all of them within the segments. By bisection. */
@@ -51,7 +51,7 @@ static inline size_t sml_pieces_first(const struct sml_pieces *p)
     return room < p->bytes ? (size_t)room : p->bytes;
 }
 
-/* Whether that is all. */
+/* Whether that is the whole stretch. */
 static inline bool sml_pieces_whole(const struct sml_pieces *p)
 {
     return p->segment->end - p->offset >= p->bytes;

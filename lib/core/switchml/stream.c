@@ -51,12 +51,12 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     memset(p, 0, cfg->slots * sizeof(struct sml_flight));
     p += aligned(cfg->slots * sizeof(struct sml_flight));
     s->kept = (struct sml_kept *)p;
-    /* A mad switch may ask for what never was kept: that is a chunk without elements. */
+    /* A faulty switch may ask for chunks that were never kept: they count as chunks without elements. */
     memset(p, 0, sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     p += aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     s->kept_data = p;
 
-    /* The first turn of the upper half leaves room to look back. */
+    /* Positions begin above 2^32, so that one can look back from the first. */
     s->born = (UINT64_C(1) << 32) + cfg->first_tag;
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->born;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
@@ -87,7 +87,7 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
     return agg_element_size(call->type, call->op) != 0;
 }
 
-/* Whether all memory is there that the collective reads and writes. */
+/* Whether no pointer is missing that the collective reads from or writes to. */
 static bool segments_ok(const struct sml_segment segments[], size_t n, bool wants)
 {
     for (size_t i = 0; i < n; i++)

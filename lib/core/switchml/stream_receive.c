@@ -9,8 +9,8 @@ static void heard(struct sml_stream *s)
     s->rejected = false;
 }
 
-/* An unambiguous round trip of the chunk's packet, or 0. What was sent before the timer last expired has
- * waited for something other than the path. */
+/* The round trip of the chunk's packet, if it is unambiguous, or 0. A packet that was sent before the timer
+ * last expired has waited for something other than the path. */
 static uint64_t sample(struct sml_stream *s, const struct sml_flight *f, uint64_t now)
 {
     if (f->sends != 1 || f->sent_at < s->expired_at)
@@ -105,8 +105,8 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     return true;
 }
 
-/* A result that was there already, of the chunk that was settled in its slot last: the first was on its way
- * when the chunk was asked for, this one is the answer. */
+/* A second result of the chunk that was settled in its slot last: the first was on its way when the chunk was
+ * probed, and this one answers the probe. */
 static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position)
 {
     struct sml_flight *f = sml_flight_of(s, position);
@@ -129,8 +129,8 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     if (!have && !store(s, position, p))
         return SML_RX_BAD;
     heard(s);
-    /* Every rank has contributed to this chunk, so to the switch all that come a turn of the slots before it
-     * are done. */
+    /* Every rank has contributed to this chunk, so the switch is done with all chunks that are `slots` or
+     * more before it. */
     while (position >= s->head + s->cfg.slots)
         settle(s, s->head, now);
     if (have && sml_flight_of(s, position)->settled)
@@ -146,7 +146,7 @@ static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t no
 {
     struct sml_flight *f = &s->flights[slot];
 
-    if (!f->probed || f->due == SML_DUE_FULL) /* an answer to an earlier question, and acted upon */
+    if (!f->probed || f->due == SML_DUE_FULL) /* answers an earlier probe, and was acted upon */
         return SML_RX_DUPLICATE;
     f->heard = false;
     sml_make_due(s, slot, SML_DUE_FULL);

@@ -5,7 +5,7 @@
 
 enum { REST_IN_FLIGHT = 64, REST_MAX_NS = 100000 }; /* so many keep the path busy while results gather */
 
-enum { RESENDS_AT_ONCE = 4 }; /* when nothing at all is heard, a restarting switch must not find a flood */
+enum { RESENDS_AT_ONCE = 4 }; /* when nothing is heard at all, so that a restarting switch is not flooded */
 
 static bool travels_swapped(uint8_t type)
 {
@@ -113,11 +113,11 @@ static uint64_t position_of(const struct sml_stream *s, uint16_t slot)
     return s->head + ((slot - s->head) & (s->cfg.slots - 1u));
 }
 
-/* Every rank sends its chunks in order. So when one is complete, all ranks have sent those before it too; one
- * of these whose answer is overdue, by the time that others take and some allowance for reordering, has been
- * lost somewhere. Without such news since it was last asked for, asking again would tell nothing new. Both
- * lists are in the order of sending, so if the first is not late, none is. Returns when it will be;
- * UINT64_MAX: unknown. */
+/* When the first chunk of the list will be late; UINT64_MAX: unknown. Every rank sends its chunks in order,
+ * so when a chunk is complete, all ranks have sent those before it. If the answer for one of these is
+ * overdue, by the round trip of others and an allowance for reordering, a packet was lost. Unless a later
+ * chunk has completed since it was last probed, probing again would tell nothing new. Lists are in the order
+ * of sending, so if the first chunk is not late, none is. */
 static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
 {
     if (list->first == SML_NO_SLOT)
@@ -142,8 +142,8 @@ static uint64_t expiry(const struct sml_stream *s)
     return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
 }
 
-/* Nothing has moved for a while. Ask about the oldest chunk; if even questions find no answer, send the
- * oldest few again as well: there may be a switch that knows no probes. */
+/* Nothing has moved for a while. Probes the oldest chunk; if even probes get no answer, sends the oldest few
+ * again, since there may be switches that do not know probes. */
 static void expire(struct sml_stream *s, uint64_t now)
 {
     unsigned resends = 0;

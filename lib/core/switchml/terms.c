@@ -60,7 +60,7 @@ static bool is_power_of_two(unsigned n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Says why, and returns false. */
+/* Writes the reason, and returns false. */
 __attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], const char *format, ...)
 {
     va_list args;
@@ -118,8 +118,8 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
     return true;
 }
 
-/* A rank that does not resume has sent no contribution, so no chunk can have completed, and those that resume
- * lack them all: it can start where they go on. */
+/* A rank that does not resume has sent no contribution. So no chunk can have completed, the ranks that resume
+ * lack all of them, and this rank can start where they go on. */
 static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_rank, struct sml_terms *granted,
                    struct agg_refusal *why)
 {

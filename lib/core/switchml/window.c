@@ -1,12 +1,12 @@
 #include "switchml/window.h"
 
 enum {
-    FLOOR = 16,       /* two bursts' worth: less could not keep a batching switch busy */
+    FLOOR = 16,       /* two bursts: fewer would not keep a switch busy that works in batches */
     START = 32,       /* the paper's batch */
     QUEUE_MIN = 32,   /* packets to keep queued, at least ... */
     QUEUE_MAX = 256,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
     CAREFUL = 64,     /* rounds after a loss */
-    OVERRUN = 8,      /* more than one loss in so many chunks is no accident */
+    OVERRUN = 8,      /* more than one loss in so many chunks means that the queue overflows */
     SHRINK_STEPS = 8, /* how gently to shrink */
 };
 
@@ -44,13 +44,13 @@ void sml_window_restart(struct sml_window *w, uint64_t next)
     start_round(w, next);
 }
 
-/* A window that leaves slots enough to mend losses without a stall, or for one loss with a short one. */
+/* A window that leaves enough slots to recover from losses without a stall, or with a short one. */
 static uint32_t roomy(const struct sml_window *w)
 {
     return w->careful > 0 ? w->slots * 2 / 7 : w->slots / 2;
 }
 
-/* How many packets to keep queued where the path itself holds so many. */
+/* How many packets to keep queued if the path itself holds `held`. */
 static uint32_t queue(const struct sml_window *w, uint32_t held)
 {
     uint32_t room = roomy(w) > held ? roomy(w) - held : 0;
@@ -73,7 +73,7 @@ static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
     return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;
 }
 
-/* The first loss after a while ends the long queue at once: while it lasts, nobody sees how little the path
+/* The first loss after a while ends the long queue at once, since a long queue hides how little the path
  * itself holds. */
 static void take_care(struct sml_window *w)
 {
