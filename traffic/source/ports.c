@@ -1,8 +1,10 @@
 #include "source/ports.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -129,10 +131,28 @@ void ports_close(void)
     }
 }
 
+static void on_alarm(void *rang)
+{
+    atomic_store((atomic_bool *)rang, true);
+}
+
+/* A memif whose peer leaves says that its link is down, and then the EAL's interrupt thread still frees what
+ * it shared with it. Who closes the port meanwhile frees it, too. Alarms come in that thread, after what it
+ * does. */
+static void let_interrupts_end(void)
+{
+    atomic_bool rang = false;
+
+    if (rte_eal_alarm_set(1, on_alarm, &rang) == 0)
+        while (!atomic_load(&rang))
+            rte_delay_us_sleep(1000);
+}
+
 void ports_await_end(const volatile bool *stop)
 {
     uint16_t id;
 
     RTE_ETH_FOREACH_DEV(id)
     link_becomes(id, RTE_ETH_LINK_DOWN, stop);
+    let_interrupts_end();
 }
