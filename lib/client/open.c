@@ -13,7 +13,6 @@
 
 enum {
     REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
-    ANSWER_WITHIN_MS = 3000,
     STREAM_ALIGNMENT = 64,
 };
 
@@ -60,8 +59,11 @@ static int fail_blocked(struct swagg_job *job, const struct path *path)
 static int find_mtu(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;
-    const struct path_wish wish = {
-        .switch_ip = o->switch_ip, .mtu = o->mtu, .checksum = o->checksum, .deadline = deadline};
+    const struct path_wish wish = {.switch_ip = o->switch_ip,
+                                   .mtu = o->mtu,
+                                   .checksum = o->checksum,
+                                   .patience = o->answer_timeout_ns,
+                                   .deadline = deadline};
     struct path path;
     int rc = path_find(&path, &wish);
     if (rc < 0)
@@ -123,9 +125,9 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
 }
 
 /* A switch that is there answers every JOIN. */
-static uint64_t answer_due(const struct ctl_session *s)
+static uint64_t answer_due(const struct swagg_job *job, const struct ctl_session *s)
 {
-    return s->started + ANSWER_WITHIN_MS * NS_PER_MS;
+    return s->started + job->options.answer_timeout_ns;
 }
 
 enum { STILL_JOINING = 1 };
@@ -139,7 +141,7 @@ static int join_status(struct swagg_job *job, const struct ctl_session *s, unsig
         return job_fail_robbed(job, "control descriptors");
     if (!answered && refused >= REFUSALS_ENOUGH)
         return fail_no_answer(job, true, 0);
-    if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(s)))
+    if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
         return fail_no_answer(job, false, membership_trouble(&job->membership));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(job, s) : STILL_JOINING;
 }
@@ -169,7 +171,7 @@ static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s
             warn_at = now + pause;
         }
         membership_wait(&job->membership,
-                        s->boot_id == 0 && answer_due(s) < warn_at ? answer_due(s) : warn_at);
+                        s->boot_id == 0 && answer_due(job, s) < warn_at ? answer_due(job, s) : warn_at);
     }
 }
 

@@ -12,6 +12,7 @@ enum {
     DEFAULT_JOIN_TIMEOUT_MS = 30000,
     DEFAULT_CALL_TIMEOUT_MS = 120000,
     DEFAULT_WARN_AFTER_MS = 2000,
+    DEFAULT_ANSWER_TIMEOUT_MS = 3000,
     MTU_MAX = 65535,
 };
 
@@ -112,7 +113,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
         (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
         (rc = check_optional("call_timeout_ms", in->call_timeout_ms, 1, INT32_MAX)) ||
-        (rc = check_optional("warn_after_ms", in->warn_after_ms, 1, INT32_MAX)))
+        (rc = check_optional("warn_after_ms", in->warn_after_ms, 1, INT32_MAX)) ||
+        (rc = check_optional("answer_timeout_ms", in->answer_timeout_ms, 1, INT32_MAX)))
         return rc;
 
     memcpy(out->job, in->job, strlen(in->job) + 1);
@@ -127,6 +129,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->join_timeout_ns = timeout_ns(in->join_timeout_ms, DEFAULT_JOIN_TIMEOUT_MS);
     out->call_timeout_ns = timeout_ns(in->call_timeout_ms, DEFAULT_CALL_TIMEOUT_MS);
     out->warn_after_ns = timeout_ns(in->warn_after_ms, DEFAULT_WARN_AFTER_MS);
+    out->answer_timeout_ns = timeout_ns(in->answer_timeout_ms, DEFAULT_ANSWER_TIMEOUT_MS);
     out->progress = in->progress;
     out->progress_ctx = in->progress_ctx;
     out->log = (struct logger){.log = in->log, .ctx = in->log_ctx};

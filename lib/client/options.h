@@ -20,7 +20,7 @@ struct client_options {
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
     unsigned mtu;    /* 0: the path's */
-    uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns;
+    uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;
     struct logger log;
     void (*progress)(void *ctx); /* may be NULL */
     void *progress_ctx;

@@ -17,7 +17,6 @@ enum {
     ROUNDS_ENOUGH = 8,   /* in which a shorter packet came back and a longer one did not */
     REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
-    GIVE_UP_MS = 3000,
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES,
 };
 
@@ -42,6 +41,7 @@ struct prober {
     unsigned ports;              /* of the switch; as answers say */
     uint32_t answered;           /* bit p: a packet of size `best` came back from port p */
     uint16_t nonce, round;
+    uint64_t rounds; /* that are over; `round` is what of it fits a packet */
     uint64_t incarnation;
     unsigned refusals, control_answers;
 };
@@ -243,7 +243,10 @@ static uint16_t first_closed_port(const struct prober *p)
 /* Enough has been tried to tell what is wrong. */
 static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
 {
-    bool late = now >= p->wish->deadline, patient = !late && now - began < GIVE_UP_MS * NS_PER_MS;
+    /* Rounds and time: where this process stood still, nobody had the time to answer. */
+    bool late = now >= p->wish->deadline;
+    bool patient =
+        !late && (now - began < p->wish->patience || p->rounds * ROUND_MS * NS_PER_MS < p->wish->patience);
     if (p->answered == 0 && p->control_answers == 0) {
         p->path->state = p->refusals >= REFUSALS_ENOUGH ? PATH_NO_SWITCH : PATH_SILENT;
         return p->refusals >= REFUSALS_ENOUGH || !patient;
@@ -256,7 +259,7 @@ static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
 static void probe(struct prober *p)
 {
     uint64_t began = monotonic_ns(), now = began;
-    for (; !is_open(p) && !is_hopeless(p, now, began); p->round++) {
+    for (; !is_open(p) && !is_hopeless(p, now, began); p->round++, p->rounds++) {
         if (is_settled(p))
             ask_ports(p);
         else

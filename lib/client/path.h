@@ -17,6 +17,8 @@ struct path_wish {
     struct in_addr switch_ip;
     unsigned mtu;               /* at most; 0: as much as the path takes, up to what a chunk can have */
     enum sml_checksum checksum; /* of the packets that are to follow */
+    uint64_t
+        patience; /* ns: who is silent for so long, not counting this process's standstills, is not there */
     uint64_t deadline;
 };
 
@@ -35,7 +37,7 @@ struct path {
 };
 
 /* Returns 0 with *path filled in, or -errno if there are no sockets or no route. Takes a round trip where all
- * is well, at most three seconds otherwise, the deadline permitting. Blocks; any thread. */
+ * is well, the patience otherwise, the deadline permitting. Blocks; any thread. */
 int path_find(struct path *path, const struct path_wish *wish);
 
 #endif

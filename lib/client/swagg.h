@@ -124,6 +124,7 @@ struct swagg_options {
      * use this job. May be NULL. */
     void (*progress)(void *ctx);
     void *progress_ctx;
+    int answer_timeout_ms; /* swagg_open: a switch that is silent for so long is not there; 0 = 3000 */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

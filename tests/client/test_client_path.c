@@ -1,4 +1,5 @@
 /* What libswagg finds out about the way to the switch before it joins, over real sockets. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,29 @@ static void a_closed_data_port_is_found_before_the_job_runs(void)
     }
 }
 
+/* A switch that shares its CPUs may stand still for longer than 3 s, in which a worker asks some 60 times. */
+static void so_long_a_silent_switch_is_waited_for_as_the_caller_says(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .ignores = 80});
+    struct crew crew = crew_of(1, ls, "late", one_sum, NULL);
+    crew.options.answer_timeout_ms = 120000;
+    crew.options.join_timeout_ms = 120000;
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+
+    ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .ignores = 1000000});
+    struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
+                              .switch_ip = loop_switch_ip(ls),
+                              .job = "job",
+                              .size = 1,
+                              .answer_timeout_ms = 200,
+                              .join_timeout_ms = INT_MAX};
+    struct swagg_job *job;
+    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_NO_SWITCH);
+    CU_ASSERT(says(swagg_last_error(), "answers on UDP port 48863: check that swagg runs there"));
+    loop_switch_stop(ls);
+}
+
 int main(void)
 {
     seed_from_environment();
@@ -75,6 +99,7 @@ int main(void)
         UNIT_TEST(packets_are_as_long_as_the_path_takes),
         UNIT_TEST(losses_are_not_taken_for_a_narrow_path),
         UNIT_TEST(a_closed_data_port_is_found_before_the_job_runs),
+        UNIT_TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says),
         CU_TEST_INFO_NULL,
     };
     return unit_main("client path", tests);

@@ -53,7 +53,7 @@ static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
-    "                   [--stop-before CALL]\n"
+    "                   [--answer-timeout MS] [--stop-before CALL]\n"
     "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n";
 
 static uint64_t random_bits(const struct call *c, int rank, size_t i)
@@ -266,13 +266,25 @@ static void parse_sizes(struct plan *p, char *list)
 
 static void parse(struct plan *p, int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"switch", 1, 0, 's'},       {"job", 1, 0, 'j'},          {"rank", 1, 0, 'r'},
-        {"size", 1, 0, 'n'},         {"seed", 1, 0, 'S'},         {"sizes", 1, 0, 'e'},
-        {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},      {"pause", 1, 0, 'p'},
-        {"mode", 1, 0, 'm'},         {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
-        {"mtu", 1, 0, 'M'},          {"checksum", 1, 0, 'C'},     {"stop-before", 1, 0, 'b'},
-        {"call-timeout", 1, 0, 't'}, {"join-timeout", 1, 0, 'T'}, {0}};
+    static const struct option options[] = {{"switch", 1, 0, 's'},
+                                            {"job", 1, 0, 'j'},
+                                            {"rank", 1, 0, 'r'},
+                                            {"size", 1, 0, 'n'},
+                                            {"seed", 1, 0, 'S'},
+                                            {"sizes", 1, 0, 'e'},
+                                            {"calls", 1, 0, 'c'},
+                                            {"largest", 1, 0, 'l'},
+                                            {"pause", 1, 0, 'p'},
+                                            {"mode", 1, 0, 'm'},
+                                            {"window", 1, 0, 'w'},
+                                            {"slots", 1, 0, 'o'},
+                                            {"mtu", 1, 0, 'M'},
+                                            {"checksum", 1, 0, 'C'},
+                                            {"stop-before", 1, 0, 'b'},
+                                            {"call-timeout", 1, 0, 't'},
+                                            {"join-timeout", 1, 0, 'T'},
+                                            {"answer-timeout", 1, 0, 'A'},
+                                            {0}};
     struct swagg_options *o = &p->options;
     int option;
 
@@ -328,6 +340,9 @@ static void parse(struct plan *p, int argc, char *argv[])
             break;
         case 'T':
             o->join_timeout_ms = atoi(optarg);
+            break;
+        case 'A':
+            o->answer_timeout_ms = atoi(optarg);
             break;
         default:
             bad_usage("unknown option");

@@ -39,7 +39,7 @@ rank_start() { # JOB RANK SIZE [ARGUMENT...]
     shift 3
     rm -f "$NET_DIR/rank$rank.log" # an earlier rank's words are not this one's
     ip netns exec "$NET_ID-h$((rank % NET_HOSTS))" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
-        --rank "$rank" --size "$size" --join-timeout 300000 --call-timeout 300000 "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
+        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
     RANK_PID[rank]=$!
 }
 

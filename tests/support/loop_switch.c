@@ -37,6 +37,7 @@ struct loop_switch {
     int fd[LOOP_PORTS], stop_fd;
     pthread_t thread;
     bool alive;
+    unsigned to_ignore;
     uint64_t lives;
     atomic_uint_fast64_t packets;
     struct loop_life life;
@@ -130,6 +131,11 @@ static void receive(struct loop_switch *ls, enum loop_port port)
                                                  .msg_namelen = sizeof ls->peer[i]};
     }
     int n = recvmmsg(ls->fd[port], ls->message, BATCH, MSG_DONTWAIT, NULL);
+    if (ls->to_ignore > 0) {
+        for (int i = 0; port == LOOP_CONTROL && i < n && ls->to_ignore > 0; i++)
+            ls->to_ignore--;
+        return;
+    }
     for (int i = 0; i < n; i++)
         if (fits(ls->config.mtu_in, port, ls->message[i].msg_len))
             carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
@@ -198,6 +204,7 @@ static void begin_life(struct loop_switch *ls)
     impair_init(&ls->out, &ls->config.out, ls->config.seed, 2 * ls->lives + 1);
     loop_life_begin(&ls->life, boot_id, ls->config.lost_after_ms * NS_PER_MS, send_from, ls);
     ls->life.deaf = ls->lives == 1 ? ls->config.deaf : 0;
+    ls->to_ignore = ls->lives == 1 ? ls->config.ignores : 0;
     atomic_store(&ls->packets, 0);
     ls->stop_fd = eventfd(0, EFD_CLOEXEC);
     if (ls->stop_fd < 0)

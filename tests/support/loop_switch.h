@@ -19,6 +19,8 @@ struct loop_switch_config {
     /* What the network is like around it: the longest IP packet that gets through to the data port, and back
      * from it. 0: any; 1: none does. */
     unsigned mtu_in, mtu_out;
+    unsigned
+        ignores; /* it hears nothing, in its first life, until so many datagrams came to the control port */
 };
 
 struct loop_switch;
