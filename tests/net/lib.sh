@@ -35,12 +35,15 @@ transfer() { # FROM TO [IPERF OPTION...]
 
 # Ranks are dealt to the hosts in turn. Their deadlines are long unless given: they end what hangs, and judge nothing.
 rank_start() { # JOB RANK SIZE [ARGUMENT...]
-    local job=$1 rank=$2 size=$3
+    local job=$1 rank=$2 size=$3 log
     shift 3
-    rm -f "$NET_DIR/rank$rank.log" # an earlier rank's words are not this one's
+    rm -f "$NET_DIR/rank$rank.log" # an earlier rank may still write to its own
+    exec {log}>"$NET_DIR/rank$rank.log"
     ip netns exec "$NET_ID-h$((rank % NET_HOSTS))" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
-        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" >"$NET_DIR/rank$rank.log" 2>&1 </dev/null &
+        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" \
+        >&"$log" 2>&1 </dev/null &
     RANK_PID[rank]=$!
+    exec {log}>&-
 }
 
 ranks_start() { # JOB SIZE [ARGUMENT...]
