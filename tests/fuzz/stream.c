@@ -26,8 +26,8 @@ struct world {
     struct scattered scattered;
     bool wants;
 
-    uint32_t held_end; /* one past the furthest chunk that this rank has a result of */
-    bool misled; /* resumed from where no switch with honest ranks would: all that counts now is memory */
+    uint32_t shared; /* by the results so far, every rank has those of all chunks before this one */
+    bool misled;     /* resumed from where no switch with honest ranks would: all that counts now is memory */
 };
 
 static size_t element(const struct world *w)
@@ -161,8 +161,9 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
-    if (sml_tag_before(w->held_end, p.tag + 1))
-        w->held_end = p.tag + 1;
+    uint32_t shared = p.tag - sml_held_parse(w->cfg.slots, p.e1);
+    if (sml_tag_before(w->shared, shared))
+        w->shared = shared;
     if (sml_tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
         REQUIRE(w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES));
         return;
@@ -271,8 +272,7 @@ static void resume(struct world *w, struct input *in)
     if (rc < 0)
         return;
     w->cfg.job = job;
-    /* Who holds a result knows that all ranks hold those a turn of the slots before it. */
-    w->misled = w->misled || sml_tag_before(first_tag, w->held_end - w->cfg.slots);
+    w->misled = w->misled || sml_tag_before(first_tag, w->shared);
 }
 
 static void step(struct world *w, struct input *in)
@@ -325,7 +325,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t bytes = sml_stream_footprint(&w.cfg);
     REQUIRE(bytes > 0);
     w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
-    w.first_tag = w.held_end = w.cfg.first_tag;
+    w.first_tag = w.shared = w.cfg.first_tag;
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(&w, &in);
     check_done(&w);

@@ -498,7 +498,7 @@ static void test_a_published_result_handed_back_keeps_its_exponents(void)
     rig_start(&rig, (struct sml_pool_config){.workers = 2, .resumed = true});
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
     p.e0 = (uint8_t)-7;
-    p.e1 = 0x7f; /* no flags in this format */
+    p.e1 = 0x7f; /* neither flags nor results held in this format */
     p.body_bytes = 64;
     CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_RESTORED);
     CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + 64);

@@ -129,6 +129,14 @@ static int8_t exponent(const struct world *w, uint32_t chunk, uint32_t rank, uin
     return (int8_t)hash(w, chunk, rank, 100000 + which);
 }
 
+/* What a rank says of the results that it holds. A result handed back says nothing. */
+static uint8_t held(const struct world *w, uint32_t chunk, uint32_t rank)
+{
+    uint32_t lacked = hash(w, chunk, rank, 1003) % w->cfg.slots;
+
+    return rank < HANDED_BACK ? sml_held_build(w->cfg.slots, lacked) : 0;
+}
+
 static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint32_t chunk, uint32_t rank)
 {
     uint32_t tag = w->cfg.first_tag + chunk;
@@ -142,7 +150,7 @@ static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint3
         .slot = tag % w->cfg.slots,
         .ver = tag / w->cfg.slots % 2,
         .e0 = typed(w) ? AGG_SUM << 4 | w->type : (uint8_t)exponent(w, chunk, rank, 0),
-        .e1 = typed(w) ? 0 : (uint8_t)exponent(w, chunk, rank, 1),
+        .e1 = typed(w) ? held(w, chunk, rank) : (uint8_t)exponent(w, chunk, rank, 1),
     };
 }
 
@@ -169,6 +177,8 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
     uint8_t *body = out + SML_HEADER_BYTES;
     size_t bytes = build_body(w, chunk, 0, body);
 
+    for (uint16_t r = 1; typed(w) && r < w->cfg.workers; r++)
+        p.e1 = p.e1 < held(w, chunk, r) ? p.e1 : held(w, chunk, r);
     for (uint16_t r = 1; !typed(w) && r < w->cfg.workers; r++) {
         int8_t e0 = exponent(w, chunk, r, 0), e1 = exponent(w, chunk, r, 1);
         p.e0 = (uint8_t)(e0 > (int8_t)p.e0 ? e0 : (int8_t)p.e0);

@@ -367,6 +367,21 @@ static void test_slot_and_version_follow_from_the_tag(void)
     }
 }
 
+/* What is read is never better than what was said, and no more than a step worse. */
+static void test_what_a_rank_lacks_is_told_in_steps(void)
+{
+    for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2)
+        for (uint32_t lacked = 0; lacked < slots; lacked++) {
+            uint8_t e1 = sml_held_build(slots, lacked);
+            uint32_t told = sml_held_parse(slots, e1 | SML_FLAG_WANT);
+            CU_ASSERT_EQUAL_FATAL(e1 & (SML_FLAG_WANT | SML_FLAG_OPENING), 0);
+            CU_ASSERT_FATAL(told >= lacked && told <= lacked + slots / SML_HELD_STEPS && told < slots);
+            CU_ASSERT_FATAL(sml_held_worst(e1 | SML_FLAG_WANT, sml_held_build(slots, 0)) == e1);
+        }
+    CU_ASSERT_EQUAL(sml_held_parse(1024, 0), 1023); /* who says nothing may lack all that it may */
+    CU_ASSERT_EQUAL(sml_held_parse(2, 0xff), 0);    /* nonsense */
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -388,6 +403,7 @@ int main(void)
         UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),
         UNIT_TEST(test_tags_are_ordered_across_their_wrap),
         UNIT_TEST(test_slot_and_version_follow_from_the_tag),
+        UNIT_TEST(test_what_a_rank_lacks_is_told_in_steps),
         CU_TEST_INFO_NULL,
     };
 

@@ -112,7 +112,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->kind = opening ? SML_OPEN : SML_DATA;
     slot->size_code = p->size_code;
     slot->e0 = p->e0;
-    slot->e1 = pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
+    slot->e1 = p->kind == SML_RESTORE && pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
     slot->code = element_code(pool, p);
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
@@ -152,8 +152,13 @@ static enum sml_reason answer_mismatch(const struct sml_pool *pool, const struct
     return answer(pool, v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
 }
 
-static void raise_exponents(struct sml_slot *slot, const struct sml_packet *p)
+/* What the result says of all contributions in its bytes 8 and 9. */
+static void combine_codes(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
+    if (pool->cfg.format == SML_FORMAT_TYPED) {
+        slot->e1 = sml_held_worst(slot->e1, p->e1);
+        return;
+    }
     if ((int8_t)p->e0 > (int8_t)slot->e0)
         slot->e0 = p->e0;
     if ((int8_t)p->e1 > (int8_t)slot->e1)
@@ -255,8 +260,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
         begin(pool, slot, rank, p, v);
     }
 
-    if (pool->cfg.format == SML_FORMAT_INT32)
-        raise_exponents(slot, p);
+    combine_codes(pool, slot, p);
     if (wants(pool, p))
         sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
     reduce(pool, slot, rank, p, buffer, v);

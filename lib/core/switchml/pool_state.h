@@ -32,9 +32,10 @@ struct sml_slot {
     /* Properties of the first contribution that all others must share; meaningful while contributed > 0. */
     uint8_t kind; /* SML_DATA or SML_OPEN */
     uint8_t size_code;
-    uint8_t e0, e1;      /* typed: element code and 0; published format: the largest exponents so far */
-    uint8_t code;        /* of operation and type (kernels.h) */
-    uint8_t call_bytes;  /* in front of the elements: SML_CALL_BYTES or 0 */
+    uint8_t e0, e1;     /* typed: element code, and the worst that was said of results held; published format:
+                           the largest exponents so far */
+    uint8_t code;       /* of operation and type (kernels.h) */
+    uint8_t call_bytes; /* in front of the elements: SML_CALL_BYTES or 0 */
     uint16_t body_bytes; /* of call and elements */
     uint16_t first_rank;
     uint16_t summed;          /* ORDERED: the contributions of the ranks below this one are in the sum */

@@ -57,8 +57,8 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->kept_data = p;
 
     /* Positions begin above 2^32, so that one can look back from the first. */
-    s->born = (UINT64_C(1) << 32) + cfg->first_tag;
-    s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->born;
+    s->shared = (UINT64_C(1) << 32) + cfg->first_tag;
+    s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
     sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
@@ -155,8 +155,12 @@ static void copy(void *dst, const void *src, size_t bytes)
 
 static void keep(struct sml_stream *s)
 {
-    uint64_t position = s->oldest > s->base + s->cfg.slots ? s->oldest - s->cfg.slots : s->base;
+    /* Another switch would not be asked about what all ranks share; the present one is, if it has restarted.
+     */
+    uint64_t needed = s->shared < s->head ? s->shared : s->head;
+    uint64_t position = needed > s->base ? needed : s->base;
 
+    s->stats.kept += s->end - position;
     for (; position < s->end; position++) {
         uint32_t place = sml_kept_place(s, position);
         uint8_t *data = s->kept_data + (size_t)place * s->cfg.chunk_bytes;
@@ -206,7 +210,7 @@ uint32_t sml_stream_oldest(const struct sml_stream *s)
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now)
 {
     int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
-    if (back < 0 || back > s->cfg.slots || (uint64_t)back > s->oldest - s->born)
+    if (back < 0 || (uint64_t)back > s->oldest - s->shared)
         return -ENODATA;
 
     for (uint32_t slot = 0; slot < s->cfg.slots; slot++) {

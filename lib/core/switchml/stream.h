@@ -108,8 +108,8 @@ const struct sml_call *sml_stream_oldest_call(const struct sml_stream *s);
 /* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
  * oldest tag whose result this rank lacks, which it tells the switch when it joins; from then on until it
  * resumes the stream must neither be polled nor fed. The switch answers with the smallest over all ranks.
- * From there on this rank hands back the results it still holds (those of the last `slots` chunks are kept)
- * and sends its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies
+ * From there on this rank hands back the results it still holds (all that some rank may lack are kept) and
+ * sends its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies
  * further back than what is kept: the job cannot be resumed. Works between collectives too: then others may
  * still need our results, so the stream must be polled and fed until its timer says that nothing is
  * outstanding. */
@@ -137,6 +137,8 @@ unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsign
 /* Running totals since init. */
 struct sml_stream_stats {
     uint64_t sent, retransmitted, probes, results, duplicates, bad, timeouts;
+    uint64_t
+        kept; /* chunks that were copied, because others may still ask for them when their call has ended */
     uint64_t damaged; /* the agreed checksum was missing or wrong, or there was one though none was agreed */
     uint64_t srtt_ns, rttvar_ns, rto_ns;
     uint32_t window;

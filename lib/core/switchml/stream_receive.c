@@ -117,6 +117,17 @@ static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position
     return SML_RX_DUPLICATE;
 }
 
+/* Every rank has contributed to the chunk, and said what it lacked then. More than this rank has is nobody's
+ * to say. */
+static void note_shared(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
+{
+    uint64_t shared = position - sml_held_parse(s->cfg.slots, p->e1);
+
+    shared = shared < s->oldest ? shared : s->oldest;
+    if (shared > s->shared)
+        s->shared = shared;
+}
+
 static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                                   uint64_t now)
 {
@@ -129,6 +140,7 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     if (!have && !store(s, position, p))
         return SML_RX_BAD;
     heard(s);
+    note_shared(s, position, p);
     /* Every rank has contributed to this chunk, so the switch is done with all chunks that are `slots` or
      * more before it. */
     while (position >= s->head + s->cfg.slots)

@@ -13,6 +13,12 @@ static bool travels_swapped(uint8_t type)
     return big_endian_wire == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
+/* What a contribution says of the results before it that this rank lacks. */
+static uint8_t held(const struct sml_stream *s, uint64_t position)
+{
+    return sml_held_build(s->cfg.slots, position > s->oldest ? (uint32_t)(position - s->oldest) : 0);
+}
+
 static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct sml_send *send)
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
@@ -44,6 +50,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
             p.e1 |= chunk.opening ? SML_FLAG_OPENING : 0;
         } else {
             p.kind = chunk.opening ? SML_OPEN : SML_DATA;
+            p.e1 |= held(s, position);
         }
         if (chunk.opening) {
             sml_build_call(send->head + SML_HEADER_BYTES, chunk.call);

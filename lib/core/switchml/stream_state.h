@@ -24,8 +24,8 @@
 #include "switchml/window.h"
 
 /* What is kept of a chunk after its collective has ended; its elements, host order, are a segment of their
- * own. A switch that has restarted may ask for the last `slots` chunks that this rank is done with, and where
- * reduces are buffered there may be as many that it is not done with. */
+ * own. A switch that has restarted may ask for those from `shared` on, at most `slots` that this rank is done
+ * with, and where reduces are buffered there may be as many that it is not done with. */
 struct sml_kept {
     struct sml_call call;
     struct sml_segment elements;
@@ -47,7 +47,7 @@ struct sml_stream {
     uint32_t next_seq;
 
     uint64_t head, next, oldest;
-    uint64_t born;     /* the job's first position */
+    uint64_t shared;   /* every rank has the results of all positions before this one */
     uint64_t sent_end; /* one past the last position ever sent */
 
     struct sml_list fresh;    /* sent once; by time, and so by position */

@@ -65,6 +65,29 @@ enum {
                                 its struct sml_call */
 };
 
+/* The upper six bits of byte 9, in a typed job's DATA and OPEN. From a worker: how few of the chunks before
+ * this one it lacks a result of. In a result: the worst of all ranks. At most slots - 1 can be lacked by
+ * whoever may send the chunk, so 0, for that, is always true. */
+enum { SML_HELD_SHIFT = 2, SML_HELD_STEPS = 64 };
+
+/* lacked: chunks from the oldest whose result is lacked to this one, below slots. */
+static inline uint8_t sml_held_build(uint32_t slots, uint32_t lacked)
+{
+    return (uint8_t)((slots - 1 - lacked) * SML_HELD_STEPS / slots << SML_HELD_SHIFT);
+}
+/* At most so many are lacked. */
+static inline uint32_t sml_held_parse(uint32_t slots, uint8_t e1)
+{
+    uint32_t held = ((uint32_t)(e1 >> SML_HELD_SHIFT) * slots + SML_HELD_STEPS - 1) / SML_HELD_STEPS;
+    return held < slots ? slots - 1 - held : 0;
+}
+/* What a result says where its contributions say these. */
+static inline uint8_t sml_held_worst(uint8_t e1, uint8_t other)
+{
+    uint8_t worst = e1 < other ? e1 : other;
+    return (uint8_t)(worst >> SML_HELD_SHIFT << SML_HELD_SHIFT);
+}
+
 /* What protects a job's packets besides the network's own checksums; agreed when the job is joined. A packet
  * with SML_CHECKSUM_CRC32C says so in bit 3 of byte 0 and ends with a trailer: the CRC32C, big endian, of its
  * header, its body and two bytes that do not travel: the sender's rank, or SML_SWITCH, big endian. So it also
