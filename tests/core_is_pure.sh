@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The core needs no more than this of the world, and keeps no state of its own: core_is_pure.sh ARCHIVE
+# Checks that the core needs only these symbols of others, and has no writable data: core_is_pure.sh ARCHIVE
 set -euo pipefail
 archive=$1
 
 allowed=(
     memcpy memmove memset memcmp # chunks, headers, bitmaps
     strcmp strlen                # names of jobs and of kernels
-    snprintf vsnprintf           # the words of a refusal, into the caller's buffer
+    snprintf vsnprintf           # messages, into the caller's buffer
     __cpu_model                  # libgcc's: which vector kernels this CPU runs
     __popcountdi2                # libgcc's: ranks in a bitmap, where the CPU may lack the instruction
     _GLOBAL_OFFSET_TABLE_        # position-independent code

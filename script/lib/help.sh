@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Source it first: a script that is asked for --help says what stands at its head, and does nothing else.
+# To be sourced first: with --help a script prints the comment at its top, and exits.
 case ${1:-} in
 -h | --help)
     sed -n '2,/^[^#]/{/^# *shellcheck /d; s/^# \{0,1\}//p}' "$0"

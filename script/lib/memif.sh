@@ -17,7 +17,7 @@ memif_device() { # I FRAME server|client
 }
 
 # Writes swagg's configuration: ports p0, p1, ... for frames of at most so many bytes. The other arguments are further
-# settings, a line each. MEMIF_IMPAIR: what befalls every port, as YAML.
+# settings, a line each. MEMIF_IMPAIR: the impairments of every port, as YAML.
 memif_config() { # FILE PORTS FRAME [YAML...]
     local file=$1 ports=$2 frame=$3 i
     shift 3

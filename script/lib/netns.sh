@@ -248,7 +248,7 @@ net_bridge_remove() {
 
 # --- the switch: swagg -----------------------------------------------------------------------------------------
 
-# Writes a configuration for the hosts that there are. NET_IMPAIR: what befalls every port, as YAML
+# Writes a configuration for the hosts that there are. NET_IMPAIR: the impairments of every port, as YAML
 # ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_SWITCH_MAC: the switch's; empty: it chooses. NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
 # settings, a line each.
 net_swagg_config() { # FILE [YAML...]

@@ -17,8 +17,8 @@ struct crew_member {
     struct crew *crew;
     int rank;
     struct swagg_job *job;
-    /* what came of it */
-    int opened, status;        /* of swagg_open, and what the crew's function returned */
+    /* the outcome */
+    int opened, status;        /* status of swagg_open, and of the crew's function */
     char error[CREW_TEXT_MAX]; /* swagg_last_error after the first of them that failed */
     struct swagg_stats stats;  /* before close, if it was open */
     pthread_mutex_t log_lock;
@@ -38,17 +38,17 @@ struct crew {
     struct crew_member member[CREW_MAX];
 };
 
-/* A crew whose packets are those of an Ethernet: mtu 1500. */
+/* A crew with an MTU of 1500. */
 struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg);
 
 /* Opens, works and closes on all ranks at once: crew_join returns when all are through. */
 void crew_start(struct crew *crew);
 void crew_join(struct crew *crew);
 
-/* The same as one, and as an assertion that all went well. For the main thread. */
+/* Both in one, with an assertion that all went well. For the main thread. */
 void crew_run(struct crew *crew);
-/* The same for a test about short deadlines, which has no verdict where this process itself stood still for
- * so long: it runs again, until it did not. */
+/* The same for a test of short deadlines. If this process itself stood still for so long meanwhile, the
+ * result means nothing, and it runs again. */
 void crew_run_unstalled(struct crew *crew, long ms);
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);

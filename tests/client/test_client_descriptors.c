@@ -1,5 +1,5 @@
 /* libswagg in a program that closes descriptors which it did not open: the job ends with an error by its
- * deadline, and what took over their numbers is left alone. Each case is a process of its own: this program,
+ * deadline, and files that got their numbers are left alone. Each case is a process of its own: this program,
  * called again. */
 #include <errno.h>
 #include <fcntl.h>

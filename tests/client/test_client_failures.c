@@ -1,4 +1,5 @@
-/* libswagg over real sockets: what a rank hears when things go wrong, and what it does not notice. */
+/* libswagg over real sockets: the errors of ranks when things go wrong, and the faults that they do not
+ * notice. */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <spawn.h>

@@ -1,5 +1,5 @@
-/* Packets leave the UDP transport one by one as they were given, whatever runs the kernel gets them in, to
- * the port of their slot; and only the switch's come in. */
+/* The UDP transport: packets go to the port of their slot as they were given, in whatever runs the kernel
+ * gets them; and only packets from the switch are received. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "crew.h"
 #include "unit.h"
 
-/* As a later version may have them. */
+/* The structs as a later version may have them. */
 struct longer_options {
     struct swagg_options known;
     int more;

@@ -1,4 +1,4 @@
-/* The clock over one call, driven by the test: no time passes, no switch is asked. */
+/* Deadline, warnings and progress of a call, with the time given by the test and without a switch. */
 #include "job.h"
 #include "monotonic.h"
 #include "stream_script.h"

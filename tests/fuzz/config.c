@@ -1,4 +1,4 @@
-/* A configuration file: any bytes. What is refused is refused in words; what is taken is within its limits.
+/* A configuration file: any bytes. A refusal must have a message; what is accepted must be within its limits.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* A frame to the switch's own MAC, as far as the daemon reads it: IPv4, UDP, then a data packet or a control
- * message. The first byte says what is mended before, so that more than checksums is tried. An answer to a
- * good frame is a good frame. */
+ * message. The first byte tells which fields are corrected first, so that not all frames fail by their
+ * checksums. The answer to a good frame must be a good frame. */
 #include "base/frame.h"
 #include "fuzz.h"
 #include "net/sum.h"

@@ -46,8 +46,7 @@ static inline uint32_t take32(struct input *in)
     return high << 16 | take16(in);
 }
 
-/* A copy of exactly the next (up to) max bytes, on the heap, so that the sanitizers see what is read beyond.
- */
+/* A copy of exactly the next (up to) max bytes, on the heap, so that the sanitizers notice reads beyond. */
 static inline uint8_t *take_bytes(struct input *in, size_t max, size_t *bytes)
 {
     *bytes = max < in->left ? max : in->left;

@@ -1,6 +1,6 @@
 /* A pool: any sequence of packets from any ranks, against an oracle that remembers all contributions to the
- * chunks being collected and adds them up by itself. An input is the configuration, then a byte for each
- * packet and what it takes. */
+ * chunks being collected and adds them up by itself. An input is the configuration, then for each packet a
+ * byte and its arguments. */
 #include <math.h>
 
 #include "carry.h"

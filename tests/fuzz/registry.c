@@ -1,6 +1,6 @@
 /* The switch's control state: any sequence of messages from a few processes, any passing of time, restarts of
- * the switch. An input is a byte for each step, then what the step takes. Whoever is not in a job, and does
- * not show that it was before a restart, must not touch one that runs or resumes. */
+ * the switch. An input is a byte for each step and its arguments. A process that is in no job, and does not
+ * show that it was before a restart, must not change a job that runs or resumes. */
 #include "control/registry.h"
 #include "fuzz.h"
 #include "switchml/protocol.h"

@@ -1,6 +1,6 @@
-/* Writes the seed corpora: what real builders build, and runs as they go when nothing is wrong, in the form
- * that each target reads. seeds DIRECTORY writes them, seeds --check DIRECTORY tells whether they are there
- * as they should be. */
+/* Writes the seed corpora, in the form that each target reads: messages from the real builders, and sequences
+ * of steps without faults. seeds DIRECTORY writes them; seeds --check DIRECTORY checks that they are there.
+ */
 #include <errno.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
-/* The worker's control state: any sequence of messages, wishes and moments. An input is a byte for each step,
- * then what the step takes. */
+/* The worker's control state: any sequence of messages, calls and passing of time. An input is a byte for
+ * each step and its arguments. */
 #include "control/session.h"
 #include "fuzz.h"
 #include "switchml/worker.h"

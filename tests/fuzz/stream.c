@@ -1,6 +1,6 @@
-/* A stream: any sequence of collectives, packets from the switch, restarts and moments. The oracle keeps a
- * tensor of its own, to which it copies whatever the stream says that it took as a result. An input is the
- * configuration, then a byte for each step and what it takes. */
+/* A stream: any sequence of collectives, packets from the switch, restarts and passing of time. The oracle
+ * keeps its own copy of the tensor, updated with each packet that the stream says it took as a result. An
+ * input is the configuration, then a byte for each step and its arguments. */
 #include <errno.h>
 
 #include "fuzz.h"

@@ -8,7 +8,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-unset "${!SWAGG_@}" # settings of whoever runs this are not the test's
+unset "${!SWAGG_@}" # settings of the caller's do not count
 
 # Four ranks; output of both kinds goes to $out.
 run_mpi() { # [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
@@ -181,7 +181,7 @@ roll_call)
     says '^swagg' 2
     run_mpi --mca pmix_base_collect_data 0 "${with_shim[@]}" || fail "failed where nothing can be known"
     says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
-    # Late is not absent, whatever the timeouts.
+    # A late rank is not an absent one, whatever the timeouts.
     run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$PROGRAMS/mpi-progress" ||
         fail "failed with a rank that is late"
     says '^swagg\[0\]: SWAGG_SWITCH is not set'

@@ -1,6 +1,6 @@
-/* Reduces while rank 0 kills the switch in the middle of it (SWITCH_PID in the environment takes SIGUSR1 for
- * that): as soon as it sees the first part of the sum in the buffer of an in-place call. Prints, for every
- * rank, how many calls failed and how many sums were wrong. Errors are returned, not fatal. */
+/* Reduces, while rank 0 kills the switch in the middle of a call, by SIGUSR1 to SWITCH_PID of the
+ * environment: as soon as it sees the first part of the sum in the buffer of an in-place call. Prints for
+ * every rank how many calls failed and how many sums were wrong. Errors are returned, not fatal. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>

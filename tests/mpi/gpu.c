@@ -1,4 +1,4 @@
-/* Reductions of buffers in what passes for a GPU's memory, and of others in between. */
+/* Reductions of buffers in a simulated GPU's memory, and of others in between. */
 #include <mpi.h>
 #include <stdio.h>
 

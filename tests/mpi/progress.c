@@ -1,6 +1,6 @@
-/* Every rank posts a large message to its right neighbour and goes on to MPI_Allreduce; its neighbour first
- * receives. A rank that waits in the collective must keep Open MPI's messages going, or all of them wait for
- * ever. */
+/* Every rank posts a large message to its right neighbour and goes on to MPI_Allreduce; the neighbour first
+ * receives the message. A rank that waits in the collective must let Open MPI progress, or all of them wait
+ * for ever. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

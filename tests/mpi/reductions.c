@@ -1,4 +1,4 @@
-/* MPI_Allreduce and MPI_Reduce in every form that the shim must take or leave alone: plain MPI calls, every
+/* MPI_Allreduce and MPI_Reduce in every form that the shim must offload or pass on: plain MPI calls, every
  * element of every result compared with a sum computed on the spot. Runs the same with the shim and without.
  *
  * Values are small integers, so that sums are exact in every type and order. */

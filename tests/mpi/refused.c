@@ -1,5 +1,5 @@
-/* Calls that MPI refuses: the same answers with the shim as without, and afterwards all goes on as if they
- * had not been made. Prints the class of each error. */
+/* Calls that MPI refuses: the answers must be the same with the shim as without, and later calls must work as
+ * if these had not been made. Prints the class of each error. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,7 +53,7 @@ step "no such file"
 rm "$config"
 says_no "$config.*[Nn]o such file"
 
-# The configuration is fine, the machine is not: exit status 1.
+# The configuration is good, but does not fit the machine: exit status 1.
 does_not_start() { # REGEX
     local words status=0
     words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" 2>&1) ||
@@ -113,7 +113,7 @@ printf 'ports: [{device: "net_null0"}]\n' >"$NET_DIR/second.yaml"
 second_does_not_start "$NET_DIR/second.yaml" "$NET_ID" "another swagg runs with this file prefix .*$NET_ID"
 reaches 0 "$(net_switch_ip)"
 expect_equal "pid in telemetry" "$(net_telemetry /swagg/info pid)" "$NET_SWAGG_PID"
-net_swagg_kill # who is killed stands in nobody's way
+net_swagg_kill # a killed daemon holds no locks
 
 step "a host that has the switch's address is heard, though it sends nothing of itself"
 net_exec 1 ip addr add "$(net_switch_ip)/32" dev eth0

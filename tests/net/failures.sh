@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What becomes of a job when one of those that it needs is not there, dies, comes back, or wants something else.
+# What happens to a job when a rank or the switch is missing, dies, comes back, or when ranks make different calls.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-NET_SWITCH_MAC= # its own choice, which has to be the same after each restart
+NET_SWITCH_MAC= # derived by the daemon; it must be the same after each restart
 begin_with_swagg failures "timers: {lost_after_ms: 3000}"
 
 all_frames_are_free() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Keys of the configuration that no other test gives a value whose effect is seen: what each changes in the daemon.
+# Keys of the configuration whose effect no other test shows: what each changes in the daemon.
 # tests/unit/test_config_keys.c has the list of all keys.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
@@ -150,7 +150,7 @@ END
 }
 
 step "drop_every, duplicate_every, reorder_every, corrupt_every"
-for direction in rx tx; do # of 1000 frames; those that are dropped suffer nothing else
+for direction in rx tx; do # of 1000 frames; a dropped frame is only dropped
     expect_equal "hits of each, $direction" \
         "$(hits "$direction" "drop_every: 10, duplicate_every: 9, reorder_every: 8, corrupt_every: 7" 1)" "100 100 100 128"
 done

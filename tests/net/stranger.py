@@ -32,7 +32,7 @@ for i in itertools.count():
             break
         if heard == boot_id:
             break
-        boot_id = heard  # only now will the switch take it seriously: once more at once
+        boot_id = heard  # from now on the switch believes its JOINs: send again at once
     try:
         wire.recv(512)  # the time that is left
     except OSError:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Who is in no job costs those who are in one nothing.
+# Senders that are in no job must not hinder those that are in one.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

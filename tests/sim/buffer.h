@@ -1,4 +1,4 @@
-/* The bytes of frames: counted, as several frames and the pool of a job may hold the same ones. */
+/* The bytes of frames, with a reference count, since several frames and a job's pool may share them. */
 #ifndef SWAGG_SIM_BUFFER_H
 #define SWAGG_SIM_BUFFER_H
 
@@ -8,11 +8,11 @@
 
 struct buffer {
     unsigned holders;
-    int kept;      /* by a pool that has not given it back; keeping.c counts */
+    int kept;      /* how often a pool keeps it now; keeping.c counts */
     bool sealed;   /* nobody may change it any more */
     uint32_t seal; /* its CRC32C when it was sealed */
     size_t bytes;
-    uint8_t at[]; /* and not a byte more, so that a sanitizer sees who goes beyond */
+    uint8_t at[]; /* not a byte more, so that a sanitizer notices accesses beyond */
 };
 
 struct buffer *buffer_new(const uint8_t *bytes, size_t n); /* a copy, with one holder */
@@ -22,7 +22,7 @@ void buffer_drop(struct buffer *b); /* frees it with the last holder */
 void buffer_seal(struct buffer *b);
 bool buffer_is_intact(const struct buffer *b); /* it has not changed since it was sealed, if it was */
 
-/* Overwrites it with what passes neither for a packet nor for a sum, and seals that. */
+/* Overwrites it with bytes that are neither a packet nor a sum, and seals it. */
 void buffer_spoil(struct buffer *b);
 
 #endif

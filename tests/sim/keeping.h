@@ -1,4 +1,4 @@
-/* The buffers that a job's pool keeps, and whether it goes by the rules of switchml/pool.h:
+/* The buffers that a job's pool keeps, and a check of the rules of switchml/pool.h for them:
  *
  *   - it keeps what it was offered, two buffers a slot at most: the sum that is being made and the result
  *     completed last;
@@ -6,8 +6,8 @@
  *     back) that takes its place, or when it is drained;
  *   - from the completion of its chunk on, a buffer does not change; nor does one that was given back.
  *
- * What is given back is spoiled, unless frames with the result are still under way, and held for a while: so
- * who reads it after all makes a wrong sum, and who writes to it is found out.
+ * What is given back is overwritten, unless frames with the result are still under way, and held for a while:
+ * so a later read makes a wrong sum, and a later write is noticed.
  */
 #ifndef SWAGG_SIM_KEEPING_H
 #define SWAGG_SIM_KEEPING_H
@@ -32,7 +32,7 @@ struct keeping {
 void keeping_init(struct keeping *k, unsigned slots, const char **broken);
 void keeping_fini(struct keeping *k, const struct agg_job *job); /* drains its pool */
 
-/* What the pool has made of this packet, a SwitchML one. */
+/* Takes note of the pool's verdict on this packet, a SwitchML one. */
 void keeping_settle(struct keeping *k, const struct agg_packet *packet, const struct agg_verdict *v);
 
 #endif

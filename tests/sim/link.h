@@ -14,7 +14,7 @@ struct frame {
     unsigned host; /* the end that is not the switch */
     uint16_t switch_port, host_port; /* UDP */
     bool damaged;                    /* a bit has flipped on the way */
-    bool unsummed;                   /* without UDP's checksum, so who receives it is not told of damage */
+    bool unsummed;                   /* without UDP's checksum, so the receiver does not notice damage */
     uint16_t bytes;
     const uint8_t *payload;
     struct buffer *buffer; /* that it lies in */
@@ -25,7 +25,7 @@ enum { FRAME_WIRE_OVERHEAD = 8 + 14 + 20 + 8 + 4 + 12 }; /* preamble, Ethernet, 
 struct link_quality {
     uint64_t bits_per_s;    /* 0: infinitely many */
     uint64_t delay, jitter; /* ns; a jitter longer than a frame takes reorders */
-    uint32_t queue_bytes;   /* waiting for the wire; what comes on top is dropped. 0: no bound */
+    uint32_t queue_bytes;   /* waiting for the wire; more are dropped. 0: no bound */
     uint32_t loss_ppm;
     uint32_t loss_burst; /* frames lost in a row, on average; 0 or 1: independent */
     uint32_t duplicate_ppm;

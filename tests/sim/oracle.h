@@ -2,7 +2,7 @@
  *
  *   - a call that succeeds has the exact sum, and no two ranks have different ones;
  *   - no rank gets further than a call that another rank has at least begun; so an error on one rank reaches
- * all others, at the latest in their next call. A rank that buffers reduces may, by these;
+ * all others, at the latest in their next call. A rank that buffers reduces may get further by these;
  *   - ranks that call different things all get an error, if only in a later call or in closing where reduces
  * are buffered;
  *   - every call, join and close returns by its deadline (process.c tells when one did not).
@@ -45,8 +45,8 @@ void oracle_fini(struct oracle *o);
 
 __attribute__((format(printf, 2, 3))) void oracle_fail(struct oracle *o, const char *format, ...);
 
-/* The formation that the rank has become ready in. key: what all its ranks know alike, and no other formation
- * does. */
+/* The formation in which the rank has become ready. key: the same for all its ranks, and different for every
+ * other formation. */
 struct formation *oracle_ready(struct oracle *o, struct program *program, unsigned rank, uint64_t key);
 void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
 /* tensor: what the rank got; NULL: it wanted no sum. buffered: the call may not be complete yet. */

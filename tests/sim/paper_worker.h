@@ -1,6 +1,6 @@
 /* The worker of the SwitchML paper (section 4.5, algorithm 4), for comparison: every slot always holds one
- * chunk in flight, the next chunk of a slot is the one `slots` further, and a fixed timer a slot repeats what
- * finds no answer. */
+ * chunk in flight, the next chunk of a slot is the one `slots` further, and each slot has a fixed timer after
+ * which an unanswered chunk is sent again. */
 #ifndef SWAGG_SIM_PAPER_WORKER_H
 #define SWAGG_SIM_PAPER_WORKER_H
 

@@ -1,4 +1,4 @@
-/* How a process keeps its session and its stream going: what libswagg's drive.c and membership.c do. */
+/* Drives a process's session and stream, as libswagg's drive.c and membership.c do. */
 #ifndef SWAGG_SIM_PROCESS_DRIVE_H
 #define SWAGG_SIM_PROCESS_DRIVE_H
 
@@ -18,7 +18,7 @@ void drive_control(struct process *p);
 /* What the next heartbeat says. */
 void drive_report(struct process *p);
 
-/* Goes by what the session has agreed with the switch. */
+/* Takes over the terms that the session has agreed on with the switch. */
 void drive_adopt(struct process *p);
 
 /* The job cannot go on. Both return false. */
@@ -28,7 +28,7 @@ bool drive_fail_and_tell(struct process *p, enum ctl_reason reason, const char *
 /* Receives and sends what there is; returns how many packets came. */
 unsigned drive_exchange(struct process *p);
 
-/* Goes by the session through restarts of the switch; false: the job cannot go on. */
+/* Follows the session through restarts of the switch; false: the job cannot go on. */
 bool drive_follow_session(struct process *p);
 
 /* The membership thread's turn at the stream while the application computes. */

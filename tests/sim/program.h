@@ -1,5 +1,4 @@
-/* What the ranks of a job do: the calls they make, the numbers they put in, and the sums that must come out.
- */
+/* What the ranks of a job do: their calls, their contributions, and the sums that must come out. */
 #ifndef SWAGG_SIM_PROGRAM_H
 #define SWAGG_SIM_PROGRAM_H
 
@@ -10,7 +9,7 @@
 
 enum { PROGRAM_CALLS_MAX = 10 };
 
-/* What one rank does otherwise than the others. */
+/* How one rank deviates from the others. */
 enum program_deviation {
     DEVIATION_NONE,
     DEVIATION_COUNT, /* calls with another count, ... */
@@ -73,8 +72,8 @@ uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
 /* The rank's contribution, count elements of the call's type. */
 void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor);
 
-/* Whether this is the sum: to the bit where the order of adding is known or does not matter, else within what
- * rounding can do. */
+/* Whether this is the sum: bit by bit if the order of adding is known or does not matter, else within the
+ * bounds of rounding. */
 bool program_check(struct program *p, unsigned call, const uint8_t *tensor);
 
 #endif

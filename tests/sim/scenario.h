@@ -1,4 +1,4 @@
-/* What a seed stands for: the jobs, the network, the switch, and what goes wrong when. */
+/* The scenario that follows from a seed: jobs, network, switch, and what goes wrong when. */
 #ifndef SWAGG_SIM_SCENARIO_H
 #define SWAGG_SIM_SCENARIO_H
 

@@ -1,6 +1,6 @@
-/* Somebody who is in no job, on a host of its own choice: joins jobs of the programs' names, under their
- * terms and under others, and jobs that nobody else wants; speaks from ports that are a rank's now, as a late
- * copy of an earlier owner's JOIN does; and claims to be in jobs with an incarnation that is nobody's. */
+/* A sender that is in no job, on a host of its choice. It joins jobs of the programs' names, under their
+ * terms and under others, and jobs of its own; sends from ports that belong to a rank now, as a late copy of
+ * an earlier owner's JOIN would come; and claims to be in jobs with an unknown incarnation. */
 #ifndef SWAGG_SIM_STRANGER_H
 #define SWAGG_SIM_STRANGER_H
 
@@ -13,7 +13,7 @@ struct stranger_config {
     const struct scenario *scenario;
     const struct switch_node *node;
     uint64_t seed;
-    /* Whether it may speak now: where all must succeed it does not take places before all have theirs. */
+    /* Whether it may send now: in a benign scenario it does not take entries before all jobs have theirs. */
     bool (*may_speak)(void *ctx);
     /* The UDP port that the process on this host uses for control; 0: none runs there. */
     uint16_t (*control_port)(void *ctx, unsigned host);

@@ -11,7 +11,7 @@ struct switch_config {
     unsigned slots_max; /* of all jobs together */
     uint16_t max_jobs;
     uint64_t lost_after_ns;
-    /* Frames that a pool may keep; of the others somebody else may have a reference, too. */
+    /* The share of frames that a pool may keep; others count as referred to elsewhere. */
     uint32_t keep_ppm;
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
 };
@@ -34,7 +34,7 @@ struct switch_node {
     unsigned slots_used;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */
-    uint64_t deceived;                 /* damaged packets that it made something of */
+    uint64_t deceived;                 /* damaged packets that it did not drop */
     uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */
     const char *broken;                /* the first rule of keeping.h that a pool broke; NULL: none */
 };

@@ -20,8 +20,7 @@ struct tat_config {
     uint64_t delay_ns; /* one way, worker to switch; a round trip is twice that */
     uint32_t loss_ppm; /* on every link and direction */
     unsigned shards;   /* of the switch; slot i belongs to shard i % shards */
-    uint64_t round_ns; /* a shard works off what has come in rounds of up to this long, each as long as it
-                          happens to be */
+    uint64_t round_ns; /* a shard handles packets in rounds of random length, up to this long */
     uint64_t paper_timeout_ns;
     uint64_t seed;
 };

@@ -1,5 +1,5 @@
-/* What a switch in the tests does with the packets of any protocol: jobs made of opaque terms, and what a
- * verdict sends where. No sockets, no clock; aborts without memory. */
+/* What the tests' switches share for packets of any protocol: making jobs from opaque terms, and carrying out
+ * verdicts. No sockets, no clock; aborts if there is no memory. */
 #ifndef SWAGG_TESTS_CARRY_H
 #define SWAGG_TESTS_CARRY_H
 
@@ -19,7 +19,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
 struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
                                   const struct agg_terms *terms, struct agg_footprint *f);
 
-/* Takes the job out and frees it. What its pool has kept is the caller's to drain before. */
+/* Takes the job out and frees it. The caller drains its pool before. */
 void carry_close(struct agg_jobs *jobs, struct agg_job *job);
 
 /* Something to send. */

@@ -16,7 +16,7 @@ struct fake_frames {
     unsigned n;
 };
 
-/* What a test says and finds. */
+/* What a test sets and reads. */
 struct fake_port {
     struct fake_frames arriving[FAKE_PORT_QUEUES], sent[FAKE_PORT_QUEUES];
     unsigned room; /* frames that it takes before it is full; FAKE_PORT_FRAMES at first */

@@ -1,4 +1,4 @@
-/* Memory for tests, which have nothing better to do without. */
+/* Memory for tests, which abort if there is none. */
 #ifndef SWAGG_TESTS_MEMORY_H
 #define SWAGG_TESTS_MEMORY_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zeroed, on cache lines of its own, as pools and registries want it; free() frees it. Aborts where there is
+/* Zeroed, on cache lines of its own, as pools and registries need it; freed by free(). Aborts if there is
  * none. */
 static inline void *memory_of(size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* Draws for tests and the simulator. The generator's state is one word, and its first value the seed, which
- * decides everything. Parts that have a generator of their own do not shift one another's numbers. */
+ * decides everything. Parts with generators of their own do not influence one another's numbers. */
 #ifndef SWAGG_TESTS_RANDOM_H
 #define SWAGG_TESTS_RANDOM_H
 

@@ -1,5 +1,5 @@
-/* A tensor in segments, for tests: cut at odd places, some segments empty, and laid out in memory the other
- * way round, so that whoever reads or writes past one finds the wrong elements. */
+/* A tensor in segments, for tests: cut at odd places, some segments empty, and laid out in memory in reverse
+ * order, so that accesses past the end of one get wrong elements. */
 #ifndef SWAGG_TESTS_SCATTERED_H
 #define SWAGG_TESTS_SCATTERED_H
 

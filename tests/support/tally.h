@@ -1,4 +1,4 @@
-/* A protocol as unlike SwitchML as can be, for the tests of whoever carries packets and makes jobs.
+/* A protocol that is very different from SwitchML, for tests of the code that carries packets and makes jobs.
  *
  * Packets of three bytes (job, slot, what to do) pass through on their way to somewhere else and get the
  * count of those before them written into them. A slot that hears nothing for a while tells the parent. Its

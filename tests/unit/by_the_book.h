@@ -1,5 +1,4 @@
-/* Fields and checksums of packets, byte by byte as the RFCs describe them: what faster code is compared with.
- */
+/* Fields and checksums of packets, byte by byte as in the RFCs, for comparison with faster code. */
 #ifndef SWAGG_TESTS_BY_THE_BOOK_H
 #define SWAGG_TESTS_BY_THE_BOOK_H
 

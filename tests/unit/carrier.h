@@ -1,5 +1,5 @@
 /* A switch that carries the packets of any protocol: one job, whose rank r sends from 10.0.0.r:1000 + r. It
- * knows nothing but struct agg_protocol, and writes down what would be sent where. */
+ * uses struct agg_protocol only, and records what would be sent where. */
 #ifndef SWAGG_TESTS_CARRIER_H
 #define SWAGG_TESTS_CARRIER_H
 

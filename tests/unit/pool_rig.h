@@ -1,4 +1,4 @@
-/* A pool in memory of exactly its footprint, and packets for it whose sums are easy to foretell. */
+/* A pool in memory of exactly its footprint, and packets for it whose sums are easy to compute. */
 #ifndef SWAGG_TESTS_POOL_RIG_H
 #define SWAGG_TESTS_POOL_RIG_H
 

@@ -1,5 +1,5 @@
-/* Several lcores learn, look up and age one table at once; built with the thread sanitizer, which sees every
- * race. */
+/* Several lcores learn, look up and age one table at once; built with the thread sanitizer, which notices
+ * races. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

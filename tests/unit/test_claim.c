@@ -1,4 +1,4 @@
-/* Who claims the switch's address: noted by lcores, taken once. */
+/* Claims of the switch's address by other stations: noted by any lcore, taken once. */
 #include "bridge/claim.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* Configurations, good and bad: what each says, word for word. */
+/* Configurations, good and bad: the values of each, and every message word for word. */
 #include "config/config.h"
 
 #include <arpa/inet.h>

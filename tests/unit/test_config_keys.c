@@ -1,5 +1,5 @@
 /* Every key of the configuration has a test that shows its effect: this is the list, by key. A key without an
- * entry fails here, and so does an entry without a key, or whose test is not there any more. */
+ * entry fails here, and so does an entry without a key, or whose test no longer exists. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The registry and sessions wired together: a network that loses, doubles, delays and reorders, processes
  * that are killed and come back, a switch that restarts, strangers. Whatever happens, once the faults stop
- * everybody ends in an agreed state; and where there are strangers and restarts only, nobody notices. One
- * seed decides everything: test_control faults SEED (or strangers SEED) replays one world and prints what
- * happens in it. */
+ * all end in an agreed state; and if there are only strangers and restarts, no rank notices. One seed decides
+ * everything: test_control faults SEED (or strangers SEED) replays one world and prints what happens in it.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

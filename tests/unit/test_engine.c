@@ -1,4 +1,4 @@
-/* What becomes of packets of a protocol: every action of a verdict, and every way to be turned away. */
+/* What the engine does with packets of a protocol: every action of a verdict, and every refusal. */
 #include "lcore_rig.h"
 #include "tally.h"
 

@@ -1,4 +1,4 @@
-/* Lanes in turn: whoever fills one delays nobody in another. */
+/* Lanes are served in turn, so a full one does not delay the others. */
 #include "control/fair_queue.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Frames to the switch itself: every fault is dropped under the name of its own (net_udp tests what the
- * faults are). */
+/* Frames to the switch itself: every fault is dropped under its own name (net_udp tests how faults are
+ * found). */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* One lcore decides, another thread reads the statistics; built with the thread sanitizer, which sees every
- * race. */
+/* One lcore decides, another thread reads the statistics; built with the thread sanitizer, which notices
+ * races. */
 #include <pthread.h>
 #include <stdatomic.h>
 

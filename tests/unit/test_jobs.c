@@ -1,4 +1,4 @@
-/* Jobs of the data path: who sits where, what fits, and that nothing is freed under a polling lcore. */
+/* Jobs of the data path: seats, memory, and that nothing is freed while a polling lcore may use it. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>

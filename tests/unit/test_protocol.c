@@ -1,5 +1,5 @@
-/* The shape that all protocols have (protocol/protocol.h), by SwitchML and by a protocol that is as unlike it
- * as can be: both through the same carrier, which knows neither. */
+/* struct agg_protocol (protocol/protocol.h), with SwitchML and with a protocol that is very different: both
+ * through the same carrier, which knows neither. */
 #include "carrier.h"
 
 #include "protocols.h"

@@ -1,4 +1,4 @@
-/* Where a received frame goes: every way that it can take, and every name that it can be dropped under. */
+/* Where a received frame goes: every destination, and every named drop. */
 #include "lcore_rig.h"
 #include "net/arp.h"
 #include "net/icmp.h"

@@ -1,4 +1,4 @@
-/* The registry: what becomes of a running job, and how a job is resumed after a restart of the switch. */
+/* The registry: what can happen to a running job, and how a job is resumed after a restart of the switch. */
 #include "registry_script.h"
 
 static void test_unconfirmed_ready_is_pushed_again(void)
@@ -351,8 +351,8 @@ static void test_resume_waits_for_room(void)
             "  a ABORTED no jobs: all numbers are in use\n");
 }
 
-/* Who cannot show that it was in a job has nothing to do with it; when a rank of the job does not come back,
- * the job ends, and says for whom it waited. */
+/* A process that cannot show that it was in a job has no part in it; when a rank of the job does not come
+ * back, the job ends, and says for whom it waited. */
 static void test_fresh_rank_among_resuming(void)
 {
     play(4, "JOIN a 0/3 resume=100\n"

@@ -1,4 +1,4 @@
-/* Round trips: RFC 6298 by its own figures, the bounds, the base that forgets. */
+/* Round trips: RFC 6298's own figures, the bounds of the timeout, and the base, which forgets old samples. */
 #include "switchml/rtt.h"
 
 #include "unit.h"

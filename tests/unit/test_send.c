@@ -1,5 +1,5 @@
-/* When frames leave, and by what way: at once, after a delay, in full bursts; by the device, or by the ring
- * to the lcore that has it. The ring gives back what is sent to it; the clock is the test's. */
+/* When frames leave, and how: at once, after a delay, in full bursts; by the device, or by the ring to the
+ * lcore that has it. The ring returns what is sent to it; the test sets the clock. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

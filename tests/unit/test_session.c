@@ -1,4 +1,5 @@
-/* The worker's side of the control protocol: its state table, timers, late and foreign messages, texts. */
+/* The worker's side of the control protocol: its state table, timers, late messages and those of others,
+ * texts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A polling lcore that has stood still: counted by itself when it goes on, told by the main lcore, with why.
- */
+/* A polling lcore that has stood still: it counts that itself when it goes on, and the main lcore logs it
+ * with the reason. */
 #include "lcore/stalls.h"
 #include "lcore_rig.h"
 #include "stderr_capture.h"

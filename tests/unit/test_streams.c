@@ -1,7 +1,6 @@
-/* Properties of streams and pool together: n real streams and a real pool exchange packets through a bag, out
- * of which they come in any order, not at all, or again and again, as late as chance will have it. Whatever
- * happens, every rank ends with the exact sums. The switch is killed at every step of small runs, and joined
- * anew. */
+/* Properties of streams and pool together: n real streams and a real pool exchange packets through a bag,
+ * from which they are drawn in any order, never, or several times, after any delay. Whatever happens, every
+ * rank ends with the exact sums. In small runs the switch is killed at every step, and joined anew. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The switch's own address: no port's, no group's, and the same tomorrow. */
+/* The switch's own address: different from every port's, no group address, and the same after a restart. */
 #include <string.h>
 
 #include "bridge/switch_mac.h"

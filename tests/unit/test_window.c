@@ -1,5 +1,5 @@
-/* The window: against a modelled bottleneck it keeps a small queue and a full link, whatever the path; noise
- * and losses do not make it collapse. */
+/* The window: at a modelled bottleneck it keeps the queue short and the link full, on any path; noise and
+ * losses do not make it collapse. */
 #include "switchml/window.h"
 
 #include "unit.h"

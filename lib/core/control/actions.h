@@ -23,7 +23,7 @@ struct ctl_registry_actions {
      * pool that is being made is no longer needed (PREPARING). */
     void (*release)(void *ctx, const struct ctl_entry *job);
     /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
-     * that others could guess would let them meddle with a job that they are not in. */
+     * that others could guess would let them interfere with a job that they are not in. */
     uint64_t (*random)(void *ctx);
     /* For the log: something has changed. `what` is a short sentence that does not name the job. May be NULL.
      */

@@ -1,5 +1,5 @@
-/* The switch's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 3): one job's pool
- * of slots.
+/* The switch's side of the SwitchML slot protocol ("Scaling Distributed Machine Learning with In-Network
+ * Aggregation", NSDI 2021, section 4.5, algorithm 3; below: the SwitchML paper): one job's pool of slots.
  *
  * It differs from the paper's switch (docs/protocol.md, "Departures", says why): a job's chunks are numbered
  * through its whole life by a running tag, and chunk `tag` always goes through slot tag % slots, version (tag

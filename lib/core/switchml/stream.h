@@ -1,12 +1,13 @@
-/* The worker's side of the SwitchML slot protocol (SwitchML paper, section 4.5, algorithm 4): streams one
- * collective after the other through a job's slots.
+/* The worker's side of the SwitchML slot protocol ("Scaling Distributed Machine Learning with In-Network
+ * Aggregation", NSDI 2021, section 4.5, algorithm 4): streams one collective after the other through a job's
+ * slots.
  *
  * Chunks are numbered through the job's life (the tag); chunk `tag` may be sent once chunk tag - slots has
- * its result. How many are on their way at once is a window of its own (window.h), from measured round trips,
- * at most the number of slots; so a chunk held up by a loss does not hold up its neighbours. Losses are
- * noticed by a timer with variance and back-off (rtt.h), or earlier, when chunks sent later have completed:
- * then a PROBE of ten bytes asks the switch, which answers with the result, with NACK (send it again) or with
- * WAIT (and who is missing).
+ * its result. How many are in flight at once is decided by a window (window.h), from measured round trips, at
+ * most the number of slots; so a chunk held up by a loss does not hold up its neighbours. Losses are noticed
+ * by a timer with variance and back-off (rtt.h), or earlier, when chunks sent later have completed: then a
+ * PROBE of ten bytes asks the switch, which answers with the result, with NACK (send it again) or with WAIT
+ * (and who is missing).
  *
  * The stream reads no clock: `now` is in nanoseconds, monotonic, the caller's. Memory is the caller's
  * (sml_stream_footprint, 64-byte aligned). One thread at a time. No output, no globals.
@@ -27,8 +28,9 @@ struct sml_stream_config {
     uint8_t job;
     enum sml_checksum checksum;
     uint32_t first_tag;
-    /* A reduce whose sum this rank does not want is done for it once the stream holds copies of all that the
-     * switch has not acknowledged, instead of once it is complete. Twice the memory for kept chunks. */
+    /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
+     * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
+     * chunks. */
     bool buffer_reduces;
     uint16_t window_max;                           /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
@@ -38,12 +40,11 @@ struct sml_stream_config {
 size_t sml_stream_footprint(const struct sml_stream_config *cfg); /* 0: out of range */
 struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg);
 
-/* REJECTED is not for good: sml_stream_resume ends it, and so does
- * any other answer if the word was a late one. Until then only a rare probe is sent, and the tensors stay in
- * use. */
+/* REJECTED is not final: sml_stream_resume ends it, and so does any other answer, if the REJECT was a late
+ * one. Until then only a rare probe is sent, and the tensors stay in use. */
 enum sml_stream_status {
-    SML_STREAM_RUNNING = 1,   /* in progress */
-    SML_STREAM_DONE = 0,      /* no collective in progress; all succeeded, but for those that are buffered */
+    SML_STREAM_RUNNING = 1, /* in progress */
+    SML_STREAM_DONE = 0, /* no collective in progress; all have succeeded, except those that are buffered */
     SML_STREAM_MISMATCH = -1, /* sml_stream_mismatch tells; only a new job helps */
     SML_STREAM_REJECTED = -2  /* the switch does not know us (any more); see below */
 };
@@ -68,15 +69,15 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
 struct sml_send {
     uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
     size_t head_bytes, body_bytes;
-    struct sml_pieces elements; /* of the body; not of interest while body_bytes is 0 */
+    struct sml_pieces elements; /* of the body; not used if body_bytes is 0 */
     agg_convert_fn *convert;    /* from the host's order to that of the wire */
     bool swapped;               /* the two differ */
     uint16_t rank;              /* the sender */
     enum sml_checksum checksum;
 };
 
-/* The body as it travels, of body_bytes: where its elements lie, or, if they must be converted or put
- * together first, made in the buffer, which has room for it. */
+/* The body in wire order, of body_bytes. It is in the caller's tensor; or in the buffer, which must have room
+ * for it, if elements must be converted or gathered first. */
 const void *sml_send_body(const struct sml_send *send, void *buffer);
 
 /* The trailer, of sml_trailer_bytes(send->checksum); body: as it travels. */
@@ -88,12 +89,12 @@ size_t sml_send_copy(const struct sml_send *send, uint8_t *payload);
 /* The next packet that should leave now; false: none for now (see sml_stream_timer). Call until false. */
 bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
 
-/* A packet from the switch (a whole UDP payload, untrusted). Returns what it was worth, for counting. */
+/* Takes a packet from the switch (a whole UDP payload, untrusted). Returns its kind, for counting. */
 enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* Whether reduces that were DONE early are not complete yet: the stream must be polled and fed on. What it
- * learns of them (MISMATCH, REJECTED) its status tells. */
+/* Whether reduces that were DONE early are not complete yet: then the stream must still be polled and fed.
+ * Its status tells if they fail (MISMATCH, REJECTED). */
 bool sml_stream_buffered(const struct sml_stream *s);
 
 /* Chunks that this rank is not done with, of buffered collectives and of the one in progress. */
@@ -119,9 +120,9 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t sml_stream_timer(const struct sml_stream *s);
 
-/* How long results may be left lying from now on, in ns, without slowing the stream down: a small part of the
- * round trip while many chunks are in flight and results keep coming, else 0. A caller that rests so long is
- * not woken for each packet. */
+/* How long results may be left in the socket from now on, in ns, without slowing the stream down: a small
+ * part of the round trip while many chunks are in flight and results keep coming, else 0. A caller that rests
+ * so long is not woken for each packet. */
 uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now);
 
 enum sml_stream_status sml_stream_status(const struct sml_stream *s);
@@ -130,8 +131,8 @@ const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s);
 /* When the stream last made progress (a new result, or begin). */
 uint64_t sml_stream_progress(const struct sml_stream *s);
 
-/* Who is missing: fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to
- * this stream's oldest incomplete chunk, and returns their number; 0: not known (no answer yet). */
+/* Fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to this stream's
+ * oldest incomplete chunk, and returns their number; 0: not known (no answer yet). */
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max);
 
 /* Running totals since init. */

@@ -1,7 +1,6 @@
-/* The inside of a stream; included by the stream's own files only.
- *
- * A chunk's position is its running number in 64 bits, so that nothing wraps; its tag is the lower half. Four
- * positions say it all, head <= oldest <= end and head <= next <= end:
+/* The private state of a stream; included by the stream's own files only. A chunk's position is its running
+ * number in 64 bits, so that nothing wraps; its tag is the lower half. Four positions describe the progress,
+ * head <= oldest <= end and head <= next <= end:
  *
  *   head    the first chunk that the switch, in its present life, may not be done with
  *   next    the next chunk to send for the first time in the switch's present life
@@ -12,7 +11,7 @@
  * number of slots.
  *
  * While no switch restarts, head and oldest are the same. A restart takes head and next back to the first
- * chunk that any rank lacks; from there the stream walks forward again by the same rules, offering its result
+ * chunk that any rank lacks; from there the stream goes forward again by the same rules, sending its result
  * where it has one and its contribution where not. */
 #ifndef SWAGG_CORE_SWITCHML_STREAM_STATE_H
 #define SWAGG_CORE_SWITCHML_STREAM_STATE_H
@@ -42,7 +41,7 @@ struct sml_stream {
     struct sml_call call;
     const struct sml_segment *segments;
     size_t segment_count;
-    struct sml_segment tensor; /* the only one, where the caller's call has no array of them */
+    struct sml_segment tensor; /* the only segment, if the caller has given no array */
     uint64_t base, end;        /* its first position, and one past its last; equal if none is in progress */
     uint32_t next_seq;
 
@@ -59,10 +58,10 @@ struct sml_stream {
     struct sml_reorder reorder;
     uint64_t furthest;    /* one past the furthest position that is settled */
     uint64_t settled_at;  /* when the last one was */
-    uint64_t settled_rtt; /* how long one took that was sent once */
-    uint64_t quiet_since; /* from here the timer counts */
-    unsigned backoff;     /* questions the timer has asked since the last result */
-    unsigned silent;      /* those of them since the switch was heard last */
+    uint64_t settled_rtt; /* the round trip of the last one that was sent only once */
+    uint64_t quiet_since; /* the timer counts from here */
+    unsigned backoff;     /* probes that the timer has caused since the last result */
+    unsigned silent;      /* how many of them since the switch was last heard */
     uint64_t expired_at;
     uint64_t progress;
 
@@ -109,8 +108,8 @@ static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *
     return call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
 }
 
-/* A tensor does not fit into the caches, and a chunk ends before the CPU has seen that it is read or written
- * in a row: its memory is asked for a little before it is used. */
+/* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so
+ * memory is prefetched a little before it is used. */
 enum { SML_CACHE_LINE = 64 };
 static inline void sml_fetch_to_read(const uint8_t *at, size_t bytes)
 {
@@ -123,7 +122,7 @@ static inline void sml_fetch_to_write(const uint8_t *at, size_t bytes)
         __builtin_prefetch(at + i, 1);
 }
 
-/* The slot's chunk, which is in flight, is to leave again. */
+/* Has the slot's chunk, which is in flight, sent again. */
 static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_due what)
 {
     sml_flight_unlink(s->flights, slot);
@@ -132,7 +131,7 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
 }
 
 /* The chunk at a position of the present collective, or at a kept one before it. Its elements are this rank's
- * result where it has one and wanted it, else its contribution. */
+ * result, if it has and wanted one, else its contribution. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
 /* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the

@@ -1,5 +1,4 @@
-/* What the ranks of a SwitchML job and the switch agree on (protocol/terms.h): as a struct, in bytes, in
- * words. Pure and reentrant. */
+/* The terms of a SwitchML job (protocol/terms.h), as a struct, as bytes and in words. Pure and reentrant. */
 #ifndef SWAGG_CORE_SWITCHML_TERMS_H
 #define SWAGG_CORE_SWITCHML_TERMS_H
 
@@ -25,7 +24,8 @@ struct sml_terms {
  * bytes. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
-/* False: of another protocol or version, or too short. Further bytes are ignored: they may be added. */
+/* False: they are of another protocol or version, or too short. Further bytes are ignored, so that fields can
+ * be added. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* The functions of struct agg_protocol on terms. */

@@ -6,7 +6,7 @@ enum {
     QUEUE_MIN = 32,   /* packets to keep queued, at least ... */
     QUEUE_MAX = 256,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
     CAREFUL = 64,     /* rounds after a loss */
-    OVERRUN = 8,      /* more than one loss in so many chunks means that the queue overflows */
+    OVERRUN = 8,      /* more than one loss in so many chunks means congestion */
     SHRINK_STEPS = 8, /* how gently to shrink */
 };
 

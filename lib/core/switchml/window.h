@@ -1,14 +1,14 @@
-/* How many chunks may be on their way at once: a delay-based controller.
+/* How many chunks may be in flight at once: a delay-based controller.
  *
  * It keeps some packets queued beyond what the path itself holds, as FAST TCP does: once per round trip the
  * window moves towards  window * base / rtt + queue. The queue keeps every link busy, also while a host gets
- * no CPU for some milliseconds; a longer one would only add delay. How long it may be depends on the slots: a
- * loss takes three round trips and a bit to mend, and new chunks should not run out of slots meanwhile. Where
- * nothing has been lost for a while, that is not to be feared.
+ * no CPU for some milliseconds; a longer one would only add delay. How long it may be depends on the slots:
+ * it takes a little more than three round trips to recover from a loss, and new chunks should not run out of
+ * slots meanwhile. If nothing has been lost for a while, that need not be considered.
  *
  * A late result is not always a queue (a rank may be computing, a core may be busy elsewhere), so the
  * smallest round trip of a round counts, and the window shrinks in small steps. Losses are repaired by the
- * stream and do not count here, unless so many are lost that the path must be overrun.
+ * stream and do not count here, unless there are so many that the path must be overloaded.
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
@@ -22,11 +22,11 @@ struct sml_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
     uint32_t slots;
-    uint32_t careful;   /* rounds for which a loss is still to be reckoned with */
+    uint32_t careful;   /* rounds for which losses are still expected */
     uint64_t round_end; /* the round ends with the result of a chunk from here on */
     uint64_t round_rtt; /* its smallest sample; 0: none */
     uint32_t delivered, lost;
-    bool limited; /* the window was full at some time in this round: only then is growing worth a try */
+    bool limited; /* the window was full at some time in this round; it grows only then */
 };
 
 /* ceiling >= 1 */
@@ -35,7 +35,7 @@ void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots);
 /* Back to the start, after the path was interrupted. next: the next new chunk's position. */
 void sml_window_restart(struct sml_window *w, uint64_t next);
 
-/* The stream wanted to send more than the window let it. */
+/* The stream could have sent more than the window allows. */
 static inline void sml_window_full(struct sml_window *w)
 {
     w->limited = true;

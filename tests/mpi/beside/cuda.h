@@ -1,4 +1,4 @@
-/* What stands in for CUDA's driver: memory that the test says to be a GPU's. */
+/* A stand-in for CUDA's driver: the test says which memory is a GPU's. */
 #ifndef TESTS_MPI_CUDA_H
 #define TESTS_MPI_CUDA_H
 

@@ -1,5 +1,5 @@
-/* A library to preload beside the shim: rank 3 needs three seconds more than the others for the first thing
- * that anybody does after MPI_Init. */
+/* A library to preload beside the shim: it delays rank 3 by three seconds in the first call after MPI_Init.
+ */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>

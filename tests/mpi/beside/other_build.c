@@ -1,4 +1,4 @@
-/* A library to preload instead of the shim: it answers the roll call as a build from the future would. */
+/* A library to preload instead of the shim: it answers the roll call as a later build would. */
 #include <dlfcn.h>
 #include <pmix.h>
 

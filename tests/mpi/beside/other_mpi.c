@@ -1,5 +1,5 @@
-/* An MPI library that is not Open MPI: handles are numbers, and it has a lot to say about itself. As much of
- * it as other_program.c and the shim call, under both names. */
+/* An MPI library that is not Open MPI: handles are numbers, and its version text is long. It has only what
+ * other_program.c and the shim call, under both names. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A library to preload beside the shim, in the manner of a tracer: it counts what a program calls, and ends
- * the program if it was left out of MPI_Init. */
+/* A library to preload beside the shim, like a tracer: it counts a program's calls, and ends the program if
+ * it did not see MPI_Init. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
