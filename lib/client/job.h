@@ -59,7 +59,7 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);
 
-/* What the next heartbeat is to say. */
+/* Updates what the next heartbeat says. */
 void job_report(struct swagg_job *job, uint64_t now);
 
 #endif
