@@ -16,7 +16,7 @@ static int fail_system(struct swagg_job *job, int error)
 {
     char text[CTL_TEXT_MAX];
     if (error == EBADF || error == ENOTSOCK)
-        return job_fail_robbed(job, "data socket");
+        return job_fail_fds_closed(job, "data socket");
     snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
              job->options.switch_text, strerror(error));
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
@@ -174,8 +174,9 @@ static int follow_session(struct swagg_job *job)
 static int check_descriptors(struct swagg_job *job)
 {
     if (!own_fd_holds(&job->transport->socket))
-        return job_fail_robbed(job, "data socket");
-    return membership_is_robbed(&job->membership) ? job_fail_robbed(job, "control descriptors") : SWAGG_OK;
+        return job_fail_fds_closed(job, "data socket");
+    return membership_fds_are_closed(&job->membership) ? job_fail_fds_closed(job, "control descriptors")
+                                                       : SWAGG_OK;
 }
 
 /* One round of the loop: changes of the session, what is due by time, packets; sleeps if there are none. */

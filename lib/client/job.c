@@ -55,7 +55,7 @@ int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
                     f->text, describe_call(sml_stream_oldest_call(job->stream), call), job->options.rank);
 }
 
-int job_fail_robbed(struct swagg_job *job, const char *what)
+int job_fail_fds_closed(struct swagg_job *job, const char *what)
 {
     char text[CTL_TEXT_MAX];
     snprintf(text, sizeof text,

@@ -51,7 +51,7 @@ int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason,
 int job_fail_session(struct swagg_job *job, const struct ctl_session *session);
 
 /* The application has closed a descriptor of the job's, or given its number to another file. */
-int job_fail_robbed(struct swagg_job *job, const char *what);
+int job_fail_fds_closed(struct swagg_job *job, const char *what);
 
 /* Takes over the terms that the session has agreed on with the switch. */
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);

@@ -24,11 +24,11 @@ static void note_error(struct membership *m, int error)
     m->trouble = error;
 }
 
-static bool is_robbed(struct membership *m)
+static bool fds_are_closed(struct membership *m)
 {
-    m->robbed = m->robbed || !own_fd_holds(&m->socket) || !waker_holds(&m->wake_thread) ||
-                !waker_holds(&m->wake_caller);
-    return m->robbed;
+    m->fds_closed = m->fds_closed || !own_fd_holds(&m->socket) || !waker_holds(&m->wake_thread) ||
+                    !waker_holds(&m->wake_caller);
+    return m->fds_closed;
 }
 
 /* While the caller is receiving, its oldest tag is not final and must not be told in a JOIN. */
@@ -42,7 +42,7 @@ static void send_due(struct membership *m, uint64_t now)
 {
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
-    if (is_held_back(m) || is_robbed(m))
+    if (is_held_back(m) || fds_are_closed(m))
         return;
     while ((bytes = ctl_session_poll(&m->session, now, message)) > 0)
         if (send(m->socket.fd, message, bytes, MSG_DONTWAIT) < 0)
@@ -52,7 +52,7 @@ static void send_due(struct membership *m, uint64_t now)
 static void receive_all(struct membership *m)
 {
     uint8_t message[CTL_MESSAGE_MAX];
-    if (is_robbed(m))
+    if (fds_are_closed(m))
         return;
     for (unsigned i = 0; i < RECEIVE_AT_ONCE; i++) {
         ssize_t bytes = recv(m->socket.fd, message, sizeof message, MSG_DONTWAIT);
@@ -96,12 +96,12 @@ static bool announce(struct membership *m)
 {
     const struct ctl_session *s = &m->session;
     bool news = s->state != m->seen.state || s->generation != m->seen.generation;
-    if (!news && m->refused == m->seen.refused && m->robbed == m->seen.robbed)
+    if (!news && m->refused == m->seen.refused && m->fds_closed == m->seen.fds_closed)
         return false;
     m->seen.state = s->state;
     m->seen.generation = s->generation;
     m->seen.refused = m->refused;
-    m->seen.robbed = m->robbed;
+    m->seen.fds_closed = m->fds_closed;
     atomic_store(&m->changed, true);
     waker_wake(&m->wake_caller);
     return news;
@@ -130,7 +130,7 @@ static void *run(void *arg)
     struct membership *m = arg;
     while (!atomic_load(&m->stop)) {
         uint64_t next = turn(m), guest_next = m->guest.turn(m->guest.ctx), now = monotonic_ns();
-        if (membership_is_robbed(m))
+        if (membership_fds_are_closed(m))
             break;
         bool guest_waits = guest_next != UINT64_MAX;
         struct pollfd fds[] = {{.fd = m->socket.fd, .events = POLLIN},
@@ -238,12 +238,12 @@ int membership_trouble(struct membership *m)
     return trouble;
 }
 
-bool membership_is_robbed(struct membership *m)
+bool membership_fds_are_closed(struct membership *m)
 {
     pthread_mutex_lock(&m->lock);
-    bool robbed = is_robbed(m);
+    bool fds_closed = fds_are_closed(m);
     pthread_mutex_unlock(&m->lock);
-    return robbed;
+    return fds_closed;
 }
 
 int membership_wake_fd(const struct membership *m)
@@ -321,5 +321,5 @@ void membership_leave(struct membership *m, uint64_t until)
     do {
         membership_wait(m, until);
         membership_look(m, &s);
-    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until && !membership_is_robbed(m));
+    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until && !membership_fds_are_closed(m));
 }

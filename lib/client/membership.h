@@ -38,12 +38,11 @@ struct membership {
     struct {
         enum ctl_session_state state;
         unsigned generation, refused;
-        bool robbed;
+        bool fds_closed;
     } seen;           /* what the caller was woken for */
     unsigned refused; /* ICMP said that nobody listens there */
     int trouble;      /* errno of the newest failure to send or receive since something was heard, or 0 */
-    bool robbed; /* the application has closed one of our descriptors: nothing is sent any more, the thread
-                    ends */
+    bool fds_closed; /* the application has closed one of our descriptors: nothing is sent, the thread ends */
     bool
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
@@ -74,7 +73,7 @@ unsigned membership_refusals(struct membership *m);
 int membership_trouble(struct membership *m);
 
 /* The application has closed the socket or a waker's descriptor. */
-bool membership_is_robbed(struct membership *m);
+bool membership_fds_are_closed(struct membership *m);
 
 /* The descriptor that membership_wait sleeps on, for callers that poll themselves; when it is readable, call
  * membership_woken. */

@@ -137,8 +137,8 @@ static int join_status(struct swagg_job *job, const struct ctl_session *s, unsig
     bool answered = s->boot_id != 0;
     if (s->state == CTL_SESSION_READY)
         return SWAGG_OK;
-    if (membership_is_robbed(&job->membership))
-        return job_fail_robbed(job, "control descriptors");
+    if (membership_fds_are_closed(&job->membership))
+        return job_fail_fds_closed(job, "control descriptors");
     if (!answered && refused >= REFUSALS_ENOUGH)
         return fail_no_answer(job, true, 0);
     if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
