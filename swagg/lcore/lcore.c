@@ -1,74 +1,27 @@
 #include "lcore/lcore.h"
 
-#include <sched.h>
 #include <string.h>
-#include <time.h>
 
 #include <sys/prctl.h>
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>
-#include <rte_pause.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "lcore/idle.h"
 #include "lcore/priority.h"
-
-enum {
-    YIELD_EVERY = 16,        /* rounds without work */
-    YIELD_LONG_NS = 1000000, /* a program that keeps the CPU longer is computing */
-    YIELD_SHARE = 32,        /* the next offer comes after so many times as long */
-};
-
-struct idle {
-    uint32_t rounds;        /* without work, in a row */
-    uint64_t since_ns;      /* when the first nap of this pause began; 0: it has not napped yet */
-    uint64_t keep_until_ns; /* until then, the CPU is not offered to others */
-};
-
-/* A nap lasts an eighth of the time that nothing has come, so it delays what comes next by no more than that
- * share. */
-static uint64_t nap_ns(struct idle *idle, uint32_t max_us)
-{
-    uint64_t now = clock_ns(), bound = max_us * UINT64_C(1000), ns;
-
-    if (idle->since_ns == 0)
-        idle->since_ns = now;
-    ns = (now - idle->since_ns) / 8 + 1000;
-    return RTE_MIN(ns, bound);
-}
-
-/* If the hosts run on this machine, too, the program that the lcore waits for may be waiting for the lcore's
- * CPU. */
-static void offer_cpu(struct idle *idle)
-{
-    const uint64_t before = clock_ns();
-    uint64_t taken;
-
-    if (before < idle->keep_until_ns)
-        return;
-    sched_yield();
-    taken = clock_ns() - before;
-    if (taken > YIELD_LONG_NS)
-        idle->keep_until_ns = before + taken * YIELD_SHARE;
-}
 
 static void back_off(struct lcore *lc, struct idle *idle)
 {
-    struct timespec nap = {0};
+    uint64_t ns;
 
-    if (lc->pace.max_sleep_us == 0 || idle->rounds < lc->pace.spin) {
-        if (++idle->rounds % YIELD_EVERY == 0)
-            offer_cpu(idle);
-        else
-            rte_pause();
+    if (idle_spin(idle, &lc->pace))
         return;
-    }
-    nap.tv_nsec = (long)nap_ns(idle, lc->pace.max_sleep_us);
+    ns = idle_nap_ns(idle, lc->pace.max_sleep_us);
     /* A sleeping lcore holds no job, so RCU need not wait for it. */
     rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
-    nanosleep(&nap, NULL);
+    idle_nap(idle, ns);
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
     count_event(&lc->counters, EVENT_SLEEPS, 1);
 }
@@ -121,9 +74,10 @@ static void start(struct lcore *lc)
 int lcore_run(void *lcore)
 {
     struct lcore *lc = lcore;
-    struct idle idle = {0};
+    struct idle idle;
 
     start(lc);
+    idle_init(&idle, &lc->receive);
     rte_rcu_qsbr_thread_register(lc->rcu, lc->index);
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
 
@@ -136,8 +90,7 @@ int lcore_run(void *lcore)
             back_off(lc, &idle);
         } else {
             count_event(&lc->counters, EVENT_BUSY_ROUNDS, 1);
-            idle.rounds = 0;
-            idle.since_ns = 0;
+            idle_end(&idle);
         }
     }
 

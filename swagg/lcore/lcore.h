@@ -15,18 +15,11 @@
 #include "aggregate/engine.h"
 #include "base/counters.h"
 #include "bridge/host.h"
+#include "lcore/idle.h"
 #include "lcore/receive.h"
 #include "port/send.h"
 
 enum { LCORE_STALL_MS = 100 }; /* a pause that counts as a stall, beyond the longest nap */
-
-/* How an lcore spends its idle time. */
-struct lcore_pace {
-    uint32_t spin;          /* rounds without work before the first nap */
-    uint32_t max_sleep_us;  /* 0: it never naps */
-    uint64_t cycles_per_ms; /* of the TSC */
-    uint64_t stall;         /* TSC cycles without a round that count as a stall */
-};
 
 struct lcore {
     /* Set before the start, then only read. */

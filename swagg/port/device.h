@@ -54,6 +54,8 @@ struct port_device {
     int (*start)(struct port *port);
     /* Receives up to max frames, which are the caller's from here on; 0 also while the device is down. */
     uint16_t (*receive)(const struct port *port, uint16_t queue, struct rte_mbuf **frames, uint16_t max);
+    /* Readable, for poll, when frames wait to be received; from start to close. NULL: only receive tells. */
+    int (*receive_fd)(const struct port *port, uint16_t queue);
     /* Sends frames in order, and takes all of them over, also those that it refuses. */
     struct port_refused (*send)(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                 uint16_t n);

@@ -217,6 +217,11 @@ static uint16_t linux_receive(const struct port *port, uint16_t queue, struct rt
     return (uint16_t)linux_rx_burst(port->rx[queue].state, frames, max);
 }
 
+static int linux_receive_fd(const struct port *port, uint16_t queue)
+{
+    return linux_rx_socket(port->rx[queue].state);
+}
+
 static struct port_refused linux_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                       uint16_t n)
 {
@@ -289,6 +294,7 @@ static void linux_close(struct port *port)
 const struct port_device port_linux = {.state_bytes = sizeof(struct linux_port),
                                        .open = linux_open,
                                        .receive = linux_receive,
+                                       .receive_fd = linux_receive_fd,
                                        .send = linux_send,
                                        .carry = linux_carry,
                                        .is_up = linux_is_up,

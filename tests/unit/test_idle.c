@@ -1,0 +1,88 @@
+/* What an lcore does while nothing comes. */
+#include "lcore/idle.h"
+
+#include <unistd.h>
+
+#include "unit.h"
+
+static int frames_wait[2]; /* a pipe: of queue 0, readable from the start, and of queue 1, never */
+
+static int receive_fd(const struct port *port, uint16_t queue)
+{
+    (void)port;
+    return frames_wait[queue];
+}
+
+static const struct port_device with_fd = {.receive_fd = receive_fd}, without;
+
+static struct idle idle_of(const struct port_device *device, uint8_t queue)
+{
+    const struct port port = {.device = device};
+    const struct receive receive = {.port = &port, .queues = 1, .queue = {{.port = 0, .queue = queue}}};
+    struct idle idle;
+
+    idle_init(&idle, &receive);
+    return idle;
+}
+
+static void open_pipes(void)
+{
+    int waits[2], empty[2];
+
+    CU_ASSERT_EQUAL_FATAL(pipe(waits), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(empty), 0);
+    CU_ASSERT_EQUAL_FATAL(write(waits[1], "", 1), 1);
+    frames_wait[0] = waits[0];
+    frames_wait[1] = empty[0];
+}
+
+static void test_it_spins_before_it_naps(void)
+{
+    const struct lcore_pace pace = {.spin = 40, .max_sleep_us = 1000}, never = {.spin = 40};
+    struct idle idle = idle_of(&without, 0);
+
+    for (unsigned pause = 0; pause < 3; pause++) {
+        for (unsigned i = 0; i < 40; i++)
+            CU_ASSERT_TRUE(idle_spin(&idle, &pace));
+        CU_ASSERT_FALSE(idle_spin(&idle, &pace));
+        idle_end(&idle);
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        CU_ASSERT_TRUE(idle_spin(&idle, &never));
+}
+
+static void test_naps_are_bounded(void)
+{
+    struct idle idle = idle_of(&without, 0);
+
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t ns = idle_nap_ns(&idle, 2);
+        CU_ASSERT(ns >= 1000 && ns <= 2000);
+        idle_nap(&idle, ns);
+    }
+    CU_ASSERT_EQUAL(idle_nap_ns(&idle, 2), 2000); /* a thousand naps of a microsecond and more are over */
+}
+
+/* If it did not, this test would take an hour. */
+static void test_a_frame_ends_a_nap(void)
+{
+    open_pipes();
+    struct idle waked = idle_of(&with_fd, 0), undisturbed = idle_of(&with_fd, 1);
+
+    CU_ASSERT_EQUAL(waked.fds, 1);
+    idle_nap(&waked, UINT64_C(3600000000000));
+    idle_nap(&undisturbed, 1000);
+    CU_ASSERT_EQUAL(idle_of(&without, 0).fds, 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_it_spins_before_it_naps),
+        UNIT_TEST(test_naps_are_bounded),
+        UNIT_TEST(test_a_frame_ends_a_nap),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("idle", tests);
+}
