@@ -7,6 +7,7 @@
 #include "fuzz.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
+#include "tags.h"
 
 enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3 };
 
@@ -146,7 +147,7 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
         break;
     default:
         REQUIRE(a.kind == SML_DATA && a.body_bytes == 0 && s->completed);
-        REQUIRE(sml_tag_before(p->tag, s->expected - w->terms.slots));
+        REQUIRE(tag_before(p->tag, s->expected - w->terms.slots));
         break;
     }
 }

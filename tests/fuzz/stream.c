@@ -7,6 +7,7 @@
 #include "scattered.h"
 #include "switchml/chunks.h"
 #include "switchml/stream.h"
+#include "tags.h"
 
 #define US UINT64_C(1000)
 
@@ -162,9 +163,9 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
     uint32_t shared = p.tag - sml_held_parse(w->cfg.slots, p.e1);
-    if (sml_tag_before(w->shared, shared))
+    if (tag_before(w->shared, shared))
         w->shared = shared;
-    if (sml_tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
+    if (tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
         REQUIRE(w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES));
         return;
     }
@@ -272,7 +273,7 @@ static void resume(struct world *w, struct input *in)
     if (rc < 0)
         return;
     w->cfg.job = job;
-    w->misled = w->misled || sml_tag_before(first_tag, w->shared);
+    w->misled = w->misled || tag_before(first_tag, w->shared);
 }
 
 static void step(struct world *w, struct input *in)

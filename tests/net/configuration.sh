@@ -99,7 +99,7 @@ net_swagg_config "$config"
 
 second_does_not_start() { # FILE PREFIX REGEX
     local words status=0
-    words=$(ip netns exec "$NET_ID-sw" timeout 60 "$NET_BUILD/swagg/swagg" "$1" -- --file-prefix="$2" 2>&1) || status=$?
+    words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$1" -- --file-prefix="$2" 2>&1) || status=$?
     expect_equal "exit status after: $words" "$status" 1
     expect_match "what swagg says" "$words" "$3"
 }

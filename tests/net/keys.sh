@@ -114,7 +114,7 @@ net_swagg_stop
 step "log_level"
 says() { # LEVEL: the number of lines of one that cannot start
     printf 'ports: [{device: "kernel:nothere"}]\nlog_level: %s\n' "$1" >"$NET_DIR/level.yaml"
-    ip netns exec "$NET_ID-sw" timeout 60 "$NET_BUILD/swagg/swagg" "$NET_DIR/level.yaml" -- --file-prefix="$NET_ID" 2>&1 |
+    ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$NET_DIR/level.yaml" -- --file-prefix="$NET_ID" 2>&1 |
         grep -c swagg: || true
 }
 [ "$(says error)" -lt "$(says notice)" ] || fail "errors alone are as many lines as notices with them"

@@ -9,6 +9,7 @@
 #include "scattered.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
+#include "tags.h"
 #include "unit.h"
 
 enum {
@@ -293,7 +294,7 @@ static void rejoin(struct world *w)
     for (unsigned r = 0; r < w->cfg.workers; r++)
         any_joined |= w->ranks[r].joined;
     uint32_t oldest = sml_stream_oldest(k->stream);
-    if (!k->joined && (!any_joined || sml_tag_before(oldest, w->cfg.first_tag)))
+    if (!k->joined && (!any_joined || tag_before(oldest, w->cfg.first_tag)))
         w->cfg.first_tag = oldest;
     k->joined = true;
     for (unsigned r = 0; r < w->cfg.workers; r++)

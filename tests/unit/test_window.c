@@ -31,6 +31,13 @@ static void round_trip(struct sml_window *w, const struct path *p, uint64_t *pos
         sml_window_result(w, *position, next + i, i < lost, i < lost ? 0 : rtt, p->base);
 }
 
+static void round_trips(unsigned n, struct sml_window *w, const struct path *p, uint64_t *position,
+                        uint64_t jitter)
+{
+    while (n-- > 0)
+        round_trip(w, p, position, 0, jitter);
+}
+
 static void test_it_settles_with_a_small_queue_on_any_path(void)
 {
     static const struct path paths[] = {
@@ -46,8 +53,7 @@ static void test_it_settles_with_a_small_queue_on_any_path(void)
         uint64_t position = 0;
 
         sml_window_init(&w, 4096, 2 * 4096);
-        for (unsigned r = 0; r < 100; r++)
-            round_trip(&w, p, &position, 0, 0);
+        round_trips(100, &w, p, &position, 0);
 
         uint64_t held = p->base / p->gap; /* what the path itself holds */
         CU_ASSERT(w.size >= held + 256 - 8);
@@ -64,8 +70,7 @@ static void test_the_queue_leaves_slots_to_mend_losses(void)
     uint64_t position = 0;
 
     sml_window_init(&w, 256, 512);
-    for (unsigned r = 0; r < 100; r++)
-        round_trip(&w, &p, &position, 0, 0);
+    round_trips(100, &w, &p, &position, 0);
     CU_ASSERT(w.size >= 250); /* nothing has been lost yet */
     round_trip(&w, &p, &position, 1, 0);
     CU_ASSERT(w.size * 7 / 2 <= 512 + 16); /* at once */
@@ -73,8 +78,7 @@ static void test_the_queue_leaves_slots_to_mend_losses(void)
         round_trip(&w, &p, &position, r % 50 == 0, 0);
     CU_ASSERT(w.size >= 83 + 32);
     CU_ASSERT(w.size * 7 / 2 <= 512 + 16);
-    for (unsigned r = 0; r < 100; r++)
-        round_trip(&w, &p, &position, 0, 0);
+    round_trips(100, &w, &p, &position, 0);
     CU_ASSERT(w.size >= 250);
 }
 
@@ -86,8 +90,7 @@ static void test_it_grows_fast_where_nothing_queues(void)
 
     sml_window_init(&w, 256, 2 * 256);
     CU_ASSERT_EQUAL(w.size, 32);
-    for (unsigned r = 0; r < 12; r++)
-        round_trip(&w, &wide, &position, 0, 0);
+    round_trips(12, &w, &wide, &position, 0);
     CU_ASSERT_EQUAL(w.size, 256);
 }
 
@@ -108,13 +111,11 @@ static void test_a_stall_of_milliseconds_costs_little(void)
     uint64_t position = 0;
 
     sml_window_init(&w, 512, 2 * 512);
-    for (unsigned r = 0; r < 50; r++)
-        round_trip(&w, &p, &position, 0, 0);
+    round_trips(50, &w, &p, &position, 0);
     uint32_t settled = w.size;
     round_trip(&w, &p, &position, 0, 5000 * US);
     CU_ASSERT(w.size >= settled * 7 / 8 - 1);
-    for (unsigned r = 0; r < 5; r++)
-        round_trip(&w, &p, &position, 0, 0);
+    round_trips(5, &w, &p, &position, 0);
     CU_ASSERT(w.size >= settled * 15 / 16);
 }
 
@@ -141,8 +142,7 @@ static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
     uint64_t position = 0;
 
     sml_window_init(&w, 512, 2 * 512);
-    for (unsigned r = 0; r < 200; r++)
-        round_trip(&w, &p, &position, 0, 20000 * US);
+    round_trips(200, &w, &p, &position, 20000 * US);
     CU_ASSERT(w.size >= 32);
     CU_ASSERT(w.size <= 268);
 }
@@ -185,8 +185,7 @@ static void test_restart_goes_back_to_the_start(void)
     uint64_t position = 0;
 
     sml_window_init(&w, 256, 2 * 256);
-    for (unsigned r = 0; r < 20; r++)
-        round_trip(&w, &p, &position, 0, 0);
+    round_trips(20, &w, &p, &position, 0);
     sml_window_restart(&w, position - 100);
     CU_ASSERT_EQUAL(w.size, 32);
 }

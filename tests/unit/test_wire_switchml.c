@@ -345,16 +345,6 @@ static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
     CU_ASSERT_FALSE(sml_parse_mismatch(&parsed, wire, SML_MISMATCH_BYTES + 1));
 }
 
-static void test_tags_are_ordered_across_their_wrap(void)
-{
-    CU_ASSERT(sml_tag_before(1, 2));
-    CU_ASSERT_FALSE(sml_tag_before(2, 2));
-    CU_ASSERT_FALSE(sml_tag_before(3, 2));
-    CU_ASSERT(sml_tag_before(UINT32_MAX, 0));
-    CU_ASSERT(sml_tag_before(0xfffffff0, 0x10));
-    CU_ASSERT_FALSE(sml_tag_before(0x10, 0xfffffff0));
-}
-
 static void test_slot_and_version_follow_from_the_tag(void)
 {
     for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2) {
@@ -401,7 +391,6 @@ int main(void)
         UNIT_TEST(test_a_call_is_big_endian_and_comes_back),
         UNIT_TEST(test_calls_that_differ_in_any_field_differ),
         UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),
-        UNIT_TEST(test_tags_are_ordered_across_their_wrap),
         UNIT_TEST(test_slot_and_version_follow_from_the_tag),
         UNIT_TEST(test_what_a_rank_lacks_is_told_in_steps),
         CU_TEST_INFO_NULL,

@@ -18,7 +18,7 @@ enum {
         2048, /* for a full ring, if the device takes buffers in advance, and for frames in flight */
     BUFFER_STEP = 2048, /* a memif copies in one piece if our buffers are no smaller than its own */
     RING = 1024,
-    LINK_SECONDS = 10,
+    LINK_SECONDS = 30,
 };
 
 static int start(uint16_t id, struct rte_mempool *pool)

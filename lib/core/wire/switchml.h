@@ -190,12 +190,6 @@ bool sml_call_equal(const struct sml_call *a, const struct sml_call *b);
 void sml_build_mismatch(uint8_t out[SML_MISMATCH_BYTES], const struct sml_mismatch *m);
 bool sml_parse_mismatch(struct sml_mismatch *m, const uint8_t *body, size_t bytes);
 
-/* a comes before b in the job's running chunk numbers (serial number arithmetic, RFC 1982). */
-static inline bool sml_tag_before(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) < 0;
-}
-
 /* Slot and version of a chunk: both follow from the tag, slots is a power of two. */
 static inline uint16_t sml_tag_slot(uint32_t tag, uint32_t slots)
 {

@@ -1,0 +1,14 @@
+/* The order of a job's running chunk numbers. */
+#ifndef SWAGG_TESTS_TAGS_H
+#define SWAGG_TESTS_TAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* a comes before b: serial number arithmetic, RFC 1982. */
+static inline bool tag_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+#endif
