@@ -7,7 +7,7 @@ allowed=(
     memcpy memmove memset memcmp # chunks, headers, bitmaps
     strcmp strlen                # names of jobs and of kernels
     snprintf vsnprintf           # messages, into the caller's buffer
-    __cpu_model                  # libgcc's: which vector kernels this CPU runs
+    __cpu_model __cpu_features2  # libgcc's: which vector kernels this CPU runs
     __popcountdi2                # libgcc's: ranks in a bitmap, where the CPU may lack the instruction
     _GLOBAL_OFFSET_TABLE_        # position-independent code
 )

@@ -134,9 +134,10 @@ struct swagg_job;
 int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 
 /* recv[i] = send[i] of all ranks, combined by op, on every rank: with SWAGG_SUM their sum. count: elements of
- * swagg_element_size(type, op) bytes; may be 0. Not every operation is there for every type: what is not
- * is SWAGG_ERR_ARGUMENT. send may equal recv; otherwise they must not overlap.
- * Both are the caller's and in use until the call returns; on an error recv is unspecified. */
+ * swagg_element_size(type, op) bytes; may be 0. Not every operation is there for every type
+ * (docs/libswagg.md has the table): what is not is SWAGG_ERR_ARGUMENT. send may equal recv; otherwise they
+ * must not overlap. Both are the caller's and in use until the call returns; on an error recv is unspecified.
+ */
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op);
 

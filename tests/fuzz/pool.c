@@ -1,10 +1,10 @@
 /* A pool: any sequence of packets from any ranks, against an oracle that remembers all contributions to the
  * chunks being collected and adds them up by itself. An input is the configuration, then for each packet a
  * byte and its arguments. */
-#include <math.h>
 
 #include "carry.h"
 #include "fuzz.h"
+#include "reference.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tags.h"
@@ -43,38 +43,20 @@ static uint8_t code_of(const struct world *w, const struct sml_packet *p)
     return is_typed(w) ? p->e0 : agg_code(AGG_I32, AGG_SUM);
 }
 
-static bool same_elements(uint8_t code, const uint8_t *a, const uint8_t *b, size_t bytes)
+/* What becomes of the chunk, by the scalar kernels. A single rank gets its own back. */
+static void reduce(const struct world *w, const struct slot *s, size_t skip, size_t bytes, uint8_t *out)
 {
-    const unsigned type = code & 15;
-
-    for (size_t i = 0; i < bytes; i += agg_element_size(type, AGG_SUM)) {
-        float f, g;
-        double d, e;
-        if (memcmp(a + i, b + i, agg_element_size(type, AGG_SUM)) == 0)
-            continue;
-        memcpy(&f, a + i, sizeof f);
-        memcpy(&g, b + i, sizeof g);
-        if (type == AGG_F32 && isnan(f) && isnan(g))
-            continue;
-        if (type != AGG_F64)
-            return false;
-        memcpy(&d, a + i, sizeof d);
-        memcpy(&e, b + i, sizeof e);
-        if (!isnan(d) || !isnan(e))
-            return false;
-    }
-    return true;
-}
-
-/* What the chunk adds up to, by the scalar kernels. */
-static void sum(const struct world *w, const struct slot *s, size_t skip, size_t bytes, uint8_t *out)
-{
-    const struct agg_kernels *k = agg_kernels_get("scalar");
-    uint8_t code = code_of(w, &s->first);
+    const struct agg_operation *op = &agg_kernels_scalar.operations[code_of(w, &s->first)];
     const void *in[WORKERS_MAX];
+
     for (unsigned i = 0; i < w->workers; i++)
         in[i] = s->body[w->terms.mode == SML_ORDERED ? i : s->order[i]] + skip;
-    k->operations[code].reduce(out, in, w->workers, bytes);
+    if (w->workers == 1)
+        memcpy(out, in[0], bytes);
+    else
+        op->reduce(out, in, w->workers, bytes);
+    if (op->finish != NULL && !agg_is_wide(op))
+        op->finish(out, out, w->workers, bytes);
 }
 
 /* A result without the sum is its header, with a checksum of its own. */
@@ -96,8 +78,10 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
     REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
     check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
-    sum(w, s, skip, p.body_bytes - skip, expected);
-    REQUIRE(same_elements(code_of(w, &s->first), p.body + skip, expected, p.body_bytes - skip));
+    reduce(w, s, skip, p.body_bytes - skip, expected);
+    uint8_t code = code_of(w, &s->first);
+    size_t element = agg_element_size(code & 15, code >> 4);
+    REQUIRE(reference_same(code, p.body + skip, expected, (p.body_bytes - skip) / element));
 }
 
 static void keep_result(const struct world *w, struct slot *s, const struct agg_verdict *v)

@@ -82,10 +82,10 @@ static int begin_call(struct world *w, struct sml_call call)
 
 static void begin(struct world *w, struct input *in)
 {
-    uint8_t what = take8(in), fill = take8(in);
+    uint8_t what = take8(in), fill = take8(in), type = (uint8_t)(1 + what / 16 % AGG_C128);
     struct sml_call call = {.collective = what & 1 ? SML_REDUCE : SML_ALLREDUCE,
-                            .type = (uint8_t)(1 + what / 16 % 4),
-                            .op = AGG_SUM,
+                            .type = type,
+                            .op = type == AGG_BOOL ? AGG_LOR : AGG_SUM,
                             .root = what & 1 ? what / 2 % WORKERS : 0,
                             .count = take8(in)};
     if (is_busy(w)) {
@@ -219,7 +219,7 @@ static void take_packet(struct world *w, struct input *in)
     struct sml_packet p = {.size_code = SML_SIZE_AGREED,
                            .checksum = w->cfg.checksum,
                            .job = w->cfg.job,
-                           .e0 = (uint8_t)(AGG_SUM << 4 | w->call.type)};
+                           .e0 = agg_code(w->call.type, w->call.op)};
     p.tag = sml_stream_oldest(w->stream) + (uint32_t)(int8_t)take8(in) % 16;
     p.kind = kinds[take8(in) % sizeof kinds];
     if (odd & 1)

@@ -243,7 +243,7 @@ static const struct {
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
      "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
-     "F:4: replay: its jobs take 99 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
+     "F:4: replay: its jobs take 191 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 2\n  - phases: 6\n",
      "F:5: replay[0].workers: 257 is out of range (1..256)\n"
      "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"

@@ -112,7 +112,7 @@ static void test_a_job_gets_the_slots_there_is_memory_for(void)
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.megabytes"));
 
-    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK; /* three quarters of what SLOTS slots take at least */
+    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK; /* three quarters of what SLOTS slots take at least */
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
@@ -145,7 +145,7 @@ static void test_a_host_has_its_share_of_memory(void)
     unsigned opened = 0;
 
     set_up(&jobs, 1);
-    jobs.bytes_max = (size_t)16 * SLOTS * 2 * CHUNK;
+    jobs.bytes_max = (size_t)16 * SLOTS * 4 * CHUNK;
     wish.founder = ip_of(1);
     while (open_job(&jobs, &slots, &number) == 0 && opened < JOBS_MAX)
         opened++;
@@ -185,7 +185,7 @@ static void test_a_resumed_job_gets_its_slots_or_nothing(void)
     uint8_t number;
 
     set_up(&jobs, 4);
-    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 2 * CHUNK;
+    jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK;
     wish.as_it_is = terms.resumed = true;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
     jobs.bytes_max *= 2;

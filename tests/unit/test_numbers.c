@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "numbers/half.h"
+#include "kernels/half.h"
 #include "random.h"
 #include "unit.h"
 

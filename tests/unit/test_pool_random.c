@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "random.h"
+#include "reference.h"
 #include "unit.h"
 
 enum {
@@ -32,7 +33,7 @@ struct world {
     unsigned long kept_total; /* in all runs */
     uint64_t rng;
     uint64_t content; /* seed of the elements */
-    uint8_t type;     /* of the job's elements */
+    uint8_t code;     /* of what the job does to its elements */
     struct history chunks[CHUNKS];
     uint64_t verdicts[SML_VERDICTS];
     const char *wrong; /* the first thing that was */
@@ -60,54 +61,29 @@ static size_t call_bytes(const struct world *w, uint32_t chunk)
     return opens(w, chunk) ? SML_CALL_BYTES : 0;
 }
 
+static size_t element_bytes(const struct world *w)
+{
+    return agg_element_size(w->code & 15, w->code >> 4);
+}
+
 static size_t elements(const struct world *w, uint32_t chunk)
 {
-    size_t most = (w->cfg.chunk_bytes - call_bytes(w, chunk)) / agg_element_size(w->type, AGG_SUM);
+    size_t most = (w->cfg.chunk_bytes - call_bytes(w, chunk)) / element_bytes(w);
 
     return hash(w, chunk, 1001, 0) % 2 ? most : 1 + hash(w, chunk, 1002, 0) % most;
 }
 
-union element {
-    uint32_t u32;
-    uint64_t u64;
-    float f32;
-    double f64;
-};
-
-static union element element(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t i)
+/* In the host's order. Numbers that make no NaN, of which the bits would be anybody's. */
+static void fill(const struct world *w, uint32_t chunk, uint32_t rank, void *out)
 {
-    uint64_t x = hash(w, chunk, rank, i);
-    double scaled = (double)(int32_t)x / (double)(1u << (x >> 32) % 31);
+    uint64_t state = hash(w, chunk, rank, 0);
 
-    switch (w->type) {
-    case AGG_F32:
-        return (union element){.f32 = (float)scaled};
-    case AGG_F64:
-        return (union element){.f64 = scaled};
-    default:
-        return (union element){.u64 = x};
-    }
+    reference_fill(w->code, &state, true, out, elements(w, chunk));
 }
 
-static union element plus(const struct world *w, union element a, union element b)
+static void to_or_from_wire(const struct world *w, uint32_t chunk, void *body)
 {
-    switch (w->type) {
-    case AGG_I32:
-        return (union element){.u32 = a.u32 + b.u32};
-    case AGG_F32:
-        return (union element){.f32 = a.f32 + b.f32};
-    case AGG_F64:
-        return (union element){.f64 = a.f64 + b.f64};
-    default:
-        return (union element){.u64 = a.u64 + b.u64};
-    }
-}
-
-static void put_element(const struct world *w, uint8_t *body, uint32_t i, union element x)
-{
-    if (w->type == AGG_I32)
-        x.u32 = __builtin_bswap32(x.u32);
-    memcpy(body + i * agg_element_size(w->type, AGG_SUM), &x, agg_element_size(w->type, AGG_SUM));
+    agg_kernels_scalar.convert[w->code & 15](body, body, elements(w, chunk) * element_bytes(w));
 }
 
 /* Writes the body that rank sends for the chunk and returns its length. */
@@ -115,13 +91,13 @@ static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, u
 {
     size_t n = elements(w, chunk), head = call_bytes(w, chunk);
     struct sml_call call = {
-        .seq = chunk, .collective = SML_ALLREDUCE, .type = w->type, .op = AGG_SUM, .count = n};
+        .seq = chunk, .collective = SML_ALLREDUCE, .type = w->code & 15, .op = w->code >> 4, .count = n};
 
     if (head > 0)
         sml_build_call(body, &call);
-    for (uint32_t i = 0; i < n; i++)
-        put_element(w, body + head, i, element(w, chunk, rank, i));
-    return head + n * agg_element_size(w->type, AGG_SUM);
+    fill(w, chunk, rank, body + head);
+    to_or_from_wire(w, chunk, body + head);
+    return head + n * element_bytes(w);
 }
 
 static int8_t exponent(const struct world *w, uint32_t chunk, uint32_t rank, uint32_t which)
@@ -149,7 +125,7 @@ static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint3
         .tag = tag,
         .slot = tag % w->cfg.slots,
         .ver = tag / w->cfg.slots % 2,
-        .e0 = typed(w) ? AGG_SUM << 4 | w->type : (uint8_t)exponent(w, chunk, rank, 0),
+        .e0 = typed(w) ? w->code : (uint8_t)exponent(w, chunk, rank, 0),
         .e1 = typed(w) ? held(w, chunk, rank) : (uint8_t)exponent(w, chunk, rank, 1),
     };
 }
@@ -169,6 +145,22 @@ static uint16_t nth(const struct world *w, const struct history *h, uint16_t i)
     return w->cfg.mode == SML_ORDERED ? i : h->order[i];
 }
 
+/* The elements of the result. A single rank gets its own back as it is. */
+static void reduce(const struct world *w, uint32_t chunk, const struct history *h, uint8_t *out)
+{
+    static uint8_t body[SML_MAX_WORKERS][SML_MAX_CHUNK_BYTES];
+    const void *in[SML_MAX_WORKERS];
+
+    if (w->cfg.workers == 1)
+        return;
+    for (uint16_t i = 0; i < w->cfg.workers; i++) {
+        in[i] = body[i];
+        fill(w, chunk, nth(w, h, i), body[i]);
+    }
+    reference_reduce(w->code, out, in, w->cfg.workers, elements(w, chunk));
+    to_or_from_wire(w, chunk, out);
+}
+
 /* The whole UDP payload that a complete chunk's result must be. */
 static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *out)
 {
@@ -185,12 +177,7 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
         p.e1 = (uint8_t)(e1 > (int8_t)p.e1 ? e1 : (int8_t)p.e1);
     }
     sml_build_header(out, &p);
-    for (uint32_t i = 0; i < elements(w, chunk); i++) {
-        union element x = element(w, chunk, nth(w, h, 0), i);
-        for (uint16_t j = 1; j < w->cfg.workers; j++)
-            x = plus(w, x, element(w, chunk, nth(w, h, j), i));
-        put_element(w, body + call_bytes(w, chunk), i, x);
-    }
+    reduce(w, chunk, h, body + call_bytes(w, chunk));
     return finish(w, out, SML_HEADER_BYTES + bytes, SML_SWITCH);
 }
 
@@ -416,7 +403,7 @@ static void step(struct world *w)
     if (odd && kind == SML_OPEN && rng_below(&w->rng, 2))
         body[0] ^= 1; /* another call */
     else if (odd)
-        p.body_bytes -= agg_element_size(w->type, AGG_SUM);
+        p.body_bytes -= element_bytes(w);
     bool keepable = rng_below(&w->rng, 10) < w->keepable;
     /* No byte more, so that a read beyond the packet is seen. */
     uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes + sml_trailer_bytes(p.checksum));
@@ -455,6 +442,16 @@ static bool done(const struct world *w)
     return true;
 }
 
+static uint8_t any_code(uint64_t *rng)
+{
+    uint8_t code;
+
+    do
+        code = (uint8_t)rng_next(rng);
+    while (agg_element_size(code & 15, code >> 4) == 0);
+    return code;
+}
+
 static void draw(struct world *w)
 {
     static const uint16_t workers[] = {1, 2, 3, 5, 8, 63, 64, 65, 128, 256};
@@ -479,7 +476,7 @@ static void draw(struct world *w)
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
     w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
-    w->type = typed(w) ? (uint8_t)(1 + rng_below(&w->rng, AGG_F64)) : AGG_I32;
+    w->code = typed(w) ? any_code(&w->rng) : agg_code(AGG_I32, AGG_SUM);
     w->content = rng_next(&w->rng);
 }
 
@@ -501,9 +498,9 @@ static void run(struct world *w)
     if (w->wrong != NULL)
         printf("\nwrong: %s, after %u steps; workers %u, slots %u, chunk %u bytes, format %d, mode %d, "
                "checksum %d, "
-               "resumed %d, first tag %u, type %u, kernels %s\n",
+               "resumed %d, first tag %u, code %#x, kernels %s\n",
                w->wrong, steps, w->cfg.workers, w->cfg.slots, w->cfg.chunk_bytes, w->cfg.format, w->cfg.mode,
-               w->cfg.checksum, w->cfg.resumed, w->cfg.first_tag, w->type, w->cfg.kernels->name);
+               w->cfg.checksum, w->cfg.resumed, w->cfg.first_tag, w->code, w->cfg.kernels->name);
 }
 
 static void test_any_interleaving_gives_what_the_oracle_foretells(void)

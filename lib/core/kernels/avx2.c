@@ -6,12 +6,24 @@
 #define TABLE        agg_kernels_avx2
 
 typedef uint32_t swapped __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef float widened __attribute__((vector_size(VECTOR_BYTES)));
 
 static inline swapped swap_i32(swapped v)
 {
     const __m128i reversed = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
 
     return (swapped)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(reversed));
+}
+
+static inline widened widen_F16(halves v)
+{
+    return (widened)_mm256_cvtph_ps((__m128i)v);
+}
+
+static inline halves narrow_F16(widened v)
+{
+    return (halves)_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
 }
 
 #include "kernels/vector.h"

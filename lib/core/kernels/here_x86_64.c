@@ -9,7 +9,7 @@ const struct agg_kernels *agg_kernels_here(unsigned i)
 
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
         here[n++] = &agg_kernels_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
         here[n++] = &agg_kernels_avx2;
     here[n++] = &agg_kernels_scalar;
     return i < n ? here[i] : NULL;

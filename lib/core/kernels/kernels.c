@@ -8,7 +8,7 @@
 size_t agg_element_size(unsigned type, unsigned op)
 {
 #define BYTES(op, type, bytes, kernel) [AGG_##op << 4 | AGG_##type] = bytes,
-    static const uint8_t sizes[AGG_CODES] = {AGG_OPERATIONS(BYTES)};
+    static const uint8_t sizes[AGG_CODES] = {AGG_OPERATIONS(BYTES, BYTES, BYTES)};
 #undef BYTES
 
     return type < AGG_TYPES && op < AGG_OPS ? sizes[agg_code(type, op)] : 0;

@@ -16,6 +16,7 @@
 #ifndef SWAGG_CORE_KERNELS_H
 #define SWAGG_CORE_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,18 +71,37 @@ static inline uint8_t agg_code(unsigned type, unsigned op)
  * depend on the CPU. */
 size_t agg_element_size(unsigned type, unsigned op);
 
-/* acc[i] = acc[i] op in[i]. acc may equal in. */
+/* acc = in, where an accumulator's elements are not those of the chunk. bytes: of in. */
+typedef void agg_start_fn(void *acc, const void *in, size_t bytes);
+
+/* acc[i] = acc[i] op in[i]. acc may equal in. bytes: of in. */
 typedef void agg_fold_fn(void *acc, const void *in, size_t bytes);
 
 /* out[i] = ((in[0][i] op in[1][i]) op in[2][i]) op ... in exactly this order, n >= 1: reproducible.
  * Each input is read once. out may equal in[0]. */
 typedef void agg_reduce_fn(void *out, const void *const in[], unsigned n, size_t bytes);
 
-/* The kernels of one code; all NULL if there is no such pair. */
+/* What remains to be done once all n contributions are folded. out may equal acc, where both have the same
+ * elements. bytes: of out. */
+typedef void agg_finish_fn(void *out, const void *acc, unsigned n, size_t bytes);
+
+/* The kernels of one code; all NULL if there is no such pair.
+ *
+ * Most operations have only fold and reduce, which may take turns: each goes on with the other's result, and
+ * a first contribution is copied. Averages also need finish at the end. An operation with start is *wide*:
+ * its accumulator is float32, twice as long as the chunk, made by start and fold and rounded by finish. Its
+ * reduce needs all contributions at once, and its result is finished. */
 struct agg_operation {
+    agg_start_fn *start; /* NULL: a plain copy */
     agg_fold_fn *fold;
     agg_reduce_fn *reduce;
+    agg_finish_fn *finish; /* NULL: nothing remains */
 };
+
+static inline bool agg_is_wide(const struct agg_operation *op)
+{
+    return op->start != NULL;
+}
 
 /* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host
  * order. */

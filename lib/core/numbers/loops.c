@@ -5,7 +5,7 @@
  * that all instruction sets agree and no integer overflows. */
 #include <math.h>
 
-#include "numbers/half.h"
+#include "kernels/half.h"
 #include "numbers/numbers_loops.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary16 travels little endian: swap here");

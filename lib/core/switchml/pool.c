@@ -25,13 +25,14 @@ static bool config_valid(const struct sml_pool_config *cfg)
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
-    size_t held = cfg->mode == SML_ORDERED ? cfg->workers - 1u : 0;
+    size_t wide = cfg->format == SML_FORMAT_TYPED ? 2 : 0;
+    size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u : wide;
 
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.map_words = (cfg->workers + 63u) / 64;
     pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_trailer_bytes(cfg->checksum));
     pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t));
-    pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + held * pool.body_bytes;
+    pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + beside * pool.body_bytes;
     return pool;
 }
 

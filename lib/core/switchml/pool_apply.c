@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "switchml/pool.h"
+#include "switchml/pool_reduce.h"
 #include "switchml/pool_state.h"
 
 static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES,
@@ -165,67 +166,6 @@ static void combine_codes(const struct sml_pool *pool, struct sml_slot *slot, co
         slot->e1 = p->e1;
 }
 
-/* The sum begins in the packet's own buffer. If it is an opening one, others have agreed to the call in it.
- */
-static void keep(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p, void *buffer,
-                 struct agg_verdict *v)
-{
-    slot->body[p->ver] = (uint8_t *)p->body; /* writable, since the caller named a buffer */
-    *sml_slot_buffer(pool, slot, p->ver) = buffer;
-    v->kept = true;
-}
-
-/* Writes the first contribution as the sum so far, unless it is there already, in a kept buffer. */
-static void start(uint8_t *sum, const uint8_t *elements, size_t bytes)
-{
-    if (sum != elements)
-        memcpy(sum, elements, bytes);
-}
-
-/* Adds the contribution of the rank whose turn it is, together with those that have waited for it. All of
- * them are read once, and the sum is written once. The last rank to come always has its turn. */
-static void sum_ordered(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
-                        uint8_t *sum, size_t bytes)
-{
-    const uint64_t *seen = sml_slot_seen(slot);
-    const void *in[SML_MAX_WORKERS];
-    unsigned n = 0;
-
-    if (slot->summed > 0)
-        in[n++] = sum;
-    in[n++] = elements;
-    for (slot->summed++; slot->summed < pool->cfg.workers && sml_map_has(seen, slot->summed); slot->summed++)
-        in[n++] = sml_slot_contribution(pool, slot, slot->summed);
-    if (n == 1)
-        start(sum, elements, bytes);
-    else
-        pool->cfg.kernels->operations[slot->code].reduce(sum, in, n, bytes);
-}
-
-static void reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                   const struct sml_packet *p, void *buffer, struct agg_verdict *v)
-{
-    const bool ordered = pool->cfg.mode == SML_ORDERED;
-    const bool first = ordered ? slot->summed == 0 : slot->contributed == 0;
-    const uint8_t *elements = p->body + slot->call_bytes;
-    size_t bytes = p->body_bytes - slot->call_bytes;
-    uint8_t *sum;
-
-    if (ordered && rank != slot->summed) {
-        memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
-        return;
-    }
-    if (first && buffer != NULL)
-        keep(pool, slot, p, buffer, v);
-    sum = slot->body[p->ver] + slot->call_bytes;
-    if (ordered)
-        sum_ordered(pool, slot, elements, sum, bytes);
-    else if (first)
-        start(sum, elements, bytes);
-    else
-        pool->cfg.kernels->operations[slot->code].fold(sum, elements, bytes);
-}
-
 /* The chunk is complete: what was collected becomes the shadow. */
 static void complete(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                      struct agg_verdict *v)
@@ -263,7 +203,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
     combine_codes(pool, slot, p);
     if (wants(pool, p))
         sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
-    reduce(pool, slot, rank, p, buffer, v);
+    sml_reduce(pool, slot, rank, p, buffer, v);
 
     if (slot->contributed == pool->cfg.workers - 1) {
         complete(pool, slot, p, v);

@@ -1,8 +1,9 @@
-/* The layout of a pool in memory; for pool.c and pool_apply.c only. First struct sml_pool, then the slots,
- * each of them
+/* The layout of a pool in memory; for pool*.c only. First struct sml_pool, then the slots, each of them
  *
- *     struct sml_slot with its maps | result, version 0 | result, version 1 | contributions 1 .. n-1
- * (only ORDERED; rank 0's contribution never has to wait)
+ *     struct sml_slot with its maps | result, version 0 | result, version 1 | beside them
+ *
+ * where "beside them" is: in ORDERED jobs contributions 1 .. n-1 (rank 0's never has to wait); in jobs
+ * ON_ARRIVAL with typed elements an accumulator for wide operations, twice as long as a chunk;
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with the name of the buffer that is kept in place of this memory. Up to 64 workers,
@@ -65,10 +66,16 @@ static inline void **sml_slot_buffer(const struct sml_pool *pool, struct sml_slo
     return (void **)(sml_slot_memory(pool, slot, ver) - SML_LINE);
 }
 
-/* rank >= 1 */
+/* ordered; rank >= 1 */
 static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct sml_slot *slot, size_t rank)
 {
     return sml_slot_memory(pool, slot, 1) + rank * pool->body_bytes;
+}
+
+/* on arrival: floats for a chunk of half as long elements */
+static inline uint8_t *sml_slot_accumulator(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return sml_slot_memory(pool, slot, 1) + pool->body_bytes;
 }
 
 static inline uint64_t *sml_slot_seen(struct sml_slot *slot)

@@ -1,7 +1,7 @@
-/* IEEE binary16 to float and back, to nearest even, without branches, so that loops of them become vectors.
- */
-#ifndef SWAGG_CORE_NUMBERS_HALF_H
-#define SWAGG_CORE_NUMBERS_HALF_H
+/* The floating-point types of 16 bits to float and back, to nearest even, without branches, so that loops of
+ * them become vectors. NaN stays NaN, and on its way back becomes a quiet one. */
+#ifndef SWAGG_CORE_KERNELS_HALF_H
+#define SWAGG_CORE_KERNELS_HALF_H
 
 #include <stdint.h>
 #include <string.h>
@@ -43,6 +43,19 @@ static inline uint16_t num_float_to_half(float x)
     half = magnitude < 0x477ff000 ? half : 0x7c00; /* rounds to 2^16 */
     half = magnitude <= 0x7f800000 ? half : 0x7e00;
     return (uint16_t)(half | sign);
+}
+
+/* bfloat16: the upper half of a float. */
+static inline float num_bf16_to_float(uint16_t half)
+{
+    return num_float_of_bits((uint32_t)half << 16);
+}
+
+static inline uint16_t num_float_to_bf16(float x)
+{
+    const uint32_t bits = num_bits_of_float(x), rounded = bits + 0x7fff + (bits >> 16 & 1);
+
+    return (uint16_t)((bits & 0x7fffffff) <= 0x7f800000 ? rounded >> 16 : bits >> 16 | 0x40);
 }
 
 #endif

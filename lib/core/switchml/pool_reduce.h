@@ -1,0 +1,133 @@
+/* How a contribution is added to the sum of its chunk, or combined by another operation. There are four ways,
+ * by the job's mode and by whether the operation is wide (kernels.h). A part of pool_apply.c, which alone
+ * includes it: the usual ways are to be inlined there. */
+#ifndef SWAGG_CORE_SWITCHML_POOL_REDUCE_H
+#define SWAGG_CORE_SWITCHML_POOL_REDUCE_H
+
+#include <string.h>
+
+#include "switchml/pool_state.h"
+
+/* Where the sum goes. Its first contribution may stay in the packet's own buffer; if that is an opening
+ * packet, others have agreed to the call in it. */
+static inline uint8_t *sml_place(const struct sml_pool *pool, struct sml_slot *slot, bool first,
+                                 const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+{
+    if (first && buffer != NULL) {
+        slot->body[p->ver] = (uint8_t *)p->body; /* writable, since the caller named a buffer */
+        *sml_slot_buffer(pool, slot, p->ver) = buffer;
+        v->kept = true;
+    }
+    return slot->body[p->ver] + slot->call_bytes;
+}
+
+/* Writes the first contribution as the sum so far, unless it is there already, in a kept buffer. */
+static inline void sml_start(uint8_t *sum, const uint8_t *elements, size_t bytes)
+{
+    if (sum != elements)
+        memcpy(sum, elements, bytes);
+}
+
+/* Adds the contribution of the rank whose turn it is, together with those that have waited for it. All of
+ * them are read once, and the sum is written once. The last rank to come always has its turn. */
+static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot *slot, agg_reduce_fn *reduce,
+                                    const uint8_t *elements, uint8_t *sum, size_t bytes)
+{
+    const uint64_t *seen = sml_slot_seen(slot);
+    const void *in[SML_MAX_WORKERS];
+    unsigned n = 0;
+
+    if (slot->summed > 0)
+        in[n++] = sum;
+    in[n++] = elements;
+    for (slot->summed++; slot->summed < pool->cfg.workers && sml_map_has(seen, slot->summed); slot->summed++)
+        in[n++] = sml_slot_contribution(pool, slot, slot->summed);
+    if (n == 1)
+        sml_start(sum, elements, bytes);
+    else
+        reduce(sum, in, n, bytes);
+}
+
+/* Adds all contributions at once, since a sum of only some would be rounded. Rank 0's has waited where the
+ * result goes. */
+static inline void sml_add_at_once(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                   const uint8_t *elements, uint8_t *sum, size_t bytes)
+{
+    const void *in[SML_MAX_WORKERS];
+
+    in[0] = sum;
+    for (unsigned other = 1; other < pool->cfg.workers; other++)
+        in[other] = sml_slot_contribution(pool, slot, other);
+    in[rank] = elements;
+    pool->cfg.kernels->operations[slot->code].reduce(sum, in, pool->cfg.workers, bytes);
+}
+
+/* The sum lies in floats of its own until it is complete. */
+static inline void sml_add_wide(const struct sml_pool *pool, struct sml_slot *slot, const uint8_t *elements,
+                                uint8_t *sum, size_t bytes)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    uint8_t *acc = sml_slot_accumulator(pool, slot);
+
+    if (slot->contributed == 0)
+        op->start(acc, elements, bytes);
+    else
+        op->fold(acc, elements, bytes);
+    if (slot->contributed == pool->cfg.workers - 1)
+        op->finish(sum, acc, pool->cfg.workers, bytes);
+}
+
+__attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *pool, struct sml_slot *slot,
+                                                      uint16_t rank, const struct sml_packet *p, void *buffer,
+                                                      struct agg_verdict *v)
+{
+    const bool ordered = pool->cfg.mode == SML_ORDERED, last = slot->contributed == pool->cfg.workers - 1;
+    const uint8_t *elements = p->body + slot->call_bytes;
+    const size_t bytes = p->body_bytes - slot->call_bytes;
+    uint8_t *sum;
+
+    if (ordered && rank > 0 && !last) {
+        memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
+        return;
+    }
+    sum = sml_place(pool, slot, ordered && rank == 0, p, buffer, v);
+    if (!ordered)
+        sml_add_wide(pool, slot, elements, sum, bytes);
+    else if (last)
+        sml_add_at_once(pool, slot, rank, elements, sum, bytes);
+    else
+        sml_start(sum, elements, bytes);
+}
+
+/* Takes in the elements of rank's contribution, which agrees with the others and is to be the next; with the
+ * last one the result is in its place. May keep buffer, and says so. */
+static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    const bool ordered = pool->cfg.mode == SML_ORDERED;
+    const bool first = ordered ? slot->summed == 0 : slot->contributed == 0;
+    const uint8_t *elements = p->body + slot->call_bytes;
+    const size_t bytes = p->body_bytes - slot->call_bytes;
+    uint8_t *sum;
+
+    if (agg_is_wide(op)) {
+        sml_reduce_wide(pool, slot, rank, p, buffer, v);
+        return;
+    }
+    if (ordered && rank != slot->summed) {
+        memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
+        return;
+    }
+    sum = sml_place(pool, slot, first, p, buffer, v);
+    if (ordered)
+        sml_add_in_order(pool, slot, op->reduce, elements, sum, bytes);
+    else if (first)
+        sml_start(sum, elements, bytes);
+    else
+        op->fold(sum, elements, bytes);
+    if (op->finish != NULL && slot->contributed == pool->cfg.workers - 1)
+        op->finish(sum, sum, pool->cfg.workers, bytes);
+}
+
+#endif
