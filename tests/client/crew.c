@@ -1,4 +1,5 @@
 #include "crew.h"
+#include "reference.h"
 
 #include <CUnit/CUnit.h>
 #include <inttypes.h>
@@ -153,92 +154,44 @@ void crew_succeed(struct crew *crew)
     crew_expect_success(crew);
 }
 
-static uint64_t bits(const struct tensor *t, int rank, size_t i)
+static enum swagg_op op_of(const struct tensor *t)
 {
-    return splitmix_hash(t->seed + (uint64_t)rank * 1000003 + (uint64_t)i * 257);
+    return t->op == 0 ? SWAGG_SUM : t->op;
 }
 
-/* In (-2^20, 2^20); round ones are integers, small enough for exact sums in a float. */
-static double real(const struct tensor *t, int rank, size_t i)
+static size_t bytes_of(const struct tensor *t)
 {
-    uint64_t b = bits(t, rank, i);
-    if (t->round)
-        return (double)(b % 20001) - 10000;
-    return ((double)(b >> 11) / (double)(UINT64_C(1) << 52) - 1) * (double)(1u << 20);
-}
-
-static void set(const struct tensor *t, int rank, size_t i, void *elements)
-{
-    switch (t->type) {
-    case SWAGG_I32:
-        ((uint32_t *)elements)[i] = (uint32_t)bits(t, rank, i);
-        break;
-    case SWAGG_I64:
-        ((uint64_t *)elements)[i] = bits(t, rank, i);
-        break;
-    case SWAGG_F32:
-        ((float *)elements)[i] = (float)real(t, rank, i);
-        break;
-    default: /* SWAGG_F64 */
-        ((double *)elements)[i] = real(t, rank, i);
-        break;
-    }
+    return t->count * swagg_element_size(t->type, op_of(t));
 }
 
 void tensor_fill(const struct tensor *t, int rank, void *elements)
 {
-    for (size_t i = 0; i < t->count; i++)
-        set(t, rank, i, elements);
+    uint64_t state = t->seed + (uint64_t)rank * 1000003;
+    reference_fill(agg_code(t->type, op_of(t)), &state, t->round, elements, t->count);
 }
 
-/* Element i of the sum; integers wrap, so they are added unsigned. */
-static void set_sum(const struct tensor *t, int size, size_t i, void *sum)
+bool tensor_is_result(const struct tensor *t, int size, const void *results)
 {
-    uint64_t integer = 0;
-    float single = (float)real(t, 0, i);
-    double twice = real(t, 0, i);
-    for (int r = 0; r < size; r++)
-        integer += bits(t, r, i);
-    for (int r = 1; r < size; r++) {
-        single += (float)real(t, r, i);
-        twice += real(t, r, i);
+    const unsigned code = agg_code(t->type, op_of(t));
+    char *contribution = malloc((size_t)(size + 1) * bytes_of(t) + 1);
+    const void *in[CREW_MAX];
+    if (!contribution)
+        abort();
+    for (int r = 0; r < size; r++) {
+        in[r] = contribution + (size_t)(r + 1) * bytes_of(t);
+        tensor_fill(t, r, contribution + (size_t)(r + 1) * bytes_of(t));
     }
-    switch (t->type) {
-    case SWAGG_I32:
-        *(uint32_t *)sum = (uint32_t)integer;
-        break;
-    case SWAGG_I64:
-        *(uint64_t *)sum = integer;
-        break;
-    case SWAGG_F32:
-        *(float *)sum = single;
-        break;
-    default: /* SWAGG_F64 */
-        *(double *)sum = twice;
-        break;
-    }
-}
-
-size_t tensor_wrong(const struct tensor *t, int size, const void *sums)
-{
-    size_t element = swagg_element_size(t->type, SWAGG_SUM), wrong = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        union {
-            uint32_t i32;
-            uint64_t i64;
-            float f32;
-            double f64;
-        } expected;
-        set_sum(t, size, i, &expected);
-        wrong += memcmp((const char *)sums + i * element, &expected, element) != 0;
-    }
-    return wrong;
+    reference_reduce(code, contribution, in, (unsigned)size, t->count);
+    const void *expected = size == 1 ? in[0] : contribution; /* a single rank gets its own back */
+    bool is = (t->round ? reference_equal : reference_same)(code, results, expected, t->count);
+    free(contribution);
+    return is;
 }
 
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place)
 {
     enum { GUARD = 64 };
-    size_t bytes = t->count * swagg_element_size(t->type, SWAGG_SUM);
+    size_t bytes = bytes_of(t);
     unsigned char *send = malloc(bytes + 1), *recv = in_place ? send : malloc(bytes + GUARD);
     bool receives = root < 0 || root == m->rank;
     int status = WRONG_SUM;
@@ -247,10 +200,9 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
     tensor_fill(t, m->rank, send);
     if (!in_place)
         memset(recv, 0xa5, bytes + GUARD);
-    status = root < 0
-                 ? swagg_allreduce(m->job, send, recv, t->count, t->type, SWAGG_SUM)
-                 : swagg_reduce(m->job, send, receives ? recv : NULL, t->count, t->type, SWAGG_SUM, root);
-    if (status == 0 && receives && tensor_wrong(t, m->crew->size, recv) > 0)
+    status = root < 0 ? swagg_allreduce(m->job, send, recv, t->count, t->type, op_of(t))
+                      : swagg_reduce(m->job, send, receives ? recv : NULL, t->count, t->type, op_of(t), root);
+    if (status == 0 && receives && !tensor_is_result(t, m->crew->size, recv))
         status = WRONG_SUM;
     for (size_t i = receives ? bytes : 0; !in_place && i < bytes + GUARD; i++)
         if (recv[i] != 0xa5)

@@ -53,17 +53,17 @@ void crew_run_unstalled(struct crew *crew, long ms);
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
 
-/* Element i of a rank's tensor, and the sum over ranks 0..size-1 in rank order. The floats are far from
- * round, so their sum depends on the order; unless round is set: then it is exact in any order. */
+/* A rank's tensor, and what comes of those of ranks 0..size-1 in rank order. The floats are any at all, so
+ * that their sum depends on the order; unless round is set: then it is exact in any order. */
 struct tensor {
     enum swagg_type type;
+    enum swagg_op op; /* 0: SWAGG_SUM */
     size_t count;
     uint64_t seed;
     bool round;
 };
 void tensor_fill(const struct tensor *t, int rank, void *elements);
-size_t tensor_wrong(const struct tensor *t, int size,
-                    const void *sums); /* elements that differ from the sum, bit by bit */
+bool tensor_is_result(const struct tensor *t, int size, const void *results);
 
 /* Allocates both tensors, sums them, verifies the sum: as one call. Wrong sums give WRONG_SUM. root < 0:
  * allreduce. */

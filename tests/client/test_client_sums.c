@@ -6,6 +6,7 @@
 
 #include "crew.h"
 #include "random.h"
+#include "reference.h"
 #include "unit.h"
 
 static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F64};
@@ -42,6 +43,35 @@ static void every_type_and_size_is_summed(void)
                 crew.options.checksum = checksum;
                 crew_succeed(&crew);
             }
+    loop_switch_stop(ls);
+}
+
+static int compute_all_pairs(struct crew_member *m)
+{
+    static const size_t counts[] = {1, 45, 1201};
+    bool on_arrival = m->crew->options.mode == SWAGG_ON_ARRIVAL;
+    int rc = 0;
+    for (unsigned code = 0; (code = reference_next(code)) != 0;)
+        for (size_t c = 0; rc == 0 && c < sizeof counts / sizeof *counts; c++) {
+            struct tensor tensor = {.type = code & 15,
+                                    .op = code >> 4,
+                                    .count = counts[c],
+                                    .seed = seed + c,
+                                    .round = on_arrival};
+            rc = crew_sum(m, &tensor, c == 1 ? (int)(code % (unsigned)m->crew->size) : -1, (code + c) % 2);
+        }
+    return rc;
+}
+
+static void every_operation_on_every_type_is_computed(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (int size = 1; size <= 4; size += 3)
+        for (enum swagg_mode mode = SWAGG_ORDERED; mode <= SWAGG_ON_ARRIVAL; mode++) {
+            struct crew crew = crew_of(size, ls, "pairs", compute_all_pairs, NULL);
+            crew.options.mode = mode;
+            crew_succeed(&crew);
+        }
     loop_switch_stop(ls);
 }
 
@@ -250,6 +280,7 @@ int main(void)
     seed_from_environment();
     CU_TestInfo tests[] = {
         UNIT_TEST(every_type_and_size_is_summed),
+        UNIT_TEST(every_operation_on_every_type_is_computed),
         UNIT_TEST(megabytes_are_summed),
         UNIT_TEST(one_chunk_in_flight_is_enough),
         UNIT_TEST(a_thousand_calls_in_a_row_are_summed),

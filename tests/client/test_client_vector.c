@@ -77,7 +77,7 @@ static bool is_summed(const struct crew_member *m, const struct tensor *t, const
         memcpy(p->before + ((uint8_t *)p->segment[i].recv - p->memory), to, bytes);
         to += bytes;
     }
-    bool right = tensor_wrong(t, m->crew->size, flat) == 0;
+    bool right = tensor_is_result(t, m->crew->size, flat);
     free(flat);
     return right && memcmp(p->before, p->memory, p->memory_bytes) == 0;
 }

@@ -143,8 +143,8 @@ static void begin_call(struct process *p)
 
     make_tensors(p, &call);
     enter_loop(p, PROCESS_CALLING);
-    sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u to %d", p->call, (unsigned)call.count,
-              call.type, call.collective == SML_REDUCE ? (int)call.root : -1);
+    sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u, operation %u, to %d", p->call,
+              (unsigned)call.count, call.type, call.op, call.collective == SML_REDUCE ? (int)call.root : -1);
     if (begin_stream(p, &call) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);

@@ -28,7 +28,7 @@ struct program {
     enum sml_checksum checksum;
     uint16_t slots, chunk_bytes, window; /* wishes */
     uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
-    bool whole;       /* small whole numbers only, so that every order of adding gives the same sum */
+    bool whole;       /* numbers that give the same result in any order only */
     unsigned calls;
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
     uint64_t compute_ns;                     /* at most, before each call */
@@ -72,8 +72,8 @@ uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
 /* The rank's contribution, count elements of the call's type. */
 void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor);
 
-/* Whether this is the sum: bit by bit if the order of adding is known or does not matter, else within the
- * bounds of rounding. */
+/* Whether this is the result: to the bit where the order is known or does not matter. Where it does, all that
+ * can be known here is that it is the same on all ranks (oracle.h). */
 bool program_check(struct program *p, unsigned call, const uint8_t *tensor);
 
 #endif

@@ -1,5 +1,7 @@
 #include "scenario.h"
 
+#include "reference.h"
+
 #include <inttypes.h>
 
 const char *const fault_names[FAULTS] = {
@@ -44,6 +46,18 @@ static struct link_quality make_quality(uint64_t *r, uint32_t worst_ppm)
     return q;
 }
 
+/* Sums are what most jobs ask for. */
+static unsigned any_code(uint64_t *r)
+{
+    const bool sum = rng_below(r, 2) == 0;
+    unsigned code;
+
+    do
+        code = reference_any(r);
+    while (sum && code >> 4 != AGG_SUM);
+    return code;
+}
+
 static void make_calls(struct program *p, uint64_t *r)
 {
     uint64_t most = rng_magnitude(r, 1, 20000); /* elements of a call */
@@ -51,10 +65,11 @@ static void make_calls(struct program *p, uint64_t *r)
     p->calls = (unsigned)rng_between(r, 1, PROGRAM_CALLS_MAX);
     for (unsigned c = 0; c < p->calls; c++) {
         bool reduce = rng_below(r, 3) == 0;
+        const unsigned code = any_code(r);
         p->call[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-            .type = (uint8_t)rng_between(r, AGG_I32, AGG_F64),
-            .op = AGG_SUM,
+            .type = (uint8_t)(code & 15),
+            .op = (uint8_t)(code >> 4),
             .root = reduce ? (uint32_t)rng_below(r, p->size) : 0,
             .count = rng_below(r, most + 1),
         };

@@ -18,6 +18,16 @@ unsigned reference_next(unsigned code)
     return 0;
 }
 
+unsigned reference_any(uint64_t *state)
+{
+    unsigned code;
+
+    do
+        code = (unsigned)(splitmix_next(state) % AGG_CODES);
+    while (element_bytes(code) == 0);
+    return code;
+}
+
 /* Integers, in 64 bits; what is written is cut off. */
 
 static unsigned width_of(unsigned type)
@@ -291,52 +301,63 @@ static size_t number_bytes(unsigned type)
     return type == AGG_F16 || type == AGG_BF16 ? 2 : part_bytes(type);
 }
 
-/* Sixty-fourths, fewer for those of 16 bits: so many that sums stay exact. */
-static void put_tame(unsigned type, uint64_t random, char *p)
+/* Factors are powers of two, of complex numbers 1 and -1; others sixty-fourths, of 16 bits whole numbers: so
+ * few digits that nothing is rounded. */
+static double tame_float(unsigned code, unsigned type, uint64_t random)
 {
-    const double x = (double)((int)(random % 129) - 64) / 64;
+    static const double factors[] = {1, -1, 2, -2, 0.5, -0.5};
+    const bool factor = code >> 4 == AGG_PROD, complex = (code & 15) >= AGG_C64;
+
+    if (factor)
+        return factors[random % (complex ? 2 : 6)];
+    if (type == AGG_F16 || type == AGG_BF16)
+        return (double)((int)(random % 3) - 1);
+    return (double)((int)(random % 129) - 64) / 64;
+}
+
+static void put_float(unsigned type, char *p, double x)
+{
     const float f = (float)x;
-    const uint16_t h = put_half(type == AGG_F16 ? &binary16 : &bfloat16, (double)((int)(random % 3) - 1));
+    const uint16_t h = put_half(type == AGG_F16 ? &binary16 : &bfloat16, x);
 
     if (type == AGG_F32)
         memcpy(p, &f, sizeof f);
     else if (type == AGG_F64)
         memcpy(p, &x, sizeof x);
-    else if (type == AGG_F16 || type == AGG_BF16)
-        memcpy(p, &h, sizeof h);
     else
-        put_integer(type, p, random);
+        memcpy(p, &h, sizeof h);
 }
 
-/* Of any width and as a float: zeros, extremes, infinities, NaN, the least. */
+static void put_tame(unsigned code, unsigned type, uint64_t random, char *p)
+{
+    if (width_of(type) != 0)
+        put_integer(type, p, random);
+    else
+        put_float(type, p, tame_float(code, type, random));
+}
+
+/* Zeros, extremes, infinities, NaN, the least. */
 static void put_special(unsigned type, uint64_t random, char *p)
 {
     static const double floats[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN};
     static const uint64_t integers[] = {0, 1, UINT64_MAX, 2};
     const size_t bytes = number_bytes(type);
     const uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
-    const double d = floats[random % 7];
-    const float f = (float)d;
-    uint16_t h = put_half(type == AGG_F16 ? &binary16 : &bfloat16, d);
-    uint64_t bits = integers[random % 4] ^ (random >> 32 & 1 ? sign : 0);
+    const uint64_t bits = integers[random % 4] ^ (random >> 32 & 1 ? sign : 0);
 
     if (width_of(type) != 0 || random >> 33 & 1)
         memcpy(p, &bits, bytes);
-    else if (bytes == sizeof h)
-        memcpy(p, &h, bytes);
-    else if (bytes == sizeof f)
-        memcpy(p, &f, bytes);
     else
-        memcpy(p, &d, bytes);
+        put_float(type, p, floats[random % 7]);
 }
 
 /* Contributions differ little in an index or value, so that some are equal. */
-static void put_number(unsigned type, uint64_t *state, bool tame, char *p)
+static void put_number(unsigned code, unsigned type, uint64_t *state, bool tame, char *p)
 {
     const uint64_t kind = splitmix_next(state), random = splitmix_next(state);
 
     if (tame || kind % 4 == 0)
-        put_tame(type, kind % 8 == 0 ? random % 4 : random, p);
+        put_tame(code, type, kind % 8 == 0 ? random % 4 : random, p);
     else if (kind % 4 == 1)
         put_special(type, random, p);
     else
@@ -352,9 +373,9 @@ void reference_fill(unsigned code, uint64_t *state, bool tame, void *elements, s
     for (size_t i = 0; i < count; i++, p += bytes) {
         uint64_t padding[2] = {splitmix_next(state), splitmix_next(state)};
         memcpy(p, padding, bytes);
-        put_number(types[0], state, tame, p);
+        put_number(code, types[0], state, tame, p);
         if (parts == 2)
-            put_number(types[1], state, tame, p + bytes / 2);
+            put_number(code, types[1], state, tame, p + bytes / 2);
     }
 }
 
@@ -370,19 +391,41 @@ static bool is_nan(unsigned type, const char *p)
     return isnan(get_half(type == AGG_F16 ? &binary16 : &bfloat16, bits));
 }
 
-bool reference_same(unsigned code, const void *a, const void *b, size_t count)
+static bool is_zero(unsigned type, const char *p)
+{
+    uint16_t bits;
+
+    if (type == AGG_F32 || type == AGG_F64)
+        return get_part(type, p) == 0;
+    if (type != AGG_F16 && type != AGG_BF16)
+        return false;
+    memcpy(&bits, p, sizeof bits);
+    return (bits & 0x7fff) == 0;
+}
+
+static bool compare(unsigned code, const void *a, const void *b, size_t count, bool zeros_are_one)
 {
     const size_t bytes = element_bytes(code);
     const char *p = a, *q = b;
     unsigned types[2];
     const unsigned parts = parts_of(code, types);
 
-    for (size_t i = 0; i < count; i++, p += bytes, q += bytes)
-        for (unsigned part = 0; part < parts; part++) {
-            const size_t at = part * bytes / 2;
-            if (memcmp(p + at, q + at, bytes / parts) != 0 &&
-                !(is_nan(types[part], p + at) && is_nan(types[part], q + at)))
-                return false;
-        }
+    for (size_t at = 0; at < count * bytes; at += bytes / parts) {
+        const unsigned type = types[at % bytes != 0];
+
+        if (memcmp(p + at, q + at, bytes / parts) != 0 && !(is_nan(type, p + at) && is_nan(type, q + at)) &&
+            !(zeros_are_one && is_zero(type, p + at) && is_zero(type, q + at)))
+            return false;
+    }
     return true;
+}
+
+bool reference_same(unsigned code, const void *a, const void *b, size_t count)
+{
+    return compare(code, a, b, count, false);
+}
+
+bool reference_equal(unsigned code, const void *a, const void *b, size_t count)
+{
+    return compare(code, a, b, count, true);
 }

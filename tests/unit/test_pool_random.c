@@ -442,16 +442,6 @@ static bool done(const struct world *w)
     return true;
 }
 
-static uint8_t any_code(uint64_t *rng)
-{
-    uint8_t code;
-
-    do
-        code = (uint8_t)rng_next(rng);
-    while (agg_element_size(code & 15, code >> 4) == 0);
-    return code;
-}
-
 static void draw(struct world *w)
 {
     static const uint16_t workers[] = {1, 2, 3, 5, 8, 63, 64, 65, 128, 256};
@@ -476,7 +466,7 @@ static void draw(struct world *w)
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
     w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
-    w->code = typed(w) ? any_code(&w->rng) : agg_code(AGG_I32, AGG_SUM);
+    w->code = typed(w) ? (uint8_t)reference_any(&w->rng) : agg_code(AGG_I32, AGG_SUM);
     w->content = rng_next(&w->rng);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "random.h"
+#include "reference.h"
 #include "scattered.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
@@ -15,7 +16,7 @@
 enum {
     RANKS_MAX = 5,
     CALLS_MAX = 5,
-    COUNT_MAX = 260,
+    TENSOR_MAX = 2080, /* bytes */
     CHUNK_BYTES = 64,
     PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES,
     BAG_MAX = 512,
@@ -34,7 +35,7 @@ struct rank {
     unsigned call; /* in progress, or next */
     bool in_call, buffers;
     bool joined, resumed; /* since the switch restarted */
-    uint8_t in[COUNT_MAX * 8], out[COUNT_MAX * 8];
+    uint8_t in[TENSOR_MAX], out[TENSOR_MAX];
     struct scattered scattered; /* the call's segments in them */
 };
 
@@ -72,35 +73,13 @@ static void fail(struct world *w, const char *what)
     w->failed = true;
 }
 
-/* What a rank contributes: small whole numbers, so that sums are exact in every type. */
-static int64_t element(const struct world *w, unsigned rank, unsigned call, unsigned i)
+/* What a rank contributes: numbers of which the result is the same in any order. */
+static void fill(const struct world *w, unsigned rank, unsigned call, void *tensor)
 {
-    return (int64_t)((w->seed * 31 + rank * 7919 + call * 104729 + i * 613) % 2001) - 1000;
-}
+    uint64_t state = w->seed * 31 + rank * 7919 + call * 104729;
+    const struct sml_call *c = &w->calls[call];
 
-static void put_element(uint8_t *tensor, unsigned type, unsigned i, int64_t value)
-{
-    union {
-        int32_t i32;
-        int64_t i64;
-        float f32;
-        double f64;
-    } u;
-
-    switch (type) {
-    case AGG_I32:
-        u.i32 = (int32_t)value;
-        break;
-    case AGG_I64:
-        u.i64 = value;
-        break;
-    case AGG_F32:
-        u.f32 = (float)value;
-        break;
-    default:
-        u.f64 = (double)value;
-    }
-    memcpy(tensor + i * agg_element_size(type, AGG_SUM), &u, agg_element_size(type, AGG_SUM));
+    reference_fill(agg_code(c->type, c->op), &state, true, tensor, c->count);
 }
 
 static bool wants(const struct sml_call *call, unsigned rank)
@@ -125,10 +104,9 @@ static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct sml_call *call = &w->calls[k->call];
-    uint8_t tensor[COUNT_MAX * 8], *out = w->in_place[k->call] ? k->in : k->out;
+    uint8_t tensor[TENSOR_MAX], *out = w->in_place[k->call] ? k->in : k->out;
 
-    for (unsigned i = 0; i < call->count; i++)
-        put_element(tensor, call->type, i, element(w, r, k->call, i));
+    fill(w, r, k->call, tensor);
     memset(k->out, 0xee, sizeof(k->out));
     k->scattered =
         scattered_cut(k->in, out, call->count, agg_element_size(call->type, call->op), draw(w, 1 << 11));
@@ -142,18 +120,21 @@ static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct sml_call *call = &w->calls[k->call];
-    uint8_t expected[COUNT_MAX * 8], got[COUNT_MAX * 8];
+    static uint8_t expected[TENSOR_MAX], got[TENSOR_MAX], contributions[RANKS_MAX][TENSOR_MAX];
+    const void *in[RANKS_MAX];
 
     check_ahead(w, r);
     if (wants(call, r)) {
-        for (unsigned i = 0; i < call->count; i++) {
-            int64_t sum = 0;
-            for (unsigned p = 0; p < w->cfg.workers; p++)
-                sum += element(w, p, k->call, i);
-            put_element(expected, call->type, i, sum);
+        const unsigned code = agg_code(call->type, call->op);
+        for (unsigned p = 0; p < w->cfg.workers; p++) {
+            in[p] = contributions[p];
+            fill(w, p, k->call, contributions[p]);
         }
+        reference_reduce(code, expected, in, w->cfg.workers, call->count);
+        if (w->cfg.workers == 1) /* it gets its own back */
+            memcpy(expected, contributions[0], sizeof(expected));
         scattered_get(&k->scattered, got);
-        if (memcmp(got, expected, call->count * agg_element_size(call->type, call->op)) != 0)
+        if (!reference_equal(code, got, expected, call->count))
             fail(w, "a wrong sum");
     }
     memset(k->in, 0xdd, sizeof(k->in)); /* the caller's again */
@@ -354,14 +335,14 @@ static void choose_calls(struct world *w, unsigned chunks_max)
 {
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
-        unsigned type = AGG_I32 + (unsigned)draw(w, AGG_F64);
+        const unsigned code = reference_any(&w->random);
         bool reduce = chance(w, 40);
         w->calls[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-            .type = (uint8_t)type,
-            .op = AGG_SUM,
+            .type = (uint8_t)(code & 15),
+            .op = (uint8_t)(code >> 4),
             .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
-            .count = draw(w, chunks_max * CHUNK_BYTES / agg_element_size(type, AGG_SUM)),
+            .count = draw(w, chunks_max * CHUNK_BYTES / agg_element_size(code & 15, code >> 4)),
         };
         w->in_place[c] = chance(w, 50);
     }
