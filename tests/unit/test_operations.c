@@ -42,7 +42,7 @@ static void test_sizes_of_elements(void)
     expect_pairs(AGG_AVG, "048481212480228g");
     expect_pairs(AGG_MIN, "0484812124802200");
     expect_pairs(AGG_MAX, "0484812124802200");
-    for (unsigned op = AGG_LAND; op <= AGG_BOR; op++)
+    for (unsigned op = AGG_LAND; op <= AGG_BXOR; op++)
         expect_pairs(op, "0480012124810000");
     for (unsigned op = AGG_MINLOC; op <= AGG_MAXLOC; op++)
         expect_pairs(op, "08g8g08000000000");
@@ -348,6 +348,7 @@ static void test_logical_results_are_0_and_1(void)
     EXPECT(I64, LOR, int64_t, INT64_C(1) << 40, 0, 1);
     EXPECT(U16, LXOR, uint16_t, 256, 2, 0);
     EXPECT(BOOL, LOR, uint8_t, 0, 7, 1);
+    EXPECT(BOOL, BXOR, uint8_t, 4, 2, 0);
     EXPECT(BOOL, BAND, uint8_t, 4, 2, 1); /* bitwise is logical there */
 }
 

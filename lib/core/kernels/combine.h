@@ -10,6 +10,7 @@
 #define DO_PROD(kind, a, b) TIMES_##kind(a, b)
 #define DO_BAND(kind, a, b) ((a) & (b))
 #define DO_BOR(kind, a, b)  ((a) | (b))
+#define DO_BXOR(kind, a, b) ((a) ^ (b))
 
 /* Complex ones are in scalar_numbers.h and vector_numbers.h. */
 #define TIMES_I8(a, b)   ((a) * (b))

@@ -42,6 +42,7 @@
     AGG_INTEGERS(DO, LXOR, LXOR) AGG_BOOLS(DO, LXOR, LXOR)                                                    \
     AGG_INTEGERS_BYTEWISE(DO, BAND) AGG_BOOLS(DO, BAND, LAND)                                                 \
     AGG_INTEGERS_BYTEWISE(DO, BOR) AGG_BOOLS(DO, BOR, LOR)                                                    \
+    AGG_INTEGERS_BYTEWISE(DO, BXOR) AGG_BOOLS(DO, BXOR, LXOR)                                                 \
     AGG_INTEGERS(DIVIDED, AVG, SUM) AGG_FLOATS(DIVIDED, AVG, SUM) AGG_PARTS(DIVIDED, AVG, SUM)                \
     AGG_HALVES(WIDE, AVG)                                                                                     \
     AGG_LOCATED(DO, MINLOC) AGG_LOCATED(DO, MAXLOC)                                                           \
@@ -57,7 +58,7 @@
     AGG_SIGNLESS(DO, PROD) DO(PROD, F32) DO(PROD, F64) DO(PROD, C64) DO(PROD, C128)                           \
     AGG_ORDERED(DO, MIN) AGG_ORDERED(DO, MAX)                                                                 \
     AGG_SIGNLESS(DO, LAND) AGG_SIGNLESS(DO, LOR) AGG_SIGNLESS(DO, LXOR)                                       \
-    DO(BAND, I8) DO(BOR, I8)
+    DO(BAND, I8) DO(BOR, I8) DO(BXOR, I8)
 #define AGG_WIDE_KERNELS(DO)                                                                                  \
     DO(SUM, F16) DO(SUM, BF16) DO(PROD, F16) DO(PROD, BF16) DO(AVG, F16) DO(AVG, BF16)
 
