@@ -59,6 +59,7 @@ static int run(struct swagg_job *job, struct request *r)
     struct watch watch;
     uint64_t now = monotonic_ns();
     watch_start(&watch, job, &call, now);
+    spin_begin(&job->spin, watch.chunks, now);
     if ((rc = begin(job, r, &call, now)) == 0 && (rc = drive_call(job, &watch)) == 0)
         end(job, &call);
     return rc;

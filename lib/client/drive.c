@@ -1,6 +1,7 @@
 #include "drive.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,6 +113,11 @@ static int idle(struct swagg_job *job, const struct watch *w)
         membership_wait(&job->membership, until < now + rest ? until : now + rest);
         return SWAGG_OK;
     }
+    if (!job->rejoining && spin_may(&job->spin, now)) {
+        sched_yield();
+        spin_offered(&job->spin, now, monotonic_ns());
+        return SWAGG_OK;
+    }
     uint64_t left = until > now ? until - now : 0;
     int rc = job->transport->ops->wait(job->transport, membership_wake_fd(&job->membership), left);
     if (rc > 0)
@@ -170,11 +176,18 @@ static int follow_session(struct swagg_job *job)
     }
 }
 
-/* The application may have closed our descriptors; checked before and during each call. */
+/* The application may have closed our descriptors. Checked before each call: what it sends and receives by.
+ * The others are checked while it lasts, and by the membership thread before it uses them. */
+static int check_socket(struct swagg_job *job)
+{
+    return own_fd_holds(&job->transport->socket) ? SWAGG_OK : job_fail_fds_closed(job, "data socket");
+}
+
 static int check_descriptors(struct swagg_job *job)
 {
-    if (!own_fd_holds(&job->transport->socket))
-        return job_fail_fds_closed(job, "data socket");
+    int rc = check_socket(job);
+    if (rc < 0)
+        return rc;
     return membership_fds_are_closed(&job->membership) ? job_fail_fds_closed(job, "control descriptors")
                                                        : SWAGG_OK;
 }
@@ -189,8 +202,8 @@ static int turn(struct swagg_job *job, struct watch *w)
         int rc = check_descriptors(job);
         return rc < 0 ? rc : watch_tick(w, job, now);
     }
-    let_others_progress(job, w, now);
     int received = job->rejoining ? 0 : exchange(job);
+    let_others_progress(job, w, now);
     return received == 0 ? idle(job, w) : received;
 }
 
@@ -210,7 +223,7 @@ static bool is_complete(const struct sml_stream *stream, enum sml_stream_status 
 
 static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
 {
-    int rc = check_descriptors(job);
+    int rc = check_socket(job);
     bool rejected = false;
     if (rc == 0)
         rc = follow_session(job);

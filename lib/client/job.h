@@ -8,6 +8,7 @@
 #include "membership.h"
 #include "options.h"
 #include "overlap.h"
+#include "spin.h"
 #include "swagg.h"
 #include "switchml/stream.h"
 #include "switchml/terms.h"
@@ -29,7 +30,8 @@ struct swagg_job {
     unsigned generation; /* of the session: the one that the stream works under */
     bool rejoining;      /* the switch has restarted: nothing is received until the job is joined anew */
     bool calling;        /* a call is in progress */
-    int failure;         /* status of the first failing call: no other can succeed. 0: all is well */
+    struct spin spin;
+    int failure; /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
     struct {
         struct sml_segment *segments; /* [n] */

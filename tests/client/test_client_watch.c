@@ -1,6 +1,7 @@
 /* Deadline, warnings and progress of a call, with the time given by the test and without a switch. */
 #include "job.h"
 #include "monotonic.h"
+#include "spin.h"
 #include "stream_script.h"
 #include "watch.h"
 
@@ -134,6 +135,35 @@ static void a_process_that_was_stopped_does_not_blame_the_switch(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(words_after(&l, 1000, 59000), "silent for 58.0 s"));
 }
 
+static void a_small_call_spins_while_the_cpu_is_free(void)
+{
+    struct spin s = {0};
+    const uint64_t now = NS_PER_S;
+
+    spin_begin(&s, 1, now);
+    CU_ASSERT_TRUE(spin_may(&s, now));
+    CU_ASSERT_FALSE(spin_may(&s, now + NS_PER_MS)); /* a moment only */
+    spin_offered(&s, now, now + NS_PER_US);
+    CU_ASSERT_TRUE(spin_may(&s, now + NS_PER_US));
+    spin_begin(&s, 1000, now);
+    CU_ASSERT_FALSE(spin_may(&s, now));
+}
+
+/* Another program had the CPU for 3 ms: calls sleep until that is one part in 32. */
+static void a_wanted_cpu_is_not_spun_on(void)
+{
+    struct spin s = {0};
+    const uint64_t now = NS_PER_S, after = now + 3 * NS_PER_MS;
+
+    spin_begin(&s, 1, now);
+    spin_offered(&s, now, after);
+    CU_ASSERT_FALSE(spin_may(&s, after));
+    spin_begin(&s, 1, after + 95 * NS_PER_MS);
+    CU_ASSERT_FALSE(spin_may(&s, after + 95 * NS_PER_MS));
+    spin_begin(&s, 1, after + 97 * NS_PER_MS);
+    CU_ASSERT_TRUE(spin_may(&s, after + 97 * NS_PER_MS));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -141,6 +171,8 @@ int main(void)
         UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
         UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
         UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
+        UNIT_TEST(a_small_call_spins_while_the_cpu_is_free),
+        UNIT_TEST(a_wanted_cpu_is_not_spun_on),
         CU_TEST_INFO_NULL,
     };
 
