@@ -58,6 +58,7 @@ memif_source_start() { # PORTS FRAME OPTION...
 }
 
 memif_source_end() {
+    net_until 60 "the source has ended" net_gone "$MEMIF_PID"
     cat <&"$MEMIF_WORDS" >>"$NET_DIR/source.log"
     exec {MEMIF_WORDS}<&-
     wait "$MEMIF_PID"
