@@ -65,7 +65,7 @@ RATIOS = (
      "200mbit", "allreduce", "swagg_loss_1pct", "swagg"),
     (Figure("openmpi_through_swagg_vs_bridge", f"{LIMITED} Open MPI's own TCP through swagg is {FASTER} through a Linux bridge."),
      "200mbit", "allreduce", "openmpi", "openmpi_through_swagg"),
-    (Figure("openmpi_through_swagg_vs_bridge_cpu", f"{FREE} Open MPI's own TCP through swagg is {FASTER} through a Linux bridge."),
+    (Figure("openmpi_through_swagg_vs_bridge_cpu", f"{FREE} Open MPI's own TCP through swagg is {FASTER} through a Linux bridge.", ">= 0.7"),
      "cpu", "allreduce", "openmpi", "openmpi_through_swagg"),
 )
 WIRE_SHARE = Figure("allreduce_200mbit_wire_share", "An allreduce uses {:.1%} of the rate of a link of 200 Mbit/s.", ">= 0.95")
