@@ -71,8 +71,7 @@ static int choose_kernels(struct datapath *dp)
     dp->jobs.kernels = name == NULL ? best : agg_kernels_get(name);
     if (dp->jobs.kernels == NULL) {
         log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, "
-                  "or name a "
-                  "lesser one, such as scalar",
+                  "or name a lesser one, such as scalar",
                   name, best->name);
         return -EINVAL;
     }
@@ -120,8 +119,7 @@ int datapath_check_memory(const struct config *cfg)
     if (left >= cfg->pool.megabytes)
         return 0;
     log_error("packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
-              "memory.megabytes "
-              "from %u to %zu",
+              "memory.megabytes from %u to %zu",
               left, cfg->pool.megabytes, cfg->memory.megabytes,
               cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
     return -ENOMEM;

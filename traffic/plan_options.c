@@ -73,8 +73,7 @@ static const struct option_row rows[] = {
      "in each packet; default 256"},
     {"frame", 'f', "BYTES", option_unsigned, FIELD(frame_bytes), FRAME_MOST,
      "instead of -k: as many elements as a frame of this length holds (64..9018, with the 4 bytes of its "
-     "check "
-     "sequence)"},
+     "check sequence)"},
     {"type", 't', "TYPE", read_type, FIELD(plan.type), 0, "int32, int64, float32 (the default), float64"},
     {"published", 0, NULL, read_published, FIELD(plan), 0,
      "the published SwitchML format: int32 with exponents"},

@@ -56,9 +56,12 @@ static const cyaml_schema_value_t shard_schema = {
 
 static const cyaml_schema_field_t lcore_fields[] = {
     CYAML_FIELD_INT("cpu", OPTIONAL, struct config_raw_lcore, cpu),
-    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
-    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema, 0, CONFIG_QUEUES_MAX),
-    CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema, 0, SWAGG_MAX_SHARDS),
+    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema,
+                         0, CONFIG_QUEUES_MAX),
+    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema,
+                         0, CONFIG_QUEUES_MAX),
+    CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema,
+                         0, SWAGG_MAX_SHARDS),
     CYAML_FIELD_END,
 };
 
@@ -142,8 +145,8 @@ static const cyaml_schema_value_t replay_schema = {
 };
 
 static const cyaml_schema_field_t file_fields[] = {
-    CYAML_FIELD_SEQUENCE_COUNT("ports", CYAML_FLAG_DEFAULT, struct config_raw, config.port, config.ports, &port_schema,
-                               1, SWAGG_MAX_PORTS),
+    CYAML_FIELD_SEQUENCE_COUNT("ports", CYAML_FLAG_DEFAULT, struct config_raw, config.port, config.ports,
+                               &port_schema, 1, SWAGG_MAX_PORTS),
     CYAML_FIELD_MAPPING("switch", OPTIONAL, struct config_raw, sw, switch_fields),
     CYAML_FIELD_SEQUENCE_COUNT("lcores", OPTIONAL, struct config_raw, lcore, lcores, &lcore_schema,
                                1, SWAGG_MAX_LCORES),

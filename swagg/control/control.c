@@ -108,8 +108,7 @@ static void watch_claims(struct control *c, uint64_t now)
     c->next_defence = now + defence_interval_ns;
     net_mac_text(mac, &station);
     log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is "
-                "dropped; "
-                "give it another, or change switch.ip",
+                "dropped; give it another, or change switch.ip",
                 mac, c->parts.port[port].name);
     for (unsigned p = 0; p < c->parts.ports; p++)
         host_announce(&c->lcore->host, p);

@@ -99,8 +99,7 @@ int command_check(int argc, char *argv[])
     const struct command_line line = {
         .intro = "usage: swagg-pcap check [OPTION...] FILE...\n"
                  "Adds up what workers sent, and compares the switch's results with it. Contributions and "
-                 "results may be "
-                 "in one capture\n"
+                 "results may be in one capture\n"
                  "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
         .operands = "captures",
         .groups = &group,

@@ -50,15 +50,13 @@ static bool read_rate(const struct option_row *row, const char *text, void *fiel
 static const struct option_row mode_rows[] = {
     {"mode", 0, "MODE", read_mode, FIELD(mode), 0,
      "workers (the default): sums come back. forward: the frames themselves do, with swapped MAC addresses. "
-     "bridge: "
-     "they come out of the other of two ports"},
+     "bridge: they come out of the other of two ports"},
 };
 
 static const struct option_row rows[] = {
     {"rate", 0, "PPS", read_rate, 0, 1000000000,
      "open loop: frames a second, of all workers; 0: as many as the ports take. When a port is full they "
-     "wait for "
-     "it"},
+     "wait for it"},
     {"patience", 0, "S", option_real, FIELD(patience), DAY,
      "open loop: what has not come when nothing came for so long is lost; default 1"},
     {"no-udp-checksum", 0, NULL, option_flag, FIELD(no_udp_checksum), 0, "send without one"},
@@ -68,8 +66,7 @@ static const struct option_row rows[] = {
      "end after so many answers; default 0: when the time is up"},
     {"check", 0, "N", option_unsigned, FIELD(check_every), INT_MAX,
      "compare every N-th answer, bit by bit; default 61, 0: none. A number that shares no factor with that "
-     "of the "
-     "workers sees all of them"},
+     "of the workers sees all of them"},
     {"resend-ms", 0, "MS", option_unsigned, FIELD(resend_ms), INT_MAX,
      "send again what is unanswered for so long; default 20; not in an open loop"},
     {"burst", 0, "N", option_unsigned, FIELD(burst), SOURCE_BURST_MAX,
@@ -77,8 +74,7 @@ static const struct option_row rows[] = {
     {"json", 0, "FILE", option_text, FIELD(json), 0, "the report as one flat object"},
     {"stay", 0, NULL, option_flag, FIELD(stay), 0,
      "after the report, wait until the other ends have gone, 10 seconds at most: a memif's other end may "
-     "crash if "
-     "this one leaves first"},
+     "crash if this one leaves first"},
 };
 
 static const struct option_row phases_row = {"phases",

@@ -110,8 +110,7 @@ int linux_rivals_check_ip(rte_be32_t ip, bool from_kernel)
             continue;
         log_line(from_kernel ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING,
                  "switch.ip %s is an address of this machine, on %s, so that its kernel takes what is for "
-                 "the switch: ip "
-                 "addr del %s dev %s, or choose another switch.ip",
+                 "the switch: ip addr del %s dev %s, or choose another switch.ip",
                  address_of(i, text), i->ifa_name, text, i->ifa_name);
         rc = from_kernel ? -EADDRINUSE : 0;
     }
