@@ -10,6 +10,8 @@
 #include "agree.h"
 #include "native.h"
 #include "report.h"
+#include "types.h"
+#include "words.h"
 
 enum { TEAMS_AT_REST = 4 };
 
@@ -77,6 +79,8 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.log = log_line;
     options.log_ctx = team;
     options.progress = progress_open_mpi;
+    options.type_name = words_type;
+    options.op_name = op_in_mpi;
     return swagg_open(job, &options);
 }
 

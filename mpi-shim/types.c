@@ -40,6 +40,14 @@ const char *op_name(MPI_Op op)
     return "a user's operation";
 }
 
+const char *op_in_mpi(enum swagg_op op)
+{
+    for (size_t i = 0; i < OPERATIONS; i++)
+        if (operations[i].in_switch == op)
+            return operations[i].name;
+    return "an unknown operation";
+}
+
 static bool is_in_switch(MPI_Op op)
 {
     for (size_t i = 0; i < OPERATIONS; i++)
@@ -70,6 +78,7 @@ static const enum swagg_type widths[FAMILIES][WIDTH_MAX + 1] = {
 enum kind {
     C_INTEGER,
     C_UNSIGNED,
+    C_WRONG_SIGN, /* Open MPI 4.1 compares them as if they had the other sign: minima and maxima stay there */
     C_BOOLEAN,
     C_INTEGER_PAIR,
     C_REAL_PAIR,
@@ -90,6 +99,7 @@ static const struct kind_of_type {
 } kinds[] = {
     [C_INTEGER] = {SIGNED, ARITHMETIC | LOGICAL | BITWISE, ALONE},
     [C_UNSIGNED] = {UNSIGNED, ARITHMETIC | LOGICAL | BITWISE, ALONE},
+    [C_WRONG_SIGN] = {UNSIGNED, BIT(SUM) | BIT(PROD) | LOGICAL | BITWISE, ALONE},
     [C_BOOLEAN] = {BOOLEAN, LOGICAL, ALONE},
     [C_INTEGER_PAIR] = {SIGNED, BIT(MINLOC) | BIT(MAXLOC), WITH_INT},
     [C_REAL_PAIR] = {REAL, BIT(MINLOC) | BIT(MAXLOC), WITH_INT},
@@ -121,7 +131,7 @@ static const struct named_type {
     {MPI_UNSIGNED_CHAR, C_UNSIGNED},
     {MPI_UNSIGNED_SHORT, C_UNSIGNED},
     {MPI_UNSIGNED, C_UNSIGNED},
-    {MPI_UNSIGNED_LONG, C_UNSIGNED},
+    {MPI_UNSIGNED_LONG, C_WRONG_SIGN},
     {MPI_UNSIGNED_LONG_LONG, C_UNSIGNED},
     {MPI_INT8_T, C_INTEGER},
     {MPI_INT16_T, C_INTEGER},
@@ -133,7 +143,7 @@ static const struct named_type {
     {MPI_UINT64_T, C_UNSIGNED},
     {MPI_AINT, C_INTEGER},
     {MPI_COUNT, C_INTEGER},
-    {MPI_OFFSET, C_UNSIGNED}, /* signed, but to Open MPI's MPI_MIN and MPI_MAX */
+    {MPI_OFFSET, C_WRONG_SIGN},
     {MPI_BYTE, C_UNSIGNED},
     {MPI_C_BOOL, C_BOOLEAN},
     {MPI_CXX_BOOL, C_BOOLEAN},

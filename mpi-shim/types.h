@@ -25,4 +25,7 @@ enum why types_reduction(MPI_Datatype type, MPI_Op op, struct reduction *r);
 /* For messages: "MPI_SUM", ..., "a user's operation". */
 const char *op_name(MPI_Op op);
 
+/* The same, of an operation of the switch. */
+const char *op_in_mpi(enum swagg_op op);
+
 #endif

@@ -6,23 +6,24 @@
 
 #include "kernels/kernels.h"
 
-const char *describe_type(unsigned type)
+const char *describe_type(enum swagg_type type, enum swagg_op op)
 {
     static const char *const names[AGG_TYPES] = {
         [AGG_I32] = "i32",   [AGG_I64] = "i64", [AGG_F32] = "f32",   [AGG_F64] = "f64", [AGG_I8] = "i8",
         [AGG_I16] = "i16",   [AGG_U8] = "u8",   [AGG_U16] = "u16",   [AGG_U32] = "u32", [AGG_U64] = "u64",
         [AGG_BOOL] = "bool", [AGG_F16] = "f16", [AGG_BF16] = "bf16", [AGG_C64] = "c64", [AGG_C128] = "c128"};
-    return type < AGG_TYPES && names[type] ? names[type] : "unknown type";
+    (void)op; /* elements of pairs are known by the operation */
+    return (unsigned)type < AGG_TYPES && names[type] ? names[type] : "unknown type";
 }
 
-const char *describe_op(unsigned op)
+const char *describe_op(enum swagg_op op)
 {
     static const char *const names[AGG_OPS] = {
         [AGG_SUM] = "sum",       [AGG_PROD] = "prod",       [AGG_MIN] = "min",        [AGG_MAX] = "max",
         [AGG_LAND] = "land",     [AGG_LOR] = "lor",         [AGG_LXOR] = "lxor",      [AGG_BAND] = "band",
         [AGG_BOR] = "bor",       [AGG_BXOR] = "bxor",       [AGG_AVG] = "avg",        [AGG_MINLOC] = "minloc",
         [AGG_MAXLOC] = "maxloc", [AGG_MINPAIR] = "minpair", [AGG_MAXPAIR] = "maxpair"};
-    return op < AGG_OPS && names[op] ? names[op] : "unknown operation";
+    return (unsigned)op < AGG_OPS && names[op] ? names[op] : "unknown operation";
 }
 
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
@@ -34,9 +35,11 @@ const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
     return text;
 }
 
-const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX])
+const char *describe_call(const struct describe_names *names, const struct sml_call *call,
+                          char text[DESCRIBE_CALL_MAX])
 {
-    const char *type = describe_type(call->type), *op = describe_op(call->op);
+    const enum swagg_op code = (enum swagg_op)call->op;
+    const char *type = names->type((enum swagg_type)call->type, code), *op = names->op(code);
     if (call->collective == SML_REDUCE)
         snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s) to rank %" PRIu32, call->count, type,
                  op, call->root);
@@ -46,22 +49,24 @@ const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_M
 }
 
 /* What a rank called, if its opening packet is known, or else what it sent. */
-static void describe_side(unsigned rank, const struct sml_call *call, unsigned e0, unsigned bytes,
-                          char text[DESCRIBE_CALL_MAX + 32])
+static void describe_side(const struct describe_names *names, unsigned rank, const struct sml_call *call,
+                          unsigned e0, unsigned bytes, char text[DESCRIBE_CALL_MAX + 32])
 {
     char called[DESCRIBE_CALL_MAX];
+    const enum swagg_op op = (enum swagg_op)(e0 >> 4);
     if (call->collective)
-        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(call, called));
+        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(names, call, called));
     else
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
-                 describe_type(e0 & 15), describe_op(e0 >> 4));
+                 names->type((enum swagg_type)(e0 & 15), op), names->op(op));
 }
 
-const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX])
+const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
+                              char text[DESCRIBE_MISMATCH_MAX])
 {
     char yours[DESCRIBE_CALL_MAX + 32], peers[DESCRIBE_CALL_MAX + 32];
-    describe_side(m->your_rank, &m->yours, m->your_e0, m->your_bytes, yours);
-    describe_side(m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, peers);
+    describe_side(names, m->your_rank, &m->yours, m->your_e0, m->your_bytes, yours);
+    describe_side(names, m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, peers);
     /* If the two calls look the same, they differ in their number: one rank is a call ahead. */
     int used = snprintf(text, DESCRIBE_MISMATCH_MAX, "%s, %s", yours, peers);
     if (describe_knows_calls(m) && m->yours.seq != m->peers.seq)

@@ -2,6 +2,7 @@
 #ifndef SWAGG_CLIENT_DESCRIBE_H
 #define SWAGG_CLIENT_DESCRIBE_H
 
+#include "swagg.h"
 #include "wire/switchml.h"
 
 enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX = 120 };
@@ -10,11 +11,18 @@ enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);
 
 /* "f32", "sum": the names of enum swagg_type and enum swagg_op in small letters. */
-const char *describe_type(unsigned type);
-const char *describe_op(unsigned op);
+const char *describe_type(enum swagg_type type, enum swagg_op op);
+const char *describe_op(enum swagg_op op);
+
+/* What a job's messages call them: these two, or the caller's. */
+struct describe_names {
+    const char *(*type)(enum swagg_type type, enum swagg_op op);
+    const char *(*op)(enum swagg_op op);
+};
 
 /* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
-const char *describe_call(const struct sml_call *call, char text[DESCRIBE_CALL_MAX]);
+const char *describe_call(const struct describe_names *names, const struct sml_call *call,
+                          char text[DESCRIBE_CALL_MAX]);
 
 /* Whether it contains the calls of both ranks. */
 static inline bool describe_knows_calls(const struct sml_mismatch *m)
@@ -24,6 +32,7 @@ static inline bool describe_knows_calls(const struct sml_mismatch *m)
 
 /* "rank 1 called allreduce ..., rank 0 called reduce ..."; "rank 1 sent 1460 bytes of f32 (sum)" where the
  * call is unknown */
-const char *describe_mismatch(const struct sml_mismatch *m, char text[DESCRIBE_MISMATCH_MAX]);
+const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
+                              char text[DESCRIBE_MISMATCH_MAX]);
 
 #endif

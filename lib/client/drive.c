@@ -41,7 +41,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
     const struct sml_call *oldest = sml_stream_oldest_call(job->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    describe_mismatch(m, mismatch);
+    describe_mismatch(&job->options.names, m, mismatch);
     if (describe_knows_calls(m))
         return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
     /* The mismatch is in a later chunk, which does not tell the peer's call. Then the switch has refused the
@@ -50,7 +50,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%s; rank %u called %s", mismatch, job->options.rank,
-             describe_call(oldest ? oldest : &w->call, call));
+             describe_call(&job->options.names, oldest ? oldest : &w->call, call));
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
 }
 
@@ -268,7 +268,7 @@ static int follow_buffered(struct swagg_job *job)
     job_report(job, monotonic_ns());
     if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
         return SWAGG_OK;
-    describe_mismatch(sml_stream_mismatch(job->stream), mismatch);
+    describe_mismatch(&job->options.names, sml_stream_mismatch(job->stream), mismatch);
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 

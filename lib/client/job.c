@@ -52,7 +52,8 @@ int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
     if (!job->stream || !sml_stream_buffered(job->stream))
         return job_fail(job, failure_status(job, f), "%s", f->text);
     return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
-                    f->text, describe_call(sml_stream_oldest_call(job->stream), call), job->options.rank);
+                    f->text, describe_call(&job->options.names, sml_stream_oldest_call(job->stream), call),
+                    job->options.rank);
 }
 
 int job_fail_fds_closed(struct swagg_job *job, const char *what)

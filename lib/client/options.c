@@ -132,6 +132,10 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->answer_timeout_ns = timeout_ns(in->answer_timeout_ms, DEFAULT_ANSWER_TIMEOUT_MS);
     out->progress = in->progress;
     out->progress_ctx = in->progress_ctx;
+    if (in->type_name && in->op_name)
+        out->names = (struct describe_names){.type = in->type_name, .op = in->op_name};
+    else
+        out->names = (struct describe_names){.type = describe_type, .op = describe_op};
     out->log = (struct logger){.log = in->log, .ctx = in->log_ctx};
     return SWAGG_OK;
 }

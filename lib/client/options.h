@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 
+#include "describe.h"
 #include "logger.h"
 #include "switchml/pool.h"
 #include "wire/control.h"
@@ -24,6 +25,7 @@ struct client_options {
     struct logger log;
     void (*progress)(void *ctx); /* may be NULL */
     void *progress_ctx;
+    struct describe_names names;
 };
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */

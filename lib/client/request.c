@@ -60,10 +60,12 @@ static int check_pair(const struct request *r)
         return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
     if (r->op <= 0 || r->op >= AGG_OPS)
         return client_fail(SWAGG_ERR_ARGUMENT, "op %d is none of enum swagg_op", r->op);
-    if (agg_element_size((unsigned)r->type, (unsigned)r->op) == 0)
+    const enum swagg_type type = (enum swagg_type)r->type;
+    const enum swagg_op op = (enum swagg_op)r->op;
+    if (swagg_element_size(type, op) == 0)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "there is no %s of %s: swagg_element_size() tells which operations a type has",
-                           describe_op((unsigned)r->op), describe_type((unsigned)r->type));
+                           describe_op(op), describe_type(type, op));
     return SWAGG_OK;
 }
 

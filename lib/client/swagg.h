@@ -125,6 +125,10 @@ struct swagg_options {
     void (*progress)(void *ctx);
     void *progress_ctx;
     int answer_timeout_ms; /* swagg_open: a switch that is silent for so long is not there; 0 = 3000 */
+    /* For callers whose users know types and operations by other names, MPI's for instance: the names in
+     * messages; NULL: "f32", "sum". They return constant strings. Both or neither. */
+    const char *(*type_name)(enum swagg_type type, enum swagg_op op);
+    const char *(*op_name)(enum swagg_op op);
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

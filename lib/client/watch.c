@@ -67,10 +67,11 @@ static const char *describe_late(const struct watch *w, const struct swagg_job *
     char call[DESCRIBE_CALL_MAX];
     if (sml_stream_buffered(job->stream))
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(sml_stream_oldest_call(job->stream), call));
+                 describe_call(&job->options.names, sml_stream_oldest_call(job->stream), call));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
-                 describe_call(&w->call, call), w->chunks - sml_stream_left(job->stream) + 1, w->chunks);
+                 describe_call(&job->options.names, &w->call, call),
+                 w->chunks - sml_stream_left(job->stream) + 1, w->chunks);
     return text;
 }
 

@@ -33,6 +33,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
     script_open(&l->script, 0, 2, 4, 4);
     l->job = (struct swagg_job){
         .options = {.job = "lonely",
+                    .names = {.type = describe_type, .op = describe_op},
                     .call_timeout_ns = 3600 * NS_PER_S,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},

@@ -33,7 +33,9 @@ def reduce(what, send, kind, op):
     try:
         world.Allreduce(buffer(send), buffer(recv), op)
         world.Reduce(MPI.IN_PLACE if rank == 1 else buffer(send), buffer(total) if rank == 1 else None, op, root=1)
-        same = rank != 1 or all(numpy.array_equal(total[f], recv[f]) for f in send.dtype.names or [...])
+        same = rank != 1 or total.tolist() == recv.tolist()
+        if recv.dtype.kind in "fc":
+            recv += 0  # which of two zeros it is depends on the order
         tell(what, hashlib.sha256(repr(recv.tolist()).encode()).hexdigest()[:16])
         assert same, what
     except MPI.Exception as refusal:

@@ -113,7 +113,7 @@ static void without_gaps(int count)
     compare("hvector", types[3], MPI_LONG, 6, MPI_SUM, count);
     compare("resized", types[4], MPI_FLOAT, 1, MPI_SUM, count);
     compare("pairs", types[5], MPI_DOUBLE_INT, 5, MPI_MINLOC, count);
-    compare("one block", types[6], MPI_SHORT, 3, MPI_BXOR, count);
+    compare("one block", types[6], MPI_SHORT, 3, MPI_BOR, count);
     MPI_Datatype inner = contiguous(2, types[2]), outer = duplicate(inner);
     MPI_Type_free(&inner);
     compare("nested", outer, MPI_INT, 16, MPI_SUM, count);
