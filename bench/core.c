@@ -22,6 +22,7 @@
 #include <valgrind/callgrind.h>
 
 #include "checksums.h"
+#include "operations.h"
 #include "switchml/pool.h"
 #include "timing.h"
 
@@ -420,6 +421,7 @@ int main(int argc, char **argv)
     double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
     checksums_print();
+    operations_print();
     if (json == NULL)
         return 0;
     fprintf(json, "{\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f}\n", warm, large);
