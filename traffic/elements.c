@@ -16,6 +16,28 @@ static const struct element_type types[AGG_TYPES] = {
     [AGG_F64] = {"float64", 8, true},
 };
 
+const char *element_type_name(unsigned type)
+{
+    static const char *const names[AGG_TYPES] = {
+        [AGG_I32] = "int32",     [AGG_I64] = "int64",     [AGG_F32] = "float32",    [AGG_F64] = "float64",
+        [AGG_I8] = "int8",       [AGG_I16] = "int16",     [AGG_U8] = "uint8",       [AGG_U16] = "uint16",
+        [AGG_U32] = "uint32",    [AGG_U64] = "uint64",    [AGG_BOOL] = "bool",      [AGG_F16] = "float16",
+        [AGG_BF16] = "bfloat16", [AGG_C64] = "complex64", [AGG_C128] = "complex128"};
+
+    return type < AGG_TYPES && names[type] != NULL ? names[type] : "?";
+}
+
+const char *element_op_name(unsigned op)
+{
+    static const char *const names[AGG_OPS] = {
+        [AGG_SUM] = "sum",       [AGG_PROD] = "prod",       [AGG_MIN] = "min",        [AGG_MAX] = "max",
+        [AGG_LAND] = "land",     [AGG_LOR] = "lor",         [AGG_LXOR] = "lxor",      [AGG_BAND] = "band",
+        [AGG_BOR] = "bor",       [AGG_BXOR] = "bxor",       [AGG_AVG] = "avg",        [AGG_MINLOC] = "minloc",
+        [AGG_MAXLOC] = "maxloc", [AGG_MINPAIR] = "minpair", [AGG_MAXPAIR] = "maxpair"};
+
+    return op < AGG_OPS && names[op] != NULL ? names[op] : "?";
+}
+
 const struct element_type *element_type(unsigned type)
 {
     return type < AGG_TYPES && types[type].name != NULL ? &types[type] : NULL;

@@ -15,7 +15,11 @@ struct element_type {
     bool is_float;
 };
 
-/* NULL: no such type. */
+/* The names of all types and operations; "?" for what is none. */
+const char *element_type_name(unsigned type);
+const char *element_op_name(unsigned op);
+
+/* Those whose elements can be made, shown and checked here, by sums; NULL: none of them. */
 const struct element_type *element_type(unsigned type);
 /* By name; 0: unknown. */
 unsigned element_type_named(const char *name);

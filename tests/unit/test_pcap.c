@@ -581,6 +581,23 @@ static void test_a_wrong_result_is_found(void)
     }
 }
 
+/* As if the job had asked for maxima, of the same elements: sums are wrong there. */
+static void ask_for_maxima(struct store *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        s->packets[i].e0 = agg_code(s->packets[i].e0 & 15, AGG_MAX);
+}
+
+static void test_other_operations_are_counted_apart(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    const struct verify_job j = check_run(&r, &usual, why, ask_for_maxima);
+
+    CU_ASSERT_EQUAL(j.other, r.results);
+    CU_ASSERT_EQUAL(j.right + j.wrong, 0);
+}
+
 static void lose_result(struct store *s)
 {
     struct stored_packet *lost = first_result(s);
@@ -760,6 +777,7 @@ int main(void)
         UNIT_TEST(test_merged_packets_are_taken_apart),
         UNIT_TEST(test_a_wrong_exponent_is_found),
         UNIT_TEST(test_a_wrong_result_is_found),
+        UNIT_TEST(test_other_operations_are_counted_apart),
         UNIT_TEST(test_what_is_missing_is_counted),
         UNIT_TEST(test_retransmissions_are_no_contributions),
         UNIT_TEST(test_a_plan_as_it_is_told),

@@ -35,6 +35,8 @@ static void print_job(unsigned number, const struct verify_job *j)
     printf("  results: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " empty as wanted, %" PRIu64
            " of unknown contributions, %" PRIu64 " missing\n",
            j->right, j->wrong, j->empty, j->unknown, j->missing);
+    if (j->other > 0)
+        printf("  %" PRIu64 " results of other types or operations than are checked\n", j->other);
     if (j->conflicts > 0)
         printf("  %" PRIu64 " chunks with two different contributions of a worker\n", j->conflicts);
 }

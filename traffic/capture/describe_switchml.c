@@ -7,26 +7,33 @@
 
 static void append_call(struct line *l, const struct sml_call *c)
 {
-    const struct element_type *t = element_type(c->type);
-
     append(l, "%s %u: %" PRIu64 " x %s", c->collective == SML_REDUCE ? "reduce" : "allreduce", c->seq,
-           c->count, t != NULL ? t->name : "?");
+           c->count, element_type_name(c->type));
+    if (c->op != AGG_SUM)
+        append(l, " (%s)", element_op_name(c->op));
     if (c->collective == SML_REDUCE)
         append(l, " to rank %u", c->root);
 }
 
-static void append_elements(struct line *l, const struct describe *how, unsigned type, const uint8_t *p,
+/* Of the types that element_type() knows, the first few; of others, and of pairs, how many. */
+static void append_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
                             size_t bytes)
 {
+    const unsigned type = code & 15, op = code >> 4;
     const struct element_type *t = element_type(type);
+    const size_t element = agg_element_size(type, op);
     size_t count;
 
-    if (t == NULL) {
+    if (element == 0) {
         append(l, " %zu bytes of an unknown type", bytes);
         return;
     }
-    count = bytes / t->bytes;
-    append(l, " %zu %s", count, t->name);
+    count = bytes / element;
+    append(l, " %zu %s", count, element_type_name(type));
+    if (op != AGG_SUM)
+        append(l, " (%s)", element_op_name(op));
+    if (t == NULL || t->bytes != element)
+        return;
     for (size_t i = 0; i < count && i < how->elements; i++) {
         char text[40];
 
@@ -51,7 +58,7 @@ static void append_data(struct line *l, const struct describe *how, const struct
     }
     if (how->published)
         append(l, " exponents %d %d", (int8_t)p->e0, (int8_t)p->e1);
-    append_elements(l, how, how->published ? AGG_I32 : p->e0 & 15u, p->body + call_bytes,
+    append_elements(l, how, how->published ? agg_code(AGG_I32, AGG_SUM) : p->e0, p->body + call_bytes,
                     p->body_bytes - call_bytes);
 }
 

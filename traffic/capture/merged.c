@@ -12,7 +12,7 @@ enum { JOB = 1 }; /* where a header has the number of the job */
  */
 static bool is_element_code(uint8_t code)
 {
-    return code >> 4 == AGG_SUM && (code & 15) > 0 && (code & 15) < AGG_TYPES;
+    return agg_element_size(code & 15, code >> 4) != 0;
 }
 
 /* The numbers of slots (powers of two, as a set of bits) with which a chunk of this tag has this slot and

@@ -128,6 +128,14 @@ static bool is_wanted_empty(const struct verify *v, const struct chunk *c, const
     return !v->published && r->bytes == 0 && own != NULL && own->bytes > 0 && !(own->e1 & SML_FLAG_WANT);
 }
 
+/* Of a type or an operation that there is, but is not checked here. */
+static bool is_other(const struct chunk *c)
+{
+    const unsigned type = c->from[0]->e0 & 15u, op = c->from[0]->e0 >> 4;
+
+    return agg_element_size(type, op) != 0 && (op != AGG_SUM || element_type(type) == NULL);
+}
+
 static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
                           const struct stored_packet *r)
 {
@@ -141,6 +149,10 @@ static void verify_result(struct verify *v, const struct store *s, const struct 
     }
     if (c->workers != j->workers || c->conflict) {
         j->unknown++;
+        return;
+    }
+    if (!v->published && is_other(c)) {
+        j->other++;
         return;
     }
     why = judge(v, s, c, r, text);
