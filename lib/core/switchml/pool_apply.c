@@ -206,6 +206,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
     sml_reduce(pool, slot, rank, p, buffer, v);
 
     if (slot->contributed == pool->cfg.workers - 1) {
+        sml_finish(pool, slot, p->ver);
         complete(pool, slot, p, v);
         return SML_SEND_ALL;
     }

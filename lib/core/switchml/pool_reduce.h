@@ -99,8 +99,8 @@ __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *poo
         sml_start(sum, elements, bytes);
 }
 
-/* Takes in the elements of rank's contribution, which agrees with the others and is to be the next; with the
- * last one the result is in its place. May keep buffer, and says so. */
+/* Takes in the elements of rank's contribution, which agrees with the others; after the last one the sum is
+ * in its place, for sml_finish. May keep buffer, and says so. */
 static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                               const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
@@ -126,8 +126,16 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
         sml_start(sum, elements, bytes);
     else
         op->fold(sum, elements, bytes);
-    if (op->finish != NULL && slot->contributed == pool->cfg.workers - 1)
-        op->finish(sum, sum, pool->cfg.workers, bytes);
+}
+
+/* What remains to be done with the sum of all contributions; of a wide operation it is done. */
+static inline void sml_finish(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    uint8_t *sum = slot->body[ver] + slot->call_bytes;
+
+    if (op->finish != NULL && !agg_is_wide(op))
+        op->finish(sum, sum, pool->cfg.workers, slot->body_bytes - slot->call_bytes);
 }
 
 #endif
