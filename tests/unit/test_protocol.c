@@ -128,6 +128,35 @@ static void test_switchml_sums_a_burst(void)
     sum_in_one_burst(SML_ORDERED);
 }
 
+/* Each fault of a header has a reason of its own. */
+static void test_switchml_names_what_is_malformed(void)
+{
+    static const struct {
+        uint8_t at, value; /* what is wrong in the header */
+        enum sml_reason reason;
+    } faulty[] = {
+        {0, 0xF7, SML_REFUSED_BAD_KIND},
+        {0, SML_OPEN << 4, SML_REFUSED_BAD_SIZE_CODE},
+        {6, 0x40, SML_REFUSED_BAD_SLOT},
+        {0, SML_PROBE << 4, SML_REFUSED_BAD_LENGTH},
+    };
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    uint8_t memory[SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    for (unsigned i = 0; i < sizeof(faulty) / sizeof(faulty[0]); i++) {
+        struct agg_packet p = contribution(memory, 0, 100, 1, SML_FLAG_WANT);
+
+        memory[faulty[i].at] = faulty[i].value;
+        sml_protocol.locate(&c.jobs, &p, 1);
+        CU_ASSERT_EQUAL(p.reason, faulty[i].reason);
+        CU_ASSERT(p.slot == NULL && sml_protocol.reason[p.reason].strange);
+        CU_ASSERT_EQUAL(sml_protocol.refuse(&p, 99, answer), 0);
+    }
+    carrier_close(&c);
+}
+
 static void test_switchml_refuses_strangers(void)
 {
     static struct carrier c;
@@ -225,6 +254,7 @@ int main(void)
         UNIT_TEST(test_protocols_are_found_by_number),
         UNIT_TEST(test_shard_keys_are_read_within_the_payload),
         UNIT_TEST(test_switchml_sums_a_burst),
+        UNIT_TEST(test_switchml_names_what_is_malformed),
         UNIT_TEST(test_switchml_refuses_strangers),
         UNIT_TEST(test_slots_can_be_seen),
         UNIT_TEST(test_a_protocol_that_passes_packets_on),
