@@ -23,7 +23,7 @@
 enum { CLASSIFIER_RULES_MAX = 32 };
 
 enum classifier_taker {
-    CLASSIFIER_CONTROL,  /* the main lcore: control messages */
+    CLASSIFIER_CONTROL,  /* the main lcore: control messages; of the switch's own address only */
     CLASSIFIER_PROTOCOL, /* the engine */
 };
 

@@ -119,7 +119,7 @@ static void passing_input(struct receive *r, const struct classifier_table *t, u
 {
     const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
 
-    if (rule != NULL && rule->ip != t->ip)
+    if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
         engine_steer(r->engine, rule->protocol, port, m);
     else
         forward(r->bridge, r->send, port, m);

@@ -501,6 +501,21 @@ static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(v
     rig_close();
 }
 
+static void test_control_messages_to_others_are_the_bridges(void)
+{
+    struct classifier_rule rule = *flow_to_8();
+
+    rule.taker = CLASSIFIER_CONTROL;
+    rig_open();
+    rig_classify(&rule);
+    rig_receive(0, data_to_8());
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_sent_all();
+    rig_close();
+}
+
 static void test_what_else_passes_by_a_flow_is_the_bridges(void)
 {
     for (unsigned i = 0; i < 8; i++) {
@@ -585,6 +600,7 @@ int main(void)
         UNIT_TEST(test_with_one_port_there_is_nowhere_to_flood_to),
         UNIT_TEST(test_what_passes_by_is_not_changed),
         UNIT_TEST(test_a_flow_between_others_is_the_protocols_from_the_next_burst_on),
+        UNIT_TEST(test_control_messages_to_others_are_the_bridges),
         UNIT_TEST(test_what_else_passes_by_a_flow_is_the_bridges),
         UNIT_TEST(test_the_switchs_address_behind_anothers_mac),
         UNIT_TEST(test_the_queue_of_a_port),
