@@ -7,41 +7,44 @@
 typedef uint32_t lanes32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint64_t lanes64 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Which lane of the vector comes to which place; constants, of which a vector takes its length. */
-static const uint32_t first32[] = {0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14};
-static const uint32_t second32[] = {1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15};
-static const uint32_t other32[] = {1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14};
-static const uint64_t first64[] = {0, 0, 2, 2, 4, 4, 6, 6};
-static const uint64_t second64[] = {1, 1, 3, 3, 5, 5, 7, 7};
-static const uint64_t other64[] = {1, 0, 3, 2, 5, 4, 7, 6};
-static const uint64_t seconds64[] = {0, -1, 0, -1, 0, -1, 0, -1};
-_Static_assert(sizeof first32 >= VECTOR_BYTES && sizeof first64 >= VECTOR_BYTES, "a vector's length");
+/* Which lane of the vector comes to which place: of each two the first twice, the second twice, or both in
+ * the other order. */
+#define FIRST_OF(i)  i, i
+#define SECOND_OF(i) i + 1, i + 1
+#define OTHER_OF(i)  i + 1, i
 
-INLINE lanes32 pattern32(const uint32_t *pattern)
+#define LANES_2(of)  of(0)
+#define LANES_4(of)  LANES_2(of), of(2)
+#define LANES_8(of)  LANES_4(of), of(4), of(6)
+#define LANES_16(of) LANES_8(of), of(8), of(10), of(12), of(14)
+
+#if VECTOR_BYTES == 64
+#define LANES_32(of) LANES_16(of)
+#define LANES_64(of) LANES_8(of)
+#elif VECTOR_BYTES == 32
+#define LANES_32(of) LANES_8(of)
+#define LANES_64(of) LANES_4(of)
+#else
+#define LANES_32(of) LANES_4(of)
+#define LANES_64(of) LANES_2(of)
+#endif
+_Static_assert(VECTOR_BYTES == 16 || VECTOR_BYTES == 32 || VECTOR_BYTES == 64, "a list of lanes above");
+
+#define LANES(v, lane, of) __builtin_shufflevector(v, v, LANES_##lane(of))
+
+INLINE words first_lanes_32(lanes32 v)
 {
-    lanes32 v;
-
-    memcpy(&v, pattern, sizeof v);
-    return v;
+    return (words)LANES(v, 32, FIRST_OF);
 }
 
-INLINE lanes64 pattern64(const uint64_t *pattern)
+INLINE words first_lanes_64(lanes64 v)
 {
-    lanes64 v;
-
-    memcpy(&v, pattern, sizeof v);
-    return v;
+    return (words)LANES(v, 64, FIRST_OF);
 }
-
-#define FIRST_LANES_32  pattern32(first32)
-#define SECOND_LANES_32 pattern32(second32)
-#define OTHER_LANES_32  pattern32(other32)
-#define FIRST_LANES_64  pattern64(first64)
-#define SECOND_LANES_64 pattern64(second64)
-#define OTHER_LANES_64  pattern64(other64)
 
 /* Ones in the second lanes. */
 #define SECOND_MASK_32 ((words){0} + UINT64_C(0xffffffff00000000))
-#define SECOND_MASK_64 pattern64(seconds64)
+#define ZERO_ONE(i)    0, 1
+#define SECOND_MASK_64 LANES(((lanes64){0, -1}), 64, ZERO_ONE)
 
 #endif

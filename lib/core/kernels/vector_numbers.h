@@ -41,9 +41,8 @@ typedef int64_t I64_signed __attribute__((vector_size(VECTOR_BYTES)));
 #define DEFINE_TIMES(kind, lane)                                                                             \
     INLINE kind##_vector TIMES_##kind(kind##_vector a, kind##_vector b)                                      \
     {                                                                                                        \
-        const kind##_vector re = __builtin_shuffle(a, FIRST_LANES_##lane) * b;                               \
-        const kind##_vector im =                                                                             \
-            __builtin_shuffle(a, SECOND_LANES_##lane) * __builtin_shuffle(b, OTHER_LANES_##lane);            \
+        const kind##_vector re = LANES(a, lane, FIRST_OF) * b;                                               \
+        const kind##_vector im = LANES(a, lane, SECOND_OF) * LANES(b, lane, OTHER_OF);                       \
         return SELECT(kind##_vector, SECOND_MASK_##lane, re + im, re - im);                                  \
     }
 DEFINE_TIMES(C64, 32)

@@ -59,7 +59,7 @@ DEFINE_KIND(PAIR_F64, double, 16, SAME, SAME)
 
 /* What holds of the values, for both lanes. */
 #define OF_VALUES(lane, mask)  OF_VALUES_(lane, mask)
-#define OF_VALUES_(lane, mask) ((words)__builtin_shuffle((lanes##lane)(mask), FIRST_LANES_##lane))
+#define OF_VALUES_(lane, mask) first_lanes_##lane((lanes##lane)(mask))
 #define SECOND_MASK(lane)      SECOND_MASK_(lane)
 #define SECOND_MASK_(lane)     SECOND_MASK_##lane
 
