@@ -16,6 +16,7 @@
 
 static const char *const modes[] = {"ordered", "arrival", NULL};
 static const char *const checksums[] = {"none", "crc32c", NULL};
+static const char *const numbers[] = {"native", "int32", "fp16", NULL};
 static const char *const returns[] = {"complete", "buffered", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
@@ -35,6 +36,7 @@ static const struct variable variables[] = {
     {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40},
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0},
     {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0},
+    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0},
     {"SWAGG_LOG", FIELD(log), levels, 0, 0},
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
@@ -123,10 +125,20 @@ static void say_unknown(const char *name, size_t length, FILE *out)
         fprintf(out, " %s", variables[i].name);
 }
 
-/* Doing a call again needs every rank, but with buffered reduces some may have returned already. */
-static bool contradict(const struct settings *s)
+/* The name and word of two settings that exclude each other; NULL: there are none. Doing a call again takes
+ * every rank in it, and so do SwitchML's numbers; who has returned early is not. Nor have its packets a
+ * checksum. */
+static const char *contradiction(const struct settings *s)
 {
-    return s->fallback == FALLBACK_NATIVE && s->reduce == SWAGG_REDUCE_BUFFERED;
+    const bool early = s->reduce == SWAGG_REDUCE_BUFFERED, native = s->numbers == SWAGG_NUMBERS_NATIVE;
+
+    if (early && s->fallback == FALLBACK_NATIVE)
+        return "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native";
+    if (early && !native)
+        return "SWAGG_REDUCE=buffered and SWAGG_NUMBERS";
+    if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
+        return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
+    return NULL;
 }
 
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
@@ -148,7 +160,8 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
             wrong_value = equals + 1;
         }
     }
-    const bool refused = wrong || contradict(&read);
+    const char *both = contradiction(&read);
+    const bool refused = wrong || both;
     *s = refused ? (struct settings){.log = SWAGG_LOG_WARN, .disable = read.disable} : read;
 
     FILE *out = fmemopen(text, size, "w");
@@ -157,7 +170,7 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
     if (wrong)
         say_accepted(wrong, wrong_value, out);
     else if (refused)
-        fprintf(out, "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native exclude each other: unset one of them");
+        fprintf(out, "%s exclude each other: unset one of them", both);
     else if (unknown)
         say_unknown(unknown, strcspn(unknown, "="), out);
     fclose(out);

@@ -18,6 +18,7 @@ struct settings {
     int64_t min_bytes;       /* tensors below stay with Open MPI */
     int64_t mode;            /* enum swagg_mode */
     int64_t checksum;        /* enum swagg_checksum */
+    int64_t numbers;         /* enum swagg_numbers */
     int64_t log;             /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;

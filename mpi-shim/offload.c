@@ -95,6 +95,8 @@ static enum why prepare(const struct collective *c, struct task *t)
         call_in_elements(t);
     if (why)
         return why;
+    if (!swagg_numbers_carry((enum swagg_numbers)settings->numbers, t->what.type, t->what.op))
+        return WHY_NUMBERS;
     if (c->count >= 0 && t->elements == 0)
         return WHY_EMPTY;
     return c->count > 0 && t->bytes < (size_t)settings->min_bytes ? WHY_SMALL : WHY_NOT;

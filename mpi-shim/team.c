@@ -70,6 +70,7 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.size = team->size;
     options.mode = (enum swagg_mode)settings->mode;
     options.checksum = (enum swagg_checksum)settings->checksum;
+    options.numbers = (enum swagg_numbers)settings->numbers;
     options.reduce = (enum swagg_reduce_return)settings->reduce;
     options.slots = slots;
     options.window = (int)settings->window;

@@ -3,11 +3,13 @@
 #define SHIM_WHY_H
 
 enum why {
-    WHY_NOT = 0,      /* it does not: it goes to the switch */
-    WHY_OFF,          /* no switch named, bad settings, or SWAGG_DISABLE */
-    WHY_SMALL,        /* fewer bytes than SWAGG_MIN_BYTES */
-    WHY_TYPE,         /* a type that the switch has not, or not with this operation */
-    WHY_OPERATION,    /* an operation that the switch has not: the program's own, for one */
+    WHY_NOT = 0,   /* it does not: it goes to the switch */
+    WHY_OFF,       /* no switch named, bad settings, or SWAGG_DISABLE */
+    WHY_SMALL,     /* fewer bytes than SWAGG_MIN_BYTES */
+    WHY_TYPE,      /* a type that the switch has not, or not with this operation */
+    WHY_OPERATION, /* an operation that the switch has not: the program's own, for one */
+    WHY_NUMBERS, /* a type or operation that travels in native numbers only, and SWAGG_NUMBERS says otherwise
+                  */
     WHY_COMMUNICATOR, /* an intercommunicator, a single rank, or more ranks than a job may have */
     WHY_SWITCH,       /* the switch is not there, or said no, or was lost */
     WHY_EMPTY,        /* no elements */

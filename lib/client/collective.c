@@ -114,6 +114,11 @@ int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t cou
                                              .n = 1});
 }
 
+int swagg_numbers_carry(enum swagg_numbers numbers, enum swagg_type type, enum swagg_op op)
+{
+    return client_format_carries(client_format(numbers), type, op);
+}
+
 size_t swagg_element_size(enum swagg_type type, enum swagg_op op)
 {
     return agg_element_size((unsigned)type, (unsigned)op);

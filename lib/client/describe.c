@@ -50,23 +50,26 @@ const char *describe_call(const struct describe_names *names, const struct sml_c
 
 /* What a rank called, if its opening packet is known, or else what it sent. */
 static void describe_side(const struct describe_names *names, unsigned rank, const struct sml_call *call,
-                          unsigned e0, unsigned bytes, char text[DESCRIBE_CALL_MAX + 32])
+                          unsigned e0, unsigned bytes, enum sml_format format,
+                          char text[DESCRIBE_CALL_MAX + 32])
 {
     char called[DESCRIBE_CALL_MAX];
     const enum swagg_op op = (enum swagg_op)(e0 >> 4);
     if (call->collective)
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(names, call, called));
+    else if (sml_has_exponents(format))
+        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes", rank, bytes);
     else
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
                  names->type((enum swagg_type)(e0 & 15), op), names->op(op));
 }
 
 const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
-                              char text[DESCRIBE_MISMATCH_MAX])
+                              enum sml_format format, char text[DESCRIBE_MISMATCH_MAX])
 {
     char yours[DESCRIBE_CALL_MAX + 32], peers[DESCRIBE_CALL_MAX + 32];
-    describe_side(names, m->your_rank, &m->yours, m->your_e0, m->your_bytes, yours);
-    describe_side(names, m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, peers);
+    describe_side(names, m->your_rank, &m->yours, m->your_e0, m->your_bytes, format, yours);
+    describe_side(names, m->peer_rank, &m->peers, m->peer_e0, m->peer_bytes, format, peers);
     /* If the two calls look the same, they differ in their number: one rank is a call ahead. */
     int used = snprintf(text, DESCRIBE_MISMATCH_MAX, "%s, %s", yours, peers);
     if (describe_knows_calls(m) && m->yours.seq != m->peers.seq)

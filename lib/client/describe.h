@@ -31,8 +31,8 @@ static inline bool describe_knows_calls(const struct sml_mismatch *m)
 }
 
 /* "rank 1 called allreduce ..., rank 0 called reduce ..."; "rank 1 sent 1460 bytes of f32 (sum)" where the
- * call is unknown */
+ * call is unknown; "rank 1 sent 1460 bytes" where packets do not tell the type either */
 const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
-                              char text[DESCRIBE_MISMATCH_MAX]);
+                              enum sml_format format, char text[DESCRIBE_MISMATCH_MAX]);
 
 #endif

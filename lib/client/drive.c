@@ -41,7 +41,7 @@ static int fail_mismatch(struct swagg_job *job, const struct watch *w)
     const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
     const struct sml_call *oldest = sml_stream_oldest_call(job->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    describe_mismatch(&job->options.names, m, mismatch);
+    describe_mismatch(&job->options.names, m, job->terms.format, mismatch);
     if (describe_knows_calls(m))
         return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
     /* The mismatch is in a later chunk, which does not tell the peer's call. Then the switch has refused the
@@ -149,13 +149,14 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     uint64_t now = monotonic_ns();
     if (sml_stream_resume(job->stream, job->number, job->terms.first_tag, now) < 0) {
         char text[CTL_TEXT_MAX];
-        snprintf(text, sizeof text,
-                 "rank %u: the switch has restarted, and some rank lags too far behind to be helped",
-                 job->options.rank);
+        snprintf(text, sizeof text, "rank %u: the switch has restarted, and %s", job->options.rank,
+                 job->terms.plain ? "takes back no sums that ranks hold: it knows the published packets only"
+                                  : "some rank lags too far behind to be helped");
         return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
     }
     job->resumed++;
     job->rejoining = false;
+    job_report(job, now); /* from here on a JOIN must wait again until the oldest tag is final */
     return SWAGG_OK;
 }
 
@@ -268,7 +269,7 @@ static int follow_buffered(struct swagg_job *job)
     job_report(job, monotonic_ns());
     if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
         return SWAGG_OK;
-    describe_mismatch(&job->options.names, sml_stream_mismatch(job->stream), mismatch);
+    describe_mismatch(&job->options.names, sml_stream_mismatch(job->stream), job->terms.format, mismatch);
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 

@@ -108,8 +108,8 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
         .worker = &sml_worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
     };
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
-                                   .mode = o->mode,
+    const struct sml_terms wish = {.format = o->format,
+                                   .mode = o->format == SML_FORMAT_INT32 ? SML_ON_ARRIVAL : o->mode,
                                    .checksum = o->checksum,
                                    .slots = o->slots,
                                    .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum)};
@@ -184,6 +184,8 @@ static int open_stream(struct swagg_job *job)
         .chunk_bytes = job->terms.chunk_bytes,
         .job = job->number,
         .checksum = job->options.checksum,
+        .format = job->terms.format,
+        .plain = job->terms.plain,
         .first_tag = job->terms.first_tag,
         .buffer_reduces = job->options.buffer_reduces,
         .window_max = job->options.window,

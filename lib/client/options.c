@@ -48,6 +48,41 @@ static int check_optional(const char *what, int value, int least, int most)
                        what, value, least, most);
 }
 
+enum sml_format client_format(enum swagg_numbers numbers)
+{
+    switch (numbers) {
+    case SWAGG_NUMBERS_INT32:
+        return SML_FORMAT_INT32;
+    case SWAGG_NUMBERS_FP16:
+        return SML_FORMAT_FP16;
+    default:
+        return SML_FORMAT_TYPED;
+    }
+}
+
+bool client_format_carries(enum sml_format format, enum swagg_type type, enum swagg_op op)
+{
+    if (agg_element_size((unsigned)type, (unsigned)op) == 0)
+        return false;
+    return !sml_has_exponents(format) || sml_blocks_carry(format, (unsigned)type, (unsigned)op);
+}
+
+/* SwitchML's packets have no room for a checksum, and every rank of theirs waits for the sum. */
+static int check_together(const struct swagg_options *in)
+{
+    if (in->numbers != SWAGG_NUMBERS_NATIVE && in->checksum != SWAGG_CHECKSUM_NONE)
+        return client_fail(
+            SWAGG_ERR_ARGUMENT,
+            "options.checksum and options.numbers exclude each other: SwitchML's packets have no "
+            "room for a checksum; leave one of them at its default");
+    if (in->numbers != SWAGG_NUMBERS_NATIVE && in->reduce == SWAGG_REDUCE_BUFFERED)
+        return client_fail(
+            SWAGG_ERR_ARGUMENT,
+            "options.reduce = SWAGG_REDUCE_BUFFERED and options.numbers exclude each other: with "
+            "SwitchML's numbers every rank needs the result; leave one of them at its default");
+    return SWAGG_OK;
+}
+
 static int check_address(struct client_options *out, const char *ip)
 {
     if (!ip)
@@ -108,7 +143,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
         (rc = check_range("reduce", in->reduce, SWAGG_REDUCE_COMPLETE, SWAGG_REDUCE_BUFFERED)) ||
-        (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
+        (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
+        (rc = check_together(in)) || (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
         (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
@@ -122,6 +158,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->size = (uint16_t)in->size;
     out->mode = in->mode == SWAGG_ORDERED ? SML_ORDERED : SML_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    out->format = client_format(in->numbers);
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;

@@ -7,6 +7,8 @@
 
 #include "describe.h"
 #include "logger.h"
+#include "swagg.h"
+#include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "wire/control.h"
 
@@ -17,6 +19,7 @@ struct client_options {
     uint16_t rank, size;
     enum sml_mode mode;
     enum sml_checksum checksum;
+    enum sml_format format;
     bool buffer_reduces;
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
@@ -30,6 +33,10 @@ struct client_options {
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */
 int client_options_resolve(struct client_options *out, const struct swagg_options *in);
+
+/* How calls of a job with such numbers travel; which ones do. */
+enum sml_format client_format(enum swagg_numbers numbers);
+bool client_format_carries(enum sml_format format, enum swagg_type type, enum swagg_op op);
 
 /* Bytes of elements that fit into an IP packet of this many bytes. At least 64 for mtu >= CLIENT_MTU_MIN. */
 enum {

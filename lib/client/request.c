@@ -69,6 +69,21 @@ static int check_pair(const struct request *r)
     return SWAGG_OK;
 }
 
+/* Integers with a scale are for sums of floats. */
+static int check_numbers(const struct swagg_job *job, const struct request *r)
+{
+    const enum sml_format format = job->options.format;
+    if (client_format_carries(format, (enum swagg_type)r->type, (enum swagg_op)r->op))
+        return SWAGG_OK;
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "a job with options.numbers = %s has no %s of %s, but sum and avg of f32 and f16%s: open "
+        "one with SWAGG_NUMBERS_NATIVE for others",
+        format == SML_FORMAT_INT32 ? "SWAGG_NUMBERS_INT32" : "SWAGG_NUMBERS_FP16",
+        describe_op((enum swagg_op)r->op), describe_type((enum swagg_type)r->type, (enum swagg_op)r->op),
+        format == SML_FORMAT_INT32 ? ", and sum of i32" : "");
+}
+
 static int check_segment(const struct request *r, size_t i, size_t element, bool receives)
 {
     const struct swagg_segment *s = &r->segments[i];
@@ -119,7 +134,7 @@ static int check_overlaps(const struct swagg_job *job, const struct request *r, 
 int request_check(struct swagg_job *job, struct request *r)
 {
     int rc = check_pair(r);
-    if (rc < 0)
+    if (rc < 0 || (rc = check_numbers(job, r)) < 0)
         return rc;
     size_t element = agg_element_size((unsigned)r->type, (unsigned)r->op);
     if (r->root < 0 || r->root >= job->options.size)

@@ -89,6 +89,15 @@ enum swagg_checksum {
     SWAGG_CHECKSUM_CRC32C = 1 /* a CRC32C from end to end, in the place of UDP's checksum */
 };
 
+/* How floats travel (docs/libswagg.md, "SwitchML's numbers"). Whatever it is, i32 sums are exact. */
+enum swagg_numbers {
+    SWAGG_NUMBERS_NATIVE = 0, /* as they are, and added as such. The default */
+    SWAGG_NUMBERS_INT32 = 1,  /* as the SwitchML paper has it, for switches that add integers only: as int32,
+                                 with a  scale for each packet. Sums of i32, f32 and f16 only */
+    SWAGG_NUMBERS_FP16 = 2    /* in half the bytes: as binary16, with a scale for each packet. Sums of f32 and
+                                 f16    only */
+};
+
 /* When swagg_reduce returns on a rank that is not the root. */
 enum swagg_reduce_return {
     SWAGG_REDUCE_COMPLETE = 0, /* when all ranks' contributions are summed: it succeeds or fails on all ranks
@@ -105,7 +114,7 @@ struct swagg_options {
     const char *switch_ip; /* dotted IPv4 of the switch; required */
     const char *job;       /* name, 1..47 printable characters, the same on every rank; required */
     int rank, size;        /* 0 <= rank < size <= 256 */
-    /* These two the same on every rank. */
+    /* These two, and numbers, the same on every rank. */
     enum swagg_mode mode;
     enum swagg_checksum checksum;
     enum swagg_reduce_return reduce; /* each rank as it likes */
@@ -129,6 +138,7 @@ struct swagg_options {
      * messages; NULL: "f32", "sum". They return constant strings. Both or neither. */
     const char *(*type_name)(enum swagg_type type, enum swagg_op op);
     const char *(*op_name)(enum swagg_op op);
+    enum swagg_numbers numbers;
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 
@@ -175,6 +185,10 @@ void swagg_close(struct swagg_job *job);
 
 /* Bytes that an element takes; 0: this operation is not there for this type. The same for every switch. */
 size_t swagg_element_size(enum swagg_type type, enum swagg_op op);
+
+/* 1: jobs with such numbers have this operation for this type; 0: they refuse it. The same for every switch.
+ */
+int swagg_numbers_carry(enum swagg_numbers numbers, enum swagg_type type, enum swagg_op op);
 
 /* Version and build of this library, as in "0.1.0+6b38cdc4f1aa"; a constant string without spaces. */
 const char *swagg_version(void);

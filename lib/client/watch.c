@@ -5,7 +5,6 @@
 
 #include "describe.h"
 #include "monotonic.h"
-#include "switchml/chunks.h"
 
 enum {
     TICK_MS = 100, /* how exact deadlines, warnings and heartbeats are */
@@ -15,10 +14,9 @@ enum {
 
 void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
 {
-    size_t element = agg_element_size(call->type, call->op);
     *w = (struct watch){
         .call = *call,
-        .chunks = sml_chunk_count(job->terms.chunk_bytes, element, call->count * element),
+        .chunks = sml_stream_packets(job->stream, call),
         .began = now,
         .deadline = now + job->options.call_timeout_ns,
         .warn_after = job->options.warn_after_ns,

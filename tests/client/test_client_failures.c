@@ -178,15 +178,19 @@ static bool is_refused(const struct swagg_options *o, const char *why)
 
 static int open_under_other_terms(struct crew_member *m)
 {
-    struct swagg_options larger = m->crew->options, checked = m->crew->options;
+    struct swagg_options larger = m->crew->options, checked = m->crew->options, scaled = m->crew->options;
     larger.size = 3;
     checked.size = m->crew->size;
     checked.checksum = SWAGG_CHECKSUM_CRC32C;
+    scaled.size = m->crew->size;
+    scaled.numbers = SWAGG_NUMBERS_INT32;
     if (m->rank == 0 &&
         (!is_refused(&larger,
                      "another rank 0 (127.0.0.1) says that there are 3 ranks, rank 0 (127.0.0.1) says 2") ||
          !is_refused(&checked, "another rank 0 (127.0.0.1) wants packets with a CRC32C, "
-                               "rank 0 (127.0.0.1) wants packets without")))
+                               "rank 0 (127.0.0.1) wants packets without") ||
+         !is_refused(&scaled, "another rank 0 (127.0.0.1) wants int32 elements with exponents, "
+                              "rank 0 (127.0.0.1) wants typed elements")))
         return SWAGG_ERR_SYSTEM;
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }

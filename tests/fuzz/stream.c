@@ -315,6 +315,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.cfg = (struct sml_stream_config){
         .rank = RANK,
         .workers = WORKERS,
+        .format = SML_FORMAT_TYPED,
         .slots = (uint16_t)(1 << shape % 4),
         .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 32)),
         .job = 3,

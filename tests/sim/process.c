@@ -72,6 +72,8 @@ static void open_stream(struct process *p)
     struct sml_stream_config cfg = {
         .rank = (uint16_t)p->cfg.rank,
         .workers = p->cfg.program->size,
+        .format = p->terms.format,
+        .plain = p->terms.plain,
         .slots = p->terms.slots,
         .chunk_bytes = p->terms.chunk_bytes,
         .job = p->session.ready.job,
@@ -394,7 +396,8 @@ struct process *process_start(const struct process_config *cfg)
         .join_deadline_ns = program->join_timeout_ns,
     };
 
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+    const struct sml_terms wish = {.format = program->format,
+                                   .plain = program->plain,
                                    .mode = program->mode,
                                    .checksum = program->checksum,
                                    .slots = program->slots,

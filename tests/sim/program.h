@@ -26,6 +26,8 @@ struct program {
     uint16_t size; /* ranks */
     enum sml_mode mode;
     enum sml_checksum checksum;
+    enum sml_format format;
+    bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
     uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
     bool whole;       /* numbers that give the same result in any order only */

@@ -82,6 +82,7 @@ static void make_program(struct program *p, uint64_t *r, unsigned index, bool be
         .seed = rng_next(r),
         .size = (uint16_t)(rng_below(r, 10) == 0 ? rng_between(r, 1, 12) : rng_between(r, 2, 5)),
         .mode = rng_below(r, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
+        .format = SML_FORMAT_TYPED,
         .slots = (uint16_t)rng_magnitude(r, 2, SLOTS_WANTED_MAX),
         .chunk_bytes = (uint16_t)(4 * rng_magnitude(r, 16, rng_below(r, 5) == 0 ? 365 : 64)),
         .window = (uint16_t)(rng_below(r, 3) == 0 ? rng_magnitude(r, 1, 64) : 0),
@@ -99,6 +100,25 @@ static void make_program(struct program *p, uint64_t *r, unsigned index, bool be
         p->deviation.rank = (unsigned)rng_below(r, p->size);
         p->deviation.call = (unsigned)rng_below(r, p->calls);
     }
+}
+
+/* A job with SwitchML's numbers. Its packets do not tell the calls, so a mismatch may go unnoticed; and plain
+ * jobs do not outlive their switch. */
+static void use_scaled_numbers(struct program *p, uint64_t *r, bool benign)
+{
+    p->format = rng_below(r, 3) == 0 ? SML_FORMAT_FP16 : SML_FORMAT_INT32;
+    p->plain = !benign && p->format == SML_FORMAT_INT32 && rng_below(r, 2);
+    if (p->plain && p->chunk_bytes < 128)
+        p->chunk_bytes = 128;
+    p->checksum = SML_CHECKSUM_NONE;
+    p->buffers = 0;
+    for (unsigned c = 0; c < p->calls; c++) {
+        struct sml_call *call = &p->call[c];
+        call->type = p->format == SML_FORMAT_INT32 && call->type == AGG_I32 ? AGG_I32 : AGG_F32;
+        call->op = call->type == AGG_F32 && rng_below(r, 3) == 0 ? AGG_AVG : AGG_SUM;
+    }
+    if (p->deviation.kind >= DEVIATION_COUNT && p->deviation.kind <= DEVIATION_COLLECTIVE)
+        p->deviation.kind = DEVIATION_LEAVE;
 }
 
 /* In a benign scenario all faults together are too short to make a rank count as lost. */
@@ -195,6 +215,9 @@ void scenario_make(struct scenario *s, uint64_t seed)
     if (rng_below(&r, 3) == 0)
         s->stranger_every = rng_magnitude(&r, 1 * MS, 200 * MS);
     s->stranger_host = (unsigned)rng_below(&r, s->hosts);
+    for (unsigned i = 0; i < s->programs; i++)
+        if (rng_below(&r, 4) == 0)
+            use_scaled_numbers(&s->program[i], &r, s->benign);
     s->over_by = latest_end(s);
 }
 
@@ -216,13 +239,17 @@ static void print_quality(const struct link_quality *q, FILE *out)
 
 static void print_program(const struct program *p, FILE *out)
 {
+    static const char *const formats[SML_FORMATS] = {
+        [SML_FORMAT_INT32] = ", int32", [SML_FORMAT_TYPED] = "", [SML_FORMAT_FP16] = ", fp16"};
+
     fprintf(out,
-            "%s: %u ranks, %s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
+            "%s: %u ranks, %s%s%s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
             p->name, p->size, p->mode == SML_ORDERED ? "ordered" : "on arrival",
-            p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum", p->slots,
-            p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
-            p->join_timeout_ns / MS, p->lives);
+            p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
+            formats[p->format], p->plain ? ", published packets only" : "", p->slots, p->chunk_bytes,
+            p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS, p->join_timeout_ns / MS,
+            p->lives);
     if (p->deviation.kind != DEVIATION_NONE)
         fprintf(out, "  rank %u deviates in call %u (%d)\n", p->deviation.rank, p->deviation.call,
                 p->deviation.kind);

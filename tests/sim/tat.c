@@ -130,6 +130,7 @@ static void start_stream(struct tat_worker *w)
         .rank = (uint16_t)w->rank,
         .workers = (uint16_t)cfg->workers,
         .slots = cfg->slots,
+        .format = SML_FORMAT_TYPED,
         .chunk_bytes = cfg->chunk_bytes,
         .job = JOB,
         .kernels = agg_kernels_best(),

@@ -61,6 +61,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
     sc->cfg = (struct sml_stream_config){
         .rank = (uint16_t)rank,
         .workers = (uint16_t)workers,
+        .format = SML_FORMAT_TYPED,
         .slots = (uint16_t)slots,
         .chunk_bytes = SCRIPT_CHUNK_BYTES,
         .job = 7,

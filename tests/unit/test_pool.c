@@ -363,7 +363,7 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
     c[5].chunk_bytes = 60;
     c[6].chunk_bytes = 66;
     c[7].chunk_bytes = 8964;
-    c[8].format = 2;
+    c[8].format = SML_FORMATS;
     c[9].mode = 2;
     c[10].slots = 16383;
     c[11].chunk_bytes = 0;

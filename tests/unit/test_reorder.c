@@ -168,8 +168,12 @@ static struct sml_stream_stats collective(struct model *m)
 
 static struct model *model_new(uint64_t lag, unsigned loss, uint64_t seed)
 {
-    struct sml_stream_config cfg = {
-        .workers = 1, .slots = SLOTS, .chunk_bytes = CHUNK_BYTES, .job = 1, .kernels = agg_kernels_best()};
+    struct sml_stream_config cfg = {.workers = 1,
+                                    .slots = SLOTS,
+                                    .format = SML_FORMAT_TYPED,
+                                    .chunk_bytes = CHUNK_BYTES,
+                                    .job = 1,
+                                    .kernels = agg_kernels_best()};
     struct model *m = calloc(1, sizeof(*m));
 
     m->stream = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);

@@ -25,6 +25,7 @@ static void test_nothing_set(void)
     CU_ASSERT(s.min_bytes > 0);
     CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
     CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
+    CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_NATIVE);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
     CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_COMPLETE);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
@@ -69,6 +70,20 @@ static void test_what_cannot_go_together(void)
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(
         text, "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native exclude each other: unset one of them");
+    environment[1] = "SWAGG_NUMBERS=fp16";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_REDUCE=buffered and SWAGG_NUMBERS exclude each other: unset one of them");
+    environment[0] = "SWAGG_CHECKSUM=crc32c";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS exclude each other: unset one of them");
+    environment[1] = "SWAGG_NUMBERS=native";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int32"), 0);
+    CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_INT32);
+    CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int8"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_NUMBERS=int8: use native, int32 or fp16");
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=buffered"), 0);
     CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_BUFFERED);
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=early"), -EINVAL);
@@ -137,9 +152,10 @@ static void test_what_is_written_is_read_back(void)
     char written[512];
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
-    CU_ASSERT_STRING_EQUAL(written,
-                           " SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
-                           " SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
+    CU_ASSERT_STRING_EQUAL(
+        written,
+        " SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+        " SWAGG_NUMBERS=native SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
     CU_ASSERT_EQUAL(settings_read(&first, environment, text, sizeof text), 0);

@@ -1,6 +1,7 @@
 /* What ranks of a SwitchML job wish for, and what the job is granted. */
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
+#include "switchml/worker.h"
 
 #include <string.h>
 
@@ -33,6 +34,7 @@ DEFINE_USUAL_BUT(checksum, enum sml_checksum)
 DEFINE_USUAL_BUT(chunk_bytes, uint16_t)
 DEFINE_USUAL_BUT(format, enum sml_format)
 DEFINE_USUAL_BUT(mode, enum sml_mode)
+DEFINE_USUAL_BUT(plain, bool)
 DEFINE_USUAL_BUT(resumed, bool)
 DEFINE_USUAL_BUT(slots, uint16_t)
 DEFINE_USUAL_BUT(tag_bits, uint8_t)
@@ -46,9 +48,10 @@ static void test_terms_survive_the_wire(void)
                                 .chunk_bytes = 0x1f40,
                                 .resumed = true,
                                 .first_tag = 0x89abcdef,
-                                .tag_bits = 20};
+                                .tag_bits = 20,
+                                .plain = true};
     static const uint8_t bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40,
-                                                   0x89, 0xab, 0xcd, 0xef, 20,   0,    0,    0};
+                                                   0x89, 0xab, 0xcd, 0xef, 20,   1,    0,    0};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -57,7 +60,7 @@ static void test_terms_survive_the_wire(void)
     CU_ASSERT_FATAL(sml_terms_parse(&back, &terms));
     CU_ASSERT(back.format == t.format && back.mode == t.mode && back.checksum == t.checksum);
     CU_ASSERT(back.slots == t.slots && back.chunk_bytes == t.chunk_bytes && back.resumed);
-    CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits);
+    CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
@@ -90,7 +93,7 @@ static void test_wishes_out_of_range_are_refused_in_words(void)
     char why[AGG_TEXT_MAX];
 
     CU_ASSERT(sml_protocol.check(&terms, false, why));
-    CU_ASSERT(is_refused(usual_but_format(2), "packet format 2"));
+    CU_ASSERT(is_refused(usual_but_format(3), "packet format 3"));
     CU_ASSERT(is_refused(usual_but_mode(2), "mode 2"));
     CU_ASSERT(is_refused(usual_but_checksum(2), "checksum 2"));
     CU_ASSERT(is_refused(usual_but_slots(1), "2 to 16384 slots, not 1"));
@@ -102,6 +105,14 @@ static void test_wishes_out_of_range_are_refused_in_words(void)
     t.format = SML_FORMAT_INT32;
     t.checksum = SML_CHECKSUM_CRC32C;
     CU_ASSERT(is_refused(t, "int32 elements with exponents have no checksum"));
+    t.format = SML_FORMAT_FP16;
+    CU_ASSERT(is_refused(t, "fp16 elements with exponents have no checksum"));
+    t = usual;
+    t.plain = true;
+    CU_ASSERT(is_refused(t, "typed elements are not the published ones"));
+    t.format = SML_FORMAT_INT32;
+    t.chunk_bytes = 124;
+    CU_ASSERT(is_refused(t, "chunks of 128 bytes at least, not 124"));
     t = usual;
     t.resumed = true;
     t.slots = 500;
@@ -134,6 +145,9 @@ static void test_wishes_that_cannot_both_be_granted(void)
     CU_ASSERT(differ(usual, usual_but_mode(SML_ON_ARRIVAL), "ordered sums", "sums on arrival"));
     CU_ASSERT(differ(usual_but_checksum(SML_CHECKSUM_CRC32C), usual, "packets with a CRC32C",
                      "packets without a checksum"));
+    CU_ASSERT(differ(usual_but_format(SML_FORMAT_FP16), usual_but_format(SML_FORMAT_INT32),
+                     "fp16 elements with exponents", "int32 elements with exponents"));
+    CU_ASSERT(differ(usual_but_plain(true), usual, "published packets only", "packets of all kinds"));
     CU_ASSERT_FALSE(sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
 }
 
@@ -165,6 +179,48 @@ static void test_a_new_job_gets_the_least_of_all_wishes(void)
     CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - SML_TRAILER_BYTES) / 4 * 4);
     CU_ASSERT_FATAL(grant(wishes, 9172, &t, &why));
     CU_ASSERT_EQUAL(t.chunk_bytes, 8960);
+}
+
+static void test_published_packets_have_published_lengths(void)
+{
+    static const struct {
+        uint16_t wish, get;
+    } lengths[] = {{1460, 1024}, {1024, 1024}, {1020, 512}, {128, 128}};
+    struct sml_terms wishes[RANKS], t;
+    struct agg_refusal why;
+
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (unsigned r = 0; r < RANKS; r++) {
+            wishes[r] = usual_but_chunk_bytes(lengths[i].wish);
+            wishes[r].format = SML_FORMAT_INT32;
+            wishes[r].plain = true;
+        }
+        CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
+        CU_ASSERT(t.plain && t.chunk_bytes == lengths[i].get && sml_terms_published(&t));
+    }
+    CU_ASSERT_FALSE(grant(wishes, 100, &t, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "128 bytes at least, there is room for 88"));
+}
+
+/* A switch may know nothing else, though nobody wished so. */
+static void test_a_rank_goes_by_published_packets_if_the_switch_says_so(void)
+{
+    struct sml_terms wish = usual_but_format(SML_FORMAT_INT32), job = wish;
+    struct agg_terms wished = terms_of(wish), granted;
+    uint32_t progress;
+
+    job.plain = true;
+    granted = terms_of(job);
+    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
+    job.chunk_bytes = 1020;
+    granted = terms_of(job);
+    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
+    wish.plain = true; /* and who wished so is not given others */
+    wished = granted = terms_of(wish);
+    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
+    wish.plain = false;
+    granted = terms_of(wish);
+    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
 }
 
 /* Ranks 1 and 3 resume, from these chunks; the others begin. */
@@ -249,6 +305,8 @@ int main(void)
         UNIT_TEST(test_wishes_out_of_range_are_refused_in_words),
         UNIT_TEST(test_wishes_that_cannot_both_be_granted),
         UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
+        UNIT_TEST(test_published_packets_have_published_lengths),
+        UNIT_TEST(test_a_rank_goes_by_published_packets_if_the_switch_says_so),
         UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),
         UNIT_TEST(test_terms_are_lowered_by_halves_but_not_of_a_resumed_job),
         UNIT_TEST(test_terms_can_be_listed),

@@ -365,7 +365,12 @@ static void test_only_sound_segments_begin(void)
 
 static void test_only_sound_configurations_have_a_footprint(void)
 {
-    struct sml_stream_config sound = {.rank = 1, .workers = 2, .slots = 4, .chunk_bytes = 64}, c;
+    struct sml_stream_config sound = {.format = SML_FORMAT_TYPED,
+                                      .rank = 1,
+                                      .workers = 2,
+                                      .slots = 4,
+                                      .chunk_bytes = 64},
+                             c;
 
     CU_ASSERT(sml_stream_footprint(&sound) > 0);
     c = sound, c.rank = 2;

@@ -2,6 +2,7 @@
  * from which they are drawn in any order, never, or several times, after any delay. Whatever happens, every
  * rank ends with the exact sums. In small runs the switch is killed at every step, and joined anew. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ struct world {
     unsigned calls_count;
     struct sml_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];
+    uint64_t digest[CALLS_MAX]; /* of the first rank's result; 0: no rank has one yet */
     struct rank ranks[RANKS_MAX];
     struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
     uint64_t now;
@@ -82,6 +84,77 @@ static void fill(const struct world *w, unsigned rank, unsigned call, void *tens
     reference_fill(agg_code(c->type, c->op), &state, true, tensor, c->count);
 }
 
+static bool has_scale(const struct world *w, const struct sml_call *call)
+{
+    return sml_has_exponents(w->cfg.format) && call->type != AGG_I32;
+}
+
+/* What a rank contributes where blocks have a scale: of sizes that change from block to block, and rarely a
+ * NaN. */
+static float scaled_element(const struct world *w, unsigned rank, unsigned call, unsigned i)
+{
+    const float x =
+        (float)((int64_t)((w->seed * 31 + rank * 7919 + call * 104729 + i * 613) % 2001) - 1000) / 3;
+
+    if ((w->seed + call + rank + i) % 997 == 0)
+        return NAN;
+    return ldexpf(x, (int)((w->seed + i / 5 + rank * 3) % 40) - 20);
+}
+
+/* Of all ranks' contributions to the element's block; false: one is no number. */
+static bool block_exponent(const struct world *w, unsigned call, unsigned i, int *exponent)
+{
+    const unsigned block = CHUNK_BYTES / (w->cfg.format == SML_FORMAT_INT32 ? 4 : 2),
+                   first = i / block * block;
+
+    *exponent = NUM_EXPONENT_LEAST;
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        for (unsigned at = first; at < first + block && at < w->calls[call].count; at++) {
+            const float x = scaled_element(w, r, call, at);
+            int e;
+            if (isnan(x))
+                return false;
+            frexpf(x, &e);
+            *exponent = x != 0 && e > *exponent ? e : *exponent;
+        }
+    return true;
+}
+
+/* Within what the theorems promise, and the float's own rounding. */
+static bool scaled_sum_is_right(const struct world *w, unsigned call, unsigned i, float got)
+{
+    const double n = w->cfg.workers;
+    double sum = 0;
+    int exponent;
+
+    if (!block_exponent(w, call, i, &exponent))
+        return isnan(got);
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        sum += (double)scaled_element(w, r, call, i);
+    const double parts = w->calls[call].op == AGG_AVG ? n : 1;
+    const double int32 = n * n * ldexp(1, exponent) / INT32_MAX, fp16 = n * ldexp(1, exponent - 10);
+    return fabs((double)got * parts - sum) <=
+           (w->cfg.format == SML_FORMAT_INT32 ? int32 : fp16) + fabs(sum) * 0x1p-24;
+}
+
+/* Every rank gets the same bits. */
+static void check_scaled(struct world *w, unsigned call, const uint8_t *got)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    float x;
+
+    for (unsigned i = 0; i < w->calls[call].count; i++) {
+        memcpy(&x, got + sizeof x * i, sizeof x);
+        if (!scaled_sum_is_right(w, call, i, x))
+            fail(w, "a wrong sum of scaled numbers");
+        for (unsigned b = 0; b < sizeof x; b++)
+            digest = (digest ^ got[sizeof x * i + b]) * UINT64_C(0x100000001b3);
+    }
+    if (w->digest[call] != 0 && w->digest[call] != (digest | 1))
+        fail(w, "not what another rank has");
+    w->digest[call] = digest | 1;
+}
+
 static bool wants(const struct sml_call *call, unsigned rank)
 {
     return call->collective == SML_ALLREDUCE || call->root == rank;
@@ -104,9 +177,14 @@ static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct sml_call *call = &w->calls[k->call];
-    uint8_t tensor[TENSOR_MAX], *out = w->in_place[k->call] ? k->in : k->out;
+    _Alignas(8) uint8_t tensor[TENSOR_MAX];
+    uint8_t *out = w->in_place[k->call] ? k->in : k->out;
 
-    fill(w, r, k->call, tensor);
+    if (has_scale(w, call))
+        for (unsigned i = 0; i < call->count; i++)
+            ((float *)tensor)[i] = scaled_element(w, r, k->call, i);
+    else
+        fill(w, r, k->call, tensor);
     memset(k->out, 0xee, sizeof(k->out));
     k->scattered =
         scattered_cut(k->in, out, call->count, agg_element_size(call->type, call->op), draw(w, 1 << 11));
@@ -124,7 +202,10 @@ static void finish(struct world *w, unsigned r)
     const void *in[RANKS_MAX];
 
     check_ahead(w, r);
-    if (wants(call, r)) {
+    if (wants(call, r) && has_scale(w, call)) {
+        scattered_get(&k->scattered, got);
+        check_scaled(w, k->call, got);
+    } else if (wants(call, r)) {
         const unsigned code = agg_code(call->type, call->op);
         for (unsigned p = 0; p < w->cfg.workers; p++) {
             in[p] = contributions[p];
@@ -331,11 +412,19 @@ static bool quiet(const struct world *w)
     return true;
 }
 
+/* What there is in formats with exponents. */
+static unsigned scaled_code(struct world *w)
+{
+    if (w->cfg.format == SML_FORMAT_INT32 && chance(w, 25))
+        return agg_code(AGG_I32, AGG_SUM);
+    return agg_code(AGG_F32, chance(w, 33) ? AGG_AVG : AGG_SUM);
+}
+
 static void choose_calls(struct world *w, unsigned chunks_max)
 {
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
-        const unsigned code = reference_any(&w->random);
+        const unsigned code = sml_has_exponents(w->cfg.format) ? scaled_code(w) : reference_any(&w->random);
         bool reduce = chance(w, 40);
         w->calls[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
@@ -349,8 +438,8 @@ static void choose_calls(struct world *w, unsigned chunks_max)
 }
 
 /* Plays the run that the seed decides; returns the steps it took, 0 on failure. */
-static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
-                     unsigned again_at)
+static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max, unsigned loss,
+                     unsigned restart_at, unsigned again_at)
 {
     struct world *w = calloc(1, sizeof(*w));
 
@@ -364,20 +453,21 @@ static unsigned play(uint64_t seed, unsigned chunks_max, unsigned loss, unsigned
         .slots = (uint16_t)(1 << draw(w, 4)),
         .chunk_bytes = CHUNK_BYTES,
         .job = (uint8_t)draw(w, 256),
-        .format = SML_FORMAT_TYPED,
+        .format = format,
         .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_ORDERED,
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
     };
     choose_calls(w, chunks_max);
     for (unsigned r = 0; r < w->cfg.workers; r++) {
-        w->ranks[r].buffers = chance(w, 40);
+        w->ranks[r].buffers = chance(w, 40) && !sml_has_exponents(format);
         struct sml_stream_config cfg = {
             .rank = (uint16_t)r,
             .workers = w->cfg.workers,
             .slots = w->cfg.slots,
             .chunk_bytes = CHUNK_BYTES,
             .job = w->cfg.job,
+            .format = format,
             .first_tag = w->cfg.first_tag,
             .buffer_reduces = w->ranks[r].buffers,
             .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
@@ -418,7 +508,8 @@ static uint64_t long_call(bool older_switch)
     uint64_t now = 0;
 
     for (uint16_t r = 0; r < 2; r++) {
-        struct sml_stream_config cfg = {.rank = r,
+        struct sml_stream_config cfg = {.format = SML_FORMAT_TYPED,
+                                        .rank = r,
                                         .workers = 2,
                                         .slots = LONG_SLOTS,
                                         .chunk_bytes = CHUNK_BYTES,
@@ -462,24 +553,49 @@ static void test_only_what_a_peer_may_lack_is_copied(void)
 static void test_sums_are_exact_whatever_the_network_does(void)
 {
     for (uint64_t seed = 1; seed <= 2000; seed++)
-        CU_ASSERT_FATAL(play(seed, 30, seed % 4 * 10, 0, 0) > 0);
+        CU_ASSERT_FATAL(play(SML_FORMAT_TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
+}
+
+static void let_die_at_any_step(enum sml_format format, uint64_t seeds)
+{
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        unsigned steps = play(format, seed, 6, 10, 0, 0);
+        CU_ASSERT_FATAL(steps > 0);
+        for (unsigned at = 1; at < steps; at++)
+            CU_ASSERT_FATAL(play(format, seed, 6, 10, at, 0) > 0);
+    }
+}
+
+static void let_die_again(enum sml_format format, uint64_t seeds)
+{
+    for (uint64_t seed = 1; seed <= seeds; seed++)
+        for (unsigned gap = 1; gap < 400; gap += 3)
+            CU_ASSERT_FATAL(play(format, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
 }
 
 static void test_a_switch_may_die_at_any_step(void)
 {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
-        unsigned steps = play(seed, 6, 10, 0, 0);
-        CU_ASSERT_FATAL(steps > 0);
-        for (unsigned at = 1; at < steps; at++)
-            CU_ASSERT_FATAL(play(seed, 6, 10, at, 0) > 0);
-    }
+    let_die_at_any_step(SML_FORMAT_TYPED, 100);
 }
 
 static void test_a_switch_may_die_again_before_all_is_restored(void)
 {
-    for (uint64_t seed = 1; seed <= 100; seed++)
-        for (unsigned gap = 1; gap < 400; gap += 3)
-            CU_ASSERT_FATAL(play(seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
+    let_die_again(SML_FORMAT_TYPED, 100);
+}
+
+static void test_scaled_sums_are_right_and_alike_whatever_the_network_does(void)
+{
+    for (uint64_t seed = 1; seed <= 1000; seed++)
+        CU_ASSERT_FATAL(play(seed % 3 ? SML_FORMAT_INT32 : SML_FORMAT_FP16, seed, 30, seed % 4 * 10, 0, 0) >
+                        0);
+}
+
+static void test_scaled_sums_outlive_their_switch(void)
+{
+    let_die_at_any_step(SML_FORMAT_INT32, 15);
+    let_die_at_any_step(SML_FORMAT_FP16, 5);
+    let_die_again(SML_FORMAT_INT32, 15);
+    let_die_again(SML_FORMAT_FP16, 5);
 }
 
 int main(void)
@@ -489,6 +605,8 @@ int main(void)
         UNIT_TEST(test_sums_are_exact_whatever_the_network_does),
         UNIT_TEST(test_a_switch_may_die_at_any_step),
         UNIT_TEST(test_a_switch_may_die_again_before_all_is_restored),
+        UNIT_TEST(test_scaled_sums_are_right_and_alike_whatever_the_network_does),
+        UNIT_TEST(test_scaled_sums_outlive_their_switch),
         CU_TEST_INFO_NULL,
     };
 

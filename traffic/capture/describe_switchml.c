@@ -2,6 +2,7 @@
 
 #include "capture/describe.h"
 #include "elements.h"
+#include "numbers/numbers.h"
 #include "wire/bytes.h"
 #include "wire/switchml.h"
 
@@ -44,10 +45,23 @@ static void append_elements(struct line *l, const struct describe *how, uint8_t 
         append(l, " ...");
 }
 
+/* The exponents of the chunk that comes `slots` packets later; those of the elements came as much earlier. */
+static void append_exponents(struct line *l, const struct sml_packet *p)
+{
+    const int e0 = (int8_t)p->e0;
+
+    append(l, " exponents %d %d", e0, (int8_t)p->e1);
+    if (e0 == NUM_NO_BLOCK)
+        append(l, " (none)");
+    if (e0 == NUM_NOT_FINITE)
+        append(l, " (not finite)");
+}
+
 /* What DATA, OPEN and RESTORE carry. */
 static void append_data(struct line *l, const struct describe *how, const struct sml_packet *p)
 {
-    const bool opening = p->kind == SML_OPEN || (p->kind == SML_RESTORE && p->e1 & SML_FLAG_OPENING);
+    const bool restored = p->kind == SML_RESTORE && !how->published && p->e1 & SML_FLAG_OPENING;
+    const bool opening = p->kind == SML_OPEN || restored;
     const size_t call_bytes = opening && p->body_bytes > 0 ? SML_CALL_BYTES : 0;
     struct sml_call call;
 
@@ -57,9 +71,12 @@ static void append_data(struct line *l, const struct describe *how, const struct
         append(l, ")");
     }
     if (how->published)
-        append(l, " exponents %d %d", (int8_t)p->e0, (int8_t)p->e1);
-    append_elements(l, how, how->published ? agg_code(AGG_I32, AGG_SUM) : p->e0, p->body + call_bytes,
-                    p->body_bytes - call_bytes);
+        append_exponents(l, p);
+    if (how->published && p->body_bytes == 0)
+        append(l, " only");
+    else
+        append_elements(l, how, how->published ? agg_code(AGG_I32, AGG_SUM) : p->e0, p->body + call_bytes,
+                        p->body_bytes - call_bytes);
 }
 
 static void append_mismatch(struct line *l, const struct sml_packet *p)

@@ -15,8 +15,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
     return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && cfg->slots >= 1 &&
            cfg->slots <= SML_MAX_SLOTS && (cfg->slots & (cfg->slots - 1)) == 0 &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
-           cfg->chunk_bytes % 4 == 0 &&
-           (cfg->format == SML_FORMAT_INT32 || cfg->format == SML_FORMAT_TYPED) &&
+           cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) &&
            (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
@@ -25,7 +24,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
-    size_t wide = cfg->format == SML_FORMAT_TYPED ? 2 : 0;
+    size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
     size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u : wide;
 
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;

@@ -18,7 +18,14 @@ static bool opens(const struct sml_pool *pool, const struct sml_packet *p)
 
 static uint8_t element_code(const struct sml_pool *pool, const struct sml_packet *p)
 {
-    return pool->cfg.format == SML_FORMAT_TYPED ? p->e0 : agg_code(AGG_I32, AGG_SUM);
+    switch (pool->cfg.format) {
+    case SML_FORMAT_INT32:
+        return agg_code(AGG_I32, AGG_SUM);
+    case SML_FORMAT_FP16:
+        return agg_code(AGG_F16, AGG_SUM);
+    default:
+        return p->e0;
+    }
 }
 
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
@@ -68,7 +75,7 @@ static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v
 /* Whether the sender of p is to get the sum itself. In the published format every sender is. */
 static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
 {
-    return pool->cfg.format == SML_FORMAT_INT32 || p->e1 & SML_FLAG_WANT;
+    return sml_has_exponents(pool->cfg.format) || p->e1 & SML_FLAG_WANT;
 }
 
 static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
@@ -126,7 +133,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
 static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, const struct sml_packet *p)
 {
     return slot->kind == p->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
-           (slot->e0 == p->e0 || pool->cfg.format == SML_FORMAT_INT32) &&
+           (slot->e0 == p->e0 || sml_has_exponents(pool->cfg.format)) &&
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 

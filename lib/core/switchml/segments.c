@@ -16,8 +16,7 @@ bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t elemen
     return true;
 }
 
-/* Drops the first piece, and moves on to the next that is not empty; returns the bytes of the dropped one. */
-static size_t pass_first(struct sml_pieces *p)
+size_t sml_pieces_pass(struct sml_pieces *p)
 {
     size_t first = sml_pieces_first(p);
 
@@ -33,7 +32,7 @@ void sml_pieces_gather(const struct sml_pieces *p, void *dst, agg_convert_fn *co
     struct sml_pieces rest = *p;
     uint8_t *to = dst;
 
-    for (; !sml_pieces_whole(&rest); to += pass_first(&rest))
+    for (; !sml_pieces_whole(&rest); to += sml_pieces_pass(&rest))
         convert(to, sml_pieces_at(&rest), sml_pieces_first(&rest));
     convert(to, sml_pieces_at(&rest), rest.bytes);
 }
@@ -43,7 +42,7 @@ void sml_pieces_scatter(const struct sml_pieces *p, const void *src, agg_convert
     struct sml_pieces rest = *p;
     const uint8_t *from = src;
 
-    for (; !sml_pieces_whole(&rest); from += pass_first(&rest))
+    for (; !sml_pieces_whole(&rest); from += sml_pieces_pass(&rest))
         convert(sml_pieces_out(&rest), from, sml_pieces_first(&rest));
     convert(sml_pieces_out(&rest), from, rest.bytes);
 }

@@ -68,6 +68,10 @@ static inline uint8_t *sml_pieces_out(const struct sml_pieces *p)
     return (uint8_t *)p->segment->out + (p->offset - p->segment->start);
 }
 
+/* Moves on by the first piece, to the next that is not empty; returns the first one's bytes. Not if it is
+ * whole. */
+size_t sml_pieces_pass(struct sml_pieces *p);
+
 /* Copies the stretch to dst, and src to where the stretch is in `out`; each piece through convert. bytes > 0
  */
 void sml_pieces_gather(const struct sml_pieces *p, void *dst, agg_convert_fn *convert);

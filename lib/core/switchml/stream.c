@@ -15,12 +15,21 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* Every rank needs all results where those have exponents. */
+static bool format_ok(const struct sml_stream_config *c)
+{
+    if (!sml_has_exponents(c->format))
+        return c->format == SML_FORMAT_TYPED && !c->plain;
+    return c->format < SML_FORMATS && c->checksum == SML_CHECKSUM_NONE && !c->buffer_reduces &&
+           (!c->plain || sml_size_code(c->chunk_bytes) < SML_SIZE_AGREED);
+}
+
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 &&
-           (c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C);
+           (c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C) && format_ok(c);
 }
 
 size_t sml_stream_footprint(const struct sml_stream_config *cfg)
@@ -28,8 +37,8 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
     if (!config_ok(cfg))
         return 0;
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
-           aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) +
-           (size_t)sml_kept_chunks(cfg) * cfg->chunk_bytes;
+           aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) + aligned(sml_exponents(cfg)) +
+           (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg);
 }
 
 /* Some slots stay in reserve: while a chunk is held up by a loss, as many more can still be sent. */
@@ -54,6 +63,10 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     /* A faulty switch may ask for chunks that were never kept: they count as chunks without elements. */
     memset(p, 0, sml_kept_chunks(cfg) * sizeof(struct sml_kept));
     p += aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept));
+    s->exponents = (int8_t *)p;
+    memset(p, NUM_NO_BLOCK, sml_exponents(cfg));
+    p += aligned(sml_exponents(cfg));
+    s->numbers = num_loops_for(cfg->kernels);
     s->kept_data = p;
 
     /* Positions begin above 2^32, so that one can look back from the first. */
@@ -84,7 +97,31 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
     default:
         return false;
     }
+    if (sml_has_exponents(s->cfg.format))
+        return sml_blocks_carry(s->cfg.format, call->type, call->op);
     return agg_element_size(call->type, call->op) != 0;
+}
+
+static struct sml_blocks blocks_of(const struct sml_stream *s, const struct sml_call *call)
+{
+    return sml_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
+}
+
+/* Bytes that an element of a call takes, which is carried. */
+static size_t element_of(const struct sml_stream *s, const struct sml_call *call)
+{
+    return sml_has_exponents(s->cfg.format) ? blocks_of(s, call).element
+                                            : agg_element_size(call->type, call->op);
+}
+
+uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *call)
+{
+    if (sml_has_exponents(s->cfg.format)) {
+        const struct sml_blocks b = blocks_of(s, call);
+        return sml_blocks_packets(&b);
+    }
+    const size_t element = element_of(s, call);
+    return sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
 }
 
 /* Whether no pointer is missing that the collective reads from or writes to. */
@@ -103,16 +140,14 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
         return -EBUSY;
     if (!call_ok(s, call) || !segments_ok(segments, n, sml_wants(s, call)))
         return -EINVAL;
-    size_t element = agg_element_size(call->type, call->op);
-    uint64_t count;
-    if (!sml_segments_measure(segments, n, element, &count))
+    struct sml_call counted = *call;
+    if (!sml_segments_measure(segments, n, element_of(s, call), &counted.count))
         return -EOVERFLOW;
-    uint64_t chunks = sml_chunk_count(s->cfg.chunk_bytes, element, count * element);
+    uint64_t chunks = sml_stream_packets(s, &counted);
     if (chunks > UINT64_C(1) << 31)
         return -EOVERFLOW;
-    s->call = *call;
+    s->call = counted;
     s->call.seq = s->next_seq++;
-    s->call.count = count;
     s->segments = segments;
     s->segment_count = n;
     s->end = s->base + chunks;
@@ -130,22 +165,50 @@ int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const vo
     return sml_stream_begin_segments(s, call, &s->tensor, 1, now);
 }
 
+/* The chunk of a position of the collective in progress, in a format with exponents. */
+static struct sml_chunk block_at(const struct sml_stream *s, uint64_t position, bool result)
+{
+    const struct sml_blocks b = blocks_of(s, &s->call);
+    struct sml_chunk chunk = {.call = &s->call, .lead = b.lead};
+    const uint64_t i = position - s->base;
+    uint64_t offset;
+    size_t bytes;
+
+    sml_blocks_span(&b, s->call.count, i, &offset, &bytes);
+    chunk.elements = sml_segments_find(s->segments, s->segment_count, offset, bytes, result);
+    sml_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
+    chunk.block = sml_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
+    return chunk;
+}
+
+struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
+                                  const struct sml_chunk *chunk)
+{
+    return sml_scale_of(s->numbers, s->cfg.format, chunk->call, s->cfg.workers,
+                        *sml_exponent_at(s, position - chunk->lead));
+}
+
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 {
     if (position < s->base) {
         uint32_t place = sml_kept_place(s, position);
         const struct sml_kept *k = &s->kept[place];
-        return (struct sml_chunk){&k->call, sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
-                                  k->opening};
+        return (struct sml_chunk){.call = &k->call,
+                                  .elements = sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .lead = k->lead,
+                                  .opening = k->opening};
     }
 
-    size_t element = agg_element_size(s->call.type, s->call.op), bytes;
+    bool result = sml_wants(s, &s->call) && sml_have(s, position);
+    if (sml_has_exponents(s->cfg.format))
+        return block_at(s, position, result);
+    size_t element = element_of(s, &s->call), bytes;
     uint64_t offset;
     sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset, &bytes);
-    bool result = sml_wants(s, &s->call) && sml_have(s, position);
-    return (struct sml_chunk){&s->call,
-                              sml_segments_find(s->segments, s->segment_count, offset, bytes, result),
-                              position == s->base};
+    return (struct sml_chunk){.call = &s->call,
+                              .elements =
+                                  sml_segments_find(s->segments, s->segment_count, offset, bytes, result),
+                              .opening = position == s->base};
 }
 
 static void copy(void *dst, const void *src, size_t bytes)
@@ -163,10 +226,12 @@ static void keep(struct sml_stream *s)
     s->stats.kept += s->end - position;
     for (; position < s->end; position++) {
         uint32_t place = sml_kept_place(s, position);
-        uint8_t *data = s->kept_data + (size_t)place * s->cfg.chunk_bytes;
+        uint8_t *data = s->kept_data + (size_t)place * sml_kept_bytes(&s->cfg);
         struct sml_chunk chunk = sml_stream_chunk(s, position);
-        s->kept[place] = (struct sml_kept){
-            *chunk.call, {.in = data, .out = data, .end = chunk.elements.bytes}, chunk.opening};
+        s->kept[place] = (struct sml_kept){.call = *chunk.call,
+                                           .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
+                                           .lead = chunk.lead,
+                                           .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
             sml_pieces_gather(&chunk.elements, data, copy);
     }
@@ -210,7 +275,7 @@ uint32_t sml_stream_oldest(const struct sml_stream *s)
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now)
 {
     int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
-    if (back < 0 || (uint64_t)back > s->oldest - s->shared)
+    if (s->cfg.plain || back < 0 || (uint64_t)back > s->oldest - s->shared)
         return -ENODATA;
 
     for (uint32_t slot = 0; slot < s->cfg.slots; slot++) {

@@ -16,7 +16,7 @@
 #define SWAGG_CORE_SWITCHML_STREAM_H
 
 #include "kernels/kernels.h"
-#include "switchml/segments.h"
+#include "switchml/blocks.h"
 #include "wire/switchml.h"
 
 struct sml_stream;
@@ -27,6 +27,9 @@ struct sml_stream_config {
     uint16_t chunk_bytes; /* as agreed at join */
     uint8_t job;
     enum sml_checksum checksum;
+    enum sml_format format;
+    bool plain; /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
+                   resumed */
     uint32_t first_tag;
     /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
@@ -65,14 +68,16 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
 
 /* One packet to send: head, body, trailer. The body's elements lie in the caller's tensors or the stream's
  * memory, and stay valid until the next call of begin, receive or resume; so many packets may be polled and
- * then sent at once. */
+ * then sent at once. Of numbers that have a scale the body is only made when it is asked for. */
 struct sml_send {
     uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
     size_t head_bytes, body_bytes;
     struct sml_pieces elements; /* of the body; not used if body_bytes is 0 */
-    agg_convert_fn *convert;    /* from the host's order to that of the wire */
+    agg_convert_fn *convert;    /* from the host's order to that of the wire; NULL: they have a scale */
     bool swapped;               /* the two differ */
-    uint16_t rank;              /* the sender */
+    struct sml_scale scale;
+    size_t elements_bytes; /* of the body, without the zeros that fill a published packet up */
+    uint16_t rank;         /* the sender */
     enum sml_checksum checksum;
 };
 
@@ -106,14 +111,17 @@ uint32_t sml_stream_completed(const struct sml_stream *s);
 /* The collective that the oldest chunk which this rank is not done with belongs to; NULL if there is none. */
 const struct sml_call *sml_stream_oldest_call(const struct sml_stream *s);
 
+/* How many packets a call takes, which this stream can begin. */
+uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *call);
+
 /* The switch has restarted and this job has been joined anew (control/session.h). sml_stream_oldest is the
  * oldest tag whose result this rank lacks, which it tells the switch when it joins; from then on until it
  * resumes the stream must neither be polled nor fed. The switch answers with the smallest over all ranks.
  * From there on this rank hands back the results it still holds (all that some rank may lack are kept) and
  * sends its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies
- * further back than what is kept: the job cannot be resumed. Works between collectives too: then others may
- * still need our results, so the stream must be polled and fed until its timer says that nothing is
- * outstanding. */
+ * further back than what is kept, or the switch takes no results from workers: the job cannot be resumed.
+ * Works between collectives too: then others may still need our results, so the stream must be polled and fed
+ * until its timer says that nothing is outstanding. */
 uint32_t sml_stream_oldest(const struct sml_stream *s);
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now);
 

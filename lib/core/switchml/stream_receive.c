@@ -74,6 +74,31 @@ static void fetch_expected(const struct sml_pieces *chunk)
         sml_fetch_to_write(sml_pieces_at(&ahead), ahead.bytes);
 }
 
+/* A result with exponents, which every rank gets whole: whether it wants the sum or not, it needs the
+ * exponent. */
+static bool store_numbers(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                          struct sml_chunk *chunk)
+{
+    const struct sml_pieces *elements = &chunk->elements;
+    const struct sml_scale scale = sml_stream_scale(s, position, chunk);
+    size_t bytes = elements->bytes;
+
+    if (chunk->lead > 0)
+        bytes = bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
+    if (p->kind != SML_DATA || p->body_bytes != (s->cfg.plain ? s->cfg.chunk_bytes : bytes))
+        return false;
+    if (bytes > 0 && sml_wants(s, chunk->call)) {
+        chunk->elements.out = true;
+        fetch_expected(elements);
+        if (chunk->lead > 0)
+            sml_scale_scatter(&scale, elements, p->body);
+        else
+            sml_pieces_scatter(elements, p->body, s->cfg.kernels->convert[chunk->call->type]);
+    }
+    *sml_exponent_at(s, position) = (int8_t)p->e0;
+    return true;
+}
+
 /* Stores the sum if it is the one that was asked for. */
 static bool store(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
@@ -81,6 +106,8 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     const uint8_t *body = p->body;
     size_t bytes = p->body_bytes;
 
+    if (sml_has_exponents(s->cfg.format))
+        return store_numbers(s, position, p, &chunk);
     if (p->kind != (chunk.opening ? SML_OPEN : SML_DATA) ||
         p->e0 != agg_code(chunk.call->type, chunk.call->op))
         return false;
@@ -121,7 +148,8 @@ static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position
  * to say. */
 static void note_shared(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
-    uint64_t shared = position - sml_held_parse(s->cfg.slots, p->e1);
+    const uint8_t said = sml_has_exponents(s->cfg.format) ? 0 : p->e1; /* exponents leave no room to say it */
+    uint64_t shared = position - sml_held_parse(s->cfg.slots, said);
 
     shared = shared < s->oldest ? shared : s->oldest;
     if (shared > s->shared)

@@ -19,54 +19,106 @@ static uint8_t held(const struct sml_stream *s, uint64_t position)
     return sml_held_build(s->cfg.slots, position > s->oldest ? (uint32_t)(position - s->oldest) : 0);
 }
 
+/* Kinds and flags that are ours, and the call. */
+static void fill_in_typed(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk,
+                          bool have, struct sml_packet *p, struct sml_send *send)
+{
+    const bool wants = sml_wants(s, chunk->call);
+
+    p->e0 = agg_code(chunk->call->type, chunk->call->op);
+    p->e1 = wants && !have ? SML_FLAG_WANT : 0;
+    if (p->kind == SML_DATA)
+        p->e1 |= held(s, position);
+    if (p->kind == SML_PROBE || !chunk->opening)
+        return;
+    if (p->kind == SML_RESTORE)
+        p->e1 |= SML_FLAG_OPENING;
+    else
+        p->kind = SML_OPEN;
+    sml_build_call(send->head + SML_HEADER_BYTES, chunk->call);
+    send->head_bytes += SML_CALL_BYTES;
+}
+
+/* The exponent, of this rank's block or as the switch has returned it, and the scale of the elements. */
+static void fill_in_numbers(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk,
+                            bool have, struct sml_packet *p, struct sml_send *send)
+{
+    int8_t exponent = NUM_NO_BLOCK;
+
+    if (p->kind == SML_PROBE)
+        return;
+    if (have)
+        exponent = *sml_exponent_at(s, position);
+    else if (chunk->block.bytes > 0)
+        exponent = sml_blocks_exponent(s->numbers, chunk->call, &chunk->block);
+    p->e0 = p->e1 = (uint8_t)exponent;
+    if (chunk->lead > 0) {
+        send->convert = NULL;
+        send->scale = sml_stream_scale(s, position, chunk);
+        if (p->kind == SML_RESTORE && chunk->call->op == AGG_AVG) /* what the ranks' sum was, again */
+            send->scale.factor.out *= s->cfg.workers;
+        send->elements_bytes =
+            chunk->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
+    }
+    send->body_bytes = s->cfg.plain ? s->cfg.chunk_bytes : send->elements_bytes;
+}
+
 static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct sml_send *send)
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
-    bool wants = sml_wants(s, chunk.call), have = sml_have(s, position);
+    const bool have = sml_have(s, position), restores = sml_wants(s, chunk.call) && have;
     struct sml_packet p = {
-        .size_code = SML_SIZE_AGREED,
+        .kind = what == SML_DUE_PROBE ? SML_PROBE
+                : restores            ? SML_RESTORE
+                                      : SML_DATA,
+        .size_code = s->cfg.plain ? sml_size_code(s->cfg.chunk_bytes) : SML_SIZE_AGREED,
         .checksum = s->cfg.checksum,
         .job = s->cfg.job,
         .ver = sml_tag_ver((uint32_t)position, s->cfg.slots),
         .slot = sml_slot_of(s, position),
         .tag = (uint32_t)position,
-        .e0 = agg_code(chunk.call->type, chunk.call->op),
-        .e1 = wants && !have ? SML_FLAG_WANT : 0,
     };
 
     *send =
         (struct sml_send){.head_bytes = SML_HEADER_BYTES, .rank = s->cfg.rank, .checksum = s->cfg.checksum};
-    if (what == SML_DUE_PROBE) {
-        p.kind = SML_PROBE;
-    } else {
+    if (what != SML_DUE_PROBE) {
         send->elements = chunk.elements;
-        send->body_bytes = chunk.elements.bytes;
+        send->elements_bytes = send->body_bytes = chunk.elements.bytes;
         send->convert = s->cfg.kernels->convert[chunk.call->type];
         send->swapped = travels_swapped(chunk.call->type);
-        if (send->body_bytes > 0)
+        if (chunk.elements.bytes > 0)
             sml_fetch_to_read(sml_pieces_at(&chunk.elements), sml_pieces_first(&chunk.elements));
-        if (wants && have) {
-            p.kind = SML_RESTORE;
-            p.e1 |= chunk.opening ? SML_FLAG_OPENING : 0;
-        } else {
-            p.kind = chunk.opening ? SML_OPEN : SML_DATA;
-            p.e1 |= held(s, position);
-        }
-        if (chunk.opening) {
-            sml_build_call(send->head + SML_HEADER_BYTES, chunk.call);
-            send->head_bytes += SML_CALL_BYTES;
-        }
     }
+    if (sml_has_exponents(s->cfg.format))
+        fill_in_numbers(s, position, &chunk, have, &p, send);
+    else
+        fill_in_typed(s, position, &chunk, have, &p, send);
     sml_build_header(send->head, &p);
+}
+
+/* What the elements alone make up of the body, which are some. */
+static void write_elements(const struct sml_send *send, uint8_t *body)
+{
+    if (send->convert != NULL)
+        sml_pieces_gather(&send->elements, body, send->convert);
+    else
+        sml_scale_gather(&send->scale, &send->elements, body);
+}
+
+static void write_body(const struct sml_send *send, uint8_t *body)
+{
+    if (send->elements_bytes > 0)
+        write_elements(send, body);
+    memset(body + send->elements_bytes, 0, send->body_bytes - send->elements_bytes);
 }
 
 const void *sml_send_body(const struct sml_send *send, void *buffer)
 {
     if (send->body_bytes == 0)
         return buffer;
-    if (!send->swapped && sml_pieces_whole(&send->elements))
+    if (send->convert != NULL && !send->swapped && sml_pieces_whole(&send->elements))
         return sml_pieces_at(&send->elements);
-    sml_pieces_gather(&send->elements, buffer, send->convert);
+    write_body(send, buffer);
     return buffer;
 }
 
@@ -75,8 +127,7 @@ size_t sml_send_copy(const struct sml_send *send, uint8_t *payload)
     size_t bytes = send->head_bytes + send->body_bytes;
 
     memcpy(payload, send->head, send->head_bytes);
-    if (send->body_bytes > 0)
-        sml_pieces_gather(&send->elements, payload + send->head_bytes, send->convert);
+    write_body(send, payload + send->head_bytes);
     sml_send_trailer(send, payload + send->head_bytes, payload + bytes);
     return bytes + sml_trailer_bytes(send->checksum);
 }
@@ -109,7 +160,7 @@ static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uin
     else if (f->sends > 0)
         s->stats.retransmitted++;
     f->sends += f->sends < UINT8_MAX;
-    f->probed = what == SML_DUE_PROBE;
+    f->probed = what == SML_DUE_PROBE || (s->cfg.plain && f->sends > 1);
     f->due = SML_DUE_NOTHING;
     f->sent_at = now;
 }
@@ -135,13 +186,19 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
     return f->sent_at + s->settled_rtt + sml_reorder_allowance(&s->reorder, s->rtt.srtt);
 }
 
-/* Makes the first late chunk due for a probe. */
+/* How the switch is asked about a chunk: where it knows no probes, by a second copy. */
+static enum sml_due question(const struct sml_stream *s)
+{
+    return s->cfg.plain ? SML_DUE_FULL : SML_DUE_PROBE;
+}
+
+/* Makes the first late chunk due to be asked for. */
 static void ask_for_late(struct sml_stream *s, uint64_t now)
 {
     const struct sml_list *list = late_at(s, &s->fresh) <= now ? &s->fresh : &s->repeated;
 
     if (late_at(s, list) <= now)
-        sml_make_due(s, list->first, SML_DUE_PROBE);
+        sml_make_due(s, list->first, question(s));
 }
 
 static uint64_t expiry(const struct sml_stream *s)
@@ -164,7 +221,7 @@ static void expire(struct sml_stream *s, uint64_t now)
             resends++;
         }
     if (resends == 0)
-        sml_make_due(s, sml_slot_of(s, s->head), SML_DUE_PROBE);
+        sml_make_due(s, sml_slot_of(s, s->head), question(s));
 
     s->stats.timeouts += s->silent > 0;
     s->silent++;
@@ -172,12 +229,21 @@ static void expire(struct sml_stream *s, uint64_t now)
     s->quiet_since = s->expired_at = now;
 }
 
+/* Whether the exponent that the chunk's elements are scaled by is here. */
+static bool has_its_exponent(const struct sml_stream *s, uint64_t position)
+{
+    if (!sml_has_exponents(s->cfg.format) || position < s->base)
+        return true;
+    const uint64_t lead = sml_stream_chunk(s, position).lead;
+    return lead == 0 || position - s->base < lead || sml_have(s, position - lead);
+}
+
 /* Moves `next` past chunks that need not be sent again, and says whether a new one may leave. */
 static bool may_send_next(struct sml_stream *s)
 {
     while (s->next < s->end && s->next < s->head + s->cfg.slots && sml_flight_of(s, s->next)->settled)
         s->next++;
-    if (s->next == s->end || s->next == s->head + s->cfg.slots)
+    if (s->next == s->end || s->next == s->head + s->cfg.slots || !has_its_exponent(s, s->next))
         return false;
     if (s->in_flight >= s->window.size) {
         sml_window_full(&s->window);

@@ -28,6 +28,7 @@
 struct sml_kept {
     struct sml_call call;
     struct sml_segment elements;
+    uint64_t lead; /* as of struct sml_chunk */
     bool opening;
 };
 
@@ -35,7 +36,9 @@ struct sml_stream {
     struct sml_stream_config cfg;
     struct sml_flight *flights; /* [slots] */
     struct sml_kept *kept;      /* [sml_kept_chunks] */
-    uint8_t *kept_data;         /* [sml_kept_chunks][chunk_bytes] */
+    int8_t *exponents;          /* [sml_exponents]: of the results that this rank has, where they have some */
+    const struct num_loops *numbers;
+    uint8_t *kept_data; /* [sml_kept_chunks][chunk_bytes] */
 
     /* the collective in progress */
     struct sml_call call;
@@ -78,6 +81,8 @@ struct sml_stream {
 struct sml_chunk {
     const struct sml_call *call;
     struct sml_pieces elements;
+    struct sml_pieces block; /* formats with exponents: whose exponent its packet tells; bytes 0: none */
+    uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
 };
 
@@ -101,6 +106,22 @@ static inline uint32_t sml_kept_chunks(const struct sml_stream_config *cfg)
 static inline uint32_t sml_kept_place(const struct sml_stream *s, uint64_t position)
 {
     return (uint32_t)position & (sml_kept_chunks(&s->cfg) - 1);
+}
+/* A result is scaled by an exponent that came up to `slots` positions earlier. Results of the last `slots`
+ * positions may be asked for again while those of the next have come, so three times as many count, in a
+ * power of two. */
+static inline uint32_t sml_exponents(const struct sml_stream_config *cfg)
+{
+    return sml_has_exponents(cfg->format) ? 4u * cfg->slots : 0;
+}
+static inline int8_t *sml_exponent_at(const struct sml_stream *s, uint64_t position)
+{
+    return &s->exponents[position & (sml_exponents(&s->cfg) - 1)];
+}
+/* Bytes that a kept chunk takes: fp16 has twice as many elements in a packet as there is room for floats. */
+static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
+{
+    return cfg->format == SML_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
 }
 /* Whether this rank is to get the sum of such a call. */
 static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *call)
@@ -133,6 +154,10 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
 /* The chunk at a position of the present collective, or at a kept one before it. Its elements are this rank's
  * result, if it has and wanted one, else its contribution. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
+
+/* What the elements of a chunk at this position are scaled by. lead > 0 */
+struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
+                                  const struct sml_chunk *chunk);
 
 /* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the
  * switch may still ask for is kept in copies. */

@@ -6,7 +6,7 @@
 
 #include "wire/bytes.h"
 
-enum { NEW_JOB_SLOTS_MIN = 2 };
+enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
 
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
 {
@@ -20,6 +20,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be16(out->data + 6, t->chunk_bytes);
     put_be32(out->data + 8, t->first_tag);
     out->data[12] = t->tag_bits;
+    out->data[13] = t->plain;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -36,13 +37,18 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .chunk_bytes = get_be16(in->data + 6),
         .first_tag = get_be32(in->data + 8),
         .tag_bits = in->data[12],
+        .plain = in->data[13] != 0,
     };
     return true;
 }
 
 static const char *format_words(enum sml_format format)
 {
-    return format == SML_FORMAT_TYPED ? "typed elements" : "int32 elements with exponents";
+    static const char *const words[SML_FORMATS] = {[SML_FORMAT_INT32] = "int32 elements with exponents",
+                                                   [SML_FORMAT_TYPED] = "typed elements",
+                                                   [SML_FORMAT_FP16] = "fp16 elements with exponents"};
+
+    return words[format];
 }
 
 static const char *mode_words(enum sml_mode mode)
@@ -53,6 +59,11 @@ static const char *mode_words(enum sml_mode mode)
 static const char *checksum_words(enum sml_checksum checksum)
 {
     return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
+}
+
+static const char *plain_words(bool plain)
+{
+    return plain ? "published packets only" : "packets of all kinds";
 }
 
 static bool is_power_of_two(unsigned n)
@@ -78,14 +89,19 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (!sml_terms_parse(&t, wish))
         return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
                   wish->version, wish->bytes);
-    if (t.format > SML_FORMAT_TYPED)
+    if (t.format >= SML_FORMATS)
         return no(why, "packet format %u is not known here", t.format);
     if (t.mode > SML_ORDERED)
         return no(why, "mode %u is not known here", t.mode);
     if (t.checksum > SML_CHECKSUM_CRC32C)
         return no(why, "checksum %u is not known here", t.checksum);
-    if (t.checksum != SML_CHECKSUM_NONE && t.format == SML_FORMAT_INT32)
+    if (t.checksum != SML_CHECKSUM_NONE && sml_has_exponents(t.format))
         return no(why, "packets of %s have no checksum", format_words(t.format));
+    if (t.plain && t.format != SML_FORMAT_INT32)
+        return no(why, "packets of %s are not the published ones", format_words(t.format));
+    if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
+        return no(why, "the published packets have chunks of %d bytes at least, not %u", PUBLISHED_BYTES_MIN,
+                  t.chunk_bytes);
     if (t.chunk_bytes < SML_MIN_CHUNK_BYTES || t.chunk_bytes > SML_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
         return no(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", SML_MIN_CHUNK_BYTES,
                   SML_MAX_CHUNK_BYTES, t.chunk_bytes);
@@ -113,6 +129,8 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
     else if (a.checksum != b.checksum)
         *d = (struct agg_difference){checksum_words(a.checksum), checksum_words(b.checksum)};
+    else if (a.plain != b.plain)
+        *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
     else
         return false;
     return true;
@@ -157,6 +175,21 @@ static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum che
     return (uint16_t)(payload_bytes == 0 || room > SML_MAX_CHUNK_BYTES ? SML_MAX_CHUNK_BYTES : room);
 }
 
+bool sml_terms_published(const struct sml_terms *t)
+{
+    return t->format == SML_FORMAT_INT32 && sml_size_code(t->chunk_bytes) != SML_SIZE_AGREED;
+}
+
+/* The longest chunk of a published packet that is not longer than this; 0: there is none. */
+static uint16_t published_length(uint16_t chunk_bytes)
+{
+    uint16_t length = PUBLISHED_BYTES_MAX;
+
+    while (length > chunk_bytes)
+        length /= 2;
+    return length >= PUBLISHED_BYTES_MIN ? length : 0;
+}
+
 bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why)
 {
@@ -182,6 +215,11 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         while (slots > t.slots)
             slots /= 2;
     }
+    if (job.plain && published_length(job.chunk_bytes) == 0)
+        return no(why->text, "the published packets have chunks of %d bytes at least, there is room for %u",
+                  PUBLISHED_BYTES_MIN, job.chunk_bytes);
+    if (job.plain)
+        job.chunk_bytes = published_length(job.chunk_bytes);
     job.slots = (uint16_t)slots;
     job.first_tag = (uint32_t)limits->random;
     sml_terms_build(granted, &job);
@@ -206,7 +244,12 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
 
     if (!sml_terms_parse(&t, terms))
         return 0;
-    list[n++] = (struct agg_term){.name = "format", .word = t.format == SML_FORMAT_INT32 ? "int32" : "typed"};
+    static const char *const formats[SML_FORMATS] = {
+        [SML_FORMAT_INT32] = "int32", [SML_FORMAT_TYPED] = "typed", [SML_FORMAT_FP16] = "fp16"};
+
+    if (t.format >= SML_FORMATS)
+        return 0;
+    list[n++] = (struct agg_term){.name = "format", .word = formats[t.format]};
     list[n++] =
         (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
     list[n++] =

@@ -18,15 +18,20 @@ struct sml_terms {
     uint32_t
         first_tag; /* a wish, if resumed: the oldest chunk whose result this rank lacks. Granted: the first */
     uint8_t tag_bits; /* as in switchml/pool.h; no rank may wish for other than 0 */
+    bool plain; /* a wish: nothing but the published packet, DATA of 32, 64, 128 or 256 elements. Granted:
+                   this rank or the switch wished so; the switch may know no other */
 };
 
-/* Big endian: format, mode, checksum, resumed; slots (2), chunk_bytes (2); first_tag (4); tag_bits, 3 zero
- * bytes. */
+/* Big endian: format, mode, checksum, resumed; slots (2), chunk_bytes (2); first_tag (4); tag_bits,
+ * plain, 2 zero bytes. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Further bytes are ignored, so that fields can
  * be added. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
+
+/* Whether packets of the published sizes carry these chunks. */
+bool sml_terms_published(const struct sml_terms *t);
 
 /* The functions of struct agg_protocol on terms. */
 bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);

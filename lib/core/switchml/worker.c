@@ -11,6 +11,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
     if (job.format != mine.format || job.mode != mine.mode || job.checksum != mine.checksum ||
         job.tag_bits != 0)
         return false;
+    if (job.plain ? !sml_terms_published(&job) : mine.plain)
+        return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;
     *progress = job.first_tag;

@@ -50,13 +50,31 @@ static inline size_t sml_size_bytes(uint8_t size_code)
     return (size_t)128 << size_code;
 }
 
+/* The code that stands for so many bytes; SML_SIZE_AGREED: none of 0..3 does. */
+static inline uint8_t sml_size_code(size_t bytes)
+{
+    uint8_t code = SML_SIZE_32;
+
+    while (code < SML_SIZE_AGREED && sml_size_bytes(code) != bytes)
+        code++;
+    return code;
+}
+
 /* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. */
 enum sml_format {
     SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns
                              the maxima */
     SML_FORMAT_TYPED = 1, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as
                              that type travels */
+    SML_FORMAT_FP16 = 2,  /* as INT32, but for the elements: IEEE binary16, little endian, summed in float */
+    SML_FORMATS
 };
+
+/* Whether bytes 8 and 9 are exponents; then there are no calls, and every rank gets the sum. */
+static inline bool sml_has_exponents(enum sml_format format)
+{
+    return format != SML_FORMAT_TYPED;
+}
 
 enum {
     SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk
