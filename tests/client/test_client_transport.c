@@ -77,7 +77,9 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
         body[p] = (struct sml_segment){.in = bytes[p] + HEAD_BYTES, .end = lengths[p] - HEAD_BYTES};
         packets[p] = (struct sml_send){.head_bytes = HEAD_BYTES,
                                        .elements = {&body[p], 0, body[p].end, false},
-                                       .body_bytes = body[p].end};
+                                       .convert = agg_kernels_scalar.convert[AGG_F32],
+                                       .body_bytes = body[p].end,
+                                       .elements_bytes = body[p].end};
         memcpy(packets[p].head, bytes[p], HEAD_BYTES);
     }
     CU_ASSERT_EQUAL(transport->ops->send(transport, packets, n), 0);
