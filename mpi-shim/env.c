@@ -40,6 +40,7 @@ static const struct variable variables[] = {
     {"SWAGG_LOG", FIELD(log), levels, 0, 0},
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
+    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX},
     {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14},
     {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535},
     {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14},

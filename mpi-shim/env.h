@@ -22,6 +22,7 @@ struct settings {
     int64_t log;             /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;
+    int64_t answer_timeout_ms;
     int64_t window;
     int64_t slots;
     int64_t reduce; /* enum swagg_reduce_return */

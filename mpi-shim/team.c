@@ -77,6 +77,7 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.mtu = (int)settings->mtu;
     options.join_timeout_ms = (int)settings->join_timeout_ms;
     options.call_timeout_ms = (int)settings->call_timeout_ms;
+    options.answer_timeout_ms = (int)settings->answer_timeout_ms;
     options.log = log_line;
     options.log_ctx = team;
     options.progress = progress_open_mpi;

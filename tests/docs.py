@@ -279,7 +279,8 @@ def check_environment():
     if not least or rows["SWAGG_MIN_BYTES"][2] != f"{int(least[1]) // 1024}K":
         complain(page.name, "the default of SWAGG_MIN_BYTES is another")
     api = source("lib/client/swagg.h")
-    for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms")):
+    for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms"),
+                      ("SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms")):
         default = re.search(rf"int {key};.*?0 = (\d+)", api)
         if rows[name][2] != default[1]:
             complain(page.name, f"the default of {name} is {default[1]}")
