@@ -13,7 +13,8 @@ out=
 offloaded() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
     local ranks=$1
     shift
-    out=$(net_mpirun "$ranks" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 "$@" 2>&1) ||
+    out=$(net_mpirun "$ranks" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
+        "$@" 2>&1) ||
         fail "$* failed:"$'\n'"$out"
 }
 
@@ -57,7 +58,8 @@ outlives_the_switch() { # [MPIRUN OPTION...] -- [ARGUMENT...]: of mpi-perf, whic
     done
     shift
     results=$(net_telemetry /swagg/counters results)
-    net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 "${options[@]}" -- \
+    net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
+        "${options[@]}" -- \
         "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -w 0 "$@" >"$NET_DIR/perf.log" 2>&1 &
     program=$!
     net_until 20 "sums are being taken" more_results_than $((results + 1000))
