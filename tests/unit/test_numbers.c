@@ -63,7 +63,7 @@ static void test_exponents_of_halves_are_those_of_the_same_floats(void)
 
     for (uint32_t half = 0; half <= UINT16_MAX; half++) {
         const uint16_t h = (uint16_t)half;
-        const float x = num_half_to_float(h);
+        const float x = agg_half_to_float(h);
         failures += l->exponent[NUM_F16](&h, 1) != l->exponent[NUM_F32](&x, 1);
     }
     CU_ASSERT_EQUAL(failures, 0);
@@ -139,7 +139,7 @@ static double element(const struct sums *s, const uint8_t *tensor, unsigned i)
         return (double)x;
     }
     memcpy(&half, tensor + sizeof half * i, sizeof half);
-    return (double)num_half_to_float(half);
+    return (double)agg_half_to_float(half);
 }
 
 static uint8_t *tensor_of(struct sums *s, unsigned rank)
@@ -149,7 +149,7 @@ static uint8_t *tensor_of(struct sums *s, unsigned rank)
 
 static void put(struct sums *s, unsigned rank, unsigned i, float x)
 {
-    const uint16_t half = num_float_to_half(x);
+    const uint16_t half = agg_float_to_half(x);
 
     if (s->type == NUM_F32)
         memcpy(tensor_of(s, rank) + sizeof x * i, &x, sizeof x);
@@ -198,10 +198,10 @@ static void sum_fp16(struct sums *s, const struct num_loops *l)
         float x = 0;
         for (unsigned r = 0; r < s->n; r++) {
             memcpy(&half, s->packets + 2 * (r * BLOCK + i), sizeof half);
-            x += num_half_to_float(half);
+            x += agg_half_to_float(half);
         }
-        sum[i] = num_float_to_half(x);
-        s->back[i] = (double)num_half_to_float(sum[i]) * s->scale.back;
+        sum[i] = agg_float_to_half(x);
+        s->back[i] = (double)agg_half_to_float(sum[i]) * s->scale.back;
     }
     l->back[s->wire][s->type](s->result, sum, BLOCK, s->scale.back);
 }
@@ -363,28 +363,28 @@ static void test_halves_are_converted_by_the_book(void)
 
     for (uint32_t half = 0; half <= UINT16_MAX; half++) {
         const uint32_t magnitude = half & 0x7fff;
-        const float x = num_half_to_float((uint16_t)half);
+        const float x = agg_half_to_float((uint16_t)half);
         const double should = magnitude >> 10 == 0
                                   ? ldexp(magnitude, -24)
                                   : ldexp(1024 + (magnitude & 1023), (int)(magnitude >> 10) - 25);
         if (magnitude > 0x7c00)
-            failures += !isnan(x) || !isnan(num_half_to_float(num_float_to_half(x)));
+            failures += !isnan(x) || !isnan(agg_half_to_float(agg_float_to_half(x)));
         else
-            failures += num_float_to_half(x) != half || !signbit(x) != !(half >> 15) ||
+            failures += agg_float_to_half(x) != half || !signbit(x) != !(half >> 15) ||
                         fabs((double)x) != (magnitude == 0x7c00 ? (double)INFINITY : should);
     }
     for (unsigned i = 0; i < 100000; i++) { /* the nearest of three neighbours, the even one of two */
         const float x = ldexpf((float)(rng_next(&rng) >> 40), -24 - (int)rng_below(&rng, 30) + 12);
-        const uint16_t h = num_float_to_half(x);
-        const float off = fabsf(num_half_to_float(h) - x);
+        const uint16_t h = agg_float_to_half(x);
+        const float off = fabsf(agg_half_to_float(h) - x);
         for (int step = -1; step <= 1; step += 2) {
             const uint16_t other = (uint16_t)(h + step);
-            const float far = other > 0x7bff ? INFINITY : fabsf(num_half_to_float(other) - x);
+            const float far = other > 0x7bff ? INFINITY : fabsf(agg_half_to_float(other) - x);
             failures += far < off || (far == off && h % 2 != 0);
         }
     }
-    CU_ASSERT_EQUAL(num_float_to_half(65519.9f), 0x7bff);
-    CU_ASSERT_EQUAL(num_float_to_half(65520.0f), 0x7c00);
+    CU_ASSERT_EQUAL(agg_float_to_half(65519.9f), 0x7bff);
+    CU_ASSERT_EQUAL(agg_float_to_half(65520.0f), 0x7c00);
     CU_ASSERT_EQUAL(failures, 0);
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float num_float_of_bits(uint32_t bits)
+static inline float agg_float_of_bits(uint32_t bits)
 {
     float x;
 
@@ -14,7 +14,7 @@ static inline float num_float_of_bits(uint32_t bits)
     return x;
 }
 
-static inline uint32_t num_bits_of_float(float x)
+static inline uint32_t agg_bits_of_float(float x)
 {
     uint32_t bits;
 
@@ -22,22 +22,22 @@ static inline uint32_t num_bits_of_float(float x)
     return bits;
 }
 
-static inline float num_half_to_float(uint16_t half)
+static inline float agg_half_to_float(uint16_t half)
 {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
     /* The exponents' biases differ by 112; multiplying makes normal numbers of denormal ones as well. */
-    const uint32_t finite = num_bits_of_float(num_float_of_bits(magnitude) * 0x1p112f);
+    const uint32_t finite = agg_bits_of_float(agg_float_of_bits(magnitude) * 0x1p112f);
     const uint32_t not_finite = magnitude | 0x7f800000;
 
-    return num_float_of_bits((magnitude < 0x0f800000 ? finite : not_finite) | sign);
+    return agg_float_of_bits((magnitude < 0x0f800000 ? finite : not_finite) | sign);
 }
 
-static inline uint16_t num_float_to_half(float x)
+static inline uint16_t agg_float_to_half(float x)
 {
-    const uint32_t bits = num_bits_of_float(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    const uint32_t bits = agg_bits_of_float(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     const uint32_t normal = (magnitude - (UINT32_C(112) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
     /* Beside 0.5 the last bit that a float has is 2^-24, the smallest half: the addition rounds. */
-    const uint32_t denormal = num_bits_of_float(num_float_of_bits(magnitude) + 0.5f) - 0x3f000000;
+    const uint32_t denormal = agg_bits_of_float(agg_float_of_bits(magnitude) + 0.5f) - 0x3f000000;
     uint32_t half = magnitude < 0x38800000 ? denormal : normal;
 
     half = magnitude < 0x477ff000 ? half : 0x7c00; /* rounds to 2^16 */
@@ -46,14 +46,14 @@ static inline uint16_t num_float_to_half(float x)
 }
 
 /* bfloat16: the upper half of a float. */
-static inline float num_bf16_to_float(uint16_t half)
+static inline float agg_bf16_to_float(uint16_t half)
 {
-    return num_float_of_bits((uint32_t)half << 16);
+    return agg_float_of_bits((uint32_t)half << 16);
 }
 
-static inline uint16_t num_float_to_bf16(float x)
+static inline uint16_t agg_float_to_bf16(float x)
 {
-    const uint32_t bits = num_bits_of_float(x), rounded = bits + 0x7fff + (bits >> 16 & 1);
+    const uint32_t bits = agg_bits_of_float(x), rounded = bits + 0x7fff + (bits >> 16 & 1);
 
     return (uint16_t)((bits & 0x7fffffff) <= 0x7f800000 ? rounded >> 16 : bits >> 16 | 0x40);
 }

@@ -41,8 +41,8 @@ DEFINE_KIND(U32, uint32_t, uint32_t, SAME, SAME)
 DEFINE_KIND(U64, uint64_t, uint64_t, SAME, SAME)
 DEFINE_KIND(F32, float, float, SAME, SAME)
 DEFINE_KIND(F64, double, double, SAME, SAME)
-DEFINE_KIND(F16, uint16_t, float, num_half_to_float, num_float_to_half)
-DEFINE_KIND(BF16, uint16_t, float, num_bf16_to_float, num_float_to_bf16)
+DEFINE_KIND(F16, uint16_t, float, agg_half_to_float, agg_float_to_half)
+DEFINE_KIND(BF16, uint16_t, float, agg_bf16_to_float, agg_float_to_bf16)
 
 struct complex64 {
     float re, im;

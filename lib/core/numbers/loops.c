@@ -35,12 +35,12 @@ INLINE uint16_t load_u16(const uint8_t *at)
 
 INLINE float load_f16(const uint8_t *at)
 {
-    return num_half_to_float(load_u16(at));
+    return agg_half_to_float(load_u16(at));
 }
 
 INLINE void store_f16(uint8_t *at, float x)
 {
-    const uint16_t half = num_float_to_half(x);
+    const uint16_t half = agg_float_to_half(x);
 
     memcpy(at, &half, sizeof half);
 }
@@ -117,7 +117,7 @@ static int8_t exponent_f32(const void *block, size_t n)
     uint32_t most = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const uint32_t x = num_bits_of_float(load_f32(b + 4 * i)) & 0x7fffffff;
+        const uint32_t x = agg_bits_of_float(load_f32(b + 4 * i)) & 0x7fffffff;
         most = x > most ? x : most;
     }
     return exponent_of(most);
@@ -132,7 +132,7 @@ static int8_t exponent_f16(const void *block, size_t n)
         const uint16_t x = load_u16(b + 2 * i) & 0x7fff;
         most = x > most ? x : most;
     }
-    return exponent_of(num_bits_of_float(num_half_to_float(most)));
+    return exponent_of(agg_bits_of_float(agg_half_to_float(most)));
 }
 
 const struct num_loops TABLE = {
