@@ -16,6 +16,18 @@ static inline swapped swap_i32(swapped v)
     return (swapped)_mm256_shuffle_epi8((__m256i)v, _mm256_broadcastsi128_si256(reversed));
 }
 
+static inline swapped widen_U16(halves v)
+{
+    return (swapped)_mm256_cvtepu16_epi32((__m128i)v);
+}
+
+static inline halves narrow_U32(swapped v)
+{
+    const __m256i both = _mm256_packus_epi32((__m256i)v, (__m256i)v); /* of each half, twice */
+
+    return (halves)_mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08));
+}
+
 static inline widened widen_F16(halves v)
 {
     return (widened)_mm256_cvtph_ps((__m128i)v);

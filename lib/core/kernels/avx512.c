@@ -16,6 +16,16 @@ static inline swapped swap_i32(swapped v)
     return (swapped)_mm512_shuffle_epi8((__m512i)v, _mm512_broadcast_i32x4(reversed));
 }
 
+static inline swapped widen_U16(halves v)
+{
+    return (swapped)_mm512_cvtepu16_epi32((__m256i)v);
+}
+
+static inline halves narrow_U32(swapped v)
+{
+    return (halves)_mm512_cvtepi32_epi16((__m512i)v);
+}
+
 static inline widened widen_F16(halves v)
 {
     return (widened)_mm512_cvtph_ps((__m256i)v);

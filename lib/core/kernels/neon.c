@@ -13,6 +13,16 @@ static inline swapped swap_i32(swapped v)
     return (swapped)vrev32q_u8((uint8x16_t)v);
 }
 
+static inline swapped widen_U16(halves v)
+{
+    return (swapped)vmovl_u16((uint16x4_t)v);
+}
+
+static inline halves narrow_U32(swapped v)
+{
+    return (halves)vmovn_u32((uint32x4_t)v);
+}
+
 static inline widened widen_F16(halves v)
 {
     return (widened)vcvt_f32_f16((float16x4_t)v);

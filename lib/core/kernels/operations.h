@@ -52,13 +52,14 @@
 #define AGG_SIGNLESS(DO, op)  DO(op, I8) DO(op, I16) DO(op, I32) DO(op, U32) DO(op, I64)
 #define AGG_ORDERED(DO, op)                                                                                   \
     DO(op, I8) DO(op, I16) DO(op, I32) DO(op, I64) DO(op, U8) DO(op, U16) DO(op, U32) DO(op, U64)             \
-    DO(op, F32) DO(op, F64) DO(op, F16) DO(op, BF16)
+    DO(op, F32) DO(op, F64)
 #define AGG_NUMBER_KERNELS(DO)                                                                                \
     AGG_SIGNLESS(DO, SUM) DO(SUM, F32) DO(SUM, F64)                                                           \
     AGG_SIGNLESS(DO, PROD) DO(PROD, F32) DO(PROD, F64) DO(PROD, C64) DO(PROD, C128)                           \
     AGG_ORDERED(DO, MIN) AGG_ORDERED(DO, MAX)                                                                 \
     AGG_SIGNLESS(DO, LAND) AGG_SIGNLESS(DO, LOR) AGG_SIGNLESS(DO, LXOR)                                       \
     DO(BAND, I8) DO(BOR, I8) DO(BXOR, I8)
+#define AGG_ORDERED_HALVES(DO) DO(MIN, F16) DO(MIN, BF16) DO(MAX, F16) DO(MAX, BF16)
 #define AGG_WIDE_KERNELS(DO)                                                                                  \
     DO(SUM, F16) DO(SUM, BF16) DO(PROD, F16) DO(PROD, BF16) DO(AVG, F16) DO(AVG, BF16)
 

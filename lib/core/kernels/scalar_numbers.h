@@ -35,6 +35,7 @@
     DEFINE_FOLD(op##_##kind, kind)                                                                           \
     DEFINE_REDUCE(op##_##kind, kind, AS_IS)
 AGG_NUMBER_KERNELS(DEFINE_NUMBER)
+AGG_ORDERED_HALVES(DEFINE_NUMBER)
 
 /* What is folded in float32: the accumulator's elements are floats. */
 #define DEFINE_START(kind)                                                                                   \

@@ -2,8 +2,9 @@
  *
  *     VECTOR_BYTES         a multiple of 16, at most 64
  *     swap_i32(v)          v, a vector of uint32_t, with the bytes of each element reversed
- *     widen_F16, narrow_F16 between `halves`, half a vector of binary16, and a vector of float; to nearest
- *                          even
+ *     widen_U16(v)         the elements of v, `halves`, which is half a vector of uint16_t, as uint32_t
+ *     narrow_U32(v)        back; all elements of v are less than 2^16
+ *     widen_F16, narrow_F16 between `halves` of binary16 and a vector of float; to nearest even
  *     NAME, TABLE          what the table is called, for people and for the linker
  *
  * and is compiled for its instruction set.
@@ -13,6 +14,7 @@
 #include "kernels/vector_sum.h"
 
 AGG_NUMBER_KERNELS(DEFINE_NUMBER)
+AGG_ORDERED_HALVES(DEFINE_ORDERED_HALF)
 AGG_WIDE_KERNELS(DEFINE_WIDE)
 AGG_PAIR_KERNELS(DEFINE_PAIR)
 

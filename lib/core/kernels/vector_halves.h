@@ -1,5 +1,6 @@
-/* The vector kernels of the floating-point types of 16 bits: computed in float32, half a vector of a chunk at
- * a time. What is left at the end of an accumulator is the scalar kernels'. */
+/* The vector kernels of the floating-point types of 16 bits. Sums and products are computed in float32, half
+ * a vector of a chunk at a time; what is left at the end of an accumulator is the scalar kernels'. The least
+ * and the greatest are found without: the bits compare as the numbers do, once their sign is seen to. */
 #ifndef SWAGG_CORE_KERNELS_VECTOR_HALVES_H
 #define SWAGG_CORE_KERNELS_VECTOR_HALVES_H
 
@@ -12,12 +13,12 @@ INLINE halves narrow_BF16(F32_vector v)
     const U32_vector rounded = bits + 0x7fff + (bits >> 16 & 1);
     const U32_vector whole = SELECT(U32_vector, v == v, rounded, bits | 0x400000);
 
-    return __builtin_convertvector(whole >> 16, halves);
+    return narrow_U32(whole >> 16);
 }
 
 INLINE F32_vector widen_BF16(halves v)
 {
-    return (F32_vector)(__builtin_convertvector(v, U32_vector) << 16);
+    return (F32_vector)(widen_U16(v) << 16);
 }
 
 #define DEFINE_HALF_KIND(kind)                                                                               \
@@ -69,5 +70,32 @@ DEFINE_HALF_KIND(BF16)
         agg_kernels_scalar.operations[AGG_##op << 4 | AGG_##kind].finish(                                    \
             (uint8_t *)out + at, (const uint8_t *)acc + 2 * at, n, bytes - at);                              \
     }
+
+INLINE I16_signed magnitude_of_halves(U16_vector v)
+{
+    return (I16_signed)(v & 0x7fff);
+}
+
+/* Integers in the order of the numbers, the two zeros equal. */
+INLINE I16_signed order_of_halves(U16_vector v)
+{
+    const I16_signed sign = (I16_signed)v >> 15; /* 0 or -1 */
+
+    return (magnitude_of_halves(v) ^ sign) - sign;
+}
+
+enum { INFINITY_F16 = 0x7c00, INFINITY_BF16 = 0x7f80 }; /* the magnitudes of NaN are greater */
+
+/* Where neither is first, one being NaN or both zero, a stays. */
+#define DEFINE_ORDERED_HALF(op, type)                                                                        \
+    INLINE U16_vector combine_##op##_##type(U16_vector a, U16_vector b)                                      \
+    {                                                                                                        \
+        const I16_signed numbers =                                                                           \
+            (magnitude_of_halves(a) <= INFINITY_##type) & (magnitude_of_halves(b) <= INFINITY_##type);       \
+        const I16_signed first = FIRST_##op(order_of_halves(b), order_of_halves(a));                         \
+        return SELECT(U16_vector, first & numbers, b, a);                                                    \
+    }                                                                                                        \
+    DEFINE_REDUCE(op##_##type, U16, op, type, AS_IS)                                                         \
+    DEFINE_FOLD(op##_##type, U16, op, type)
 
 #endif
