@@ -16,8 +16,11 @@ enum {
     CONFIG_NAME_MAX = 32,
     CONFIG_DEVICE_MAX = 256,
     CONFIG_REPLAYS_MAX = 16,
-    CONFIG_ADMITS_MAX = 256,
-    CONFIG_JOB_MAX = 48
+    CONFIG_TENANTS_MAX = 64,
+    CONFIG_TENANT_ADDRESSES_MAX = 64,
+    CONFIG_TENANT_JOBS_MAX = 16,
+    CONFIG_JOB_MAX = 48,
+    CONFIG_FILE_MAX = 256,
 };
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
@@ -85,10 +88,18 @@ struct config_replay {
     bool one_host; /* ... or from its port */
 };
 
-/* Hosts that may join jobs. */
-struct config_admit {
-    uint32_t network, mask;    /* network order: the addresses whose masked value is network */
-    char jobs[CONFIG_JOB_MAX]; /* a pattern for the jobs' names, as in fnmatch(3) */
+/* The addresses whose masked value is network; network order. */
+struct config_network {
+    uint32_t network, mask;
+};
+
+/* Who shares the switch with others: whose processes these are, and which jobs they may join. */
+struct config_tenant {
+    char name[CONFIG_NAME_MAX]; /* unique, printable, without spaces */
+    unsigned addresses, patterns;
+    struct config_network address[CONFIG_TENANT_ADDRESSES_MAX]; /* of its hosts */
+    char jobs[CONFIG_TENANT_JOBS_MAX][CONFIG_JOB_MAX]; /* patterns for its jobs' names, as in fnmatch(3) */
+    char key_file[CONFIG_FILE_MAX];                    /* of its shared key; "": it has none */
 };
 
 struct config {
@@ -114,9 +125,8 @@ struct config {
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */
 
-    bool has_admit; /* false: every address may join every job */
-    unsigned admits;
-    struct config_admit admit[CONFIG_ADMITS_MAX];
+    unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
+    struct config_tenant tenant[CONFIG_TENANTS_MAX];
 
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
@@ -134,8 +144,9 @@ int config_load(struct config *c, const char *path, config_report report, void *
 /* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 
-/* Whether a process at this address (network order) may join a job of this name. */
-bool config_admits(const struct config *c, uint32_t ip, const char *job);
+/* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
+ * may not join it. */
+int config_tenant_of(const struct config *c, uint32_t ip, const char *job);
 
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);

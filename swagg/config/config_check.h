@@ -15,8 +15,8 @@ void config_check_ports(struct config_text *t, struct config *c);
 /* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
 void config_check_lcores(struct config_text *t, struct config_raw *raw);
 
-/* The same for the list of who may join alone (config_admit.c). */
-void config_check_admit(struct config_text *t, struct config_raw *raw);
+/* The same for the list of tenants alone (config_tenants.c). */
+void config_check_tenants(struct config_text *t, struct config_raw *raw);
 
 /* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */
 void config_check_replay(struct config_text *t, struct config_raw *raw);

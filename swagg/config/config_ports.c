@@ -1,5 +1,4 @@
 /* The list of ports: names, devices, impairments. */
-#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,13 +168,6 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
         check_device_is_another(t, path, device, c->port[other].device, other);
 }
 
-static bool is_printable_word(const char *s)
-{
-    while (isgraph((unsigned char)*s))
-        s++;
-    return *s == '\0';
-}
-
 static void check_name(struct config_text *t, struct config *c, unsigned port)
 {
     char *name = c->port[port].name;
@@ -184,8 +176,7 @@ static void check_name(struct config_text *t, struct config *c, unsigned port)
     port_path(path, port, "name");
     if (!config_text_has(t, path))
         snprintf(name, CONFIG_NAME_MAX, "port%u", port);
-    if (!is_printable_word(name))
-        config_fault(t, path, "\"%s\" has spaces or unprintable characters in it", name);
+    config_check_word(t, path, name);
     if (strcmp(name, "all") == 0)
         config_fault(t, path, "\"all\" means every port in the list of lcores; choose another name");
     for (unsigned other = 0; other < port; other++) {

@@ -46,7 +46,7 @@ static const cyaml_schema_field_t switch_fields[] = {
     CYAML_FIELD_END,
 };
 
-static const cyaml_schema_value_t port_name_schema = {
+static const cyaml_schema_value_t text_schema = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, CYAML_UNLIMITED),
 };
 
@@ -56,9 +56,9 @@ static const cyaml_schema_value_t shard_schema = {
 
 static const cyaml_schema_field_t lcore_fields[] = {
     CYAML_FIELD_INT("cpu", OPTIONAL, struct config_raw_lcore, cpu),
-    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &port_name_schema,
+    CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &text_schema,
                          0, CONFIG_QUEUES_MAX),
-    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &port_name_schema,
+    CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &text_schema,
                          0, CONFIG_QUEUES_MAX),
     CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema,
                          0, SWAGG_MAX_SHARDS),
@@ -116,14 +116,18 @@ static const cyaml_strval_t log_levels[] = {
     {"debug", CONFIG_LOG_DEBUG},
 };
 
-static const cyaml_schema_field_t admit_fields[] = {
-    CYAML_FIELD_STRING("from", CYAML_FLAG_DEFAULT, struct config_raw_admit, from, 1),
-    CYAML_FIELD_STRING("jobs", OPTIONAL, struct config_raw_admit, jobs, 1),
+static const cyaml_schema_field_t tenant_fields[] = {
+    CYAML_FIELD_STRING("name", CYAML_FLAG_DEFAULT, struct config_raw_tenant, tenant.name, 1),
+    CYAML_FIELD_SEQUENCE("addresses", OPTIONAL, struct config_raw_tenant, addresses, &text_schema,
+                         1, CONFIG_TENANT_ADDRESSES_MAX),
+    CYAML_FIELD_SEQUENCE("jobs", OPTIONAL, struct config_raw_tenant, jobs, &text_schema,
+                         1, CONFIG_TENANT_JOBS_MAX),
+    CYAML_FIELD_STRING("key_file", OPTIONAL, struct config_raw_tenant, tenant.key_file, 1),
     CYAML_FIELD_END,
 };
 
-static const cyaml_schema_value_t admit_schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_admit, admit_fields),
+static const cyaml_schema_value_t tenant_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_tenant, tenant_fields),
 };
 
 static const cyaml_schema_field_t replay_fields[] = {
@@ -154,8 +158,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_UINT("tx_delay_us", OPTIONAL, struct config_raw, config.tx_delay_us),
     CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, pool_fields),
     CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
-    CYAML_FIELD_SEQUENCE_COUNT("admit", OPTIONAL, struct config_raw, admit, config.admits, &admit_schema,
-                               0, CONFIG_ADMITS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("tenants", OPTIONAL, struct config_raw, tenant, config.tenants,
+                               &tenant_schema, 0, CONFIG_TENANTS_MAX),
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
     CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),

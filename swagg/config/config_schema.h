@@ -25,8 +25,10 @@ struct config_raw_replay {
     char worker_mac[64], worker_ip[64];
 };
 
-struct config_raw_admit {
-    char from[64], jobs[CONFIG_JOB_MAX];
+struct config_raw_tenant {
+    struct config_tenant tenant;
+    unsigned addresses_count, jobs_count;
+    char *addresses[CONFIG_TENANT_ADDRESSES_MAX], *jobs[CONFIG_TENANT_JOBS_MAX];
 };
 
 struct config_raw {
@@ -34,7 +36,7 @@ struct config_raw {
     struct config_raw_switch sw;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
-    struct config_raw_admit admit[CONFIG_ADMITS_MAX];    /* as many as config.admits */
+    struct config_raw_tenant tenant[CONFIG_TENANTS_MAX]; /* as many as config.tenants */
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX]; /* as many as config.replays */
 };
 

@@ -44,6 +44,16 @@ void config_check_power_of_two(struct config_text *t, const char *path, uint32_t
         config_fault(t, path, "%u is not a power of two (512, 1024, ...)", value);
 }
 
+void config_check_word(struct config_text *t, const char *path, const char *word)
+{
+    const char *s = word;
+
+    while (isgraph((unsigned char)*s))
+        s++;
+    if (*s != '\0')
+        config_fault(t, path, "\"%s\" has spaces or unprintable characters in it", word);
+}
+
 /* Six bytes of one or two hexadecimal digits each. sscanf alone would also accept signs and blanks. */
 static bool scan_mac(const char *text, unsigned b[6])
 {

@@ -22,6 +22,9 @@ void config_check_numbers(struct config_text *t, const char *prefix, const void 
 
 void config_check_power_of_two(struct config_text *t, const char *path, uint32_t value);
 
+/* Reports a name with spaces or unprintable characters in it. */
+void config_check_word(struct config_text *t, const char *path, const char *word);
+
 /* Reads a station's MAC address; reports text that is none. */
 void config_parse_mac(struct config_text *t, const char *path, const char *text, uint8_t mac[6]);
 

@@ -92,17 +92,17 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
     return rc;
 }
 
-static bool may_join(void *context, const struct ctl_endpoint *from, const char *name,
+static int tenant_of(void *context, const struct ctl_endpoint *from, const char *name,
                      char text[CTL_TEXT_MAX])
 {
     const struct registrar *r = context;
     const uint8_t *ip = (const uint8_t *)&from->ip;
+    const int tenant = config_tenant_of(r->cfg, from->ip, name);
 
-    if (config_admits(r->cfg, from->ip, name))
-        return true;
-    snprintf(text, CTL_TEXT_MAX, "no entry of the switch's admit lets %u.%u.%u.%u join a job of this name",
-             ip[0], ip[1], ip[2], ip[3]);
-    return false;
+    if (tenant < 0)
+        snprintf(text, CTL_TEXT_MAX, "none of the switch's tenants has %u.%u.%u.%u and jobs of this name",
+                 ip[0], ip[1], ip[2], ip[3]);
+    return tenant;
 }
 
 static void release(void *context, const struct ctl_entry *job)
@@ -157,7 +157,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
                     .release = release,
                     .random = random64,
                     .event = report,
-                    .may_join = may_join},
+                    .tenant_of = tenant_of},
     };
 }
 

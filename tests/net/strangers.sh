@@ -35,14 +35,14 @@ net_until 30 "the flood has begun" has_dropped "$dropped"
 net_swagg_stop
 net_until 60 "the flood is over" net_gone "$flood"
 
-step "an address joins the jobs that it is admitted to, and no others"
-net_swagg_config "$NET_DIR/swagg.yaml" "admit:" "  - {from: $(net_ip 0), jobs: \"*\"}" \
-    "  - {from: $(net_ip 1), jobs: \"train-*\"}"
+step "a tenant's hosts join its jobs, and no others"
+net_swagg_config "$NET_DIR/swagg.yaml" "tenants:" \
+    "  - {name: lab, addresses: [$(net_ip 0), $(net_ip 1)], jobs: [\"train-*\"]}"
 net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_run train-1 2 --sizes 1,1000 --calls 3
 RANK_PID=()
 rank_start other 1 2 --join-timeout 20000
 ranks_wait 30
 expect_equal "exit status of rank 1" "${RANK_STATUS[1]}" 3
-expect_match "what rank 1 says" "$(rank_log 1)" "no entry of the switch's admit lets $(net_ip 1) join"
+expect_match "what rank 1 says" "$(rank_log 1)" "none of the switch's tenants has $(net_ip 1)"
 net_swagg_stop

@@ -175,14 +175,17 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
         say(s, "  job '%s': %s\n", job->name, what);
 }
 
-/* Nobody may join the job called "closed". */
-static inline bool effect_may_join(void *ctx, const struct ctl_endpoint *from, const char *name,
+/* Nobody may join the job called "closed". In jobs called "shared-name", processes a, c, ... are of tenant 1;
+ * all others are of tenant 0. */
+static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
     const uint8_t *ip = (const uint8_t *)&from->ip;
     (void)ctx;
     snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
-    return strcmp(name, "closed") != 0;
+    if (strcmp(name, "closed") == 0)
+        return -1;
+    return strcmp(name, "shared-name") == 0 && ip[3] % 2 == 1;
 }
 
 static inline uint64_t effect_random(void *ctx)
@@ -201,7 +204,7 @@ static inline void start_registry(struct stage *s)
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
-                    effect_may_join},
+                    effect_tenant_of},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);

@@ -225,15 +225,32 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1}\nlcores:\n  - {rx: [all], tx: [all]}\n",
      "F:4: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"},
     /* who may join */
-    {PORT "admit: [{from: 10.0.0.1}]\n", "F:3: admit: without switch.ip there is nothing to join\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n    from: \"\"\n  - {from: 10.0.0.0/8, jobs: \"\"}\n",
-     "F:6: admit[0].from: has no value\nF:7: admit[1].jobs: has no value\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - from: 10.0.0\n  - from: 10.0.0.0/33\n  - from: 10.0.0.1/24\n",
-     "F:5: admit[0].from: \"10.0.0\" is neither an IPv4 address (10.0.0.1) nor a network (10.0.0.0/24)\n"
-     "F:6: admit[1].from: \"10.0.0.0/33\": the prefix after the / must be 0..32\n"
-     "F:7: admit[2].from: 10.0.0.1/24 is a host in a network; write 10.0.0.0/24 for all of it, 10.0.0.1 for "
-     "the host\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nadmit:\n  - jobs: x\n", "F:5: admit[0].from: is missing\n"},
+    {PORT "tenants: [{name: a, addresses: [10.0.0.1]}]\n",
+     "F:3: tenants: without switch.ip there is nothing to join\n"},
+    {PORT "switch: {ip: 10.0.0.1}\ntenants:\n  - jobs: [x]\n    addresses: [\"\"]\n"
+          "  - {name: \"\", addresses: [10.0.0.0/8], jobs: []}\n",
+     "F:5: tenants[0].name: is missing\n"
+     "F:6: tenants[0].addresses[0]: has no value\n"
+     "F:7: tenants[1].name: has no value\n"
+     "F:7: tenants[1].jobs: is empty; give it at least 1 item\n"},
+    {PORT
+     "switch: {ip: 10.0.0.1}\ntenants:\n  - name: a b\n"
+     "    addresses: [10.0.0, 10.0.0.0/33, 10.0.0.1/24, 1.2.3.4/24/123456789012345678901234567890123456789"
+     "012345678901234567890123456789]\n"
+     "  - {name: x, addresses: [10.0.0.1], jobs: [0123456789012345678901234567890123456789012345678]}\n"
+     "  - name: x\n",
+     "F:5: tenants[0].name: \"a b\" has spaces or unprintable characters in it\n"
+     "F:6: tenants[0].addresses[0]: \"10.0.0\" is neither an IPv4 address (10.0.0.1) nor a network "
+     "(10.0.0.0/24)\n"
+     "F:6: tenants[0].addresses[1]: \"10.0.0.0/33\": the prefix after the / must be 0..32\n"
+     "F:6: tenants[0].addresses[2]: 10.0.0.1/24 is a host in a network; write 10.0.0.0/24 for all of it, "
+     "10.0.0.1 for the host\n"
+     "F:6: tenants[0].addresses[3]: \"1.2.3.4/24/1234567890123456789012345678901234567890123456789012\": the "
+     "prefix after the / must be 0..32\n"
+     "F:7: tenants[1].jobs[0]: is longer than 47 characters\n"
+     "F:8: tenants[2].name: \"x\" is the name of tenants[1] already\n"
+     "F:8: tenants[2].addresses: is missing: without key_file, addresses alone say who this is; [0.0.0.0/0] "
+     "is everybody\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
@@ -280,7 +297,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, admit, timers, memory, idle, log_level, seed, replay\n"},
+     "pool, limits, tenants, timers, memory, idle, log_level, seed, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -469,28 +486,34 @@ static void test_replayed_jobs(void)
               r[1].worker_port == 7);
 }
 
-static bool admits(const struct config *c, const char *ip, const char *job)
+static int tenant(const struct config *c, const char *ip, const char *job)
 {
-    return config_admits(c, inet_addr(ip), job);
+    return config_tenant_of(c, inet_addr(ip), job);
 }
 
-static void test_who_may_join_which_jobs(void)
+static void test_which_tenant_may_join_which_jobs(void)
 {
     const struct config c = good(PORT "switch: {ip: 10.0.0.254}\n"
-                                      "admit:\n"
-                                      "  - {from: 10.0.1.0/24, jobs: \"train-*\"}\n"
-                                      "  - {from: 10.0.2.7}\n"
-                                      "  - {from: 0.0.0.0/0, jobs: \"try-[ab]\"}\n");
-    const struct config nobody = good(PORT "switch: {ip: 10.0.0.254}\nadmit: []\n");
+                                      "tenants:\n"
+                                      "  - name: lab\n"
+                                      "    addresses: [10.0.1.0/24, 10.0.3.1]\n"
+                                      "    jobs: [\"train-*\", tune]\n"
+                                      "  - {name: one, addresses: [10.0.2.7]}\n"
+                                      "  - {name: keyed, key_file: /etc/k, jobs: [\"try-[ab]\"]}\n");
+    const struct config nobody = good(PORT "switch: {ip: 10.0.0.254}\ntenants: []\n");
     const struct config everybody = good(PORT "switch: {ip: 10.0.0.254}\n");
 
-    CU_ASSERT(admits(&c, "10.0.1.0", "train-") && admits(&c, "10.0.1.255", "train-7/x"));
-    CU_ASSERT(!admits(&c, "10.0.2.1", "train-7") && !admits(&c, "10.0.1.1", "my-train-7"));
-    CU_ASSERT(admits(&c, "10.0.2.7", "train-7") && admits(&c, "10.0.2.7", "x"));
-    CU_ASSERT(!admits(&c, "10.0.2.8", "x"));
-    CU_ASSERT(admits(&c, "192.168.0.1", "try-b") && !admits(&c, "192.168.0.1", "try-c"));
-    CU_ASSERT_FALSE(admits(&nobody, "10.0.1.1", "x"));
-    CU_ASSERT(admits(&everybody, "10.0.1.1", "x"));
+    CU_ASSERT(tenant(&c, "10.0.1.0", "train-") == 0 && tenant(&c, "10.0.1.255", "train-7/x") == 0);
+    CU_ASSERT(tenant(&c, "10.0.3.1", "tune") == 0 && tenant(&c, "10.0.3.2", "tune") == -1);
+    CU_ASSERT(tenant(&c, "10.0.2.1", "train-7") == -1 && tenant(&c, "10.0.1.1", "my-train-7") == -1);
+    CU_ASSERT(tenant(&c, "10.0.2.7", "train-7") == 1 && tenant(&c, "10.0.2.7", "x") == 1);
+    CU_ASSERT(tenant(&c, "10.0.2.8", "x") == -1);
+    CU_ASSERT(tenant(&c, "192.168.0.1", "try-b") == 2 && tenant(&c, "192.168.0.1", "try-c") == -1);
+    CU_ASSERT(tenant(&c, "10.0.2.7", "try-a") == 1); /* the first in the list */
+    CU_ASSERT_STRING_EQUAL(c.tenant[2].key_file, "/etc/k");
+    CU_ASSERT_EQUAL(tenant(&nobody, "10.0.1.1", "x"), -1);
+    CU_ASSERT_EQUAL(tenant(&everybody, "10.0.1.1", "x"), 0);
+    CU_ASSERT_STRING_EQUAL(everybody.tenant[0].name, "everybody");
 }
 
 static void test_an_address_without_a_prefix(void)
@@ -579,7 +602,7 @@ int main(void)
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_replayed_jobs),
-        UNIT_TEST(test_who_may_join_which_jobs),
+        UNIT_TEST(test_which_tenant_may_join_which_jobs),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
         UNIT_TEST(test_the_examples_are_good),

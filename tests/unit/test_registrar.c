@@ -35,6 +35,8 @@ static void open_registrar(void)
     rig_open();
     memset(&cfg, 0, sizeof(cfg));
     cfg.mtu = 1500;
+    cfg.tenants = 1;
+    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .patterns = 1, .jobs = {"*"}};
     cfg.pool.slots_per_job = 16;
     cfg.limits.jobs = 4;
     cfg.limits.jobs_per_host = 4;
@@ -323,12 +325,12 @@ static void test_who_is_not_admitted_is_told_so(void)
     struct ctl_message m;
 
     open_registrar();
-    cfg.has_admit = true;
+    cfg.tenants = 0;
     join(0, 2);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "admit lets 10.0.0.1 join"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "none of the switch's tenants has 10.0.0.1"));
     close_registrar();
 }
 

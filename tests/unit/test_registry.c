@@ -293,6 +293,18 @@ static void test_who_may_not_join_founds_nothing(void)
             "  b READY 128 slots 1460 bytes\n");
 }
 
+static void test_each_tenant_has_names_of_its_own(void)
+{
+    play(2, "JOIN a 0/2 job=shared-name\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2 job=shared-name\n" /* tenant 0's: another job */
+            "  b PENDING rank 0\n"
+            "JOIN c 1/2 job=shared-name\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n");
+}
+
 static void test_jobs_side_by_side(void)
 {
     play(2, "JOIN a 0/1 job=x\n"
@@ -631,6 +643,7 @@ int main(void)
         UNIT_TEST(test_new_terms_after_the_old_have_died),
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
         UNIT_TEST(test_who_may_not_join_founds_nothing),
+        UNIT_TEST(test_each_tenant_has_names_of_its_own),
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_a_host_has_its_share_of_places),

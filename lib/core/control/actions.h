@@ -28,9 +28,10 @@ struct ctl_registry_actions {
     /* For the log: something has changed. `what` is a short sentence that does not name the job. May be NULL.
      */
     void (*event)(void *ctx, const struct ctl_entry *job, const char *what);
-    /* Whether a process at this address may be in a job of this name, now and later; if not, text says why.
-     * May be NULL: everybody may. */
-    bool (*may_join)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
+    /* The tenant whose process this is, at this address in a job of this name, now and later: a number that
+     * only the caller understands. -1: it may not be in such a job; text says why. May be NULL: everybody is
+     * tenant 0. */
+    int (*tenant_of)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
 };
 
 /* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */

@@ -58,7 +58,8 @@ struct ctl_member {
 
 struct ctl_entry {
     enum ctl_entry_state state;
-    char name[CTL_NAME_MAX];
+    char name[CTL_NAME_MAX]; /* each tenant has names of its own */
+    int tenant;              /* whose job it is (ctl_registry_actions.tenant_of) */
     uint32_t epoch;
     uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
     uint64_t give_up_at;    /* while FORMING or PREPARING: it fails if it is not RUNNING by then */

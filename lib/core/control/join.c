@@ -41,15 +41,20 @@ static bool is_closed(const struct ctl_entry *job)
     return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
-/* The job of this name that concerns a rank which does not resume: the one that is closed to newcomers, else
- * the one that is forming. For a rank that has waited since before a restart, a forming one comes first,
- * since it may belong there. */
-static struct ctl_entry *find_by_name(struct ctl_registry *r, const char *name)
+static bool is_called(const struct ctl_entry *job, int tenant, const char *name)
+{
+    return job->tenant == tenant && strcmp(job->name, name) == 0;
+}
+
+/* The tenant's job of this name that concerns a rank which does not resume: the one that is closed to
+ * newcomers, else the one that is forming. For a rank that has waited since before a restart, a forming one
+ * comes first, since it may belong there. */
+static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, const char *name)
 {
     struct ctl_entry *best = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_live(job) || strcmp(job->name, name) != 0)
+        if (!ctl_entry_is_live(job) || !is_called(job, tenant, name))
             continue;
         if (is_closed(job) && ctl_entry_is_forming(job))
             return job;
@@ -80,12 +85,12 @@ static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, co
 }
 
 /* Found by its roster, which only its members know; anybody can use its name. */
-static struct ctl_entry *find_to_resume(struct ctl_registry *r, const struct ctl_message *m)
+static struct ctl_entry *find_to_resume(struct ctl_registry *r, int tenant, const struct ctl_message *m)
 {
     struct ctl_entry *open = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_forming(job) || strcmp(job->name, m->join.name) != 0)
+        if (!ctl_entry_is_forming(job) || !is_called(job, tenant, m->join.name))
             continue;
         if (!job->resumed)
             open = job;
@@ -158,14 +163,15 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
         ctl_answer_pending(r, from, &m->head, job, false, now);
 }
 
-void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
-                   uint64_t now)
+void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
+                   const struct ctl_message *m, uint64_t now)
 {
     struct ctl_failure why;
     enum ctl_origin origin = origin_of(&m->join);
     if (origin == CTL_RESUMES && is_too_late(r, from, m))
         return;
-    struct ctl_entry *job = origin == CTL_RESUMES ? find_to_resume(r, m) : find_by_name(r, m->join.name);
+    struct ctl_entry *job =
+        origin == CTL_RESUMES ? find_to_resume(r, tenant, m) : find_by_name(r, tenant, m->join.name);
     int rival = job ? keep_out(r, &job, from, m) : -1;
     if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
         if (rival >= 0)
@@ -181,7 +187,7 @@ void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, cons
             ctl_answer_refused(r, from, &m->head, &why);
             return;
         }
-        ctl_entry_found(r, job, from, m, now);
+        ctl_entry_found(r, job, tenant, from, m, now);
     }
     sit_down(r, job, from, m, now);
 }

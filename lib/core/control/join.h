@@ -4,9 +4,10 @@
 
 #include "control/state.h"
 
-/* A JOIN with good arguments that knows this switch's boot id, from a process that is in no job. */
-void ctl_join_anew(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
-                   uint64_t now);
+/* A JOIN with good arguments that knows this switch's boot id, from a process of this tenant that is in no
+ * job. */
+void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
+                   const struct ctl_message *m, uint64_t now);
 
 /* The same, from a process that is in this job, which is not RUNNING yet. */
 void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,

@@ -79,9 +79,10 @@ static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_entr
     return job->since + (r->cfg.forming_max_ns ? r->cfg.forming_max_ns : FORMING_MAX_MS * CTL_MS);
 }
 
-void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
-                     const struct ctl_message *m, uint64_t now)
+void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
+                     const struct ctl_endpoint *from, const struct ctl_message *m, uint64_t now)
 {
+    job->tenant = tenant;
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
     job->founder = from->ip;

@@ -7,9 +7,9 @@
 /* The job that this process is or was a member of, or NULL. */
 struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head);
 
-/* A free entry becomes a FORMING job without members, under the terms of this JOIN. */
-void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *place, const struct ctl_endpoint *from,
-                     const struct ctl_message *join, uint64_t now);
+/* A free entry becomes a FORMING job of this tenant without members, under the terms of this JOIN. */
+void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *place, int tenant,
+                     const struct ctl_endpoint *from, const struct ctl_message *join, uint64_t now);
 
 /* FORMING: from now on it is the job of this roster, from before a restart. */
 void ctl_entry_resume(struct ctl_registry *r, struct ctl_entry *job, uint64_t roster, uint64_t now);

@@ -48,20 +48,22 @@ static void answer_member(struct ctl_registry *r, const struct ctl_endpoint *to,
 
 /* JOIN */
 
-static bool may_join(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
+/* -1: it may not join, and *why says so. */
+static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, const struct ctl_message *m,
                      struct ctl_failure *why)
 {
     const struct ctl_registry_actions *a = &r->cfg.actions;
     why->reason = CTL_NOT_ADMITTED;
     why->rank = m->head.rank;
-    return !a->may_join || a->may_join(a->ctx, from, m->join.name, why->text);
+    return a->tenant_of ? a->tenant_of(a->ctx, from, m->join.name, why->text) : 0;
 }
 
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_failure why;
-    if (!ctl_admission_arguments(&r->cfg, m, &why) || !may_join(r, from, m, &why))
+    int tenant = ctl_admission_arguments(&r->cfg, m, &why) ? tenant_of(r, from, m, &why) : -1;
+    if (tenant < 0)
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
@@ -70,7 +72,7 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
     else if (job)
         answer_member(r, from, &m->head, job);
     else
-        ctl_join_anew(r, from, m, now);
+        ctl_join_anew(r, tenant, from, m, now);
 }
 
 /* HEARTBEAT, LEAVE, ABORT */

@@ -1,0 +1,117 @@
+/* The list of tenants: who may join which jobs. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config_check.h"
+#include "config/config_value.h"
+
+enum { ITEM_MAX = 32 /* "addresses[0]" */ };
+
+static const char *tenant_path(char path[CONFIG_PATH_MAX], unsigned tenant, const char *rest)
+{
+    snprintf(path, CONFIG_PATH_MAX, "tenants[%u].%s", tenant, rest);
+    return path;
+}
+
+static void check_name(struct config_text *t, const struct config *c, unsigned tenant)
+{
+    const char *name = c->tenant[tenant].name;
+    char path[CONFIG_PATH_MAX];
+
+    tenant_path(path, tenant, "name");
+    if (!config_text_has(t, path))
+        return; /* reported by the schema */
+    config_check_word(t, path, name);
+    for (unsigned other = 0; other < tenant; other++)
+        if (strcmp(c->tenant[other].name, name) == 0)
+            config_fault(t, path, "\"%s\" is the name of tenants[%u] already", name, other);
+}
+
+static void check_addresses(struct config_text *t, unsigned i, const struct config_raw_tenant *raw,
+                            struct config_tenant *to)
+{
+    char path[CONFIG_PATH_MAX], item[ITEM_MAX], text[64];
+
+    to->addresses = raw->addresses_count;
+    for (unsigned a = 0; a < to->addresses; a++) {
+        snprintf(text, sizeof(text), "%s", raw->addresses[a]);
+        snprintf(item, sizeof(item), "addresses[%u]", a);
+        config_parse_network(t, tenant_path(path, i, item), text, &to->address[a].network,
+                             &to->address[a].mask);
+    }
+    if (config_text_has(t, tenant_path(path, i, "addresses")))
+        return;
+    to->addresses = 1; /* all of them */
+    if (to->key_file[0] == '\0' && !config_text_is_faulty(t, path))
+        config_fault(t, path,
+                     "is missing: without key_file, addresses alone say who this is; "
+                     "[0.0.0.0/0] is everybody");
+}
+
+static void check_jobs(struct config_text *t, unsigned i, const struct config_raw_tenant *raw,
+                       struct config_tenant *to)
+{
+    char path[CONFIG_PATH_MAX], item[ITEM_MAX];
+
+    to->patterns = raw->jobs_count;
+    for (unsigned p = 0; p < to->patterns; p++) {
+        snprintf(item, sizeof(item), "jobs[%u]", p);
+        if (strlen(raw->jobs[p]) >= CONFIG_JOB_MAX)
+            config_fault(t, tenant_path(path, i, item), "is longer than %d characters", CONFIG_JOB_MAX - 1);
+        snprintf(to->jobs[p], CONFIG_JOB_MAX, "%s", raw->jobs[p]);
+    }
+    if (config_text_has(t, tenant_path(path, i, "jobs")))
+        return;
+    to->patterns = 1;
+    snprintf(to->jobs[0], CONFIG_JOB_MAX, "*");
+}
+
+/* Without a list, everybody is one tenant. */
+static void set_everybody(struct config *c)
+{
+    c->tenants = 1;
+    c->tenant[0] = (struct config_tenant){.name = "everybody", .addresses = 1, .patterns = 1, .jobs = {"*"}};
+}
+
+void config_check_tenants(struct config_text *t, struct config_raw *raw)
+{
+    struct config *c = &raw->config;
+
+    if (!config_text_has(t, "tenants")) {
+        set_everybody(c);
+        return;
+    }
+    for (unsigned i = 0; i < c->tenants; i++) {
+        c->tenant[i] = raw->tenant[i].tenant;
+        check_name(t, c, i);
+        check_addresses(t, i, &raw->tenant[i], &c->tenant[i]);
+        check_jobs(t, i, &raw->tenant[i], &c->tenant[i]);
+    }
+    if (!c->has_ip && !config_text_is_faulty(t, "switch.ip"))
+        config_fault(t, "tenants", "without switch.ip there is nothing to join");
+}
+
+static bool has_address(const struct config_tenant *t, uint32_t ip)
+{
+    for (unsigned a = 0; a < t->addresses; a++)
+        if ((ip & t->address[a].mask) == t->address[a].network)
+            return true;
+    return false;
+}
+
+static bool has_job(const struct config_tenant *t, const char *job)
+{
+    for (unsigned p = 0; p < t->patterns; p++)
+        if (fnmatch(t->jobs[p], job, 0) == 0)
+            return true;
+    return false;
+}
+
+int config_tenant_of(const struct config *c, uint32_t ip, const char *job)
+{
+    for (unsigned i = 0; i < c->tenants; i++)
+        if (has_address(&c->tenant[i], ip) && has_job(&c->tenant[i], job))
+            return (int)i;
+    return -1;
+}
