@@ -180,16 +180,18 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
                                  .slots = 64,
                                  .resumed = odd & 8,
                                  .first_tag = odd & 8 ? take8(in) : 0};
+        uint8_t format = 1; /* typed */
         memset(m->join.name, 'a' + p->name % 2, 1);
         if (odd & 16) {
             m->join.data_port = take16(in);
-            wish.format = take8(in);
+            format = take8(in);
             wish.mode = take8(in);
             wish.chunk_bytes = take16(in);
             wish.slots = take16(in);
             wish.first_tag = take32(in);
         }
         m->join.terms = terms_of(wish);
+        m->join.terms.data[0] = format;
         break;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:

@@ -293,14 +293,14 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
                                .waited = strstr(line, "waited")};
-    const struct sml_terms wish = {.format = number_after(line, "format=", SML_FORMAT_TYPED),
-                                   .mode = number_after(line, "mode=", SML_ORDERED),
+    const struct sml_terms wish = {.mode = number_after(line, "mode=", SML_ORDERED),
                                    .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                    .slots = (uint16_t)number_after(line, "slots=", 128),
                                    .checksum = number_after(line, "checksum=", SML_CHECKSUM_NONE),
                                    .resumed = m.join.resume != (strstr(line, "unlike") != NULL),
                                    .first_tag = number_after(line, "resume=", 0)};
     sml_terms_build(&m.join.terms, &wish);
+    m.join.terms.data[0] = (uint8_t)number_after(line, "format=", m.join.terms.data[0]); /* as on the wire */
     m.join.terms.protocol = (uint8_t)number_after(line, "protocol=", AGG_PROTOCOL_SWITCHML);
     m.join.terms.version = (uint8_t)number_after(line, "terms=", SML_TERMS_VERSION);
     for (unsigned i = 0; among ? among[6 + i] >= 'a' : i < size; i++)

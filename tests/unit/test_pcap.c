@@ -750,7 +750,7 @@ static void test_packets_in_words(void)
     describe_control(&control, message, ctl_build(message, &m));
     CU_ASSERT_STRING_EQUAL(
         control.text, "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", data from port 30001, protocol 1 switchml, "
-                      "format int32, mode on_arrival, checksum none, slots 64, chunk_bytes 1460, resumed 0");
+                      "format typed, mode on_arrival, checksum none, slots 64, chunk_bytes 1460, resumed 0");
     describe_switchml(&bad, &how, d.payload, 9);
     CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
 }

@@ -335,7 +335,8 @@ static enum sml_reason published(uint16_t rank, uint8_t size_code, int8_t e0, in
 
 static void start_published(uint16_t chunk_bytes)
 {
-    rig_start(&rig, (struct sml_pool_config){.workers = 3, .chunk_bytes = chunk_bytes});
+    rig_start(&rig,
+              (struct sml_pool_config){.format = SML_FORMAT_INT32, .workers = 3, .chunk_bytes = chunk_bytes});
 }
 
 static void test_the_published_format_returns_signed_maxima_of_both_exponents(void)
@@ -495,7 +496,7 @@ static void test_a_malformed_result_handed_back_is_dropped(void)
 
 static void test_a_published_result_handed_back_keeps_its_exponents(void)
 {
-    rig_start(&rig, (struct sml_pool_config){.workers = 2, .resumed = true});
+    rig_start(&rig, (struct sml_pool_config){.format = SML_FORMAT_INT32, .workers = 2, .resumed = true});
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
     p.e0 = (uint8_t)-7;
     p.e1 = 0x7f; /* neither flags nor results held in this format */

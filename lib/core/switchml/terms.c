@@ -8,11 +8,25 @@
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
 
+/* The codes on the wire. The published format has 0. */
+static const uint8_t format_codes[SML_FORMATS] = {
+    [SML_FORMAT_TYPED] = 1, [SML_FORMAT_INT32] = 0, [SML_FORMAT_FP16] = 2};
+
+/* SML_FORMATS: of none. */
+static enum sml_format format_of_code(uint8_t code)
+{
+    enum sml_format f = 0;
+
+    while (f < SML_FORMATS && format_codes[f] != code)
+        f++;
+    return f;
+}
+
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
 {
     *out = (struct agg_terms){
         .protocol = AGG_PROTOCOL_SWITCHML, .version = SML_TERMS_VERSION, .bytes = SML_TERMS_BYTES};
-    out->data[0] = (uint8_t)t->format;
+    out->data[0] = format_codes[t->format];
     out->data[1] = (uint8_t)t->mode;
     out->data[2] = (uint8_t)t->checksum;
     out->data[3] = t->resumed;
@@ -29,7 +43,7 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         in->bytes < SML_TERMS_BYTES || in->bytes > AGG_TERMS_MAX)
         return false;
     *t = (struct sml_terms){
-        .format = in->data[0],
+        .format = format_of_code(in->data[0]),
         .mode = in->data[1],
         .checksum = in->data[2],
         .resumed = in->data[3] != 0,
@@ -90,7 +104,7 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
         return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
                   wish->version, wish->bytes);
     if (t.format >= SML_FORMATS)
-        return no(why, "packet format %u is not known here", t.format);
+        return no(why, "packet format %u is not known here", wish->data[0]);
     if (t.mode > SML_ORDERED)
         return no(why, "mode %u is not known here", t.mode);
     if (t.checksum > SML_CHECKSUM_CRC32C)

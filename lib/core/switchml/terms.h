@@ -22,12 +22,12 @@ struct sml_terms {
                    this rank or the switch wished so; the switch may know no other */
 };
 
-/* Big endian: format, mode, checksum, resumed; slots (2), chunk_bytes (2); first_tag (4); tag_bits,
- * plain, 2 zero bytes. */
+/* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
+ * first_tag (4); tag_bits, plain, 2 zero bytes. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Further bytes are ignored, so that fields can
- * be added. */
+ * be added. A format that is not known becomes SML_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */

@@ -60,13 +60,14 @@ static inline uint8_t sml_size_code(size_t bytes)
     return code;
 }
 
-/* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. */
+/* How bytes 8 and 9 and the elements of a job's packets are to be read; agreed when the job is joined. These
+ * are not the codes on the wire (switchml/terms.h): a config of zeros means what libswagg does by default. */
 enum sml_format {
-    SML_FORMAT_INT32 = 0, /* published: two int8 exponents, elements int32 big endian; the switch returns
-                             the maxima */
-    SML_FORMAT_TYPED = 1, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as
-                             that type travels */
-    SML_FORMAT_FP16 = 2,  /* as INT32, but for the elements: IEEE binary16, little endian, summed in float */
+    SML_FORMAT_TYPED, /* ours: byte 8 = op << 4 | type (kernels.h), byte 9 = SML_FLAG_*; elements as that
+                         type travels */
+    SML_FORMAT_INT32, /* published: two int8 exponents, elements int32 big endian; the switch returns the
+                         maxima */
+    SML_FORMAT_FP16,  /* as INT32, but for the elements: IEEE binary16, little endian, summed in float */
     SML_FORMATS
 };
 
