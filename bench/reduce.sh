@@ -24,7 +24,8 @@ measure_sizes() { # VARIANT [MPIRUN OPTION...]
 measure_sizes_offloaded() { # VARIANT SWAGG_REDUCE
     local before
     before=$(net_telemetry /swagg/counters results)
-    measure_sizes "$1" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x "SWAGG_REDUCE=$2"
+    measure_sizes "$1" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x "SWAGG_REDUCE=$2" \
+        -x SWAGG_MIN_BYTES=8K
     [ "$(net_telemetry /swagg/counters results)" -gt $((before + 50000)) ] || fail "the switch did not add these: $1"
 }
 

@@ -4,9 +4,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report.h"
+#include "allocate.h"
 
 enum { RANKS_MAX = 256 }; /* of swagg_options */
+
+/* So many calls below the usual crossover are reason enough to join a job in the switch, and to measure. */
+enum { SMALL_CALLS = 100 };
+
+static const struct settings *settings;
 
 static int keyval = MPI_KEYVAL_INVALID;
 static struct shim_comm *all; /* under the mutex */
@@ -70,34 +75,60 @@ static bool can_have_a_team(MPI_Comm comm)
     return !between && size >= 2 && size <= RANKS_MAX && is_within_world(comm, size);
 }
 
-static struct shim_comm *create(MPI_Comm comm, size_t bytes)
+static struct shim_comm *create(MPI_Comm comm)
 {
-    struct shim_comm *c = calloc(1, sizeof *c);
-    if (!c) { /* this rank cannot take part in what the others are about to agree on */
-        report(SWAGG_LOG_ERROR, "no memory for a communicator's state");
-        PMPI_Abort(comm, EXIT_FAILURE);
-        exit(EXIT_FAILURE);
-    }
+    struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
     put_in_list(c);
     PMPI_Comm_set_attr(comm, keyval, c);
-    if (can_have_a_team(comm))
-        c->team = team_take(comm, bytes);
     return c;
 }
 
 int comm_init(const struct settings *s)
 {
+    settings = s;
     team_init(s);
     return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
 }
 
-struct shim_comm *comm_state(MPI_Comm comm, size_t bytes)
+struct shim_comm *comm_state(MPI_Comm comm)
 {
     void *value;
     int found;
     PMPI_Comm_get_attr(comm, keyval, &value, &found);
-    return found ? value : create(comm, bytes);
+    return found ? value : create(comm);
+}
+
+/* The bytes from which on its collectives are for the switch. */
+static int64_t least_bytes(const struct shim_comm *c, bool reduce)
+{
+    if (settings->min_bytes != MIN_BYTES_MEASURED)
+        return settings->min_bytes;
+    if (!c->team || !c->team->job)
+        return CROSSOVER_USUAL;
+    return reduce ? c->team->crossover.reduce : c->team->crossover.allreduce;
+}
+
+/* All ranks have made the same calls, and so come to the same answer. */
+static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
+{
+    if (c->settled)
+        return false;
+    return !is_small || (settings->min_bytes == MIN_BYTES_MEASURED && ++c->small_calls >= SMALL_CALLS);
+}
+
+enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
+{
+    if (is_time_for_a_team(c, (int64_t)bytes < least_bytes(c, reduce))) {
+        c->settled = true;
+        if (can_have_a_team(c->handle))
+            c->team = team_take(c->handle, bytes);
+    }
+    if ((int64_t)bytes < least_bytes(c, reduce))
+        return settings->min_bytes == MIN_BYTES_MEASURED ? WHY_FASTER : WHY_SMALL;
+    if (!c->team)
+        return WHY_COMMUNICATOR;
+    return c->team->job ? WHY_NOT : WHY_SWITCH;
 }
 
 void comm_exit(void)

@@ -1,5 +1,9 @@
 /* The shim's state of a communicator. It is kept as an attribute of the communicator, from the first
- * collective that could be offloaded until the communicator is freed, or MPI_Finalize. */
+ * collective that could be offloaded until the communicator is freed, or MPI_Finalize.
+ *
+ * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
+ * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
+ * the switch is faster. A program that makes many small ones has that measured, too. */
 #ifndef SHIM_COMM_H
 #define SHIM_COMM_H
 
@@ -7,20 +11,28 @@
 #include <stddef.h>
 
 #include "team.h"
+#include "why.h"
 
 struct shim_comm {
     MPI_Comm handle;
-    struct team *team; /* NULL: Open MPI does it, since the switch takes no such communicator */
+    struct team *team; /* NULL: none yet, or the switch takes no such communicator */
     int error;         /* an MPI error code that the shim has made for its texts; 0: not made yet */
+
+    /* comm.c's own */
+    bool settled;         /* it has a team, or never will */
+    unsigned small_calls; /* before that */
     struct shim_comm *next, **link;
 };
 
 /* After MPI_Init, collective over MPI_COMM_WORLD. *s must outlive all calls. Returns an MPI error code. */
 int comm_init(const struct settings *s);
 
-/* The state of comm, which must be valid; the first call on a communicator is collective over it, and bytes
- * is the size of its first tensor. */
-struct shim_comm *comm_state(MPI_Comm comm, size_t bytes);
+/* The state of comm, which must be valid. */
+struct shim_comm *comm_state(MPI_Comm comm);
+
+/* For each collective of so many bytes that the switch could do, once: whether it goes there, and why not.
+ * May be collective over the communicator; all ranks come to the same answer. */
+enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes);
 
 /* Before MPI_Finalize: closes every team that is left. */
 void comm_exit(void);

@@ -11,9 +11,6 @@
 
 #include "swagg.h"
 
-/* Below this a round trip through the switch was not reliably faster than Open MPI's few TCP messages. */
-#define MIN_BYTES_DEFAULT 8192
-
 static const char *const modes[] = {"ordered", "arrival", NULL};
 static const char *const checksums[] = {"none", "crc32c", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
@@ -144,7 +141,7 @@ static const char *contradiction(const struct settings *s)
 
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
 {
-    struct settings read = {.min_bytes = MIN_BYTES_DEFAULT, .log = SWAGG_LOG_WARN};
+    struct settings read = {.min_bytes = MIN_BYTES_MEASURED, .log = SWAGG_LOG_WARN};
     const struct variable *wrong = NULL;
     const char *wrong_value = NULL, *unknown = NULL;
 

@@ -13,13 +13,15 @@ enum fallback {
     FALLBACK_NATIVE = 1, /* all ranks redo that collective with Open MPI, and stay there */
 };
 
+enum { MIN_BYTES_MEASURED = -1 };
+
 struct settings {
-    char switch_ip[16];      /* dotted; empty: nothing goes to the switch */
-    int64_t min_bytes;       /* tensors below stay with Open MPI */
-    int64_t mode;            /* enum swagg_mode */
-    int64_t checksum;        /* enum swagg_checksum */
-    int64_t numbers;         /* enum swagg_numbers */
-    int64_t log;             /* enum swagg_log_level */
+    char switch_ip[16]; /* dotted; empty: nothing goes to the switch */
+    int64_t min_bytes;  /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
+    int64_t mode;       /* enum swagg_mode */
+    int64_t checksum;   /* enum swagg_checksum */
+    int64_t numbers;    /* enum swagg_numbers */
+    int64_t log;        /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;
     int64_t answer_timeout_ms;

@@ -85,8 +85,7 @@ static void call_in_elements(struct task *t)
     }
 }
 
-/* Whether it is for the switch, and what the switch is to do. Depends only on what is the same on all ranks.
- */
+/* Whether it is something that the switch can do, and what. Depends only on what is the same on all ranks. */
 static enum why prepare(const struct collective *c, struct task *t)
 {
     t->call = *c;
@@ -97,9 +96,7 @@ static enum why prepare(const struct collective *c, struct task *t)
         return why;
     if (!swagg_numbers_carry((enum swagg_numbers)settings->numbers, t->what.type, t->what.op))
         return WHY_NUMBERS;
-    if (c->count >= 0 && t->elements == 0)
-        return WHY_EMPTY;
-    return c->count > 0 && t->bytes < (size_t)settings->min_bytes ? WHY_SMALL : WHY_NOT;
+    return c->count >= 0 && t->elements == 0 ? WHY_EMPTY : WHY_NOT;
 }
 
 /* Whether this rank receives the result. Not for intercommunicators, which never go to the switch. */
@@ -268,14 +265,6 @@ static int offload_or_fail(const struct task *t, struct shim_comm *comm)
     return MPI_SUCCESS;
 }
 
-static int offload(const struct task *t)
-{
-    struct shim_comm *comm = comm_state(t->call.comm, t->bytes);
-    if (!comm->team || !comm->team->job)
-        return stay(&t->call, comm->team ? WHY_SWITCH : WHY_COMMUNICATOR);
-    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(t, comm) : offload_or_fail(t, comm);
-}
-
 int offload_run(const struct collective *c)
 {
     struct task t;
@@ -286,5 +275,11 @@ int offload_run(const struct collective *c)
         return stay(&t.call, why);
     if (is_wrong(&t.call))
         return let_it_be_refused(&t.call);
-    return uses_device(&t.call) ? leave_device_alone(&t.call) : offload(&t);
+    struct shim_comm *comm = comm_state(t.call.comm);
+    why = comm_way(comm, c->reduce, t.bytes);
+    if (why)
+        return stay(&t.call, why);
+    if (uses_device(&t.call))
+        return leave_device_alone(&t.call);
+    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t, comm) : offload_or_fail(&t, comm);
 }

@@ -10,6 +10,7 @@
 static const char *const reasons[WHY_COUNT] = {
     [WHY_OFF] = "offload is off",
     [WHY_SMALL] = "below SWAGG_MIN_BYTES",
+    [WHY_FASTER] = "below the crossover",
     [WHY_NUMBERS] = "not a sum that SWAGG_NUMBERS is for",
     [WHY_COMMUNICATOR] = "kind or size of communicator",
     [WHY_EMPTY] = "no elements",

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "agree.h"
+#include "allocate.h"
+#include "measure.h"
 #include "native.h"
 #include "report.h"
 #include "types.h"
@@ -144,12 +146,7 @@ static void forget(struct team *team)
 
 static struct team *create(MPI_Comm comm, MPI_Group group)
 {
-    struct team *team = calloc(1, sizeof *team);
-    if (!team) { /* this rank cannot take part in what the others are about to agree on */
-        report(SWAGG_LOG_ERROR, "no memory for the state of a communicator");
-        PMPI_Abort(comm, EXIT_FAILURE);
-        exit(EXIT_FAILURE);
-    }
+    struct team *team = allocate_or_abort(comm, sizeof *team, "the state of a job");
     *team = (struct team){.group = group, .communicators = 1, .may_grow = settings->slots == 0};
     PMPI_Comm_rank(comm, &team->rank);
     PMPI_Comm_size(comm, &team->size);
@@ -193,6 +190,8 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
+        if (settings->min_bytes == MIN_BYTES_MEASURED)
+            team->crossover = measure_crossover(comm, team->job);
         return SWAGG_OK;
     }
     team_go_native(team);

@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "crossover.h"
 #include "env.h"
 #include "swagg.h"
 
 struct team {
-    struct swagg_job *job; /* NULL: no service from the switch, Open MPI does it */
-    bool broken;           /* a call failed, so no other can follow */
-    void *saved;           /* input of an in-place collective that may have to be done again */
+    struct swagg_job *job;      /* NULL: no service from the switch, Open MPI does it */
+    bool broken;                /* a call failed, so no other can follow */
+    struct crossover crossover; /* where SWAGG_MIN_BYTES is not set; the same on all ranks */
+    void *saved;                /* input of an in-place collective that may have to be done again */
     size_t saved_size;
 
     /* team.c's own */
@@ -37,8 +39,9 @@ struct team {
 /* After MPI_Init, collective over MPI_COMM_WORLD. *s must outlive all calls. */
 void team_init(const struct settings *s);
 
-/* The team of comm, an intracommunicator, at its first collective, which has so many bytes: one that is
- * there, or a new one. Collective over comm; all ranks come to the same answer. Never NULL. */
+/* The team of comm, an intracommunicator, at a collective of so many bytes: one that is there, or a new one,
+ * whose crossover is measured (measure.h). Collective over comm; all ranks come to the same answer. Never
+ * NULL. */
 struct team *team_take(MPI_Comm comm, size_t bytes);
 
 /* comm is freed. */

@@ -221,6 +221,11 @@ def check_help_lists_all_options():
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
+def section(page, heading):
+    """What stands under a heading of the second level, its lines joined."""
+    return " ".join(re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", page.read_text(), re.M | re.S)[1].split())
+
+
 def tables(page, heading):
     """Rows of the tables under a heading, as lists of cells."""
     text = re.split(rf"^#+ {re.escape(heading)}.*$", page.read_text(), maxsplit=1, flags=re.M)
@@ -275,9 +280,15 @@ def check_environment():
             complain(page.name, f"{name}: the table says {rows[name][1]}; the code {lists[choice]}")
     for name in set(rows) - {name for name, _ in variables}:
         complain(page.name, f"{name} is no setting")
-    least = re.search(r"MIN_BYTES_DEFAULT (\d+)", code)
-    if not least or rows["SWAGG_MIN_BYTES"][2] != f"{int(least[1]) // 1024}K":
-        complain(page.name, "the default of SWAGG_MIN_BYTES is another")
+    crossover = source("mpi-shim/crossover.h") + source("mpi-shim/crossover.c")
+    usual, sizes = re.search(r"CROSSOVER_USUAL = (\d+)", crossover)[1], re.search(r"crossover_sizes\[.*\{(.*)\}", crossover)[1]
+    small_calls = re.search(r"SMALL_CALLS = (\d+)", source("mpi-shim/comm.c"))[1]
+    budget = round(float(re.search(r"BUDGET_S = ([\d.]+)", source("mpi-shim/measure.c"))[1]) * 1000)
+    told = section(page, "Which size goes where")
+    for words in (f"of {int(usual) // 1024}K or more", f"after {small_calls} smaller ones", f"{budget} ms",
+                  ", ".join(sizes.split(", ")[:-1]) + " and " + sizes.split(", ")[-1] + " bytes"):
+        if words not in told:
+            complain(page.name, f"'{words}' is not said")
     api = source("lib/client/swagg.h")
     for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms"),
                       ("SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms")):

@@ -9,6 +9,7 @@ trap 'rm -f "$out"' EXIT
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset "${!SWAGG_@}" # settings of the caller's do not count
+export SWAGG_MIN_BYTES=8K # what goes to the switch must not depend on how fast it is here
 
 # Four ranks; output of both kinds goes to $out.
 run_mpi() { # [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
@@ -110,6 +111,26 @@ counted)
     says '^swagg\[0\]: .* offloaded 1 calls, .*; by Open MPI 6 calls \(MPI_SUM of MPI_LONG_DOUBLE 6 at 2 call sites\); not for the switch: MPI_Barrier 9 at 3 call sites, MPI_Allgather 1 at 1 call site, MPI_Bcast 1 .*, MPI_Iallreduce 1 .*, MPI_Ireduce 1 .*, MPI_Reduce_scatter 1 .*, MPI_Reduce_scatter_block 1 at 1 call site$'
     says '^swagg\[0\]: by Open MPI: MPI_Allreduce, MPI_SUM, MPI_LONG_DOUBLE, up to 64 bytes: not in the switch with this type 5 at 1 call site$'
     says '^swagg\[0\]: by Open MPI: MPI_Reduce_scatter_block, MPI_MAX, MPI_INT, up to 8K: a collective that is not offloaded 1 at 1 call site$'
+    ;;
+crossover)
+    # Measured once, after 100 of the small calls: from then on each call goes where that says, on all ranks, and so do those of
+    # another communicator. How fast both are here decides nothing.
+    unset SWAGG_MIN_BYTES
+    run_shim "$on" SWAGG_LOG=debug crossover || fail "failed with the shim"
+    says '^crossover: rank [0-3]: 0 wrong$' 4
+    says '^swagg\[0\]: MPI_COMM_WORLD of 4 ranks: MPI_Allreduce goes to the switch from [0-9]+ bytes on, MPI_Reduce from [0-9]+: measured in'
+    says 'goes to the switch from'
+    read -r allreduce reduce <<<"$(sed -nE 's/.*MPI_Allreduce .* from ([0-9]+) bytes on, MPI_Reduce from ([0-9]+):.*/\1 \2/p' "$out")"
+    offloaded=$((8 >= allreduce ? 51 : 0))
+    for bytes in 256 1024 4096 16384 65536 262144 1048576; do
+        offloaded=$((offloaded + (bytes >= allreduce ? 6 : 0) + (bytes >= reduce ? 6 : 0)))
+    done
+    says "^swagg\[[0-3]\]: switch .*: offloaded $offloaded calls, .*; failed 0; by Open MPI $((234 - offloaded)) calls \(below the crossover" 4
+    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_LOG=info "$PROGRAMS/mpi-crossover" small || fail "failed with small calls only"
+    says 'goes to the switch from'
+    run_shim "$on" SWAGG_LOG=info SWAGG_MIN_BYTES=8 crossover || fail "failed with a crossover that is set"
+    says 'goes to the switch from' 0
+    says 'offloaded 234 calls' 4
     ;;
 progress) both_ways progress 3 0 ;;
 threads) both_ways threads 40 0 ;;

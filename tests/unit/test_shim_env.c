@@ -22,7 +22,7 @@ static void test_nothing_set(void)
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
-    CU_ASSERT(s.min_bytes > 0);
+    CU_ASSERT_EQUAL(s.min_bytes, MIN_BYTES_MEASURED);
     CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
     CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
     CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_NATIVE);
@@ -149,7 +149,7 @@ static void test_what_is_written_is_read_back(void)
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
     CU_ASSERT_STRING_EQUAL(
         written,
-        " SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+        " SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
         " SWAGG_NUMBERS=native SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};

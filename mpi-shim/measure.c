@@ -1,0 +1,224 @@
+#include "measure.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocate.h"
+#include "native.h"
+#include "random/splitmix.h"
+#include "report.h"
+
+enum kind { ALLREDUCE, REDUCE, KINDS };
+static const char *const functions[KINDS] = {"MPI_Allreduce", "MPI_Reduce"};
+static const char *const ways[WAYS] = {"Open MPI", "the switch"};
+
+static const double BUDGET_S = 0.3;
+
+/* --- one call --- */
+
+struct bench {
+    MPI_Comm comm;
+    struct swagg_job *job;
+    float *send, *recv; /* of the largest size; floats, since all of SWAGG_NUMBERS carry their sum */
+    bool failed;        /* the switch did, on this rank */
+};
+
+static void call(struct bench *b, enum kind kind, enum way way, int count)
+{
+    int rc = 0;
+    if (way == WAY_LIBRARY && kind == ALLREDUCE)
+        native_pmpi.allreduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, b->comm);
+    else if (way == WAY_LIBRARY)
+        native_pmpi.reduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, 0, b->comm);
+    else if (kind == ALLREDUCE)
+        rc = swagg_allreduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM);
+    else
+        rc = swagg_reduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM, 0);
+    b->failed |= rc < 0;
+}
+
+/* --- one round: each call once --- */
+
+struct round {
+    double seconds[KINDS][WAYS];
+    double elapsed; /* since the measurement began */
+    double failed;
+};
+
+/* Every rank gets the times of the slowest, so that all draw the same conclusions. Ranks begin a call
+ * together: none is charged for one that was late. */
+static struct round run_round(struct bench *b, size_t bytes, double began)
+{
+    struct round mine, slowest;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int way = 0; way < WAYS; way++) {
+            native_pmpi.Barrier(b->comm);
+            const double start = PMPI_Wtime();
+            call(b, (enum kind)kind, (enum way)way, (int)(bytes / sizeof *b->send));
+            mine.seconds[kind][way] = PMPI_Wtime() - start;
+        }
+    mine.elapsed = PMPI_Wtime() - began;
+    mine.failed = b->failed;
+    native_pmpi.allreduce(&mine, &slowest, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX, b->comm);
+    return slowest;
+}
+
+/* --- all sizes --- */
+
+struct result {
+    enum way best[KINDS][CROSSOVER_SIZES];
+    unsigned known; /* sizes */
+    double elapsed;
+    bool failed;
+};
+
+static void note_size(MPI_Comm comm, struct result *r, double seconds[KINDS][WAYS][CROSSOVER_ROUNDS])
+{
+    int rank;
+    PMPI_Comm_rank(comm, &rank);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const enum way best = crossover_faster(seconds[kind]);
+        r->best[kind][r->known] = best;
+        if (rank == 0)
+            report(SWAGG_LOG_DEBUG,
+                   "%s of %zu bytes: %.0f us with Open MPI, %.0f us through the switch: better by %s",
+                   functions[kind], crossover_sizes[r->known],
+                   seconds[kind][WAY_LIBRARY][CROSSOVER_ROUNDS / 2] * 1e6,
+                   seconds[kind][WAY_SWITCH][CROSSOVER_ROUNDS / 2] * 1e6, ways[best]);
+    }
+    r->known++;
+}
+
+/* One round to warm up, and those that count; false: there was no time for them all, or the switch failed. */
+static bool run_size(struct bench *b, double began, struct result *r)
+{
+    double seconds[KINDS][WAYS][CROSSOVER_ROUNDS];
+    for (int i = -1; i < CROSSOVER_ROUNDS; i++) {
+        const double before = r->elapsed;
+        const struct round round = run_round(b, crossover_sizes[r->known], began);
+        r->elapsed = round.elapsed;
+        r->failed = round.failed != 0;
+        const double next = round.elapsed - before;
+        if (r->failed || (i + 1 < CROSSOVER_ROUNDS && round.elapsed + next > BUDGET_S))
+            return false;
+        for (int kind = 0; i >= 0 && kind < KINDS; kind++)
+            for (int way = 0; way < WAYS; way++)
+                seconds[kind][way][i] = round.seconds[kind][way];
+    }
+    note_size(b->comm, r, seconds);
+    return true;
+}
+
+static struct result run_all(MPI_Comm comm, struct swagg_job *job)
+{
+    const size_t room = crossover_sizes[CROSSOVER_SIZES - 1];
+    struct bench b = {.comm = comm,
+                      .job = job,
+                      .send = allocate_or_abort(comm, room, "a measurement"),
+                      .recv = allocate_or_abort(comm, room, "a measurement")};
+    struct result r = {0};
+    const double began = PMPI_Wtime();
+    while (r.known < CROSSOVER_SIZES && run_size(&b, began, &r))
+        ;
+    free(b.send);
+    free(b.recv);
+    return r;
+}
+
+static void say_result(MPI_Comm comm, const struct result *r, const struct crossover *c)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int rank, size;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    if (rank == 0)
+        report(SWAGG_LOG_INFO,
+               "%s of %d ranks: MPI_Allreduce goes to the switch from %" PRId64
+               " bytes on, MPI_Reduce from %" PRId64
+               ": measured in %.0f ms, %u of %d sizes%s (SWAGG_MIN_BYTES sets it without measuring)",
+               comm_name(comm, name), size, c->allreduce, c->reduce, r->elapsed * 1e3, r->known,
+               CROSSOVER_SIZES,
+               r->failed                    ? ", then the switch failed"
+               : r->known < CROSSOVER_SIZES ? ", then time was up"
+                                            : "");
+}
+
+/* --- what is known of communicators that are alike --- */
+
+enum { SIZE_CLASSES = 32 };
+
+/* Of a communicator's kind: how many ranks it has, to the next power of two, and whether all are on one host.
+ */
+struct like {
+    unsigned size_class;
+    bool on_one_host;
+};
+
+static struct crossover known[SIZE_CLASSES][2]; /* [size_class][on_one_host], under the mutex; 0: unknown */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned size_class_of(MPI_Comm comm)
+{
+    unsigned class = 0;
+    int size;
+    PMPI_Comm_size(comm, &size);
+    while (1 << class < size)
+        class ++;
+    return class;
+}
+
+/* A number that stands for the host, not below 0. */
+static int64_t host_number(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length;
+    uint64_t hash = 0;
+    PMPI_Get_processor_name(name, &length);
+    for (int i = 0; i < length; i++)
+        hash = splitmix_hash(hash ^ (unsigned char)name[i]);
+    return (int64_t)(hash >> 1);
+}
+
+/* Finds out what kind of communicator it is, and whether all its ranks know the crossover of such ones, by
+ * one allreduce. They may have it from different communicators: then the lowest counts. */
+static struct crossover ask_all(MPI_Comm comm, struct like *like)
+{
+    struct {
+        struct crossover here[2];
+        int64_t host, minus_host;
+    } mine, least;
+    like->size_class = size_class_of(comm);
+    pthread_mutex_lock(&mutex);
+    memcpy(mine.here, known[like->size_class], sizeof mine.here);
+    pthread_mutex_unlock(&mutex);
+    mine.host = host_number();
+    mine.minus_host = -mine.host;
+    native_pmpi.allreduce(&mine, &least, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
+    like->on_one_host = least.host == -least.minus_host;
+    return least.here[like->on_one_host];
+}
+
+static void keep(const struct like *like, struct crossover c)
+{
+    pthread_mutex_lock(&mutex);
+    known[like->size_class][like->on_one_host] = c;
+    pthread_mutex_unlock(&mutex);
+}
+
+struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job)
+{
+    struct like like;
+    struct crossover c = ask_all(comm, &like);
+    if (c.allreduce > 0)
+        return c;
+    const struct result r = run_all(comm, job);
+    c.allreduce = crossover_from(r.best[ALLREDUCE], r.known);
+    c.reduce = crossover_from(r.best[REDUCE], r.known);
+    say_result(comm, &r, &c);
+    if (!r.failed)
+        keep(&like, c);
+    return c;
+}
