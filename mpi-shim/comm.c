@@ -6,7 +6,7 @@
 
 #include "allocate.h"
 
-enum { RANKS_MAX = 256 }; /* of swagg_options */
+enum { RANKS_MAX = 1024 }; /* of swagg_options */
 
 /* So many calls below the usual crossover are reason enough to join a job in the switch, and to measure. */
 enum { SMALL_CALLS = 100 };

@@ -22,7 +22,7 @@ const char *plan_fault(const struct plan *p)
     if (p->format == SML_FORMAT_INT32 && p->type != AGG_I32)
         return "the published format has int32 elements only";
     if (p->workers < 1 || p->workers > SML_MAX_WORKERS)
-        return "there must be 1 to 256 workers";
+        return "there must be 1 to 1024 workers";
     if (!is_power_of_two(p->slots) || p->slots > SML_MAX_SLOTS)
         return "the number of slots must be a power of two, at most 16384";
     if (p->phases < 2 || p->phases % 2 != 0)

@@ -66,7 +66,7 @@ static bool read_published(const struct option_row *row, const char *text, void 
 #define FIELD(member) offsetof(struct told_plan, member)
 
 static const struct option_row rows[] = {
-    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), SML_MAX_WORKERS, "1..256; default 2"},
+    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), SML_MAX_WORKERS, "1..1024; default 2"},
     {"slots", 's', "S", option_unsigned, FIELD(plan.slots), SML_MAX_SLOTS,
      "chunks of each worker that can be on their way, a power of two; default 64"},
     {"elements", 'k', "K", option_unsigned, FIELD(plan.elements), SML_MAX_CHUNK_BYTES,

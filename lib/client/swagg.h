@@ -113,7 +113,7 @@ struct swagg_options {
     size_t struct_size;    /* of this struct as the caller knows it, so that it can grow */
     const char *switch_ip; /* dotted IPv4 of the switch; required */
     const char *job;       /* name, 1..47 printable characters, the same on every rank; required */
-    int rank, size;        /* 0 <= rank < size <= 256 */
+    int rank, size;        /* 0 <= rank < size <= 1024 */
     /* These two, and numbers, the same on every rank. */
     enum swagg_mode mode;
     enum swagg_checksum checksum;

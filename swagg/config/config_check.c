@@ -14,7 +14,7 @@ static const struct config_number numbers[] = {
     {"pool.kept_frames", offsetof(struct config, pool.kept_frames), 0, 1 << 23, 4096},
     {"limits.jobs", offsetof(struct config, limits.jobs), 1, 256, 16},
     {"limits.jobs_per_host", offsetof(struct config, limits.jobs_per_host), 0, 256, 0},
-    {"limits.workers", offsetof(struct config, limits.workers), 1, 256, 64},
+    {"limits.workers", offsetof(struct config, limits.workers), 1, 1024, 64},
     {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},
     {"timers.forming_s", offsetof(struct config, timers.forming_s), 1, 86400, 600},
     {"timers.mac_age_s", offsetof(struct config, timers.mac_age_s), 1, 86400, 300},

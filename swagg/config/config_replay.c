@@ -12,7 +12,7 @@
 
 /* The same defaults as in `swagg-pcap gen`. */
 static const struct config_number numbers[] = {
-    {"workers", offsetof(struct config_replay, workers), 1, 256, 2},
+    {"workers", offsetof(struct config_replay, workers), 1, 1024, 2},
     {"slots", offsetof(struct config_replay, slots), 1, 16384, 64},
     {"phases", offsetof(struct config_replay, phases), 4, 1 << 24, 4},
     {"worker_port", offsetof(struct config_replay, worker_port), 1, 65535, 30000},

@@ -27,8 +27,9 @@ enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
  * DEFEND_INTERVAL. */
 static const uint64_t defence_interval_ns = UINT64_C(10000000000);
 
-/* All ranks of a host may join at once. JOINs beyond the rate are dropped; workers repeat them. */
-static const struct throttle_rate strangers_rate = {.burst = 256, .per_second = 64};
+/* All ranks of a host may join at once: a rank is a stranger for two JOINs, one to learn the switch's boot id
+ * and one to get in. JOINs beyond the rate are dropped; workers repeat them. */
+enum { STRANGERS_AT_ONCE = 256, STRANGERS_PER_SECOND = 64, JOINS_A_RANK = 2 };
 
 struct control {
     struct control_parts parts;
@@ -209,6 +210,13 @@ static int open_timer(struct control *c, const struct config *cfg)
     return watch(c, c->timer);
 }
 
+static struct throttle_rate strangers_rate(const struct config *cfg)
+{
+    return (struct throttle_rate){
+        .burst = RTE_MAX((uint32_t)STRANGERS_AT_ONCE, JOINS_A_RANK * cfg->limits.workers),
+        .per_second = STRANGERS_PER_SECOND};
+}
+
 int control_open(struct control **out, const struct control_parts *parts, const struct config *cfg)
 {
     struct control *c = calloc(1, sizeof(*c));
@@ -220,7 +228,7 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     c->parts = *parts;
     c->lcore = lcores_main(parts->lcores);
     c->signals = c->timer = -1;
-    throttle_init(&c->rate, strangers_rate, rte_rand());
+    throttle_init(&c->rate, strangers_rate(cfg), rte_rand());
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;

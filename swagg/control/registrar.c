@@ -20,7 +20,7 @@
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
 /* The lines about the beginning and end of the largest job fit into the burst. */
-static const struct throttle_rate log_rate = {.burst = 1024, .per_second = 16};
+enum { LINES_AT_ONCE = 1024, LINES_PER_SECOND = 16, LINES_A_RANK = 4 };
 
 struct registrar {
     struct registrar_parts parts;
@@ -145,6 +145,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .protocols = r->parts.protocols,
         .protocols_known = r->parts.protocols_known,
         .max_jobs = (uint16_t)cfg->limits.jobs,
+        .max_workers = (uint16_t)cfg->limits.workers,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
         .boot_id = r->parts.boot_id,
@@ -181,6 +182,13 @@ static uint64_t registry_time(struct registrar *r)
     return listening_time(&r->listening, rounds, receivers, clock_ns());
 }
 
+static struct throttle_rate log_rate(const struct config *cfg)
+{
+    return (struct throttle_rate){.burst =
+                                      RTE_MAX((uint32_t)LINES_AT_ONCE, LINES_A_RANK * cfg->limits.workers),
+                                  .per_second = LINES_PER_SECOND};
+}
+
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
     struct registrar *r = calloc(1, sizeof(*r));
@@ -193,7 +201,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->parts = *parts;
     r->host = &lcores_main(parts->lcores)->host;
     r->cfg = cfg;
-    throttle_init(&r->lines, log_rate, rte_rand());
+    throttle_init(&r->lines, log_rate(cfg), rte_rand());
     start_clock(r, cfg);
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));

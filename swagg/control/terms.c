@@ -26,10 +26,7 @@ int terms_check(const struct config *cfg, const struct agg_protocol *protocol, u
     struct agg_pool_config pool = {.workers = ranks, .terms = *terms};
     struct agg_footprint f;
 
-    if (ranks > cfg->limits.workers)
-        snprintf(text, AGG_TEXT_MAX, "%u ranks are more than the switch's limits.workers, %u", ranks,
-                 cfg->limits.workers);
-    else if (!protocol->footprint(&pool, &f))
+    if (!protocol->footprint(&pool, &f))
         snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", protocol->name,
                  ranks);
     else if (f.payload_bytes > terms_payload_bytes(cfg))

@@ -1,4 +1,4 @@
-/* What the configuration allows a job: limits.workers, mtu, pool.slots_per_job.
+/* What the configuration allows a job: mtu, pool.slots_per_job.
  *
  * Pure, any thread.
  */

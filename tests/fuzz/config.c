@@ -21,7 +21,7 @@ static void check(const struct config *c)
         REQUIRE(c->port[i].device[0] && strnlen(c->port[i].device, CONFIG_DEVICE_MAX) < CONFIG_DEVICE_MAX);
     }
     REQUIRE(c->limits.jobs >= 1 && c->limits.jobs <= 256 && c->limits.workers >= 1 &&
-            c->limits.workers <= 256);
+            c->limits.workers <= 1024);
     REQUIRE((c->pool.slots_per_job & (c->pool.slots_per_job - 1)) == 0);
     REQUIRE(!c->has_ip || (c->prefix >= 1 && c->prefix <= 32));
 }

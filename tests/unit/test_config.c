@@ -111,8 +111,8 @@ static const struct {
     /* ranges */
     {PORT "mtu: 100\n", "F:3: mtu: 100 is out of range (256..9600)\n"},
     {PORT "tx_delay_us: 1001\n", "F:3: tx_delay_us: 1001 is out of range (0..1000)\n"},
-    {PORT "limits: {jobs: 0, workers: 257}\n",
-     "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 257 is out of range (1..256)\n"},
+    {PORT "limits: {jobs: 0, workers: 1025}\n",
+     "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 1025 is out of range (1..1024)\n"},
     {PORT "pool:\n  slots_per_job: 500\n",
      "F:4: pool.slots_per_job: 500 is not a power of two (512, 1024, ...)\n"},
     {PORT "pool:\n  megabytes: 256\n",
@@ -254,15 +254,15 @@ static const struct {
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
-     "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 5\n    one_host: yes\n",
+     "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 5\n    one_host: yes\n",
      "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"
-     "F:5: replay[0].workers: 257 is out of range (1..256)\n"
+     "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
      "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
      "F:4: replay: its jobs take 191 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 257\n    slots: 3\n    phases: 2\n  - phases: 6\n",
-     "F:5: replay[0].workers: 257 is out of range (1..256)\n"
+    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 2\n  - phases: 6\n",
+     "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
      "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
      "F:8: replay[1].phases: 6 is not a power of two (512, 1024, ...)\n"},

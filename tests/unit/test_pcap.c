@@ -206,7 +206,7 @@ static void test_plans_that_cannot_be(void)
     struct plan p = usual;
 
     CU_ASSERT_PTR_NULL(plan_fault(&p));
-    p.workers = 257;
+    p.workers = SML_MAX_WORKERS + 1;
     expect_fault(p, "workers");
     p = usual;
     p.slots = 12;

@@ -226,9 +226,9 @@ static void test_slots_do_not_touch_each_other(void)
     }
 }
 
-static void test_jobs_of_64_and_of_256_workers(void)
+static void test_jobs_of_64_and_of_1024_workers(void)
 {
-    static const uint16_t sizes[] = {63, 64, 65, 128, 256};
+    static const uint16_t sizes[] = {63, 64, 65, 256, 1024};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         RIG_FOR_EACH_MODE(&rig, .workers = sizes[i], .slots = 2)
@@ -297,6 +297,23 @@ static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
     }
 }
 
+/* The longest WAIT: a bit for each of 1,024 ranks. */
+static void test_a_probe_of_the_largest_job_is_told_whom_it_waits_for(void)
+{
+    RIG_FOR_EACH_MODE(&rig, .workers = SML_MAX_WORKERS)
+    {
+        struct sml_packet p;
+
+        for (uint16_t r = 0; r < SML_MAX_WORKERS; r += 3)
+            CU_ASSERT_EQUAL(rig_data(&rig, r, 1, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 999, 1), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(answer_kind(&p), SML_WAIT);
+        CU_ASSERT_EQUAL_FATAL(p.body_bytes, SML_MAX_WORKERS / 8);
+        for (unsigned r = 0; r < SML_MAX_WORKERS; r++)
+            CU_ASSERT_EQUAL(p.body[r / 8] >> r % 8 & 1, r % 3 == 0);
+    }
+}
+
 /* From a rank that hands results back after a restart while the others are ahead: it must not ask for ever.
  */
 static void test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged(void)
@@ -350,13 +367,13 @@ static void test_the_view_tells_what_a_slot_collects(void)
 
 static void test_a_configuration_out_of_range_has_no_footprint(void)
 {
-    const struct sml_pool_config good = {.workers = 256, .slots = 16384, .chunk_bytes = 8960};
+    const struct sml_pool_config good = {.workers = 1024, .slots = 16384, .chunk_bytes = 8960};
     struct sml_pool_config c[13];
 
     for (unsigned i = 0; i < 13; i++)
         c[i] = good;
     c[0].workers = 0;
-    c[1].workers = 257;
+    c[1].workers = 1025;
     c[2].slots = 0;
     c[3].slots = 3;
     c[4].slots = 32768;
@@ -372,8 +389,8 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
         CU_ASSERT_EQUAL(sml_pool_footprint(&c[i]), 0);
     CU_ASSERT(sml_pool_footprint(&good) >= (size_t)16384 * 2 * 8960);
     c[0] = good;
-    c[0].mode = SML_ORDERED; /* 37 GB: must not overflow on the way */
-    CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 257 * 8960);
+    c[0].mode = SML_ORDERED; /* 150 GB: must not overflow on the way */
+    CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 1025 * 8960);
 }
 
 int main(void)
@@ -393,9 +410,10 @@ int main(void)
         UNIT_TEST(test_a_pool_of_one_slot),
         UNIT_TEST(test_a_pool_of_the_most_slots),
         UNIT_TEST(test_slots_do_not_touch_each_other),
-        UNIT_TEST(test_jobs_of_64_and_of_256_workers),
+        UNIT_TEST(test_jobs_of_64_and_of_1024_workers),
         UNIT_TEST(test_slot_and_version_must_go_with_the_tag),
         UNIT_TEST(test_a_probe_is_told_to_send_again_to_wait_or_the_result),
+        UNIT_TEST(test_a_probe_of_the_largest_job_is_told_whom_it_waits_for),
         UNIT_TEST(test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged),
         UNIT_TEST(test_a_probe_changes_nothing),
         UNIT_TEST(test_the_view_tells_what_a_slot_collects),

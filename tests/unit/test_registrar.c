@@ -264,16 +264,14 @@ static void test_a_job_that_memory_has_no_room_for_fails(void)
     close_registrar();
 }
 
-static void test_a_job_beyond_the_limits_fails(void)
+static void test_a_job_beyond_the_limits_is_refused(void)
 {
     struct ctl_message m;
 
     open_registrar();
-    for (uint16_t r = 0; r < 3; r++)
-        join(r, 3);
-    rig_sent(1, (uint8_t[2048]){0}); /* PENDING, ABORTED */
-    m = sent(2);
-    CU_ASSERT_EQUAL(m.head.type, CTL_ABORTED);
+    join(0, 3);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_BAD_ARGUMENT);
     CU_ASSERT_STRING_EQUAL(m.failure.text, "3 ranks are more than the switch's limits.workers, 2");
     close_registrar();
@@ -441,7 +439,7 @@ int main(void)
         UNIT_TEST(test_a_job_whose_ranks_are_there_has_a_pool),
         UNIT_TEST(test_a_job_may_be_of_any_protocol_that_is_spoken),
         UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
-        UNIT_TEST(test_a_job_beyond_the_limits_fails),
+        UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
         UNIT_TEST(test_who_is_not_admitted_is_told_so),

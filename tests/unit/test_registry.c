@@ -406,9 +406,9 @@ static void test_forming_has_an_end(void)
 static void test_bad_arguments(void)
 {
     play(4, "JOIN a 0/0\n"
-            "  a REFUSED bad argument: a job has 1 to 256 ranks, not 0\n"
-            "JOIN a 0/257\n"
-            "  a REFUSED bad argument: a job has 1 to 256 ranks, not 257\n"
+            "  a REFUSED bad argument: a job has 1 to 1024 ranks, not 0\n"
+            "JOIN a 0/1025\n"
+            "  a REFUSED bad argument: a job has 1 to 1024 ranks, not 1025\n"
             "JOIN a 4/4\n"
             "  a REFUSED bad argument: rank 4 is not one of the 4 ranks, which count from 0\n"
             "JOIN a 0/1 format=3\n"
@@ -431,8 +431,8 @@ static void test_bad_arguments(void)
             "  a REFUSED bad argument: a job has 2 to 16384 slots, not 16385\n"
             "JOIN a 0/1 slots=96 resume=1\n"
             "  a REFUSED bad argument: a job with 96 slots, not a power of two, cannot be resumed\n"
-            "JOIN a 255/256 slots=2 chunk=64\n"
-            "  a PENDING ranks 0-254\n");
+            "JOIN a 1023/1024 slots=2 chunk=64\n"
+            "  a PENDING ranks 0-1022\n");
 }
 
 static void test_protocols_that_are_not_spoken(void)
@@ -568,7 +568,7 @@ static void test_footprint(void)
     ctl_registry_tick(r, UINT64_MAX);
     free(r);
 
-    struct ctl_registry_config bad[11];
+    struct ctl_registry_config bad[12];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         bad[i] = good;
     bad[0].max_jobs = 0;
@@ -582,19 +582,25 @@ static void test_footprint(void)
     bad[8].lost_after_ns = 0;
     bad[9].actions.random = NULL;
     bad[10].protocols_known = 0;
+    bad[11].max_workers = CTL_RANKS_MAX + 1;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CU_ASSERT_EQUAL(ctl_registry_footprint(&bad[i]), 0);
 }
 
-/* 256 ranks, 256 jobs. */
+/* Of 256 jobs every eighth has as many ranks as a job can have. */
+static uint16_t extreme_size(unsigned job)
+{
+    return job % 8 == 0 ? CTL_RANKS_MAX : 32;
+}
+
 static void test_extremes(void)
 {
     struct stage *s = open_stage(256);
     for (unsigned job = 0; job < 256; job++)
-        for (unsigned rank = 0; rank < SML_MAX_WORKERS; rank++) {
+        for (unsigned rank = 0; rank < extreme_size(job); rank++) {
             struct process *p = &s->processes[0];
             *p = (struct process){
-                .rank = (uint16_t)rank, .size = SML_MAX_WORKERS, .data_port = 1, .boot_id = s->boot_id};
+                .rank = (uint16_t)rank, .size = extreme_size(job), .data_port = 1, .boot_id = s->boot_id};
             p->endpoint.ip = 1 + job + rank; /* each job is of another founder */
             struct ctl_message m = message_from('a', p, CTL_JOIN);
             m.head.incarnation = (uint64_t)job << 40 | rank << 8 | 'a';
@@ -603,13 +609,13 @@ static void test_extremes(void)
             uint8_t bytes[CTL_MESSAGE_MAX];
             size_t length = ctl_build(bytes, &m);
             s->used = sizeof s->out - 1; /* nobody reads what is said */
-            if (rank == SML_MAX_WORKERS - 1)
+            if (rank == extreme_size(job) - 1u)
                 break; /* all but the last */
             ctl_registry_receive(s->registry, &p->endpoint, bytes, length, 1);
         }
     for (unsigned job = 0; job < 256; job++) {
         CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, job)->state, CTL_ENTRY_FORMING);
-        CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, job)->present, SML_MAX_WORKERS - 1);
+        CU_ASSERT_EQUAL(ctl_registry_entry(s->registry, job)->present, extreme_size(job) - 1);
         unsigned of_that_epoch = 0;
         for (unsigned i = 0; i < 256; i++)
             of_that_epoch +=

@@ -61,16 +61,6 @@ static void test_a_resumed_job_has_all_its_slots_or_none(void)
     CU_ASSERT_EQUAL(slots, 64);
 }
 
-static void test_limits_workers_bounds_the_ranks(void)
-{
-    uint16_t slots = 64;
-
-    set_up();
-    ranks = 9;
-    CU_ASSERT_EQUAL(check(&slots), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "9 ranks are more than the switch's limits.workers, 8");
-}
-
 static void test_mtu_bounds_the_chunk_with_all_headers(void)
 {
     uint16_t slots = 64;
@@ -100,7 +90,6 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_slots_per_job_bounds_what_a_job_gets),
         UNIT_TEST(test_a_resumed_job_has_all_its_slots_or_none),
-        UNIT_TEST(test_limits_workers_bounds_the_ranks),
         UNIT_TEST(test_mtu_bounds_the_chunk_with_all_headers),
         UNIT_TEST(test_a_protocol_lowers_its_own_slots),
         CU_TEST_INFO_NULL,

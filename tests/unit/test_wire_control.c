@@ -146,7 +146,7 @@ static void test_layout_bodies(void)
     static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    0,    0,    0,    0,    0,    0x13, 0x88,
                                     0, 0, 0,    0,    0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
                                     6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
-    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 0, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
+    static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 4, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
                                         0,    0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74};
@@ -214,6 +214,42 @@ static void test_a_data_port_is_one_at_least(void)
     in.ready.data_ports = 0;
     CU_ASSERT_EQUAL(parse_exactly(&out, bytes, ctl_build(bytes, &in)), CTL_PARSED);
     CU_ASSERT_EQUAL(out.ready.data_ports, 1);
+}
+
+/* As many words as hold the ranks, and four at least: the form that every reader has known. */
+static void test_ranks_take_as_many_words_as_they_need(void)
+{
+    static const struct {
+        unsigned rank;
+        size_t words;
+    } cases[] = {{0, 4}, {255, 4}, {256, 5}, {1022, 16}, {1023, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ctl_message in = sample(CTL_PENDING), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        ctl_ranks_add(&in.pending.missing, cases[i].rank);
+        size_t length = ctl_build(bytes, &in);
+        CU_ASSERT_EQUAL(length, 40 + 8 + 8 * cases[i].words);
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
+        CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+        for (size_t n = 40; n < length; n++)
+            CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
+    }
+}
+
+/* A switch that tells no number of words; and one whose jobs have more ranks than any here. */
+static void test_ranks_from_other_builds(void)
+{
+    struct ctl_message in = sample(CTL_PENDING), out;
+    uint8_t bytes[40 + 8 + 8 * 255] = {0};
+    ctl_build(bytes, &in);
+    bytes[40 + 7] = 0;
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, 40 + 8 + 8 * 4), CTL_PARSED);
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    bytes[40 + 7] = 255;
+    memset(bytes + 40 + 8 + 8 * CTL_RANK_WORDS, 0xff, 8 * (255 - CTL_RANK_WORDS));
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, sizeof bytes), CTL_PARSED);
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, sizeof bytes - 1), CTL_TOO_SHORT);
 }
 
 static void test_appended_fields_are_ignored(void)
@@ -341,10 +377,10 @@ static void test_ranks_text(void)
     unsigned all[CTL_RANKS_MAX];
     for (unsigned i = 0; i < CTL_RANKS_MAX; i++)
         all[i] = i;
-    check_text("ranks 0-255", CTL_RANKS_MAX, all);
+    check_text("ranks 0-1023", CTL_RANKS_MAX, all);
     for (unsigned i = 0; i < CTL_RANKS_MAX / 2; i++)
         all[i] = 2 * i;
-    check_text("ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36 and 109 more",
+    check_text("ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34 and 494 more",
                CTL_RANKS_MAX / 2, all);
 }
 
@@ -389,6 +425,8 @@ int main(void)
         UNIT_TEST(test_too_short),
         UNIT_TEST(test_terms_fit_the_message),
         UNIT_TEST(test_a_data_port_is_one_at_least),
+        UNIT_TEST(test_ranks_take_as_many_words_as_they_need),
+        UNIT_TEST(test_ranks_from_other_builds),
         UNIT_TEST(test_appended_fields_are_ignored),
         UNIT_TEST(test_not_control),
         UNIT_TEST(test_other_version),

@@ -146,7 +146,7 @@ static void test_bad_length(void)
             {SML_RESTORE, SML_SIZE_AGREED, fits},
             {SML_PROBE, SML_SIZE_AGREED, none},
             {SML_NACK, SML_SIZE_AGREED, none},
-            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= 32},
+            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= 128},
             {SML_MISMATCH, SML_SIZE_AGREED, body == SML_MISMATCH_BYTES},
             {SML_REJECT, SML_SIZE_AGREED, body == 8},
         };

@@ -46,6 +46,7 @@ struct ctl_registry_config {
     const struct agg_protocol *const *protocols; /* that jobs may use; outlives the registry */
     unsigned protocols_known;                    /* how many, at least 1 */
     uint16_t max_jobs;                           /* 1..256 */
+    uint16_t max_workers;                        /* of one job; 0: CTL_RANKS_MAX */
     uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
     uint64_t boot_id;        /* random, not 0 */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
@@ -56,6 +57,12 @@ struct ctl_registry_config {
     uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
     struct ctl_registry_actions actions;
 };
+
+/* How many ranks a job can have. */
+static inline uint16_t ctl_registry_workers(const struct ctl_registry_config *cfg)
+{
+    return cfg->max_workers ? cfg->max_workers : CTL_RANKS_MAX;
+}
 
 /* The protocol with this number; NULL: this switch does not speak it. */
 static inline const struct agg_protocol *ctl_registry_protocol(const struct ctl_registry_config *cfg,

@@ -27,6 +27,9 @@ bool ctl_admission_arguments(const struct ctl_registry_config *cfg, const struct
     if (m->head.size < 1 || m->head.size > CTL_RANKS_MAX)
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "a job has 1 to %u ranks, not %u", CTL_RANKS_MAX,
                         m->head.size);
+    else if (m->head.size > ctl_registry_workers(cfg))
+        ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "%u ranks are more than the switch's limits.workers, %u",
+                        m->head.size, ctl_registry_workers(cfg));
     else if (rank >= m->head.size)
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "rank %u is not one of the %u ranks, which count from 0",
                         rank, m->head.size);

@@ -73,10 +73,12 @@ struct ctl_entry {
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
     uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
                         resumes: what its members say it was, known from the first one on */
-    struct ctl_failure failure;       /* while FAILED, or no_room */
-    uint64_t push_at, push_every;     /* the next repetition of READY or ABORTED */
-    uint64_t report_at, report_every; /* the next event that names who is missing */
-    struct ctl_member members[CTL_RANKS_MAX];
+    struct ctl_failure failure;          /* while FAILED, or no_room */
+    uint64_t push_at, push_every;        /* the next repetition of READY or ABORTED */
+    uint64_t report_at, report_every;    /* the next event that names who is missing */
+    const struct ctl_member *first_left; /* while RUNNING: of those that left, who left after the fewest
+                                            collectives; NULL: nobody has */
+    struct ctl_member *members;          /* by rank, `size` of them; the memory is the entry's for good */
 };
 
 /* Not yet RUNNING. */

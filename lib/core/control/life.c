@@ -82,6 +82,7 @@ static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_entr
 void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
                      const struct ctl_endpoint *from, const struct ctl_message *m, uint64_t now)
 {
+    memset(job->members, 0, m->head.size * sizeof *job->members);
     job->tenant = tenant;
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
@@ -110,7 +111,7 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
 {
     release_pool(r, job);
     ctl_entry_event(r, job, "%s", why);
-    memset(job, 0, sizeof *job);
+    *job = (struct ctl_entry){.members = job->members};
 }
 
 /* Jobs that ran before a restart get room first. */

@@ -9,21 +9,34 @@
 
 enum { IN_FLIGHT_MS = 100 /* packets of a dead process may arrive this much later */ };
 
+static size_t without_members(const struct ctl_registry_config *cfg)
+{
+    return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_entry);
+}
+
+static size_t members_bytes(const struct ctl_registry_config *cfg)
+{
+    return ctl_registry_workers(cfg) * sizeof(struct ctl_member);
+}
+
 size_t ctl_registry_footprint(const struct ctl_registry_config *cfg)
 {
     const struct ctl_registry_actions *a = &cfg->actions;
     if (cfg->max_jobs < 1 || cfg->max_jobs > 256 || cfg->boot_id == 0 || cfg->lost_after_ns < 10 * CTL_MS ||
         cfg->lost_after_ns > 3600 * 1000 * CTL_MS || !a->send || !a->prepare || !a->release || !a->random ||
-        cfg->protocols_known == 0)
+        cfg->protocols_known == 0 || cfg->max_workers > CTL_RANKS_MAX)
         return 0;
-    return sizeof(struct ctl_registry) + cfg->max_jobs * sizeof(struct ctl_entry);
+    return without_members(cfg) + cfg->max_jobs * members_bytes(cfg);
 }
 
 struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_config *cfg)
 {
     struct ctl_registry *r = mem;
-    memset(r, 0, ctl_registry_footprint(cfg));
+    uint8_t *members = (uint8_t *)mem + without_members(cfg);
+    memset(r, 0, without_members(cfg));
     r->cfg = *cfg;
+    for (unsigned i = 0; i < cfg->max_jobs; i++)
+        r->entries[i].members = (struct ctl_member *)(members + i * members_bytes(cfg));
     return r;
 }
 
@@ -77,27 +90,34 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
 
 /* HEARTBEAT, LEAVE, ABORT */
 
-/* Fails the job if a member waits in a collective that a rank which has left took no part in. */
-static void check_left_behind(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+/* Fails the job if this member waits in a collective that a rank which has left took no part in; then
+ * returns true. */
+static bool is_left_behind(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *waiter,
+                           uint64_t now)
 {
-    for (unsigned w = 0; w < job->size; w++) {
-        const struct ctl_member *waiter = &job->members[w];
-        if (waiter->state != CTL_MEMBER_JOINED || !waiter->heartbeat.waiting)
-            continue;
-        for (unsigned l = 0; l < job->size; l++) {
-            const struct ctl_member *leaver = &job->members[l];
-            if (leaver->state != CTL_MEMBER_LEFT ||
-                (int32_t)(waiter->heartbeat.calls - leaver->heartbeat.calls) < 0)
-                continue;
-            struct ctl_failure why;
-            char gone[CTL_WHO_MAX], here[CTL_WHO_MAX];
-            ctl_failure_set(
-                &why, CTL_RANK_LEFT, l, "%s left after %u collectives, but %s waits for it in another",
-                ctl_entry_who_is(job, l, gone), leaver->heartbeat.calls, ctl_entry_who_is(job, w, here));
-            ctl_entry_fail(r, job, &why, now);
+    const struct ctl_member *leaver = job->first_left;
+    struct ctl_failure why;
+    char gone[CTL_WHO_MAX], here[CTL_WHO_MAX];
+    if (!leaver || waiter->state != CTL_MEMBER_JOINED || !waiter->heartbeat.waiting ||
+        (int32_t)(waiter->heartbeat.calls - leaver->heartbeat.calls) < 0)
+        return false;
+    unsigned left = (unsigned)(leaver - job->members);
+    ctl_failure_set(&why, CTL_RANK_LEFT, left, "%s left after %u collectives, but %s waits for it in another",
+                    ctl_entry_who_is(job, left, gone), leaver->heartbeat.calls,
+                    ctl_entry_who_is(job, (unsigned)(waiter - job->members), here));
+    ctl_entry_fail(r, job, &why, now);
+    return true;
+}
+
+static void note_left(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *leaver,
+                      uint64_t now)
+{
+    if (job->first_left && (int32_t)(leaver->heartbeat.calls - job->first_left->heartbeat.calls) >= 0)
+        return;
+    job->first_left = leaver;
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (is_left_behind(r, job, &job->members[rank], now))
             return;
-        }
-    }
 }
 
 static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
@@ -118,7 +138,7 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     member->confirmed = true;
     member->heartbeat = m->heartbeat;
     answer(r, from, &m->head, CTL_ALIVE);
-    check_left_behind(r, job, now);
+    is_left_behind(r, job, member, now);
 }
 
 static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
@@ -139,7 +159,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     if (!ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
         return;
     if (job->state == CTL_ENTRY_RUNNING) {
-        check_left_behind(r, job, now);
+        note_left(r, job, member, now);
     } else if (job->state == CTL_ENTRY_FORMING && !forget) {
         struct ctl_failure why;
         char who[CTL_WHO_MAX];

@@ -16,7 +16,7 @@ static double power_of_two(int exponent)
 
 struct num_scale num_scale(enum num_wire wire, unsigned ranks, int8_t exponent)
 {
-    const double most = INT32_MAX;
+    const double most = ranks <= NUM_RANKS_AS_PUBLISHED ? INT32_MAX : 0x1p31 - ranks;
 
     if (exponent == NUM_NOT_FINITE)
         return (struct num_scale){0, NAN};

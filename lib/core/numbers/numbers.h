@@ -8,8 +8,10 @@
  *     int32   q = x * f rounded to nearest, f = (2^31 - 1) / (n * 2^e)      sum = (q0 + q1 + ...) / f
  *     fp16    h = x / 2^e rounded to nearest                              sum = (h0 + h1 + ...) * 2^e
  *
- * int32: the integers' sum never overflows for n <= 256, and differs from the exact sum by at most n / f
- * (theorems 1 and 2; by half of that, in fact). fp16: by at most n * 2^(e - 12), and what the switch rounds.
+ * That f is the published one. It leaves room for the roundings of 256 ranks; for more of them
+ * f = (2^31 - n) / (n * 2^e), the largest that theorem 2 proves right. So the integers' sum never overflows.
+ * It differs from the exact sum by at most n / f (theorem 1; by half of that, in fact). fp16: by at most n *
+ * 2^(e - 12), and what the switch rounds.
  *
  * What has no scale: a block with a NaN, an infinity or an |x| >= 2^126, on any rank, has exponent
  * NUM_NOT_FINITE, the largest of all; all elements of its sum are NaN, on every rank. Zeros and denormals
@@ -33,6 +35,8 @@ enum num_type { NUM_F32, NUM_F16, NUM_TYPES };
 enum num_wire { NUM_INT32, NUM_FP16, NUM_WIRES };
 
 enum {
+    NUM_RANKS_AS_PUBLISHED = 256, /* as many can use the published factor without an overflow */
+
     NUM_NO_BLOCK = -128, /* there is no block, so no exponent: less than any exponent */
     NUM_EXPONENT_LEAST = -126,
     NUM_EXPONENT_MOST = 126,
@@ -44,7 +48,7 @@ struct num_scale {
     double out, back;
 };
 
-/* exponent: as the switch has returned it, which may be anything. 1 <= ranks <= 256. */
+/* exponent: as the switch has returned it, which may be anything. 1 <= ranks <= AGG_MAX_WORKERS. */
 struct num_scale num_scale(enum num_wire wire, unsigned ranks, int8_t exponent);
 
 /* The exponent of n elements; of none: NUM_EXPONENT_LEAST. */

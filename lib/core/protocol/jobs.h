@@ -19,8 +19,8 @@
 struct agg_protocol;
 
 enum {
-    AGG_JOBS = 256,        /* numbers that jobs of one protocol can have: 0 .. AGG_JOBS - 1 */
-    AGG_MAX_WORKERS = 256, /* ranks that a job can have */
+    AGG_JOBS = 256,         /* numbers that jobs of one protocol can have: 0 .. AGG_JOBS - 1 */
+    AGG_MAX_WORKERS = 1024, /* ranks that a job can have */
     AGG_MAC_BYTES = 6,
 };
 

@@ -22,7 +22,7 @@
 enum {
     AGG_MAX_REASONS = 32,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
-    AGG_ANSWER_BYTES = 128, /* of the longest answer that does not lie in a slot */
+    AGG_ANSWER_BYTES = 144, /* of the longest answer that does not lie in a slot */
 };
 
 /* What is to be done with a packet. */

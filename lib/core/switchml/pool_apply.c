@@ -5,8 +5,9 @@
 #include "switchml/pool_reduce.h"
 #include "switchml/pool_state.h"
 
-static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES,
-              "the longest answer has room");
+static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES &&
+                  (int)SML_HEADER_BYTES + SML_MAX_WORKERS / 8 + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES,
+              "the longest answers, MISMATCH and WAIT, have room");
 
 /* Whether the body starts with the call of a collective. */
 static bool opens(const struct sml_pool *pool, const struct sml_packet *p)

@@ -43,8 +43,10 @@ enum {
     PENDING_OCCUPIED = 4,
     PENDING_NO_ROOM = 5,
     PENDING_PREPARING = 6,
+    PENDING_WORDS = 7,
     PENDING_MISSING = 8,
-    PENDING_BYTES = 8 + 8 * CTL_RANK_WORDS,
+    PENDING_WORDS_LEAST = 4, /* what every reader expects */
+    PENDING_BYTES = PENDING_MISSING + 8 * PENDING_WORDS_LEAST,
 
     HEARTBEAT_CALLS = 0,
     HEARTBEAT_WAITING = 4,
@@ -60,7 +62,9 @@ enum {
 
 static const uint8_t magic[4] = {'S', 'W', 'A', 'G'};
 
-_Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES <= CTL_MESSAGE_MAX, "the longest message fits");
+_Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES <= CTL_MESSAGE_MAX &&
+                   CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS <= CTL_MESSAGE_MAX,
+               "the longest messages fit, so none is ever split");
 _Static_assert(FAILURE_TEXT + CTL_TEXT_MAX == FAILURE_BYTES && JOIN_NAME + CTL_NAME_MAX == JOIN_DATA_PORT,
                "layout");
 
@@ -154,24 +158,41 @@ static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b)
     return parse_terms(&r->terms, b + READY_TERMS);
 }
 
+/* As few as hold the ranks. */
+static unsigned pending_words(const struct ctl_pending *p)
+{
+    unsigned words = CTL_RANK_WORDS;
+    while (words > PENDING_WORDS_LEAST && p->missing.word[words - 1] == 0)
+        words--;
+    return words;
+}
+
 static void build_pending(uint8_t *b, const struct ctl_pending *p)
 {
     put_be32(b + PENDING_WAITED_MS, p->waited_ms);
     b[PENDING_OCCUPIED] = p->occupied;
     b[PENDING_NO_ROOM] = p->no_room;
     b[PENDING_PREPARING] = p->preparing;
-    for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
+    b[PENDING_WORDS] = (uint8_t)pending_words(p);
+    for (unsigned i = 0; i < pending_words(p); i++)
         put_be64(b + PENDING_MISSING + 8 * i, p->missing.word[i]);
 }
 
-static void parse_pending(struct ctl_pending *p, const uint8_t *b)
+/* bytes: of the body, PENDING_BYTES at least. Ranks that are not known here, of a larger job, are left out.
+ */
+static enum ctl_parse_error parse_pending(struct ctl_pending *p, const uint8_t *b, size_t bytes)
 {
+    const unsigned told = b[PENDING_WORDS] ? b[PENDING_WORDS] : PENDING_WORDS_LEAST;
+    const unsigned words = told < CTL_RANK_WORDS ? told : CTL_RANK_WORDS;
+    if (bytes < PENDING_MISSING + 8 * told)
+        return CTL_TOO_SHORT;
     p->waited_ms = get_be32(b + PENDING_WAITED_MS);
     p->occupied = b[PENDING_OCCUPIED] & 1;
     p->no_room = b[PENDING_NO_ROOM] & 1;
     p->preparing = b[PENDING_PREPARING] & 1;
-    for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
+    for (unsigned i = 0; i < words; i++)
         p->missing.word[i] = get_be64(b + PENDING_MISSING + 8 * i);
+    return CTL_PARSED;
 }
 
 static void build_heartbeat(uint8_t *b, const struct ctl_heartbeat *h)
@@ -204,6 +225,7 @@ static enum ctl_parse_error parse_failure(struct ctl_failure *f, const uint8_t *
     return get_string(f->text, b + FAILURE_TEXT, CTL_TEXT_MAX) ? CTL_PARSED : CTL_BAD_STRING;
 }
 
+/* At least. */
 static size_t body_bytes(unsigned type)
 {
     switch (type) {
@@ -259,6 +281,8 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
 {
     uint8_t *body = out + CTL_HEAD_BYTES;
     size_t bytes = CTL_HEAD_BYTES + body_bytes(m->head.type);
+    if (m->head.type == CTL_PENDING)
+        bytes += 8 * (pending_words(&m->pending) - PENDING_WORDS_LEAST);
     memset(out, 0, bytes);
     build_head(out, &m->head);
     switch (m->head.type) {
@@ -284,7 +308,7 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
     return bytes;
 }
 
-static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body)
+static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body, size_t bytes)
 {
     switch (m->head.type) {
     case CTL_JOIN:
@@ -292,8 +316,7 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
     case CTL_READY:
         return parse_ready(&m->ready, body);
     case CTL_PENDING:
-        parse_pending(&m->pending, body);
-        break;
+        return parse_pending(&m->pending, body, bytes);
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         parse_heartbeat(&m->heartbeat, body);
@@ -320,7 +343,7 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_BAD_TYPE;
     if (bytes < CTL_HEAD_BYTES + body_bytes(m->head.type))
         return CTL_TOO_SHORT;
-    return parse_body(m, payload + CTL_HEAD_BYTES);
+    return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
 }
 
 const char *ctl_type_name(unsigned type)

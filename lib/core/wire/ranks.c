@@ -27,7 +27,7 @@ static unsigned range_end(const struct ctl_ranks *set, unsigned first)
 
 const char *ctl_ranks_text(const struct ctl_ranks *set, char text[CTL_RANKS_TEXT_MAX])
 {
-    enum { ROOM_FOR_ONE = sizeof ", 123-456 and 256 more" };
+    enum { ROOM_FOR_ONE = sizeof ", 1000-1023 and 1024 more" };
     unsigned left = ctl_ranks_count(set), first = next(set, 0, true);
     const char *separator = left == 1 ? "rank " : "ranks ";
     size_t used = 0;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    CTL_RANKS_MAX = 256, /* in a job */
+    CTL_RANKS_MAX = 1024, /* in a job */
     CTL_RANK_WORDS = CTL_RANKS_MAX / 64,
     CTL_RANKS_TEXT_MAX = 96, /* what ctl_ranks_text writes at most, terminating zero included */
 };

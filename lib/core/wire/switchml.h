@@ -16,10 +16,10 @@ enum {
     SML_PORT_FIRST = 0xBEE0, /* the switch's UDP ports, first and last */
     SML_PORT_LAST = 0xBEEF,
     SML_HEADER_BYTES = 10,
-    SML_TRAILER_BYTES = 4, /* of a packet with a checksum */
-    SML_CALL_BYTES = 20,   /* a descriptor in front of the elements of an opening packet */
-    SML_MAX_WORKERS = 256, /* ranks a job can have */
-    SML_MAX_SLOTS = 16384, /* 14 bits of pool index */
+    SML_TRAILER_BYTES = 4,  /* of a packet with a checksum */
+    SML_CALL_BYTES = 20,    /* a descriptor in front of the elements of an opening packet */
+    SML_MAX_WORKERS = 1024, /* ranks a job can have */
+    SML_MAX_SLOTS = 16384,  /* 14 bits of pool index */
     SML_MIN_CHUNK_BYTES = 64,
     SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
 };
