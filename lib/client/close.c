@@ -43,6 +43,8 @@ void swagg_close(struct swagg_job *job)
     if (job->transport)
         job->transport->ops->close(job->transport);
     pthread_mutex_destroy(&job->lock);
+    pthread_mutex_destroy(&job->shown.lock);
+    waits_close(&job->waits);
     free(job->room.segments);
     free(job->room.ranges);
     free(job->stream_memory);

@@ -31,17 +31,21 @@ static int begin(struct swagg_job *job, const struct request *r, const struct sm
     if (rc < 0)
         return client_fail(SWAGG_ERR_ARGUMENT, "the call cannot begin: %s", strerror(-rc));
     job->calling = true;
+    job_begin_waits(job, now);
     job_report(job, now);
     return SWAGG_OK;
 }
 
-static void end(struct swagg_job *job, const struct sml_call *call)
+static void end(struct swagg_job *job, const struct sml_call *call, uint64_t began)
 {
+    const uint64_t now = monotonic_ns();
     job->calls++;
+    job->call_ns += now - began;
     job->elements += call->count;
     job->bytes += call->count * agg_element_size(call->type, call->op);
     job->calling = false;
-    job_report(job, monotonic_ns());
+    job_report(job, now);
+    job_show(job);
 }
 
 static int run(struct swagg_job *job, struct request *r)
@@ -61,7 +65,7 @@ static int run(struct swagg_job *job, struct request *r)
     watch_start(&watch, job, &call, now);
     spin_begin(&job->spin, watch.chunks, now);
     if ((rc = begin(job, r, &call, now)) == 0 && (rc = drive_call(job, &watch)) == 0)
-        end(job, &call);
+        end(job, &call, now);
     return rc;
 }
 

@@ -64,6 +64,8 @@ static int receive(struct swagg_job *job, uint64_t *now)
     *now = monotonic_ns();
     for (int i = 0; i < n; i++)
         sml_stream_receive(job->stream, packets[i].payload, packets[i].bytes, *now);
+    if (n > 0)
+        job_note_waits(job, *now);
     return n;
 }
 
@@ -156,6 +158,7 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     }
     job->resumed++;
     job->rejoining = false;
+    job_begin_waits(job, now);
     job_report(job, now); /* from here on a JOIN must wait again until the oldest tag is final */
     return SWAGG_OK;
 }

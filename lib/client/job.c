@@ -118,39 +118,3 @@ void swagg_abort(struct swagg_job *job, const char *why)
         job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_APPLICATION, text);
     pthread_mutex_unlock(&job->lock);
 }
-
-int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
-{
-    struct sml_stream_stats s;
-    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
-        return client_fail(SWAGG_ERR_ARGUMENT, "%s",
-                           job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
-                                        : "job or stats is NULL");
-    const size_t size = stats->struct_size;
-    pthread_mutex_lock(&job->lock);
-    sml_stream_stats(job->stream, &s);
-    const struct swagg_stats known = {
-        .struct_size = size,
-        .calls = job->calls,
-        .elements = job->elements,
-        .bytes = job->bytes,
-        .packets_sent = s.sent,
-        .packets_received = s.results + s.duplicates + s.bad + s.damaged,
-        .retransmitted = s.retransmitted,
-        .probes = s.probes,
-        .timeouts = s.timeouts,
-        .duplicates = s.duplicates,
-        .bad_packets = s.bad,
-        .damaged_packets = s.damaged,
-        .rtt_us = s.srtt_ns / 1000,
-        .rto_us = s.rto_ns / 1000,
-        .window = s.window,
-        .slots = job->terms.slots,
-        .elements_per_packet = job->terms.chunk_bytes / 4,
-        .resumed = job->resumed,
-    };
-    pthread_mutex_unlock(&job->lock);
-    memset(stats, 0, size);
-    memcpy(stats, &known, size < sizeof known ? size : sizeof known);
-    return SWAGG_OK;
-}

@@ -13,6 +13,7 @@
 #include "switchml/stream.h"
 #include "switchml/terms.h"
 #include "transport.h"
+#include "waits.h"
 
 struct swagg_job {
     struct client_options options;
@@ -39,7 +40,13 @@ struct swagg_job {
         size_t n;
     } room;                          /* for vector calls; grows as they need it */
     uint64_t calls, elements, bytes; /* of calls that succeeded */
+    uint64_t call_ns;                /* that these took */
     uint32_t resumed;
+    struct waits waits; /* any thread may read it */
+    struct {
+        pthread_mutex_t lock;
+        struct swagg_stats stats;
+    } shown; /* what any thread may see of the above while a call is in progress */
 };
 
 /* The job cannot go on: keeps status and text for later calls. Returns status. */
@@ -60,6 +67,14 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);
+
+/* Shows other threads the job's totals as they are now. The stream is open. */
+void job_show(struct swagg_job *job);
+
+/* For whom a call waits: at its begin (and when the switch is asked anew), and when there may be news.
+ * Between calls nobody waits. */
+void job_begin_waits(struct swagg_job *job, uint64_t now);
+void job_note_waits(struct swagg_job *job, uint64_t now);
 
 /* Updates what the next heartbeat says. */
 void job_report(struct swagg_job *job, uint64_t now);

@@ -211,7 +211,9 @@ static int open_all(struct swagg_job *job)
     if ((rc = open_transport(job, deadline)) < 0 || (rc = open_control(job, deadline)) < 0 ||
         (rc = wait_until_all_are_there(job, &session)) < 0 || (rc = job_adopt_terms(job, &session)) < 0)
         return rc;
-    return open_stream(job);
+    if ((rc = open_stream(job)) == SWAGG_OK)
+        job_show(job);
+    return rc;
 }
 
 int swagg_open(struct swagg_job **out, const struct swagg_options *options)
@@ -224,12 +226,15 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     if (rc < 0)
         return rc;
     struct swagg_job *job = calloc(1, sizeof *job);
-    if (!job)
+    if (!job || waits_open(&job->waits, resolved.size) < 0) {
+        free(job);
         return client_fail(SWAGG_ERR_SYSTEM, "no memory: %zu bytes", sizeof *job);
+    }
     job->options = resolved;
     job->kernels = agg_kernels_best();
     job->owner = getpid();
     pthread_mutex_init(&job->lock, NULL);
+    pthread_mutex_init(&job->shown.lock, NULL);
     pthread_mutex_lock(&job->lock);
     rc = open_all(job);
     pthread_mutex_unlock(&job->lock);

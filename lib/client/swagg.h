@@ -208,11 +208,20 @@ struct swagg_stats {
     uint64_t rtt_us, rto_us;                     /* smoothed round trip; retransmission timeout */
     uint32_t window, slots, elements_per_packet; /* in force; of 4 bytes */
     uint32_t resumed;                            /* times the job outlived a restart of its switch */
+    uint64_t call_ns;                            /* that these collectives took */
+    uint64_t waited_ns; /* of it, the time in which nothing came because some rank's part was missing */
 };
 #define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
 
-/* Fields that this library does not know become 0. SWAGG_ERR_ARGUMENT: struct_size is not set. */
+/* Fields that this library does not know become 0. SWAGG_ERR_ARGUMENT: struct_size is not set. Any thread may
+ * call this, and swagg_get_waits, until swagg_close; during a call the totals are at most 0.1 s old. */
 int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats);
+
+/* Fills in for ranks 0..ranks-1 how long this rank has waited for each since swagg_open, in ns: the time in
+ * which nothing came and that rank's part was missing, as the switch said when it was asked. Where several
+ * ranks were missing each has the whole time, so together they may have more than waited_ns. Waits of less
+ * than some three round trips are not noticed (docs/libswagg.md, "Who is late"). */
+int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks);
 
 #ifdef __cplusplus
 }

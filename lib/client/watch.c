@@ -102,6 +102,8 @@ static void warn(struct watch *w, struct swagg_job *job, const struct ctl_sessio
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
 {
     job_report(job, now);
+    job_note_waits(job, now);
+    job_show(job);
     if (now >= w->warn_at || now >= w->deadline) {
         struct ctl_session session;
         membership_look(&job->membership, &session);

@@ -1,0 +1,80 @@
+/* Totals of a job. A call that is in progress has the job's lock, maybe for minutes; so it shows its figures
+ * now and then, under a lock of their own. */
+#include <string.h>
+
+#include "job.h"
+
+void job_show(struct swagg_job *job)
+{
+    struct sml_stream_stats s;
+    sml_stream_stats(job->stream, &s);
+    const struct swagg_stats now = {
+        .calls = job->calls,
+        .elements = job->elements,
+        .bytes = job->bytes,
+        .packets_sent = s.sent,
+        .packets_received = s.results + s.duplicates + s.bad + s.damaged,
+        .retransmitted = s.retransmitted,
+        .probes = s.probes,
+        .timeouts = s.timeouts,
+        .duplicates = s.duplicates,
+        .bad_packets = s.bad,
+        .damaged_packets = s.damaged,
+        .rtt_us = s.srtt_ns / 1000,
+        .rto_us = s.rto_ns / 1000,
+        .window = s.window,
+        .slots = job->terms.slots,
+        .elements_per_packet = job->terms.chunk_bytes / 4,
+        .resumed = job->resumed,
+        .call_ns = job->call_ns,
+        .waited_ns = waits_total(&job->waits),
+    };
+    pthread_mutex_lock(&job->shown.lock);
+    job->shown.stats = now;
+    pthread_mutex_unlock(&job->shown.lock);
+}
+
+void job_note_waits(struct swagg_job *job, uint64_t now)
+{
+    uint16_t missing[SML_MAX_WORKERS];
+    if (!job->calling)
+        return;
+    const unsigned n = sml_stream_missing(job->stream, missing, SML_MAX_WORKERS);
+    waits_note(&job->waits, sml_stream_progress(job->stream), missing, n, now);
+}
+
+void job_begin_waits(struct swagg_job *job, uint64_t now)
+{
+    struct sml_stream_stats s;
+    sml_stream_stats(job->stream, &s);
+    waits_begin(&job->waits, s.srtt_ns, now);
+}
+
+int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
+{
+    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s",
+                           job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
+                                        : "job or stats is NULL");
+    const size_t size = stats->struct_size;
+    struct swagg_stats known;
+    if (pthread_mutex_trylock(&job->lock) == 0) {
+        job_show(job);
+        pthread_mutex_unlock(&job->lock);
+    }
+    pthread_mutex_lock(&job->shown.lock);
+    known = job->shown.stats;
+    pthread_mutex_unlock(&job->shown.lock);
+    known.struct_size = size;
+    memset(stats, 0, size);
+    memcpy(stats, &known, size < sizeof known ? size : sizeof known);
+    return SWAGG_OK;
+}
+
+int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks)
+{
+    if (!job || ranks < 0 || (ranks > 0 && !waited_ns))
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s", job ? "no room for the ranks' times" : "job is NULL");
+    waits_read(&job->waits, waited_ns, (unsigned)ranks);
+    return SWAGG_OK;
+}

@@ -1,0 +1,115 @@
+/* Whom the time of a wait is charged to, with the times given by the test. */
+#include "waits.h"
+
+#include "unit.h"
+
+enum { RANKS = 4, ROUND_TRIP = 10 };
+
+static struct waits w;
+
+static void begin(uint64_t now)
+{
+    CU_ASSERT_EQUAL_FATAL(waits_open(&w, RANKS), 0);
+    waits_begin(&w, ROUND_TRIP, now);
+}
+
+static void note(uint64_t progress, uint64_t now, unsigned n, uint16_t first, uint16_t second)
+{
+    waits_note(&w, progress, (uint16_t[]){first, second}, n, now);
+}
+
+static void nobody(uint64_t progress, uint64_t now)
+{
+    note(progress, now, 0, 0, 0);
+}
+
+/* The totals, of all and of each rank; closes. */
+static void expect(uint64_t total, uint64_t rank0, uint64_t rank1, uint64_t rank2)
+{
+    uint64_t got[RANKS + 1] = {[RANKS] = 99};
+    waits_read(&w, got, RANKS + 1);
+    CU_ASSERT_EQUAL(waits_total(&w), total);
+    CU_ASSERT_EQUAL(got[0], rank0);
+    CU_ASSERT_EQUAL(got[1], rank1);
+    CU_ASSERT_EQUAL(got[2], rank2);
+    CU_ASSERT_EQUAL(got[3], 0);
+    CU_ASSERT_EQUAL(got[RANKS], 0); /* there is no such rank */
+    waits_close(&w);
+}
+
+static void a_call_in_which_results_come_waits_for_nobody(void)
+{
+    begin(100);
+    nobody(110, 110);
+    nobody(500, 500);
+    expect(0, 0, 0, 0);
+}
+
+static void the_rank_that_is_missing_is_charged_until_the_result(void)
+{
+    begin(100);
+    note(100, 130, 1, 2, 0);
+    nobody(400, 400);
+    expect(290, 0, 0, 290);
+}
+
+static void of_several_each_is_charged_as_long_as_it_is_missing(void)
+{
+    begin(100);
+    note(100, 130, 2, 0, 1);
+    note(100, 200, 1, 1, 0);
+    nobody(300, 300);
+    expect(190, 20, 190, 0);
+}
+
+static void a_wait_that_goes_on_shows_already(void)
+{
+    begin(100);
+    note(100, 130, 1, 1, 0);
+    note(100, 1000, 1, 1, 0);
+    expect(890, 0, 890, 0);
+}
+
+static void a_wait_of_a_round_trip_is_none(void)
+{
+    begin(100);
+    note(100, 105, 1, 1, 0);
+    nobody(109, 109);
+    expect(0, 0, 0, 0);
+}
+
+static void each_wait_of_a_call_counts_from_the_result_before_it(void)
+{
+    begin(100);
+    nobody(200, 200);
+    note(200, 220, 1, 1, 0);
+    nobody(300, 300);
+    note(300, 330, 1, 2, 0);
+    nobody(350, 360); /* the result came before the clock was read */
+    expect(130, 0, 90, 40);
+}
+
+static void who_was_missing_when_the_switch_was_lost_is_forgotten(void)
+{
+    begin(100);
+    note(100, 130, 1, 1, 0);
+    waits_begin(&w, ROUND_TRIP, 5000);
+    nobody(6000, 6000);
+    expect(20, 0, 20, 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(a_call_in_which_results_come_waits_for_nobody),
+        UNIT_TEST(the_rank_that_is_missing_is_charged_until_the_result),
+        UNIT_TEST(of_several_each_is_charged_as_long_as_it_is_missing),
+        UNIT_TEST(a_wait_that_goes_on_shows_already),
+        UNIT_TEST(a_wait_of_a_round_trip_is_none),
+        UNIT_TEST(each_wait_of_a_call_counts_from_the_result_before_it),
+        UNIT_TEST(who_was_missing_when_the_switch_was_lost_is_forgotten),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("client waits", tests);
+}
