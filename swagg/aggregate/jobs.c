@@ -40,7 +40,7 @@ static void seat_members(struct job *job, const struct jobs_plan *plan, const st
         job->member[rank].mac = there.mac;
         job->member[rank].port = m->port;
         memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
-        agg_job_seat(&job->common, &sender, rank);
+        agg_job_seat(&job->common, &sender, rank, 0);
     }
 }
 

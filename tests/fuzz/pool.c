@@ -5,11 +5,12 @@
 #include "carry.h"
 #include "fuzz.h"
 #include "reference.h"
+#include "switchml/labels.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tags.h"
 
-enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3 };
+enum { STEPS_MAX = 400, WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3, SENDERS = 16 };
 
 /* What the oracle knows of a slot. */
 struct slot {
@@ -20,6 +21,7 @@ struct slot {
     bool has[WORKERS_MAX];
     uint8_t body[WORKERS_MAX][BODY_MAX];
     struct sml_packet first;
+    struct sml_label last; /* labelled: of the chunk completed last */
     uint8_t result[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES]; /* of the chunk completed last */
     size_t result_bytes;
 };
@@ -38,8 +40,32 @@ static bool is_typed(const struct world *w)
     return w->terms.format == SML_FORMAT_TYPED;
 }
 
+/* Whether a contribution with this label may be the next in its slot, as published clients use slots. */
+static bool may_be_next(const struct slot *s, const struct sml_packet *p)
+{
+    const struct sml_label label = sml_label_of(p), first = sml_label_of(&s->first);
+    if (s->contributed > 0)
+        return sml_label_equal(&label, &first);
+    return !s->completed || (label.ver != s->last.ver && sml_label_is_newer(&label, &s->last));
+}
+
+static bool is_expected(const struct world *w, const struct slot *s, const struct sml_packet *p)
+{
+    return w->terms.labelled ? may_be_next(s, p) : p->tag == s->expected;
+}
+
+static bool is_shadow(const struct world *w, const struct slot *s, const struct sml_packet *p)
+{
+    const struct sml_label label = sml_label_of(p);
+    if (!s->completed)
+        return false;
+    return w->terms.labelled ? sml_label_equal(&label, &s->last) : p->tag == s->expected - w->terms.slots;
+}
+
 static uint8_t code_of(const struct world *w, const struct sml_packet *p)
 {
+    if (w->terms.format == SML_FORMAT_FP16)
+        return agg_code(AGG_F16, AGG_SUM);
     return is_typed(w) ? p->e0 : agg_code(AGG_I32, AGG_SUM);
 }
 
@@ -74,7 +100,8 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
     uint8_t expected[BODY_MAX];
     size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
     REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
-    REQUIRE(p.kind == s->first.kind && p.tag == s->expected && p.job == JOB);
+    REQUIRE(p.kind == s->first.kind && p.tag == s->first.tag && p.job == s->first.job);
+    REQUIRE(w->terms.labelled || (p.tag == s->expected && p.job == JOB));
     REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
     check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
@@ -90,6 +117,7 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
     memcpy(s->result, v->payload, v->bytes);
     s->result_bytes = v->bytes;
     s->expected += w->terms.slots;
+    s->last = sml_label_of(&s->first);
     s->completed = true;
     s->contributed = 0;
     memset(s->has, 0, sizeof s->has);
@@ -99,7 +127,7 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
 static void note_contribution(const struct world *w, struct slot *s, uint16_t rank,
                               const struct sml_packet *p)
 {
-    REQUIRE(p->tag == s->expected && !s->has[rank]); /* no wrong chunk, no double add */
+    REQUIRE(is_expected(w, s, p) && !s->has[rank]); /* no wrong chunk, no double add */
     REQUIRE(p->kind == SML_DATA || p->kind == SML_OPEN);
     REQUIRE(p->body_bytes <= w->terms.chunk_bytes);
     memcpy(s->body[rank], p->body, p->body_bytes);
@@ -157,7 +185,7 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
                   const struct agg_verdict *v)
 {
     bool holds = sml_checksum_holds(p, w->terms.checksum, rank);
-    bool shadow = s->completed && p->tag == s->expected - w->terms.slots;
+    bool shadow = is_shadow(w, s, p);
     REQUIRE((v->reason == SML_DROP_BAD_CHECKSUM) == !holds);
     switch (v->reason) {
     case SML_HELD:
@@ -185,14 +213,19 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
         else
             check_ack(w, v->payload, v->bytes, s->result);
         break;
+    case SML_DROP_MISMATCH:
+        REQUIRE(w->terms.labelled && s->contributed > 0 && is_expected(w, s, p));
+        break;
     case SML_SEND_ANSWER:
+        REQUIRE(!w->terms.labelled);
         check_answer(w, s, rank, p, v);
         break;
     case SML_SEND_MISMATCH:
+        REQUIRE(!w->terms.labelled);
         check_mismatch(s, rank, p, v);
         break;
     case SML_DROP_DUPLICATE:
-        REQUIRE(p->tag == s->expected ? s->has[rank] : shadow && p->kind == SML_RESTORE);
+        REQUIRE(is_expected(w, s, p) ? s->has[rank] : shadow && p->kind == SML_RESTORE);
         break;
     default:
         REQUIRE(v->reason < SML_VERDICTS);
@@ -211,7 +244,8 @@ static void check_view(const struct world *w, uint16_t i)
     struct agg_slot_view view;
     const struct slot *s = &w->slots[i];
     REQUIRE(sml_protocol.view(w->job->pool, i, &view));
-    REQUIRE(view.chunk == s->expected && view.contributed == s->contributed);
+    REQUIRE(view.contributed == s->contributed);
+    REQUIRE(w->terms.labelled || view.chunk == s->expected);
     for (unsigned r = 0; r < w->workers; r++)
         REQUIRE((view.ranks[0] >> r & 1) == s->has[r]);
 }
@@ -222,8 +256,9 @@ static void check_refused(const struct world *w, const struct agg_packet *packet
 {
     uint8_t answer[AGG_ANSWER_BYTES];
     REQUIRE(packet->reason < sml_protocol.reasons);
-    REQUIRE(p == NULL || p->job != JOB || p->slot >= w->terms.slots);
-    REQUIRE((packet->reason == SML_REFUSED_UNKNOWN_JOB) == (p != NULL && p->job != JOB));
+    bool other = p != NULL && p->job != JOB && !w->terms.labelled;
+    REQUIRE(p == NULL || other || p->slot >= w->terms.slots);
+    REQUIRE((packet->reason == SML_REFUSED_UNKNOWN_JOB) == other);
     size_t bytes = sml_protocol.refuse(packet, 1, answer);
     REQUIRE(bytes <= sizeof answer);
     REQUIRE(bytes == 0 || packet->reason == SML_REFUSED_UNKNOWN_JOB); /* no answer to what switches send */
@@ -269,6 +304,13 @@ static void take_packet(struct world *w, struct input *in)
     p.tag = w->slots[p.slot].expected + (uint32_t)(take8(in) % 5 - 2) * w->terms.slots;
     p.ver = sml_tag_ver(p.tag, w->terms.slots);
     p.kind = kinds[take8(in) % sizeof kinds];
+    if (w->terms.labelled) { /* tensors that are near, sometimes across 255 */
+        uint8_t label = take8(in);
+        p.job = (uint8_t)(label % 8 - 4);
+        p.tag = label >> 3 & 3;
+        p.ver = label >> 5 & 1;
+        p.kind = label >> 6 == 3 ? p.kind : SML_DATA;
+    }
     p.e1 = odd >> 6;
     p.body_bytes = p.kind == SML_PROBE ? 0 : w->terms.chunk_bytes;
     for (size_t i = 0; i < sizeof body; i++)
@@ -315,6 +357,12 @@ static void open_job(struct world *w)
         members[rank] = sender_of(rank);
     w->job = carry_open(&w->jobs, &sml_protocol, &cfg, members, NULL);
     REQUIRE(w->job != NULL);
+    if (!w->terms.labelled)
+        return;
+    w->jobs.senders = calloc(1, sizeof *w->jobs.senders + SENDERS * sizeof w->jobs.senders->place[0]);
+    w->jobs.senders->places = SENDERS;
+    for (unsigned rank = 0; rank < w->workers; rank++)
+        agg_senders_add(w->jobs.senders, agg_sender_key(members[rank].ip, members[rank].port), JOB);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -332,6 +380,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .first_tag = take32(&in),
         .resumed = kind & 4,
     };
+    if (kind & 32) { /* a static job's */
+        w.terms.labelled = true;
+        w.terms.format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_FP16;
+        w.terms.resumed = false;
+        w.terms.checksum = SML_CHECKSUM_NONE;
+    }
     w.keeps = kind & 8;
     open_job(&w);
     for (uint32_t i = 0; i < w.terms.slots; i++)
@@ -343,5 +397,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             take_packet(&w, &in);
     sml_protocol.drain(w.job->pool, free);
     carry_close(&w.jobs, w.job);
+    free(w.jobs.senders);
     return 0;
 }

@@ -51,7 +51,7 @@ static void at_shard(void *ctx, struct frame *f)
     struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
 
     if (sml_parse(&p, f->payload, f->bytes) == SML_OK) {
-        struct sml_slot *slot = sml_pool_locate(run->pool, &p);
+        struct sml_slot *slot = sml_pool_locate(run->pool, &p, 0);
         sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, NULL, &v);
     }
     if (v.reason == SML_SEND_ALL)

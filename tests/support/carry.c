@@ -39,7 +39,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
     job->seats = agg_seats_for(cfg->workers);
     job->seat = memory_of(job->seats * sizeof(*job->seat));
     for (uint16_t rank = 0; rank < cfg->workers; rank++)
-        agg_job_seat(job, &members[rank], rank);
+        agg_job_seat(job, &members[rank], rank, 0);
     agg_jobs_set(jobs, cfg->job, job);
     return job;
 }

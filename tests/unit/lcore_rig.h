@@ -110,7 +110,7 @@ static inline void rig_open_job(void)
         struct agg_sender sender = {.ip = there.ip, .port = there.port};
 
         memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
-        agg_job_seat(&rig_job.common, &sender, r);
+        agg_job_seat(&rig_job.common, &sender, r, 0);
         frame_header_init(&rig_member[r].header, &us, &there);
         rig_member[r].mac = there.mac;
         rig_member[r].port = (uint8_t)r;

@@ -73,7 +73,7 @@ static inline void rig_elements(struct rig *rig, struct sml_packet *p, size_t ca
 
 static inline enum sml_reason rig_apply(struct rig *rig, uint16_t rank, const struct sml_packet *p)
 {
-    rig->slot = sml_pool_locate(rig->pool, p);
+    rig->slot = sml_pool_locate(rig->pool, p, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
     sml_slot_prefetch(rig->slot);
     sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, &rig->v);

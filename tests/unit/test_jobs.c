@@ -231,7 +231,7 @@ static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     p.body = (const uint8_t *)rte_pktmbuf_append(m, SML_HEADER_BYTES + CHUNK) + SML_HEADER_BYTES;
-    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p), 0, &p, m, &v);
+    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p, 0), 0, &p, m, &v);
     CU_ASSERT(v.kept && v.released == NULL);
 }
 

@@ -258,9 +258,9 @@ static void test_slot_and_version_must_go_with_the_tag(void)
         p.ver = 0;
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_SLOT);
         p.slot = 4;
-        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p));
+        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p, 0));
         p.slot = SML_MAX_SLOTS - 1;
-        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p));
+        CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p, 0));
     }
 }
 

@@ -22,7 +22,7 @@ static enum sml_reason offer(unsigned b, uint16_t rank, uint32_t tag, const stru
         sml_build_call(rig.body, opening);
     rig_elements(&rig, &p, call_bytes, value, opening != NULL ? 5 : 8);
     p.body = memcpy(buffers[b] + SML_HEADER_BYTES, rig.body, p.body_bytes);
-    rig.slot = sml_pool_locate(rig.pool, &p);
+    rig.slot = sml_pool_locate(rig.pool, &p, 0);
     sml_pool_apply(rig.pool, rig.slot, rank, &p, buffers[b], &rig.v);
     return rig.v.reason;
 }

@@ -410,7 +410,7 @@ static void step(struct world *w)
     p.body = memcpy(exact + SML_HEADER_BYTES, body, p.body_bytes);
     bool damaged = put_around(w, exact, &p, rank);
 
-    struct sml_slot *slot = sml_pool_locate(w->pool, &p);
+    struct sml_slot *slot = sml_pool_locate(w->pool, &p, 0);
     enum sml_reason foretold = damaged ? SML_DROP_BAD_CHECKSUM : foretell(w, &p, chunk, rank, odd);
     sml_pool_apply(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
     check(w, v.reason == foretold, "verdict");

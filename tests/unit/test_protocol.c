@@ -195,6 +195,52 @@ static void test_switchml_refuses_strangers(void)
     carrier_close(&c);
 }
 
+/* A published client that is in no job would take an answer for a sum. */
+static void test_what_a_published_client_may_have_sent_is_not_answered(void)
+{
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    uint8_t memory[SML_HEADER_BYTES + 128] = {SML_DATA << 4 | SML_SIZE_32, CARRIER_JOB + 1};
+    uint8_t answer[AGG_ANSWER_BYTES];
+    struct agg_packet p = contribution(memory, 0, 100, 1, SML_FLAG_WANT);
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    memory[0] = SML_DATA << 4 | SML_SIZE_32;
+    memory[1] = CARRIER_JOB + 1;
+    p.bytes = sizeof(memory);
+    sml_protocol.locate(&c.jobs, &p, 1);
+    CU_ASSERT_EQUAL(p.reason, SML_REFUSED_UNKNOWN_JOB);
+    CU_ASSERT_EQUAL(sml_protocol.refuse(&p, 99, answer), 0);
+    carrier_close(&c);
+}
+
+/* By its address alone, whatever job its packets name; by its UDP port it is known which thread it is. */
+static void test_members_of_static_jobs_are_found_by_address(void)
+{
+    static struct carrier c;
+    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    struct agg_senders *senders = calloc(1, sizeof(*senders) + 8 * sizeof(senders->place[0]));
+    uint8_t memory[SML_HEADER_BYTES + 64];
+    struct agg_packet p;
+
+    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    p = contribution(memory, 1, 100, 1, SML_FLAG_WANT);
+    senders->places = 8;
+    agg_senders_add(senders, agg_sender_key(p.from.ip, p.from.port), CARRIER_JOB);
+    c.jobs.senders = senders;
+    for (unsigned named = 0; named < AGG_JOBS; named++) {
+        memory[1] = (uint8_t)named;
+        sml_protocol.locate(&c.jobs, &p, 1);
+        CU_ASSERT(p.slot != NULL && p.rank == 1 && p.thread == 0);
+    }
+    p.from.ip ^= 1; /* a stranger */
+    sml_protocol.locate(&c.jobs, &p, 1);
+    CU_ASSERT_PTR_NULL(p.slot);
+    c.jobs.senders = NULL;
+    free(senders);
+    carrier_close(&c);
+}
+
 static void test_slots_can_be_seen(void)
 {
     static struct carrier c;
@@ -256,6 +302,8 @@ int main(void)
         UNIT_TEST(test_switchml_sums_a_burst),
         UNIT_TEST(test_switchml_names_what_is_malformed),
         UNIT_TEST(test_switchml_refuses_strangers),
+        UNIT_TEST(test_what_a_published_client_may_have_sent_is_not_answered),
+        UNIT_TEST(test_members_of_static_jobs_are_found_by_address),
         UNIT_TEST(test_slots_can_be_seen),
         UNIT_TEST(test_a_protocol_that_passes_packets_on),
         CU_TEST_INFO_NULL,

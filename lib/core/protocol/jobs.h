@@ -1,5 +1,5 @@
 /* The running jobs of a protocol, as a packet finds them: by the job's number, and in the job by the address
- * of the sender.
+ * of the sender. Members of static jobs do not know their job's number: it is found by their address.
  *
  * The maker of a job fills it in, publishes it (agg_jobs_set), and does not change it any more; from then on
  * any thread may find it, without a lock. After taking a job out, its maker must wait until no thread can
@@ -21,6 +21,7 @@ struct agg_protocol;
 enum {
     AGG_JOBS = 256,         /* numbers that jobs of one protocol can have: 0 .. AGG_JOBS - 1 */
     AGG_MAX_WORKERS = 1024, /* ranks that a job can have */
+    AGG_MAX_THREADS = 32,   /* of a member of a static job, each with a UDP port of its own */
     AGG_MAC_BYTES = 6,
 };
 
@@ -31,26 +32,35 @@ struct agg_sender {
     uint8_t mac[AGG_MAC_BYTES];
 };
 
-/* A member's place: open addressing, at most half of the seats are taken. */
+/* The place of a member's thread: open addressing, at most half of the seats are taken. */
 struct agg_seat {
     uint64_t sender;            /* see agg_sender_key; 0: empty */
     uint8_t mac[AGG_MAC_BYTES]; /* its own, or its router's */
-    uint16_t rank;
+    uint16_t rank : 11, thread : 5;
 };
 
 static_assert(sizeof(struct agg_seat) == 16, "four to a cache line");
+static_assert(AGG_MAX_WORKERS <= 1 << 11 && AGG_MAX_THREADS <= 1 << 5, "ranks and threads have room");
+
+/* Which job the members of static jobs are in, by their addresses: open addressing, at most half of the
+ * places are taken. */
+struct agg_senders {
+    uint32_t places;  /* a power of two */
+    uint64_t place[]; /* agg_sender_key << 8 | the job's number; 0: empty */
+};
 
 struct agg_job {
     const struct agg_protocol *protocol;
     void *pool;
     uint8_t number;
     uint16_t size;  /* ranks */
-    uint16_t seats; /* a power of two, at least 2 * size; 0: nobody has joined, and nobody is looked up */
+    uint32_t seats; /* a power of two, agg_seats_for(); 0: nobody has joined, and nobody is looked up */
     struct agg_seat *seat;
 };
 
 struct agg_jobs {
     struct agg_job *running[AGG_JOBS]; /* atomic pointers, by number; NULL: none */
+    struct agg_senders *senders;       /* atomic; NULL: there are no static jobs */
 };
 
 /* NULL takes the job out. */
@@ -76,26 +86,27 @@ static inline unsigned agg_seat_of(const struct agg_job *job, uint64_t sender)
     return (unsigned)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (job->seats - 1u);
 }
 
-/* How many seats a job of this many ranks needs. */
-static inline uint16_t agg_seats_for(uint16_t size)
+/* How many seats so many members, or threads of members, need. */
+static inline uint32_t agg_seats_for(uint32_t members)
 {
-    uint16_t seats = 2;
+    uint32_t seats = 2;
 
-    while (seats < 2 * size)
+    while (seats < 2 * members)
         seats *= 2;
     return seats;
 }
 
-/* Gives a member its seat, before the job is published. No two members may have the same address and UDP
- * port. */
-static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *member, uint16_t rank)
+/* Gives a member's thread (0 if it has but one) its seat, before the job is published. No two may have the
+ * same address and UDP port. */
+static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *member, unsigned rank,
+                                unsigned thread)
 {
     uint64_t sender = agg_sender_key(member->ip, member->port);
     unsigned i = agg_seat_of(job, sender);
 
     while (job->seat[i].sender != 0)
         i = (i + 1) & (job->seats - 1u);
-    job->seat[i] = (struct agg_seat){.sender = sender, .rank = rank};
+    job->seat[i] = (struct agg_seat){.sender = sender, .rank = rank & 0x7FF, .thread = thread & 0x1F};
     memcpy(job->seat[i].mac, member->mac, AGG_MAC_BYTES);
 }
 
@@ -111,6 +122,37 @@ static inline const struct agg_seat *agg_job_find(const struct agg_job *job, uin
         if (job->seat[i].sender == 0)
             return NULL;
     }
+}
+
+static inline uint32_t agg_place_of(const struct agg_senders *senders, uint64_t sender)
+{
+    return (uint32_t)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (senders->places - 1);
+}
+
+/* While the table is made: a member of the job of this number. */
+static inline void agg_senders_add(struct agg_senders *senders, uint64_t sender, uint8_t number)
+{
+    uint32_t i = agg_place_of(senders, sender);
+
+    while (senders->place[i] != 0)
+        i = (i + 1) & (senders->places - 1);
+    senders->place[i] = sender << 8 | number;
+}
+
+/* The number of the static job that this sender is a member of, else the one that its packet names. */
+static inline uint8_t agg_jobs_number(const struct agg_jobs *jobs, const struct agg_sender *from,
+                                      uint8_t named)
+{
+    const struct agg_senders *senders = __atomic_load_n(&jobs->senders, __ATOMIC_ACQUIRE);
+    const uint64_t sender = agg_sender_key(from->ip, from->port);
+
+    if (senders == NULL)
+        return named;
+    for (uint32_t i = agg_place_of(senders, sender); senders->place[i] != 0;
+         i = (i + 1) & (senders->places - 1))
+        if (senders->place[i] >> 8 == sender)
+            return (uint8_t)senders->place[i];
+    return named;
 }
 
 #endif

@@ -58,6 +58,7 @@ struct agg_packet {
     const struct agg_job *job; /* NULL: none that runs */
     void *slot;                /* NULL: refused, for this reason; apply skips it */
     uint16_t rank;             /* of the sender */
+    uint8_t thread;            /* of the sender: from its first UDP port on */
     /* Set by locate if it refuses the packet, else by apply. */
     uint8_t reason;
     uint64_t parsed[AGG_PARSED_BYTES / sizeof(uint64_t)]; /* the protocol's own */
@@ -154,6 +155,9 @@ struct agg_protocol {
     void *(*init)(void *mem, const struct agg_pool_config *cfg);
     void (*drain)(void *pool,
                   void (*release)(void *buffer)); /* the end of the pool: gives back all kept buffers */
+    /* Whether, since this was last asked, a packet came that belongs to what the pool is doing, so that
+     * somebody works on it. Any thread may ask, one at a time. Only of pools of static jobs. */
+    bool (*heard)(void *pool);
 
     /* Packets. */
     void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);

@@ -10,14 +10,28 @@ static size_t whole_lines(size_t bytes)
     return (bytes + SML_LINE - 1) / SML_LINE * SML_LINE;
 }
 
+static unsigned threads_of(const struct sml_pool_config *cfg)
+{
+    return cfg->threads == 0 ? 1 : cfg->threads;
+}
+
+static bool slots_valid(const struct sml_pool_config *cfg)
+{
+    if (cfg->slots < 1 || cfg->slots > SML_MAX_SLOTS)
+        return false;
+    if (cfg->labelled)
+        return cfg->slots % threads_of(cfg) == 0 && !cfg->resumed && cfg->tag_bits == 0;
+    return (cfg->slots & (cfg->slots - 1)) == 0 && threads_of(cfg) == 1;
+}
+
 static bool config_valid(const struct sml_pool_config *cfg)
 {
-    return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && cfg->slots >= 1 &&
-           cfg->slots <= SML_MAX_SLOTS && (cfg->slots & (cfg->slots - 1)) == 0 &&
+    return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) &&
            (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
+           (!cfg->labelled || sml_has_exponents(cfg->format)) &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
@@ -27,10 +41,13 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
     size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u : wide;
 
+    size_t labels = cfg->labelled ? sizeof(struct sml_labels) : 0;
+
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
+    pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = (cfg->workers + 63u) / 64;
     pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_trailer_bytes(cfg->checksum));
-    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t));
+    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + labels);
     pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + beside * pool.body_bytes;
     return pool;
 }
@@ -49,7 +66,7 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
     *pool = layout(cfg);
     for (uint32_t i = 0; i < cfg->slots; i++) {
         uint32_t tag = cfg->first_tag + i;
-        struct sml_slot *slot = sml_slot_at(pool, sml_tag_slot(tag, cfg->slots));
+        struct sml_slot *slot = sml_slot_at(pool, cfg->labelled ? i : sml_tag_slot(tag, cfg->slots));
 
         memset(slot, 0, pool->head_bytes);
         slot->expected = tag;
@@ -73,9 +90,14 @@ void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer))
     }
 }
 
-struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p)
+struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p, unsigned thread)
 {
-    return p->slot < pool->cfg.slots ? sml_slot_at(pool, p->slot) : NULL;
+    return p->slot - thread * pool->thread_slots < pool->thread_slots ? sml_slot_at(pool, p->slot) : NULL;
+}
+
+bool sml_pool_heard(struct sml_pool *pool)
+{
+    return __atomic_exchange_n(&pool->heard, false, __ATOMIC_RELAXED);
 }
 
 void sml_slot_prefetch(const struct sml_slot *slot)

@@ -5,7 +5,7 @@
  * through its whole life by a running tag, and chunk `tag` always goes through slot tag % slots, version (tag
  * / slots) & 1. So every slot knows exactly which tag it is collecting (`expected`) and which one it
  * completed last (`expected - slots`, the shadow copy). Everything older is a stale duplicate, everything
- * newer is an error; neither can change a sum.
+ * newer is an error; neither can change a sum. Jobs of published clients have labels in place of tags.
  *
  * Memory: the caller gives one block of sml_pool_footprint() bytes, 64-byte aligned; nothing is allocated
  * here, and at the end only kept buffers must be given back (sml_pool_drain). Threads: after init, different
@@ -30,7 +30,7 @@ enum sml_mode {
 
 struct sml_pool_config {
     uint16_t workers;     /* n, 1..SML_MAX_WORKERS */
-    uint16_t slots;       /* s, a power of two, 1..SML_MAX_SLOTS */
+    uint16_t slots;       /* s, 1..SML_MAX_SLOTS: a power of two; labelled: a multiple of threads */
     uint16_t chunk_bytes; /* 4 * k, SML_MIN_CHUNK_BYTES..SML_MAX_CHUNK_BYTES */
     uint8_t job;          /* number on the wire */
     enum sml_format format;
@@ -40,9 +40,12 @@ struct sml_pool_config {
     bool resumed; /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold
                      of the chunks first_tag .. first_tag + slots - 1 */
     uint8_t
-        tag_bits; /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture
-                     of 2^tag_bits chunks, at least 4 * slots, can be replayed over and over. For measurements
-                     only: a packet that is late by half of them or more counts as a new one */
+        tag_bits;    /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture
+                        of 2^tag_bits chunks, at least 4 * slots, can be replayed over and over. For measurements
+                        only: a packet that is late by half of them or more counts as a new one */
+    bool labelled;   /* the workers are published clients, which know neither running tags nor any packet but
+                        DATA: chunks are told apart by their labels (labels.h). No resumed, no tag_bits */
+    uint8_t threads; /* labelled: of each worker, which share the slots out evenly; 0 counts as 1 */
     const struct agg_kernels *kernels;
 };
 
@@ -52,9 +55,10 @@ size_t sml_pool_footprint(const struct sml_pool_config *cfg);
 /* mem: sml_pool_footprint(cfg) bytes, 64-byte aligned, owned by the caller for the pool's life. */
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
 
-/* Stage one: the slot this packet belongs to, checked for range only; NULL: out of range. The adapter
- * prefetches it (sml_slot_prefetch) while it locates the rest of its burst. */
-struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p);
+/* Stage one: the slot this packet belongs to, checked for range only; NULL: it is none of this thread's. The
+ * adapter prefetches it (sml_slot_prefetch) while it locates the rest of its burst. thread: of the sender,
+ * below cfg.threads. */
+struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p, unsigned thread);
 void sml_slot_prefetch(const struct sml_slot *slot);
 
 /* Stage two: applies rank's packet to its slot. verdict->reason is an enum sml_reason; verdict->action, which
@@ -74,6 +78,11 @@ void sml_slot_prefetch(const struct sml_slot *slot);
  * get it as the answer to their contribution. */
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     void *buffer, struct agg_verdict *verdict);
+
+/* Whether since the last such question a packet came that belongs to what a labelled pool is doing: a
+ * contribution, or the copy of one. Any thread may ask, one at a time; a pool that is not labelled says no.
+ */
+bool sml_pool_heard(struct sml_pool *pool);
 
 /* Gives back all buffers that are still kept; the pool must not be used any more. */
 void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer));

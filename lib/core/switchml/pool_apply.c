@@ -128,6 +128,10 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->first_rank = rank;
     slot->summed = 0;
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
+    if (pool->cfg.labelled) {
+        sml_slot_labels(pool, slot)->now = sml_label_of(p);
+        sml_publish(slot->expected, p->tag);
+    }
 }
 
 /* Whether it has the same properties as the first contribution; then it is well formed, too. */
@@ -187,7 +191,10 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     sml_build_header(result, &head);
     slot->result_bytes[p->ver] = (uint16_t)finish(pool, result, SML_HEADER_BYTES + slot->body_bytes);
     slot->completed = true;
-    sml_publish(slot->expected, slot->expected + pool->cfg.slots);
+    if (pool->cfg.labelled)
+        sml_slot_labels(pool, slot)->before = sml_label_of(p);
+    else
+        sml_publish(slot->expected, slot->expected + pool->cfg.slots);
     sml_publish(slot->contributed, 0);
     sml_map_clear(pool, sml_slot_seen(slot));
     sml_map_clear(pool, sml_slot_want(pool, slot, !p->ver));
@@ -204,7 +211,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
         if (formed != SML_HELD)
             return formed;
         if (slot->contributed > 0)
-            return answer_mismatch(pool, slot, rank, p, v);
+            return pool->cfg.labelled ? SML_DROP_MISMATCH : answer_mismatch(pool, slot, rank, p, v);
         begin(pool, slot, rank, p, v);
     }
 
@@ -258,8 +265,9 @@ static bool comes_from_workers(const struct sml_pool *pool, const struct sml_pac
 {
     switch (p->kind) {
     case SML_DATA:
-    case SML_PROBE:
         return true;
+    case SML_PROBE:
+        return !pool->cfg.labelled;
     case SML_OPEN:
         return pool->cfg.format == SML_FORMAT_TYPED;
     case SML_RESTORE:
@@ -276,7 +284,24 @@ static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *sl
     return (int32_t)((slot->expected - tag) << pool->tag_shift);
 }
 
-static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+/* A published client's packet: its chunk is told by its label. */
+static enum sml_reason judge_labelled(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                      const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+{
+    const struct sml_label label = sml_label_of(p);
+    const enum sml_age age =
+        sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0, slot->completed);
+
+    if (age == SML_OLDER)
+        return SML_DROP_STALE;
+    if (age == SML_NEWER)
+        return SML_DROP_AHEAD;
+    if (!__atomic_load_n(&pool->heard, __ATOMIC_RELAXED)) /* a line that all shards share */
+        sml_publish(pool->heard, true);
+    return age == SML_NOW ? contribute(pool, slot, rank, p, buffer, v) : resend(pool, slot, p, v);
+}
+
+static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     uint32_t slots = pool->cfg.slots;
@@ -286,6 +311,8 @@ static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot,
         return SML_DROP_BAD_CHECKSUM;
     if (!comes_from_workers(pool, p))
         return SML_DROP_BAD_KIND;
+    if (pool->cfg.labelled)
+        return judge_labelled(pool, slot, rank, p, buffer, v);
     if (p->slot != sml_tag_slot(p->tag, slots) || p->ver != sml_tag_ver(p->tag, slots))
         return SML_DROP_BAD_SLOT;
 

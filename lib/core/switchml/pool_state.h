@@ -12,13 +12,16 @@
 #ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
 #define SWAGG_CORE_SWITCHML_POOL_STATE_H
 
+#include "switchml/labels.h"
 #include "switchml/pool.h"
 
 enum { SML_LINE = 64 };
 
 struct sml_pool {
     struct sml_pool_config cfg;
-    unsigned tag_shift; /* how many high bits of a tag do not count */
+    unsigned tag_shift;    /* how many high bits of a tag do not count */
+    uint32_t thread_slots; /* of one thread of a worker: thread t's slots are the t-th so many */
+    bool heard;            /* see sml_pool_heard; atomic */
     size_t map_words;
     size_t body_bytes; /* room for a chunk and its trailer, in whole lines */
     size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
@@ -27,7 +30,8 @@ struct sml_pool {
 
 /* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
 struct sml_slot {
-    uint32_t expected;    /* the tag that is being collected; tag - slots is the shadow */
+    uint32_t expected;    /* the tag that is being collected; tag - slots is the shadow. Labelled: the tag of
+                             the latest chunk */
     uint16_t contributed; /* ranks that have contributed to it */
     bool completed;       /* there is a shadow */
     /* Properties of the first contribution that all others must share; meaningful while contributed > 0. */
@@ -42,7 +46,8 @@ struct sml_slot {
     uint16_t summed;          /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint16_t result_bytes[2]; /* by version, header and trailer included */
     uint8_t *body[2]; /* of the result, by version, its header just before it: in own memory, or kept */
-    uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1 */
+    uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
+                         pools a struct sml_labels follows */
 };
 
 #define sml_publish(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
@@ -86,6 +91,12 @@ static inline uint64_t *sml_slot_seen(struct sml_slot *slot)
 static inline uint64_t *sml_slot_want(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
 {
     return slot->maps + (1 + ver) * pool->map_words;
+}
+
+/* labelled */
+static inline struct sml_labels *sml_slot_labels(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return (struct sml_labels *)(slot->maps + 3 * pool->map_words);
 }
 
 static inline bool sml_map_has(const uint64_t *map, unsigned rank)

@@ -32,6 +32,8 @@ static bool pool_config(const struct agg_pool_config *cfg, struct sml_pool_confi
         .first_tag = t.first_tag,
         .resumed = t.resumed,
         .tag_bits = t.tag_bits,
+        .labelled = t.labelled,
+        .threads = t.threads,
         .kernels = cfg->kernels,
     };
     return true;
@@ -86,7 +88,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->slot = NULL;
     if (e != SML_OK)
         return refused_as(e);
-    p->job = agg_jobs_find(jobs, parsed(p)->job);
+    p->job = agg_jobs_find(jobs, agg_jobs_number(jobs, &p->from, parsed(p)->job));
     if (p->job == NULL)
         return SML_REFUSED_UNKNOWN_JOB;
     seat = agg_job_find(p->job, p->from.ip, p->from.port);
@@ -95,7 +97,8 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     if (memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)
         return SML_REFUSED_FOREIGN_MAC;
     p->rank = seat->rank;
-    p->slot = sml_pool_locate(p->job->pool, parsed(p));
+    p->thread = seat->thread;
+    p->slot = sml_pool_locate(p->job->pool, parsed(p), p->thread);
     if (p->slot == NULL)
         return SML_DROP_BAD_SLOT;
     sml_slot_prefetch(p->slot);
@@ -108,9 +111,22 @@ static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned 
         p[i].reason = find(jobs, &p[i]);
 }
 
+static bool heard(void *pool)
+{
+    return sml_pool_heard(pool);
+}
+
+/* A published client would take any answer for the sum that it waits for. */
+static bool may_be_published(const struct sml_packet *p)
+{
+    return p->kind == SML_DATA && p->size_code != SML_SIZE_AGREED;
+}
+
 static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
 {
     if (p->reason != SML_REFUSED_UNKNOWN_JOB && p->reason != SML_REFUSED_FOREIGN_SENDER)
+        return 0;
+    if (may_be_published((const struct sml_packet *)p->parsed))
         return 0;
     return sml_build_reject(answer, (const struct sml_packet *)p->parsed, boot_id);
 }
@@ -164,6 +180,7 @@ const struct agg_protocol sml_protocol = {
     .footprint = footprint,
     .init = init,
     .drain = drain,
+    .heard = heard,
     .locate = locate,
     .apply = apply,
     .refuse = refuse,

@@ -40,6 +40,10 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                                "damaged on the way: the job's checksum is missing or wrong, or there is one "
                                "though none was agreed",
                                AGG_DROP, false},
+    [SML_DROP_MISMATCH] = {"drop_mismatch",
+                           "a published client's contribution that differs from the others in its length or "
+                           "size code: its configuration is not theirs",
+                           AGG_DROP, false},
     [SML_DROP_BAD_KIND] = {"drop_bad_kind", "a kind that workers do not send, or not in this job", AGG_DROP,
                            false},
 

@@ -35,6 +35,8 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be32(out->data + 8, t->first_tag);
     out->data[12] = t->tag_bits;
     out->data[13] = t->plain;
+    out->data[14] = t->labelled;
+    out->data[15] = t->threads;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -52,6 +54,8 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .first_tag = get_be32(in->data + 8),
         .tag_bits = in->data[12],
         .plain = in->data[13] != 0,
+        .labelled = in->data[14] != 0,
+        .threads = in->data[15],
     };
     return true;
 }
@@ -128,6 +132,8 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
         return no(why, "a job with %u slots, not a power of two, cannot be resumed", t.slots);
     if (t.tag_bits != 0)
         return no(why, "tags of %u bits are for replayed jobs only", t.tag_bits);
+    if (t.labelled || t.threads != 0)
+        return no(why, "only jobs in the switch's configuration may be of published clients");
     return true;
 }
 
@@ -271,5 +277,7 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
+    if (t.labelled)
+        list[n++] = (struct agg_term){.name = "threads", .number = t.threads};
     return n;
 }

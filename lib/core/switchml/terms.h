@@ -20,10 +20,13 @@ struct sml_terms {
     uint8_t tag_bits; /* as in switchml/pool.h; no rank may wish for other than 0 */
     bool plain; /* a wish: nothing but the published packet, DATA of 32, 64, 128 or 256 elements. Granted:
                    this rank or the switch wished so; the switch may know no other */
+    /* Of jobs in a switch's configuration; no rank may wish for them. */
+    bool labelled;   /* as in switchml/pool.h */
+    uint8_t threads; /* as in switchml/pool.h; else 0 */
 };
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
- * first_tag (4); tag_bits, plain, 2 zero bytes. t must be within its types' ranges. */
+ * first_tag (4); tag_bits, plain, labelled, threads. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Further bytes are ignored, so that fields can
