@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "control/control.h"
 #include "control/replay.h"
+#include "eal.h"
+#include "operator/operators.h"
 #include "protocols.h"
 #include "show/banner.h"
 #include "show/telemetry.h"
@@ -14,6 +17,7 @@ struct daemon {
     struct registrar *registrar;
     struct control *control;
     struct replays replays;
+    struct operators *operators;
 };
 
 static int open_registrar(struct daemon *d, struct datapath *dp, const struct config *cfg)
@@ -48,9 +52,11 @@ static int open_replays(struct daemon *d, struct datapath *dp, const struct conf
     return replays_open(&d->replays, &dp->jobs, &us, cfg);
 }
 
-static struct show_parts shown(const struct daemon *d, const struct datapath *dp)
+static struct show_parts shown(const struct daemon *d, const struct datapath *dp, const struct config *cfg)
 {
-    return (struct show_parts){.mac = dp->mac,
+    return (struct show_parts){.name = eal_name(),
+                               .started = clock_ns(),
+                               .mac = dp->mac,
                                .ip = dp->ip,
                                .port = dp->port,
                                .ports = dp->ports,
@@ -58,6 +64,7 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
                                .shards = &dp->shards,
                                .mbufs = dp->mbufs,
                                .bridge = dp->bridge,
+                               .mac_age_s = cfg->timers.mac_age_s,
                                .jobs = &dp->jobs,
                                .registrar = d->registrar,
                                .replays = &d->replays};
@@ -72,9 +79,11 @@ static int start(struct daemon *d, struct datapath *dp, const struct config *cfg
         rc = open_control(d, dp, cfg);
     if (rc == 0)
         rc = open_replays(d, dp, cfg);
-    parts = shown(d, dp);
+    parts = shown(d, dp, cfg);
     if (rc == 0)
         rc = telemetry_start(&parts);
+    if (rc == 0)
+        rc = operators_start(&d->operators, &parts, &cfg->control);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)
@@ -93,6 +102,7 @@ int daemon_run(struct datapath *dp, const struct config *cfg)
         log_notice("stopping: %s", strsignal(rc));
         rc = 0;
     }
+    operators_stop(d.operators);
     datapath_stop(dp);
     telemetry_stop();
     replays_close(&d.replays);

@@ -274,6 +274,13 @@ void eal_stop(void)
     rte_eal_cleanup();
 }
 
+const char *eal_name(void)
+{
+    const char *slash = strrchr(rte_eal_get_runtime_dir(), '/');
+
+    return slash == NULL ? rte_eal_get_runtime_dir() : slash + 1;
+}
+
 const char *eal_memory(void)
 {
     return memory;

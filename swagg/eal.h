@@ -16,6 +16,9 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
  * uses it. */
 void eal_stop(void);
 
+/* The file prefix: the name of this process among those that use DPDK; valid after eal_start. */
+const char *eal_name(void);
+
 /* How much memory of which kind there is, in words; valid after eal_start. */
 const char *eal_memory(void);
 

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "tests",
+TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "swaggctl", "tests",
        "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|net_af_xdp\d|fail_over_mac|pktgen_config_ports|x_\w+")
@@ -136,6 +136,7 @@ PROGRAMS = {
     "swagg-sim": "tests/sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
     "swagg-source": "traffic/swagg-source",
+    "swaggctl": "swaggctl/swaggctl",
 }
 # Tools of others: the package of Debian's that script/bootstrap installs. None: part of any Debian, or said not to be.
 TOOLS = {"dpdk-telemetry.py": "dpdk-dev", "dpdk-testpmd": "dpdk-dev", "dpdk-devbind.py": "dpdk", "ethtool": "ethtool",
@@ -301,7 +302,7 @@ def check_environment():
 
 def check_telemetry():
     page = ROOT / "docs/configuration.md"
-    registered = set(re.findall(r'\{"(/swagg/\w+)", view_', source("swagg/show/telemetry.c")))
+    registered = {f"/swagg/{name}" for name in re.findall(r'\{"(\w+)", view_', source("swagg/show/views.c"))}
     told = {command.split(",")[0] for row in tables(page, "Looking at it") for command in quoted(row[0])
             if command.startswith("/swagg/")}
     for command in registered ^ told:

@@ -45,8 +45,10 @@ ROOMS = {
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
     "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
+    "swagg/operator": ["swagg/base", "swagg/config", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
+    "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
     "traffic": CORE,
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
@@ -82,7 +84,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/client", "lib/version", "swagg", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/client", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

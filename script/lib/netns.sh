@@ -73,6 +73,7 @@ net_end() {
         ip netns delete "$ns"
     done
     rm -rf "$NET_DIR"
+    rm -f "/run/swagg/$NET_ID.ctl" # of a daemon that was killed
     $NET_AT_END
     exit "$status"
 }
@@ -108,7 +109,7 @@ net_dump() {
         echo "--- swagg"
         net_telemetry /swagg/counters
         net_telemetry /swagg/drops | grep -v ': 0'
-        net_telemetry /swagg/mac
+        net_ctl fdb
     fi
     local log
     for log in "$NET_DIR"/*.log; do
@@ -316,6 +317,11 @@ net_gone() { # PID
 
 net_telemetry() { # COMMAND [KEY...]
     "$NET_LIB/telemetry.py" "$NET_ID" "$@"
+}
+
+# What swaggctl says of the switch.
+net_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
+    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID" "$@"
 }
 
 # --- Open MPI --------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
 /* A pipe that is writable takes PIPE_BUF bytes without waiting. */
 static_assert(2 * (int)LINE_MAX_BYTES <= PIPE_BUF, "a line, and the one that says how many were lost");
 
-static enum log_level threshold = LOG_LEVEL_INFO; /* set before there are threads, like the next one */
-static bool with_time;
+static enum log_level threshold = LOG_LEVEL_INFO; /* atomic */
+static bool with_time;                            /* set before there are threads */
 
 static struct {
     pthread_mutex_t lock;
@@ -26,7 +26,19 @@ static struct {
 
 void log_set_level(enum log_level level)
 {
-    threshold = level;
+    __atomic_store_n(&threshold, level, __ATOMIC_RELAXED);
+}
+
+enum log_level log_get_level(void)
+{
+    return __atomic_load_n(&threshold, __ATOMIC_RELAXED);
+}
+
+const char *log_level_name(enum log_level level)
+{
+    static const char *const names[LOG_LEVELS] = {"error", "warning", "notice", "info", "debug"};
+
+    return names[level];
 }
 
 void log_with_time(void)
@@ -91,7 +103,7 @@ void log_line(enum log_level level, const char *format, ...)
     char text[TEXT_MAX];
     va_list args;
 
-    if (level > threshold)
+    if (level > log_get_level())
         return;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);

@@ -7,10 +7,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_WARNING,
+    LOG_LEVEL_NOTICE,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_DEBUG,
+    LOG_LEVELS
+};
 
-/* Lines above this level are not written; LOG_LEVEL_INFO until set. */
+/* Lines above this level are not written; LOG_LEVEL_INFO until set. Any thread, at any time. */
 void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+
+/* "warning". */
+const char *log_level_name(enum log_level level);
 
 /* From here on lines begin with the time (UTC); before that, as answers to a command line, they do not. To be
  * called while there is only one thread. */

@@ -15,6 +15,7 @@
 enum {
     CONFIG_NAME_MAX = 32,
     CONFIG_DEVICE_MAX = 256,
+    CONFIG_SOCKET_MAX = 108, /* a Unix socket's path with its end */
     CONFIG_REPLAYS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
@@ -22,6 +23,8 @@ enum {
     CONFIG_JOB_MAX = 48,
     CONFIG_FILE_MAX = 256,
 };
+
+#define CONFIG_CONTROL_NONE "none" /* control.path: no socket for operators */
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
 enum config_log_level {
@@ -33,6 +36,14 @@ enum config_log_level {
 };
 
 #define CONFIG_KERNEL_DEVICE "kernel:"
+
+/* The socket for operators' tools (swaggctl). */
+struct config_control {
+    bool off;
+    char path[CONFIG_SOCKET_MAX]; /* absolute; "": the default */
+    uint32_t mode;                /* permissions, at most 0777 */
+    char group[CONFIG_NAME_MAX];  /* "": the process's */
+};
 
 struct config_impair {
     struct impair_config rx, tx; /* hold_for in microseconds */
@@ -122,6 +133,7 @@ struct config {
     struct config_timers timers;
     struct config_memory memory;
     struct config_idle idle;
+    struct config_control control;
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */
 

@@ -64,6 +64,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
         config_check_lcores(t, raw);
     config_check_numbers(t, "", c, numbers, COUNT(numbers));
     check_pool(t, c);
+    config_check_control(t, raw);
     config_check_tenants(t, raw);
     config_check_replay(t, raw);
 }

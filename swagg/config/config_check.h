@@ -18,6 +18,9 @@ void config_check_lcores(struct config_text *t, struct config_raw *raw);
 /* The same for the list of tenants alone (config_tenants.c). */
 void config_check_tenants(struct config_text *t, struct config_raw *raw);
 
+/* The same for operators' socket alone (config_control.c). */
+void config_check_control(struct config_text *t, struct config_raw *raw);
+
 /* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */
 void config_check_replay(struct config_text *t, struct config_raw *raw);
 

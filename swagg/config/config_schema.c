@@ -108,6 +108,13 @@ static const cyaml_schema_field_t idle_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t control_fields[] = {
+    CYAML_FIELD_STRING("path", OPTIONAL, struct config_raw_control, path, 1),
+    CYAML_FIELD_STRING("mode", OPTIONAL, struct config_raw_control, mode, 1),
+    CYAML_FIELD_STRING("group", OPTIONAL, struct config_raw_control, group, 1),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_strval_t log_levels[] = {
     {"error", CONFIG_LOG_ERROR},
     {"warning", CONFIG_LOG_WARNING},
@@ -163,6 +170,7 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
     CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),
+    CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
     CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,

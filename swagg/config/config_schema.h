@@ -20,6 +20,10 @@ struct config_raw_lcore {
     uint32_t aggregate[SWAGG_MAX_SHARDS];
 };
 
+struct config_raw_control {
+    char path[CONFIG_SOCKET_MAX], mode[16], group[CONFIG_NAME_MAX];
+};
+
 struct config_raw_replay {
     struct config_replay replay;
     char worker_mac[64], worker_ip[64];
@@ -34,6 +38,7 @@ struct config_raw_tenant {
 struct config_raw {
     struct config config;
     struct config_raw_switch sw;
+    struct config_raw_control control;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
     struct config_raw_tenant tenant[CONFIG_TENANTS_MAX]; /* as many as config.tenants */

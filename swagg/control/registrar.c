@@ -268,11 +268,26 @@ void registrar_tick(struct registrar *r)
     report_lines_left_out(r);
 }
 
+/* Whether a failed job lingers beside another of its name, which has begun since or has failed, too. */
+static bool is_superseded(const struct registrar *r, unsigned entry)
+{
+    const struct ctl_entry *job = ctl_registry_entry(r->registry, entry), *other;
+
+    for (unsigned i = 0; job->state == CTL_ENTRY_FAILED && i < r->cfg->limits.jobs; i++) {
+        other = ctl_registry_entry(r->registry, i);
+        if (other->state == CTL_ENTRY_FREE || i == entry || strcmp(other->name, job->name) != 0)
+            continue;
+        if (other->state != CTL_ENTRY_FAILED || i < entry)
+            return true;
+    }
+    return false;
+}
+
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
 {
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
-        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE)
+        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE && !is_superseded(r, i))
             visit(context, ctl_registry_entry(r->registry, i), r->now);
     pthread_mutex_unlock(&r->lock);
 }

@@ -35,8 +35,9 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 /* To be called at least every lost_after / 10. */
 void registrar_tick(struct registrar *r);
 
-/* Calls visit for every job. It must be quick and must not call the registrar, since the main lcore waits and
- * no job changes meanwhile. now: by the clock of the job's times (listening.h). Any thread. */
+/* Calls visit for every job; of several of one name for the one that has not failed. It must be quick and
+ * must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the clock of
+ * the job's times (listening.h). Any thread. */
 typedef void registrar_visitor(void *context, const struct ctl_entry *job, uint64_t now);
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 

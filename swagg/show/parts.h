@@ -1,4 +1,5 @@
-/* The parts of the daemon that telemetry and the log show. They are only read, and outlive telemetry. */
+/* The parts of the daemon that telemetry, swaggctl and the log show. They are only read, and outlive their
+ * readers. */
 #ifndef SWAGG_SHOW_PARTS_H
 #define SWAGG_SHOW_PARTS_H
 
@@ -6,6 +7,8 @@
 #include "control/replay.h"
 
 struct show_parts {
+    const char *name; /* of this daemon among others: DPDK's file prefix */
+    uint64_t started; /* clock_ns */
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     const struct port *port;
@@ -14,6 +17,7 @@ struct show_parts {
     const struct shards *shards;
     const struct rte_mempool *mbufs;
     const struct bridge *bridge;
+    uint32_t mac_age_s; /* after which the bridge forgets a station */
     const struct jobs *jobs;
     struct registrar *registrar;
     const struct replays *replays;

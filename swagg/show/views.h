@@ -1,16 +1,52 @@
-/* The answers to telemetry commands. Each fills d; or returns -ENOENT or -EINVAL, if the parameter names
- * nothing that there is. Called on DPDK's telemetry thread. */
+/* What an operator can look at: one table of views, which DPDK's telemetry and swaggctl answer from alike. A
+ * view only reads; the header of each part that it shows says how that is safe. Any thread.
+ */
 #ifndef SWAGG_SHOW_VIEWS_H
 #define SWAGG_SHOW_VIEWS_H
 
-#include <rte_telemetry.h>
+#include <stddef.h>
 
 #include "show/parts.h"
+#include "show/writer.h"
 
-typedef int view_fn(const struct show_parts *parts, const char *params, struct rte_tel_data *d);
+/* What the parameter of a view names. */
+enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };
 
-view_fn view_info, view_ports, view_port, view_drops, view_counters, view_verdicts, view_mac, view_lcores,
-    view_lcore;
-view_fn view_jobs, view_job, view_slots;
+/* name: as the parameter; NULL: none was given. 0; -ENOENT: there is nothing of this name; -EINVAL: a name is
+ * needed. Nothing has been written then. */
+typedef int view_fn(const struct show_parts *parts, const char *name, struct writer *w);
+
+struct view {
+    const char *name; /* telemetry: /swagg/NAME */
+    view_fn *write;
+    enum view_subject of;
+    bool optional; /* the parameter may be left out */
+    const char *help;
+};
+
+extern const struct view views[];
+extern const unsigned views_count;
+
+/* NULL: there is none of this name. */
+const struct view *views_find(const char *name);
+
+/* "port", for messages. */
+const char *view_subject_name(enum view_subject subject);
+
+/* Writes the names that there are of a kind, "a, b, c", as many as there is room for, and "..." for the rest;
+ * "none" if there are none. */
+void view_subject_list(const struct show_parts *parts, enum view_subject subject, char *text, size_t room);
+
+/* Calls visit for each name of a kind. It must be quick, for the jobs do not change meanwhile. */
+typedef void view_name_visitor(void *context, const char *name);
+typedef void view_names_fn(const struct show_parts *parts, view_name_visitor *visit, void *context);
+view_names_fn view_port_names, view_lcore_names, view_job_names;
+
+/* The number of the port of this name, or -ENOENT. */
+int view_find_port(const struct show_parts *parts, const char *name);
+
+view_fn view_status, view_memory, view_drops, view_counters, view_verdicts, view_fdb;
+view_fn view_ports, view_port, view_lcores, view_lcore;
+view_fn view_jobs, view_job, view_ranks, view_slots;
 
 #endif

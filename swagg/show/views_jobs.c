@@ -1,4 +1,4 @@
-/* Views of jobs, their members and slots. */
+/* Views of jobs, their members and slots. What there is to say of one job is written while it is visited. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,12 +95,6 @@ static struct shown_member member_of(const struct shown_job *job, uint16_t rank)
                                  .heard_ms_ago = (job->now - job->since) / 1000000};
 }
 
-/* A failed job may linger beside its successor of the same name: the successor is shown. */
-static bool supersedes(const struct shown_job *job, enum ctl_entry_state shown)
-{
-    return shown == CTL_ENTRY_FREE || (shown == CTL_ENTRY_FAILED && job->state != CTL_ENTRY_FAILED);
-}
-
 /* All jobs: those that workers have joined, then those of the configuration. */
 static void visit_jobs(const struct show_parts *parts, job_visitor *visitor, void *context)
 {
@@ -111,205 +105,197 @@ static void visit_jobs(const struct show_parts *parts, job_visitor *visitor, voi
         visit_replayed(&visit, &parts->replays->job[i]);
 }
 
+/* Visiting must be quick, so that what is listed is copied first. */
 struct job_list {
     unsigned n;
-    struct {
+    struct listed_job {
         char name[CTL_NAME_MAX];
         enum ctl_entry_state state;
+        uint16_t size, present;
+        uint64_t in_state_ms;
+        const char *protocol;
     } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
 };
 
 static void list_job(void *context, const struct shown_job *job)
 {
     struct job_list *list = context;
-    unsigned i = 0;
+    struct listed_job *to = &list->job[list->n++];
 
-    while (i < list->n && strcmp(list->job[i].name, job->name) != 0)
-        i++;
-    if (i == list->n) {
-        list->n++;
-        snprintf(list->job[i].name, CTL_NAME_MAX, "%s", job->name);
-        list->job[i].state = CTL_ENTRY_FREE;
-    }
-    if (supersedes(job, list->job[i].state))
-        list->job[i].state = job->state;
+    *to = (struct listed_job){.state = job->state,
+                              .size = job->size,
+                              .present = job->present,
+                              .in_state_ms = (job->now - job->since) / 1000000,
+                              .protocol = job->protocol->name};
+    snprintf(to->name, sizeof(to->name), "%s", job->name);
 }
 
-/* "STATE NAME" each: names have characters that are not allowed in a dictionary's keys. */
-int view_jobs(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
+int view_jobs(const struct show_parts *parts, const char *name, struct writer *w)
 {
     struct job_list list = {0};
 
-    (void)params;
+    (void)name;
     visit_jobs(parts, list_job, &list);
-    rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
-    for (unsigned i = 0; i < list.n; i++) {
-        char text[CTL_NAME_MAX + 16];
-
-        snprintf(text, sizeof(text), "%s %s", ctl_entry_state_name(list.job[i].state), list.job[i].name);
-        rte_tel_data_add_array_string(d, text);
+    writer_table(w, "jobs");
+    for (const struct listed_job *job = list.job; job < &list.job[list.n]; job++) {
+        writer_row(w);
+        writer_text(w, "name", job->name);
+        writer_text(w, "state", ctl_entry_state_name(job->state));
+        writer_number(w, "in_state_ms", job->in_state_ms);
+        writer_number(w, "size", job->size);
+        writer_number(w, "present", job->present);
+        writer_text(w, "protocol", job->protocol);
+        writer_end(w);
     }
+    writer_end(w);
     return 0;
+}
+
+void view_job_names(const struct show_parts *parts, view_name_visitor *visit, void *context)
+{
+    struct job_list list = {0};
+
+    visit_jobs(parts, list_job, &list);
+    for (unsigned i = 0; i < list.n; i++)
+        visit(context, list.job[i].name);
 }
 
 /* Finds the job of a name, and shows it. */
 struct job_search {
     const char *name;
-    enum ctl_entry_state found;
+    bool found;
     const struct jobs *jobs;
     void (*show)(const struct job_search *s, const struct shown_job *job);
-    struct rte_tel_data *d;
+    struct writer *w;
 };
 
 static void show_if_named(void *context, const struct shown_job *job)
 {
     struct job_search *s = context;
 
-    if (strcmp(job->name, s->name) != 0 || !supersedes(job, s->found))
+    if (s->found || strcmp(job->name, s->name) != 0)
         return;
-    s->found = job->state;
-    rte_tel_data_start_dict(s->d);
+    s->found = true;
     s->show(s, job);
 }
 
-static int show_named(const struct show_parts *parts, const char *name, struct rte_tel_data *d,
+static int show_named(const struct show_parts *parts, const char *name, struct writer *w,
                       void (*show)(const struct job_search *s, const struct shown_job *job))
 {
-    struct job_search s = {.name = name, .found = CTL_ENTRY_FREE, .jobs = parts->jobs, .show = show, .d = d};
+    struct job_search s = {.name = name, .jobs = parts->jobs, .show = show, .w = w};
 
     if (name == NULL)
         return -EINVAL;
     visit_jobs(parts, show_if_named, &s);
-    return s.found == CTL_ENTRY_FREE ? -ENOENT : 0;
+    return s.found ? 0 : -ENOENT;
 }
 
-/* A list in the dictionary, one entry a member; add writes the entry. */
-static void list_members(struct rte_tel_data *d, const char *name, const struct shown_job *job,
-                         enum rte_tel_value_type type,
-                         void (*add)(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m))
+static void write_missing(struct writer *w, const struct shown_job *job)
 {
-    struct rte_tel_data *list = rte_tel_data_alloc();
+    writer_numbers(w, "missing");
+    for (uint16_t rank = 0; rank < job->size; rank++)
+        if (member_of(job, rank).state != CTL_MEMBER_JOINED)
+            writer_number(w, NULL, rank);
+    writer_end(w);
+}
 
-    if (list == NULL)
-        return;
-    rte_tel_data_start_array(list, type);
-    for (uint16_t rank = 0; rank < job->size; rank++) {
-        const struct shown_member m = member_of(job, rank);
+static void write_terms(struct writer *w, const struct shown_job *job)
+{
+    struct agg_term list[AGG_LISTED_TERMS];
+    const unsigned n = job->protocol->list(&job->terms, list);
 
-        add(list, rank, &m);
+    writer_text(w, "protocol", job->protocol->name);
+    for (unsigned i = 0; i < n; i++)
+        if (list[i].word != NULL)
+            writer_text(w, list[i].name, list[i].word);
+        else
+            writer_number(w, list[i].name, list[i].number);
+}
+
+static void show_job(const struct job_search *s, const struct shown_job *job)
+{
+    struct writer *w = s->w;
+
+    writer_text(w, "name", job->name);
+    writer_text(w, "state", ctl_entry_state_name(job->state));
+    writer_number(w, "in_state_ms", (job->now - job->since) / 1000000);
+    writer_number(w, "epoch", job->epoch);
+    writer_number(w, "size", job->size);
+    writer_number(w, "present", job->present);
+    write_terms(w, job);
+    if (job->state == CTL_ENTRY_RUNNING) {
+        writer_number(w, "number", job->number);
+        writer_flag(w, "in_place", jobs_find(s->jobs, job->protocol->id, job->number)->in_place);
     }
-    rte_tel_data_add_dict_container(d, name, list, 0);
+    if (job->state == CTL_ENTRY_FAILED) {
+        writer_text(w, "reason", ctl_reason_name(job->failure->reason));
+        writer_text(w, "failure", job->failure->text);
+    }
+    write_missing(w, job);
 }
 
-static void add_missing(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
+int view_job(const struct show_parts *parts, const char *name, struct writer *w)
 {
-    if (m->state != CTL_MEMBER_JOINED)
-        rte_tel_data_add_array_int(list, rank);
+    return show_named(parts, name, w, show_job);
 }
 
-static void add_state(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
+static void write_member(struct writer *w, uint16_t rank, const struct shown_member *m)
 {
-    static const char *const names[] = {
+    static const char *const states[] = {
         [CTL_MEMBER_ABSENT] = "absent",
         [CTL_MEMBER_JOINED] = "joined",
         [CTL_MEMBER_LEFT] = "left",
         [CTL_MEMBER_LOST] = "lost",
     };
-
-    (void)rank;
-    rte_tel_data_add_array_string(list, names[m->state]);
-}
-
-static void add_address(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
-{
     const uint8_t *ip = (const uint8_t *)&m->ip;
-    char text[32];
 
-    (void)rank;
-    snprintf(text, sizeof(text), "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
-    rte_tel_data_add_array_string(list, text);
+    writer_number(w, "rank", rank);
+    writer_text(w, "state", states[m->state]);
+    writer_format(w, "address", "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
+    writer_number(w, "heard_ms_ago", m->heard_ms_ago);
+    writer_counter(w, "calls", m->heartbeat.calls);
+    writer_flag(w, "waiting", m->heartbeat.waiting);
+    writer_number(w, "stalled_ms", m->heartbeat.stalled_ms);
 }
 
-static void add_heard_ms_ago(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
+static void show_ranks(const struct job_search *s, const struct shown_job *job)
 {
-    (void)rank;
-    rte_tel_data_add_array_u64(list, m->heard_ms_ago);
-}
+    writer_text(s->w, "name", job->name);
+    write_missing(s->w, job);
+    writer_table(s->w, "ranks");
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct shown_member m = member_of(job, rank);
 
-static void add_calls(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
-{
-    (void)rank;
-    rte_tel_data_add_array_u64(list, m->heartbeat.calls);
-}
-
-static void add_waiting(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
-{
-    (void)rank;
-    rte_tel_data_add_array_int(list, m->heartbeat.waiting);
-}
-
-static void add_stalled_ms(struct rte_tel_data *list, uint16_t rank, const struct shown_member *m)
-{
-    (void)rank;
-    rte_tel_data_add_array_u64(list, m->heartbeat.stalled_ms);
-}
-
-static void show_terms(struct rte_tel_data *d, const struct shown_job *job)
-{
-    struct agg_term list[AGG_LISTED_TERMS];
-    const unsigned n = job->protocol->list(&job->terms, list);
-
-    rte_tel_data_add_dict_string(d, "protocol", job->protocol->name);
-    for (unsigned i = 0; i < n; i++)
-        if (list[i].word != NULL)
-            rte_tel_data_add_dict_string(d, list[i].name, list[i].word);
-        else
-            rte_tel_data_add_dict_int(d, list[i].name, (int)list[i].number);
-}
-
-static void show_job(const struct job_search *s, const struct shown_job *job)
-{
-    struct rte_tel_data *d = s->d;
-
-    rte_tel_data_add_dict_string(d, "name", job->name);
-    rte_tel_data_add_dict_string(d, "state", ctl_entry_state_name(job->state));
-    rte_tel_data_add_dict_u64(d, "in_state_ms", (job->now - job->since) / 1000000);
-    rte_tel_data_add_dict_u64(d, "epoch", job->epoch);
-    rte_tel_data_add_dict_int(d, "size", job->size);
-    rte_tel_data_add_dict_int(d, "present", job->present);
-    show_terms(d, job);
-    if (job->state == CTL_ENTRY_RUNNING) {
-        rte_tel_data_add_dict_int(d, "number", job->number);
-        rte_tel_data_add_dict_int(d, "in_place",
-                                  jobs_find(s->jobs, job->protocol->id, job->number)->in_place);
+        writer_row(s->w);
+        write_member(s->w, rank, &m);
+        writer_end(s->w);
     }
-    if (job->state == CTL_ENTRY_FAILED) {
-        rte_tel_data_add_dict_string(d, "reason", ctl_reason_name(job->failure->reason));
-        rte_tel_data_add_dict_string(d, "failure", job->failure->text);
-    }
-    list_members(d, "missing", job, RTE_TEL_INT_VAL, add_missing);
-    list_members(d, "states", job, RTE_TEL_STRING_VAL, add_state);
-    list_members(d, "addresses", job, RTE_TEL_STRING_VAL, add_address);
-    list_members(d, "heard_ms_ago", job, RTE_TEL_U64_VAL, add_heard_ms_ago);
-    list_members(d, "calls", job, RTE_TEL_U64_VAL, add_calls);
-    list_members(d, "waiting", job, RTE_TEL_INT_VAL, add_waiting);
-    list_members(d, "stalled_ms", job, RTE_TEL_U64_VAL, add_stalled_ms);
+    writer_end(s->w);
 }
 
-int view_job(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
+int view_ranks(const struct show_parts *parts, const char *name, struct writer *w)
 {
-    return show_named(parts, params, d, show_job);
+    return show_named(parts, name, w, show_ranks);
 }
 
-/* "0 2 5": the ranks that a slot waits for. */
-static void write_missing(char *text, size_t room, const struct agg_slot_view *slot, uint16_t size)
+/* The ranks that a slot waits for. */
+static void write_awaited(struct writer *w, const struct agg_slot_view *slot, uint16_t size)
 {
-    size_t n = 0;
-
-    text[0] = '\0';
-    for (unsigned r = 0; r < size && n < room; r++)
+    writer_numbers(w, "missing");
+    for (unsigned r = 0; r < size; r++)
         if ((slot->ranks[r / 64] >> r % 64 & 1) == 0)
-            n += (size_t)snprintf(text + n, room - n, "%s%u", n == 0 ? "" : " ", r);
+            writer_number(w, NULL, r);
+    writer_end(w);
+}
+
+static void write_slot(struct writer *w, unsigned number, const struct agg_slot_view *slot, uint16_t size)
+{
+    writer_row(w);
+    writer_number(w, "slot", number);
+    writer_number(w, "tag", slot->chunk);
+    writer_number(w, "contributed", slot->contributed);
+    write_awaited(w, slot, size);
+    writer_end(w);
 }
 
 static void show_slots(const struct job_search *s, const struct shown_job *job)
@@ -319,20 +305,17 @@ static void show_slots(const struct job_search *s, const struct shown_job *job)
     struct agg_slot_view slot;
     unsigned slots = 0, collecting = 0;
 
-    for (; running != NULL && job->protocol->view(running->common.pool, slots, &slot); slots++) {
-        char name[32], missing[RTE_TEL_MAX_STRING_LEN - 1];
-
-        if (slot.contributed == 0 || collecting++ >= SLOTS_SHOWN)
-            continue;
-        snprintf(name, sizeof(name), "slot_%u_tag_%u", slots, slot.chunk);
-        write_missing(missing, sizeof(missing), &slot, job->size);
-        rte_tel_data_add_dict_string(s->d, name, missing);
-    }
-    rte_tel_data_add_dict_int(s->d, "slots", (int)slots);
-    rte_tel_data_add_dict_int(s->d, "collecting", (int)collecting);
+    writer_text(s->w, "name", job->name);
+    writer_table(s->w, "waiting");
+    for (; running != NULL && job->protocol->view(running->common.pool, slots, &slot); slots++)
+        if (slot.contributed > 0 && collecting++ < SLOTS_SHOWN)
+            write_slot(s->w, slots, &slot, job->size);
+    writer_end(s->w);
+    writer_number(s->w, "slots", slots);
+    writer_number(s->w, "collecting", collecting);
 }
 
-int view_slots(const struct show_parts *parts, const char *params, struct rte_tel_data *d)
+int view_slots(const struct show_parts *parts, const char *name, struct writer *w)
 {
-    return show_named(parts, params, d, show_slots);
+    return show_named(parts, name, w, show_slots);
 }

@@ -112,7 +112,7 @@ second_does_not_start "$NET_DIR/second.yaml" "$NET_ID-b" "interface p1 is in use
 printf 'ports: [{device: "net_null0"}]\n' >"$NET_DIR/second.yaml"
 second_does_not_start "$NET_DIR/second.yaml" "$NET_ID" "another swagg runs with this file prefix .*$NET_ID"
 reaches 0 "$(net_switch_ip)"
-expect_equal "pid in telemetry" "$(net_telemetry /swagg/info pid)" "$NET_SWAGG_PID"
+expect_equal "pid in telemetry" "$(net_telemetry /swagg/status pid)" "$NET_SWAGG_PID"
 net_swagg_kill # a killed daemon holds no locks
 
 step "a host that has the switch's address is heard, though it sends nothing of itself"
@@ -158,7 +158,7 @@ dd if=/dev/zero of="$NET_DIR/unread" bs=4096 count=64 oflag=nonblock 2>"$NET_DIR
 ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" >&7 2>&1 </dev/null &
 NET_SWAGG_PID=$!
 lines_are_lost() {
-    [ "$(net_telemetry /swagg/info log_lines_lost)" -gt 0 ]
+    [ "$(net_telemetry /swagg/status log_lines_lost)" -gt 0 ]
 }
 net_until 30 "lines are lost" lines_are_lost
 reaches 0 "$(net_switch_ip)"

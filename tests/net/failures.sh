@@ -8,10 +8,10 @@ NET_SWITCH_MAC= # derived by the daemon; it must be the same after each restart
 begin_with_swagg failures "timers: {lost_after_ms: 3000}"
 
 all_frames_are_free() {
-    [ "$(net_telemetry /swagg/info mbufs_in_use)" = "$frames_in_use" ]
+    [ "$(net_telemetry /swagg/memory mbufs_in_use)" = "$frames_in_use" ]
 }
 
-frames_in_use=$(net_telemetry /swagg/info mbufs_in_use)
+frames_in_use=$(net_telemetry /swagg/memory mbufs_in_use)
 
 # The ranks that live must have ended with status 3 and words that match.
 expect_told() { # REGEX RANK...

@@ -36,7 +36,7 @@ refused() { # RANKS REGEX [ARGUMENT...]
 }
 
 sleeps() {
-    net_telemetry "/swagg/lcore,$(net_telemetry /swagg/lcores 0)" sleeps
+    net_telemetry "/swagg/lcore,$(net_telemetry /swagg/lcores lcores/lcore 0)" sleeps
 }
 
 has_slept() {
@@ -44,7 +44,7 @@ has_slept() {
 }
 
 knows() { # HOST
-    [[ $(net_telemetry /swagg/mac) == *"$(net_mac "$1")"* ]]
+    [[ $(net_ctl fdb) == *"$(net_mac "$1")"* ]]
 }
 
 has_forgotten() { # HOST
@@ -67,7 +67,7 @@ expect_equal "in_place" "$(net_telemetry /swagg/job,only in_place)" 0
 
 step "memory.mode: no-huge, memory.megabytes: 200"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'memory: .*ordinary pages'
-expect_equal "megabytes" "$(net_telemetry /swagg/info memory_bytes | awk '{ print int($1 / 1048576 / 8 + 0.5) * 8 }')" 200
+expect_equal "megabytes" "$(net_telemetry /swagg/memory memory_bytes | awk '{ print int($1 / 1048576 / 8 + 0.5) * 8 }')" 200
 
 step "idle.max_sleep_us: 0"
 expect_equal "sleeps" "$(sleeps)" 0

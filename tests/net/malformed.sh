@@ -15,8 +15,8 @@ ip -n "$NET_ID-sw" link set p3 mtu 2000
 slots_before=
 only_rank_0_is_missing() { # JOB
     local before=$slots_before
-    slots_before=$(net_telemetry "/swagg/slots,$1" | grep '"slot_')
-    [ -n "$slots_before" ] && [ "$slots_before" = "$before" ] && ! grep -qv ': "0"' <<<"$slots_before"
+    slots_before=$(net_ctl --no-header --only slot,tag,missing slots "$1")
+    [ -n "$slots_before" ] && [ "$slots_before" = "$before" ] && ! grep -qv ' 0$' <<<"$slots_before"
 }
 
 malformed_beside() { # JOB [ARGUMENT...]

@@ -28,7 +28,7 @@ mtu: ${MTU:-1500}
 replay: [$replay]
 END
     net_swagg_start "$NET_DIR/replay.yaml"
-    expect_equal "the jobs" "$(net_telemetry /swagg/jobs 0)" 'running replay[0]'
+    expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name 0)" 'replay[0]'
     expect_equal "its members" "$(net_telemetry '/swagg/job,replay[0]' missing | xargs)" '[]'
     net_until 20 "every packet is answered" all_answered "$(("$("$PCAP" show "$NET_DIR/sent.pcap" | wc -l)"))"
     net_swagg_stop

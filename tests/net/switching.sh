@@ -26,7 +26,7 @@ expect_match "arping" "$(net_exec 1 arping -c1 -w120 -I eth0 "$(net_switch_ip)")
 
 step "the MAC table names every host's port"
 for ((i = 0; i < 4; i++)); do
-    expect_match "the MAC table" "$(net_telemetry /swagg/mac)" "\"$(net_mac "$i") h$i\""
+    expect_match "the MAC table" "$(net_ctl fdb)" "$(net_mac "$i") +h$i "
 done
 
 step "a bulk transfer arrives whole: TCP with a hash at both ends, both directions at once"
@@ -51,7 +51,7 @@ ip -n "$NET_ID-h2" addr replace "$(net_ip 3)/24" dev eth0
 ip -n "$NET_ID-h3" addr flush dev eth0
 net_exec 2 arping -q -U -c1 -I eth0 "$(net_ip 3)"
 reaches 0 "$(net_ip 3)"
-expect_match "the MAC table" "$(net_telemetry /swagg/mac)" "\"$(net_mac 3) h2\""
+expect_match "the MAC table" "$(net_ctl fdb)" "$(net_mac 3) +h2 "
 expect_equal "moves counted" "$(net_telemetry /swagg/counters stations_moved)" $((moved + 1))
 
 step "a gratuitous ARP of a new MAC for a known address is heard by everybody"
@@ -76,13 +76,13 @@ step "a switch that chooses its MAC itself takes no port's, the same every time,
 net_swagg_stop
 NET_SWITCH_MAC='' net_swagg_config "$NET_DIR/swagg.yaml"
 net_swagg_start "$NET_DIR/swagg.yaml"
-chosen=$(net_telemetry /swagg/info mac)
+chosen=$(net_telemetry /swagg/status mac)
 for ((i = 0; i < 4; i++)); do
     refuses grep -iqx "$chosen" <(net_telemetry "/swagg/port,h$i" mac)
 done
 net_swagg_stop
 net_swagg_start "$NET_DIR/swagg.yaml"
-expect_equal "its MAC after a restart" "$(net_telemetry /swagg/info mac)" "$chosen"
+expect_equal "its MAC after a restart" "$(net_telemetry /swagg/status mac)" "$chosen"
 received_by_kernel() {
     # shellcheck disable=SC2016 # awk's words
     ip netns exec "$NET_ID-sw" awk '$1 == "Ip:" && $3 ~ /^[0-9]/ { print $4 }' /proc/net/snmp

@@ -251,6 +251,10 @@ static const struct {
      "F:8: tenants[2].name: \"x\" is the name of tenants[1] already\n"
      "F:8: tenants[2].addresses: is missing: without key_file, addresses alone say who this is; [0.0.0.0/0] "
      "is everybody\n"},
+    {PORT "control: {path: ctl, mode: 0888, group: \"\"}\n",
+     "F:3: control.group: has no value\n"
+     "F:3: control.path: \"ctl\" is neither an absolute path, nor none\n"
+     "F:3: control.mode: \"0888\" is no mode of a file: three octal digits, such as \"660\"\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
@@ -297,7 +301,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, timers, memory, idle, log_level, seed, replay\n"},
+     "pool, limits, tenants, timers, memory, idle, control, log_level, seed, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -486,6 +490,19 @@ static void test_replayed_jobs(void)
               r[1].worker_port == 7);
 }
 
+static void test_the_socket_for_operators(void)
+{
+    const struct config fallback = good(PORT), none = good(PORT "control: {path: none}\n");
+    const struct config c = good(PORT "control: {path: /x/y.ctl, mode: 0600, group: adm}\n");
+
+    CU_ASSERT(!fallback.control.off && fallback.control.mode == 0660);
+    CU_ASSERT(fallback.control.path[0] == '\0' && fallback.control.group[0] == '\0');
+    CU_ASSERT(none.control.off);
+    CU_ASSERT(!c.control.off && c.control.mode == 0600);
+    CU_ASSERT_STRING_EQUAL(c.control.path, "/x/y.ctl");
+    CU_ASSERT_STRING_EQUAL(c.control.group, "adm");
+}
+
 static int tenant(const struct config *c, const char *ip, const char *job)
 {
     return config_tenant_of(c, inet_addr(ip), job);
@@ -595,6 +612,7 @@ static void test_damaged_files_do_no_harm(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(test_the_socket_for_operators),
         UNIT_TEST(test_bad_configurations_say_what_is_wrong),
         UNIT_TEST(test_a_hundred_mistakes_are_enough),
         UNIT_TEST(test_files_that_cannot_be_read),

@@ -1,0 +1,169 @@
+#include "operator/listener.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/log.h"
+
+enum { WAITING_MAX = 16, TRIES_MAX = 8 };
+
+static int address_of(struct sockaddr_un *address, const char *path)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address->sun_path))
+        return -ENAMETOOLONG;
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+/* Whether somebody listens there. */
+static bool is_alive(const struct sockaddr_un *address)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const bool alive = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+                                   errno == EAGAIN); /* EAGAIN: too many wait to be accepted */
+
+    if (fd >= 0)
+        close(fd);
+    return alive;
+}
+
+/* A socket of a daemon that was killed is in the way; any other file is somebody's. */
+static int remove_dead(const struct sockaddr_un *address)
+{
+    struct stat file;
+
+    if (lstat(address->sun_path, &file) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(file.st_mode))
+        return -EEXIST;
+    if (is_alive(address))
+        return -EADDRINUSE;
+    return unlink(address->sun_path) < 0 ? -errno : 0;
+}
+
+/* Nobody may connect before the file has its group and mode. */
+static int bind_closed(int fd, const struct sockaddr_un *address)
+{
+    const mode_t mask = umask(0777);
+    const int rc = bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno : 0;
+
+    umask(mask);
+    return rc;
+}
+
+static int open_at(struct listener *l, mode_t mode, gid_t group)
+{
+    struct sockaddr_un address;
+    int rc = address_of(&address, l->path);
+
+    if (rc == 0)
+        rc = remove_dead(&address);
+    if (rc < 0)
+        return rc;
+    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    rc = l->fd < 0 ? -errno : bind_closed(l->fd, &address);
+    if (rc < 0)
+        return rc;
+    if (listen(l->fd, WAITING_MAX) == 0 && chown(l->path, (uid_t)-1, group) == 0 && chmod(l->path, mode) == 0)
+        return 0;
+    rc = -errno;
+    unlink(l->path);
+    return rc;
+}
+
+/* Another daemon that stops removes the directory if it is empty, perhaps just before the socket is made. */
+static int open_in_directory(struct listener *l, mode_t mode, gid_t group)
+{
+    int rc = -ENOENT;
+
+    for (unsigned tries = 0; tries < TRIES_MAX && rc == -ENOENT; tries++) {
+        mkdir(LISTENER_DIRECTORY, 0755);
+        rc = open_at(l, mode, group);
+        if (rc < 0 && l->fd >= 0) {
+            close(l->fd);
+            l->fd = -1;
+        }
+    }
+    return rc;
+}
+
+/* -1: as the process has it. */
+static int find_group(gid_t *group, const char *name)
+{
+    const struct group *found = name[0] == '\0' ? NULL : getgrnam(name);
+
+    *group = found == NULL ? (gid_t)-1 : found->gr_gid;
+    if (name[0] == '\0' || found != NULL)
+        return 0;
+    log_error("control.group: there is no group %s on this machine: groupadd %s, or name another", name,
+              name);
+    return -ENOENT;
+}
+
+/* Tools find the socket by this name, wherever it lies. */
+static void leave_link(struct listener *l, const char *name)
+{
+    snprintf(l->link, sizeof(l->link), LISTENER_DIRECTORY "/%s.ctl", name);
+    if (strcmp(l->link, l->path) == 0) {
+        l->link[0] = '\0';
+        return;
+    }
+    unlink(l->link);
+    if (symlink(l->path, l->link) == 0)
+        return;
+    log_warning("cannot leave a link to %s in " LISTENER_DIRECTORY ": %s; swaggctl needs --switch %s",
+                l->path, strerror(errno), l->path);
+    l->link[0] = '\0';
+}
+
+static void tell(const struct listener *l, int rc)
+{
+    if (rc == -EADDRINUSE)
+        log_error("control.path: another swagg answers at %s: give this one another path", l->path);
+    else if (rc == -EEXIST)
+        log_error("control.path: %s is a file that is no socket: remove it, or choose another path", l->path);
+    else if (rc == -ENAMETOOLONG)
+        log_error("control.path: %s is too long for a socket: at most %zu characters", l->path,
+                  sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+    else
+        log_error("cannot make the socket for swaggctl, %s: %s (control.path chooses another; \"none\" does "
+                  "without)",
+                  l->path, strerror(-rc));
+}
+
+int listener_open(struct listener *l, const struct config_control *cfg, const char *name)
+{
+    gid_t group;
+    int rc = find_group(&group, cfg->group);
+
+    *l = (struct listener){.fd = -1};
+    if (rc < 0)
+        return rc;
+    if (cfg->path[0] != '\0')
+        snprintf(l->path, sizeof(l->path), "%s", cfg->path);
+    else
+        snprintf(l->path, sizeof(l->path), LISTENER_DIRECTORY "/%s.ctl", name);
+    rc = open_in_directory(l, cfg->mode, group);
+    if (rc < 0)
+        tell(l, rc);
+    else
+        leave_link(l, name);
+    return rc;
+}
+
+void listener_remove(const struct listener *l)
+{
+    unlink(l->path);
+    if (l->link[0] != '\0')
+        unlink(l->link);
+    rmdir(LISTENER_DIRECTORY); /* where it is empty */
+}

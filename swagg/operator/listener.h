@@ -1,0 +1,27 @@
+/* The socket by which operators reach the daemon: a file, whose permissions say who may.
+ *
+ * Threads: the main lcore's.
+ */
+#ifndef SWAGG_OPERATOR_LISTENER_H
+#define SWAGG_OPERATOR_LISTENER_H
+
+#include <limits.h>
+
+#include "config/config.h"
+
+#define LISTENER_DIRECTORY "/run/swagg" /* where tools look for running daemons: NAME.ctl */
+
+struct listener {
+    int fd;
+    char path[PATH_MAX]; /* of the socket */
+    char link[PATH_MAX]; /* in LISTENER_DIRECTORY, if the socket lies elsewhere; "": none */
+};
+
+/* Makes the socket. name: of this daemon among others. 0; or after logging: -EADDRINUSE, another daemon has
+ * it; -ENOENT, no such group; or another -errno. fd then is -1, and nothing is left. */
+int listener_open(struct listener *l, const struct config_control *cfg, const char *name);
+
+/* Removes the files. The descriptor is the caller's to close. */
+void listener_remove(const struct listener *l);
+
+#endif

@@ -1,0 +1,53 @@
+#include "operator/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int check(struct request *r, char why[REQUEST_TEXT_MAX])
+{
+    const json_t *version = json_object_get(r->body, "version");
+
+    r->command = request_text(r, "command");
+    if (!json_is_object(r->body))
+        snprintf(why, REQUEST_TEXT_MAX,
+                 "a request is a JSON object: {\"version\": %d, \"command\": \"status\"}", REQUEST_VERSION);
+    else if (!json_is_integer(version))
+        snprintf(why, REQUEST_TEXT_MAX, "the request has no number \"version\"; it is %d", REQUEST_VERSION);
+    else if (json_integer_value(version) != REQUEST_VERSION)
+        snprintf(why, REQUEST_TEXT_MAX,
+                 "the request is of version %lld, the switch knows %d: use the swaggctl that was installed "
+                 "with it",
+                 (long long)json_integer_value(version), REQUEST_VERSION);
+    else if (r->command == NULL)
+        snprintf(why, REQUEST_TEXT_MAX, "the request has no text \"command\"");
+    else
+        return 0;
+    return -EINVAL;
+}
+
+int request_parse(struct request *r, const char *line, size_t bytes, char why[REQUEST_TEXT_MAX])
+{
+    json_error_t error;
+    int rc;
+
+    r->body = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (r->body == NULL) {
+        snprintf(why, REQUEST_TEXT_MAX, "not JSON: %s", error.text);
+        return -EINVAL;
+    }
+    rc = check(r, why);
+    if (rc < 0)
+        request_free(r);
+    return rc;
+}
+
+void request_free(struct request *r)
+{
+    json_decref(r->body);
+    *r = (struct request){0};
+}
+
+const char *request_text(const struct request *r, const char *key)
+{
+    return json_string_value(json_object_get(r->body, key));
+}

@@ -1,0 +1,30 @@
+/* What an operator's tool asks the daemon: one JSON object a line, {"version": 1, "command": "job", "name":
+ * "train"}. A line is untrusted: it may be anything.
+ *
+ * No DPDK. Threads: a request is one thread's.
+ */
+#ifndef SWAGG_OPERATOR_REQUEST_H
+#define SWAGG_OPERATOR_REQUEST_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+enum {
+    REQUEST_VERSION = 1,      /* of requests and answers */
+    REQUEST_BYTES_MAX = 4096, /* of a line, without its end */
+    REQUEST_TEXT_MAX = 1024,  /* of a message about what is wrong */
+};
+
+struct request {
+    json_t *body;        /* an object */
+    const char *command; /* lies in body */
+};
+
+/* 0; then request_free follows. -EINVAL: the line is no request; why says what is wrong. */
+int request_parse(struct request *r, const char *line, size_t bytes, char why[REQUEST_TEXT_MAX]);
+void request_free(struct request *r);
+
+/* The text of a key, or NULL if the request has none of this name. */
+const char *request_text(const struct request *r, const char *key);
+
+#endif

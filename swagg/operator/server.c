@@ -1,0 +1,217 @@
+#include "operator/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "operator/reply.h"
+
+struct client {
+    int fd; /* -1: the place is free */
+    uint64_t active_at;
+    char line[REQUEST_BYTES_MAX + 1]; /* what has come of the next request, and perhaps of later ones */
+    size_t bytes;
+    char *answer; /* NULL: nothing waits to be taken */
+    size_t length, sent;
+};
+
+struct server {
+    int listener, wake;
+    server_answer *answer;
+    void *context;
+    struct client client[SERVER_CLIENTS_MAX];
+};
+
+static void drop(struct client *c)
+{
+    close(c->fd);
+    free(c->answer);
+    *c = (struct client){.fd = -1};
+}
+
+/* A free place, or that of who has been silent for longest. */
+static struct client *place(struct server *s)
+{
+    struct client *oldest = s->client;
+
+    for (struct client *c = s->client; c < &s->client[SERVER_CLIENTS_MAX]; c++) {
+        if (c->fd < 0)
+            return c;
+        if (c->active_at < oldest->active_at)
+            oldest = c;
+    }
+    drop(oldest);
+    return oldest;
+}
+
+/* One at a time: who connects again and again takes turns with those that are connected. */
+static void take_newcomer(struct server *s, uint64_t now)
+{
+    const int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct client *c;
+
+    if (fd < 0)
+        return;
+    c = place(s);
+    *c = (struct client){.fd = fd, .active_at = now};
+}
+
+static void send_answer(struct client *c, uint64_t now)
+{
+    const ssize_t n = send(c->fd, c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            drop(c);
+        return;
+    }
+    c->active_at = now;
+    c->sent += (size_t)n;
+    if (c->sent < c->length)
+        return;
+    free(c->answer);
+    c->answer = NULL;
+}
+
+static void set_answer(struct client *c, char *answer, uint64_t now)
+{
+    if (answer == NULL) {
+        drop(c);
+        return;
+    }
+    c->answer = answer;
+    c->length = strlen(answer);
+    c->sent = 0;
+    send_answer(c, now);
+}
+
+/* Answers the requests that have come, until an answer has to wait for its reader. */
+static void answer_lines(struct server *s, struct client *c, uint64_t now)
+{
+    char *end;
+
+    while (c->fd >= 0 && c->answer == NULL && (end = memchr(c->line, '\n', c->bytes)) != NULL) {
+        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line));
+
+        c->bytes -= (size_t)(end + 1 - c->line);
+        memmove(c->line, end + 1, c->bytes);
+        set_answer(c, answer, now);
+    }
+    if (c->fd >= 0 && c->answer == NULL && c->bytes == sizeof(c->line))
+        drop(c); /* a line that does not end */
+}
+
+static void take_bytes(struct server *s, struct client *c, uint64_t now)
+{
+    const ssize_t n = recv(c->fd, c->line + c->bytes, sizeof(c->line) - c->bytes, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        drop(c);
+        return;
+    }
+    c->active_at = now;
+    c->bytes += (size_t)n;
+    answer_lines(s, c, now);
+}
+
+static void serve(struct server *s, struct client *c, short events, uint64_t now)
+{
+    if (events & (POLLERR | POLLNVAL)) {
+        drop(c);
+    } else if (c->answer != NULL && events & POLLOUT) {
+        send_answer(c, now);
+        if (c->fd >= 0 && c->answer == NULL)
+            answer_lines(s, c, now);
+    } else if (c->answer == NULL && events & (POLLIN | POLLHUP)) {
+        take_bytes(s, c, now);
+    }
+    if (c->fd >= 0 && now - c->active_at >= SERVER_SILENT_NS)
+        drop(c);
+}
+
+int server_open(struct server **out, int listener, server_answer *answer, void *context)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    int error;
+
+    *out = NULL;
+    if (s == NULL) {
+        close(listener);
+        return -ENOMEM;
+    }
+    s->listener = listener;
+    s->answer = answer;
+    s->context = context;
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+        s->client[i].fd = -1;
+    s->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (s->wake < 0) {
+        error = errno;
+        server_close(s);
+        return -error;
+    }
+    *out = s;
+    return 0;
+}
+
+void server_close(struct server *s)
+{
+    if (s == NULL)
+        return;
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+        if (s->client[i].fd >= 0)
+            drop(&s->client[i]);
+    if (s->wake >= 0)
+        close(s->wake);
+    close(s->listener);
+    free(s);
+}
+
+void server_wake(const struct server *s)
+{
+    const uint64_t one = 1;
+
+    if (write(s->wake, &one, sizeof(one)) < 0)
+        return; /* it is awake already */
+}
+
+/* While clients are connected, it must look at their silence now and then. */
+static int patience(const struct server *s, int wait_ms)
+{
+    const int look_ms = SERVER_SILENT_NS / 1000000 / 4;
+
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+        if (s->client[i].fd >= 0 && (wait_ms < 0 || wait_ms > look_ms))
+            return look_ms;
+    return wait_ms;
+}
+
+void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
+{
+    struct pollfd fds[SERVER_CLIENTS_MAX + 2];
+    uint64_t woken, now;
+
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+        fds[i] =
+            (struct pollfd){.fd = s->client[i].fd, .events = s->client[i].answer != NULL ? POLLOUT : POLLIN};
+    fds[SERVER_CLIENTS_MAX] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+    fds[SERVER_CLIENTS_MAX + 1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+    if (poll(fds, SERVER_CLIENTS_MAX + 2, patience(s, wait_ms)) < 0)
+        return;
+    if (fds[SERVER_CLIENTS_MAX + 1].revents != 0 && read(s->wake, &woken, sizeof(woken)) < 0)
+        return;
+    now = now_of();
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+        if (s->client[i].fd >= 0)
+            serve(s, &s->client[i], fds[i].revents, now);
+    if (fds[SERVER_CLIENTS_MAX].revents != 0)
+        take_newcomer(s, now);
+}

@@ -1,0 +1,16 @@
+/* One request to a switch, and its answer (swagg/operator/reply.h has the form of both). */
+#ifndef SWAGGCTL_ASK_H
+#define SWAGGCTL_ASK_H
+
+#include <jansson.h>
+
+#include "places.h"
+
+/* Connects, and asks. The answer is an object, the caller's to release; NULL: why says what is wrong. request
+ * is not taken over. */
+json_t *ask(const struct place *place, const json_t *request, char why[PLACE_WHY_MAX]);
+
+/* A request with this command; add its arguments. */
+json_t *ask_request(const char *command);
+
+#endif

@@ -1,0 +1,103 @@
+#include "commands.h"
+
+#include <string.h>
+
+#include "ask.h"
+
+const struct command commands[] = {
+    {{"status"}, {0}, false, "status", "version, process, addresses, how much there is of everything"},
+    {{"ports"}, {0}, false, "ports", "ports, their links and traffic"},
+    {{"port"}, {ARGUMENT_PORT}, false, "port", "device, link and all counters of a port"},
+    {{"jobs"}, {0}, false, "jobs", "jobs and their states"},
+    {{"job"}, {ARGUMENT_JOB}, false, "job", "state and terms of a job"},
+    {{"ranks"}, {ARGUMENT_JOB}, false, "ranks", "members of a job: who is missing, who is late"},
+    {{"slots"}, {ARGUMENT_JOB}, false, "slots", "slots of a job that wait for contributions"},
+    {{"fdb"}, {0}, false, "fdb", "stations, the ports they were heard on, and how long ago"},
+    {{"drops"}, {ARGUMENT_PORT}, true, "drops", "dropped frames by reason, of all ports or one"},
+    {{"counters"}, {0}, false, "counters", "what was done with the other frames"},
+    {{"verdicts"}, {0}, false, "verdicts", "what became of gradient packets"},
+    {{"lcores"}, {0}, false, "lcores", "polling threads, their tasks and work"},
+    {{"lcore"}, {ARGUMENT_LCORE}, false, "lcore", "tasks and all counters of a polling thread"},
+    {{"memory"}, {0}, false, "memory", "memory, packet buffers, frames that jobs keep"},
+};
+
+const unsigned commands_count = sizeof(commands) / sizeof(commands[0]);
+
+static const struct {
+    const char *key, *word; /* in requests; in messages */
+} arguments[ARGUMENTS] = {
+    [ARGUMENT_NONE] = {"", ""},
+    [ARGUMENT_JOB] = {"name", "JOB"},
+    [ARGUMENT_PORT] = {"name", "PORT"},
+    [ARGUMENT_LCORE] = {"name", "LCORE"},
+};
+
+static unsigned words_of(const struct command *c)
+{
+    return c->words[1] != NULL ? 2 : 1;
+}
+
+static unsigned arguments_of(const struct command *c)
+{
+    unsigned n = 0;
+
+    while (n < COMMAND_ARGUMENTS_MAX && c->takes[n] != ARGUMENT_NONE)
+        n++;
+    return n;
+}
+
+static bool begins_with(char *const words[], unsigned n, const struct command *c)
+{
+    if (n < words_of(c))
+        return false;
+    for (unsigned i = 0; i < words_of(c); i++)
+        if (strcmp(words[i], c->words[i]) != 0)
+            return false;
+    return true;
+}
+
+void command_usage(char *text, size_t room, const struct command *c)
+{
+    size_t used = (size_t)snprintf(text, room, "%s%s%s", c->words[0], c->words[1] != NULL ? " " : "",
+                                   c->words[1] != NULL ? c->words[1] : "");
+
+    for (unsigned i = 0; i < arguments_of(c) && used < room; i++) {
+        const bool optional = c->optional && i + 1 == arguments_of(c);
+
+        used += (size_t)snprintf(text + used, room - used, optional ? " [%s]" : " %s",
+                                 arguments[c->takes[i]].word);
+    }
+}
+
+const struct command *command_find(char *const words[], unsigned n, unsigned *used, char why[COMMAND_WHY_MAX])
+{
+    const struct command *near = NULL;
+    char usage[128];
+
+    for (const struct command *c = commands; c < &commands[commands_count]; c++) {
+        const unsigned most = arguments_of(c), least = most - (c->optional ? 1 : 0);
+
+        if (!begins_with(words, n, c))
+            continue;
+        near = c;
+        *used = words_of(c);
+        if (n - *used >= least && n - *used <= most)
+            return c;
+    }
+    if (near == NULL) {
+        snprintf(why, COMMAND_WHY_MAX, "there is no command %s; --help lists them", words[0]);
+        return NULL;
+    }
+    command_usage(usage, sizeof(usage), near);
+    snprintf(why, COMMAND_WHY_MAX, "usage: swaggctl %s", usage);
+    return NULL;
+}
+
+json_t *command_request(const struct command *c, char *const given[], unsigned n)
+{
+    json_t *request = ask_request(c->request);
+
+    for (unsigned i = 0; i < n; i++)
+        json_object_set_new(request, arguments[c->takes[i]].key, json_string(given[i]));
+    return request;
+}

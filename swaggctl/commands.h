@@ -1,0 +1,42 @@
+/* What swaggctl can be told to do: one table, by which command lines are read, helped with and completed. */
+#ifndef SWAGGCTL_COMMANDS_H
+#define SWAGGCTL_COMMANDS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "print.h"
+
+enum { COMMAND_WORDS_MAX = 2, COMMAND_ARGUMENTS_MAX = 4, COMMAND_WHY_MAX = 512 };
+
+enum command_argument {
+    ARGUMENT_NONE,
+    ARGUMENT_JOB,
+    ARGUMENT_PORT,
+    ARGUMENT_LCORE,
+    ARGUMENTS,
+};
+
+struct command {
+    const char *words[COMMAND_WORDS_MAX]; /* as typed; the second may be NULL */
+    enum command_argument takes[COMMAND_ARGUMENTS_MAX];
+    bool optional;       /* the last argument may be left out */
+    const char *request; /* the command as the switch knows it */
+    const char *help;
+};
+
+extern const struct command commands[];
+extern const unsigned commands_count;
+
+/* The command that these words begin with and whose arguments the rest can be; *used: how many words it has
+ * itself. NULL: why says what is wrong. */
+const struct command *command_find(char *const words[], unsigned n, unsigned *used,
+                                   char why[COMMAND_WHY_MAX]);
+
+/* The request for it; to be released. */
+json_t *command_request(const struct command *command, char *const arguments[], unsigned n);
+
+/* "port NAME": what is typed. */
+void command_usage(char *text, size_t room, const struct command *command);
+
+#endif

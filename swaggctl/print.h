@@ -1,0 +1,23 @@
+/* A view as text. Its own values come first, a line each: "KEY  VALUE". Then come its tables, a header and a
+ * line a row. Columns are aligned, separated by at least two spaces, in the order of the view, and never
+ * empty: "-" stands for no value. Items of a list are joined by commas.
+ */
+#ifndef SWAGGCTL_PRINT_H
+#define SWAGGCTL_PRINT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct print_style {
+    bool no_header;
+    const char *only; /* "rx_frames,name": these keys or columns in this order; NULL: all */
+};
+
+void print_view(FILE *to, const json_t *view, const struct print_style *style);
+
+/* The first key or column of style->only that the view does not have; NULL: it has them all. Valid until the
+ * next call. */
+const char *print_unknown(const json_t *view, const struct print_style *style);
+
+#endif

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# swaggctl with real switches: every command once, who may use it, which switch it finds, and clients that behave badly.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+here=$(dirname "${BASH_SOURCE[0]}")
+
+CTL=$NET_BUILD/swaggctl/swaggctl
+
+# What it says on standard error, when it ends with this status.
+ctl_fails() { # STATUS [ARGUMENT...]
+    local wanted=$1 status=0 said
+    shift
+    said=$("$CTL" "$@" 2>&1 >/dev/null </dev/null) || status=$?
+    expect_equal "exit status of swaggctl $*" "$status" "$wanted"
+    printf '%s\n' "$said"
+}
+
+begin_with_swagg ctl "control: {mode: \"660\", group: daemon}"
+SOCKET=/run/swagg/$NET_ID.ctl
+
+step "the socket has the mode and the group of the configuration"
+expect_equal "mode and group" "$(stat -c '%a %G' "$SOCKET")" "660 daemon"
+
+step "status, memory, ports, drops, counters, verdicts, lcores, fdb"
+expect_match "status" "$(net_ctl status)" "pid +$NET_SWAGG_PID"
+expect_equal "pid in JSON" "$(net_ctl -j status | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')" "$NET_SWAGG_PID"
+expect_match "memory" "$(net_ctl memory)" "mbufs_in_use +[0-9]"
+expect_equal "ports" "$(net_ctl -H -o name,link ports)" $'h0  up\nh1  up\nh2  up\nh3  up'
+expect_match "a port" "$(net_ctl port h2)" "device +kernel:p2"
+expect_match "drops" "$(net_ctl drops h1)" "oversize +0"
+expect_match "counters" "$(net_ctl counters)" "received +[0-9]"
+expect_match "verdicts" "$(net_ctl verdicts)" "drop_bad_checksum +0"
+expect_match "lcores" "$(net_ctl -o lcore,cpu,rx,busy_rounds lcores)" "lcore +cpu +rx +busy_rounds"
+expect_match "an lcore" "$(net_ctl lcore 1)" "ran_ms +[0-9]"
+reaches 0 "$(net_ip 1)"
+expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 0) +h0 "
+
+step "jobs, job, ranks, slots of a job whose rank 1 is missing"
+expect_equal "jobs" "$(net_ctl jobs)" ""
+rank_start late 0 3 --calls 3 --largest 5000
+rank_start late 2 3 --calls 3 --largest 5000
+two_are_there() {
+    [ "$(net_ctl -H -o present job late)" = "present  2" ]
+}
+net_until 20 "two ranks are there" two_are_there
+expect_match "jobs" "$(net_ctl jobs)" "late +forming"
+expect_equal "who is missing" "$(net_ctl -o missing job late)" "missing  1"
+expect_equal "ranks" "$(net_ctl -H -o rank,state ranks late)" $'0  joined\n1  absent\n2  joined'
+expect_equal "slots" "$(net_ctl -o slots slots late)" "slots  0"
+rank_start late 1 3 --calls 3 --largest 5000
+ranks_wait 120
+
+step "what does not exist is answered with what there is"
+expect_match "a port" "$(ctl_fails 1 -s "$NET_ID" port nix)" "there is no port nix; there are: h0, h1, h2, h3"
+expect_match "a job" "$(ctl_fails 1 -s "$NET_ID" ranks nix)" "there is no job nix; there are: "
+expect_match "a command" "$(ctl_fails 2 -s "$NET_ID" nix)" "there is no command nix"
+expect_match "an argument" "$(ctl_fails 2 -s "$NET_ID" port)" "usage: swaggctl port PORT"
+expect_match "a switch" "$(ctl_fails 3 -s nix status)" "there is no switch at /run/swagg/nix.ctl"
+
+step "who is not in the group is told which it is"
+chmod 755 "$NET_DIR"
+cp "$CTL" "$NET_DIR/swaggctl"
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$NET_DIR/swaggctl" -s "$NET_ID" status
+}
+refuses as_nobody 2>"$NET_DIR/refused"
+expect_match "the refusal" "$(cat "$NET_DIR/refused")" "no permission to use $SOCKET: it is for the group daemon"
+setpriv --reuid 65534 --regid 65534 --groups "$(getent group daemon | cut -d: -f3)" "$NET_DIR/swaggctl" -s "$NET_ID" -o pid status >/dev/null
+
+step "clients that never read, never speak, or speak nonsense hold nobody up"
+"$here/bad_operator.py" "$SOCKET" >"$NET_DIR/bad_operator.log" 2>&1 &
+bad=$!
+net_until 20 "they are connected" grep -q connected "$NET_DIR/bad_operator.log"
+expect_match "status" "$(net_ctl status)" "pid +$NET_SWAGG_PID"
+reaches 2 "$(net_switch_ip)"
+kill "$bad"
+
+step "a second switch: it has a socket elsewhere, and is found all the same"
+# Both see a /run/swagg of their own, so that no other switch of this machine is found.
+mkdir "$NET_DIR/run"
+alone() {
+    # shellcheck disable=SC2016 # for the inner shell
+    unshare --mount sh -c 'mount --bind "$1" /run/swagg; shift; exec "$@"' sh "$NET_DIR/run" "$@"
+}
+net_swagg_stop
+[ ! -e "$SOCKET" ] || fail "the switch has left $SOCKET"
+switch() { # NAME PORT PORT [YAML]
+    printf 'ports: [{device: "kernel:%s"}, {device: "kernel:%s"}]\n%s\n' "$2" "$3" "${4:-}" >"$NET_DIR/$1.yaml"
+    alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- --file-prefix="$NET_ID-$1" \
+        >"$NET_DIR/$1.log" 2>&1 </dev/null &
+    net_until 20 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"
+}
+mkdir -p /run/swagg
+expect_match "no switch" "$(alone "$CTL" status 2>&1 || true)" "no swagg runs here"
+switch a p0 p1
+expect_equal "the only one" "$(alone "$CTL" -o name status)" "name  $NET_ID-a"
+switch b p2 p3 "control: {path: $NET_DIR/b.ctl}"
+expect_equal "both" "$(alone "$CTL" switches)" "$NET_ID-a"$'\n'"$NET_ID-b"
+expect_match "which" "$(alone "$CTL" status 2>&1 </dev/null || true)" "2 switches run here.* $NET_ID-a $NET_ID-b"
+expect_equal "by its name" "$(alone "$CTL" -s "$NET_ID-b" -o name status)" "name  $NET_ID-b"
+expect_equal "by its path" "$(alone "$CTL" -s "$NET_DIR/b.ctl" -o name status)" "name  $NET_ID-b"
+
+step "a socket of a killed switch is replaced; one that is in use, or no socket, is not"
+pid_of() { # SWITCH
+    alone "$CTL" -s "$1" -o pid status | awk '{ print $2 }'
+}
+kill -KILL "$(pid_of "$NET_ID-b")"
+only_a() {
+    [ "$(alone "$CTL" switches)" = "$NET_ID-a" ]
+}
+net_until 20 "the killed one is not found any more" only_a
+expect_match "the killed one" "$(alone "$CTL" -s "$NET_DIR/b.ctl" status 2>&1 || true)" "nobody answers at $NET_DIR/b.ctl"
+switch b p2 p3 "control: {path: $NET_DIR/b.ctl}"
+kill -TERM "$(pid_of "$NET_ID-a")"
+only_b() {
+    [ "$(alone "$CTL" switches)" = "$NET_ID-b" ]
+}
+net_until 20 "the other one has ended" only_b
+does_not_start() { # PATH
+    printf 'ports: [{device: "kernel:p0"}]\ncontrol: {path: %s}\n' "$1" >"$NET_DIR/c.yaml"
+    refuses alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/c.yaml" -- --file-prefix="$NET_ID-c" 2>&1
+}
+expect_match "in use" "$(does_not_start "$NET_DIR/b.ctl")" "another swagg answers at $NET_DIR/b.ctl"
+expect_match "no socket" "$(does_not_start "$NET_DIR/c.yaml")" "c.yaml is a file that is no socket"
+expect_match "no group" "$(does_not_start "$NET_DIR/c.ctl, group: nix")" "there is no group nix on this machine"
+
+step "without a socket"
+does_run() {
+    switch e p0 p1 "control: {path: none}"
+    only_b
+}
+does_run

@@ -1,0 +1,100 @@
+/* Operators' requests and the daemon's answers, as lines. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operator/reply.h"
+#include "unit.h"
+
+static char why[REQUEST_TEXT_MAX];
+
+static int parse(struct request *r, const char *line)
+{
+    why[0] = '\0';
+    return request_parse(r, line, strlen(line), why);
+}
+
+static void test_a_request_has_a_command_and_arguments(void)
+{
+    struct request r;
+
+    CU_ASSERT_EQUAL_FATAL(parse(&r, "{\"version\": 1, \"command\": \"job\", \"name\": \"a b\"}"), 0);
+    CU_ASSERT_STRING_EQUAL(r.command, "job");
+    CU_ASSERT_STRING_EQUAL(request_text(&r, "name"), "a b");
+    CU_ASSERT_PTR_NULL(request_text(&r, "port"));
+    CU_ASSERT_PTR_NULL(request_text(&r, "version")); /* no text */
+    request_free(&r);
+}
+
+static void test_what_is_no_request_is_told_so(void)
+{
+    static const struct {
+        const char *line, *why;
+    } bad[] = {
+        {"", "not JSON"},
+        {"status", "not JSON"},
+        {"{\"version\": 1, \"command\": \"status\"", "not JSON"},
+        {"{\"version\": 1, \"version\": 1, \"command\": \"status\"}", "not JSON: duplicate object key"},
+        {"[1]", "a request is a JSON object"},
+        {"{\"command\": \"status\"}", "the request has no number \"version\"; it is 1"},
+        {"{\"version\": \"1\", \"command\": \"status\"}", "the request has no number \"version\""},
+        {"{\"version\": 2, \"command\": \"status\"}", "the request is of version 2, the switch knows 1"},
+        {"{\"version\": 1}", "the request has no text \"command\""},
+        {"{\"version\": 1, \"command\": 5}", "the request has no text \"command\""},
+    };
+    struct request r;
+
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CU_ASSERT(parse(&r, bad[i].line) < 0);
+        CU_ASSERT(strncmp(why, bad[i].why, strlen(bad[i].why)) == 0);
+        CU_ASSERT_PTR_NULL(r.body);
+    }
+}
+
+static void check_line(struct reply *reply, const char *expected)
+{
+    char *line = reply_line(reply, "s");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_STRING_EQUAL(line, expected);
+    free(line);
+}
+
+static void test_an_answer_is_one_line(void)
+{
+    struct reply shown = {.view = json_pack("{s:i}", "a", 5), .counters = json_pack("[s]", "a")};
+    struct reply done = {.code = REPLY_OK}, refused = {.view = json_object(), .counters = json_array()};
+
+    check_line(&shown,
+               "{\"version\":1,\"switch\":\"s\",\"ok\":true,\"counters\":[\"a\"],\"view\":{\"a\":5}}\n");
+    check_line(&done, "{\"version\":1,\"switch\":\"s\",\"ok\":true}\n");
+    reply_fail(&refused, REPLY_UNKNOWN, "there is no\n%s", "x");
+    check_line(
+        &refused,
+        "{\"version\":1,\"switch\":\"s\",\"ok\":false,\"code\":\"unknown\",\"error\":\"there is no\\nx\"}\n");
+}
+
+static void test_an_answer_may_quote_anything(void)
+{
+    struct reply reply = {.code = REPLY_OK};
+    char *line;
+
+    reply_fail(&reply, REPLY_BAD_REQUEST, "\xff\xfe");
+    line = reply_line(&reply, "s");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"code\":\"bad_request\",\"error\":"));
+    free(line);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_request_has_a_command_and_arguments),
+        UNIT_TEST(test_what_is_no_request_is_told_so),
+        UNIT_TEST(test_an_answer_is_one_line),
+        UNIT_TEST(test_an_answer_may_quote_anything),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("operator_request", tests);
+}

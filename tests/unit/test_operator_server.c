@@ -1,0 +1,263 @@
+/* The server of operators' tools: clients that are slow, silent, greedy or too many. Time is the test's. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "operator/request.h"
+#include "operator/server.h"
+#include "unit.h"
+
+enum { ROUNDS = 64, LONG_ANSWER = 4 << 20 };
+
+static struct server *server;
+static struct sockaddr_un address;
+static uint64_t now;
+static unsigned asked;
+static char last[REQUEST_BYTES_MAX + 1]; /* what was asked last */
+
+static uint64_t test_time(void)
+{
+    return now;
+}
+
+/* "long" gets an answer that fits into no socket's buffer, "die" none. */
+static char *answer(void *context, const char *line, size_t bytes)
+{
+    char *text = NULL;
+
+    CU_ASSERT_PTR_EQUAL(context, &asked);
+    asked++;
+    snprintf(last, sizeof(last), "%.*s", (int)bytes, line);
+    if (strcmp(last, "die") == 0)
+        return NULL;
+    if (strcmp(last, "long") != 0)
+        return asprintf(&text, "<%s>\n", last) < 0 ? NULL : text;
+    text = malloc(LONG_ANSWER + 1);
+    memset(text, 'x', LONG_ANSWER);
+    text[LONG_ANSWER - 1] = '\n';
+    text[LONG_ANSWER] = '\0';
+    return text;
+}
+
+static void open_server(void)
+{
+    const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    address = (struct sockaddr_un){.sun_family = AF_UNIX}; /* an abstract one: no file is left */
+    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "swagg/test_operator_server/%d", getpid());
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(listener, SERVER_CLIENTS_MAX), 0);
+    now = 1;
+    asked = 0;
+    CU_ASSERT_EQUAL_FATAL(server_open(&server, listener, answer, &asked), 0);
+}
+
+static void rounds(void)
+{
+    for (unsigned i = 0; i < ROUNDS; i++)
+        server_round(server, 0, test_time);
+}
+
+static int client(void)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    rounds();
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    CU_ASSERT_EQUAL(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+    rounds();
+}
+
+static bool hears(int fd, const char *text)
+{
+    char heard[256];
+    const ssize_t n = recv(fd, heard, sizeof(heard) - 1, MSG_DONTWAIT);
+
+    heard[n < 0 ? 0 : n] = '\0';
+    return strcmp(heard, text) == 0;
+}
+
+/* Reads what there is. */
+static bool is_cut_off(int fd)
+{
+    static char rest[LONG_ANSWER];
+    ssize_t n;
+
+    while ((n = recv(fd, rest, sizeof(rest), MSG_DONTWAIT)) > 0)
+        ;
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
+static void test_requests_are_answered_one_after_another(void)
+{
+    int fd;
+
+    open_server();
+    fd = client();
+    say(fd, "a\n");
+    CU_ASSERT(hears(fd, "<a>\n"));
+    say(fd, "b\nc\nd");
+    CU_ASSERT(hears(fd, "<b>\n<c>\n"));
+    say(fd, "e\n\n");
+    CU_ASSERT(hears(fd, "<de>\n<>\n"));
+    CU_ASSERT_EQUAL(asked, 5);
+    close(fd);
+    rounds();
+    server_close(server);
+}
+
+static void test_a_line_that_does_not_end_is_cut_off(void)
+{
+    char line[REQUEST_BYTES_MAX + 1];
+    int fd, other;
+
+    open_server();
+    fd = client();
+    other = client();
+    memset(line, 'x', sizeof(line));
+    line[REQUEST_BYTES_MAX] = '\n'; /* the longest that is allowed */
+    CU_ASSERT_EQUAL(send(fd, line, sizeof(line), 0), (ssize_t)sizeof(line));
+    rounds();
+    CU_ASSERT_EQUAL(asked, 1);
+    CU_ASSERT_EQUAL(strlen(last), REQUEST_BYTES_MAX);
+    line[REQUEST_BYTES_MAX] = 'x';
+    CU_ASSERT_EQUAL(send(other, line, sizeof(line), 0), (ssize_t)sizeof(line));
+    rounds();
+    CU_ASSERT_EQUAL(asked, 1);
+    CU_ASSERT(is_cut_off(other));
+    CU_ASSERT_FALSE(is_cut_off(fd));
+    close(fd);
+    close(other);
+    server_close(server);
+}
+
+static void test_who_does_not_read_holds_up_nobody_and_is_cut_off(void)
+{
+    int deaf, other;
+
+    open_server();
+    deaf = client();
+    say(deaf, "long\nnever\n");
+    CU_ASSERT_EQUAL(asked, 1); /* the next one waits for the answer to be taken */
+    other = client();
+    say(other, "a\n");
+    CU_ASSERT(hears(other, "<a>\n"));
+    now += SERVER_SILENT_NS;
+    say(other, "b\n");
+    CU_ASSERT(hears(other, "<b>\n"));
+    CU_ASSERT(is_cut_off(deaf));
+    CU_ASSERT_EQUAL(asked, 3);
+    close(deaf);
+    close(other);
+    server_close(server);
+}
+
+static void test_who_reads_slowly_gets_all_of_it(void)
+{
+    static char piece[1 << 16];
+    size_t heard = 0;
+    ssize_t n;
+    int fd;
+
+    open_server();
+    fd = client();
+    say(fd, "long\na\n");
+    for (unsigned i = 0; i < LONG_ANSWER && heard < LONG_ANSWER; i++) {
+        n = recv(fd, piece, sizeof(piece), MSG_DONTWAIT);
+        if (n > 0) {
+            heard += (size_t)n;
+            continue;
+        }
+        now += SERVER_SILENT_NS / 2; /* all that was sent has been read */
+        server_round(server, 0, test_time);
+    }
+    rounds();
+    CU_ASSERT(heard >= LONG_ANSWER);
+    CU_ASSERT_EQUAL(asked, 2);
+    close(fd);
+    server_close(server);
+}
+
+static void test_who_is_silent_is_cut_off(void)
+{
+    int fd;
+
+    open_server();
+    fd = client();
+    now += SERVER_SILENT_NS - 1;
+    rounds();
+    CU_ASSERT_FALSE(is_cut_off(fd));
+    now++;
+    rounds();
+    CU_ASSERT(is_cut_off(fd));
+    close(fd);
+    server_close(server);
+}
+
+static void test_a_newcomer_gets_the_place_of_the_most_silent(void)
+{
+    int fd[SERVER_CLIENTS_MAX + 1];
+
+    open_server();
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++, now++)
+        fd[i] = client();
+    say(fd[0], "a\n"); /* so that the second is the most silent */
+    now++;
+    fd[SERVER_CLIENTS_MAX] = client();
+    say(fd[SERVER_CLIENTS_MAX], "b\n");
+    CU_ASSERT(hears(fd[SERVER_CLIENTS_MAX], "<b>\n"));
+    for (unsigned i = 0; i <= SERVER_CLIENTS_MAX; i++) {
+        CU_ASSERT_EQUAL(is_cut_off(fd[i]), i == 1);
+        close(fd[i]);
+    }
+    server_close(server);
+}
+
+static void test_no_answer_ends_the_connection(void)
+{
+    int fd;
+
+    open_server();
+    fd = client();
+    say(fd, "die\na\n");
+    CU_ASSERT_EQUAL(asked, 1);
+    CU_ASSERT(is_cut_off(fd));
+    close(fd);
+    server_close(server);
+}
+
+static void test_a_wait_is_ended_from_outside(void)
+{
+    open_server();
+    server_wake(server);
+    server_round(server, -1, test_time); /* returns */
+    server_close(server);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_requests_are_answered_one_after_another),
+        UNIT_TEST(test_a_line_that_does_not_end_is_cut_off),
+        UNIT_TEST(test_who_does_not_read_holds_up_nobody_and_is_cut_off),
+        UNIT_TEST(test_who_reads_slowly_gets_all_of_it),
+        UNIT_TEST(test_who_is_silent_is_cut_off),
+        UNIT_TEST(test_a_newcomer_gets_the_place_of_the_most_silent),
+        UNIT_TEST(test_no_answer_ends_the_connection),
+        UNIT_TEST(test_a_wait_is_ended_from_outside),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("operator_server", tests);
+}

@@ -1,0 +1,156 @@
+/* swaggctl's command lines and tables. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "print.h"
+#include "unit.h"
+
+static void expect_text(const char *view_text, const struct print_style *style, const char *expected)
+{
+    json_t *view = json_loads(view_text, 0, NULL);
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(view);
+    print_view(to, view, style);
+    fclose(to);
+    if (strcmp(text, expected) != 0)
+        printf("\ngot:\n%sexpected:\n%s", text, expected);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    free(text);
+    json_decref(view);
+}
+
+static const struct print_style plain;
+
+static void test_values_are_aligned(void)
+{
+    expect_text("{\"a\": 1, \"long_key\": \"text with spaces\", \"b\": true, \"c\": false, \"d\": \"\"}",
+                &plain,
+                "a         1\n"
+                "long_key  text with spaces\n"
+                "b         yes\n"
+                "c         no\n"
+                "d         -\n");
+}
+
+static void test_lists_are_joined(void)
+{
+    expect_text("{\"missing\": [0, 2, 11], \"none\": [], \"rx\": [\"p0\", \"p1\"]}", &plain,
+                "missing  0,2,11\n"
+                "none     -\n"
+                "rx       p0,p1\n");
+}
+
+#define TABLE                                                                                                \
+    "{\"ports\": [{\"name\": \"a\", \"frames\": 7, \"rx\": [\"x\", \"y\"]}, "                                \
+    "{\"name\": \"long\", \"frames\": 1234567, \"rx\": []}]}"
+
+static void test_tables_have_columns(void)
+{
+    expect_text(TABLE, &plain,
+                "name   frames  rx\n"
+                "a           7  x,y\n"
+                "long  1234567  -\n");
+}
+
+static void test_a_table_follows_the_values(void)
+{
+    expect_text("{\"name\": \"j\", \"ranks\": [{\"rank\": 0}], \"late\": 3}", &plain,
+                "name  j\n"
+                "late  3\n"
+                "\n"
+                "rank\n"
+                "   0\n");
+}
+
+static void test_scripts_choose_columns(void)
+{
+    const struct print_style chosen = {.only = "frames,name"},
+                             bare = {.only = "frames,name", .no_header = true}, one = {.only = "late"};
+
+    expect_text(TABLE, &chosen,
+                " frames  name\n"
+                "      7  a\n"
+                "1234567  long\n");
+    expect_text(TABLE, &bare,
+                "      7  a\n"
+                "1234567  long\n");
+    expect_text("{\"name\": \"j\", \"ranks\": [{\"rank\": 0}], \"late\": 3}", &one, "late  3\n");
+}
+
+static void test_an_empty_table_prints_nothing(void)
+{
+    expect_text("{\"jobs\": []}", &plain, "");
+}
+
+static void test_a_column_that_is_not_there_is_named(void)
+{
+    const struct print_style wrong = {.only = "name,fames"}, right = {.only = "name,frames"};
+    json_t *view = json_loads(TABLE, 0, NULL), *empty = json_loads("{\"jobs\": []}", 0, NULL);
+
+    CU_ASSERT_STRING_EQUAL(print_unknown(view, &wrong), "fames");
+    CU_ASSERT_PTR_NULL(print_unknown(view, &right));
+    CU_ASSERT_PTR_NULL(print_unknown(view, &plain));
+    CU_ASSERT_PTR_NULL(print_unknown(empty, &right)); /* nobody can know */
+    json_decref(view);
+    json_decref(empty);
+}
+
+/* What this command line asks the switch; "": it is refused. */
+static void expect_request(unsigned n, char *const words[], const char *expected)
+{
+    char why[COMMAND_WHY_MAX] = "", *text;
+    unsigned used = 0;
+    const struct command *c = command_find(words, n, &used, why);
+    json_t *request;
+
+    if (c == NULL) {
+        CU_ASSERT_STRING_EQUAL(expected, "");
+        CU_ASSERT(why[0] != '\0');
+        return;
+    }
+    request = command_request(c, words + used, n - used);
+    text = json_dumps(request, JSON_COMPACT);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    free(text);
+    json_decref(request);
+}
+
+#define EXPECT_REQUEST(expected, ...)                                                                        \
+    do {                                                                                                     \
+        char *const words[] = {__VA_ARGS__};                                                                 \
+        expect_request(sizeof(words) / sizeof(words[0]), words, expected);                                   \
+    } while (0)
+
+static void test_command_lines_become_requests(void)
+{
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"status\"}", "status");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\"}", "drops");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\",\"name\":\"p0\"}", "drops", "p0");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"job\",\"name\":\"a \\\"b\\\"\"}", "job", "a \"b\"");
+    EXPECT_REQUEST("", "job");
+    EXPECT_REQUEST("", "status", "now");
+    EXPECT_REQUEST("", "drops", "p0", "p1");
+    EXPECT_REQUEST("", "stat");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_values_are_aligned),
+        UNIT_TEST(test_lists_are_joined),
+        UNIT_TEST(test_tables_have_columns),
+        UNIT_TEST(test_a_table_follows_the_values),
+        UNIT_TEST(test_scripts_choose_columns),
+        UNIT_TEST(test_an_empty_table_prints_nothing),
+        UNIT_TEST(test_a_column_that_is_not_there_is_named),
+        UNIT_TEST(test_command_lines_become_requests),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("swaggctl", tests);
+}
