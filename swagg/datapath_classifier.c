@@ -16,12 +16,15 @@ static void add_protocols(struct classifier_table *t)
     unsigned protocols;
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
 
-    for (unsigned i = 0; i < protocols; i++)
+    for (unsigned i = 0; i < protocols; i++) {
+        if (protocol[i]->udp_ports.first == 0)
+            continue;
         classifier_add(t, &(struct classifier_rule){.ip = t->ip,
                                                     .first = protocol[i]->udp_ports.first,
                                                     .last = protocol[i]->udp_ports.last,
                                                     .taker = CLASSIFIER_PROTOCOL,
                                                     .protocol = protocol[i]->id});
+    }
 }
 
 int datapath_make_classifier(struct datapath *dp)

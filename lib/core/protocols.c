@@ -1,10 +1,11 @@
 #include "protocols.h"
 
+#include "hostagg/protocol.h"
 #include "switchml/protocol.h"
 
 const struct agg_protocol *const *agg_protocols(unsigned *n)
 {
-    static const struct agg_protocol *const protocols[] = {&sml_protocol};
+    static const struct agg_protocol *const protocols[] = {&sml_protocol, &hag_protocol};
 
     *n = sizeof protocols / sizeof *protocols;
     return protocols;

@@ -330,6 +330,21 @@ static void session_seeds(void)
     save(&s, "session", "abort");
 }
 
+/* Three workers and the host: a chunk, a question about it, the next run, a stranger. */
+static void hostagg_seeds(void)
+{
+    struct seed s = {0};
+
+    PUT(&s, 1, 1, 2);
+    for (uint8_t worker = 0; worker < 3; worker++)
+        PUT(&s, 0, worker, 5, 1);
+    PUT(&s, 1, 3, 5, 1);
+    for (uint8_t worker = 0; worker < 3; worker++)
+        PUT(&s, 0, worker, 0, 2);
+    PUT(&s, 0, 0, 5, 1, 0xf0, 4, 1, 2, 3, 4, 0);
+    save(&s, "hostagg", "runs");
+}
+
 int main(int argc, char **argv)
 {
     check = argc == 3 && strcmp(argv[1], "--check") == 0;
@@ -355,5 +370,6 @@ int main(int argc, char **argv)
     registry_seed("fresh", 0, REGISTRY_LEAVE);
     registry_seed("resumed", 8, REGISTRY_ABORT);
     session_seeds();
+    hostagg_seeds();
     return EXIT_SUCCESS;
 }

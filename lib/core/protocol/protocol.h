@@ -56,9 +56,10 @@ struct agg_packet {
                      to instead of copying; NULL: it may not. To be set before apply */
     /* locate's. */
     const struct agg_job *job; /* NULL: none that runs */
-    void *slot;                /* NULL: refused, for this reason; apply skips it */
-    uint16_t rank;             /* of the sender */
-    uint8_t thread;            /* of the sender: from its first UDP port on */
+    void *slot;     /* NULL: refused, for this reason; apply does no more than pass it on, if the reason says
+                       so */
+    uint16_t rank;  /* of the sender */
+    uint8_t thread; /* of the sender: from its first UDP port on */
     /* Set by locate if it refuses the packet, else by apply. */
     uint8_t reason;
     uint64_t parsed[AGG_PARSED_BYTES / sizeof(uint64_t)]; /* the protocol's own */
@@ -121,7 +122,8 @@ struct agg_protocol {
     const struct agg_reason *reason;
     unsigned reasons; /* at most AGG_MAX_REASONS */
 
-    /* UDP ports of the switch that its packets come to, both included; host order. */
+    /* UDP ports of the switch that its packets come to, both included; host order. 0: none, its packets are
+     * addressed to others. */
     struct {
         uint16_t first, last;
     } udp_ports;

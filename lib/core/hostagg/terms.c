@@ -1,0 +1,84 @@
+#include "hostagg/terms.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/bytes.h"
+
+void hag_terms_build(struct agg_terms *out, const struct hag_terms *t)
+{
+    *out = (struct agg_terms){
+        .protocol = AGG_PROTOCOL_HOSTAGG, .version = HAG_TERMS_VERSION, .bytes = HAG_TERMS_BYTES};
+    out->data[0] = (uint8_t)t->host;
+    out->data[1] = t->code;
+    put_be16(out->data + 2, t->slots);
+    put_be16(out->data + 4, t->chunk_bytes);
+}
+
+bool hag_terms_parse(struct hag_terms *t, const struct agg_terms *in)
+{
+    if (in->protocol != AGG_PROTOCOL_HOSTAGG || in->version != HAG_TERMS_VERSION ||
+        in->bytes < HAG_TERMS_BYTES || in->bytes > AGG_TERMS_MAX)
+        return false;
+    *t = (struct hag_terms){
+        .host = in->data[0],
+        .code = in->data[1],
+        .slots = get_be16(in->data + 2),
+        .chunk_bytes = get_be16(in->data + 4),
+    };
+    return true;
+}
+
+/* Writes the reason, and returns false. */
+static bool no(char why[AGG_TEXT_MAX], const char *words)
+{
+    snprintf(why, AGG_TEXT_MAX, "%s", words);
+    return false;
+}
+
+bool hag_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
+{
+    (void)wish;
+    (void)resumes;
+    return no(
+        why,
+        "nobody joins a job of host-addressed aggregation: the switch's configuration names its workers");
+}
+
+bool hag_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
+{
+    *d = (struct agg_difference){"some terms", "other terms"};
+    return memcmp(wish, other, sizeof *wish) != 0;
+}
+
+bool hag_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                     struct agg_terms *granted, struct agg_refusal *why)
+{
+    (void)n;
+    (void)limits;
+    (void)granted;
+    why->rank = UINT16_MAX;
+    return hag_terms_check(&wish[0], false, why->text);
+}
+
+bool hag_terms_lower(struct agg_terms *granted)
+{
+    (void)granted;
+    return false; /* they are the configuration's */
+}
+
+unsigned hag_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])
+{
+    static const char *const hosts[HAG_HOSTS] = {
+        [HAG_HOST_ABSENT] = "absent", [HAG_HOST_HEARS] = "hears", [HAG_HOST_GETS_SUMS] = "gets_sums"};
+    struct hag_terms t;
+    unsigned n = 0;
+
+    if (!hag_terms_parse(&t, terms) || t.host >= HAG_HOSTS)
+        return 0;
+    list[n++] = (struct agg_term){.name = "host", .word = hosts[t.host]};
+    list[n++] = (struct agg_term){.name = "code", .number = t.code};
+    list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
+    list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
+    return n;
+}

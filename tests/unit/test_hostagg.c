@@ -1,0 +1,547 @@
+/* Host-addressed aggregation: packets, slots, and workers against a switch over a bad network. */
+#include <float.h>
+#include <string.h>
+
+#include "carrier.h"
+#include "hostagg/protocol.h"
+#include "hostagg/reasons.h"
+#include "hostagg/terms.h"
+#include "hostagg/worker.h"
+#include "protocols.h"
+#include "random.h"
+
+enum { SLOTS = 4, CHUNK = 64, RUN = 9, HOST = 3, MEMBERS = 4, F32_SUM = AGG_SUM << 4 | AGG_F32 };
+
+static struct agg_terms terms_with(enum hag_host host)
+{
+    const struct hag_terms t = {.host = host, .code = F32_SUM, .slots = SLOTS, .chunk_bytes = CHUNK};
+    struct agg_terms terms;
+
+    hag_terms_build(&terms, &t);
+    return terms;
+}
+
+static void open_job(struct carrier *c, enum hag_host host)
+{
+    const struct agg_terms terms = terms_with(host);
+
+    carrier_open(c, &hag_protocol, MEMBERS, &terms);
+}
+
+/* So many floats of one value. */
+static size_t gradient(uint8_t *memory, struct hag_packet p, unsigned floats, float value)
+{
+    p.kind = HAG_GRADIENT;
+    p.job = CARRIER_JOB;
+    hag_build_header(memory, &p);
+    for (unsigned i = 0; i < floats; i++)
+        memcpy(memory + HAG_HEADER_BYTES + i * sizeof value, &value, sizeof value);
+    return HAG_HEADER_BYTES + floats * sizeof value;
+}
+
+/* Hands in a packet from this member, and returns why it got its verdict. */
+static unsigned hand_in(struct carrier *c, unsigned member, uint8_t *memory, size_t bytes)
+{
+    struct agg_packet p = {.payload = memory, .bytes = bytes, .from = carrier_rank(member)};
+
+    c->sent_n = 0;
+    carrier_receive(c, &p, 1, 0);
+    return p.reason;
+}
+
+static unsigned contribute(struct carrier *c, unsigned worker, uint16_t run, uint32_t sequence, float value)
+{
+    const struct hag_packet p = {.worker = (uint16_t)worker, .run = run, .sequence = sequence};
+    uint8_t memory[HAG_HEADER_BYTES + CHUNK];
+
+    return hand_in(c, worker, memory, gradient(memory, p, CHUNK / 4, value));
+}
+
+static unsigned ask(struct carrier *c, unsigned member, uint16_t run, uint32_t sequence)
+{
+    const struct hag_packet p = {
+        .kind = HAG_ASK, .job = CARRIER_JOB, .worker = (uint16_t)member, .run = run, .sequence = sequence};
+    uint8_t memory[HAG_HEADER_BYTES];
+
+    hag_build_header(memory, &p);
+    return hand_in(c, member, memory, sizeof memory);
+}
+
+static struct hag_packet sent(const struct carrier *c, unsigned i)
+{
+    struct hag_packet p = {0};
+
+    CU_ASSERT_FATAL(i < c->sent_n);
+    CU_ASSERT(hag_parse(&p, c->sent[i].payload, c->sent[i].bytes));
+    return p;
+}
+
+static float first_float(const struct hag_packet *p)
+{
+    float value;
+
+    memcpy(&value, p->body, sizeof value);
+    return value;
+}
+
+static unsigned complete(struct carrier *c, uint16_t run, uint32_t sequence, float each)
+{
+    contribute(c, 0, run, sequence, each);
+    contribute(c, 1, run, sequence, each);
+    return contribute(c, 2, run, sequence, each);
+}
+
+/* Packets */
+
+static void test_golden_packet(void)
+{
+    static const uint8_t golden[] = {1, 7, 0x01, 0x02, 0x0a, 0x0b, 0x0c, 0x0d, 0x12, 0x34, 0xaa};
+    const struct hag_packet p = {
+        .kind = HAG_GRADIENT, .job = 7, .worker = 0x0102, .sequence = 0x0a0b0c0d, .run = 0x1234};
+    uint8_t header[HAG_HEADER_BYTES];
+    struct hag_packet parsed;
+
+    hag_build_header(header, &p);
+    CU_ASSERT_EQUAL(memcmp(header, golden, sizeof header), 0);
+    CU_ASSERT(hag_parse(&parsed, golden, sizeof golden));
+    CU_ASSERT_EQUAL(parsed.sequence, 0x0a0b0c0d);
+    CU_ASSERT_EQUAL(parsed.run, 0x1234);
+    CU_ASSERT_EQUAL(parsed.worker, 0x0102);
+    CU_ASSERT(parsed.body == golden + HAG_HEADER_BYTES && parsed.body_bytes == 1);
+    CU_ASSERT(!hag_parse(&parsed, golden, HAG_HEADER_BYTES - 1));
+    for (unsigned kind = 0; kind < 256; kind++) {
+        header[0] = (uint8_t)kind;
+        CU_ASSERT_EQUAL(hag_parse(&parsed, header, sizeof header), kind > 0 && kind < HAG_KINDS);
+    }
+}
+
+static void test_runs_are_serial_numbers(void)
+{
+    CU_ASSERT(hag_is_newer(1, 0) && !hag_is_newer(0, 1) && !hag_is_newer(5, 5));
+    CU_ASSERT(hag_is_newer(0, 0xffff) && hag_is_newer(0x7fff, 0) && !hag_is_newer(0x8001, 0));
+}
+
+/* Slots */
+
+static void test_workers_get_the_sum_and_the_host_hears_of_it(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 0, 1), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 4), HAG_HELD);
+    CU_ASSERT_EQUAL(c.sent_n, 0);
+    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(c.sent_n, MEMBERS);
+    for (unsigned i = 0; i < c.sent_n; i++) {
+        const struct hag_packet p = sent(&c, i);
+        CU_ASSERT_EQUAL(p.kind, i == HOST ? HAG_DONE : HAG_SUM);
+        CU_ASSERT_EQUAL(p.sequence, 0);
+        CU_ASSERT_EQUAL(p.run, RUN);
+        CU_ASSERT_EQUAL(p.body_bytes, i == HOST ? 0 : CHUNK);
+        CU_ASSERT(i == HOST || first_float(&p) == 7);
+    }
+    carrier_close(&c);
+}
+
+static void test_the_host_may_get_sums_or_be_absent(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_GETS_SUMS);
+    CU_ASSERT_EQUAL(complete(&c, RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(sent(&c, HOST).kind, HAG_SUM);
+    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_SUM);
+    carrier_close(&c);
+
+    open_job(&c, HAG_HOST_ABSENT);
+    CU_ASSERT_EQUAL(complete(&c, RUN, 0, 2), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(&c, 3, RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(c.sent_n, MEMBERS);
+    carrier_close(&c);
+}
+
+static void test_sums_are_made_in_the_order_of_workers(void)
+{
+    static const float value[3] = {1e8F, -1e8F, 1};
+    static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    for (uint32_t i = 0; i < 4; i++) {
+        for (unsigned j = 0; j < 3; j++)
+            contribute(&c, orders[i][j], RUN, i, value[orders[i][j]]);
+        const struct hag_packet p = sent(&c, 0);
+        CU_ASSERT_EQUAL(first_float(&p), 1); /* in another order 0 */
+    }
+    carrier_close(&c);
+}
+
+static void test_lost_sums_come_again(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    complete(&c, RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 1), HAG_SEND_SUM);
+    CU_ASSERT_EQUAL(c.sent_n, 1);
+    CU_ASSERT_EQUAL(c.sent[0].rank, 1);
+    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_SUM);
+    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_SUM);
+    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DONE);
+    /* Two chunks later it is over. */
+    complete(&c, RUN, SLOTS, 1);
+    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 1), HAG_DROP_STALE);
+    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DONE);
+    carrier_close(&c);
+}
+
+static void test_questions_are_answered_with_who_is_there(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_ANSWER); /* nothing has come */
+    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
+    contribute(&c, 2, RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_DROP_DUPLICATE);
+    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_WAITING);
+    CU_ASSERT_EQUAL(sent(&c, 0).body_bytes, 1);
+    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 1 << 2);
+    /* A later chunk, or run, than the slot knows: nothing of it is there. */
+    CU_ASSERT_EQUAL(ask(&c, 0, RUN, SLOTS), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
+    CU_ASSERT_EQUAL(ask(&c, 0, RUN + 1, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_DROP_DUPLICATE); /* and asking changes nothing */
+    carrier_close(&c);
+}
+
+static void test_packets_of_an_old_run_reach_no_sum(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    contribute(&c, 0, RUN, 0, 100);
+    contribute(&c, 1, RUN, 0, 100);
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN + 1, 0, 1), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 100), HAG_DROP_OLD_RUN);
+    CU_ASSERT_EQUAL(ask(&c, 2, RUN, 0), HAG_DROP_OLD_RUN);
+    contribute(&c, 1, RUN + 1, 0, 1);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN + 1, 0, 1), HAG_SEND_ALL);
+    const struct hag_packet p = sent(&c, 0);
+    CU_ASSERT_EQUAL(first_float(&p), 3);
+    CU_ASSERT_EQUAL(p.run, RUN + 1);
+    carrier_close(&c);
+}
+
+static void test_a_switch_that_was_restarted_goes_to_where_the_workers_are(void)
+{
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 40, 5), HAG_HELD); /* a late copy */
+    CU_ASSERT_EQUAL(complete(&c, RUN, 44, 1), HAG_SEND_ALL);
+    const struct hag_packet p = sent(&c, 0);
+    CU_ASSERT_EQUAL(first_float(&p), 3);
+    /* From then on its slot knows better. */
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 40, 5), HAG_DROP_STALE);
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 52, 5), HAG_DROP_AHEAD);
+    /* A new run may begin anywhere, too. */
+    CU_ASSERT_EQUAL(contribute(&c, 0, RUN + 1, 40, 5), HAG_HELD);
+    CU_ASSERT_EQUAL(complete(&c, RUN + 1, 44, 1), HAG_SEND_ALL);
+    carrier_close(&c);
+}
+
+static void test_lengths(void)
+{
+    const struct hag_packet p = {.worker = 1, .run = RUN};
+    uint8_t memory[HAG_HEADER_BYTES + CHUNK + 4];
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, CHUNK / 4 + 1, 1)), HAG_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 0, 1)), HAG_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 2, 1) - 1), HAG_DROP_BAD_LENGTH);
+    contribute(&c, 0, RUN, 0, 1);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 2, 1)), HAG_SEND_DIFFERS);
+    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DIFFERS);
+    CU_ASSERT_EQUAL(sent(&c, 0).body_bytes, HAG_DIFFERS_BYTES);
+    CU_ASSERT_EQUAL(sent(&c, 0).body[1], 0);
+    CU_ASSERT_EQUAL(sent(&c, 0).body[3], CHUNK);
+    /* The sum is untouched. */
+    contribute(&c, 1, RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_SEND_ALL);
+    const struct hag_packet sum = sent(&c, 0);
+    CU_ASSERT_EQUAL(first_float(&sum), 3);
+    carrier_close(&c);
+}
+
+static void test_who_sends_what(void)
+{
+    const struct hag_packet other = {.worker = 2, .run = RUN};
+    struct hag_packet p = {.kind = HAG_SUM, .job = CARRIER_JOB, .worker = 1, .run = RUN};
+    uint8_t memory[HAG_HEADER_BYTES + CHUNK];
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, other, 1, 1)), HAG_DROP_BAD_WORKER);
+    CU_ASSERT_EQUAL(contribute(&c, HOST, RUN, 0, 1), HAG_DROP_BAD_KIND);
+    hag_build_header(memory, &p);
+    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, HAG_HEADER_BYTES), HAG_DROP_BAD_KIND);
+    carrier_close(&c);
+}
+
+static void test_what_is_not_ours_passes_on(void)
+{
+    static const char other[] = "a letter to the host";
+    uint8_t memory[HAG_HEADER_BYTES + CHUNK];
+    struct hag_packet p = {.worker = 1, .run = RUN};
+    struct agg_packet in = {.payload = (uint8_t *)other, .bytes = sizeof other, .from = carrier_rank(1)};
+    struct agg_verdict v;
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    hag_protocol.locate(&c.jobs, &in, 1);
+    CU_ASSERT_PTR_NULL(in.slot);
+    CU_ASSERT_EQUAL(in.reason, HAG_PASSED_NOT_OURS);
+    in = (struct agg_packet){.payload = memory, .bytes = gradient(memory, p, 1, 1), .from = carrier_rank(9)};
+    hag_protocol.locate(&c.jobs, &in, 1);
+    CU_ASSERT_EQUAL(in.reason, HAG_PASSED_FOREIGN_SENDER);
+    in.from = carrier_rank(1);
+    in.from.mac[5] ^= 0x40;
+    hag_protocol.locate(&c.jobs, &in, 1);
+    CU_ASSERT_EQUAL(in.reason, HAG_PASSED_FOREIGN_MAC);
+    in.from = carrier_rank(1);
+    memory[1]++; /* another job */
+    hag_protocol.locate(&c.jobs, &in, 1);
+    CU_ASSERT_EQUAL(in.reason, HAG_PASSED_NOT_OURS);
+    CU_ASSERT_EQUAL(hag_protocol.apply(&in, 1, 0, &v), 1);
+    CU_ASSERT_EQUAL(v.reason, HAG_PASSED_NOT_OURS);
+    for (unsigned r = HAG_VERDICTS; r < HAG_REASONS; r++)
+        CU_ASSERT_EQUAL(hag_reasons[r].action, AGG_PASS_AND_KEEP);
+    CU_ASSERT_EQUAL(v.action, AGG_PASS_AND_KEEP);
+    carrier_close(&c);
+}
+
+static void test_terms(void)
+{
+    struct agg_pool_config cfg = {.workers = MEMBERS, .terms = terms_with(HAG_HOST_HEARS)};
+    struct agg_term list[AGG_LISTED_TERMS];
+    struct agg_footprint f;
+    char why[AGG_TEXT_MAX];
+    struct hag_terms t;
+
+    CU_ASSERT(hag_terms_parse(&t, &cfg.terms));
+    CU_ASSERT_EQUAL(t.code, F32_SUM);
+    CU_ASSERT_EQUAL(t.slots, SLOTS);
+    CU_ASSERT_EQUAL(t.chunk_bytes, CHUNK);
+    CU_ASSERT(hag_protocol.footprint(&cfg, &f));
+    CU_ASSERT_EQUAL(f.slots, SLOTS);
+    CU_ASSERT_EQUAL(f.buffers, 0);
+    CU_ASSERT_EQUAL(f.payload_bytes, HAG_HEADER_BYTES + CHUNK);
+    CU_ASSERT_EQUAL(hag_protocol.list(&cfg.terms, list), 4);
+    CU_ASSERT(!hag_protocol.check(&cfg.terms, false, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "nobody joins"));
+    CU_ASSERT(!hag_protocol.lower(&cfg.terms));
+    cfg.workers = 1; /* the host alone */
+    CU_ASSERT(!hag_protocol.footprint(&cfg, &f));
+    cfg.workers = MEMBERS;
+    t.slots = 3;
+    hag_terms_build(&cfg.terms, &t);
+    CU_ASSERT(!hag_protocol.footprint(&cfg, &f));
+    CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_HOSTAGG), &hag_protocol);
+}
+
+/* Workers and a switch over a network that loses, repeats and reorders, now and then with a packet of the run
+ * before. Each worker sums arrays one after the other; all must end with the same exact sums. */
+
+enum {
+    NET = 512,
+    ARRAYS = 5,
+    FLOATS_MAX = 150,
+    WORKERS = 3,
+    LOSS_PPM = 100000,
+    ASK_AFTER = 50,
+    STEPS_MAX = 200000
+};
+
+struct parcel {
+    uint64_t due;
+    unsigned to; /* a worker, or WORKERS: the switch */
+    unsigned from;
+    size_t bytes;
+    uint8_t payload[HAG_HEADER_BYTES + CHUNK];
+};
+
+struct net {
+    uint64_t rng, now;
+    unsigned n;
+    struct parcel parcel[NET];
+    struct agg_jobs jobs;
+    struct agg_job *job;
+    uint64_t dones;
+};
+
+static void post(struct net *net, unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
+{
+    const unsigned copies = rng_chance(&net->rng, LOSS_PPM) ? 0 : 1 + rng_chance(&net->rng, LOSS_PPM);
+
+    for (unsigned i = 0; i < copies && net->n < NET; i++) {
+        struct parcel *p = &net->parcel[net->n++];
+        *p = (struct parcel){
+            .due = net->now + rng_between(&net->rng, 1, 20), .to = to, .from = from, .bytes = bytes};
+        memcpy(p->payload, payload, bytes);
+    }
+}
+
+static void post_carried(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
+                         const struct carried *what)
+{
+    struct net *net = ctx;
+
+    (void)job;
+    (void)answered;
+    if (what->rank == HOST)
+        net->dones++;
+    else
+        post(net, WORKERS, what->rank, what->payload, what->bytes);
+}
+
+static void switch_takes(struct net *net, struct parcel *parcel)
+{
+    struct agg_packet p = {
+        .payload = parcel->payload, .bytes = parcel->bytes, .from = carrier_rank(parcel->from)};
+    struct agg_verdict v;
+
+    hag_protocol.locate(&net->jobs, &p, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p.slot);
+    CU_ASSERT_EQUAL(hag_protocol.apply(&p, 1, net->now, &v), 1);
+    carry_out(p.job, &p, &v, post_carried, net);
+}
+
+static void deliver(struct net *net, struct hag_worker w[])
+{
+    for (unsigned i = 0; i < net->n;) {
+        struct parcel p = net->parcel[i];
+        if (p.due > net->now) {
+            i++;
+            continue;
+        }
+        net->parcel[i] = net->parcel[--net->n];
+        if (p.to == WORKERS)
+            switch_takes(net, &p);
+        else
+            hag_worker_receive(&w[p.to], p.payload, p.bytes, net->now);
+    }
+}
+
+static float value_of(unsigned worker, unsigned array, unsigned i)
+{
+    return (float)(worker * 1000 + array * 37 + i);
+}
+
+static void start_array(struct hag_worker *w, float *data, unsigned array, unsigned floats)
+{
+    for (unsigned i = 0; i < floats; i++)
+        data[i] = value_of(w->cfg.worker, array, i);
+    hag_worker_post(w, data, data, floats * sizeof *data);
+}
+
+static void check_array(const float *data, unsigned array, unsigned floats)
+{
+    for (unsigned i = 0; i < floats; i++)
+        CU_ASSERT_EQUAL(data[i], value_of(0, array, i) + value_of(1, array, i) + value_of(2, array, i));
+}
+
+static void play(struct net *net, uint16_t run)
+{
+    static struct hag_flight flight[WORKERS][SLOTS];
+    static float data[WORKERS][FLOATS_MAX];
+    struct hag_worker w[WORKERS];
+    unsigned array[WORKERS] = {0}, floats[ARRAYS], ended = 0;
+
+    for (unsigned a = 0; a < ARRAYS; a++)
+        floats[a] = (unsigned)rng_between(&net->rng, 1, FLOATS_MAX);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        hag_worker_init(&w[i],
+                        &(struct hag_worker_config){.job = CARRIER_JOB,
+                                                    .code = F32_SUM,
+                                                    .worker = (uint16_t)i,
+                                                    .run = run,
+                                                    .slots = SLOTS,
+                                                    .chunk_bytes = CHUNK,
+                                                    .ask_after_ns = ASK_AFTER,
+                                                    .kernels = agg_kernels_best()},
+                        flight[i]);
+        start_array(&w[i], data[i], 0, floats[0]);
+    }
+    for (unsigned step = 0; step < STEPS_MAX && ended < WORKERS; step++, net->now++) {
+        for (unsigned i = 0; i < WORKERS; i++) {
+            uint8_t packet[HAG_HEADER_BYTES + CHUNK];
+            size_t bytes;
+            while (array[i] < ARRAYS && (bytes = hag_worker_send(&w[i], net->now, packet)) > 0)
+                post(net, i, WORKERS, packet, bytes);
+            CU_ASSERT(hag_worker_wake(&w[i]) > net->now); /* nothing is due any more */
+        }
+        deliver(net, w);
+        for (unsigned i = 0; i < WORKERS; i++) {
+            if (array[i] == ARRAYS || !hag_worker_is_done(&w[i]))
+                continue;
+            check_array(data[i], array[i], floats[array[i]]);
+            if (++array[i] < ARRAYS)
+                start_array(&w[i], data[i], array[i], floats[array[i]]);
+            else
+                ended++;
+        }
+    }
+    CU_ASSERT_EQUAL(ended, WORKERS);
+    for (unsigned i = 0; i < WORKERS; i++)
+        CU_ASSERT(!w[i].differs);
+}
+
+static void test_all_sums_come_whatever_the_network_does(void)
+{
+    const struct agg_pool_config cfg = {.job = CARRIER_JOB,
+                                        .workers = MEMBERS,
+                                        .terms = terms_with(HAG_HOST_HEARS),
+                                        .kernels = agg_kernels_best()};
+    struct agg_sender members[MEMBERS];
+    static struct net net;
+
+    net.rng = rng_seed(20210531);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        members[i] = carrier_rank(i);
+    net.job = carry_open(&net.jobs, &hag_protocol, &cfg, members, NULL);
+    /* What is still on its way when a run ends reaches the next. */
+    for (uint16_t run = 0xfff0; run != 0x10; run++)
+        play(&net, run);
+    CU_ASSERT(net.dones > 0);
+    carry_close(&net.jobs, net.job);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_golden_packet),
+        UNIT_TEST(test_runs_are_serial_numbers),
+        UNIT_TEST(test_workers_get_the_sum_and_the_host_hears_of_it),
+        UNIT_TEST(test_the_host_may_get_sums_or_be_absent),
+        UNIT_TEST(test_sums_are_made_in_the_order_of_workers),
+        UNIT_TEST(test_lost_sums_come_again),
+        UNIT_TEST(test_questions_are_answered_with_who_is_there),
+        UNIT_TEST(test_packets_of_an_old_run_reach_no_sum),
+        UNIT_TEST(test_a_switch_that_was_restarted_goes_to_where_the_workers_are),
+        UNIT_TEST(test_lengths),
+        UNIT_TEST(test_who_sends_what),
+        UNIT_TEST(test_what_is_not_ours_passes_on),
+        UNIT_TEST(test_terms),
+        UNIT_TEST(test_all_sums_come_whatever_the_network_does),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("hostagg", tests);
+}
