@@ -2,7 +2,7 @@
  * measured in the same run: memcpy of the packet's elements, and the barest loop that loads, adds and stores
  * them.
  *
- *     bench-core [--json FILE | --instructions | --checksum-instructions]
+ *     bench-core [--json FILE | --instructions | --checksum-instructions | --operations]
  *
  * Warm: two slots and a buffer a worker, all in the L1 cache, so that instructions are what is looked at.
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
@@ -12,7 +12,9 @@
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
  * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables
- * of checksums (checksums.h) with --checksum-instructions. */
+ * of checksums (checksums.h) with --checksum-instructions.
+ *
+ * With --operations: the arithmetic alone (operations.h), as JSON. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -401,6 +403,10 @@ int main(int argc, char **argv)
         checksums_count();
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--operations") == 0) {
+        operations_write();
+        return 0;
+    }
     if (argc == 3 && strcmp(argv[1], "--json") == 0) {
         json = fopen(argv[2], "w");
         if (json == NULL) {
@@ -408,7 +414,9 @@ int main(int argc, char **argv)
             return 1;
         }
     } else if (argc != 1) {
-        fprintf(stderr, "usage: bench-core [--json FILE | --instructions | --checksum-instructions]\n");
+        fprintf(
+            stderr,
+            "usage: bench-core [--json FILE | --instructions | --checksum-instructions | --operations]\n");
         return 2;
     }
 
@@ -421,7 +429,6 @@ int main(int argc, char **argv)
     double warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
     checksums_print();
-    operations_print();
     if (json == NULL)
         return 0;
     fprintf(json, "{\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f}\n", warm, large);

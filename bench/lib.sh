@@ -1,33 +1,55 @@
 # shellcheck shell=bash
-# What the benchmarks of MPI programs share: one measurement is one run of mpi-perf on the hosts of script/lib/netns.sh.
-# The caller sets $records, where the tables go, and $run.
+# What the benchmarks of MPI programs share: one measurement is one run of a program on the hosts of script/lib/netns.sh, and
+# leaves one file, its record. What has a record already is not measured again, so that a benchmark which failed half-way goes on
+# from there. The caller sets $records, where they go, and $run.
 
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
 MPI_PERF=$NET_BUILD/bench/mpi-perf
 SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
 
+record_of() { # NAME
+    # shellcheck disable=SC2154 # the caller's
+    echo "$records/$run,$1.json"
+}
+
+# Leaves $records/$run,NAME.json, which the command writes as $NET_DIR/new.json.
+record() { # NAME COMMAND...
+    local name=$1 new=$NET_DIR/new.json
+    shift
+    [ ! -s "$(record_of "$name")" ] || return 0
+    rm -f "$new"
+    "$@" >"$NET_DIR/mpi.log" 2>&1 || fail "$name: $*: status $?"
+    [ -s "$new" ] || fail "$name: $*: has written nothing"
+    mv "$new" "$(record_of "$name")"
+}
+
 # Leaves $records/$run,NAME,OP.json.
 measure() { # NAME OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
-    local name=$1 op=$2 bytes iterations warmups file
+    local name=$1 op=$2 bytes iterations warmups
     read -r bytes iterations warmups <<<"$3"
     shift 3
-    # shellcheck disable=SC2154 # the caller's
-    file=$records/$run,$name,$op.json
-    net_mpirun 4 "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" -n "$iterations" -w "$warmups" \
-        --json "$file" >"$NET_DIR/mpi.log" 2>&1
-    printf '  run %s: %s, %s: %.3f s\n' "$run" "$op" "$name" "$(seconds "$file")"
+    record "$name,$op" net_mpirun 4 "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" -n "$iterations" -w "$warmups" \
+        --json "$NET_DIR/new.json"
+    printf '  run %s: %s, %s: %.3f s\n' "$run" "$op" "$name" "$(seconds "$(record_of "$name,$op")")"
 }
 
 seconds() { # FILE
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["median_us"] / 1e6)' "$1"
 }
 
+# What mpirun is told, so that a program goes through the shim.
+offloading() {
+    printf -- '-x\nLD_PRELOAD=%s\n-x\nSWAGG_SWITCH=%s\n' "$SHIM" "$(net_switch_ip)"
+}
+
 # The same through the shim; the sums must have been the switch's.
 measure_offloaded() { # NAME OP "BYTES ITERATIONS WARM-UPS"
-    local before
+    local before options
+    [ ! -s "$(record_of "$1,$2")" ] || return 0
     before=$(net_telemetry /swagg/counters results)
-    measure "$@" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_FALLBACK=error
+    mapfile -t options < <(offloading)
+    measure "$@" "${options[@]}" -x SWAGG_FALLBACK=error
     [ "$(net_telemetry /swagg/counters results)" -gt $((before + 10000)) ] || fail "the switch did not add these: $1 $2"
 }
 

@@ -10,11 +10,6 @@ static const char intro[] =
     "usage: swagg-perf --switch IP --job NAME --rank R --size N [OPTION...]\n"
     "Times collectives of growing sizes, in the form of nccl-tests, and verifies the sums.\n";
 
-static const struct {
-    const char *name;
-    enum swagg_type type;
-} types[] = {{"float", SWAGG_F32}, {"double", SWAGG_F64}, {"int32", SWAGG_I32}, {"int64", SWAGG_I64}};
-
 static bool read_bytes(const struct option_row *row, const char *text, void *field)
 {
     char *end;
@@ -34,16 +29,26 @@ static bool read_bytes(const struct option_row *row, const char *text, void *fie
 
 static bool read_type(const struct option_row *row, const char *text, void *field)
 {
-    struct perf *p = field;
+    const struct perf_type **type = field;
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (strcmp(types[i].name, text) == 0) {
-            p->type = types[i].type;
-            p->type_name = types[i].name;
+    *type = perf_type_named(text);
+    if (*type == NULL)
+        complain("--%s: \"%s\" is none of %s", row->name, text, PERF_TYPE_NAMES);
+    return *type != NULL;
+}
+
+static bool read_numbers(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const names[] = {
+        [SWAGG_NUMBERS_NATIVE] = "native", [SWAGG_NUMBERS_INT32] = "int32", [SWAGG_NUMBERS_FP16] = "fp16"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], text) == 0) {
+            *(enum swagg_numbers *)field = (enum swagg_numbers)i;
             return true;
         }
     }
-    complain("--%s: \"%s\" is none of float, double, int32, int64", row->name, text);
+    complain("--%s: \"%s\" is none of native, int32, fp16", row->name, text);
     return false;
 }
 
@@ -130,9 +135,11 @@ static const struct option_row rows[] = {
     {"pause", 'p', "MS", option_int, FIELD(pause_ms), INT32_MAX,
      "before each timed call; ranks on one machine begin it together"},
     {"check", 'c', "0|1", read_check, FIELD(check), 0, "verify the sums; default 1"},
-    {"type", 'd', "TYPE", read_type, 0, 0, "float, double, int32, int64; default float"},
+    {"type", 'd', "TYPE", read_type, FIELD(type), 0, PERF_TYPE_NAMES "; default float"},
     {"op", 'o', "OP", read_operation, FIELD(reduce), 0, "allreduce, reduce; default allreduce"},
     {"root", 'r', "R", option_int, FIELD(root), INT32_MAX, "of reduce; default 0"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, "rank 0 writes the table there, too"},
+    {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, "how floats travel: native, int32, fp16"},
     {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
     {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
     {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
@@ -146,7 +153,11 @@ static const char *fault(const struct perf *p)
 {
     if (p->factor < 2)
         return "--stepfactor must be 2 or more";
-    return p->iterations < 1 ? "--iters must be 1 or more" : NULL;
+    if (p->iterations < 1)
+        return "--iters must be 1 or more";
+    return swagg_numbers_carry(p->options.numbers, p->type->type, SWAGG_SUM)
+               ? NULL
+               : "--numbers: not for this --type; int32 and fp16 carry float, and int32 integers";
 }
 
 int perf_parse(struct perf *p, int argc, char *argv[])
@@ -163,8 +174,7 @@ int perf_parse(struct perf *p, int argc, char *argv[])
                        .iterations = 20,
                        .warmups = 5,
                        .check = true,
-                       .type = SWAGG_F32,
-                       .type_name = "float"};
+                       .type = perf_type_named("float")};
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("swagg-perf %s\n", swagg_version());
         return EXIT_GOOD;

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "command_line.h"
+#include "perf_types.h"
 #include "swagg.h"
 
 struct perf {
@@ -13,8 +15,9 @@ struct perf {
     struct swagg_job *job;
     size_t begin, end, factor;
     int iterations, warmups, pause_ms;
-    enum swagg_type type;
-    const char *type_name;
+    const struct perf_type *type;
+    const char *json; /* a file for the table; NULL: none */
+    FILE *table;
     bool reduce, check;
     int root;
     void *send, *recv;

@@ -6,7 +6,7 @@ report.py collect NAME RECORDS [--docs DIRECTORY] [--json FILE]   takes a benchm
 report.py render [--docs DIRECTORY]                               makes pages and plots again, without measuring
 report.py check [--docs DIRECTORY]                                fails if that would change anything
 
-A benchmark is a module bench/NAME.py: collect(directory) returns its data; FIGURES are the figures, some of them for the first
+A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): collect(directory) returns its data; FIGURES are the figures, some of them for the first
 screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
 import argparse
 import importlib
@@ -18,7 +18,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 
-BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core")  # in the order of the first screen
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers")  # in the order of the first screen
+
+
+def module_of(name):
+    return importlib.import_module(f"{name}_bench" if name in sys.stdlib_module_names else name)
 
 
 def dump(value, indent=""):
@@ -79,7 +83,7 @@ def load(docs):
     measured = {}
     for name in BENCHES:
         with open(docs / "results/data" / f"{name}.json") as f:
-            measured[name] = importlib.import_module(name), json.load(f)
+            measured[name] = module_of(name), json.load(f)
     return measured
 
 
@@ -109,7 +113,7 @@ def check(docs):
 
 
 def collect(name, records, docs, json_file):
-    module = importlib.import_module(name)
+    module = module_of(name)
     data = module.collect(records)
     (docs / "results/data" / f"{name}.json").write_text(dump(data) + "\n")
     render(docs)

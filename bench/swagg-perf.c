@@ -7,6 +7,7 @@
  * reduce: algbw). Rank 0 prints; time is the mean over ranks and iterations. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,40 +30,23 @@ static double seconds(void)
 }
 
 /* Small integers: exact in every type, whatever the order of the additions. */
-static int64_t element(int rank, size_t i)
+static int element(const struct perf *p, int rank, size_t i)
 {
-    return (int64_t)((i * 7 + (size_t)rank * 13) % 251) - 125;
+    const unsigned most = (unsigned)p->type->most;
+    return (int)((i * 7 + (size_t)rank * 13) % (2 * most + 1)) - p->type->most;
 }
 
-static void store(void *tensor, enum swagg_type type, size_t i, int64_t value)
+/* By how much a right sum may be off (docs/libswagg.md, "SwitchML's numbers"). */
+static double tolerance(const struct perf *p)
 {
-    switch (type) {
-    case SWAGG_I32:
-        ((int32_t *)tensor)[i] = (int32_t)value;
-        break;
-    case SWAGG_I64:
-        ((int64_t *)tensor)[i] = value;
-        break;
-    case SWAGG_F32:
-        ((float *)tensor)[i] = (float)value;
-        break;
-    default: /* SWAGG_F64 */
-        ((double *)tensor)[i] = (double)value;
-        break;
-    }
-}
-
-static bool holds(const void *tensor, enum swagg_type type, size_t i, int64_t value)
-{
-    switch (type) {
-    case SWAGG_I32:
-        return ((const int32_t *)tensor)[i] == value;
-    case SWAGG_I64:
-        return ((const int64_t *)tensor)[i] == value;
-    case SWAGG_F32:
-        return ((const float *)tensor)[i] == (float)value;
-    default: /* SWAGG_F64 */
-        return ((const double *)tensor)[i] == (double)value;
+    const double n = p->options.size, bound = 2 * p->type->most;
+    switch (p->options.numbers) {
+    case SWAGG_NUMBERS_INT32:
+        return n * n * bound / INT32_MAX;
+    case SWAGG_NUMBERS_FP16:
+        return n * bound / 1024;
+    default:
+        return 0;
     }
 }
 
@@ -71,22 +55,23 @@ static bool receives(const struct perf *p)
     return !p->reduce || p->options.rank == p->root;
 }
 
-static int64_t count_wrong(const struct perf *p, size_t count)
+static int count_wrong(const struct perf *p, size_t count)
 {
-    int64_t wrong = 0;
+    const double most = tolerance(p);
+    int wrong = 0;
     for (size_t i = 0; receives(p) && i < count; i++) {
-        int64_t sum = 0;
+        int sum = 0;
         for (int r = 0; r < p->options.size; r++)
-            sum += element(r, i);
-        wrong += !holds(p->recv, p->type, i, sum);
+            sum += element(p, r, i);
+        wrong += !(fabs(p->type->get(p->recv, i) - sum) <= most);
     }
     return wrong;
 }
 
 static int call(struct perf *p, size_t count)
 {
-    return p->reduce ? swagg_reduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM, p->root)
-                     : swagg_allreduce(p->job, p->send, p->recv, count, p->type, SWAGG_SUM);
+    return p->reduce ? swagg_reduce(p->job, p->send, p->recv, count, p->type->type, SWAGG_SUM, p->root)
+                     : swagg_allreduce(p->job, p->send, p->recv, count, p->type->type, SWAGG_SUM);
 }
 
 /* Waits until the next multiple of the pause, by the clock that all processes of a machine share. */
@@ -103,14 +88,22 @@ static void rest(const struct perf *p)
         ;
 }
 
-/* Seconds of a call, the mean over iterations and ranks. */
-static int measure(struct perf *p, size_t count, double *mean)
+/* The sum over the ranks, as a float, since all numbers have floats; with fp16 it is right to a thousandth.
+ */
+static int sum_of_ranks(struct perf *p, float *x)
 {
-    int rc = 0, here = 1;
+    return swagg_allreduce(p->job, x, x, 1, SWAGG_F32, SWAGG_SUM);
+}
+
+/* Seconds of a call, the mean over iterations and ranks. */
+static int measure(struct perf *p, size_t count, float *mean)
+{
+    int rc = 0;
     for (int i = 0; rc == 0 && i < p->warmups; i++)
         rc = call(p, count);
+    *mean = 0;
     if (rc == 0) /* a barrier */
-        rc = swagg_allreduce(p->job, &here, &here, 1, SWAGG_I32, SWAGG_SUM);
+        rc = sum_of_ranks(p, mean);
     double sum = 0;
     for (int i = 0; rc == 0 && i < p->iterations; i++) {
         rest(p);
@@ -118,8 +111,8 @@ static int measure(struct perf *p, size_t count, double *mean)
         rc = call(p, count);
         sum += seconds() - start;
     }
-    *mean = sum / p->iterations / p->options.size;
-    return rc ? rc : swagg_allreduce(p->job, mean, mean, 1, SWAGG_F64, SWAGG_SUM);
+    *mean = (float)(sum / p->iterations / p->options.size);
+    return rc ? rc : sum_of_ranks(p, mean);
 }
 
 static void print_head(const struct perf *p)
@@ -135,43 +128,54 @@ static void print_head(const struct perf *p)
            "(GB/s)", "");
 }
 
-static void print_row(const struct perf *p, size_t count, double time, int64_t wrong)
+static void print_row(const struct perf *p, size_t count, double time, int wrong)
 {
-    size_t bytes = count * swagg_element_size(p->type, SWAGG_SUM);
+    size_t bytes = count * swagg_element_size(p->type->type, SWAGG_SUM);
     double n = p->options.size, algbw = (double)bytes / time / 1e9;
     double busbw = p->reduce ? algbw : algbw * 2 * (n - 1) / n;
-    printf("%12zu %12zu %8s %7s %6d %10.1f %8.4f %8.4f ", bytes, count, p->type_name, "sum",
+    printf("%12zu %12zu %8s %7s %6d %10.1f %8.4f %8.4f ", bytes, count, p->type->name, "sum",
            p->reduce ? p->root : -1, time * 1e6, algbw, busbw);
     if (p->check)
-        printf("%7" PRId64 "\n", wrong);
+        printf("%7d\n", wrong);
     else
         printf("%7s\n", "N/A");
     fflush(stdout);
 }
 
+/* As mpi-perf has it. */
+static void write_row(const struct perf *p, size_t count, double time, int wrong)
+{
+    fprintf(p->table,
+            "%s  {\"op\": \"%s\", \"type\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"count\": %zu, "
+            "\"mean_us\": %.3f, \"wrong\": %d}",
+            ftell(p->table) > 2 ? ",\n" : "", p->reduce ? "reduce" : "allreduce", p->type->name,
+            p->options.size, count * swagg_element_size(p->type->type, SWAGG_SUM), count, time * 1e6, wrong);
+}
+
 /* Returns a status; adds to *wrong. */
 static int one_size(struct perf *p, size_t count, int64_t *wrong)
 {
-    size_t bytes = count * swagg_element_size(p->type, SWAGG_SUM);
-    double time;
-    int64_t here = 0;
+    size_t bytes = count * swagg_element_size(p->type->type, SWAGG_SUM);
+    float time, here = 0;
     for (size_t i = 0; i < count; i++)
-        store(p->send, p->type, i, element(p->options.rank, i));
+        p->type->set(p->send, i, element(p, p->options.rank, i));
     memset(p->recv, 0xff, bytes);
     int rc = measure(p, count, &time);
     if (rc == 0 && p->check) {
-        here = count_wrong(p, count);
-        rc = swagg_allreduce(p->job, &here, &here, 1, SWAGG_I64, SWAGG_SUM);
+        here = (float)count_wrong(p, count);
+        rc = sum_of_ranks(p, &here);
     }
     if (rc == 0 && p->options.rank == 0)
-        print_row(p, count, time, here);
-    *wrong += here;
+        print_row(p, count, (double)time, (int)here);
+    if (rc == 0 && p->table != NULL)
+        write_row(p, count, (double)time, (int)here);
+    *wrong += (int)here;
     return rc;
 }
 
 static int sweep(struct perf *p)
 {
-    size_t size = swagg_element_size(p->type, SWAGG_SUM);
+    size_t size = swagg_element_size(p->type->type, SWAGG_SUM);
     int64_t wrong = 0;
     int rc = 0;
     if (p->options.rank == 0)
@@ -201,6 +205,28 @@ static void print_stats(const struct perf *p)
             s.resumed);
 }
 
+static bool open_table(struct perf *p)
+{
+    if (p->json == NULL || p->options.rank != 0)
+        return true;
+    p->table = fopen(p->json, "w");
+    if (p->table == NULL) {
+        fprintf(stderr, "swagg-perf: cannot write %s: %s\n", p->json, strerror(errno));
+        return false;
+    }
+    fprintf(p->table, "[\n");
+    return true;
+}
+
+static bool close_table(struct perf *p)
+{
+    if (p->table == NULL)
+        return true;
+    fprintf(p->table, "\n]\n");
+    const bool failed = ferror(p->table);
+    return fclose(p->table) == 0 && !failed;
+}
+
 int main(int argc, char **argv)
 {
     struct perf p;
@@ -208,6 +234,8 @@ int main(int argc, char **argv)
 
     if (rc != OPTIONS_READ)
         return rc;
+    if (!open_table(&p))
+        return 1;
     /* calloc and not malloc: pages are touched before the clock runs, not while it does. */
     p.send = calloc(1, p.end + 1);
     p.recv = calloc(1, p.end + 1);
@@ -224,6 +252,10 @@ int main(int argc, char **argv)
     if (p.options.log)
         print_stats(&p);
     swagg_close(p.job);
+    if (!close_table(&p)) {
+        fprintf(stderr, "swagg-perf: cannot write %s\n", p.json);
+        exit_code = 1;
+    }
 out:
     free(p.send);
     free(p.recv);

@@ -14,6 +14,7 @@ import allreduce
 import dataplane
 import idle
 import loss
+import numbers_bench
 import placement
 import plot
 import reduce
@@ -98,10 +99,30 @@ def core_records(directory):
     put(directory, "time_checksum.1", "desc: Trigger: Client Request: UDP,avx2,146,10\ntotals: 500\n")
 
 
+def numbers_records(directory):
+    for run in RUNS:
+        for setting in numbers_bench.SETTINGS:
+            for variant, seconds in (("best", 2), ("openmpi", 3), ("swagg", 1)):
+                for op in ("allreduce", "reduce"):
+                    put(directory, f"{run},{setting},{variant},{op}.json", [mpi_row(1024, seconds)])
+            for variant, first in (("openmpi", 0.02), ("swagg", 0.01)):
+                put(directory, f"{run},{setting},{variant},small.json", [{**mpi_row(0, first), "bytes": 8}])
+                put(directory, f"{run},{setting},{variant},large.json", [mpi_row(256, 1.5)])
+        for way, elements in (("float_native", 1000), ("float_int32", 980), ("float_fp16", 1960), ("bfloat16_native", 2000)):
+            put(directory, f"{run},200mbit,libswagg,{way}.json", [{"bytes": 9, "count": elements, "mean_us": 10, "wrong": 0}])
+        put(directory, f"{run},200mbit,libswagg,tensors.json", {"many_tensors_share": 0.95, "many_tensors_share_vector": 1.0})
+    for variant in ("short_4", "short_5_65536", "full_4"):
+        put(directory, f"1,200mbit,{variant},allreduce.json", [mpi_row(1024, 2)])
+    put(directory, "operations.json", {
+        "kernels": "avx2", "memcpy": 5, "loop": 8, "operations": [{"op": "sum", "type": "f32", "ns": 7}, {"op": "min", "type": "i8", "ns": 9}],
+        "conversions": [{"what": "to int32", "ns": 0.3}, {"what": "memcpy", "ns": 0.02}]})
+
+
 # The figure that each of them must come to.
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
-            "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2)}
+            "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
+            "numbers": ("worst_size_vs_openmpi", 1)}
 
 
 def run_report(*arguments):
@@ -122,6 +143,24 @@ def test_ticks():
     for low, high in ((0.031, 7.1), (1.3, 34000), (1, 1), (0.5, 1.01)):
         ticks = plot.log_ticks(low, high)
         assert ticks[0] <= low and ticks[-1] >= high and len(ticks) < 10, (low, high, ticks)
+
+
+def test_what_has_a_record_is_not_measured_again(temporary):
+    """And what fails leaves none."""
+    script = """
+        set -euo pipefail
+        . "$1/bench/lib.sh"
+        NET_NAME=test NET_DIR=$2 records=$2 run=1
+        record first sh -c "echo '[1]' >$NET_DIR/new.json"
+        record first false
+        (record second sh -c "echo '[2]' >$NET_DIR/new.json; exit 3") 2>"$2/said" || true
+        (record third true) 2>>"$2/said" || true
+    """
+    done = subprocess.run(["bash", "-c", script, "bash", ROOT, temporary], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in temporary.glob("1,*.json")) == ["1,first.json"]
+    said = (temporary / "said").read_text()
+    assert "second" in said and "status 3" in said and "third" in said and "has written nothing" in said, said
 
 
 def test_committed_pages():
@@ -158,6 +197,7 @@ def main():
     temporary.mkdir(parents=True)
     test_verdicts()
     test_ticks()
+    test_what_has_a_record_is_not_measured_again(temporary)
     test_committed_pages()
     test_records_become_pages(temporary)
     shutil.rmtree(temporary)

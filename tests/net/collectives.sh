@@ -27,9 +27,21 @@ ranks_run two 2 --sizes 1,100003 --calls 20
 ranks_run eight 8 --sizes 1,365,100003 --calls 50 --seed 5
 
 step "the benchmark's program finds every sum right"
-net_exec 0 "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --size 1 --rank 0 -b 4 -e 4K -n 2 -w 0 >"$NET_DIR/perf.log" 2>&1 ||
-    fail "swagg-perf: $(cat "$NET_DIR/perf.log")"
-grep -q '^# Out of bounds values : 0 OK$' "$NET_DIR/perf.log" || fail "swagg-perf: $(cat "$NET_DIR/perf.log")"
+perf() { # RANK OPTION...
+    net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --rank "$@" --size 2 -b 4 -e 4K -f 4 -n 2 -w 0 \
+        --json "$NET_DIR/perf.json" >"$NET_DIR/perf.$1.log" 2>&1 || fail "swagg-perf: $(cat "$NET_DIR/perf.$1.log")"
+}
+for options in "" "--type half" "--type bfloat16" "--type int64 --op reduce" "--numbers int32" "--numbers fp16"; do
+    # shellcheck disable=SC2086 # one word an option
+    perf 1 $options &
+    peer=$!
+    # shellcheck disable=SC2086
+    perf 0 $options
+    wait $peer
+    grep -q '^# Out of bounds values : 0 OK$' "$NET_DIR/perf.0.log" || fail "swagg-perf $options: $(cat "$NET_DIR/perf.0.log")"
+    rows=$(python3 -c 'import json, sys; print(len([row for row in json.load(open(sys.argv[1])) if row["mean_us"] > 0]))' "$NET_DIR/perf.json")
+    expect_equal "sizes in the table of swagg-perf $options" "$rows" 6
+done
 
 step "a window of one and two slots"
 ranks_run narrow 4 --window 1 --sizes 1,5000

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# script/bench numbers     types, numbers on the wire, many tensors, all sizes beside the best of Open MPI; --quick, --records
+#
+# Measures: numbers.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,WHAT.json and DIRECTORY/operations.json, of
+# which numbers_bench.py makes figures. All variants take turns in each run, so that a machine that grows slower does so for all.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+runs=$1
+records=$2
+quick=${3:-}
+
+# --- the best of Open MPI: coll_tuned's algorithms by number, and for those that cut tensors, in which segments -----------------
+
+ALLREDUCE=(1 2 3 4 6 "5 "{16384,65536,262144,1048576})
+REDUCE=(1 7 {2..6}" "{32768,131072,524288})
+if [ -n "$quick" ]; then
+    ALLREDUCE=(4 6 "5 65536")
+    REDUCE=(7 {3,4}" 65536")
+fi
+SHORT="4M 1 1" # enough to tell which of them to try in full
+FINALISTS=2
+
+tuned() { # OP "ALGORITHM [SEGMENT]"
+    local algorithm segment
+    read -r algorithm segment <<<"$2"
+    printf -- '--mca\ncoll_tuned_use_dynamic_rules\n1\n--mca\ncoll_tuned_%s_algorithm\n%s\n' "$1" "$algorithm"
+    [ -z "$segment" ] || printf -- '--mca\ncoll_tuned_%s_algorithm_segmentsize\n%s\n' "$1" "$segment"
+}
+
+# Candidates as they are named in records: ALGORITHM or ALGORITHM_SEGMENT.
+try() { # STAGE OP TENSOR CANDIDATE
+    local options
+    mapfile -t options < <(tuned "$2" "${4/_/ }")
+    measure "$setting,$1_$4" "$2" "$3" "${options[@]}"
+}
+
+# The names of the fastest of a stage, the first first.
+fastest() { # STAGE OP COUNT
+    python3 - "$records" "$setting" "$@" <<'END'
+import glob, json, os, sys
+records, setting, stage, op, count = sys.argv[1:]
+time = {}
+for path in glob.glob(f"{records}/1,{setting},{stage}_*,{op}.json"):
+    candidate = os.path.basename(path).split(",")[2][len(stage) + 1:]
+    time[candidate] = json.load(open(path))[0]["median_us"]
+print(*sorted(time, key=time.get)[:int(count)], sep="\n")
+END
+}
+
+# Once, in the first run. Then `best` is what fastest says of the last stage.
+search() { # OP TENSOR CANDIDATE...
+    local op=$1 tensor=$2 candidate
+    shift 2
+    [ "$run" = 1 ] || return 0
+    for candidate in "$@"; do
+        try short "$op" "$SHORT" "${candidate/ /_}"
+    done
+    for candidate in $(fastest short "$op" $FINALISTS); do
+        try full "$op" "$tensor" "$candidate"
+    done
+}
+
+measure_best() { # OP TENSOR
+    local options
+    mapfile -t options < <(tuned "$1" "$(fastest full "$1" 1 | tr _ ' ')")
+    measure "$setting,best" "$1" "$2" "${options[@]}"
+}
+
+# --- what is measured --------------------------------------------------------------------------------------------------------
+
+# All sizes of an allreduce: as many calls as their time allows.
+measure_sizes() { # VARIANT [MPIRUN OPTION...]
+    local variant=$1 name range begin end factor iterations warmups
+    shift
+    for range in "small 8 64K 2 60 10" "large 256K 16M 4 3 1"; do
+        read -r name begin end factor iterations warmups <<<"$range"
+        record "$setting,$variant,$name" net_mpirun 4 "$@" -- "$MPI_PERF" -b "$begin" -e "$end" -f "$factor" -n "$iterations" \
+            -w "$warmups" --json "$NET_DIR/new.json"
+        printf '  run %s: %s, %s: %s to %s\n' "$run" "$setting" "$variant" "$begin" "$end"
+    done
+}
+
+# The same command on every host at once, with its rank at the end.
+on_every_host() { # COMMAND...
+    local rank pid pids=() status=0
+    for rank in 1 2 3; do
+        "$@" $rank &
+        pids+=($!)
+    done
+    "$@" 0 || status=$?
+    for pid in "${pids[@]}"; do
+        wait "$pid" || status=$?
+    done
+    return $status
+}
+
+libswagg_perf() { # TYPE NUMBERS RANK
+    net_exec "$3" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1-$2" --size 4 --type "$1" --numbers "$2" \
+        -b 20M -e 20M -n 2 -w 1 --timeout 300000 --json "$NET_DIR/new.json" --rank "$3"
+}
+
+bench_tensors() { # RANK
+    net_exec "$1" "$NET_BUILD/bench/bench-tensors" "$(net_switch_ip)" tensors "$1" 4 1 >"$NET_DIR/tensors.$1"
+    [ "$1" != 0 ] || mv "$NET_DIR/tensors.0" "$NET_DIR/new.json"
+}
+
+measure_numbers() {
+    local way type numbers
+    for way in "float native" "float int32" "float fp16" "bfloat16 native"; do
+        read -r type numbers <<<"$way"
+        record "$setting,libswagg,${type}_$numbers" on_every_host libswagg_perf "$type" "$numbers"
+        printf '  run %s: %s through libswagg, numbers %s\n' "$run" "$type" "$numbers"
+    done
+    record "$setting,libswagg,tensors" on_every_host bench_tensors
+    printf '  run %s: many tensors: %s\n' "$run" "$(cat "$(record_of "$setting,libswagg,tensors")")"
+}
+
+on_bridge() {
+    net_bridge
+    search allreduce "$tensor" "${ALLREDUCE[@]}"
+    measure "$setting,openmpi" allreduce "$tensor"
+    measure_best allreduce "$tensor"
+    if [ "$setting" = 200mbit ]; then
+        search reduce "$tensor" "${REDUCE[@]}"
+        measure "$setting,openmpi" reduce "$tensor"
+        measure_best reduce "$tensor"
+    fi
+    measure_sizes openmpi
+    net_bridge_remove
+}
+
+on_swagg() {
+    local options
+    mapfile -t options < <(offloading)
+    start_swagg 0
+    measure_offloaded "$setting,swagg" allreduce "$tensor"
+    if [ "$setting" = 200mbit ]; then
+        measure_offloaded "$setting,swagg" reduce "$tensor"
+        measure_numbers
+    fi
+    measure_sizes swagg "${options[@]}"
+    net_swagg_stop
+}
+
+[ -s "$records/operations.json" ] || "$NET_BUILD/bench/bench-core" --operations >"$records/operations.json"
+net_begin bench
+net_hosts 4
+for ((run = 1; run <= runs; run++)); do
+    setting=200mbit tensor="20M 2 1"
+    net_limit 200mbit
+    on_bridge
+    on_swagg
+    setting=cpu tensor="16M 8 2"
+    net_limit none
+    on_bridge
+    on_swagg
+done

@@ -1,0 +1,203 @@
+"""Types, numbers on the wire, many tensors, and every size beside the best of Open MPI: what numbers.sh measured."""
+import json
+import re
+import sys
+
+import records
+from figures import Figure, Sample, figure_table, table
+from plot import Panel, lines
+
+SETTINGS = {"200mbit": "links of 200 Mbit/s", "cpu": "links without a limit"}
+LIMITED, FREE = "Over links of 200 Mbit/s", "Over links without a limit"
+FASTER = "{:.2f} times as fast as"
+
+# Ratios of times, within each run: the figure, setting, operation, over, under.
+RATIOS = (
+    (Figure("allreduce_200mbit_vs_best", f"{LIMITED} an allreduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.8"),
+     "200mbit", "allreduce", "best", "swagg"),
+    (Figure("reduce_200mbit_vs_best", f"{LIMITED} a reduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.1"),
+     "200mbit", "reduce", "best", "swagg"),
+    (Figure("allreduce_200mbit_vs_openmpi", f"{LIMITED} it is {FASTER} what Open MPI chooses.", first_screen=False),
+     "200mbit", "allreduce", "openmpi", "swagg"),
+    (Figure("reduce_200mbit_vs_openmpi", f"{LIMITED} it is {FASTER} what Open MPI chooses.", first_screen=False),
+     "200mbit", "reduce", "openmpi", "swagg"),
+    (Figure("allreduce_cpu_vs_openmpi", f"{FREE} an allreduce of 16 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
+     "cpu", "allreduce", "openmpi", "swagg"),
+    (Figure("allreduce_cpu_vs_best", f"{FREE} an allreduce of 16 MiB is {FASTER} the best of Open MPI's."),
+     "cpu", "allreduce", "best", "swagg"),
+)
+# The same of elements a second, through libswagg: the figure, over, under.
+SPEEDS = (
+    (Figure("scaling_overhead", "Floats that travel as SwitchML's int32 take {:.3f} times as long as floats.", "<= 1.05"),
+     "float_native", "float_int32"),
+    (Figure("bf16_vs_f32", "Of bfloat16, {:.2f} times as many elements are summed in a second as of float.", ">= 1.9"),
+     "bfloat16_native", "float_native"),
+    (Figure("fp16_wire_vs_int32", "Floats that travel in 16 bits are summed {:.2f} times as fast as those in SwitchML's int32.", ">= 1.9"),
+     "float_fp16", "float_int32"),
+)
+TENSORS = (
+    Figure("many_tensors_share", "The 161 gradients of ResNet-50 in blocking calls reach {:.1%} of one call's goodput.", ">= 0.90"),
+    Figure("many_tensors_share_vector", "In a vector call they reach {:.1%} of it.", ">= 0.97"),
+)
+LATENCY = Figure("latency_8B_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0")
+WORST = Figure("worst_size_vs_openmpi", f"Of all sizes from 8 bytes to 16 MiB, the slowest is {FASTER} Open MPI's.", ">= 0.95")
+FIGURES = (*(row[0] for row in (*SPEEDS, *RATIOS)), *TENSORS, LATENCY, WORST)
+
+ALGORITHMS = {
+    "allreduce": {"1": "linear", "2": "reduce, then broadcast", "3": "recursive doubling", "4": "ring", "5": "segmented ring",
+                  "6": "Rabenseifner's"},
+    "reduce": {"1": "linear", "2": "chain", "3": "pipeline", "4": "binary tree", "5": "binomial tree", "6": "in-order binary tree",
+               "7": "Rabenseifner's"},
+}
+CANDIDATE = re.compile(r"(short|full)_(\d+)(?:_(\d+))?")
+
+READING = """
+Four hosts, one rank each, MTU 1500, segmentation offloads off; float unless another type is named. The baseline is Open MPI 4.1 (`pml
+ob1`, `btl tcp`) over a Linux bridge between the same hosts, with the same limits: what it chooses itself, and the best of its
+algorithms and segment sizes (`coll_tuned_..._algorithm`, `..._segmentsize`). The best is found in the first run: all on 4 MiB, and the two
+fastest of them again in full. All variants take turns in every run, and a ratio is taken within each run.
+
+Sizes: through the shim as it is by default, which chooses between switch and library; the time is the slowest rank's, the median of
+60 calls up to 64 KiB and of 3 beyond. `worst_size_vs_openmpi` is the least of the medians of all sizes, over both kinds of links.
+
+bfloat16, int32 and fp16 go through libswagg without MPI (`swagg-perf`, 20 MiB), and so do the 161 gradient tensors of ResNet-50, 102 MB
+in all (`bench-tensors`): as single blocking calls, as one vector call, and as one call of the same bytes.
+"""
+
+KERNELS = """
+`bench-core --operations`, everything in the L1 cache: folding one contribution into an accumulator. Floats of 16 bits are folded
+into accumulators of 32 bits, except for min and max. A KiB holds twice as many elements of half the length.
+"""
+
+
+def taken(reports, setting, variant, op):
+    return [rows[0]["median_us"] / 1e6 for rows in reports[setting, variant, op]]
+
+
+def element_rates(reports, way):
+    return [rows[0]["count"] / rows[0]["mean_us"] for rows in reports["200mbit", "libswagg", way]]
+
+
+def check_sums(reports):
+    for key, runs in reports.items():
+        for row in (row for rows in runs if isinstance(rows, list) for row in rows):
+            if row["wrong"]:
+                sys.exit(f"{','.join(key)}: {row['wrong']} wrong sums")
+
+
+def sizes_of(reports):
+    """[{setting, bytes, microseconds of each variant, run by run}]"""
+    found = []
+    for setting in SETTINGS:
+        by_variant = {}
+        for variant in ("openmpi", "swagg"):
+            for part in ("small", "large"):
+                for rows in reports[setting, variant, part]:
+                    for row in rows:
+                        by_variant.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
+        found += [{"setting": setting, "bytes": size, **times} for size, times in sorted(by_variant.items())]
+    return found
+
+
+def speeds(row):
+    return records.ratios(row["openmpi"], row["swagg"])
+
+
+def candidates_of(reports):
+    """What was tried of Open MPI's, as {setting, op, stage, algorithm, segment, seconds}"""
+    found = []
+    for setting, variant, op in reports:
+        match = CANDIDATE.fullmatch(variant)
+        if match:
+            stage, algorithm, segment = match.groups()
+            found.append({"setting": setting, "op": op, "stage": stage, "algorithm": algorithm, "segment": int(segment or 0),
+                          "seconds": taken(reports, setting, variant, op)[0]})
+    return sorted(found, key=lambda row: (row["setting"], row["op"], row["stage"], row["seconds"]))
+
+
+def collect(directory):
+    reports = records.reports(directory)
+    check_sums(reports)
+    arithmetic = json.loads(records.text(directory, "operations.json"))
+    sizes = sizes_of(reports)
+    found = {}
+    for figure, over, under in SPEEDS:
+        found[figure.name] = records.ratios(element_rates(reports, over), element_rates(reports, under))
+    for figure, setting, op, over, under in RATIOS:
+        found[figure.name] = records.ratios(taken(reports, setting, over, op), taken(reports, setting, under, op))
+    for figure in TENSORS:
+        found[figure.name] = [run[figure.name] for run in reports["200mbit", "libswagg", "tensors"]]
+    found[LATENCY.name] = speeds(next(row for row in sizes if (row["setting"], row["bytes"]) == ("cpu", 8)))
+    found[WORST.name] = min(Sample(speeds(row)).median for row in sizes)
+    found |= {f"{row['what'].replace(' ', '_')}_ns_a_float": row["ns"] for row in arithmetic["conversions"]}
+    found |= {f"{row['op']}_{row['type']}_ns_a_kib": row["ns"] for row in arithmetic["operations"]}
+    found |= {"memcpy_ns_a_kib": arithmetic["memcpy"], "loop_f32_ns_a_kib": arithmetic["loop"]}
+    runs = len(found["scaling_overhead"])
+    return {"measured": records.measured(runs), "figures": found, "sizes": sizes, "tried": candidates_of(reports), "arithmetic": arithmetic}
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+def size_name(size):
+    return next(f"{size >> shift} {unit}" for shift, unit in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if size >> shift)
+
+
+def worst(data):
+    return min(data["sizes"], key=lambda row: Sample(speeds(row)).median)
+
+
+def size_table(data, setting):
+    rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", "swagg")),
+             Sample(speeds(row)).spread(2)) for row in data["sizes"] if row["setting"] == setting]
+    return table(("tensor", "Open MPI (µs)", "swagg (µs)", "speed, by Open MPI's"), rows)
+
+
+def candidate_name(row):
+    segment = f", segments of {size_name(row['segment'])}" if row["segment"] else ""
+    return f"{ALGORITHMS[row['op']][row['algorithm']]} ({row['algorithm']}){segment}"
+
+
+def tried_table(data):
+    rows = [(f"{row['op']}, {SETTINGS[row['setting']]}, {'4 MiB' if row['stage'] == 'short' else 'in full'}", candidate_name(row),
+             f"{row['seconds']:.3f}") for row in data["tried"]]
+    return table(("what", "algorithm", "seconds"), rows, "llr")
+
+
+def numbers_page(data):
+    slowest = worst(data)
+    ratio = Sample(data["figures"]["allreduce_200mbit_vs_best"]).median
+    answer = (f"Over links of 200 Mbit/s an allreduce is {ratio:.2f} times as fast as the best that Open MPI has. SwitchML's int32 cost "
+              f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The size that compares worst is "
+              f"{size_name(slowest['bytes'])} over {SETTINGS[slowest['setting']]}.")
+    tables = [part for setting, words in SETTINGS.items() for part in (f"Allreduce by size, {words}:", size_table(data, setting))]
+    return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
+                        "What was tried to find Open MPI's best:", tried_table(data), "## How it is measured", READING.strip()])
+
+
+def operation_table(arithmetic):
+    ns = {(row["op"], row["type"]): row["ns"] for row in arithmetic["operations"]}
+    ops, types = (list(dict.fromkeys(row[key] for row in arithmetic["operations"])) for key in ("op", "type"))
+    return table(("ns a KiB", *types), [(op, *(f"{ns[op, kind]:.1f}" if (op, kind) in ns else "" for kind in types)) for op in ops])
+
+
+def kernels_page(data):
+    arithmetic = data["arithmetic"]
+    rows = [(row["what"], f"{row['ns']:.3f}") for row in arithmetic["conversions"]]
+    return "\n\n".join([
+        f"A contribution of 1 KiB ({arithmetic['kernels']}); beside that, memcpy takes {arithmetic['memcpy']:.1f} ns, a bare loop that adds "
+        f"float {arithmetic['loop']:.1f} ns.", operation_table(arithmetic),
+        "A float on its way to SwitchML's numbers and back:", table(("what", "ns a float"), rows),
+        "## How it is measured", KERNELS.strip()])
+
+
+def pages(data):
+    return {"numbers": numbers_page(data), "kernels": kernels_page(data)}
+
+
+def plots(data):
+    series = [(words, kind, [(row["bytes"], Sample(speeds(row))) for row in data["sizes"] if row["setting"] == setting])
+              for (setting, words), kind in zip(SETTINGS.items(), ("ours", "second"))]
+    ticks = [(size, size_name(size)) for size in (8, 512, 8 << 10, 256 << 10, 16 << 20)]
+    return {"numbers": lines("Speed of an allreduce by its size", [
+        Panel("Allreduce, four ranks", "speed by Open MPI's: more is better", series=series, x_ticks=ticks, x_unit="tensor", log=True,
+              marks=[(1, "Open MPI")])])}
