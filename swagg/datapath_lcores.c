@@ -130,6 +130,7 @@ static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placem
         return -ENOMEM;
     }
     dp->shards.inbox[lc->index] = inbox;
+    dp->shards.owned[lc->index] = (uint8_t)__builtin_popcountll(lc->shards);
     for (uint64_t shards = lc->shards; shards != 0; shards &= shards - 1)
         dp->shards.owner[rte_bsf64(shards)] = (uint8_t)lc->index;
     return 0;

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
-NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
+NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
 CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/hostagg"]
 DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
@@ -25,6 +25,7 @@ ROOMS = {
     "lib/core": CORE,  # the list of protocols
     "lib/core/random": [],
     "lib/core/kernels": [],
+    "lib/core/share": [],
     "lib/core/wire": ["lib/core/protocol"],  # the form of terms
     "lib/core/net": ["lib/core/kernels"],
     "lib/core/numbers": ["lib/core/kernels"],

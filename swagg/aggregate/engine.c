@@ -22,11 +22,19 @@ static void present(struct agg_packet *p, struct rte_mbuf *m)
     memcpy(p->from.mac, f->eth.src_addr.addr_bytes, sizeof(p->from.mac));
 }
 
-/* Whether the pool may keep this frame: its job sums in place, the frame is long enough, and nobody else
- * refers to it. */
-static bool may_keep(const struct agg_packet *p, const struct rte_mbuf *m)
+/* Whether the job keeps fewer frames here than its part: this lcore's part is that of its shards. */
+static bool has_frames_left(const struct engine *e, const struct job *job)
 {
-    return jobs_of(p->job)->in_place && p->bytes >= JOBS_SHARE_FROM_BYTES && RTE_MBUF_DIRECT(m) &&
+    const uint64_t part = __atomic_load_n(&job->frames, __ATOMIC_RELAXED);
+
+    return (uint64_t)job->lane[e->lcore].kept * e->shards->n < part * e->shards->owned[e->lcore];
+}
+
+/* Whether the pool may keep this frame: its job may, the frame is long enough, and nobody else refers to it.
+ * A burst may take a job beyond its part, by its own length at most. */
+static bool may_keep(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
+{
+    return p->bytes >= JOBS_SHARE_FROM_BYTES && has_frames_left(e, jobs_of(p->job)) && RTE_MBUF_DIRECT(m) &&
            rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 
@@ -41,13 +49,24 @@ static void locate(struct engine *e, const struct engine_protocol *protocol, str
     protocol->table->locate(protocol->jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
         if (p[i].slot != NULL) {
-            p[i].buffer = may_keep(&p[i], frames[i]) ? frames[i] : NULL;
+            p[i].buffer = may_keep(e, &p[i], frames[i]) ? frames[i] : NULL;
         } else if (protocol->table->reason[p[i].reason].strange) {
             strangers_refuse(&e->strangers, protocol->table, &p[i], frames[i], now);
             ours--;
         }
     }
     count_event(e->counters, EVENT_GRADIENTS, ours);
+}
+
+/* Counts what the pool of this job keeps here. */
+static void note_kept(const struct engine *e, const struct agg_job *job, const struct agg_verdict *v)
+{
+    uint32_t *kept;
+
+    if (!v->kept && v->released == NULL)
+        return;
+    kept = &jobs_of(job)->lane[e->lcore].kept;
+    __atomic_store_n(kept, *kept + v->kept - (v->released != NULL), __ATOMIC_RELAXED);
 }
 
 /* Does what the verdict on a packet says. Returns the frame that is to be freed now: the packet's, or that of
@@ -71,6 +90,7 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
     default:
         break;
     }
+    note_kept(e, p->job, v);
     if (v->kept)
         return v->released;
     rte_pktmbuf_free(v->released);
@@ -173,6 +193,7 @@ static void tick_shard(struct engine *e, const struct agg_job *job, unsigned sha
         counter_add(&e->counters->verdict[protocol->id][v.reason], 1);
         if (v.action == AGG_TO_ALL)
             egress_to_all(&e->egress, job, rte_cpu_to_be_16(protocol->udp_ports.first), &v);
+        note_kept(e, job, &v);
         rte_pktmbuf_free(v.released);
     }
 }

@@ -26,6 +26,7 @@ enum {
 struct shards {
     unsigned n;
     uint8_t owner[SWAGG_MAX_SHARDS];          /* an lcore, by its number in the placement */
+    uint8_t owned[SWAGG_MAX_LCORES];          /* by lcore: how many are its */
     struct rte_ring *inbox[SWAGG_MAX_LCORES]; /* by lcore: packets for its shards from others; NULL: it has
                                                  none */
 };

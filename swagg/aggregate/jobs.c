@@ -7,6 +7,9 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "aggregate/jobs_frames.h"
+#include "aggregate/jobs_room.h"
+
 static void release(void *mbuf)
 {
     rte_pktmbuf_free(mbuf);
@@ -19,10 +22,10 @@ static void free_job(struct jobs *jobs, struct job *job)
     if (job->common.pool != NULL)
         job->common.protocol->drain(job->common.pool, release);
     jobs->bytes -= job->bytes;
-    jobs->frames -= job->frames;
     rte_free(job->common.pool);
     rte_free(job->common.seat);
     rte_free(job->member);
+    rte_free(job->lane);
     rte_free(job);
 }
 
@@ -44,16 +47,24 @@ static void seat_members(struct job *job, const struct jobs_plan *plan, const st
     }
 }
 
-/* Reserves all frames that the job may keep, or none, so that enough buffers are always left to receive into.
- */
-static void reserve_frames(struct jobs *jobs, struct job *job, const struct agg_footprint *f)
+/* How many frames the job could keep. */
+static uint32_t frames_wanted(const struct jobs *jobs, const struct agg_footprint *f)
 {
-    if (f->buffers == 0 || f->payload_bytes < JOBS_SHARE_FROM_BYTES ||
-        f->buffers > jobs->frames_max - jobs->frames)
-        return;
-    job->in_place = true;
-    job->frames = f->buffers;
-    jobs->frames += f->buffers;
+    if (f->payload_bytes < JOBS_SHARE_FROM_BYTES)
+        return 0;
+    return jobs->quota.frames_a_job == 0 ? f->buffers : RTE_MIN(f->buffers, jobs->quota.frames_a_job);
+}
+
+static void describe(struct job *job, const struct jobs *jobs, const struct jobs_plan *plan,
+                     const struct agg_footprint *f)
+{
+    memcpy(job->name, plan->name, sizeof(job->name));
+    job->tenant = plan->tenant;
+    job->founder = plan->founder;
+    job->checked = f->checked;
+    job->bytes = f->bytes;
+    job->slots = f->slots;
+    job->frames_wanted = frames_wanted(jobs, f);
 }
 
 /* NULL: no memory. f: of the pool. */
@@ -67,23 +78,21 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
         return NULL;
     job->common.protocol = plan->protocol;
     job->common.number = cfg->job;
-    job->founder = plan->founder;
     job->common.size = plan->size;
     job->common.seats = agg_seats_for(plan->size);
     job->common.seat =
         rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
-    job->checked = f->checked;
+    job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
     job->member = rte_zmalloc("members", job->common.size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
     pool = rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE);
-    if (pool == NULL || job->common.seat == NULL || job->member == NULL) {
+    if (pool == NULL || job->common.seat == NULL || job->member == NULL || job->lane == NULL) {
         rte_free(pool);
         free_job(jobs, job);
         return NULL;
     }
     job->common.pool = plan->protocol->init(pool, cfg);
-    job->bytes = f->bytes;
+    describe(job, jobs, plan, f);
     jobs->bytes += job->bytes;
-    reserve_frames(jobs, job, f);
     seat_members(job, plan, us);
     return job;
 }
@@ -105,42 +114,16 @@ static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, ui
     return 0;
 }
 
-static size_t held_by(const struct jobs *jobs, uint32_t founder)
-{
-    size_t bytes = 0;
-
-    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        const struct job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
-
-        if (job != NULL && job->founder == founder)
-            bytes += job->bytes;
-    }
-    return bytes;
-}
-
-/* How much memory this job may have: all that is left; but a new job must leave a quarter of the whole to
- * jobs that were founded from other addresses. */
-static size_t room_for(const struct jobs *jobs, const struct jobs_plan *plan)
-{
-    const size_t left = jobs->bytes_max - jobs->bytes, held = held_by(jobs, plan->founder),
-                 share = jobs->bytes_max - jobs->bytes_max / 4;
-
-    if (plan->as_it_is || plan->founder == 0)
-        return left;
-    return RTE_MIN(left, share > held ? share - held : 0);
-}
-
-/* Makes the pool, with lower terms as long as there is not enough memory, in one piece, for it. NULL: no pool
+/* Makes the pool, with lower terms as long as a quota has no room, or memory no piece, for it. NULL: no pool
  * fits. */
 static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                        struct agg_pool_config *cfg)
 {
-    const size_t room = room_for(jobs, plan);
-
     do {
         struct agg_footprint f;
-        struct job *job =
-            plan->protocol->footprint(cfg, &f) && f.bytes <= room ? make_job(jobs, plan, us, cfg, &f) : NULL;
+        struct job *job = plan->protocol->footprint(cfg, &f) && jobs_have_room(jobs, plan, &f)
+                              ? make_job(jobs, plan, us, cfg, &f)
+                              : NULL;
 
         if (job != NULL)
             return job;
@@ -149,27 +132,13 @@ static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct j
 }
 
 /* wished: what the pool would have taken. */
-static void say_no_memory(const struct jobs *jobs, const struct jobs_plan *plan,
-                          const struct agg_footprint *wished, char text[AGG_TEXT_MAX])
+static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
+                        const struct agg_footprint *wished, char text[AGG_TEXT_MAX])
 {
-    const uint8_t *ip = (const uint8_t *)&plan->founder;
-
-    if (room_for(jobs, plan) < jobs->bytes_max - jobs->bytes)
-        snprintf(
-            text, AGG_TEXT_MAX,
-            "jobs of %u.%u.%u.%u hold %zu KB of the switch's %zu pool.megabytes, and one host may hold three "
-            "quarters of them",
-            ip[0], ip[1], ip[2], ip[3], held_by(jobs, plan->founder) >> 10, jobs->bytes_max >> 20);
-    else if (wished->bytes <= jobs->bytes_max - jobs->bytes)
+    if (!jobs_say_no_room(jobs, plan, wished, text))
         snprintf(text, AGG_TEXT_MAX,
                  "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
                  wished->bytes >> 10, wished->slots, plan->size);
-    else
-        snprintf(
-            text, AGG_TEXT_MAX,
-            "the switch's pool.megabytes, %zu, are used up: other jobs hold %zu KB of them, and %u slots "
-            "for %u ranks take %zu KB",
-            jobs->bytes_max >> 20, jobs->bytes >> 10, wished->slots, plan->size, wished->bytes >> 10);
 }
 
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
@@ -187,11 +156,12 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
     }
     job = fit(jobs, plan, us, &cfg);
     if (job == NULL) {
-        say_no_memory(jobs, plan, &wished, text);
+        say_no_room(jobs, plan, &wished, text);
         return -ENOSPC;
     }
     plan->terms = cfg.terms;
     agg_jobs_set(&jobs->running[plan->protocol->id], number, &job->common);
+    jobs_divide_frames(jobs);
     return 0;
 }
 
@@ -236,6 +206,22 @@ void jobs_reclaim(struct jobs *jobs)
             link = &job->next_retired;
         }
     }
+    jobs_divide_frames(jobs);
+}
+
+/* Weights are multiplied, so that little is lost when they are divided. */
+uint32_t jobs_weight(const struct jobs *jobs, const struct job *job)
+{
+    const bool has_tenant = job->tenant >= 0 && (unsigned)job->tenant < jobs->quota.tenants;
+    const uint32_t weight = has_tenant ? jobs->quota.tenant[job->tenant].weight : 1;
+    unsigned sharing = 0;
+
+    for (unsigned i = 0; has_tenant && i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+
+        sharing += other != NULL && other->tenant == job->tenant;
+    }
+    return weight * (1u << 12) / RTE_MAX(sharing, 1u);
 }
 
 void jobs_free(struct jobs *jobs)

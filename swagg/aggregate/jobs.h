@@ -15,6 +15,7 @@
 
 #include "base/counters.h"
 #include "base/frame.h"
+#include "config/config.h"
 #include "protocol/protocol.h"
 
 enum {
@@ -29,18 +30,39 @@ struct job_member {
     uint8_t port; /* where it joined; the bridge may know better by now */
 };
 
+/* What one lcore alone writes of a job. */
+struct job_lane {
+    _Alignas(
+        RTE_CACHE_LINE_SIZE) uint32_t kept; /* frames that the pool keeps of this lcore's shards; atomic */
+};
+
 struct job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
-    bool in_place;         /* the pool may keep frames; their mbufs are the buffers of protocol/protocol.h */
     bool checked;          /* its packets have a checksum of their own, so they need none of UDP's */
+    /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
+     * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
+    uint32_t frames;
+    struct job_lane *lane;     /* by lcore */
     struct job_member *member; /* by rank; NULL: nobody has joined it */
 
     /* The main lcore's. */
+    char name[CONFIG_JOB_MAX];
+    int tenant; /* by number, as in the configuration; -1: nobody's */
     size_t bytes;
-    uint32_t founder;    /* the IP address that it was founded from; 0: nobody's */
-    uint32_t frames;     /* that it may keep at once */
-    uint64_t retired_at; /* RCU token */
+    uint32_t slots;
+    uint32_t frames_wanted; /* that it could keep at once */
+    uint32_t founder;       /* the IP address that it was founded from; 0: nobody's */
+    uint64_t retired_at;    /* RCU token */
     struct job *next_retired;
+};
+
+/* What the configuration lets jobs hold, beside jobs.bytes_max and frames_max; 0: there is no quota. */
+struct jobs_quota {
+    uint32_t slots; /* of all jobs */
+    size_t bytes_a_job;
+    uint32_t frames_a_job;
+    unsigned tenants;
+    const struct config_tenant *tenant; /* by number */
 };
 
 struct jobs {
@@ -52,9 +74,10 @@ struct jobs {
     struct rte_rcu_qsbr *rcu;
     const struct agg_kernels *kernels;
     struct job *retired;
-    /* Of all pools, those still to be freed included: memory, and frames that they may keep. */
-    size_t bytes, bytes_max;
-    uint32_t frames, frames_max;
+    size_t bytes, bytes_max; /* of all pools, those still to be freed included */
+    uint32_t frames_max;     /* that all pools together may keep */
+    uint32_t frames;         /* of these, given out or still kept, when they were last divided; atomic */
+    struct jobs_quota quota;
 };
 
 /* The job around what its protocol sees of it. */
@@ -91,23 +114,29 @@ struct jobs_plan {
      * may use all memory that is left. */
     bool as_it_is;
     uint16_t size;
+    char name[CONFIG_JOB_MAX];
+    int tenant;                                 /* as in struct job */
     uint32_t founder;                           /* as in struct job */
     uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */
     struct jobs_member member[AGG_MAX_WORKERS]; /* by rank */
 };
 
 /* Makes and publishes a running job with a pool for plan->terms, and chooses its number: the least that was
- * never used, else the one that was freed longest ago. Unless as_it_is, lowers plan->terms to what there is
- * memory for; a quarter of the memory is left to jobs of other founders. The job sums in place if enough
- * frames are left for all that it might keep. -ENOSPC: no memory, -EMFILE: no number, -EINVAL: its protocol
- * has no pools for these terms; text says why. */
+ * never used, else the one that was freed longest ago. Unless as_it_is, lowers plan->terms to what memory and
+ * quotas have room for; a quarter of the memory is left to jobs of other founders. The job sums in place as
+ * far as it may keep frames (jobs_frames.h). -ENOSPC: no room, -EMFILE: no number, -EINVAL: its protocol has
+ * no pools for these terms; text says why, and who holds what there is. */
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);
 
-/* Frees what no lcore can hold any more. */
+/* How much of what the switch can do is the job's, beside others' weights: its tenant's weight, divided among
+ * the tenant's running jobs. At least 1. */
+uint32_t jobs_weight(const struct jobs *jobs, const struct job *job);
+
+/* Frees what no lcore can hold any more, and divides the frames anew. */
 void jobs_reclaim(struct jobs *jobs);
 
 /* Frees everything. No lcore runs. */

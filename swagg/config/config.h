@@ -22,6 +22,7 @@ enum {
     CONFIG_TENANT_JOBS_MAX = 16,
     CONFIG_JOB_MAX = 48,
     CONFIG_FILE_MAX = 256,
+    CONFIG_WEIGHT_MAX = 1000
 };
 
 #define CONFIG_CONTROL_NONE "none" /* control.path: no socket for operators */
@@ -58,9 +59,12 @@ struct config_port {
 };
 
 struct config_pool {
-    uint32_t slots_per_job; /* the most that a job gets; a power of two */
-    uint32_t megabytes;     /* for all jobs' pools together */
-    uint32_t kept_frames;   /* packet buffers that all jobs' pools together may keep, to sum in */
+    uint32_t slots_per_job;       /* the most that a job gets; a power of two */
+    uint32_t slots;               /* of all jobs together; 0: as many as megabytes hold */
+    uint32_t megabytes;           /* for all jobs' pools together */
+    uint32_t megabytes_per_job;   /* 0: no bound but those on all */
+    uint32_t kept_frames;         /* packet buffers that all jobs' pools together may keep, to sum in */
+    uint32_t kept_frames_per_job; /* 0: no bound but those on all */
 };
 
 struct config_limits {
@@ -104,6 +108,13 @@ struct config_network {
     uint32_t network, mask;
 };
 
+/* What all jobs of a tenant may hold together; 0: no quota. */
+struct config_quota {
+    uint32_t jobs;
+    uint32_t slots, megabytes; /* of the pool */
+    uint32_t kept_frames;
+};
+
 /* Who shares the switch with others: whose processes these are, and which jobs they may join. */
 struct config_tenant {
     char name[CONFIG_NAME_MAX]; /* unique, printable, without spaces */
@@ -111,6 +122,8 @@ struct config_tenant {
     struct config_network address[CONFIG_TENANT_ADDRESSES_MAX]; /* of its hosts */
     char jobs[CONFIG_TENANT_JOBS_MAX][CONFIG_JOB_MAX]; /* patterns for its jobs' names, as in fnmatch(3) */
     char key_file[CONFIG_FILE_MAX];                    /* of its shared key; "": it has none */
+    struct config_quota quota;
+    uint32_t weight; /* its share of what the switch can do, beside others' weights */
 };
 
 struct config {

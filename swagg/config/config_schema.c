@@ -71,8 +71,11 @@ static const cyaml_schema_value_t lcore_schema = {
 
 static const cyaml_schema_field_t pool_fields[] = {
     CYAML_FIELD_UINT("slots_per_job", OPTIONAL, struct config_pool, slots_per_job),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_pool, slots),
     CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_pool, megabytes),
+    CYAML_FIELD_UINT("megabytes_per_job", OPTIONAL, struct config_pool, megabytes_per_job),
     CYAML_FIELD_UINT("kept_frames", OPTIONAL, struct config_pool, kept_frames),
+    CYAML_FIELD_UINT("kept_frames_per_job", OPTIONAL, struct config_pool, kept_frames_per_job),
     CYAML_FIELD_END,
 };
 
@@ -123,6 +126,14 @@ static const cyaml_strval_t log_levels[] = {
     {"debug", CONFIG_LOG_DEBUG},
 };
 
+static const cyaml_schema_field_t quota_fields[] = {
+    CYAML_FIELD_UINT("jobs", OPTIONAL, struct config_quota, jobs),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_quota, slots),
+    CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_quota, megabytes),
+    CYAML_FIELD_UINT("kept_frames", OPTIONAL, struct config_quota, kept_frames),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t tenant_fields[] = {
     CYAML_FIELD_STRING("name", CYAML_FLAG_DEFAULT, struct config_raw_tenant, tenant.name, 1),
     CYAML_FIELD_SEQUENCE("addresses", OPTIONAL, struct config_raw_tenant, addresses, &text_schema,
@@ -130,6 +141,8 @@ static const cyaml_schema_field_t tenant_fields[] = {
     CYAML_FIELD_SEQUENCE("jobs", OPTIONAL, struct config_raw_tenant, jobs, &text_schema,
                          1, CONFIG_TENANT_JOBS_MAX),
     CYAML_FIELD_STRING("key_file", OPTIONAL, struct config_raw_tenant, tenant.key_file, 1),
+    CYAML_FIELD_MAPPING("quota", OPTIONAL, struct config_raw_tenant, tenant.quota, quota_fields),
+    CYAML_FIELD_UINT("weight", OPTIONAL, struct config_raw_tenant, tenant.weight),
     CYAML_FIELD_END,
 };
 

@@ -1,10 +1,21 @@
 /* The list of tenants: who may join which jobs. */
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/config_check.h"
 #include "config/config_value.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct config_number numbers[] = {
+    {"quota.jobs", offsetof(struct config_tenant, quota.jobs), 0, 256, 0},
+    {"quota.slots", offsetof(struct config_tenant, quota.slots), 0, 1 << 22, 0},
+    {"quota.megabytes", offsetof(struct config_tenant, quota.megabytes), 0, 1 << 20, 0},
+    {"quota.kept_frames", offsetof(struct config_tenant, quota.kept_frames), 0, 1 << 23, 0},
+    {"weight", offsetof(struct config_tenant, weight), 1, CONFIG_WEIGHT_MAX, 1},
+};
 
 enum { ITEM_MAX = 32 /* "addresses[0]" */ };
 
@@ -71,12 +82,14 @@ static void check_jobs(struct config_text *t, unsigned i, const struct config_ra
 static void set_everybody(struct config *c)
 {
     c->tenants = 1;
-    c->tenant[0] = (struct config_tenant){.name = "everybody", .addresses = 1, .patterns = 1, .jobs = {"*"}};
+    c->tenant[0] = (struct config_tenant){
+        .name = "everybody", .addresses = 1, .patterns = 1, .jobs = {"*"}, .weight = 1};
 }
 
 void config_check_tenants(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
+    char path[CONFIG_PATH_MAX];
 
     if (!config_text_has(t, "tenants")) {
         set_everybody(c);
@@ -87,6 +100,8 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw)
         check_name(t, c, i);
         check_addresses(t, i, &raw->tenant[i], &c->tenant[i]);
         check_jobs(t, i, &raw->tenant[i], &c->tenant[i]);
+        config_default_numbers(t, tenant_path(path, i, ""), &c->tenant[i], numbers, COUNT(numbers));
+        config_check_numbers(t, path, &c->tenant[i], numbers, COUNT(numbers));
     }
     if (!c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, "tenants", "without switch.ip there is nothing to join");

@@ -26,6 +26,7 @@ struct registrar {
     struct registrar_parts parts;
     const struct host *host; /* the main lcore's: the switch as a host */
     const struct config *cfg;
+    struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
     rte_be32_t heard; /* the address whose message is being handled; 0: none is */
     struct throttle lines;
     unsigned lines_left_out;
@@ -81,11 +82,13 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
                              .terms = *terms,
                              .as_it_is = job->resumed,
                              .size = job->size,
+                             .tenant = job->tenant,
                              .founder = job->founder};
     int rc = terms_check(r->cfg, plan.protocol, plan.size, &plan.terms, text);
 
     if (rc < 0)
         return rc;
+    snprintf(plan.name, sizeof(plan.name), "%s", job->name);
     plan_members(&plan, job);
     rc = jobs_open(r->parts.jobs, &plan, &us, number, text);
     *terms = plan.terms;
@@ -139,6 +142,13 @@ static void report_lines_left_out(struct registrar *r)
     r->lines_left_out = 0;
 }
 
+static void name_tenants(struct registrar *r, const struct config *cfg)
+{
+    for (unsigned i = 0; i < cfg->tenants; i++)
+        r->tenant[i] =
+            (struct ctl_tenant){.name = cfg->tenant[i].name, .jobs = (uint16_t)cfg->tenant[i].quota.jobs};
+}
+
 static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
 {
     return (struct ctl_registry_config){
@@ -146,6 +156,8 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .protocols_known = r->parts.protocols_known,
         .max_jobs = (uint16_t)cfg->limits.jobs,
         .max_workers = (uint16_t)cfg->limits.workers,
+        .tenants_known = cfg->tenants,
+        .tenants = r->tenant,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
         .boot_id = r->parts.boot_id,
@@ -203,6 +215,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->cfg = cfg;
     throttle_init(&r->lines, log_rate(cfg), rte_rand());
     start_clock(r, cfg);
+    name_tenants(r, cfg);
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {

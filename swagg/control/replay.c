@@ -38,7 +38,9 @@ static int open_job(struct jobs *jobs, const struct jobs_identity *us, const str
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(r->terms.protocol),
                                    .terms = r->terms,
                                    .as_it_is = true,
+                                   .tenant = -1,
                                    .size = (uint16_t)r->workers};
+    snprintf(job->plan.name, sizeof(job->plan.name), "%s", job->name);
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_worker(&job->plan.member[rank], r, rank);
     rc = jobs_open(jobs, &job->plan, us, &job->number, why);

@@ -17,6 +17,7 @@ const struct view views[] = {
     {"lcore", view_lcore, VIEW_OF_LCORE, false, "Tasks and counters of an lcore"},
     {"jobs", view_jobs, VIEW_OF_ALL, true, "Jobs and their states"},
     {"job", view_job, VIEW_OF_JOB, false, "State and terms of a job, and its members"},
+    {"tenants", view_tenants, VIEW_OF_ALL, true, "Tenants: what each has of the switch, and its quotas"},
     {"ranks", view_ranks, VIEW_OF_JOB, false, "Members of a job: who is missing, who is late"},
     {"slots", view_slots, VIEW_OF_JOB, false, "Slots of a job that wait for contributions"},
 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/jobs_frames.h"
 #include "base/clock.h"
 #include "show/views.h"
 
@@ -217,6 +218,8 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     struct writer *w = s->w;
 
     writer_text(w, "name", job->name);
+    if (job->joined != NULL)
+        writer_text(w, "tenant", s->jobs->quota.tenant[job->joined->tenant].name);
     writer_text(w, "state", ctl_entry_state_name(job->state));
     writer_number(w, "in_state_ms", (job->now - job->since) / 1000000);
     writer_number(w, "epoch", job->epoch);
@@ -224,8 +227,11 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     writer_number(w, "present", job->present);
     write_terms(w, job);
     if (job->state == CTL_ENTRY_RUNNING) {
+        const struct job *running = jobs_find(s->jobs, job->protocol->id, job->number);
+
         writer_number(w, "number", job->number);
-        writer_flag(w, "in_place", jobs_find(s->jobs, job->protocol->id, job->number)->in_place);
+        writer_number(w, "kept_frames", jobs_kept_frames(running));
+        writer_number(w, "kept_frames_max", running->frames);
     }
     if (job->state == CTL_ENTRY_FAILED) {
         writer_text(w, "reason", ctl_reason_name(job->failure->reason));

@@ -119,7 +119,7 @@ expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
 step "jobs that sum in place leave no frames behind, however they ended"
 ranks_start frames 4 --calls 1000000
 all_open
-expect_equal "in place" "$(net_telemetry /swagg/job,frames in_place)" 1
+[ "$(net_telemetry /swagg/job,frames kept_frames_max)" -gt 0 ] || fail "the job may keep no frames"
 net_until 10 "frames are kept" refuses all_frames_are_free
 kill -KILL "${RANK_PID[2]}"
 ranks_wait 10

@@ -46,3 +46,22 @@ ranks_wait 30
 expect_equal "exit status of rank 1" "${RANK_STATUS[1]}" 3
 expect_match "what rank 1 says" "$(rank_log 1)" "none of the switch's tenants has $(net_ip 1)"
 net_swagg_stop
+
+step "a tenant has no more than its quota"
+net_swagg_config "$NET_DIR/swagg.yaml" "tenants:" \
+    "  - {name: lab, addresses: [$(net_ip 0), $(net_ip 1)], quota: {jobs: 2, slots: 1536}}"
+net_swagg_start "$NET_DIR/swagg.yaml"
+held=()
+for job in whole half; do
+    ranks_start "$job" 2 --calls 1000000
+    rank_says 30 0 open
+    rank_says 30 1 open
+    held+=("${RANK_PID[@]}")
+done
+expect_equal "slots of both" "$(net_telemetry /swagg/job,whole slots) $(net_telemetry /swagg/job,half slots)" "1024 512"
+ranks_start third 2
+ranks_wait 30
+expect_equal "exit statuses of the third job" "${RANK_STATUS[*]}" "3 3"
+expect_match "what its rank 0 says" "$(rank_log 0)" \
+    "tenant lab has 2 jobs, as many as the switch's tenants\[0\].quota.jobs allows: whole, half"
+kill -KILL "${held[@]}"

@@ -40,6 +40,7 @@ static struct shards rig_shards;
 static struct agg_jobs rig_jobs;
 static struct job rig_job;
 static struct job_member rig_member[RIG_MEMBERS];
+static struct job_lane rig_lane[1];
 static struct lcore rig;
 
 /* Where rank r is; there are stations beyond the members. */
@@ -100,7 +101,8 @@ static inline void rig_open_job(void)
     sml_terms_build(&cfg.terms, &t);
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
     memset(seats, 0, sizeof(seats));
-    rig_job = (struct job){.in_place = true, .member = rig_member};
+    rig_job = (struct job){.frames = 2 * RIG_SLOTS, .lane = rig_lane, .member = rig_member};
+    memset(rig_lane, 0, sizeof(rig_lane));
     rig_job.common = (struct agg_job){.protocol = &sml_protocol, .number = RIG_JOB, .size = RIG_MEMBERS};
     rig_job.common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
     rig_job.common.seats = RTE_DIM(seats);
@@ -146,7 +148,7 @@ static inline void rig_open(void)
         CU_ASSERT_FATAL(fake_port_init(&rig_port[p], &rig_fake[p], "fake", 1));
     rig_bridge = aligned_alloc(64, bridge_footprint(64));
     rig_claim = (struct claim){0};
-    rig_shards = (struct shards){.n = 1};
+    rig_shards = (struct shards){.n = 1, .owned = {1}};
     rig = (struct lcore){.pace = {.cycles_per_ms = 1000, .stall = 100000}};
     rig.send = (struct send){.port = rig_port,
                              .ports = RIG_PORTS,

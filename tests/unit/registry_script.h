@@ -175,8 +175,8 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
         say(s, "  job '%s': %s\n", job->name, what);
 }
 
-/* Nobody may join the job called "closed". In jobs called "shared-name", processes a, c, ... are of tenant 1;
- * all others are of tenant 0. */
+/* Nobody may join the job called "closed". In jobs called "shared...", processes a, c, ... are of tenant 1,
+ * which may have two jobs; all others are of tenant 0. */
 static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
@@ -185,7 +185,7 @@ static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, c
     snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
     if (strcmp(name, "closed") == 0)
         return -1;
-    return strcmp(name, "shared-name") == 0 && ip[3] % 2 == 1;
+    return strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
 }
 
 static inline uint64_t effect_random(void *ctx)
@@ -196,10 +196,13 @@ static inline uint64_t effect_random(void *ctx)
 
 static inline void start_registry(struct stage *s)
 {
+    static const struct ctl_tenant tenants[] = {{.name = "rest"}, {.name = "odd", .jobs = 2}};
     struct ctl_registry_config cfg = {
         .protocols = spoken,
         .protocols_known = 1,
         .max_jobs = (uint16_t)s->max_jobs,
+        .tenants_known = 2,
+        .tenants = tenants,
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .payload_bytes = s->payload_bytes,

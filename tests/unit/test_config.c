@@ -255,6 +255,12 @@ static const struct {
      "F:3: control.group: has no value\n"
      "F:3: control.path: \"ctl\" is neither an absolute path, nor none\n"
      "F:3: control.mode: \"0888\" is no mode of a file: three octal digits, such as \"660\"\n"},
+    {PORT "switch: {ip: 10.0.0.1}\ntenants:\n"
+          "  - {name: a, addresses: [10.0.0.1], weight: 0, quota: {jobs: 257, slots: many, bytes: 3}}\n",
+     "F:5: tenants[0].quota.slots: \"many\" is not a whole number, 0 or greater\n"
+     "F:5: tenants[0].quota.bytes: unknown key; known here: jobs, slots, megabytes, kept_frames\n"
+     "F:5: tenants[0].quota.jobs: 257 is out of range (0..256)\n"
+     "F:5: tenants[0].weight: 0 is out of range (1..1000)\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
@@ -515,7 +521,8 @@ static void test_which_tenant_may_join_which_jobs(void)
                                       "  - name: lab\n"
                                       "    addresses: [10.0.1.0/24, 10.0.3.1]\n"
                                       "    jobs: [\"train-*\", tune]\n"
-                                      "  - {name: one, addresses: [10.0.2.7]}\n"
+                                      "  - {name: one, addresses: [10.0.2.7], weight: 3,\n"
+                                      "     quota: {jobs: 1, slots: 2, megabytes: 3, kept_frames: 4}}\n"
                                       "  - {name: keyed, key_file: /etc/k, jobs: [\"try-[ab]\"]}\n");
     const struct config nobody = good(PORT "switch: {ip: 10.0.0.254}\ntenants: []\n");
     const struct config everybody = good(PORT "switch: {ip: 10.0.0.254}\n");
@@ -528,9 +535,12 @@ static void test_which_tenant_may_join_which_jobs(void)
     CU_ASSERT(tenant(&c, "192.168.0.1", "try-b") == 2 && tenant(&c, "192.168.0.1", "try-c") == -1);
     CU_ASSERT(tenant(&c, "10.0.2.7", "try-a") == 1); /* the first in the list */
     CU_ASSERT_STRING_EQUAL(c.tenant[2].key_file, "/etc/k");
+    CU_ASSERT(c.tenant[1].weight == 3 && c.tenant[1].quota.jobs == 1 && c.tenant[1].quota.slots == 2 &&
+              c.tenant[1].quota.megabytes == 3 && c.tenant[1].quota.kept_frames == 4);
     CU_ASSERT_EQUAL(tenant(&nobody, "10.0.1.1", "x"), -1);
     CU_ASSERT_EQUAL(tenant(&everybody, "10.0.1.1", "x"), 0);
     CU_ASSERT_STRING_EQUAL(everybody.tenant[0].name, "everybody");
+    CU_ASSERT(everybody.tenant[0].weight == 1 && everybody.tenant[0].quota.slots == 0);
 }
 
 static void test_an_address_without_a_prefix(void)

@@ -300,7 +300,8 @@ static const struct agg_protocol other = {.name = "other",
 /* From station 0, on port 0, to station 5, which was heard on port 2. It waits to be received. */
 static void other_arrive(uint8_t what, size_t bytes)
 {
-    static struct job job = {.in_place = true, .common = {.protocol = &other}};
+    static struct job_lane lane[1];
+    static struct job job = {.frames = 1000, .lane = lane, .common = {.protocol = &other}};
     static struct agg_jobs jobs = {.running = {&job.common}};
     const struct frame_end from = rig_station(0), to = rig_station(5);
     const struct classifier_rule flow = {.ip = to.ip,
@@ -458,7 +459,8 @@ static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
                                        .reason = other_reasons,
                                        .reasons = 5,
                                        .tick = hurry_tick};
-    struct job job = {.common = {.protocol = &hurry, .size = RIG_MEMBERS}, .member = rig_member};
+    struct job job = {
+        .common = {.protocol = &hurry, .size = RIG_MEMBERS}, .lane = rig_lane, .member = rig_member};
     struct agg_jobs jobs = {.running = {&job.common}};
     uint8_t frame[2048];
 

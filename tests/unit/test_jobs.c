@@ -41,6 +41,7 @@ static void set_up(struct jobs *jobs, uint16_t size)
 
     memset(&wish, 0, sizeof(wish));
     wish.protocol = &sml_protocol;
+    strcpy(wish.name, "job");
     wish.size = size;
     terms = (struct sml_terms){.slots = SLOTS, .chunk_bytes = CHUNK, .format = SML_FORMAT_TYPED};
     for (unsigned r = 0; r < size; r++) {
@@ -151,7 +152,7 @@ static void test_a_host_has_its_share_of_memory(void)
         opened++;
     CU_ASSERT(opened >= 8 && opened < JOBS_MAX);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max / 4 * 3);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host may hold three quarters"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host, 10.0.0.1, are free (3/4 of pool.megabytes): job"));
     wish.founder = ip_of(100);
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);
@@ -194,26 +195,123 @@ static void test_a_resumed_job_gets_its_slots_or_nothing(void)
     jobs_free(&jobs);
 }
 
-/* One kept frame a version of each slot is set aside, or none. */
-static void test_jobs_sum_in_place_as_long_as_frames_are_left(void)
+/* A tenant with quotas, and one without. */
+static struct config_tenant tenant[] = {{.name = "lab", .weight = 1}, {.name = "rest", .weight = 1}};
+
+static void use_tenants(struct jobs *jobs, const struct config_quota *lab)
+{
+    tenant[0].quota = *lab;
+    jobs->quota.tenant = tenant;
+    jobs->quota.tenants = 2;
+}
+
+static void test_a_job_gets_the_slots_that_quotas_leave(void)
 {
     struct jobs jobs;
-    const struct job *first;
+    uint16_t slots;
+    uint8_t number;
 
     set_up(&jobs, 2);
-    jobs.frames_max = 5 * SLOTS - 1;
-    first = open_one(&jobs);
-    CU_ASSERT(first->in_place);
-    terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - SML_HEADER_BYTES - 2;
-    CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    terms.chunk_bytes = CHUNK;
-    CU_ASSERT(open_one(&jobs)->in_place);
-    CU_ASSERT_EQUAL(jobs.frames, 4 * SLOTS);
-    CU_ASSERT_FALSE(open_one(&jobs)->in_place);
-    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, first->common.number);
-    CU_ASSERT(open_one(&jobs)->in_place);
+    use_tenants(&jobs, &(struct config_quota){.slots = SLOTS + SLOTS / 2});
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS);
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS / 2);
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_STRING_EQUAL(text, "64 slots were asked for, 0 of the 96 of tenant lab are free "
+                                 "(tenants[0].quota.slots): job holds 64, job 32");
+    wish.tenant = 1;
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS);
+    jobs.quota.slots = 3 * SLOTS - 2;
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS / 4);
     jobs_free(&jobs);
-    CU_ASSERT_EQUAL(jobs.frames, 0);
+}
+
+static void test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have(void)
+{
+    struct jobs jobs;
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(&jobs, 2);
+    terms.slots = 1024; /* some 3 MB */
+    jobs.quota.bytes_a_job = 1 << 20;
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots < 1024);
+    CU_ASSERT(jobs.bytes > 1 << 19 && jobs.bytes <= 1 << 20);
+    wish.as_it_is = terms.resumed = true;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "of the 1.0 MB of a job are free (pool.megabytes_per_job)"));
+    wish.as_it_is = terms.resumed = false;
+    jobs.quota.bytes_a_job = 0;
+    use_tenants(&jobs, &(struct config_quota){.megabytes = 2});
+    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots < 1024);
+    CU_ASSERT(jobs.bytes > 1 << 20 && jobs.bytes <= 2 << 20);
+    jobs_free(&jobs);
+}
+
+/* Two kept frames a slot is what a job can use. Some are left for one more job, if others want them. */
+static void test_kept_frames_are_divided_among_the_jobs(void)
+{
+    struct jobs jobs;
+    const struct job *first, *second, *third;
+
+    set_up(&jobs, 2);
+    jobs.frames_max = 4 * SLOTS;
+    first = open_one(&jobs);
+    CU_ASSERT_EQUAL(first->frames, 2 * SLOTS);
+    terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - SML_HEADER_BYTES - 2;
+    CU_ASSERT_EQUAL(open_one(&jobs)->frames, 0); /* too short to be kept */
+    terms.chunk_bytes = CHUNK;
+    second = open_one(&jobs);
+    CU_ASSERT(first->frames == 4 * SLOTS / 3 && second->frames == 4 * SLOTS / 3);
+    third = open_one(&jobs);
+    CU_ASSERT(first->frames == SLOTS && second->frames == SLOTS && third->frames == SLOTS);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, first->common.number);
+    CU_ASSERT(second->frames == 4 * SLOTS / 3 && third->frames == 4 * SLOTS / 3);
+    jobs_free(&jobs);
+}
+
+static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
+{
+    struct jobs jobs;
+    const struct job *first, *second;
+
+    set_up(&jobs, 2);
+    jobs.frames_max = 3 * SLOTS;
+    first = open_one(&jobs);
+    CU_ASSERT_EQUAL(first->frames, 3 * SLOTS / 2);
+    first->lane[0].kept = SLOTS;
+    first->lane[3].kept = SLOTS / 2;
+    second = open_one(&jobs);
+    CU_ASSERT(first->frames == SLOTS && second->frames == SLOTS); /* the part that was left */
+    first->lane[0].kept = 2 * SLOTS;
+    CU_ASSERT_EQUAL(open_one(&jobs)->frames, 0);
+    first->lane[0].kept = 0;
+    jobs_reclaim(&jobs);
+    CU_ASSERT(first->frames == 3 * SLOTS / 4 && second->frames == 3 * SLOTS / 4);
+    jobs_free(&jobs);
+}
+
+static void test_kept_frames_go_by_weight_and_quota(void)
+{
+    struct jobs jobs;
+    const struct job *lab, *rest;
+
+    set_up(&jobs, 2);
+    use_tenants(&jobs, &(struct config_quota){0});
+    tenant[0].weight = 3;
+    jobs.frames_max = 3 * SLOTS;
+    lab = open_one(&jobs);
+    wish.tenant = 1;
+    rest = open_one(&jobs);
+    CU_ASSERT(lab->frames == SLOTS * 3 / 2 && rest->frames == SLOTS / 2); /* 2 of 6 parts are left */
+    tenant[0].quota.kept_frames = SLOTS / 4;
+    jobs_reclaim(&jobs);
+    CU_ASSERT_EQUAL(lab->frames, SLOTS / 4);
+    jobs.quota.frames_a_job = 10;
+    wish.tenant = 0;
+    CU_ASSERT(open_one(&jobs)->frames <= 10);
+    CU_ASSERT_EQUAL(jobs_weight(&jobs, lab), 3 * jobs_weight(&jobs, rest) / 2); /* it shares its tenant's */
+    tenant[0] = (struct config_tenant){.name = "lab", .weight = 1};
+    jobs_free(&jobs);
 }
 
 /* A packet of the only rank, in a frame of this pool. */
@@ -330,7 +428,7 @@ static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
     job = jobs_find(&jobs, TALLY, 0);
     CU_ASSERT_PTR_EQUAL(job->common.protocol, &tally);
     CU_ASSERT_PTR_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0)->common.protocol, &sml_protocol);
-    CU_ASSERT_FALSE(job->in_place); /* it keeps no frames */
+    CU_ASSERT_EQUAL(job->frames, 0); /* it keeps no frames */
     CU_ASSERT_PTR_NOT_NULL(agg_job_find(&job->common, ip_of(1), rte_cpu_to_be_16(port_of(1))));
     jobs_close(&jobs, TALLY, 0);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
@@ -352,7 +450,7 @@ static void test_a_protocol_lowers_its_own_terms(void)
     plan.terms = tally_terms(100);
     plan.as_it_is = true; /* as a job of the configuration */
     CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), -ENOSPC);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "100 slots for 1 ranks"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "were asked for"));
     plan.as_it_is = false;
     CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     CU_ASSERT(tally_slots(&plan.terms) > 1 && tally_slots(&plan.terms) < 100);
@@ -383,7 +481,11 @@ int main(void)
         UNIT_TEST(test_a_host_has_its_share_of_memory),
         UNIT_TEST(test_a_job_gets_the_slots_that_memory_has_a_piece_for),
         UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
-        UNIT_TEST(test_jobs_sum_in_place_as_long_as_frames_are_left),
+        UNIT_TEST(test_a_job_gets_the_slots_that_quotas_leave),
+        UNIT_TEST(test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have),
+        UNIT_TEST(test_kept_frames_are_divided_among_the_jobs),
+        UNIT_TEST(test_only_frames_that_others_have_let_go_of_are_given_out),
+        UNIT_TEST(test_kept_frames_go_by_weight_and_quota),
         UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
         UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
         UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),

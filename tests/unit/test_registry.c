@@ -305,6 +305,23 @@ static void test_each_tenant_has_names_of_its_own(void)
             "  c READY 128 slots 1460 bytes\n");
 }
 
+static void test_a_tenant_has_no_more_jobs_than_its_quota(void)
+{
+    play(8, "JOIN a 0/2 job=shared-1\n"
+            "  a PENDING rank 1\n"
+            "JOIN c 0/2 job=shared-2\n"
+            "  c PENDING rank 1\n"
+            "JOIN e 0/2 job=shared-3\n"
+            "  e REFUSED no jobs: tenant odd has 2 jobs, as many as the switch's tenants[1].quota.jobs "
+            "allows: shared-1, shared-2\n"
+            "JOIN b 0/2 job=shared-3\n" /* another tenant's */
+            "  b PENDING rank 1\n"
+            "JOIN e 1/2 job=shared-2\n"
+            "  open\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "  e READY 128 slots 1460 bytes\n");
+}
+
 static void test_jobs_side_by_side(void)
 {
     play(2, "JOIN a 0/1 job=x\n"
@@ -313,7 +330,7 @@ static void test_jobs_side_by_side(void)
             "JOIN b 0/2 job=y\n"
             "  b PENDING rank 1\n"
             "JOIN c 0/1 job=z\n"
-            "  c REFUSED no jobs: the switch has 2 jobs, as many as its limits.jobs allows\n"
+            "  c REFUSED no jobs: the switch has 2 jobs, as many as its limits.jobs allows: x, y\n"
             "ABORT a no more\n"
             "  close\n"
             "  a ABORTED application: no more\n"
@@ -362,7 +379,7 @@ static void test_a_host_has_its_share_of_places(void)
             "  c PENDING rank 1\n"
             "JOIN d 0/2 job=j4 host=a\n"
             "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
-            "allows\n"
+            "allows: j1, j2, j3\n"
             "JOIN e 0/2 job=j5\n"
             "  e PENDING rank 1\n"
             "loud\n"
@@ -376,7 +393,7 @@ static void test_a_host_has_its_share_of_places(void)
             "  job 'j7': rank 0 of 2 has joined\n"
             "  g PENDING rank 1\n"
             "JOIN h 0/2 job=j8\n" /* the others have hardly more than it would */
-            "  h REFUSED no jobs: the switch has 4 jobs, as many as its limits.jobs allows\n"
+            "  h REFUSED no jobs: the switch has 4 jobs, as many as its limits.jobs allows: j6, j7, j3, j5\n"
             "LEAVE c\n"
             "  c LEFT\n"
             "  job 'j3': rank 0 has left\n"
@@ -650,6 +667,7 @@ int main(void)
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
         UNIT_TEST(test_who_may_not_join_founds_nothing),
         UNIT_TEST(test_each_tenant_has_names_of_its_own),
+        UNIT_TEST(test_a_tenant_has_no_more_jobs_than_its_quota),
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_a_host_has_its_share_of_places),

@@ -438,7 +438,7 @@ static void test_resumers_go_first(void)
             "  job 't': rank 0 of 2 has joined again\n"
             "  a PENDING rank 1\n"
             "JOIN d 0/2 job=other\n"
-            "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows\n");
+            "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows: t\n");
     /* Also where their host has founded as many as it may. */
     play(4, "JOIN b 0/2 job=j1\n"
             "  b PENDING rank 1\n"

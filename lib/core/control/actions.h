@@ -42,11 +42,19 @@ struct ctl_prepared {
     char text[CTL_TEXT_MAX];
 };
 
+/* Whose jobs share the switch. */
+struct ctl_tenant {
+    const char *name;
+    uint16_t jobs; /* that it may have at once; 0: as many as there are */
+};
+
 struct ctl_registry_config {
     const struct agg_protocol *const *protocols; /* that jobs may use; outlives the registry */
     unsigned protocols_known;                    /* how many, at least 1 */
     uint16_t max_jobs;                           /* 1..256 */
     uint16_t max_workers;                        /* of one job; 0: CTL_RANKS_MAX */
+    unsigned tenants_known;
+    const struct ctl_tenant *tenants; /* by the number that tenant_of gives; outlives the registry */
     uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
     uint64_t boot_id;        /* random, not 0 */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */

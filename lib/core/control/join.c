@@ -180,7 +180,7 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
         return;
     }
     if (!job) {
-        job = ctl_place_find(r, from, m, &why);
+        job = ctl_place_find(r, tenant, from, m, &why);
         if (!job) {
             if (origin == CTL_RESUMES)
                 ctl_entry_expect_old(r, now); /* it will ask again */

@@ -4,8 +4,9 @@
 
 #include "control/state.h"
 
-/* A free entry for the job that this JOIN founds; NULL if there is none for it, with the reason in *why. */
-struct ctl_entry *ctl_place_find(struct ctl_registry *r, const struct ctl_endpoint *from,
+/* A free entry for the tenant's job that this JOIN founds; NULL if there is none for it, with the reason in
+ * *why. */
+struct ctl_entry *ctl_place_find(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                                  const struct ctl_message *join, struct ctl_failure *why);
 
 #endif
