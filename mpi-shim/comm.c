@@ -79,6 +79,7 @@ static struct shim_comm *create(MPI_Comm comm)
 {
     struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
+    place_of(comm, &c->place);
     put_in_list(c);
     PMPI_Comm_set_attr(comm, keyval, c);
     return c;
@@ -87,6 +88,7 @@ static struct shim_comm *create(MPI_Comm comm)
 int comm_init(const struct settings *s)
 {
     settings = s;
+    jobs_init();
     team_init(s);
     return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
 }
@@ -106,7 +108,8 @@ static int64_t least_bytes(const struct shim_comm *c, bool reduce)
         return settings->min_bytes;
     if (!c->team || !c->team->job)
         return CROSSOVER_USUAL;
-    return reduce ? c->team->crossover.reduce : c->team->crossover.allreduce;
+    const struct crossover *measured = &c->team->facts.crossover;
+    return reduce ? measured->reduce : measured->allreduce;
 }
 
 /* All ranks have made the same calls, and so come to the same answer. */

@@ -16,7 +16,8 @@
 struct shim_comm {
     MPI_Comm handle;
     struct team *team; /* NULL: none yet, or the switch takes no such communicator */
-    int error;         /* an MPI error code that the shim has made for its texts; 0: not made yet */
+    struct place place;
+    int error; /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
     bool settled;         /* it has a team, or never will */

@@ -19,31 +19,35 @@ static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
+enum form { WORD, NUMBER, ADDRESS, FILE_NAME };
+
 struct variable {
     const char *name;
-    size_t offset; /* of an int64_t in struct settings; of switch_ip if there are neither words nor a range */
+    size_t offset;            /* in struct settings; of an int64_t if it is a word or a number */
     const char *const *words; /* a word's index is its value */
-    int64_t min, max;         /* if there are no words */
+    int64_t min, max;         /* of a number */
+    enum form form;
 };
 
 #define FIELD(f) offsetof(struct settings, f)
 
 static const struct variable variables[] = {
-    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0},
-    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40},
-    {"SWAGG_MODE", FIELD(mode), modes, 0, 0},
-    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0},
-    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0},
-    {"SWAGG_LOG", FIELD(log), levels, 0, 0},
-    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX},
-    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX},
-    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX},
-    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14},
-    {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535},
-    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14},
-    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0},
-    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0},
-    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0},
+    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS},
+    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER},
+    {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
+    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD},
+    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0, WORD},
+    {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD},
+    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER},
+    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER},
+    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX, NUMBER},
+    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14, NUMBER},
+    {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535, NUMBER},
+    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14, NUMBER},
+    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0, WORD},
+    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0, WORD},
+    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0, WORD},
+    {"SWAGG_SUMMARY_JSON", FIELD(summary_json), NULL, 0, 0, FILE_NAME},
 };
 enum { VARIABLES = sizeof variables / sizeof variables[0] };
 
@@ -91,25 +95,28 @@ static int read_address(struct settings *s, const char *value)
     return 0;
 }
 
-static bool is_address(const struct variable *v)
-{
-    return !v->words && !v->max;
-}
-
 static int read_variable(struct settings *s, const struct variable *v, const char *value)
 {
     int64_t *number = (int64_t *)((char *)s + v->offset);
-    if (is_address(v))
+    switch (v->form) {
+    case WORD:
+        return read_word(v, value, number);
+    case NUMBER:
+        return read_number(v, value, number);
+    case ADDRESS:
         return read_address(s, value);
-    return v->words ? read_word(v, value, number) : read_number(v, value, number);
+    case FILE_NAME:
+        s->summary_json = value;
+    }
+    return 0;
 }
 
 static void say_accepted(const struct variable *v, const char *value, FILE *out)
 {
     fprintf(out, "%s=%s: use ", v->name, value);
-    if (is_address(v))
+    if (v->form == ADDRESS)
         fprintf(out, "the switch's IPv4 address, like 10.0.0.254");
-    else if (!v->words)
+    else if (v->form == NUMBER)
         fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
     else
         for (int i = 0; v->words[i]; i++)
@@ -178,15 +185,13 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
 
 static void write_variable(const struct settings *s, const struct variable *v, FILE *out)
 {
-    const int64_t number = *(const int64_t *)((const char *)s + v->offset);
-    if (is_address(v)) {
-        if (*s->switch_ip)
-            fprintf(out, " %s=%s", v->name, s->switch_ip);
-    } else if (v->words) {
-        fprintf(out, " %s=%s", v->name, v->words[number]);
-    } else if (number >= v->min) { /* less: not set */
-        fprintf(out, " %s=%" PRId64, v->name, number);
-    }
+    const int64_t *number = (const int64_t *)((const char *)s + v->offset);
+    if (v->form == WORD)
+        fprintf(out, " %s=%s", v->name, v->words[*number]);
+    else if (v->form == NUMBER && *number >= v->min) /* less: not set */
+        fprintf(out, " %s=%" PRId64, v->name, *number);
+    else if (v->form == ADDRESS && *s->switch_ip)
+        fprintf(out, " %s=%s", v->name, s->switch_ip);
 }
 
 int settings_write(const struct settings *s, char *text, size_t size)

@@ -1,7 +1,7 @@
 /* Settings of the shim, from the environment.
  *
  * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that all decide
- * alike. Only SWAGG_DISABLE counts for the rank that has it. */
+ * alike. Only SWAGG_DISABLE and SWAGG_SUMMARY_JSON count for the rank that has them. */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
 
@@ -29,8 +29,9 @@ struct settings {
     int64_t slots;
     int64_t reduce; /* enum swagg_reduce_return */
     int64_t mtu;
-    int64_t fallback; /* enum fallback */
-    int64_t disable;  /* 1: this rank's shim does nothing and says nothing */
+    int64_t fallback;         /* enum fallback */
+    int64_t disable;          /* 1: this rank's shim does nothing and says nothing */
+    const char *summary_json; /* the pattern of a file's name, in the environment; NULL: none */
 };
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or
@@ -38,9 +39,10 @@ struct settings {
  * switch, but with a valid `disable`. */
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size);
 
-/* The settings in the form that ranks exchange: " NAME=VALUE" for each that is set or has a default here, in
- * the environment's own words, which settings_read() takes back. If this form changes, or the meaning of a
- * variable, ROLLCALL_FORMAT (rollcall.h) must change. Returns 0, -ENOSPC or -ENOMEM. */
+/* The settings in the form that ranks exchange: " NAME=VALUE" for each that counts for all of them and is set
+ * or has a default here, in the environment's own words, which settings_read() takes back. If this form
+ * changes, or the meaning of a variable, ROLLCALL_FORMAT (rollcall.h) must change. Returns 0, -ENOSPC or
+ * -ENOMEM. */
 int settings_write(const struct settings *s, char *text, size_t size);
 
 #endif

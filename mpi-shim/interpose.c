@@ -5,16 +5,21 @@
 #include <unistd.h>
 
 #include "counted.h"
+#include "json.h"
 #include "ledger.h"
 #include "native.h"
 #include "offload.h"
 #include "report.h"
 #include "rollcall.h"
 #include "summary.h"
+#include "table.h"
+#include "usr1.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 static struct settings settings;
+static const char *summary_json; /* this rank's own setting */
+static int own_rank;
 static bool started; /* under an Open MPI, in a rank that takes part */
 
 /* This thread is in a function of the shim's. Calls that Open MPI, a tracer or an error handler makes
@@ -32,9 +37,34 @@ static void say_what_is_wrong(int rc, const char *text)
                "SWAGG_SWITCH is not set (the switch's IPv4 address): Open MPI's own collectives are used");
 }
 
+static void say_asked(const char *line)
+{
+    report(SWAGG_LOG_ERROR, "%s", line); /* at every level */
+}
+
+static void write_json(void)
+{
+    if (summary_json)
+        json_write(&settings, summary_json, own_rank);
+}
+
+/* At SIGUSR1, in a thread of its own. */
+static void tell_now(void)
+{
+    table_tell(&settings, say_asked);
+    write_json();
+}
+
+static void say_new_kind(const struct ledger_kind *kind)
+{
+    char label[LEDGER_LABEL_MAX];
+    table_label(kind, label);
+    report(SWAGG_LOG_DEBUG, "%s", label);
+}
+
 static void start(void)
 {
-    int rank, size;
+    int size;
     char text[512];
     struct roll roll;
     if (!native_is_open_mpi()) {
@@ -44,19 +74,22 @@ static void start(void)
     int rc = settings_read(&settings, environ, text, sizeof text);
     if (settings.disable)
         return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    report_init(rank, SWAGG_LOG_WARN);
-    if (rank == 0)
+    report_init(own_rank, SWAGG_LOG_WARN);
+    if (own_rank == 0)
         say_what_is_wrong(rc, text);
+    summary_json = settings.summary_json;
     rollcall(&settings, size, &roll);
-    report_init(rank, (enum swagg_log_level)settings.log);
+    report_init(own_rank, (enum swagg_log_level)settings.log);
     report(SWAGG_LOG_INFO, "swagg-mpi %s, format %d", swagg_version(), ROLLCALL_FORMAT);
+    ledger_init(say_new_kind);
     started = true;
     if (!*roll.trouble && *settings.switch_ip)
         offload_init(&settings); /* collective: in all ranks or in none */
-    else if (*roll.trouble && rank == roll.speaker)
+    else if (*roll.trouble && own_rank == roll.speaker)
         report(SWAGG_LOG_WARN, "Open MPI's own collectives are used: %s", roll.trouble);
+    usr1_start(tell_now);
 }
 
 static void say_detail(const char *line)
@@ -67,12 +100,11 @@ static void say_detail(const char *line)
 static void say_summary(void)
 {
     char text[1000] = "";
-    int rank;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     summary_text(text, sizeof text, settings.switch_ip);
-    report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
-    if (rank == 0)
-        summary_details(say_detail);
+    report(own_rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
+    if (own_rank == 0)
+        table_tell(&settings, say_detail);
+    write_json();
 }
 
 static int init(const struct native *next, int *argc, char ***argv)
@@ -103,6 +135,7 @@ static int finalize(const struct native *next)
 {
     if (!inside && started) {
         inside = true;
+        usr1_stop();
         say_summary();
         offload_exit();
         inside = false;
@@ -121,20 +154,21 @@ static int collective(const struct collective *c)
     return rc;
 }
 
-/* Counts a call that is only passed on, unless it is made inside another. */
-static void note(const char *function, int count, MPI_Datatype type, MPI_Op op, const void *site)
+/* Counts a call that is only passed on. */
+static struct ledger_visit enter(const char *function, int count, MPI_Datatype type, MPI_Op op,
+                                 const void *site)
 {
     int bytes = 0;
     if (!started)
-        return;
+        return (struct ledger_visit){0};
     if (type && type != MPI_DATATYPE_NULL)
         PMPI_Type_size(type, &bytes);
-    ledger_count(&(struct call){.function = function,
-                                .why = WHY_FUNCTION,
-                                .op = op,
-                                .type = type,
-                                .bytes = count > 0 ? (size_t)count * (size_t)bytes : 0,
-                                .site = site});
+    return ledger_enter(&(struct call){.function = function,
+                                       .why = WHY_FUNCTION,
+                                       .op = op,
+                                       .type = type,
+                                       .bytes = count > 0 ? (size_t)count * (size_t)bytes : 0,
+                                       .site = site});
 }
 
 EXPORT int MPI_Init(int *argc, char ***argv)
@@ -206,8 +240,9 @@ EXPORT int PMPI_Finalize(void)
         if (inside)                                                                                          \
             return behind.name arguments;                                                                    \
         inside = true;                                                                                       \
-        note("MPI_" #name, count, type, op, __builtin_return_address(0));                                    \
+        struct ledger_visit visit = enter("MPI_" #name, count, type, op, __builtin_return_address(0));       \
         int rc = behind.name arguments;                                                                      \
+        ledger_leave(visit, 0);                                                                              \
         inside = false;                                                                                      \
         return rc;                                                                                           \
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "monotonic.h"
 #include "random/splitmix.h"
 #include "types.h"
 
@@ -15,14 +16,22 @@ enum { ENTRIES = 1024, ENTRIES_USED_MAX = ENTRIES * 3 / 4 };
 /* An entry is for calls with its key; 0: it is free. The key is written last. */
 static struct entry {
     _Atomic uint64_t key;
-    _Atomic uint64_t calls;
+    _Atomic uint64_t calls, ended, bytes, ns, waited_ns;
+    _Atomic uint64_t since; /* when the newest call began */
     struct ledger_kind kind;
     const void *site;
     char type[MPI_MAX_OBJECT_NAME];
+    char place[PLACE_MAX];
 } entries[ENTRIES];
 static _Atomic unsigned used;                /* grows under the mutex */
 static _Atomic uint64_t homeless[WHY_COUNT]; /* calls of kinds for which there was no entry left */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void (*tell_new)(const struct ledger_kind *kind);
+
+void ledger_init(void (*on_new)(const struct ledger_kind *kind))
+{
+    tell_new = on_new;
+}
 
 /* --- sizes --- */
 
@@ -48,8 +57,8 @@ static unsigned size_class(size_t bytes)
 static uint64_t key_of(const struct call *c, unsigned class)
 {
     const uint64_t words[] = {(uint64_t)(uintptr_t)c->function, (uint64_t)(uintptr_t)c->op,
-                              (uint64_t)(uintptr_t)c->type, (uint64_t)(uintptr_t)c->site,
-                              (uint64_t)c->why << 8 | class};
+                              (uint64_t)(uintptr_t)c->type,     (uint64_t)(uintptr_t)c->site,
+                              (uint64_t)c->why << 8 | class,    c->place ? c->place->hash : 0};
     uint64_t key = 0;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         key = splitmix_hash(key ^ words[i]);
@@ -70,6 +79,8 @@ static void describe(struct entry *e, const struct call *c, unsigned class)
 {
     int length, integers, addresses, types, combiner = MPI_COMBINER_NAMED;
     e->site = c->site;
+    if (c->place)
+        memcpy(e->place, c->place->text, sizeof e->place);
     if (c->type && c->type != MPI_DATATYPE_NULL) {
         PMPI_Type_get_envelope(c->type, &integers, &addresses, &types, &combiner);
         PMPI_Type_get_name(c->type, e->type, &length);
@@ -80,14 +91,16 @@ static void describe(struct entry *e, const struct call *c, unsigned class)
                                    .why = c->why,
                                    .op = c->op == MPI_OP_NULL ? "" : op_name(c->op),
                                    .type = e->type,
-                                   .size = sizes[class].name};
+                                   .size = sizes[class].name,
+                                   .place = e->place};
 }
 
 static struct entry *add(uint64_t key, const struct call *c, unsigned class)
 {
     pthread_mutex_lock(&mutex);
     struct entry *e = find(key);
-    if (e->key == 0 && used < ENTRIES_USED_MAX) {
+    const bool is_new = e->key == 0 && used < ENTRIES_USED_MAX;
+    if (is_new) {
         used++;
         describe(e, c, class);
         atomic_store_explicit(&e->key, key, memory_order_release);
@@ -95,26 +108,56 @@ static struct entry *add(uint64_t key, const struct call *c, unsigned class)
     if (e->key == 0)
         e = NULL;
     pthread_mutex_unlock(&mutex);
+    if (is_new && tell_new)
+        tell_new(&e->kind);
     return e;
 }
 
-void ledger_count(const struct call *c)
+/* These take some ns each, and MPI_Barrier may take less: nothing is added that is nothing. */
+static void add_to(_Atomic uint64_t *counter, uint64_t n)
+{
+    if (n)
+        atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+struct ledger_visit ledger_enter(const struct call *c)
 {
     const unsigned class = size_class(c->bytes);
     const uint64_t key = key_of(c, class);
-    struct entry *e = find(key);
-    if (atomic_load_explicit(&e->key, memory_order_acquire) == 0)
-        e = used < ENTRIES_USED_MAX ? add(key, c, class) : NULL;
-    atomic_fetch_add_explicit(e ? &e->calls : &homeless[c->why], 1, memory_order_relaxed);
+    struct ledger_visit visit = {.entry = find(key), .began = monotonic_ns()};
+    if (atomic_load_explicit(&visit.entry->key, memory_order_acquire) == 0)
+        visit.entry = used < ENTRIES_USED_MAX ? add(key, c, class) : NULL;
+    struct entry *e = visit.entry;
+    add_to(e ? &e->calls : &homeless[c->why], 1);
+    if (e) {
+        add_to(&e->bytes, c->bytes);
+        atomic_store_explicit(&e->since, visit.began, memory_order_relaxed);
+    }
+    return visit;
+}
+
+void ledger_leave(struct ledger_visit visit, uint64_t waited_ns)
+{
+    struct entry *e = visit.entry;
+    if (!e)
+        return;
+    add_to(&e->ns, monotonic_ns() - visit.began);
+    add_to(&e->waited_ns, waited_ns);
+    add_to(&e->ended, 1);
 }
 
 /* --- telling --- */
+
+static bool is_used(const struct entry *e)
+{
+    return atomic_load_explicit(&e->key, memory_order_acquire) != 0;
+}
 
 uint64_t ledger_calls(enum why why)
 {
     uint64_t calls = homeless[why];
     for (size_t i = 0; i < ENTRIES; i++)
-        if (entries[i].key && entries[i].kind.why == why)
+        if (is_used(&entries[i]) && entries[i].kind.why == why)
             calls += entries[i].calls;
     return calls;
 }
@@ -128,39 +171,53 @@ static int compare(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-static unsigned group_of(const char *label, struct ledger_group *groups, unsigned *n)
+/* The group with the label, of n, or else a new one behind them. */
+static struct ledger_group *group_of(const char *label, struct ledger_group *groups, unsigned *n)
 {
     unsigned g = 0;
     while (g < *n && strcmp(groups[g].label, label) != 0)
         g++;
-    if (g == *n && *n < LEDGER_GROUPS_MAX) {
-        groups[g] = (struct ledger_group){0};
+    if (g == *n) {
         snprintf(groups[g].label, sizeof groups[g].label, "%s", label);
         ++*n;
     }
-    return g;
+    return &groups[g];
 }
 
-unsigned ledger_groups(ledger_label *label, struct ledger_group groups[LEDGER_GROUPS_MAX])
+static void add_to_group(struct ledger_group *g, const struct entry *e)
 {
-    unsigned n = 0, member[ENTRIES];
+    const uint64_t ended = e->ended, calls = e->calls; /* in this order: no more have ended than begun */
+    g->kind = &e->kind;
+    g->calls += calls;
+    g->bytes += e->bytes;
+    g->ns += e->ns;
+    g->waited_ns += e->waited_ns;
+    g->in_progress += (unsigned)(calls - ended);
+    if (calls > ended && e->since > g->since)
+        g->since = e->since;
+}
+
+struct ledger_group *ledger_groups(ledger_label *label, unsigned *n)
+{
+    const struct ledger_group *member[ENTRIES] = {0};
     char text[LEDGER_LABEL_MAX];
-    for (size_t i = 0; i < ENTRIES; i++) {
-        member[i] = LEDGER_GROUPS_MAX;
+    struct ledger_group *groups = calloc(ENTRIES_USED_MAX, sizeof *groups);
+    *n = 0;
+    for (size_t i = 0; groups && i < ENTRIES; i++) {
         *text = '\0';
-        if (entries[i].key)
+        if (is_used(&entries[i]))
             label(&entries[i].kind, text);
         if (!*text)
             continue;
-        const unsigned g = member[i] = group_of(text, groups, &n);
-        if (g == LEDGER_GROUPS_MAX)
-            continue;
+        struct ledger_group *g = group_of(text, groups, n);
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
             seen = member[j] == g && entries[j].site == entries[i].site;
-        groups[g].calls += entries[i].calls;
-        groups[g].sites += !seen;
+        member[i] = g;
+        add_to_group(g, &entries[i]);
+        g->sites += !seen;
     }
-    qsort(groups, n, sizeof groups[0], compare);
-    return n;
+    if (groups)
+        qsort(groups, *n, sizeof groups[0], compare);
+    return groups;
 }

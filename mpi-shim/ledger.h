@@ -1,6 +1,6 @@
-/* What stayed with Open MPI: calls counted by function, reason, operation, type, size class and call site,
- * the place that the function returns to. Counting takes no lock, but for the first call of each kind; any
- * thread may call. */
+/* All collectives that the program made: calls, bytes and time by function, where they went and why,
+ * operation, type, size class, communicator and call site, the place that the function returns to. Counting
+ * takes no lock, but for the first call of each kind; any thread may call anything here at any time. */
 #ifndef SHIM_LEDGER_H
 #define SHIM_LEDGER_H
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "place.h"
 #include "why.h"
 
 struct call {
@@ -17,35 +18,51 @@ struct call {
     MPI_Datatype type; /* MPI_DATATYPE_NULL: it has none */
     size_t bytes;      /* of one rank's part */
     const void *site;
+    const struct place *place; /* NULL: it is not looked at */
 };
-
-void ledger_count(const struct call *c);
 
 /* A kind of calls, in words. */
 struct ledger_kind {
     const char *function;
     enum why why;
-    const char *op;   /* "MPI_SUM"; "" where it has none */
-    const char *type; /* "MPI_INT"; "" where it has none */
-    const char *size; /* "up to 64 bytes" */
+    const char *op;    /* "MPI_SUM"; "" where it has none */
+    const char *type;  /* "MPI_INT"; "" where it has none */
+    const char *size;  /* "up to 64 bytes" */
+    const char *place; /* "MPI_COMM_WORLD of 4 ranks"; "" where it is not looked at */
 };
 
-enum { LEDGER_LABEL_MAX = 200, LEDGER_GROUPS_MAX = 64 };
+/* on_new is told each kind at its first call, by the thread that makes that. NULL: nobody is. */
+void ledger_init(void (*on_new)(const struct ledger_kind *kind));
+
+struct ledger_visit {
+    struct entry *entry; /* NULL: there was no room for another kind */
+    uint64_t began;
+};
+
+/* Before the call, and after it: of its time, so much was waiting for ranks. */
+struct ledger_visit ledger_enter(const struct call *c);
+void ledger_leave(struct ledger_visit visit, uint64_t waited_ns);
+
+enum { LEDGER_LABEL_MAX = 320 };
 
 struct ledger_group {
     char label[LEDGER_LABEL_MAX];
-    uint64_t calls;
-    unsigned sites; /* different ones */
+    const struct ledger_kind *kind; /* one of its kinds */
+    uint64_t calls, bytes;          /* calls that are in progress, too */
+    uint64_t ns, waited_ns;         /* of calls that are over */
+    unsigned sites;                 /* different ones */
+    unsigned in_progress;
+    uint64_t since; /* when the call in progress that was last to begin did so (monotonic_ns) */
 };
 
 /* Writes the label of the group that a kind belongs to; "": it belongs to none. */
 typedef void ledger_label(const struct ledger_kind *kind, char label[LEDGER_LABEL_MAX]);
 
-/* Groups by label what was counted, those with most calls first. Returns how many groups there are, at most
- * LEDGER_GROUPS_MAX. No thread may count meanwhile. */
-unsigned ledger_groups(ledger_label *label, struct ledger_group groups[LEDGER_GROUPS_MAX]);
+/* Groups by label what was counted, those with most calls first: *n of them, to be given to free(). NULL:
+ * none, or no memory. */
+struct ledger_group *ledger_groups(ledger_label *label, unsigned *n);
 
-/* Calls in it with a reason why they stayed; of kinds that found no more room, too. */
+/* Calls with a reason why they stayed; of kinds that found no more room, too. */
 uint64_t ledger_calls(enum why why);
 
 #endif

@@ -43,18 +43,27 @@ static const char *function_of(const struct collective *c)
     return c->reduce ? "MPI_Reduce" : "MPI_Allreduce";
 }
 
-static int stay(const struct collective *c, enum why why)
+static struct ledger_visit enter(const struct collective *c, enum why why)
 {
+    const bool has_comm = settings && c->comm && c->comm != MPI_COMM_NULL;
     int size = 0;
     if (c->type && c->type != MPI_DATATYPE_NULL)
         PMPI_Type_size(c->type, &size);
-    ledger_count(&(struct call){.function = function_of(c),
-                                .why = why,
-                                .op = c->op,
-                                .type = c->type,
-                                .bytes = c->count > 0 ? (size_t)c->count * (size_t)size : 0,
-                                .site = c->site});
-    return offload_native(c);
+    return ledger_enter(&(struct call){.function = function_of(c),
+                                       .why = why,
+                                       .op = c->op,
+                                       .type = c->type,
+                                       .bytes = c->count > 0 ? (size_t)c->count * (size_t)size : 0,
+                                       .site = c->site,
+                                       .place = has_comm ? &comm_state(c->comm)->place : NULL});
+}
+
+static int stay(const struct collective *c, enum why why)
+{
+    struct ledger_visit visit = enter(c, why);
+    int rc = offload_native(c);
+    ledger_leave(visit, 0);
+    return rc;
 }
 
 /* A collective as the switch does it. */
@@ -192,6 +201,7 @@ static void note_size(const struct task *t, struct team *team)
 
 static void try_switch(const struct task *t, struct team *team, struct outcome *o)
 {
+    struct ledger_visit visit = enter(&t->call, WHY_NOT);
     o->status = team_prepare(team);
     if (o->status == SWAGG_OK)
         o->status = run_in_switch(t, team->job);
@@ -199,6 +209,7 @@ static void try_switch(const struct task *t, struct team *team, struct outcome *
         note_size(t, team);
     else
         snprintf(o->text, sizeof o->text, "%s: %s", swagg_strerror(o->status), swagg_last_error());
+    ledger_leave(visit, team_waited(team));
 }
 
 static void say_redone(MPI_Comm comm, const struct outcome *o)

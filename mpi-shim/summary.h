@@ -1,4 +1,5 @@
-/* Counts what was offloaded, and tells in words what was and what was not (ledger.h). Any thread may call. */
+/* Counts what was offloaded, and tells in one line what was and what was not (ledger.h). Any thread may call.
+ */
 #ifndef SHIM_SUMMARY_H
 #define SHIM_SUMMARY_H
 
@@ -10,8 +11,5 @@ void summary_failed(void);
 
 /* The summary in one line. */
 void summary_text(char *text, size_t size, const char *switch_ip);
-
-/* Calls `say` with a line for each kind of calls that stayed with Open MPI. */
-void summary_details(void (*say)(const char *line));
 
 #endif

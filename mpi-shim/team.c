@@ -88,8 +88,17 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     return swagg_open(job, &options);
 }
 
+/* Of calls that are the shim's own the waits count for nobody. */
+static void forget_waits(struct team *team)
+{
+    team->waited_ns = 0;
+    team_waited(team);
+}
+
 static void close_job(struct team *team)
 {
+    if (team->job)
+        jobs_leave(team->job);
     swagg_close(team->job);
     free(team->saved);
     team->job = NULL;
@@ -120,6 +129,7 @@ static void destroy(struct team *team)
     take_from_list(team);
     close_job(team);
     PMPI_Group_free(&team->group);
+    free(team->facts.in_world);
     free(team);
 }
 
@@ -173,6 +183,29 @@ static enum swagg_log_level level_of(int status)
     return before & bit ? SWAGG_LOG_INFO : SWAGG_LOG_WARN;
 }
 
+/* The job is there: finds out what is to be told of it, the crossover by measuring it. */
+static void note_facts(MPI_Comm comm, struct team *team)
+{
+    struct job_facts *f = &team->facts;
+    int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
+    MPI_Group world;
+    f->name = team->name;
+    f->ranks = team->size;
+    f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
+    place_of(comm, &f->place);
+    for (int r = 0; r < team->size; r++)
+        ranks[r] = r;
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
+    PMPI_Group_free(&world);
+    free(ranks);
+    f->crossover = (struct crossover){settings->min_bytes, settings->min_bytes};
+    if (settings->min_bytes == MIN_BYTES_MEASURED)
+        f->crossover = measure_crossover(comm, team->job);
+    forget_waits(team);
+    jobs_enter(team->job, f);
+}
+
 /* All ranks try to join; unless all of them can, all stay with Open MPI. Returns what all agreed on. */
 static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
 {
@@ -190,8 +223,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
-        if (settings->min_bytes == MIN_BYTES_MEASURED)
-            team->crossover = measure_crossover(comm, team->job);
+        note_facts(comm, team);
         return SWAGG_OK;
     }
     team_go_native(team);
@@ -290,6 +322,9 @@ static int grow(struct team *team)
     team->slots = team->slots_wanted;
     team->job = bigger;
     rc = count_ready(team, bigger, true, &all);
+    forget_waits(team);
+    jobs_enter(bigger, &team->facts);
+    jobs_leave(before);
     swagg_close(before);
     return rc;
 }
@@ -304,6 +339,15 @@ void team_note_size(struct team *team, size_t bytes)
     int slots = slots_for(bytes);
     if (slots > team->slots_wanted)
         team->slots_wanted = slots;
+}
+
+uint64_t team_waited(struct team *team)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(team->job, &stats);
+    const uint64_t before = team->waited_ns;
+    team->waited_ns = stats.waited_ns;
+    return stats.waited_ns - before;
 }
 
 void team_exit(void)

@@ -13,15 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "crossover.h"
 #include "env.h"
+#include "jobs.h"
 #include "swagg.h"
 
 struct team {
-    struct swagg_job *job;      /* NULL: no service from the switch, Open MPI does it */
-    bool broken;                /* a call failed, so no other can follow */
-    struct crossover crossover; /* where SWAGG_MIN_BYTES is not set; the same on all ranks */
-    void *saved;                /* input of an in-place collective that may have to be done again */
+    struct swagg_job *job; /* NULL: no service from the switch, Open MPI does it */
+    bool broken;           /* a call failed, so no other can follow */
+    void *saved;           /* input of an in-place collective that may have to be done again */
     size_t saved_size;
 
     /* team.c's own */
@@ -33,6 +32,8 @@ struct team {
     int rank, size, slots, slots_wanted;
     unsigned generation;
     char name[48];
+    struct job_facts facts; /* the crossover among them */
+    uint64_t waited_ns;     /* of the job's, so much is accounted for */
     struct team *next;
 };
 
@@ -56,6 +57,9 @@ int team_prepare(struct team *team);
 
 /* After a collective of so many bytes that succeeded, whose size all ranks therefore know. */
 void team_note_size(struct team *team, size_t bytes);
+
+/* After a collective: for how long it has waited for ranks, in ns. */
+uint64_t team_waited(struct team *team);
 
 /* Before MPI_Finalize, when all communicators have left: closes the teams that rest. */
 void team_exit(void);

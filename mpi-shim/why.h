@@ -20,4 +20,7 @@ enum why {
     WHY_COUNT,
 };
 
+/* In words; empty for WHY_NOT. */
+const char *why_text(enum why why);
+
 #endif

@@ -44,6 +44,25 @@ says() { # REGEX [TIMES]: how many lines match, 1 unless given
 
 on="SWAGG_SWITCH=$SWITCH_IP"
 
+# What a rank's SWAGG_SUMMARY_JSON says, a line for each kind of calls: FUNCTION|OPERATION|TYPE|SIZE|COMMUNICATOR|BY|WHY|CALL SITES|CALLS|BYTES,
+# and one for each rank that it waited for: "waited for RANK".
+kinds() { # FILE
+    python3 - "$1" <<'END'
+import json, sys
+told = json.load(open(sys.argv[1]))
+for k in told["calls"]:
+    print("|".join(str(k[field]) for field in ("function", "operation", "type", "size", "communicator", "by", "why",
+                                               "call_sites", "calls", "bytes")))
+    assert k["in_progress"] == 0 and k["seconds"] >= 0
+    assert k["by"] != "switch" or abs(k["waiting_seconds"] + k["wire_seconds"] - k["seconds"]) < 1e-6
+for job in told["jobs"]:
+    assert job["slots"] > 0 and job["packet_bytes"] > 0 and job["window"] > 0 and job["ranks"] > 1
+for wait in told["waited_for"]:
+    assert wait["seconds"] > 0
+    print("waited for", wait["rank"])
+END
+}
+
 # The same program twice; through the shim so many of its collectives go to the switch, and so many do not.
 both_ways() { # PROGRAM OFFLOADED NATIVE
     run_native "$1" || fail "failed natively"
@@ -106,17 +125,24 @@ hpcc)
     diff <(echo "$natively") <(echo "$with_shim") || fail "other results than without the shim (<)"
     ;;
 counted)
-    run_shim "$on" SWAGG_LOG=info counted || fail "failed with the shim"
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" counted || fail "failed with the shim"
     says '^counted: rank [0-3]: right$' 4
     says '^swagg\[0\]: .* offloaded 1 calls, .*; by Open MPI 6 calls \(MPI_SUM of MPI_LONG_DOUBLE 6 at 2 call sites\); not for the switch: MPI_Barrier 9 at 3 call sites, MPI_Allgather 1 at 1 call site, MPI_Bcast 1 .*, MPI_Iallreduce 1 .*, MPI_Ireduce 1 .*, MPI_Reduce_scatter 1 .*, MPI_Reduce_scatter_block 1 at 1 call site$'
-    says '^swagg\[0\]: by Open MPI: MPI_Allreduce, MPI_SUM, MPI_LONG_DOUBLE, up to 64 bytes: not in the switch with this type 5 at 1 call site$'
-    says '^swagg\[0\]: by Open MPI: MPI_Reduce_scatter_block, MPI_MAX, MPI_INT, up to 8K: a collective that is not offloaded 1 at 1 call site$'
+    kinds "$dir/0.json" >"$out"
+    says '^MPI_Allreduce\|MPI_SUM\|MPI_LONG_DOUBLE\|up to 64 bytes\|MPI_COMM_WORLD of 4 ranks\|Open MPI\|not in the switch with this type\|1\|5\|80$'
+    says '^MPI_Reduce_scatter_block\|MPI_MAX\|MPI_INT\|up to 8K\|\|Open MPI\|a collective that is not offloaded\|1\|1\|4096$'
+    says '^MPI_Barrier\|\|\|no data\|\|Open MPI\|a collective that is not offloaded\|3\|9\|0$'
+    says '^MPI_Allreduce\|MPI_SUM\|MPI_INT\|up to 64K\|MPI_COMM_WORLD of 4 ranks\|switch\|\|1\|1\|16384$'
     ;;
 crossover)
     # Measured once, after 100 of the small calls: from then on each call goes where that says, on all ranks, and so do those of
     # another communicator. How fast both are here decides nothing.
     unset SWAGG_MIN_BYTES
-    run_shim "$on" SWAGG_LOG=debug crossover || fail "failed with the shim"
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    run_shim "$on" SWAGG_LOG=debug "SWAGG_SUMMARY_JSON=$dir/%r.json" crossover || fail "failed with the shim"
     says '^crossover: rank [0-3]: 0 wrong$' 4
     says '^swagg\[0\]: MPI_COMM_WORLD of 4 ranks: MPI_Allreduce goes to the switch from [0-9]+ bytes on, MPI_Reduce from [0-9]+: measured in'
     says 'goes to the switch from'
@@ -125,12 +151,44 @@ crossover)
     for bytes in 256 1024 4096 16384 65536 262144 1048576; do
         offloaded=$((offloaded + (bytes >= allreduce ? 6 : 0) + (bytes >= reduce ? 6 : 0)))
     done
-    says "^swagg\[[0-3]\]: switch .*: offloaded $offloaded calls, .*; failed 0; by Open MPI $((234 - offloaded)) calls \(below the crossover" 4
+    for rank in 0 1 2 3; do
+        kinds "$dir/$rank.json" >"$out"
+        [ "$(awk -F '|' '$6 == "switch" { n += $9 } END { print n + 0 }' "$out")" -eq "$offloaded" ] ||
+            fail "rank $rank: not $offloaded calls went to the switch, with a crossover of $allreduce and $reduce"
+        [ "$(awk -F '|' '$7 == "below the crossover" { n += $9 } END { print n + 0 }' "$out")" -eq $((234 - offloaded)) ] ||
+            fail "rank $rank: not $((234 - offloaded)) calls stayed with Open MPI, with a crossover of $allreduce and $reduce"
+    done
     run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_LOG=info "$PROGRAMS/mpi-crossover" small || fail "failed with small calls only"
     says 'goes to the switch from'
     run_shim "$on" SWAGG_LOG=info SWAGG_MIN_BYTES=8 crossover || fail "failed with a crossover that is set"
     says 'goes to the switch from' 0
     says 'offloaded 234 calls' 4
+    ;;
+why)
+    # While rank 1 is late, rank 0 tells at SIGUSR1 for whom it waits, by its number in MPI_COMM_WORLD.
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    run_shim "$on" "SWAGG_SUMMARY_JSON=$dir/%r.json" "WHY_FILE=$dir/0.json" why || fail "failed with the shim"
+    says '^why: rank [0-3]: 0 wrong, 0 signals$' 4
+    grep -Eq '^swagg\[0\]: swagg-mpi .*: SWAGG_SWITCH=.* SWAGG_MIN_BYTES=8192 SWAGG_MODE=ordered' "$out" || fail "no settings in the table"
+    grep -Eq '^swagg\[0\]: job mpi-[0-9a-f]+, made for backwards of 4 ranks: 64 slots of [0-9]+ bytes, window [0-9]+, round trip [0-9]+ us; allreduce from 8192 ' "$out" ||
+        fail "no job in the table"
+    grep -Eq '^swagg\[0\]: +2 +40000 +[0-9.]+ +[0-9.]+ +[0-9.]+  MPI_Allreduce, MPI_SUM, MPI_INT, up to 64K, backwards of 4 ranks: the switch, 2 call sites; one in progress for ' "$out" ||
+        fail "no call in progress in the table"
+    grep -Eq '^swagg\[0\]: waited for (.*, )?rank 1 [0-9]' "$out" || fail "the table does not say for whom rank 0 waits"
+    for rank in 0 1 2 3; do
+        kinds "$dir/$rank.json" >"$out"
+        says '^MPI_Allreduce\|MPI_SUM\|MPI_INT\|up to 64K\|backwards of 4 ranks\|switch\|\|2\|2\|40000$'
+        says '^MPI_Reduce\|MPI_MAX\|MPI_INT\|up to 64 bytes\|backwards of 4 ranks\|Open MPI\|below SWAGG_MIN_BYTES\|1\|3\|24$'
+        [ "$rank" != 0 ] || says '^waited for 1$'
+    done
+    # One file where the name has no rank; handlers of the program's own are left alone.
+    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x "SWAGG_SUMMARY_JSON=$dir/own.json" "$PROGRAMS/mpi-why" own || fail "failed with a handler of its own"
+    says '^why: rank [0-3]: 0 wrong, 1 signals$' 4
+    says '  what$' 0
+    [ "$(cd "$dir" && echo *)" = "0.json 1.json 2.json 3.json own.json" ] || fail "other files than these: $(ls "$dir")"
+    run_shim "$on" SWAGG_SUMMARY_JSON=/nowhere/at/all.json progress || fail "failed with a file that cannot be"
+    says '^swagg\[0\]: SWAGG_SUMMARY_JSON: cannot write /nowhere/at/all.json: No such file or directory'
     ;;
 progress) both_ways progress 3 0 ;;
 threads) both_ways threads 40 0 ;;

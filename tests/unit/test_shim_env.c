@@ -35,13 +35,21 @@ static void test_nothing_set(void)
 
 static void test_everything_set(void)
 {
-    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K",
-                           "SWAGG_MODE=arrival",       "SWAGG_CHECKSUM=crc32c",
-                           "SWAGG_LOG=debug",          "SWAGG_JOIN_TIMEOUT_MS=100",
-                           "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_ANSWER_TIMEOUT_MS=9000",
-                           "SWAGG_WINDOW=7",           "SWAGG_SLOTS=1024",
-                           "SWAGG_FALLBACK=native",    "SWAGG_DISABLE=1",
-                           "SWAGG_MTU=9000",           NULL};
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
+                           "SWAGG_MIN_BYTES=64K",
+                           "SWAGG_MODE=arrival",
+                           "SWAGG_CHECKSUM=crc32c",
+                           "SWAGG_LOG=debug",
+                           "SWAGG_JOIN_TIMEOUT_MS=100",
+                           "SWAGG_CALL_TIMEOUT_MS=2K",
+                           "SWAGG_ANSWER_TIMEOUT_MS=9000",
+                           "SWAGG_WINDOW=7",
+                           "SWAGG_SLOTS=1024",
+                           "SWAGG_FALLBACK=native",
+                           "SWAGG_DISABLE=1",
+                           "SWAGG_MTU=9000",
+                           "SWAGG_SUMMARY_JSON=/tmp/%r.json",
+                           NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
@@ -55,6 +63,7 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.window, 7);
     CU_ASSERT_EQUAL(s.slots, 1024);
     CU_ASSERT_EQUAL(s.mtu, 9000);
+    CU_ASSERT_STRING_EQUAL(s.summary_json, "/tmp/%r.json");
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
 }

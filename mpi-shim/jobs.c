@@ -1,0 +1,88 @@
+#include "jobs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocate.h"
+
+static struct record {
+    struct swagg_job *job;
+    const struct job_facts *facts;
+    uint64_t *before; /* [ranks]: waits that are not counted */
+    struct record *next;
+} * list;
+static int world;                                         /* ranks */
+static uint64_t *past;                                    /* [world]: waits in jobs that are gone */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for all of the above */
+
+void jobs_init(void)
+{
+    PMPI_Comm_size(MPI_COMM_WORLD, &world);
+    past = allocate_or_abort(MPI_COMM_WORLD, (size_t)world * sizeof *past, "times of waiting");
+}
+
+void jobs_enter(struct swagg_job *job, const struct job_facts *facts)
+{
+    struct record *r = allocate_or_abort(MPI_COMM_WORLD, sizeof *r, "the record of a job");
+    *r = (struct record){.job = job, .facts = facts};
+    r->before =
+        allocate_or_abort(MPI_COMM_WORLD, (size_t)facts->ranks * sizeof *r->before, "times of waiting");
+    swagg_get_waits(job, r->before, facts->ranks);
+    pthread_mutex_lock(&mutex);
+    r->next = list;
+    list = r;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Adds what is counted of a job to the ranks of MPI_COMM_WORLD. */
+static void add_waits(const struct record *r, uint64_t in_world[])
+{
+    uint64_t *ns = calloc((size_t)r->facts->ranks, sizeof *ns);
+    if (!ns)
+        return;
+    swagg_get_waits(r->job, ns, r->facts->ranks);
+    for (int i = 0; i < r->facts->ranks; i++)
+        in_world[r->facts->in_world[i]] += ns[i] - r->before[i];
+    free(ns);
+}
+
+void jobs_leave(struct swagg_job *job)
+{
+    pthread_mutex_lock(&mutex);
+    struct record **at = &list, *r;
+    while (*at && (*at)->job != job)
+        at = &(*at)->next;
+    if ((r = *at)) {
+        *at = r->next;
+        add_waits(r, past);
+        free(r->before);
+        free(r);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void jobs_each(void (*see)(void *ctx, const struct job_facts *facts, const struct swagg_stats *stats),
+               void *ctx)
+{
+    pthread_mutex_lock(&mutex);
+    for (const struct record *r = list; r; r = r->next) {
+        struct swagg_stats stats = SWAGG_STATS_INIT;
+        swagg_get_stats(r->job, &stats);
+        see(ctx, r->facts, &stats);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+uint64_t *jobs_waits(int *ranks)
+{
+    pthread_mutex_lock(&mutex);
+    uint64_t *ns = calloc((size_t)world + 1, sizeof *ns);
+    if (ns && world)
+        memcpy(ns, past, (size_t)world * sizeof *ns);
+    for (const struct record *r = list; ns && r; r = r->next)
+        add_waits(r, ns);
+    *ranks = world;
+    pthread_mutex_unlock(&mutex);
+    return ns;
+}

@@ -1,0 +1,35 @@
+/* The jobs that this rank has in the switch, for whoever tells about them, and for whom it has waited in all
+ * of its jobs. Any thread may call. */
+#ifndef SHIM_JOBS_H
+#define SHIM_JOBS_H
+
+#include "crossover.h"
+#include "place.h"
+#include "swagg.h"
+
+/* What is told of a job beside its totals. */
+struct job_facts {
+    const char *name;
+    struct place place; /* the communicator that it was made for; others may share it */
+    int ranks;
+    int *in_world; /* [ranks]: which ranks of MPI_COMM_WORLD they are */
+    struct crossover crossover;
+};
+
+/* After MPI_Init. */
+void jobs_init(void);
+
+/* The job is there; waits until now are not counted. *facts must live until jobs_leave, which must come
+ * before swagg_close. */
+void jobs_enter(struct swagg_job *job, const struct job_facts *facts);
+void jobs_leave(struct swagg_job *job);
+
+/* see is called for each job that is there. It must not call anything here. */
+void jobs_each(void (*see)(void *ctx, const struct job_facts *facts, const struct swagg_stats *stats),
+               void *ctx);
+
+/* Nanoseconds for which this rank has waited for each rank of MPI_COMM_WORLD: an array of *ranks, to be given
+ * to free(); NULL: no memory. */
+uint64_t *jobs_waits(int *ranks);
+
+#endif

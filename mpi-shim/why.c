@@ -1,0 +1,22 @@
+#include "why.h"
+
+static const char *const texts[WHY_COUNT] = {
+    [WHY_NOT] = "",
+    [WHY_OFF] = "offload is off",
+    [WHY_SMALL] = "below SWAGG_MIN_BYTES",
+    [WHY_FASTER] = "below the crossover",
+    [WHY_TYPE] = "not in the switch with this type",
+    [WHY_OPERATION] = "an operation that the switch has not",
+    [WHY_NUMBERS] = "not a sum that SWAGG_NUMBERS is for",
+    [WHY_COMMUNICATOR] = "kind or size of communicator",
+    [WHY_SWITCH] = "no service from the switch",
+    [WHY_EMPTY] = "no elements",
+    [WHY_ARGUMENT] = "arguments that Open MPI refuses",
+    [WHY_DEVICE] = "buffers in a GPU's memory",
+    [WHY_FUNCTION] = "a collective that is not offloaded",
+};
+
+const char *why_text(enum why why)
+{
+    return texts[why];
+}
