@@ -17,6 +17,9 @@ struct daemon {
     struct registrar *registrar;
     struct control *control;
     struct replays replays;
+    struct handoff handoff; /* from operators to the main lcore */
+    struct show_parts shown;
+    struct action_parts changed;
     struct operators *operators;
 };
 
@@ -32,15 +35,22 @@ static int open_registrar(struct daemon *d, struct datapath *dp, const struct co
     return registrar_open(&d->registrar, &parts, cfg);
 }
 
+static void serve_operators(void *handoff)
+{
+    handoff_serve(handoff);
+}
+
 static int open_control(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    const struct control_parts parts = {.lcores = &dp->lcores,
-                                        .port = dp->port,
-                                        .ports = dp->ports,
-                                        .bridge = dp->bridge,
-                                        .claim = &dp->claim,
-                                        .inbox = &dp->to_control,
-                                        .registrar = d->registrar};
+    const struct control_parts parts = {
+        .lcores = &dp->lcores,
+        .port = dp->port,
+        .ports = dp->ports,
+        .bridge = dp->bridge,
+        .claim = &dp->claim,
+        .inbox = &dp->to_control,
+        .registrar = d->registrar,
+        .guest = {.fd = d->handoff.wake, .serve = serve_operators, .context = &d->handoff}};
 
     return control_open(&d->control, &parts, cfg);
 }
@@ -70,43 +80,56 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
                                .replays = &d->replays};
 }
 
+static struct action_parts changed(const struct daemon *d, struct datapath *dp)
+{
+    return (struct action_parts){
+        .show = &d->shown, .registrar = d->registrar, .port = dp->port, .bridge = dp->bridge};
+}
+
 static int start(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    struct show_parts parts;
     int rc = open_registrar(d, dp, cfg);
 
     if (rc == 0)
         rc = open_control(d, dp, cfg);
     if (rc == 0)
         rc = open_replays(d, dp, cfg);
-    parts = shown(d, dp, cfg);
+    d->shown = shown(d, dp, cfg);
+    d->changed = changed(d, dp);
     if (rc == 0)
-        rc = telemetry_start(&parts);
+        rc = telemetry_start(&d->shown);
     if (rc == 0)
-        rc = operators_start(&d->operators, &parts, &cfg->control);
+        rc = operators_start(&d->operators, &d->changed, &d->handoff, &cfg->control);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)
-        banner_ready(&parts);
+        banner_ready(&d->shown);
     return rc;
 }
 
 int daemon_run(struct datapath *dp, const struct config *cfg)
 {
     struct daemon d = {0};
-    int rc = start(&d, dp, cfg);
+    int rc = handoff_open(&d.handoff);
 
+    if (rc < 0) {
+        log_error("cannot set up the way from operators to the main thread: %s", strerror(-rc));
+        return rc;
+    }
+    rc = start(&d, dp, cfg);
     if (rc == 0)
         rc = control_run(d.control);
     if (rc > 0) {
         log_notice("stopping: %s", strsignal(rc));
         rc = 0;
     }
+    handoff_close(&d.handoff);
     operators_stop(d.operators);
     datapath_stop(dp);
     telemetry_stop();
     replays_close(&d.replays);
     control_close(d.control);
     registrar_close(d.registrar);
+    handoff_free(&d.handoff);
     return rc;
 }

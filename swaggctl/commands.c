@@ -19,6 +19,20 @@ const struct command commands[] = {
     {{"lcores"}, {0}, false, "lcores", "polling threads, their tasks and work"},
     {{"lcore"}, {ARGUMENT_LCORE}, false, "lcore", "tasks and all counters of a polling thread"},
     {{"memory"}, {0}, false, "memory", "memory, packet buffers, frames that jobs keep"},
+    {{"job", "drain"},
+     {ARGUMENT_JOB},
+     false,
+     "job drain",
+     "let a job come to its end: nobody else may join it"},
+    {{"job", "kill"}, {ARGUMENT_JOB}, false, "job kill", "end a job now; its workers are told"},
+    {{"port", "up"}, {ARGUMENT_PORT}, false, "port up", "bring a port up that was taken down"},
+    {{"port", "down"},
+     {ARGUMENT_PORT},
+     false,
+     "port down",
+     "take a port down: it neither receives nor sends"},
+    {{"fdb", "flush"}, {ARGUMENT_PORT}, true, "fdb flush", "forget all stations, or those on a port"},
+    {{"log", "level"}, {ARGUMENT_LEVEL}, false, "log level", "error, warning, notice, info or debug"},
 };
 
 const unsigned commands_count = sizeof(commands) / sizeof(commands[0]);
@@ -30,6 +44,7 @@ static const struct {
     [ARGUMENT_JOB] = {"name", "JOB"},
     [ARGUMENT_PORT] = {"name", "PORT"},
     [ARGUMENT_LCORE] = {"name", "LCORE"},
+    [ARGUMENT_LEVEL] = {"level", "LEVEL"},
 };
 
 static unsigned words_of(const struct command *c)

@@ -14,11 +14,12 @@ enum command_argument {
     ARGUMENT_JOB,
     ARGUMENT_PORT,
     ARGUMENT_LCORE,
+    ARGUMENT_LEVEL,
     ARGUMENTS,
 };
 
 struct command {
-    const char *words[COMMAND_WORDS_MAX]; /* as typed; the second may be NULL */
+    const char *words[COMMAND_WORDS_MAX]; /* as typed; two: it changes something, else it shows a view */
     enum command_argument takes[COMMAND_ARGUMENTS_MAX];
     bool optional;       /* the last argument may be left out */
     const char *request; /* the command as the switch knows it */

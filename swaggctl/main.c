@@ -8,7 +8,9 @@
 #include "commands.h"
 #include "places.h"
 #include "print.h"
+#include "top.h"
 #include "version.h"
+#include "watch.h"
 
 /* Exit statuses. */
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_SWITCH = 3 };
@@ -17,6 +19,8 @@ struct command_line {
     const char *place; /* --switch; NULL: not given */
     bool json;
     struct print_style style;
+    double every;        /* seconds */
+    unsigned long times; /* 0: until it is interrupted */
     char **words;
     unsigned n;
 };
@@ -29,6 +33,8 @@ static const char usage[] =
     "  -j, --json              print JSON\n"
     "  -o, --only KEY,...      print only these keys or columns, in this order\n"
     "  -H, --no-header         print no header above tables\n"
+    "  -n, --every SECONDS     how often watch and top look, 1 unless given\n"
+    "  -c, --times N           how often watch looks in all\n"
     "  -h, --help\n"
     "      --version\n"
     "\n"
@@ -43,10 +49,29 @@ static void print_usage(FILE *to)
         command_usage(words, sizeof(words), &commands[i]);
         fprintf(to, "  %-22s  %s\n", words, commands[i].help);
     }
-    fputs("  switches                names of the switches that run here\n"
+    fputs("  watch COMMAND           a view again and again, with rates a second in place of counters\n"
+          "  top                     the whole switch on a full screen, every second\n"
+          "  switches                names of the switches that run here\n"
           "\n"
           "exit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch answers\n",
           to);
+}
+
+/* Both are positive. As take_option. */
+static int take_number(struct command_line *cl, int option)
+{
+    char *end;
+    const double value = strtod(optarg, &end);
+
+    if (end == optarg || *end != '\0' || !(value > 0) || value > 1e6) {
+        fprintf(stderr, "swaggctl: %s is no number of %s\n", optarg, option == 'n' ? "seconds" : "times");
+        return EXIT_USAGE;
+    }
+    if (option == 'n')
+        cl->every = value;
+    else
+        cl->times = (unsigned long)value;
+    return -1;
 }
 
 /* -1: go on; otherwise the exit status. */
@@ -65,6 +90,9 @@ static int take_option(struct command_line *cl, int option)
     case 'H':
         cl->style.no_header = true;
         return -1;
+    case 'n':
+    case 'c':
+        return take_number(cl, option);
     case 'h':
         print_usage(stdout);
         return EXIT_SUCCESS;
@@ -84,14 +112,16 @@ static int parse(struct command_line *cl, int argc, char *argv[])
         {"json", no_argument, NULL, 'j'},
         {"only", required_argument, NULL, 'o'},
         {"no-header", no_argument, NULL, 'H'},
+        {"every", required_argument, NULL, 'n'},
+        {"times", required_argument, NULL, 'c'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
     };
     int option, status;
 
-    *cl = (struct command_line){0};
-    while ((option = getopt_long(argc, argv, "s:jo:Hh", options, NULL)) != -1) {
+    *cl = (struct command_line){.every = 1};
+    while ((option = getopt_long(argc, argv, "s:jo:Hn:c:h", options, NULL)) != -1) {
         status = take_option(cl, option);
         if (status >= 0)
             return status;
@@ -134,27 +164,62 @@ static int show(const struct command_line *cl, const json_t *answer)
     return EXIT_SUCCESS;
 }
 
-static int run(const struct command_line *cl)
+static int ask_once(const struct command_line *cl, const struct place *place, const json_t *request)
+{
+    char why[PLACE_WHY_MAX];
+    json_t *answer = ask(place, request, why);
+    int status;
+
+    if (answer == NULL)
+        return complain(EXIT_NO_SWITCH, why);
+    status = show(cl, answer);
+    json_decref(answer);
+    return status;
+}
+
+static int ask_again_and_again(const struct command_line *cl, const struct place *place,
+                               const json_t *request)
+{
+    const struct watch watch = {.place = *place,
+                                .request = request,
+                                .style = cl->style,
+                                .json = cl->json,
+                                .every = cl->every,
+                                .times = cl->times};
+    char why[PLACE_WHY_MAX];
+
+    return watch_run(&watch, why) == 0 ? EXIT_SUCCESS : complain(EXIT_REFUSED, why);
+}
+
+static int run(const struct command_line *cl, char *const words[], unsigned n, bool watch)
 {
     char why[COMMAND_WHY_MAX], trouble[PLACE_WHY_MAX];
     unsigned used;
-    const struct command *command = command_find(cl->words, cl->n, &used, why);
+    const struct command *command = command_find(words, n, &used, why);
     struct place place;
-    json_t *request, *answer;
+    json_t *request;
     int status;
 
     if (command == NULL)
         return complain(EXIT_USAGE, why);
+    if (watch && used > 1)
+        return complain(EXIT_USAGE, "watch shows views; this command changes something");
     if (place_choose(&place, cl->place, trouble) < 0)
         return complain(EXIT_NO_SWITCH, trouble);
-    request = command_request(command, cl->words + used, cl->n - used);
-    answer = ask(&place, request, trouble);
+    request = command_request(command, words + used, n - used);
+    status = watch ? ask_again_and_again(cl, &place, request) : ask_once(cl, &place, request);
     json_decref(request);
-    if (answer == NULL)
-        return complain(EXIT_NO_SWITCH, trouble);
-    status = show(cl, answer);
-    json_decref(answer);
     return status;
+}
+
+static int top(const struct command_line *cl)
+{
+    char why[PLACE_WHY_MAX];
+    struct place place;
+
+    if (place_choose(&place, cl->place, why) < 0)
+        return complain(EXIT_NO_SWITCH, why);
+    return top_run(&place, cl->every, why) == 0 ? EXIT_SUCCESS : complain(EXIT_USAGE, why);
 }
 
 static void print_name(const char *name)
@@ -169,9 +234,12 @@ int main(int argc, char *argv[])
 
     if (status >= 0)
         return status;
-    if (cl.n == 1 && strcmp(cl.words[0], "switches") == 0)
-        places_visit(print_name);
-    else
-        status = run(&cl);
-    return status < 0 ? EXIT_SUCCESS : status;
+    if (cl.n == 1 && strcmp(cl.words[0], "top") == 0)
+        return top(&cl);
+    if (cl.n > 1 && strcmp(cl.words[0], "watch") == 0)
+        return run(&cl, cl.words + 1, cl.n - 1, true);
+    if (cl.n > 1 || strcmp(cl.words[0], "switches") != 0)
+        return run(&cl, cl.words, cl.n, false);
+    places_visit(print_name);
+    return EXIT_SUCCESS;
 }

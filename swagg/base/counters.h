@@ -15,6 +15,8 @@
 /* X(identifier, name, what it means and what to do about it) */
 #define DROP_LIST(X)                                                                                         \
     X(RUNT, "runt", "frame shorter than an Ethernet header")                                                 \
+    X(PORT_DISABLED, "port_disabled",                                                                        \
+      "the operator has taken the port down: swaggctl port up NAME brings it up")                            \
     X(RX_MISSED, "rx_missed",                                                                                \
       "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
     X(OVERSIZE, "oversize",                                                                                  \

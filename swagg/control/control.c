@@ -85,7 +85,7 @@ static void watch_links(struct control *c)
             c->links_up ^= RTE_BIT64(p); /* the link of another interface */
             was_up = false;
         }
-        up = port->device->is_up(port);
+        up = port_is_up(port);
         if (up == was_up)
             continue;
         c->links_up ^= RTE_BIT64(p);
@@ -238,6 +238,8 @@ int control_open(struct control **out, const struct control_parts *parts, const 
         rc = open_timer(c, cfg);
     if (rc == 0)
         rc = watch(c, parts->inbox->wakeup);
+    if (rc == 0)
+        rc = watch(c, parts->guest.fd);
     if (rc < 0) {
         log_error("cannot set up control: %s", strerror(-rc));
         control_close(c);
@@ -283,6 +285,7 @@ int control_run(struct control *c)
         if (stop > 0)
             return stop;
         take_messages(c);
+        c->parts.guest.serve(c->parts.guest.context);
         tick(c);
         send_flush(&c->lcore->send);
     }

@@ -10,6 +10,13 @@
 
 struct control;
 
+/* Somebody whom the main lcore serves, too, whenever fd is readable. serve must not wait. */
+struct control_guest {
+    int fd;
+    void (*serve)(void *context);
+    void *context;
+};
+
 /* What it works on; all of it outlives the control. */
 struct control_parts {
     const struct lcores *lcores;
@@ -19,6 +26,7 @@ struct control_parts {
     struct claim *claim; /* of other stations to the switch's IP address */
     struct inbox *inbox; /* control messages for the main lcore */
     struct registrar *registrar;
+    struct control_guest guest;
 };
 
 /* *c is NULL on error, which was logged. Signals must be blocked (signals.h). */

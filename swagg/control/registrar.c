@@ -281,6 +281,28 @@ void registrar_tick(struct registrar *r)
     report_lines_left_out(r);
 }
 
+static bool change_job(struct registrar *r, const char *name,
+                       bool (*change)(struct ctl_registry *, const char *, uint64_t))
+{
+    bool any;
+
+    pthread_mutex_lock(&r->lock);
+    r->now = registry_time(r);
+    any = change(r->registry, name, r->now);
+    pthread_mutex_unlock(&r->lock);
+    return any;
+}
+
+bool registrar_end_job(struct registrar *r, const char *name)
+{
+    return change_job(r, name, ctl_registry_end);
+}
+
+bool registrar_drain_job(struct registrar *r, const char *name)
+{
+    return change_job(r, name, ctl_registry_drain);
+}
+
 /* Whether a failed job lingers beside another of its name, which has begun since or has failed, too. */
 static bool is_superseded(const struct registrar *r, unsigned entry)
 {

@@ -192,6 +192,11 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
     count_event(r->counters, EVENT_RECEIVED, linux_gso_count(received, n));
+    if (unlikely(port_is_disabled(port))) {
+        count_drop(r->counters, p, DROP_PORT_DISABLED, n);
+        rte_pktmbuf_free_bulk(received, n);
+        return n;
+    }
     if (port->rx[q].impaired) {
         n = impair_mbufs(&port->rx[q].impair, received, n, impaired, r->mbufs, r->now);
         frames = impaired;

@@ -1,6 +1,6 @@
 #include "operator/commands.h"
 
-#include <errno.h>
+#include <string.h>
 
 #include "show/views.h"
 #include "show/writer_json.h"
@@ -36,16 +36,70 @@ static void show(const struct show_parts *parts, const struct view *view, const 
         unknown_subject(parts, view->of, name, reply);
 }
 
-void commands_run(const struct show_parts *parts, const struct request *request, struct reply *reply)
+/* Whether there is something of this name. */
+struct name_search {
+    const char *name;
+    bool found;
+};
+
+static void compare(void *context, const char *name)
+{
+    struct name_search *s = context;
+
+    s->found |= strcmp(name, s->name) == 0;
+}
+
+static bool exists(const struct show_parts *parts, enum view_subject subject, const char *name)
+{
+    struct name_search search = {.name = name};
+
+    view_subject_visit(parts, subject, compare, &search);
+    return search.found;
+}
+
+/* An action on its way to the main lcore. */
+struct errand {
+    const struct action_parts *parts;
+    const struct action *action;
+    const struct request *request;
+    const char *name;
+    struct reply *reply;
+};
+
+static void run_errand(void *argument)
+{
+    const struct errand *e = argument;
+
+    e->action->run(e->parts, e->request, e->name, e->reply);
+}
+
+static void act(const struct action_parts *parts, struct handoff *main, const struct action *action,
+                const struct request *request, struct reply *reply)
+{
+    const char *name = request_text(request, "name");
+    struct errand errand = {parts, action, request, name, reply};
+
+    if (name == NULL ? !action->optional : !exists(parts->show, action->of, name))
+        unknown_subject(parts->show, action->of, name, reply);
+    else if (!handoff_call(main, run_errand, &errand))
+        reply_fail(reply, REPLY_FAILED, "the switch is stopping");
+}
+
+void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,
+                  struct reply *reply)
 {
     const struct view *view = views_find(request->command);
+    const struct action *action = actions_find(request->command);
     const char *name = request_text(request, "name");
+    const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
 
     *reply = (struct reply){.code = REPLY_OK};
-    if (view == NULL)
+    if (view == NULL && action == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
-    else if (name != NULL && view->of == VIEW_OF_ALL)
-        reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", view->name);
+    else if (name != NULL && of == VIEW_OF_ALL)
+        reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);
+    else if (view != NULL)
+        show(parts->show, view, name, reply);
     else
-        show(parts, view, name, reply);
+        act(parts, main, action, request, reply);
 }

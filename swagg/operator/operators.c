@@ -14,7 +14,8 @@
 #include "operator/server.h"
 
 struct operators {
-    struct show_parts parts;
+    const struct action_parts *parts;
+    struct handoff *main;
     struct listener listener;
     struct server *server;
     pthread_t thread;
@@ -30,11 +31,11 @@ static char *answer(void *context, const char *line, size_t bytes)
 
     if (request_parse(&request, line, bytes, why) < 0) {
         reply_fail(&reply, REPLY_BAD_REQUEST, "%s", why);
-        return reply_line(&reply, o->parts.name);
+        return reply_line(&reply, o->parts->show->name);
     }
-    commands_run(&o->parts, &request, &reply);
+    commands_run(o->parts, o->main, &request, &reply);
     request_free(&request);
-    return reply_line(&reply, o->parts.name);
+    return reply_line(&reply, o->parts->show->name);
 }
 
 static void *run(void *context)
@@ -60,7 +61,8 @@ static int start_thread(struct operators *o)
     return rc;
 }
 
-int operators_start(struct operators **out, const struct show_parts *parts, const struct config_control *cfg)
+int operators_start(struct operators **out, const struct action_parts *parts, struct handoff *main,
+                    const struct config_control *cfg)
 {
     struct operators *o = cfg->off ? NULL : calloc(1, sizeof(*o));
     int rc;
@@ -70,8 +72,9 @@ int operators_start(struct operators **out, const struct show_parts *parts, cons
         return 0;
     if (o == NULL)
         return -ENOMEM;
-    o->parts = *parts;
-    rc = listener_open(&o->listener, cfg, parts->name);
+    o->parts = parts;
+    o->main = main;
+    rc = listener_open(&o->listener, cfg, parts->show->name);
     if (rc == 0)
         rc = start_thread(o);
     if (rc < 0) {

@@ -6,13 +6,15 @@
 #define SWAGG_OPERATOR_OPERATORS_H
 
 #include "config/config.h"
-#include "show/parts.h"
+#include "operator/actions.h"
+#include "operator/handoff.h"
 
 struct operators;
 
 /* Makes the socket, and starts the thread. *o is NULL if the configuration wants none, or if the default
- * socket cannot be made, which is logged. 0, or -errno after logging. */
-int operators_start(struct operators **o, const struct show_parts *parts, const struct config_control *cfg);
+ * socket cannot be made, which is logged. parts and main outlive it. 0, or -errno after logging. */
+int operators_start(struct operators **o, const struct action_parts *parts, struct handoff *main,
+                    const struct config_control *cfg);
 
 /* When it returns the thread has ended, and the socket is gone. o may be NULL. */
 void operators_stop(struct operators *o);

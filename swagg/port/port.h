@@ -42,7 +42,28 @@ struct port {
      * tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
+    bool disabled; /* by the operator; atomic */
 };
+
+/* What comes in by a disabled port, and what is to leave by it, is dropped. By the main lcore; others see it
+ * soon.
+ */
+static inline void port_disable(struct port *port, bool disabled)
+{
+    __atomic_store_n(&port->disabled, disabled, __ATOMIC_RELAXED);
+}
+
+/* Any thread. */
+static inline bool port_is_disabled(const struct port *port)
+{
+    return __atomic_load_n(&port->disabled, __ATOMIC_RELAXED);
+}
+
+/* Whether it carries frames, as far as is known. Any thread. */
+static inline bool port_is_up(const struct port *port)
+{
+    return !port_is_disabled(port) && port->device->is_up(port);
+}
 
 /* The data room that packet buffers need if ports have this MTU. */
 uint16_t port_buffer_bytes(uint16_t mtu);

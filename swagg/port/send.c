@@ -21,6 +21,10 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
     struct port_refused refused;
 
+    if (unlikely(port_is_disabled(port))) {
+        drop_rest(s, p, DROP_PORT_DISABLED, frames, n);
+        return;
+    }
     if (port->tx[q].impaired) {
         n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, s->mbufs, s->now);
         frames = impaired;

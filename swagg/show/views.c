@@ -65,12 +65,18 @@ static void append_name(void *context, const char *name)
     list->used += (size_t)snprintf(list->text + list->used, list->room - list->used, "%s%s", between, name);
 }
 
+void view_subject_visit(const struct show_parts *parts, enum view_subject subject, view_name_visitor *visit,
+                        void *context)
+{
+    if (subjects[subject].list != NULL)
+        subjects[subject].list(parts, visit, context);
+}
+
 void view_subject_list(const struct show_parts *parts, enum view_subject subject, char *text, size_t room)
 {
     struct name_list list = {.text = text, .room = room};
 
-    if (subjects[subject].list != NULL)
-        subjects[subject].list(parts, append_name, &list);
+    view_subject_visit(parts, subject, append_name, &list);
     if (list.used == 0)
         snprintf(text, room, "none");
 }

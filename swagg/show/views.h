@@ -39,6 +39,8 @@ void view_subject_list(const struct show_parts *parts, enum view_subject subject
 
 /* Calls visit for each name of a kind. It must be quick, for the jobs do not change meanwhile. */
 typedef void view_name_visitor(void *context, const char *name);
+void view_subject_visit(const struct show_parts *parts, enum view_subject subject, view_name_visitor *visit,
+                        void *context);
 typedef void view_names_fn(const struct show_parts *parts, view_name_visitor *visit, void *context);
 view_names_fn view_port_names, view_lcore_names, view_job_names;
 

@@ -25,6 +25,15 @@ static bool is_gone(const struct port *port)
     return port->device->is_gone != NULL && port->device->is_gone(port);
 }
 
+static const char *link_of(const struct port *port)
+{
+    if (port_is_disabled(port))
+        return "disabled";
+    if (is_gone(port))
+        return "gone";
+    return port->device->is_up(port) ? "up" : "down";
+}
+
 static uint64_t drops_of(const struct show_parts *parts, unsigned p)
 {
     uint64_t sum = 0;
@@ -42,7 +51,7 @@ static void write_row(const struct show_parts *parts, unsigned p, struct writer 
     port->device->stats(port, &stats);
     writer_text(w, "name", port->name);
     writer_text(w, "device", port->device_name);
-    writer_text(w, "link", is_gone(port) ? "gone" : port->device->is_up(port) ? "up" : "down");
+    writer_text(w, "link", link_of(port));
     writer_counter(w, "rx_frames", stats.rx_frames);
     writer_counter(w, "rx_bytes", stats.rx_bytes);
     writer_counter(w, "tx_frames", stats.tx_frames);
@@ -116,6 +125,7 @@ int view_port(const struct show_parts *parts, const char *name, struct writer *w
     writer_mac(w, "mac", &port->mac);
     writer_number(w, "mtu", port->max_frame - FRAME_PORT_BYTES);
     writer_flag(w, "link_up", port->device->is_up(port));
+    writer_flag(w, "disabled", port_is_disabled(port));
     writer_flag(w, "gone", is_gone(port));
     writer_flag(w, "compares_ip_checksum", (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
     writer_flag(w, "compares_udp_checksum", (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);

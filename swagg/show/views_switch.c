@@ -15,7 +15,7 @@ static unsigned ports_up(const struct show_parts *parts)
     unsigned up = 0;
 
     for (unsigned p = 0; p < parts->ports; p++)
-        up += parts->port[p].device->is_up(&parts->port[p]);
+        up += port_is_up(&parts->port[p]);
     return up;
 }
 

@@ -16,7 +16,7 @@ ctl_fails() { # STATUS [ARGUMENT...]
     printf '%s\n' "$said"
 }
 
-begin_with_swagg ctl "control: {mode: \"660\", group: daemon}"
+begin_with_swagg ctl "control: {mode: \"660\", group: daemon}" "timers: {lost_after_ms: 600000}"
 SOCKET=/run/swagg/$NET_ID.ctl
 
 step "the socket has the mode and the group of the configuration"
@@ -67,6 +67,66 @@ as_nobody() {
 refuses as_nobody 2>"$NET_DIR/refused"
 expect_match "the refusal" "$(cat "$NET_DIR/refused")" "no permission to use $SOCKET: it is for the group daemon"
 setpriv --reuid 65534 --regid 65534 --groups "$(getent group daemon | cut -d: -f3)" "$NET_DIR/swaggctl" -s "$NET_ID" -o pid status >/dev/null
+
+step "a port is taken down, and brought up"
+net_ctl port down h1
+expect_equal "its link" "$(net_ctl -H -o link ports | xargs)" "up disabled up up"
+refuses net_exec 0 ping -q -c1 -W1 "$(net_ip 1)" >/dev/null
+[ "$(net_ctl -o port_disabled drops h1 | awk '{ print $2 }')" -gt 0 ] || fail "nothing was dropped"
+reaches 0 "$(net_ip 2)"
+net_ctl port up h1
+reaches 0 "$(net_ip 1)"
+
+step "stations are forgotten"
+net_ctl fdb flush h0
+refuses grep -q "$(net_mac 0)" <(net_ctl fdb)
+net_ctl fdb flush
+expect_equal "fdb" "$(net_ctl fdb | grep -c : || true)" 0
+
+step "the log is made to tell more"
+net_ctl log level debug
+expect_equal "level" "$(net_ctl -o log_level status)" "log_level  debug"
+grep -q "log level set to debug by the operator" "$NET_DIR/swagg.log" || fail "the log does not say so"
+expect_match "no level" "$(ctl_fails 1 -s "$NET_ID" log level loud)" "loud is no log level; there are: error, warning"
+
+step "a job is drained: it goes on, but nobody else gets in"
+RANK_PID=()
+rank_start drained 0 2 --calls 40 --largest 5000 --stop-before 20
+rank_start drained 1 2 --calls 40 --largest 5000
+waits_in() { # JOB
+    [ "$(net_ctl -H -o state job "$1")" = "state  running" ]
+}
+net_until 20 "it runs" waits_in drained
+net_ctl job drain drained
+expect_equal "draining" "$(net_ctl -o draining job drained)" "draining  yes"
+stranger=$(net_exec 3 "$COLLECTIVES" --switch "$(net_switch_ip)" --job drained --rank 0 --size 2 --join-timeout 300000 --calls 1 2>&1 || true)
+expect_match "who comes late" "$stranger" "operator lets the job of this name come to its end"
+
+step "a job is ended: its ranks are told"
+net_ctl job kill drained
+rank_says 20 1 "operator has ended the job"
+kill -CONT "${RANK_PID[0]}" # which had stopped itself
+ranks_wait 120
+rank_says 20 0 "operator has ended the job"
+expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job kill nix)" "there is no job nix"
+
+step "watch shows rates, top wants a terminal"
+expect_match "watch" "$(net_ctl watch -c 2 -n 0.1 ports)" "rx_frames/s"
+expect_equal "lines of JSON" "$(net_ctl -j watch --times 3 --every 0.1 drops | python3 -c 'import json, sys; print(sum("runt/s" in json.loads(line) for line in sys.stdin))')" 3
+expect_match "watch" "$(ctl_fails 2 -s "$NET_ID" watch port down h0)" "changes something"
+expect_match "top" "$(ctl_fails 2 -s "$NET_ID" top)" "top needs a terminal"
+
+step "bash completes commands and names"
+completes() { # WORD... the last is to be completed
+    PATH=$(dirname "$CTL"):$PATH bash -c '
+        . "$1"
+        COMP_WORDS=(swaggctl "${@:2}") COMP_CWORD=$(($# - 1))
+        _swaggctl
+        echo "${COMPREPLY[*]}"' bash "$NET_ROOT/swaggctl/completion.bash" "$@"
+}
+expect_match "commands" "$(completes st)" "^status"
+expect_equal "ports" "$(completes -s "$NET_ID" port down h)" "h0 h1 h2 h3"
+expect_equal "levels" "$(completes log level no)" "notice"
 
 step "clients that never read, never speak, or speak nonsense hold nobody up"
 "$here/bad_operator.py" "$SOCKET" >"$NET_DIR/bad_operator.log" 2>&1 &

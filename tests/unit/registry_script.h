@@ -18,6 +18,7 @@
  *   roomy                     it says yes again
  *   hasty                     a new switch, to which a second is a long silence
  *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
+ *   end, drain                the operator ends the job "t", or lets it come to its end
  *   loud                      events are shown from now on
  *
  * Some lines stand for several:
@@ -395,6 +396,10 @@ static inline void do_line(struct stage *s, const char *line)
         s->loud = true;
     else if (strcmp(verb, "slow") == 0)
         s->slow = true;
+    else if (strcmp(verb, "end") == 0)
+        say(s, ctl_registry_end(s->registry, "t", s->now) ? "" : "  nothing\n");
+    else if (strcmp(verb, "drain") == 0)
+        say(s, ctl_registry_drain(s->registry, "t", s->now) ? "" : "  nothing\n");
     else if (strcmp(verb, "prepared") == 0)
         ctl_registry_prepared(s->registry, s->asked, &s->prepared, s->now);
     else if (strcmp(verb, "lacking") == 0)

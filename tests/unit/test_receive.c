@@ -96,7 +96,8 @@ static void test_what_is_wrong_is_dropped_by_name(void)
 
 /* Those that a frame to be received is not dropped under, or whose test is below or elsewhere. */
 static const enum drop tested_otherwise[] = {
-    DROP_RX_MISSED, /* devices */
+    DROP_PORT_DISABLED, /* below */
+    DROP_RX_MISSED,     /* devices */
     DROP_OVERSIZE,
     DROP_NO_EGRESS,
     DROP_ARP_IGNORED,
@@ -128,6 +129,16 @@ static void test_no_name_is_without_a_test(void)
             fprintf(stderr, "%s has no test\n", drop_name(d));
         CU_ASSERT(tested);
     }
+}
+
+static void test_a_disabled_port_receives_nothing(void)
+{
+    rig_open();
+    port_disable(&rig_port[0], true);
+    rig_receive(0, to_switch(1));
+    check_dropped(DROP_PORT_DISABLED);
+    port_disable(&rig_port[0], false);
+    rig_close();
 }
 
 static void test_a_frame_that_is_too_long_is_dropped_unless_it_is_many(void)
@@ -583,6 +594,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_what_is_wrong_is_dropped_by_name),
         UNIT_TEST(test_no_name_is_without_a_test),
+        UNIT_TEST(test_a_disabled_port_receives_nothing),
         UNIT_TEST(test_a_frame_that_is_too_long_is_dropped_unless_it_is_many),
         UNIT_TEST(test_a_frame_to_the_switch_that_is_longer_than_a_buffer),
         UNIT_TEST(test_a_frame_in_pieces_is_put_together),

@@ -755,6 +755,49 @@ static void test_a_resumed_job_waits_for_its_pool(void)
             "10.0 s\n");
 }
 
+static void test_the_operator_ends_a_job(void)
+{
+    play(4, "running 2\n"
+            "end\n"
+            "  close\n"
+            "  ab ABORTED not admitted: the switch's operator has ended the job\n"
+            "end\n"
+            "  nothing\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "JOIN c 0/2\n"
+            "  c PENDING rank 1\n"
+            "end\n"
+            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+}
+
+static void test_a_drained_job_lets_nobody_else_in(void)
+{
+    play(4, "drain\n"
+            "  nothing\n"
+            "running 2\n"
+            "alive a b\n"
+            "drain\n"
+            "JOIN c 0/2\n"
+            "  c REFUSED not admitted: the switch's operator lets the job of this name come to its end: "
+            "nobody else "
+            "may join\n"
+            "JOIN a 0/2\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "alive a b\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "  close\n"
+            "JOIN c 0/2\n"
+            "  c PENDING rank 1\n"
+            "drain\n"
+            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -789,6 +832,8 @@ int main(void)
         UNIT_TEST(test_a_rank_goes_while_the_pool_is_made),
         UNIT_TEST(test_abort_while_the_pool_is_made),
         UNIT_TEST(test_a_resumed_job_waits_for_its_pool),
+        UNIT_TEST(test_the_operator_ends_a_job),
+        UNIT_TEST(test_a_drained_job_lets_nobody_else_in),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, running jobs", tests);

@@ -177,6 +177,19 @@ static void test_what_a_device_refuses_is_counted_by_reason(void)
     tear_down_own();
 }
 
+static void test_a_disabled_port_sends_nothing(void)
+{
+    set_up_own();
+    port_disable(&ports[0], true);
+    put(0, 5);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_PORT_DISABLED], 5);
+    CU_ASSERT_EQUAL(sent_by_device(), 0);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    port_disable(&ports[0], false);
+    tear_down_own();
+}
+
 static void test_what_others_have_is_collected_and_sent(void)
 {
     set_up(0);
@@ -256,6 +269,7 @@ int main(void)
         UNIT_TEST(test_a_flush_sends_everything),
         UNIT_TEST(test_an_own_port_sends_by_its_device),
         UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
+        UNIT_TEST(test_a_disabled_port_sends_nothing),
         UNIT_TEST(test_what_others_have_is_collected_and_sent),
         UNIT_TEST(test_a_full_ring_drops_the_rest),
         UNIT_TEST(test_a_flood_goes_everywhere_else),

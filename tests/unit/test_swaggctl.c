@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "print.h"
+#include "rates.h"
 #include "unit.h"
 
 static void expect_text(const char *view_text, const struct print_style *style, const char *expected)
@@ -100,6 +101,41 @@ static void test_a_column_that_is_not_there_is_named(void)
     json_decref(empty);
 }
 
+static void expect_rates(const char *before_text, double seconds, bool beside, const char *expected)
+{
+    json_t *answer =
+        json_loads("{\"counters\": [\"frames\", \"ports/rx\"], \"view\": {\"frames\": 30, \"up\": 4, "
+                   "\"ports\": [{\"name\": \"a\", \"rx\": 7}, {\"name\": \"b\", \"rx\": 9}]}}",
+                   0, NULL);
+    json_t *before = before_text == NULL ? NULL : json_loads(before_text, 0, NULL);
+    json_t *view = rates_view(answer, before, seconds, beside);
+    char *text = json_dumps(view, JSON_COMPACT);
+
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    free(text);
+    json_decref(view);
+    json_decref(before);
+    json_decref(answer);
+}
+
+static void test_counters_become_rates(void)
+{
+    static const char before[] =
+        "{\"view\": {\"frames\": 10, \"up\": 4, \"ports\": [{\"name\": \"b\", \"rx\": 4}, "
+        "{\"name\": \"a\", \"rx\": 8}]}}";
+
+    expect_rates(before, 2, false,
+                 "{\"frames/s\":10.0,\"up\":4,\"ports\":[{\"name\":\"a\",\"rx/s\":0.0},{\"name\":\"b\",\"rx/"
+                 "s\":2.5}]}");
+    expect_rates(
+        before, 2, true,
+        "{\"frames\":30,\"frames/s\":10.0,\"up\":4,\"ports\":[{\"name\":\"a\",\"rx\":7,\"rx/s\":0.0},"
+        "{\"name\":\"b\",\"rx\":9,\"rx/s\":2.5}]}");
+    expect_rates(NULL, 2, false,
+                 "{\"frames/s\":0.0,\"up\":4,\"ports\":[{\"name\":\"a\",\"rx/s\":0.0},{\"name\":\"b\",\"rx/"
+                 "s\":0.0}]}");
+}
+
 /* What this command line asks the switch; "": it is refused. */
 static void expect_request(unsigned n, char *const words[], const char *expected)
 {
@@ -132,6 +168,10 @@ static void test_command_lines_become_requests(void)
     EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\"}", "drops");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\",\"name\":\"p0\"}", "drops", "p0");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"job\",\"name\":\"a \\\"b\\\"\"}", "job", "a \"b\"");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"job kill\",\"name\":\"j\"}", "job", "kill", "j");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"job\",\"name\":\"kill\"}", "job", "kill");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"log level\",\"level\":\"info\"}", "log", "level", "info");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"fdb flush\"}", "fdb", "flush");
     EXPECT_REQUEST("", "job");
     EXPECT_REQUEST("", "status", "now");
     EXPECT_REQUEST("", "drops", "p0", "p1");
@@ -148,6 +188,7 @@ int main(void)
         UNIT_TEST(test_scripts_choose_columns),
         UNIT_TEST(test_an_empty_table_prints_nothing),
         UNIT_TEST(test_a_column_that_is_not_there_is_named),
+        UNIT_TEST(test_counters_become_rates),
         UNIT_TEST(test_command_lines_become_requests),
         CU_TEST_INFO_NULL,
     };

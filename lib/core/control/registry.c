@@ -71,6 +71,20 @@ static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, co
     return a->tenant_of ? a->tenant_of(a->ctx, from, m->join.name, why->text) : 0;
 }
 
+/* Whether the operator lets the job of this name come to its end, without newcomers. */
+static bool is_draining(const struct ctl_registry *r, const struct ctl_message *m, struct ctl_failure *why)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        if (ctl_entry_is_live(&r->entries[i]) && r->entries[i].draining &&
+            strcmp(r->entries[i].name, m->join.name) == 0) {
+            ctl_failure_set(
+                why, CTL_NOT_ADMITTED, m->head.rank,
+                "the switch's operator lets the job of this name come to its end: nobody else may join");
+            return true;
+        }
+    return false;
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now)
 {
@@ -80,6 +94,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
+    else if (!job && is_draining(r, m, &why))
+        ctl_answer_refused(r, from, &m->head, &why);
     else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);
     else if (job)
@@ -283,6 +299,46 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
             ctl_entry_prepared(r, &r->entries[i], p, now);
             return;
         }
+}
+
+/* By the operator. */
+static void end(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    struct ctl_failure why;
+    ctl_failure_set(&why, CTL_NOT_ADMITTED, UINT16_MAX, "the switch's operator has ended the job");
+    ctl_entry_fail(r, job, &why, now);
+}
+
+static void drain(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    if (job->state != CTL_ENTRY_RUNNING) {
+        end(r, job, now);
+        return;
+    }
+    job->draining = true;
+    ctl_entry_event(r, job, "the operator lets it come to its end: nobody else may join");
+}
+
+static bool for_jobs_of(struct ctl_registry *r, const char *name, uint64_t now,
+                        void (*act)(struct ctl_registry *, struct ctl_entry *, uint64_t))
+{
+    bool any = false;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+        if (ctl_entry_is_live(&r->entries[i]) && strcmp(r->entries[i].name, name) == 0) {
+            act(r, &r->entries[i], now);
+            any = true;
+        }
+    return any;
+}
+
+bool ctl_registry_end(struct ctl_registry *r, const char *name, uint64_t now)
+{
+    return for_jobs_of(r, name, now, end);
+}
+
+bool ctl_registry_drain(struct ctl_registry *r, const char *name, uint64_t now)
+{
+    return for_jobs_of(r, name, now, drain);
 }
 
 bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)

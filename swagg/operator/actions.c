@@ -1,0 +1,87 @@
+#include "operator/actions.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+static void end_job(const struct action_parts *parts, const struct request *request, const char *name,
+                    struct reply *reply)
+{
+    (void)request;
+    if (!registrar_end_job(parts->registrar, name))
+        reply_fail(reply, REPLY_REFUSED,
+                   "job %s is over already, or nobody joins it (it is in the configuration)", name);
+}
+
+static void drain_job(const struct action_parts *parts, const struct request *request, const char *name,
+                      struct reply *reply)
+{
+    (void)request;
+    if (!registrar_drain_job(parts->registrar, name))
+        reply_fail(reply, REPLY_REFUSED,
+                   "job %s is over already, or nobody joins it (it is in the configuration)", name);
+}
+
+static void set_port(const struct action_parts *parts, const char *name, bool down)
+{
+    const int p = view_find_port(parts->show, name);
+
+    if (port_is_disabled(&parts->port[p]) != down)
+        log_notice("port %s: %s by the operator", name, down ? "taken down" : "brought up");
+    port_disable(&parts->port[p], down);
+}
+
+static void port_goes_up(const struct action_parts *parts, const struct request *request, const char *name,
+                         struct reply *reply)
+{
+    (void)request;
+    (void)reply;
+    set_port(parts, name, false);
+}
+
+static void port_goes_down(const struct action_parts *parts, const struct request *request, const char *name,
+                           struct reply *reply)
+{
+    (void)request;
+    (void)reply;
+    set_port(parts, name, true);
+}
+
+static void flush_fdb(const struct action_parts *parts, const struct request *request, const char *name,
+                      struct reply *reply)
+{
+    (void)request;
+    (void)reply;
+    bridge_forget(parts->bridge, name == NULL ? -1 : view_find_port(parts->show, name));
+}
+
+static void set_log_level(const struct action_parts *parts, const struct request *request, const char *name,
+                          struct reply *reply)
+{
+    const char *wanted = request_text(request, "level");
+
+    (void)parts;
+    (void)name;
+    for (enum log_level level = 0; level < LOG_LEVELS; level++)
+        if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
+            log_set_level(level);
+            log_line(level, "log level set to %s by the operator", wanted);
+            return;
+        }
+    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no log level; there are: error, warning, notice, info, debug",
+               wanted == NULL ? "nothing" : wanted);
+}
+
+static const struct action actions[] = {
+    {"job drain", drain_job, VIEW_OF_JOB, false},   {"job kill", end_job, VIEW_OF_JOB, false},
+    {"port up", port_goes_up, VIEW_OF_PORT, false}, {"port down", port_goes_down, VIEW_OF_PORT, false},
+    {"fdb flush", flush_fdb, VIEW_OF_PORT, true},   {"log level", set_log_level, VIEW_OF_ALL, true},
+};
+
+const struct action *actions_find(const char *name)
+{
+    for (unsigned i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+        if (strcmp(actions[i].name, name) == 0)
+            return &actions[i];
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* What an operator can change: one table, like that of the views (show/views.h).
+ *
+ * Threads: an action runs on the main lcore.
+ */
+#ifndef SWAGG_OPERATOR_ACTIONS_H
+#define SWAGG_OPERATOR_ACTIONS_H
+
+#include "operator/reply.h"
+#include "show/views.h"
+
+/* What is changed; all of it outlives the operators' thread. */
+struct action_parts {
+    const struct show_parts *show;
+    struct registrar *registrar;
+    struct port *port; /* as many as show->ports */
+    struct bridge *bridge;
+};
+
+/* name: that the action is about; NULL: none was given, or the action takes none. Fills the reply if it
+ * fails. */
+typedef void action_fn(const struct action_parts *parts, const struct request *request, const char *name,
+                       struct reply *reply);
+
+struct action {
+    const char *name; /* the request's command */
+    action_fn *run;
+    enum view_subject of; /* what "name" names, which is checked before */
+    bool optional;        /* it may be left out */
+};
+
+/* NULL: there is none of this name. */
+const struct action *actions_find(const char *name);
+
+#endif

@@ -1,0 +1,64 @@
+#include "operator/handoff.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <sys/eventfd.h>
+
+int handoff_open(struct handoff *h)
+{
+    *h = (struct handoff){.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    if (h->wake < 0)
+        return -errno;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->done, NULL);
+    return 0;
+}
+
+void handoff_free(struct handoff *h)
+{
+    close(h->wake);
+    pthread_cond_destroy(&h->done);
+    pthread_mutex_destroy(&h->lock);
+}
+
+bool handoff_call(struct handoff *h, handoff_fn *run, void *argument)
+{
+    const uint64_t one = 1;
+    bool ran;
+
+    pthread_mutex_lock(&h->lock);
+    h->run = run;
+    h->argument = argument;
+    if (!h->closed && write(h->wake, &one, sizeof(one)) != sizeof(one))
+        h->closed = true; /* cannot be: one call at a time never fills the counter */
+    while (h->run != NULL && !h->closed)
+        pthread_cond_wait(&h->done, &h->lock);
+    ran = h->run == NULL;
+    h->run = NULL;
+    pthread_mutex_unlock(&h->lock);
+    return ran;
+}
+
+void handoff_serve(struct handoff *h)
+{
+    uint64_t calls;
+
+    if (read(h->wake, &calls, sizeof(calls)) != sizeof(calls))
+        return;
+    pthread_mutex_lock(&h->lock);
+    if (h->run != NULL)
+        h->run(h->argument);
+    h->run = NULL;
+    pthread_cond_signal(&h->done);
+    pthread_mutex_unlock(&h->lock);
+}
+
+void handoff_close(struct handoff *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->closed = true;
+    pthread_cond_signal(&h->done);
+    pthread_mutex_unlock(&h->lock);
+}

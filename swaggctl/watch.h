@@ -1,0 +1,21 @@
+/* A view again and again, with rates in place of counters. */
+#ifndef SWAGGCTL_WATCH_H
+#define SWAGGCTL_WATCH_H
+
+#include "ask.h"
+#include "print.h"
+
+struct watch {
+    struct place place;
+    const json_t *request; /* for a view */
+    struct print_style style;
+    bool json;           /* a line of JSON each time, with counters and rates */
+    double every;        /* seconds */
+    unsigned long times; /* 0: until it is interrupted */
+};
+
+/* Prints; while the switch does not answer, as when it is restarted, says so once and tries again. Returns
+ * when it has been shown so many times, or the switch says no. Returns 0, or 1 with why if it says no. */
+int watch_run(const struct watch *w, char why[PLACE_WHY_MAX]);
+
+#endif
