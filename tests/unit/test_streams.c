@@ -552,7 +552,7 @@ static void test_only_what_a_peer_may_lack_is_copied(void)
 
 static void test_sums_are_exact_whatever_the_network_does(void)
 {
-    for (uint64_t seed = 1; seed <= 2000; seed++)
+    for (uint64_t seed = 1; seed <= 800; seed++)
         CU_ASSERT_FATAL(play(SML_FORMAT_TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
@@ -575,27 +575,27 @@ static void let_die_again(enum sml_format format, uint64_t seeds)
 
 static void test_a_switch_may_die_at_any_step(void)
 {
-    let_die_at_any_step(SML_FORMAT_TYPED, 100);
+    let_die_at_any_step(SML_FORMAT_TYPED, 25);
 }
 
 static void test_a_switch_may_die_again_before_all_is_restored(void)
 {
-    let_die_again(SML_FORMAT_TYPED, 100);
+    let_die_again(SML_FORMAT_TYPED, 25);
 }
 
 static void test_scaled_sums_are_right_and_alike_whatever_the_network_does(void)
 {
-    for (uint64_t seed = 1; seed <= 1000; seed++)
+    for (uint64_t seed = 1; seed <= 400; seed++)
         CU_ASSERT_FATAL(play(seed % 3 ? SML_FORMAT_INT32 : SML_FORMAT_FP16, seed, 30, seed % 4 * 10, 0, 0) >
                         0);
 }
 
 static void test_scaled_sums_outlive_their_switch(void)
 {
-    let_die_at_any_step(SML_FORMAT_INT32, 15);
-    let_die_at_any_step(SML_FORMAT_FP16, 5);
-    let_die_again(SML_FORMAT_INT32, 15);
-    let_die_again(SML_FORMAT_FP16, 5);
+    let_die_at_any_step(SML_FORMAT_INT32, 5);
+    let_die_at_any_step(SML_FORMAT_FP16, 2);
+    let_die_again(SML_FORMAT_INT32, 5);
+    let_die_again(SML_FORMAT_FP16, 2);
 }
 
 int main(void)
