@@ -180,7 +180,7 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
         uint8_t **frame = frame_at(s, first + i);
         uint16_t rank = rank_of(how, first + i);
         p[i].body = *frame + BODY_AT; /* set only now, since the same burst may have exchanged the buffer */
-        sml_pool_apply(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, &v);
+        sml_pool_apply(s->pool, slot[i], rank, &p[i], how->keeps ? *frame : NULL, 0, &v);
         if (v.kept)
             replace(s, how, frame, v.released, rank);
     }

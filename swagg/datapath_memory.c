@@ -63,6 +63,8 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
                                          .frames_a_job = cfg->pool.kept_frames_per_job,
                                          .tenants = cfg->tenants,
                                          .tenant = cfg->tenant};
+    dp->jobs.shards = (uint16_t)dp->shards.n;
+    dp->jobs.delays = cfg->pool.delays;
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores.n);
 }
 

@@ -144,8 +144,12 @@ static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                          uint8_t number, char text[AGG_TEXT_MAX])
 {
-    struct agg_pool_config cfg = {
-        .job = number, .workers = plan->size, .terms = plan->terms, .kernels = jobs->kernels};
+    struct agg_pool_config cfg = {.job = number,
+                                  .workers = plan->size,
+                                  .shards = jobs->shards,
+                                  .delays = jobs->delays,
+                                  .terms = plan->terms,
+                                  .kernels = jobs->kernels};
     struct agg_footprint wished;
     struct job *job;
 

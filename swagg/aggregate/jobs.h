@@ -73,6 +73,8 @@ struct jobs {
     uint64_t closed_at[COUNTED_PROTOCOLS][JOBS_MAX]; /* closes when the number was freed; 0: never used */
     struct rte_rcu_qsbr *rcu;
     const struct agg_kernels *kernels;
+    uint16_t shards; /* of the data path; 0: 1 */
+    bool delays;     /* pools note by how much each rank is late */
     struct job *retired;
     size_t bytes, bytes_max; /* of all pools, those still to be freed included */
     uint32_t frames_max;     /* that all pools together may keep */

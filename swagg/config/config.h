@@ -65,6 +65,7 @@ struct config_pool {
     uint32_t megabytes_per_job;   /* 0: no bound but those on all */
     uint32_t kept_frames;         /* packet buffers that all jobs' pools together may keep, to sum in */
     uint32_t kept_frames_per_job; /* 0: no bound but those on all */
+    bool delays;                  /* note by how much each rank is late (protocol/delays.h) */
 };
 
 struct config_limits {

@@ -38,6 +38,8 @@ static void set_defaults(struct config_text *t, struct config *c)
         c->log_level = CONFIG_LOG_NOTICE;
     if (!config_text_has(t, "seed"))
         c->seed = SEED;
+    if (!config_text_has(t, "pool.delays"))
+        c->pool.delays = true;
 }
 
 static void check_pool(struct config_text *t, const struct config *c)

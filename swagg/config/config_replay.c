@@ -78,9 +78,10 @@ static void make_terms(struct config_replay *r)
 }
 
 /* The bytes that the pool of a replayed job takes; 0: a key is out of range, which was reported. */
-static size_t pool_bytes(const struct config_replay *r)
+static size_t pool_bytes(const struct config *c, const struct config_replay *r)
 {
-    const struct agg_pool_config pool = {.workers = (uint16_t)r->workers, .terms = r->terms};
+    const struct agg_pool_config pool = {
+        .workers = (uint16_t)r->workers, .delays = c->pool.delays, .terms = r->terms};
     struct agg_footprint f;
 
     return agg_protocol_find(r->terms.protocol)->footprint(&pool, &f) ? f.bytes : 0;
@@ -93,7 +94,7 @@ static void check_memory(struct config_text *t, const struct config *c)
     size_t bytes = 0;
 
     for (unsigned i = 0; i < c->replays; i++)
-        bytes += pool_bytes(&c->replay[i]);
+        bytes += pool_bytes(c, &c->replay[i]);
     if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, "replay") &&
         !config_text_is_faulty(t, "pool.megabytes"))
         config_fault(t, "replay", "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",

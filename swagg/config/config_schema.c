@@ -76,6 +76,7 @@ static const cyaml_schema_field_t pool_fields[] = {
     CYAML_FIELD_UINT("megabytes_per_job", OPTIONAL, struct config_pool, megabytes_per_job),
     CYAML_FIELD_UINT("kept_frames", OPTIONAL, struct config_pool, kept_frames),
     CYAML_FIELD_UINT("kept_frames_per_job", OPTIONAL, struct config_pool, kept_frames_per_job),
+    CYAML_FIELD_BOOL("delays", OPTIONAL, struct config_pool, delays),
     CYAML_FIELD_END,
 };
 

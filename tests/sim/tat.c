@@ -52,7 +52,7 @@ static void at_shard(void *ctx, struct frame *f)
 
     if (sml_parse(&p, f->payload, f->bytes) == SML_OK) {
         struct sml_slot *slot = sml_pool_locate(run->pool, &p, 0);
-        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, NULL, &v);
+        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, NULL, 0, &v);
     }
     if (v.reason == SML_SEND_ALL)
         for (unsigned r = 0; r < run->cfg.workers; r++)

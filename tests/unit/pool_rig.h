@@ -15,6 +15,7 @@ struct rig {
     struct sml_pool_config cfg;
     struct sml_pool *pool;
     struct sml_slot *slot; /* of the last packet */
+    uint64_t now;          /* when the next one comes, ns */
     struct agg_verdict v;  /* on the last packet */
     uint8_t body[SML_MAX_CHUNK_BYTES + 64];
 };
@@ -76,7 +77,7 @@ static inline enum sml_reason rig_apply(struct rig *rig, uint16_t rank, const st
     rig->slot = sml_pool_locate(rig->pool, p, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
     sml_slot_prefetch(rig->slot);
-    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, &rig->v);
+    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, rig->now, &rig->v);
     return rig->v.reason;
 }
 

@@ -376,6 +376,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.mtu, 1500);
     CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
     CU_ASSERT_EQUAL(c.pool.megabytes, 64);
+    CU_ASSERT_TRUE(c.pool.delays);
     CU_ASSERT_EQUAL(c.limits.jobs, 16);
     CU_ASSERT_EQUAL(c.limits.jobs_per_host, 0);
     CU_ASSERT_EQUAL(c.limits.workers, 64);
@@ -408,7 +409,7 @@ static void test_every_key_arrives(void)
              "  - {tx: [all]}\n"
              "  - {cpu: 0, aggregate: [1, 0]}\n"
              "mtu: 9000\n"
-             "pool: {slots_per_job: 1024, megabytes: 128}\n"
+             "pool: {slots_per_job: 1024, megabytes: 128, delays: false}\n"
              "limits: {jobs: 256, jobs_per_host: 32, workers: 2}\n"
              "timers: {lost_after_ms: 1000, forming_s: 3600, mac_age_s: 60}\n"
              "memory: {mode: no-huge, megabytes: 0x200}\n"
@@ -449,6 +450,7 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 1000);
     CU_ASSERT_EQUAL(c.timers.forming_s, 3600);
     CU_ASSERT_EQUAL(c.limits.jobs_per_host, 32);
+    CU_ASSERT_FALSE(c.pool.delays);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 60);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_NO_HUGE);
     CU_ASSERT_EQUAL(c.memory.megabytes, 512);

@@ -52,6 +52,7 @@ static const struct {
      "test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have"},
     {"pool.kept_frames_per_job", "unit/test_jobs.c", "test_kept_frames_go_by_weight_and_quota"},
     {"pool.kept_frames", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},
+    {"pool.delays", "unit/test_jobs.c", "test_the_configuration_says_whether_delays_are_noted"},
     {"limits.jobs", "net/keys.sh", "step \"limits.workers: 2, limits.jobs: 1\""},
     {"limits.jobs_per_host", "unit/test_registry.c", "limits.jobs_per_host"},
     {"limits.workers", "net/keys.sh", "step \"limits.workers: 2, limits.jobs: 1\""},

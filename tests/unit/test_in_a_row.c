@@ -86,7 +86,7 @@ static void at_switch(struct network *n, uint16_t rank, const uint8_t *payload, 
     CU_ASSERT_FATAL(sml_parse(&p, payload, bytes) == SML_OK);
     if (rank == 0 && p.kind == SML_OPEN)
         n->peer_finished[p.tag / n->chunks] = n->rank[1].finished;
-    sml_pool_apply(n->pool, sml_pool_locate(n->pool, &p, 0), rank, &p, NULL, &v);
+    sml_pool_apply(n->pool, sml_pool_locate(n->pool, &p, 0), rank, &p, NULL, 0, &v);
     for (unsigned r = 0; r < RANKS; r++) {
         const bool all = v.reason == SML_SEND_ALL,
                    one = v.reason == SML_SEND_ONE || v.reason == SML_SEND_ANSWER;

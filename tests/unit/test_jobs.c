@@ -102,6 +102,26 @@ static void test_every_member_is_found_and_nobody_else(void)
     }
 }
 
+static void test_the_configuration_says_whether_delays_are_noted(void)
+{
+    struct agg_rank_view v;
+    struct jobs jobs;
+    size_t bytes[2];
+
+    for (unsigned delays = 0; delays <= 1; delays++) {
+        const struct job *job;
+
+        set_up(&jobs, 3);
+        jobs.delays = delays;
+        jobs.shards = 5;
+        job = open_one(&jobs);
+        CU_ASSERT_EQUAL(sml_protocol.view_rank(job->common.pool, 2, &v), delays);
+        bytes[delays] = job->bytes;
+        jobs_free(&jobs);
+    }
+    CU_ASSERT_EQUAL(bytes[1] - bytes[0], 5 * 3 * 256);
+}
+
 static void test_a_job_gets_the_slots_there_is_memory_for(void)
 {
     struct jobs jobs;
@@ -329,7 +349,7 @@ static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     p.body = (const uint8_t *)rte_pktmbuf_append(m, SML_HEADER_BYTES + CHUNK) + SML_HEADER_BYTES;
-    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p, 0), 0, &p, m, &v);
+    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p, 0), 0, &p, m, 0, &v);
     CU_ASSERT(v.kept && v.released == NULL);
 }
 
@@ -476,6 +496,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
+        UNIT_TEST(test_the_configuration_says_whether_delays_are_noted),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
         UNIT_TEST(test_a_job_of_one_slot_gets_it),
         UNIT_TEST(test_a_host_has_its_share_of_memory),

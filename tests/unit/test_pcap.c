@@ -276,7 +276,7 @@ static void switch_frame(struct recording *r, const struct plan *p, unsigned wor
 
     CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, bytes));
     CU_ASSERT_EQUAL_FATAL(sml_parse(&s, d.payload, d.bytes), SML_OK);
-    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s, 0), (uint16_t)worker, &s, NULL, &v);
+    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s, 0), (uint16_t)worker, &s, NULL, 0, &v);
     if (v.reason == SML_SEND_ALL) {
         for (unsigned w = 0; w < p->workers; w++)
             record_result(r, p, w, v.payload, v.bytes);

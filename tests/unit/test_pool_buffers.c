@@ -23,7 +23,7 @@ static enum sml_reason offer(unsigned b, uint16_t rank, uint32_t tag, const stru
     rig_elements(&rig, &p, call_bytes, value, opening != NULL ? 5 : 8);
     p.body = memcpy(buffers[b] + SML_HEADER_BYTES, rig.body, p.body_bytes);
     rig.slot = sml_pool_locate(rig.pool, &p, 0);
-    sml_pool_apply(rig.pool, rig.slot, rank, &p, buffers[b], &rig.v);
+    sml_pool_apply(rig.pool, rig.slot, rank, &p, buffers[b], 0, &rig.v);
     return rig.v.reason;
 }
 
@@ -120,7 +120,7 @@ static void test_a_result_handed_back_releases_the_sum_that_was_begun(void)
         p = rig_packet(&rig, SML_RESTORE, 0);
         rig_elements(&rig, &p, 0, 7, 8);
         p.body = memcpy(buffers[1] + SML_HEADER_BYTES, rig.body, p.body_bytes);
-        sml_pool_apply(rig.pool, rig.slot, 1, &p, buffers[1], &rig.v);
+        sml_pool_apply(rig.pool, rig.slot, 1, &p, buffers[1], 0, &rig.v);
         CU_ASSERT_EQUAL(rig.v.reason, SML_RESTORED);
         CU_ASSERT(!rig.v.kept && rig.v.released == buffers[0]);
         CU_ASSERT_PTR_NULL(rig.v.buffer);

@@ -38,7 +38,7 @@ static enum sml_reason send(struct rig *rig, uint16_t rank, const struct sml_pac
 {
     rig->slot = sml_pool_locate(rig->pool, p, p->slot / RANGE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
-    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, &rig->v);
+    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, 0, &rig->v);
     return rig->v.reason;
 }
 

@@ -412,7 +412,7 @@ static void step(struct world *w)
 
     struct sml_slot *slot = sml_pool_locate(w->pool, &p, 0);
     enum sml_reason foretold = damaged ? SML_DROP_BAD_CHECKSUM : foretell(w, &p, chunk, rank, odd);
-    sml_pool_apply(w->pool, slot, rank, &p, keepable ? exact : NULL, &v);
+    sml_pool_apply(w->pool, slot, rank, &p, keepable ? exact : NULL, 0, &v);
     check(w, v.reason == foretold, "verdict");
     check(w, !v.kept || keepable, "a buffer kept that was not offered");
     check_buffers(w, &v, exact);

@@ -282,7 +282,7 @@ static void at_switch(struct world *w, const struct packet *in)
         return;
     }
     struct sml_slot *slot = sml_pool_locate(w->pool, &p, 0);
-    sml_pool_apply(w->pool, slot, in->rank, &p, NULL, &v);
+    sml_pool_apply(w->pool, slot, in->rank, &p, NULL, 0, &v);
     switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
@@ -526,7 +526,7 @@ static uint64_t long_call(bool older_switch)
                 struct sml_packet p;
                 struct agg_verdict v;
                 sml_parse(&p, payload, sml_send_copy(&send, payload));
-                sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), r, &p, NULL, &v);
+                sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), r, &p, NULL, 0, &v);
                 for (unsigned to = 0; v.reason == SML_SEND_ALL && to < 2; to++) {
                     memcpy(result, v.payload, v.bytes);
                     result[9] = older_switch ? 0 : result[9];

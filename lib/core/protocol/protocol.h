@@ -16,6 +16,7 @@
 #define SWAGG_CORE_PROTOCOL_PROTOCOL_H
 
 #include "kernels/kernels.h"
+#include "protocol/delays.h"
 #include "protocol/jobs.h"
 #include "protocol/terms.h"
 
@@ -96,6 +97,8 @@ static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
 struct agg_pool_config {
     uint8_t job;            /* number on the wire */
     uint16_t workers;       /* 1 .. AGG_MAX_WORKERS */
+    uint16_t shards;        /* that its packets are dealt to, by their number modulo this; 0: 1 */
+    bool delays;            /* keep what view_rank shows, if the protocol can */
     struct agg_terms terms; /* granted */
     const struct agg_kernels *kernels;
 };
@@ -165,7 +168,8 @@ struct agg_protocol {
     void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);
     /* Handles p[0], p[1], ... up to and including the first for which something is to be sent, or a buffer
      * was kept or released; v is the verdict on that packet, or on p[n - 1]. Returns how many packets it has
-     * handled, at least one if n >= 1. All before the last are held or dropped, as their reasons tell. */
+     * handled, at least one if n >= 1. All before the last are held or dropped, as their reasons tell. The
+     * burst came at `now`. */
     unsigned (*apply)(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v);
     /* An answer for the sender of a packet that locate has refused as strange. boot_id: this switch's.
      * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
@@ -179,6 +183,9 @@ struct agg_protocol {
 
     /* False: there is no slot i, they count from 0. */
     bool (*view)(const void *pool, uint32_t i, struct agg_slot_view *view);
+    /* How a rank of the job keeps up; false: the pool does not keep that. Any thread may ask, also while
+     * packets are applied. NULL: this protocol's pools never keep it. */
+    bool (*view_rank)(const void *pool, uint16_t rank, struct agg_rank_view *view);
 };
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate

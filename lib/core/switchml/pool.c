@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "switchml/pool_state.h"
+#include "switchml/pool_arrivals.h"
 
 static size_t whole_lines(size_t bytes)
 {
@@ -31,7 +31,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) &&
            (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
-           (!cfg->labelled || sml_has_exponents(cfg->format)) &&
+           (!cfg->labelled || sml_has_exponents(cfg->format)) && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
@@ -43,6 +43,8 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
 
     size_t labels = cfg->labelled ? sizeof(struct sml_labels) : 0;
 
+    pool.cfg.shards = cfg->shards == 0 ? 1 : cfg->shards;
+    pool.shards_inverse = (UINT32_MAX + UINT64_C(1) + pool.cfg.shards - 1) / pool.cfg.shards;
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = (cfg->workers + 63u) / 64;
@@ -52,11 +54,18 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     return pool;
 }
 
+static size_t arrivals_bytes(const struct sml_pool *pool)
+{
+    return pool->cfg.arrivals ? pool->cfg.shards * pool->cfg.workers * sizeof(struct sml_arrivals) : 0;
+}
+
 size_t sml_pool_footprint(const struct sml_pool_config *cfg)
 {
     if (!config_valid(cfg))
         return 0;
-    return whole_lines(sizeof(struct sml_pool)) + cfg->slots * layout(cfg).slot_bytes;
+    const struct sml_pool pool = layout(cfg);
+
+    return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes + arrivals_bytes(&pool);
 }
 
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
@@ -72,9 +81,11 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
         slot->expected = tag;
         for (unsigned ver = 0; ver < 2; ver++) {
             slot->body[ver] = sml_slot_memory(pool, slot, ver);
-            *sml_slot_buffer(pool, slot, ver) = NULL;
+            *sml_slot_result(pool, slot, ver) = (struct sml_result){0};
         }
     }
+    if (cfg->arrivals)
+        pool->arrivals = memset(sml_slot_at(pool, cfg->slots), 0, arrivals_bytes(pool));
     return pool;
 }
 
@@ -82,7 +93,7 @@ void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer))
 {
     for (size_t i = 0; i < pool->cfg.slots; i++) {
         for (unsigned ver = 0; ver < 2; ver++) {
-            void *buffer = *sml_slot_buffer(pool, sml_slot_at(pool, i), ver);
+            void *buffer = sml_slot_result(pool, sml_slot_at(pool, i), ver)->buffer;
 
             if (buffer != NULL)
                 release(buffer);
@@ -120,4 +131,39 @@ void sml_pool_view(const struct sml_pool *pool, uint16_t slot, struct agg_slot_v
     };
     for (size_t i = 0; i < pool->map_words; i++)
         view->ranks[i] = __atomic_load_n(&s->maps[i], __ATOMIC_RELAXED);
+}
+
+static uint64_t read_count(const uint64_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static void add_arrivals(struct agg_rank_view *v, const struct sml_arrivals *a)
+{
+    const uint64_t at = read_count(&a->at), worst = read_count(&a->delay_worst);
+
+    v->bytes += read_count(&a->bytes);
+    v->repeated += read_count(&a->repeated);
+    v->probes += read_count(&a->probes);
+    v->completed += read_count(&a->completed);
+    v->delay_sum_ns += read_count(&a->delay_sum);
+    v->delay_worst_ns = worst > v->delay_worst_ns ? worst : v->delay_worst_ns;
+    if (at > v->contributed_at) {
+        v->contributed_at = at;
+        v->delay_last_ns = read_count(&a->delay_last);
+    }
+    for (unsigned i = 0; i < AGG_DELAY_BUCKETS; i++) {
+        const uint64_t n = read_count(&a->delays[i]);
+
+        v->delays[i] += n;
+        v->contributions += n;
+    }
+}
+
+bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
+{
+    *view = (struct agg_rank_view){0};
+    for (size_t shard = 0; pool->arrivals != NULL && shard < pool->cfg.shards; shard++)
+        add_arrivals(view, &pool->arrivals[shard * pool->cfg.workers + rank]);
+    return pool->arrivals != NULL;
 }

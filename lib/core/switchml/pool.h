@@ -36,6 +36,8 @@ struct sml_pool_config {
     enum sml_format format;
     enum sml_mode mode;
     enum sml_checksum checksum;
+    bool arrivals;      /* note who is late (sml_pool_view_rank) */
+    uint16_t shards;    /* slot i is of shard i % shards; the slots of one shard have the same owner. 0: 1 */
     uint32_t first_tag; /* the first chunk's tag */
     bool resumed; /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold
                      of the chunks first_tag .. first_tag + slots - 1 */
@@ -63,7 +65,7 @@ void sml_slot_prefetch(const struct sml_slot *slot);
 
 /* Stage two: applies rank's packet to its slot. verdict->reason is an enum sml_reason; verdict->action, which
  * follows from it, is the caller's to fill in. The adapter determines rank < workers, which is not on the
- * wire.
+ * wire. now: ns, of a monotonic clock; it says who is late, and changes no sum.
  *
  * buffer is the adapter's name for the memory that the packet lies in, which the pool only stores: the
  * contribution that starts a sum stays where it is, and the others are added to it there. The
@@ -77,7 +79,7 @@ void sml_slot_prefetch(const struct sml_slot *slot);
  * complete. Ranks that have not contributed to a restored chunk do not want its result: they hold it, or will
  * get it as the answer to their contribution. */
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
-                    void *buffer, struct agg_verdict *verdict);
+                    void *buffer, uint64_t now, struct agg_verdict *verdict);
 
 /* Whether since the last such question a packet came that belongs to what a labelled pool is doing: a
  * contribution, or the copy of one. Any thread may ask, one at a time; a pool that is not labelled says no.
@@ -88,6 +90,10 @@ bool sml_pool_heard(struct sml_pool *pool);
 void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer));
 
 uint16_t sml_pool_slots(const struct sml_pool *pool);
+
+/* What was noted of a rank < workers, all shards together; false: nothing is noted. Any thread may ask, and
+ * may see the fields at different moments. */
+bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view);
 
 /* For telemetry: what a slot is doing; chunk is a tag, and chunk - slots was completed last, if any was. Any
  * thread may ask; when it is not the slot's owner, the fields can be from different moments. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "switchml/pool.h"
+#include "switchml/pool_arrivals.h"
 #include "switchml/pool_reduce.h"
 #include "switchml/pool_state.h"
 
@@ -83,8 +84,8 @@ static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsi
                         struct agg_verdict *v)
 {
     v->payload = v->brief = slot->body[ver] - SML_HEADER_BYTES;
-    v->bytes = slot->result_bytes[ver];
-    v->buffer = *sml_slot_buffer(pool, slot, ver);
+    v->bytes = sml_slot_result(pool, slot, ver)->bytes;
+    v->buffer = sml_slot_result(pool, slot, ver)->buffer;
     v->brief_bytes = SML_HEADER_BYTES;
     v->wants = sml_slot_want(pool, slot, ver);
     if (pool->cfg.checksum == SML_CHECKSUM_NONE)
@@ -112,10 +113,11 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
                   const struct sml_packet *p, struct agg_verdict *v)
 {
     bool opening = opens(pool, p);
-    void **buffer = sml_slot_buffer(pool, slot, p->ver);
+    struct sml_result *result = sml_slot_result(pool, slot, p->ver);
 
-    v->released = *buffer;
-    *buffer = NULL;
+    v->released = result->buffer;
+    result->buffer = NULL;
+    result->first_rank = rank;
     slot->body[p->ver] = sml_slot_memory(pool, slot, p->ver);
 
     slot->kind = opening ? SML_OPEN : SML_DATA;
@@ -125,7 +127,6 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->code = element_code(pool, p);
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
-    slot->first_rank = rank;
     slot->summed = 0;
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
     if (pool->cfg.labelled) {
@@ -142,12 +143,12 @@ static bool agrees(const struct sml_pool *pool, const struct sml_slot *slot, con
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
-static enum sml_reason answer_mismatch(const struct sml_pool *pool, const struct sml_slot *slot,
-                                       uint16_t rank, const struct sml_packet *p, struct agg_verdict *v)
+static enum sml_reason answer_mismatch(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                       const struct sml_packet *p, struct agg_verdict *v)
 {
     struct sml_mismatch m = {
         .your_rank = rank,
-        .peer_rank = slot->first_rank,
+        .peer_rank = sml_slot_result(pool, slot, p->ver)->first_rank,
         .your_tag = p->tag,
         .peer_tag = slot->expected,
         .your_e0 = p->e0,
@@ -189,8 +190,8 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     head.e1 = slot->e1;
     uint8_t *result = slot->body[p->ver] - SML_HEADER_BYTES;
     sml_build_header(result, &head);
-    slot->result_bytes[p->ver] = (uint16_t)finish(pool, result, SML_HEADER_BYTES + slot->body_bytes);
-    slot->completed = true;
+    sml_slot_result(pool, slot, p->ver)->bytes =
+        (uint16_t)finish(pool, result, SML_HEADER_BYTES + slot->body_bytes);
     if (pool->cfg.labelled)
         sml_slot_labels(pool, slot)->before = sml_label_of(p);
     else
@@ -239,9 +240,9 @@ static enum sml_reason restore(const struct sml_pool *pool, struct sml_slot *slo
 
     if (formed != SML_HELD)
         return formed;
-    if (slot->completed) /* only one chunk of the slot can have been completed before the restart, and that
-                            one is done */
-        return SML_DROP_AHEAD;
+    if (sml_slot_has_shadow(pool, slot))
+        return SML_DROP_AHEAD; /* one chunk of the slot can have been completed before the restart: it is done
+                                */
     begin(pool, slot, rank, p, v);
     memcpy(slot->body[p->ver], p->body, p->body_bytes);
     complete(pool, slot, p, v);
@@ -289,8 +290,8 @@ static enum sml_reason judge_labelled(struct sml_pool *pool, struct sml_slot *sl
                                       const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     const struct sml_label label = sml_label_of(p);
-    const enum sml_age age =
-        sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0, slot->completed);
+    const enum sml_age age = sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0,
+                                           sml_slot_has_shadow(pool, slot));
 
     if (age == SML_OLDER)
         return SML_DROP_STALE;
@@ -328,7 +329,7 @@ static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint1
     }
     if (behind < 0)
         return SML_DROP_AHEAD;
-    if (!slot->completed)
+    if (!sml_slot_has_shadow(pool, slot))
         return SML_DROP_STALE;
     if (behind == (int32_t)(slots << pool->tag_shift))
         return p->kind == SML_RESTORE ? SML_DROP_DUPLICATE : resend(pool, slot, p, v);
@@ -337,9 +338,11 @@ static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint1
 }
 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
-                    void *buffer, struct agg_verdict *verdict)
+                    void *buffer, uint64_t now, struct agg_verdict *verdict)
 {
     verdict->kept = false;
     verdict->released = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, rank, p, buffer, verdict);
+    if (pool->arrivals != NULL)
+        sml_arrivals_note(pool, slot, rank, p, verdict->reason, now);
 }

@@ -15,7 +15,7 @@ static inline uint8_t *sml_place(const struct sml_pool *pool, struct sml_slot *s
 {
     if (first && buffer != NULL) {
         slot->body[p->ver] = (uint8_t *)p->body; /* writable, since the caller named a buffer */
-        *sml_slot_buffer(pool, slot, p->ver) = buffer;
+        sml_slot_result(pool, slot, p->ver)->buffer = buffer;
         v->kept = true;
     }
     return slot->body[p->ver] + slot->call_bytes;

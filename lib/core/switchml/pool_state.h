@@ -6,8 +6,9 @@
  * ON_ARRIVAL with typed elements an accumulator for wide operations, twice as long as a chunk;
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
- * line; that line begins with the name of the buffer that is kept in place of this memory. Up to 64 workers,
- * struct sml_slot with its maps is one line.
+ * line; that line begins with what is rarely needed of the result (struct sml_result). Up to 64 workers,
+ * struct sml_slot with its maps is one line. Behind the last slot lie the arrivals (pool_arrivals.h), by
+ * shard and rank, if they are kept.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
 #define SWAGG_CORE_SWITCHML_POOL_STATE_H
@@ -23,9 +24,11 @@ struct sml_pool {
     uint32_t thread_slots; /* of one thread of a worker: thread t's slots are the t-th so many */
     bool heard;            /* see sml_pool_heard; atomic */
     size_t map_words;
-    size_t body_bytes; /* room for a chunk and its trailer, in whole lines */
-    size_t head_bytes; /* struct sml_slot with its maps, in whole lines */
-    size_t slot_bytes; /* from one slot to the next */
+    size_t body_bytes;             /* room for a chunk and its trailer, in whole lines */
+    size_t head_bytes;             /* struct sml_slot with its maps, in whole lines */
+    size_t slot_bytes;             /* from one slot to the next */
+    uint64_t shards_inverse;       /* 2^32 / shards, rounded up */
+    struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
 };
 
 /* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
@@ -33,22 +36,31 @@ struct sml_slot {
     uint32_t expected;    /* the tag that is being collected; tag - slots is the shadow. Labelled: the tag of
                              the latest chunk */
     uint16_t contributed; /* ranks that have contributed to it */
-    bool completed;       /* there is a shadow */
     /* Properties of the first contribution that all others must share; meaningful while contributed > 0. */
-    uint8_t kind; /* SML_DATA or SML_OPEN */
+    uint16_t body_bytes; /* of call and elements */
+    uint64_t first_at;   /* ns: when it came */
+    uint8_t kind;        /* SML_DATA or SML_OPEN */
     uint8_t size_code;
     uint8_t e0, e1;     /* typed: element code, and the worst that was said of results held; published format:
                            the largest exponents so far */
     uint8_t code;       /* of operation and type (kernels.h) */
     uint8_t call_bytes; /* in front of the elements: SML_CALL_BYTES or 0 */
-    uint16_t body_bytes; /* of call and elements */
-    uint16_t first_rank;
-    uint16_t summed;          /* ORDERED: the contributions of the ranks below this one are in the sum */
-    uint16_t result_bytes[2]; /* by version, header and trailer included */
-    uint8_t *body[2]; /* of the result, by version, its header just before it: in own memory, or kept */
-    uint64_t maps[];  /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
-                         pools a struct sml_labels follows */
+    uint16_t summed;    /* ORDERED: the contributions of the ranks below this one are in the sum */
+    uint8_t *body[2];   /* of the result, by version, its header just before it: in own memory, or kept */
+    uint64_t maps[]; /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
+                        pools a struct sml_labels follows */
 };
+
+static_assert(sizeof(struct sml_slot) + 3 * sizeof(uint64_t) == SML_LINE, "one line up to 64 workers");
+
+/* Begins the line in which a result's header ends. */
+struct sml_result {
+    void *buffer;        /* that it lies in; NULL: in own memory */
+    uint16_t bytes;      /* header and trailer included; 0: there has not been one */
+    uint16_t first_rank; /* that contributed to it, or to what is being collected in its place */
+};
+
+static_assert(sizeof(struct sml_result) + SML_HEADER_BYTES <= SML_LINE, "the header has room in its line");
 
 #define sml_publish(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
@@ -65,10 +77,16 @@ static inline uint8_t *sml_slot_memory(const struct sml_pool *pool, struct sml_s
     return (uint8_t *)slot + pool->head_bytes + ver * (SML_LINE + pool->body_bytes) + SML_LINE;
 }
 
-/* The buffer that this version's result lies in; NULL: in own memory. */
-static inline void **sml_slot_buffer(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+static inline struct sml_result *sml_slot_result(const struct sml_pool *pool, struct sml_slot *slot,
+                                                 unsigned ver)
 {
-    return (void **)(sml_slot_memory(pool, slot, ver) - SML_LINE);
+    return (struct sml_result *)(sml_slot_memory(pool, slot, ver) - SML_LINE);
+}
+
+/* Whether any chunk was completed, so that there is a shadow. */
+static inline bool sml_slot_has_shadow(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return (sml_slot_result(pool, slot, 0)->bytes | sml_slot_result(pool, slot, 1)->bytes) > 0;
 }
 
 /* ordered; rank >= 1 */

@@ -29,6 +29,8 @@ static bool pool_config(const struct agg_pool_config *cfg, struct sml_pool_confi
         .format = t.format,
         .mode = t.mode,
         .checksum = t.checksum,
+        .arrivals = cfg->delays,
+        .shards = cfg->shards,
         .first_tag = t.first_tag,
         .resumed = t.resumed,
         .tag_bits = t.tag_bits,
@@ -132,9 +134,9 @@ static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answe
 }
 
 /* Applies one packet; true if the caller has something to do for it. */
-static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
+static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
 {
-    sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, v);
+    sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, now, v);
     p->reason = v->reason;
     return v->reason < SML_HELD || v->kept || v->released != NULL;
 }
@@ -143,8 +145,7 @@ static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct ag
 {
     unsigned i = 0;
 
-    (void)now; /* nothing in a SwitchML pool depends on time */
-    while (i < n && (p[i].slot == NULL || !apply_one(&p[i], v)))
+    while (i < n && (p[i].slot == NULL || !apply_one(&p[i], now, v)))
         i++;
     if (i == n) {
         i = n - 1;
@@ -162,6 +163,11 @@ static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
         return false;
     sml_pool_view(pool, (uint16_t)i, out);
     return true;
+}
+
+static bool view_rank(const void *pool, uint16_t rank, struct agg_rank_view *out)
+{
+    return sml_pool_view_rank(pool, rank, out);
 }
 
 const struct agg_protocol sml_protocol = {
@@ -185,4 +191,5 @@ const struct agg_protocol sml_protocol = {
     .apply = apply,
     .refuse = refuse,
     .view = view,
+    .view_rank = view_rank,
 };

@@ -1,0 +1,73 @@
+/* Who is late: what a pool notes of each rank's contributions (protocol/delays.h). Every shard has notes of
+ * its own, so that each has one writer; a view adds them up. A part of pool_apply.c and pool.c, which alone
+ * include it. */
+#ifndef SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
+#define SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
+
+#include "switchml/pool_state.h"
+
+/* Of one rank in one shard. Written by the shard's owner, read by anybody. */
+struct sml_arrivals {
+    uint64_t bytes, repeated, probes, completed;
+    uint64_t delay_sum, delay_last, delay_worst, at; /* ns */
+    uint64_t delays[AGG_DELAY_BUCKETS];
+};
+
+static_assert(sizeof(struct sml_arrivals) == 4 * SML_LINE, "whole lines, the first without the histogram");
+
+static inline struct sml_arrivals *sml_arrivals_of(const struct sml_pool *pool, uint16_t slot, uint16_t rank)
+{
+    /* slot % shards, exact for slots and shards of 16 bits */
+    const uint32_t shard = slot - pool->cfg.shards * (uint32_t)(slot * pool->shards_inverse >> 32);
+
+    return &pool->arrivals[shard * pool->cfg.workers + rank];
+}
+
+static inline void sml_arrivals_add(uint64_t *count, uint64_t n)
+{
+    sml_publish(*count, *count + n);
+}
+
+/* A contribution that counts. */
+static inline void sml_arrivals_count(struct sml_arrivals *a, const struct sml_packet *p, uint64_t delay,
+                                      uint64_t now)
+{
+    sml_arrivals_add(&a->bytes, p->body_bytes);
+    sml_arrivals_add(&a->delay_sum, delay);
+    sml_publish(a->delay_last, delay);
+    if (delay > a->delay_worst)
+        sml_publish(a->delay_worst, delay);
+    sml_publish(a->at, now);
+    sml_arrivals_add(&a->delays[agg_delay_bucket(delay)], 1);
+}
+
+/* After a packet was applied, for this reason. The pool keeps arrivals. */
+static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                     const struct sml_packet *p, enum sml_reason reason, uint64_t now)
+{
+    struct sml_arrivals *a = sml_arrivals_of(pool, p->slot, rank);
+
+    switch (reason) {
+    case SML_HELD:
+    case SML_SEND_ALL:
+        if (slot->contributed == 1 || pool->cfg.workers == 1)
+            slot->first_at = now;
+        sml_arrivals_count(a, p, now - slot->first_at, now);
+        if (reason == SML_SEND_ALL)
+            sml_arrivals_add(&a->completed, 1);
+        break;
+    case SML_DROP_DUPLICATE:
+    case SML_DROP_STALE:
+    case SML_SEND_ONE:
+    case SML_SEND_ANSWER:
+        if (p->kind == SML_PROBE)
+            sml_arrivals_add(&a->probes, 1);
+        else if (p->kind != SML_RESTORE)
+            sml_arrivals_add(&a->repeated, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+#endif
