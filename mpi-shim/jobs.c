@@ -8,7 +8,7 @@
 
 static struct record {
     struct swagg_job *job;
-    const struct job_facts *facts;
+    struct job_facts facts;
     uint64_t *before; /* [ranks]: waits that are not counted */
     struct record *next;
 } * list;
@@ -25,7 +25,7 @@ void jobs_init(void)
 void jobs_enter(struct swagg_job *job, const struct job_facts *facts)
 {
     struct record *r = allocate_or_abort(MPI_COMM_WORLD, sizeof *r, "the record of a job");
-    *r = (struct record){.job = job, .facts = facts};
+    *r = (struct record){.job = job, .facts = *facts};
     r->before =
         allocate_or_abort(MPI_COMM_WORLD, (size_t)facts->ranks * sizeof *r->before, "times of waiting");
     swagg_get_waits(job, r->before, facts->ranks);
@@ -38,12 +38,12 @@ void jobs_enter(struct swagg_job *job, const struct job_facts *facts)
 /* Adds what is counted of a job to the ranks of MPI_COMM_WORLD. */
 static void add_waits(const struct record *r, uint64_t in_world[])
 {
-    uint64_t *ns = calloc((size_t)r->facts->ranks, sizeof *ns);
+    uint64_t *ns = calloc((size_t)r->facts.ranks, sizeof *ns);
     if (!ns)
         return;
-    swagg_get_waits(r->job, ns, r->facts->ranks);
-    for (int i = 0; i < r->facts->ranks; i++)
-        in_world[r->facts->in_world[i]] += ns[i] - r->before[i];
+    swagg_get_waits(r->job, ns, r->facts.ranks);
+    for (int i = 0; i < r->facts.ranks; i++)
+        in_world[r->facts.in_world[i]] += ns[i] - r->before[i];
     free(ns);
 }
 
@@ -69,7 +69,7 @@ void jobs_each(void (*see)(void *ctx, const struct job_facts *facts, const struc
     for (const struct record *r = list; r; r = r->next) {
         struct swagg_stats stats = SWAGG_STATS_INIT;
         swagg_get_stats(r->job, &stats);
-        see(ctx, r->facts, &stats);
+        see(ctx, &r->facts, &stats);
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -7,10 +7,12 @@
 #include "place.h"
 #include "swagg.h"
 
+enum { JOB_NAME_MAX = 64 };
+
 /* What is told of a job beside its totals. */
 struct job_facts {
-    const char *name;
-    struct place place; /* the communicator that it was made for; others may share it */
+    char name[JOB_NAME_MAX]; /* in the switch */
+    struct place place;      /* the communicator that it was made for; others may share it */
     int ranks;
     int *in_world; /* [ranks]: which ranks of MPI_COMM_WORLD they are */
     struct crossover crossover;
@@ -19,8 +21,8 @@ struct job_facts {
 /* After MPI_Init. */
 void jobs_init(void);
 
-/* The job is there; waits until now are not counted. *facts must live until jobs_leave, which must come
- * before swagg_close. */
+/* The job is there; waits until now are not counted. facts->in_world must live until jobs_leave, which must
+ * come before swagg_close; the rest is copied. */
 void jobs_enter(struct swagg_job *job, const struct job_facts *facts);
 void jobs_leave(struct swagg_job *job);
 

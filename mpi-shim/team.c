@@ -9,11 +9,9 @@
 
 #include "agree.h"
 #include "allocate.h"
-#include "measure.h"
 #include "native.h"
 #include "report.h"
-#include "types.h"
-#include "words.h"
+#include "team_job.h"
 
 enum { TEAMS_AT_REST = 4 };
 
@@ -45,67 +43,6 @@ void team_init(const struct settings *s)
     sharing = highest < MPI_THREAD_MULTIPLE;
 }
 
-/* While a collective of a team waits it is outside Open MPI; a peer may have to receive a message of ours
- * before it can join in. Any call that completes nothing lets Open MPI progress. */
-static void progress_open_mpi(void *unused)
-{
-    int flag;
-    (void)unused;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-}
-
-static void log_line(void *ctx, enum swagg_log_level level, const char *line)
-{
-    const struct team *team = ctx;
-    const bool is_news = team->joined && (team->communicators > 0 || level == SWAGG_LOG_ERROR);
-    report(is_news || level > SWAGG_LOG_INFO ? level : SWAGG_LOG_INFO, "%s", line);
-}
-
-static int open_job(struct team *team, struct swagg_job **job, int slots)
-{
-    char name[sizeof team->name + 16];
-    snprintf(name, sizeof name, team->generation ? "%s.%u" : "%s", team->name, team->generation);
-    struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
-    options.switch_ip = settings->switch_ip;
-    options.job = name;
-    options.rank = team->rank;
-    options.size = team->size;
-    options.mode = (enum swagg_mode)settings->mode;
-    options.checksum = (enum swagg_checksum)settings->checksum;
-    options.numbers = (enum swagg_numbers)settings->numbers;
-    options.reduce = (enum swagg_reduce_return)settings->reduce;
-    options.slots = slots;
-    options.window = (int)settings->window;
-    options.mtu = (int)settings->mtu;
-    options.join_timeout_ms = (int)settings->join_timeout_ms;
-    options.call_timeout_ms = (int)settings->call_timeout_ms;
-    options.answer_timeout_ms = (int)settings->answer_timeout_ms;
-    options.log = log_line;
-    options.log_ctx = team;
-    options.progress = progress_open_mpi;
-    options.type_name = words_type;
-    options.op_name = op_in_mpi;
-    return swagg_open(job, &options);
-}
-
-/* Of calls that are the shim's own the waits count for nobody. */
-static void forget_waits(struct team *team)
-{
-    team->waited_ns = 0;
-    team_waited(team);
-}
-
-static void close_job(struct team *team)
-{
-    if (team->job)
-        jobs_leave(team->job);
-    swagg_close(team->job);
-    free(team->saved);
-    team->job = NULL;
-    team->saved = NULL;
-    team->saved_size = 0;
-}
-
 static void take_from_list(struct team *team)
 {
     struct team **at = &list;
@@ -127,9 +64,8 @@ static void put_in_list(struct team *team)
 static void destroy(struct team *team)
 {
     take_from_list(team);
-    close_job(team);
+    team_job_close(team);
     PMPI_Group_free(&team->group);
-    free(team->facts.in_world);
     free(team);
 }
 
@@ -183,29 +119,6 @@ static enum swagg_log_level level_of(int status)
     return before & bit ? SWAGG_LOG_INFO : SWAGG_LOG_WARN;
 }
 
-/* The job is there: finds out what is to be told of it, the crossover by measuring it. */
-static void note_facts(MPI_Comm comm, struct team *team)
-{
-    struct job_facts *f = &team->facts;
-    int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
-    MPI_Group world;
-    f->name = team->name;
-    f->ranks = team->size;
-    f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
-    place_of(comm, &f->place);
-    for (int r = 0; r < team->size; r++)
-        ranks[r] = r;
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
-    PMPI_Group_free(&world);
-    free(ranks);
-    f->crossover = (struct crossover){settings->min_bytes, settings->min_bytes};
-    if (settings->min_bytes == MIN_BYTES_MEASURED)
-        f->crossover = measure_crossover(comm, team->job);
-    forget_waits(team);
-    jobs_enter(team->job, f);
-}
-
 /* All ranks try to join; unless all of them can, all stay with Open MPI. Returns what all agreed on. */
 static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
 {
@@ -213,7 +126,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     struct outcome o = {.status = SWAGG_OK};
     choose_name(comm, team);
     team->slots = team->slots_wanted = slots_for(bytes);
-    o.status = open_job(team, &team->job, team->slots);
+    o.status = team_job_open(team, settings, &team->job, team->slots);
     if (o.status < 0)
         snprintf(o.text, sizeof o.text, "%s: %s", swagg_strerror(o.status), swagg_last_error());
     agree(comm, &o);
@@ -223,7 +136,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
-        note_facts(comm, team);
+        team_job_begin(comm, team, settings);
         return SWAGG_OK;
     }
     team_go_native(team);
@@ -260,7 +173,7 @@ struct team *team_take(MPI_Comm comm, size_t bytes)
 void team_go_native(struct team *team)
 {
     take_from_list(team);
-    close_job(team);
+    team_job_close(team);
 }
 
 /* Each rank decides for itself which teams may rest: team_take() asks whether all still have it. */
@@ -311,7 +224,7 @@ static int grow(struct team *team)
         return rc;
     team->generation++;
     team->joined = false;
-    bool ready = open_job(team, &bigger, team->slots_wanted) == SWAGG_OK;
+    bool ready = team_job_open(team, settings, &bigger, team->slots_wanted) == SWAGG_OK;
     team->joined = true;
     rc = count_ready(team, before, ready, &all);
     if (rc < 0 || !all) { /* the present job goes on */
@@ -322,8 +235,7 @@ static int grow(struct team *team)
     team->slots = team->slots_wanted;
     team->job = bigger;
     rc = count_ready(team, bigger, true, &all);
-    forget_waits(team);
-    jobs_enter(bigger, &team->facts);
+    team_job_note(team);
     jobs_leave(before);
     swagg_close(before);
     return rc;
@@ -339,15 +251,6 @@ void team_note_size(struct team *team, size_t bytes)
     int slots = slots_for(bytes);
     if (slots > team->slots_wanted)
         team->slots_wanted = slots;
-}
-
-uint64_t team_waited(struct team *team)
-{
-    struct swagg_stats stats = SWAGG_STATS_INIT;
-    swagg_get_stats(team->job, &stats);
-    const uint64_t before = team->waited_ns;
-    team->waited_ns = stats.waited_ns;
-    return stats.waited_ns - before;
 }
 
 void team_exit(void)

@@ -1,0 +1,110 @@
+#include "team_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocate.h"
+#include "measure.h"
+#include "report.h"
+#include "types.h"
+#include "words.h"
+
+/* While a collective of a team waits it is outside Open MPI; a peer may have to receive a message of ours
+ * before it can join in. Any call that completes nothing lets Open MPI progress. */
+static void progress_open_mpi(void *unused)
+{
+    int flag;
+    (void)unused;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    const struct team *team = ctx;
+    const bool is_news = team->joined && (team->communicators > 0 || level == SWAGG_LOG_ERROR);
+    report(is_news || level > SWAGG_LOG_INFO ? level : SWAGG_LOG_INFO, "%s", line);
+}
+
+/* Each job that replaces another of the team has a name of its own. */
+static void write_name(const struct team *team, char name[JOB_NAME_MAX])
+{
+    snprintf(name, JOB_NAME_MAX, team->generation ? "%s.%u" : "%s", team->name, team->generation);
+}
+
+int team_job_open(struct team *team, const struct settings *settings, struct swagg_job **job, int slots)
+{
+    char name[JOB_NAME_MAX];
+    write_name(team, name);
+    struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
+    options.switch_ip = settings->switch_ip;
+    options.job = name;
+    options.rank = team->rank;
+    options.size = team->size;
+    options.mode = (enum swagg_mode)settings->mode;
+    options.checksum = (enum swagg_checksum)settings->checksum;
+    options.numbers = (enum swagg_numbers)settings->numbers;
+    options.reduce = (enum swagg_reduce_return)settings->reduce;
+    options.slots = slots;
+    options.window = (int)settings->window;
+    options.mtu = (int)settings->mtu;
+    options.join_timeout_ms = (int)settings->join_timeout_ms;
+    options.call_timeout_ms = (int)settings->call_timeout_ms;
+    options.answer_timeout_ms = (int)settings->answer_timeout_ms;
+    options.log = log_line;
+    options.log_ctx = team;
+    options.progress = progress_open_mpi;
+    options.type_name = words_type;
+    options.op_name = op_in_mpi;
+    return swagg_open(job, &options);
+}
+
+uint64_t team_waited(struct team *team)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(team->job, &stats);
+    const uint64_t before = team->waited_ns;
+    team->waited_ns = stats.waited_ns;
+    return stats.waited_ns - before;
+}
+
+/* The shim's own calls so far count for nobody. */
+void team_job_note(struct team *team)
+{
+    write_name(team, team->facts.name);
+    team->waited_ns = 0;
+    team_waited(team);
+    jobs_enter(team->job, &team->facts);
+}
+
+void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *settings)
+{
+    struct job_facts *f = &team->facts;
+    int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
+    MPI_Group world;
+    f->ranks = team->size;
+    f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
+    place_of(comm, &f->place);
+    for (int r = 0; r < team->size; r++)
+        ranks[r] = r;
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
+    PMPI_Group_free(&world);
+    free(ranks);
+    f->crossover = (struct crossover){settings->min_bytes, settings->min_bytes};
+    if (settings->min_bytes == MIN_BYTES_MEASURED)
+        f->crossover = measure_crossover(comm, team->job);
+    team_job_note(team);
+}
+
+void team_job_close(struct team *team)
+{
+    if (team->job)
+        jobs_leave(team->job);
+    swagg_close(team->job);
+    free(team->saved);
+    free(team->facts.in_world);
+    team->job = NULL;
+    team->facts.in_world = NULL;
+    team->saved = NULL;
+    team->saved_size = 0;
+}
