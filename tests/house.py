@@ -34,6 +34,7 @@ ROOMS = {
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
     "lib/core/control": ["lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
+    "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "lib/client": [*CORE, "lib/core/control", "lib/version"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/version"],
     "mpi-shim/examples": [],
@@ -52,9 +53,9 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "traffic": CORE,
+    "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
-    "traffic/source": [*CORE, "lib/version", "traffic"],
+    "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
     "bench": [*CORE, "lib/client", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
     "tests": ["*"],
 }
@@ -86,7 +87,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/client", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

@@ -1,5 +1,6 @@
-/* Elements of gradient packets, one at a time, in plain C: for making captures and checking sums. It does not
- * use the core's kernels, since it is to check them. */
+/* Elements of gradient packets, in the order of the wire: made up, judged and shown. They do not go through
+ * the core's kernels, since they are to check them. A code is a pair of a type and an operation (kernels.h).
+ */
 #ifndef SWAGG_TRAFFIC_ELEMENTS_H
 #define SWAGG_TRAFFIC_ELEMENTS_H
 
@@ -9,38 +10,23 @@
 
 #include "kernels/kernels.h"
 
-struct element_type {
-    const char *name; /* "int32", ... */
-    size_t bytes;
-    bool is_float;
-};
+static inline size_t element_bytes(uint8_t code)
+{
+    return agg_element_size(code & 15, code >> 4);
+}
 
-/* The names of all types and operations; "?" for what is none. */
-const char *element_type_name(unsigned type);
-const char *element_op_name(unsigned op);
+/* A worker's chunk; it depends on the arguments only. Elements are so small, and floats so coarse, that the
+ * result is exact in any order, of products up to PRODUCT_WORKERS_MAX factors. */
+enum { PRODUCT_WORKERS_MAX = 12 };
+void elements_invent(uint8_t code, uint64_t seed, unsigned worker, uint32_t tag, uint8_t *wire, size_t count);
 
-/* Those whose elements can be made, shown and checked here, by sums; NULL: none of them. */
-const struct element_type *element_type(unsigned type);
-/* By name; 0: unknown. */
-unsigned element_type_named(const char *name);
+/* The result of the n workers' elements, in their order. */
+void elements_reduce(uint8_t code, uint8_t *wire, const uint8_t *const in[], unsigned n, size_t count);
 
-/* An element, with its exact value. */
-union element {
-    int64_t i;
-    double f;
-};
-union element element_read(unsigned type, const uint8_t *p);
-void element_write(unsigned type, uint8_t *p, union element e);
+/* Whether an element is what a switch may make of those, in whatever order it takes them. */
+bool element_is_result(uint8_t code, const uint8_t *wire, const uint8_t *const in[], unsigned n);
 
-/* The index-th element of a worker's chunk; it depends on the arguments only. Elements are so small, and
- * floats so coarse, that the sum of 256 workers is exact in any order. */
-union element element_invent(unsigned type, uint64_t seed, unsigned worker, uint32_t tag, unsigned index);
-
-/* Is sum the sum of the n numbers at in[]? Integers wrap like the type. Floats may be rounded after each
- * addition, in any order. */
-bool element_is_sum(unsigned type, union element sum, const union element in[], unsigned n);
-
-/* Into text, as short as possible. */
-int element_print(char *text, size_t bytes, unsigned type, union element e);
+/* As reference_print. */
+int element_print(char *text, size_t bytes, uint8_t code, const uint8_t *wire);
 
 #endif

@@ -1,6 +1,7 @@
 #include "plan.h"
 
-#include "elements.h"
+#include "plan_tensor.h"
+#include "switchml/blocks.h"
 #include "wire/bytes.h"
 
 enum { FRAME_CHECK_BYTES = 4, HEADERS_BYTES = UDP_HEADERS_BYTES + SML_HEADER_BYTES };
@@ -12,15 +13,28 @@ static bool is_power_of_two(unsigned x)
 
 static size_t body_bytes(const struct plan *p)
 {
-    return p->elements * element_type(p->type)->bytes;
+    return p->elements * element_bytes(plan_code(p));
+}
+
+/* Of what does not depend on the number of elements. */
+static const char *element_fault(const struct plan *p)
+{
+    const bool is_float = p->type >= AGG_F16 || p->type == AGG_F32 || p->type == AGG_F64;
+
+    if (element_bytes(plan_code(p)) == 0)
+        return "there is no such operation on this type (docs/protocol.md, \"Elements\")";
+    if (sml_has_exponents(p->format) && plan_code(p) != sml_elements_code(p->format, 0))
+        return p->format == SML_FORMAT_INT32 ? "in the format int32 elements are int32, to be summed"
+                                             : "in the format fp16 elements are float16, to be summed";
+    if (p->tensor && !sml_has_exponents(p->format))
+        return "only in the formats int32 and fp16 a tensor is scaled";
+    if (p->op == AGG_PROD && is_float && p->workers > PRODUCT_WORKERS_MAX)
+        return "products of floats have 12 workers at most: of more they are not exact";
+    return NULL;
 }
 
 const char *plan_fault(const struct plan *p)
 {
-    if (element_type(p->type) == NULL)
-        return "the type must be int32, int64, float32 or float64";
-    if (p->format == SML_FORMAT_INT32 && p->type != AGG_I32)
-        return "the published format has int32 elements only";
     if (p->workers < 1 || p->workers > SML_MAX_WORKERS)
         return "there must be 1 to 1024 workers";
     if (!is_power_of_two(p->slots) || p->slots > SML_MAX_SLOTS)
@@ -34,14 +48,16 @@ const char *plan_fault(const struct plan *p)
         return "the first chunk number must be a multiple of twice the number of slots";
     if (p->elements < 1 || body_bytes(p) > SML_MAX_CHUNK_BYTES)
         return "a packet must have at least 1 element and at most 8960 bytes of them";
-    return NULL;
+    return element_fault(p);
 }
 
+/* Whole words, since a job's chunks are. */
 unsigned plan_elements_for_frame(const struct plan *p, unsigned frame_bytes)
 {
     const unsigned around = HEADERS_BYTES + FRAME_CHECK_BYTES;
+    const unsigned room = frame_bytes > around ? (frame_bytes - around) / 4 * 4 : 0;
 
-    return frame_bytes > around ? (frame_bytes - around) / (unsigned)element_type(p->type)->bytes : 0;
+    return room / (unsigned)element_bytes(plan_code(p));
 }
 
 struct udp_end plan_worker(const struct plan *p, unsigned worker)
@@ -57,34 +73,38 @@ struct udp_end plan_worker(const struct plan *p, unsigned worker)
     return e;
 }
 
-/* In the published format the size code says how many elements there are, if it can. */
+/* In the published format it says how many elements there are, if it can. */
 static uint8_t size_code(const struct plan *p)
 {
-    if (p->format == SML_FORMAT_INT32) {
-        for (uint8_t code = SML_SIZE_32; code <= SML_SIZE_256; code++) {
-            if (32u << code == p->elements)
-                return code;
-        }
-    }
-    return SML_SIZE_AGREED;
+    return p->format == SML_FORMAT_INT32 ? sml_size_code(body_bytes(p)) : SML_SIZE_AGREED;
 }
 
-/* Published: exponents, which differ from worker to worker, so that the switch has a maximum to find. */
+/* Bytes 8 and 9. */
 static void element_code(const struct plan *p, unsigned worker, uint32_t tag, struct sml_packet *s)
 {
-    if (p->format == SML_FORMAT_INT32) {
+    if (!sml_has_exponents(p->format)) {
+        s->e0 = plan_code(p);
+        s->e1 = SML_FLAG_WANT;
+    } else {
         s->e0 = (uint8_t)(int8_t)((tag + worker) % 7 - 3);
         s->e1 = 0;
-    } else {
-        s->e0 = (uint8_t)(AGG_SUM << 4 | p->type);
-        s->e1 = SML_FLAG_WANT;
     }
+}
+
+/* Writes the body behind the header; returns its length. */
+static size_t write_body(const struct plan *p, unsigned worker, uint32_t chunk, struct sml_packet *s,
+                         uint8_t *body)
+{
+    if (p->tensor)
+        return plan_tensor_body(p, worker, chunk, s, body);
+    element_code(p, worker, s->tag, s);
+    elements_invent(plan_code(p), p->seed, worker, s->tag, body, p->elements);
+    return body_bytes(p);
 }
 
 size_t plan_frame(const struct plan *p, unsigned worker, uint32_t chunk, uint8_t *out)
 {
     const uint32_t tag = p->first_tag + chunk;
-    const size_t element = element_type(p->type)->bytes;
     const struct udp_end from = plan_worker(p, worker);
     uint8_t *payload = out + UDP_HEADERS_BYTES;
     struct sml_packet s = {
@@ -95,11 +115,8 @@ size_t plan_frame(const struct plan *p, unsigned worker, uint32_t chunk, uint8_t
         .slot = sml_tag_slot(tag, p->slots),
         .tag = tag,
     };
+    const size_t bytes = write_body(p, worker, chunk, &s, payload + SML_HEADER_BYTES);
 
-    element_code(p, worker, tag, &s);
     sml_build_header(payload, &s);
-    for (unsigned i = 0; i < p->elements; i++)
-        element_write(p->type, payload + SML_HEADER_BYTES + i * element,
-                      element_invent(p->type, p->seed, worker, tag, i));
-    return udp_build(out, &from, &p->sw, payload, SML_HEADER_BYTES + body_bytes(p));
+    return udp_build(out, &from, &p->sw, payload, SML_HEADER_BYTES + bytes);
 }

@@ -5,10 +5,14 @@
  * capture of it can be replayed blindly. After an even number of phases (a phase is one chunk a slot) slot
  * and version of the first chunk come up again, so the replay may start over, in a job whose chunk numbers
  * repeat likewise (docs/configuration.md, `replay`).
+ *
+ * Where packets have exponents these are made up, too: each worker's are others, so that the switch has a
+ * maximum to find. A plan with a tensor has real ones instead.
  */
 #ifndef SWAGG_TRAFFIC_PLAN_H
 #define SWAGG_TRAFFIC_PLAN_H
 
+#include "elements.h"
 #include "udp.h"
 #include "wire/switchml.h"
 
@@ -17,8 +21,9 @@ struct plan {
     unsigned slots;    /* s, a power of two */
     unsigned phases;   /* even */
     unsigned elements; /* k, in each packet */
-    unsigned type;     /* enum agg_type */
     enum sml_format format;
+    unsigned type, op; /* enum agg_type, agg_op: of the elements as they travel */
+    bool tensor; /* the elements are a tensor of floats, scaled, and the exponents its own (plan_tensor.h) */
     uint8_t job;
     uint32_t first_tag; /* a multiple of 2 * slots */
     uint64_t seed;      /* of the elements */
@@ -30,6 +35,11 @@ struct plan {
 
 /* What is wrong with the plan; NULL: nothing. */
 const char *plan_fault(const struct plan *p);
+
+static inline uint8_t plan_code(const struct plan *p)
+{
+    return agg_code(p->type, p->op);
+}
 
 /* How many elements fit into a frame of this length on the wire, the 4 bytes of the frame check sequence
  * included. */

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "elements.h"
+#include "switchml/blocks.h"
+#include "switchml/terms.h"
 
 enum { FRAME_MOST = 9018 };
 
@@ -13,8 +14,7 @@ const struct told_plan told_plan_default = {
              .slots = 64,
              .phases = 4,
              .elements = 256,
-             .type = AGG_F32,
-             .format = SML_FORMAT_TYPED,
+             .op = AGG_SUM,
              .seed = 1,
              .sw = {.mac = {2, 0, 0, 0, 1, 0xFE}, .ip = 0x0A4D00FE, .port = SML_PORT_FIRST},
              .worker = {.mac = {2, 0, 0, 0, 1, 1}, .ip = 0x0A4D0001, .port = 30000}},
@@ -42,25 +42,37 @@ static bool read_end(const struct option_row *row, const char *text, void *field
     return true;
 }
 
-static bool read_type(const struct option_row *row, const char *text, void *field)
-{
-    unsigned *type = field;
+#define TYPES "int8..int64, uint8..uint64, bool, float16, bfloat16, float32, float64, complex64, complex128"
+#define OPS   "sum, prod, min, max, land, lor, lxor, band, bor, bxor, avg, minloc, maxloc, minpair, maxpair"
 
-    *type = element_type_named(text);
-    if (*type == 0)
-        complain("--%s: \"%s\" is none of int32, int64, float32, float64", row->name, text);
-    return *type != 0;
+static bool take_number(const struct option_row *row, const char *text, void *field, unsigned number,
+                        const char *names)
+{
+    *(unsigned *)field = number;
+    if (number == 0)
+        complain("--%s: \"%s\" is none of %s", row->name, text, names);
+    return number != 0;
 }
 
-static bool read_published(const struct option_row *row, const char *text, void *field)
+static bool read_type(const struct option_row *row, const char *text, void *field)
 {
-    struct plan *p = field;
+    return take_number(row, text, field, agg_type_named(text), TYPES);
+}
 
-    (void)row;
-    (void)text;
-    p->format = SML_FORMAT_INT32;
-    p->type = AGG_I32;
-    return true;
+static bool read_op(const struct option_row *row, const char *text, void *field)
+{
+    return take_number(row, text, field, agg_op_named(text), OPS);
+}
+
+bool option_format(const struct option_row *row, const char *text, void *field)
+{
+    const enum sml_format format = sml_format_named(text);
+
+    if (format == SML_FORMATS)
+        complain("--%s: \"%s\" is none of typed, int32, fp16", row->name, text);
+    else
+        *(enum sml_format *)field = format;
+    return format != SML_FORMATS;
 }
 
 #define FIELD(member) offsetof(struct told_plan, member)
@@ -74,9 +86,13 @@ static const struct option_row rows[] = {
     {"frame", 'f', "BYTES", option_unsigned, FIELD(frame_bytes), FRAME_MOST,
      "instead of -k: as many elements as a frame of this length holds (64..9018, with the 4 bytes of its "
      "check sequence)"},
-    {"type", 't', "TYPE", read_type, FIELD(plan.type), 0, "int32, int64, float32 (the default), float64"},
-    {"published", 0, NULL, read_published, FIELD(plan), 0,
-     "the published SwitchML format: int32 with exponents"},
+    {"format", 0, "FORMAT", option_format, FIELD(plan.format), 0,
+     "typed (the default); int32: the published SwitchML format, int32 with exponents; fp16: the same with "
+     "float16"},
+    {"type", 't', "TYPE", read_type, FIELD(plan.type), 0,
+     "of elements: " TYPES "; default float32, or as the format has it"},
+    {"op", 0, "OP", read_op, FIELD(plan.op), 0,
+     "operation: " OPS "; the last four on pairs of a number and an index. Default sum"},
     {"job", 'j', "NUMBER", option_byte, FIELD(plan.job), UINT8_MAX, "on the wire, 0..255; default 0"},
     {"switch", 0, "END", read_end, FIELD(plan.sw), 0,
      "MAC/IP[:PORT]; default 02:00:00:00:01:fe/10.77.0.254:48864"},
@@ -93,7 +109,11 @@ struct option_group plan_options(struct told_plan *t)
 
 const char *told_plan_fault(struct told_plan *t)
 {
-    if (t->frame_bytes > 0)
-        t->plan.elements = plan_elements_for_frame(&t->plan, t->frame_bytes);
-    return plan_fault(&t->plan);
+    struct plan *p = &t->plan;
+
+    if (p->type == 0)
+        p->type = sml_elements_code(p->format, AGG_F32) & 15;
+    if (element_bytes(plan_code(p)) > 0 && t->frame_bytes > 0)
+        p->elements = plan_elements_for_frame(p, t->frame_bytes);
+    return plan_fault(p);
 }

@@ -8,22 +8,13 @@
 
 const char *describe_type(enum swagg_type type, enum swagg_op op)
 {
-    static const char *const names[AGG_TYPES] = {
-        [AGG_I32] = "i32",   [AGG_I64] = "i64", [AGG_F32] = "f32",   [AGG_F64] = "f64", [AGG_I8] = "i8",
-        [AGG_I16] = "i16",   [AGG_U8] = "u8",   [AGG_U16] = "u16",   [AGG_U32] = "u32", [AGG_U64] = "u64",
-        [AGG_BOOL] = "bool", [AGG_F16] = "f16", [AGG_BF16] = "bf16", [AGG_C64] = "c64", [AGG_C128] = "c128"};
     (void)op; /* elements of pairs are known by the operation */
-    return (unsigned)type < AGG_TYPES && names[type] ? names[type] : "unknown type";
+    return agg_type_name(type);
 }
 
 const char *describe_op(enum swagg_op op)
 {
-    static const char *const names[AGG_OPS] = {
-        [AGG_SUM] = "sum",       [AGG_PROD] = "prod",       [AGG_MIN] = "min",        [AGG_MAX] = "max",
-        [AGG_LAND] = "land",     [AGG_LOR] = "lor",         [AGG_LXOR] = "lxor",      [AGG_BAND] = "band",
-        [AGG_BOR] = "bor",       [AGG_BXOR] = "bxor",       [AGG_AVG] = "avg",        [AGG_MINLOC] = "minloc",
-        [AGG_MAXLOC] = "maxloc", [AGG_MINPAIR] = "minpair", [AGG_MAXPAIR] = "maxpair"};
-    return (unsigned)op < AGG_OPS && names[op] ? names[op] : "unknown operation";
+    return agg_op_name(op);
 }
 
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])

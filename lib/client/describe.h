@@ -10,7 +10,7 @@ enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX
 /* The kernel's last error on the way to the switch, to be appended to a text; empty if error is 0. */
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);
 
-/* "f32", "sum": the names of enum swagg_type and enum swagg_op in small letters. */
+/* "float32", "sum": the core's names of enum swagg_type and enum swagg_op. */
 const char *describe_type(enum swagg_type type, enum swagg_op op);
 const char *describe_op(enum swagg_op op);
 

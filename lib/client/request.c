@@ -81,7 +81,7 @@ static int check_numbers(const struct swagg_job *job, const struct request *r)
         "one with SWAGG_NUMBERS_NATIVE for others",
         format == SML_FORMAT_INT32 ? "SWAGG_NUMBERS_INT32" : "SWAGG_NUMBERS_FP16",
         describe_op((enum swagg_op)r->op), describe_type((enum swagg_type)r->type, (enum swagg_op)r->op),
-        format == SML_FORMAT_INT32 ? ", and sum of i32" : "");
+        format == SML_FORMAT_INT32 ? ", and sum of int32" : "");
 }
 
 static int check_segment(const struct request *r, size_t i, size_t element, bool receives)

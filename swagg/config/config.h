@@ -11,6 +11,7 @@
 #include "config/placement.h"
 #include "impair/impair.h"
 #include "protocol/terms.h"
+#include "wire/switchml.h"
 
 enum {
     CONFIG_NAME_MAX = 32,
@@ -94,8 +95,8 @@ struct config_idle {
  * tag 0; after slots * phases chunks, a power of two, tags start over. */
 struct config_replay {
     uint32_t workers, slots, phases;
-    uint32_t chunk_bytes;   /* of elements in a packet, at most */
-    bool published;         /* format: int32 with exponents */
+    uint32_t chunk_bytes; /* of elements in a packet, at most */
+    enum sml_format format;
     bool ordered;           /* contributions are added in rank order; else on arrival */
     struct agg_terms terms; /* made from these keys, as if they had been granted */
     uint8_t worker_mac[6];  /* of rank 0; the others count on from its MAC and IP ... */

@@ -67,7 +67,7 @@ static void make_terms(struct config_replay *r)
 {
     const uint64_t tags = (uint64_t)r->slots * r->phases;
     const struct sml_terms terms = {
-        .format = r->published ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
+        .format = r->format,
         .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
         .slots = (uint16_t)r->slots,
         .chunk_bytes = (uint16_t)r->chunk_bytes,

@@ -151,12 +151,18 @@ static const cyaml_schema_value_t tenant_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_tenant, tenant_fields),
 };
 
+static const cyaml_strval_t formats[] = {
+    {"typed", SML_FORMAT_TYPED},
+    {"int32", SML_FORMAT_INT32},
+    {"fp16", SML_FORMAT_FP16},
+};
+
 static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
     CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
     CYAML_FIELD_UINT("phases", OPTIONAL, struct config_raw_replay, replay.phases),
     CYAML_FIELD_UINT("chunk_bytes", OPTIONAL, struct config_raw_replay, replay.chunk_bytes),
-    CYAML_FIELD_BOOL("published", OPTIONAL, struct config_raw_replay, replay.published),
+    CYAML_FIELD_ENUM("format", CHOICE, struct config_raw_replay, replay.format, formats, COUNT(formats)),
     CYAML_FIELD_BOOL("ordered", OPTIONAL, struct config_raw_replay, replay.ordered),
     CYAML_FIELD_STRING("worker_mac", OPTIONAL, struct config_raw_replay, worker_mac, 1),
     CYAML_FIELD_STRING("worker_ip", OPTIONAL, struct config_raw_replay, worker_ip, 1),

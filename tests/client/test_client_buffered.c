@@ -178,7 +178,7 @@ static void the_next_call_names_the_reduce_that_failed(void)
     crew_run(&crew);
     for (int r = 1; r < RANKS; r++) {
         expect(&crew.member[r], SWAGG_ERR_LOST, "rank 0");
-        expect(&crew.member[r], SWAGG_ERR_LOST, "reduce of 1000 f32 (sum) to rank 0, from which rank");
+        expect(&crew.member[r], SWAGG_ERR_LOST, "reduce of 1000 float32 (sum) to rank 0, from which rank");
     }
     loop_switch_stop(ls);
 }
@@ -190,7 +190,7 @@ static int return_and_read_the_log(struct crew_member *m)
     atomic_fetch_add(&course_of(m)->returned, 1);
     for (bool read = false; rc == 0 && !read; sleep_ms(1)) {
         pthread_mutex_lock(&m->log_lock);
-        read = strstr(m->log, "reduce of 1000 f32 (sum) to rank 0, from which rank") != NULL;
+        read = strstr(m->log, "reduce of 1000 float32 (sum) to rank 0, from which rank") != NULL;
         pthread_mutex_unlock(&m->log_lock);
     }
     return rc;
@@ -238,8 +238,8 @@ static void a_mismatch_is_told_while_its_rank_computes(void)
         struct loop_switch *ls = start(&crew, &course);
         crew_run(&crew);
         for (int r = 0; r < RANKS; r++) {
-            expect(&crew.member[r], SWAGG_ERR_MISMATCH, "allreduce of 1000 f32");
-            expect(&crew.member[r], SWAGG_ERR_MISMATCH, "reduce of 500 f32 (sum) to rank 0");
+            expect(&crew.member[r], SWAGG_ERR_MISMATCH, "allreduce of 1000 float32");
+            expect(&crew.member[r], SWAGG_ERR_MISMATCH, "reduce of 500 float32 (sum) to rank 0");
         }
         loop_switch_stop(ls);
     }
@@ -262,7 +262,7 @@ static int return_and_leave(struct crew_member *m)
 /* For a root that never comes close waits by the deadline of a call; then the log says what became of it. */
 static void close_names_the_reduce_that_failed(void)
 {
-    static const char words[] = "reduce of 1000 f32 (sum) to rank 0, from which";
+    static const char words[] = "reduce of 1000 float32 (sum) to rank 0, from which";
     struct course course = {.root = never_call, .other = return_and_leave};
     struct crew crew;
     struct loop_switch *ls = start(&crew, &course);

@@ -235,16 +235,18 @@ static void a_mismatch_names_both_calls(void)
 {
     static const struct mismatch mismatches[] = {
         {{{false, 1000, SWAGG_F32, 0}, {true, 500, SWAGG_F64, 0}},
-         {"rank 0 called allreduce of 1000 f32 (sum)", "rank 1 called reduce of 500 f64 (sum) to rank 0"}},
+         {"rank 0 called allreduce of 1000 float32 (sum)",
+          "rank 1 called reduce of 500 float64 (sum) to rank 0"}},
         {{{false, 1000, SWAGG_F32, 0}, {false, 999, SWAGG_F32, 0}},
-         {"rank 0 called allreduce of 1000 f32", "rank 1 called allreduce of 999 f32"}},
+         {"rank 0 called allreduce of 1000 float32", "rank 1 called allreduce of 999 float32"}},
         {{{false, 10, SWAGG_F32, 0}, {false, 10, SWAGG_I32, 0}},
-         {"rank 0 called allreduce of 10 f32", "rank 1 called allreduce of 10 i32"}},
+         {"rank 0 called allreduce of 10 float32", "rank 1 called allreduce of 10 int32"}},
         {{{true, 10, SWAGG_I64, 0}, {true, 10, SWAGG_I64, 1}},
-         {"of 10 i64 (sum) to rank 0", "of 10 i64 (sum) to rank 1"}},
+         {"of 10 int64 (sum) to rank 0", "of 10 int64 (sum) to rank 1"}},
         {{{true, 10, SWAGG_I64, 0}, {false, 10, SWAGG_I64, 0}},
          {"rank 0 called reduce", "rank 1 called allreduce"}},
-        {{{false, 0, SWAGG_F64, 0}, {false, 1, SWAGG_F64, 0}}, {"allreduce of 0 f64", "allreduce of 1 f64"}},
+        {{{false, 0, SWAGG_F64, 0}, {false, 1, SWAGG_F64, 0}},
+         {"allreduce of 0 float64", "allreduce of 1 float64"}},
     };
     struct loop_switch *ls = start_switch();
     for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++) {
@@ -286,7 +288,7 @@ static void a_deadline_names_who_is_missing(void)
     CU_ASSERT(own >= 1);
     for (int r = 0; r < 3; r += 2) {
         CU_ASSERT(crew.member[r].status == SWAGG_ERR_DEADLINE || crew.member[r].status == SWAGG_ERR_ABORTED);
-        CU_ASSERT(says(crew.member[r].error, "allreduce of 1000 f32 (sum)"));
+        CU_ASSERT(says(crew.member[r].error, "allreduce of 1000 float32 (sum)"));
         CU_ASSERT(says(crew.member[r].error, "waiting for rank 1"));
         CU_ASSERT(says(crew.member[r].log, "waiting for rank 1"));
     }

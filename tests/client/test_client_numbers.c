@@ -223,12 +223,12 @@ static int call_what_is_not_there(struct crew_member *m)
 static void other_calls_are_refused_in_words(void)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(1, ls, "f64", call_what_is_not_there, NULL);
+    struct crew crew = crew_of(1, ls, "float64", call_what_is_not_there, NULL);
 
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     crew_run(&crew);
     CU_ASSERT_EQUAL(crew.member[0].status, SWAGG_ERR_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[0].error, "SWAGG_NUMBERS_INT32 has no sum of f64"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[0].error, "SWAGG_NUMBERS_INT32 has no sum of float64"));
     CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[0].error, "SWAGG_NUMBERS_NATIVE"));
     CU_ASSERT_EQUAL(swagg_numbers_carry(SWAGG_NUMBERS_INT32, SWAGG_F64, SWAGG_SUM), 0);
     CU_ASSERT_EQUAL(swagg_numbers_carry(SWAGG_NUMBERS_INT32, SWAGG_F32, SWAGG_SUM), 1);

@@ -188,8 +188,8 @@ static void a_mismatch_names_the_elements_in_all(void)
     crew_run(&crew);
     for (unsigned r = 0; r < 2; r++) {
         CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 20 f32"));
-        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 21 f32"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 20 float32"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, "allreduce of 21 float32"));
     }
     loop_switch_stop(ls);
 }

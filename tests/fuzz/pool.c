@@ -5,6 +5,7 @@
 #include "carry.h"
 #include "fuzz.h"
 #include "reference.h"
+#include "switchml/blocks.h"
 #include "switchml/labels.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
@@ -64,9 +65,7 @@ static bool is_shadow(const struct world *w, const struct slot *s, const struct 
 
 static uint8_t code_of(const struct world *w, const struct sml_packet *p)
 {
-    if (w->terms.format == SML_FORMAT_FP16)
-        return agg_code(AGG_F16, AGG_SUM);
-    return is_typed(w) ? p->e0 : agg_code(AGG_I32, AGG_SUM);
+    return sml_elements_code(w->terms.format, p->e0);
 }
 
 /* What becomes of the chunk, by the scalar kernels. A single rank gets its own back. */

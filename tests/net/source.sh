@@ -47,10 +47,14 @@ step "two workers, float32, on arrival"
 sums 1 1076 '{workers: 2, slots: 64}' --workers 2 --slots 64
 step "eight workers, int32, an odd number of elements"
 sums 1 192 '{workers: 8, slots: 16}' --workers 8 --slots 16 --type int32 -k 33
-step "eight workers, int64, in order"
-sums 1 1518 '{workers: 8, slots: 16, ordered: true}' --workers 8 --slots 16 --type int64
+step "eight workers, maxima of bfloat16, in order"
+sums 1 1518 '{workers: 8, slots: 16, ordered: true}' --workers 8 --slots 16 --type bfloat16 --op max
+step "minima of doubles and where they are"
+sums 1 1076 '{workers: 4}' --workers 4 --type float64 --op minloc
 step "the published format, two workers on one host, no UDP checksum"
-sums 1 1082 '{published: true, chunk_bytes: 1024, one_host: true}' --published --one-host --no-udp-checksum
+sums 1 1082 '{format: int32, chunk_bytes: 1024, one_host: true}' --format int32 --one-host --no-udp-checksum
+step "fp16 with exponents"
+sums 1 1076 '{format: fp16, workers: 4}' --format fp16 --workers 4
 step "jumbo frames: 2240 elements, eight workers"
 sums 1 9018 '{workers: 8, slots: 16}' --workers 8 --slots 16
 step "jumbo frames in order, two workers"
@@ -74,6 +78,6 @@ MEMIF_IMPAIR='{rx: {drop_every: 500}, tx: {drop_every: 700}}' \
     sums 1 256 '{workers: 4, slots: 32, ordered: true, phases: 8}' --workers 4 --slots 32 --phases 8 --rate 0
 [ "$(reported lost)" -gt 0 ] || fail "nothing was lost"
 step "damaged sums are noticed"
-MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG SUM' 1 1076 '{}'
+MEMIF_IMPAIR='{tx: {corrupt_every: 100}}' notices 'a result with|WRONG sum' 1 1076 '{}'
 step "so is a job that the switch does not have"
 notices 'rejects our packets: it has no job 7' 1 1076 '{}' --job 7

@@ -1,6 +1,7 @@
 #include "scenario.h"
 
 #include "reference.h"
+#include "switchml/terms.h"
 
 #include <inttypes.h>
 
@@ -239,15 +240,12 @@ static void print_quality(const struct link_quality *q, FILE *out)
 
 static void print_program(const struct program *p, FILE *out)
 {
-    static const char *const formats[SML_FORMATS] = {
-        [SML_FORMAT_INT32] = ", int32", [SML_FORMAT_TYPED] = "", [SML_FORMAT_FP16] = ", fp16"};
-
     fprintf(out,
-            "%s: %u ranks, %s%s%s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
+            "%s: %u ranks, %s%s, %s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
             p->name, p->size, p->mode == SML_ORDERED ? "ordered" : "on arrival",
             p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
-            formats[p->format], p->plain ? ", published packets only" : "", p->slots, p->chunk_bytes,
+            sml_format_name(p->format), p->plain ? ", published packets only" : "", p->slots, p->chunk_bytes,
             p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS, p->join_timeout_ns / MS,
             p->lives);
     if (p->deviation.kind != DEVIATION_NONE)

@@ -482,18 +482,18 @@ static void test_replayed_jobs(void)
         good(PORT "switch: {ip: 10.0.0.1}\n"
                   "replay:\n"
                   "  - {}\n"
-                  "  - {workers: 9, slots: 16, phases: 32, chunk_bytes: 1024, published: true,\n"
+                  "  - {workers: 9, slots: 16, phases: 32, chunk_bytes: 1024, format: fp16,\n"
                   "     ordered: true, worker_mac: \"02:03:04:05:06:07\", worker_ip: 10.0.0.9,\n"
                   "     worker_port: 7, one_host: true}\n");
     const struct config_replay *r = c.replay;
 
     CU_ASSERT_EQUAL_FATAL(c.replays, 2);
     CU_ASSERT(r[0].workers == 2 && r[0].slots == 64 && r[0].phases == 4 && r[0].chunk_bytes == 1460);
-    CU_ASSERT(!r[0].published && !r[0].ordered && !r[0].one_host);
+    CU_ASSERT(r[0].format == SML_FORMAT_TYPED && !r[0].ordered && !r[0].one_host);
     CU_ASSERT(memcmp(r[0].worker_mac, first, 6) == 0 && r[0].worker_ip == htonl(0x0A4D0001) &&
               r[0].worker_port == 30000);
     CU_ASSERT(r[1].workers == 9 && r[1].slots == 16 && r[1].phases == 32 && r[1].chunk_bytes == 1024);
-    CU_ASSERT(r[1].published && r[1].ordered && r[1].one_host);
+    CU_ASSERT(r[1].format == SML_FORMAT_FP16 && r[1].ordered && r[1].one_host);
     CU_ASSERT(memcmp(r[1].worker_mac, other, 6) == 0 && r[1].worker_ip == htonl(0x0A000009) &&
               r[1].worker_port == 7);
 }

@@ -85,7 +85,7 @@ static const struct {
     {"replay.slots", "net/replay.sh", "slots: 16"},
     {"replay.phases", "net/replay.sh", "step \"a capture that starts over\""},
     {"replay.chunk_bytes", "net/replay.sh", "chunk_bytes: 1024"},
-    {"replay.published", "net/replay.sh", "step \"the published format\""},
+    {"replay.format", "net/replay.sh", "step \"the published format: made up, and a tensor of floats\""},
     {"replay.ordered", "net/replay.sh", "step \"ordered sums, eight workers on one host\""},
     {"replay.worker_mac", "net/replay.sh", "step \"workers at other addresses\""},
     {"replay.worker_ip", "net/replay.sh", "step \"workers at other addresses\""},

@@ -5,6 +5,7 @@
 
 #include "capture/commands.h"
 #include "capture/verify.h"
+#include "plan_options.h"
 
 enum { REPORTS_MAX = 10 };
 
@@ -35,8 +36,6 @@ static void print_job(unsigned number, const struct verify_job *j)
     printf("  results: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " empty as wanted, %" PRIu64
            " of unknown contributions, %" PRIu64 " missing\n",
            j->right, j->wrong, j->empty, j->unknown, j->missing);
-    if (j->other > 0)
-        printf("  %" PRIu64 " results of other types or operations than are checked\n", j->other);
     if (j->conflicts > 0)
         printf("  %" PRIu64 " chunks with two different contributions of a worker\n", j->conflicts);
 }
@@ -90,8 +89,9 @@ static const struct option_row rows[] = {
      "chunk"},
     {"complete", 0, NULL, option_flag, offsetof(struct check, complete), 0,
      "results that are missing are wrong, too"},
-    {"published", 0, NULL, option_flag, offsetof(struct check, verify.published), 0,
-     "jobs use the published SwitchML format: int32 with exponents"},
+    {"format", 0, "FORMAT", option_format, offsetof(struct check, verify.format), 0,
+     "of jobs whose forming was not captured: typed (the default), int32 (the published SwitchML format), "
+     "fp16"},
 };
 
 int command_check(int argc, char *argv[])
@@ -100,7 +100,8 @@ int command_check(int argc, char *argv[])
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &c};
     const struct command_line line = {
         .intro = "usage: swagg-pcap check [OPTION...] FILE...\n"
-                 "Adds up what workers sent, and compares the switch's results with it. Contributions and "
+                 "Computes what the workers' contributions come to, and compares the switch's results with "
+                 "it. Contributions and "
                  "results may be in one capture\n"
                  "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
         .operands = "captures",

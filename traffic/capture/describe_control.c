@@ -3,6 +3,7 @@
 #include "capture/describe.h"
 #include "protocol/protocol.h"
 #include "protocols.h"
+#include "switchml/terms.h"
 #include "wire/control.h"
 
 static void append_terms(struct line *l, const struct agg_terms *terms)
@@ -88,7 +89,15 @@ static void append_body(struct line *l, const struct ctl_message *m)
     }
 }
 
-void describe_control(struct line *l, const uint8_t *payload, size_t bytes)
+static void learn_format(struct describe *how, const struct ctl_ready *r)
+{
+    struct sml_terms terms;
+
+    if (sml_terms_parse(&terms, &r->terms) && terms.format < SML_FORMATS)
+        how->format[r->job] = terms.format;
+}
+
+void describe_control(struct line *l, struct describe *how, const uint8_t *payload, size_t bytes)
 {
     struct ctl_message m;
 
@@ -99,4 +108,6 @@ void describe_control(struct line *l, const uint8_t *payload, size_t bytes)
     append(l, "%s rank %u of %u epoch %u serial %u", ctl_type_name(m.head.type), m.head.rank, m.head.size,
            m.head.epoch, m.head.serial);
     append_body(l, &m);
+    if (m.head.type == CTL_READY)
+        learn_format(how, &m.ready);
 }

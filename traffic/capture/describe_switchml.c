@@ -3,42 +3,37 @@
 #include "capture/describe.h"
 #include "elements.h"
 #include "numbers/numbers.h"
+#include "switchml/blocks.h"
 #include "wire/bytes.h"
 #include "wire/switchml.h"
 
 static void append_call(struct line *l, const struct sml_call *c)
 {
     append(l, "%s %u: %" PRIu64 " x %s", c->collective == SML_REDUCE ? "reduce" : "allreduce", c->seq,
-           c->count, element_type_name(c->type));
+           c->count, agg_type_name(c->type));
     if (c->op != AGG_SUM)
-        append(l, " (%s)", element_op_name(c->op));
+        append(l, " (%s)", agg_op_name(c->op));
     if (c->collective == SML_REDUCE)
         append(l, " to rank %u", c->root);
 }
 
-/* Of the types that element_type() knows, the first few; of others, and of pairs, how many. */
+/* How many, and the first few. */
 static void append_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
                             size_t bytes)
 {
-    const unsigned type = code & 15, op = code >> 4;
-    const struct element_type *t = element_type(type);
-    const size_t element = agg_element_size(type, op);
-    size_t count;
+    const size_t element = element_bytes(code), count = element > 0 ? bytes / element : 0;
 
     if (element == 0) {
         append(l, " %zu bytes of an unknown type", bytes);
         return;
     }
-    count = bytes / element;
-    append(l, " %zu %s", count, element_type_name(type));
-    if (op != AGG_SUM)
-        append(l, " (%s)", element_op_name(op));
-    if (t == NULL || t->bytes != element)
-        return;
+    append(l, " %zu %s", count, agg_type_name(code & 15));
+    if (code >> 4 != AGG_SUM)
+        append(l, " (%s)", agg_op_name(code >> 4));
     for (size_t i = 0; i < count && i < how->elements; i++) {
-        char text[40];
+        char text[80];
 
-        element_print(text, sizeof(text), type, element_read(type, p + i * t->bytes));
+        element_print(text, sizeof(text), code, p + i * element);
         append(l, "%s%s", i == 0 ? ": " : " ", text);
     }
     if (count > how->elements && how->elements > 0)
@@ -60,7 +55,9 @@ static void append_exponents(struct line *l, const struct sml_packet *p)
 /* What DATA, OPEN and RESTORE carry. */
 static void append_data(struct line *l, const struct describe *how, const struct sml_packet *p)
 {
-    const bool restored = p->kind == SML_RESTORE && !how->published && p->e1 & SML_FLAG_OPENING;
+    const enum sml_format format = how->format[p->job];
+    const bool scaled = sml_has_exponents(format);
+    const bool restored = p->kind == SML_RESTORE && !scaled && p->e1 & SML_FLAG_OPENING;
     const bool opening = p->kind == SML_OPEN || restored;
     const size_t call_bytes = opening && p->body_bytes > 0 ? SML_CALL_BYTES : 0;
     struct sml_call call;
@@ -70,12 +67,12 @@ static void append_data(struct line *l, const struct describe *how, const struct
         append_call(l, &call);
         append(l, ")");
     }
-    if (how->published)
+    if (scaled)
         append_exponents(l, p);
-    if (how->published && p->body_bytes == 0)
+    if (scaled && p->body_bytes == 0)
         append(l, " only");
     else
-        append_elements(l, how, how->published ? agg_code(AGG_I32, AGG_SUM) : p->e0, p->body + call_bytes,
+        append_elements(l, how, sml_elements_code(format, p->e0), p->body + call_bytes,
                         p->body_bytes - call_bytes);
 }
 

@@ -21,6 +21,10 @@ static const struct option_row chunk_rows[] = {
      "an even number of times that every slot is used; default 4"},
     {"first-tag", 0, "TAG", option_unsigned, FIELD(first_tag), UINT32_MAX,
      "number of the first chunk, a multiple of 2 S; default 0"},
+    {"tensor", 0, NULL, option_flag, FIELD(tensor), 0,
+     "in the formats int32 and fp16: a tensor of floats, scaled, with the exponents one phase ahead; "
+     "without, "
+     "numbers and exponents are made up"},
     {"seed", 0, "SEED", option_number, FIELD(seed), UINT64_MAX, "of the elements; default 1"},
 };
 

@@ -3,17 +3,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "kernels/kernels.h"
 #include "wire/switchml.h"
 
 enum { JOB = 1 }; /* where a header has the number of the job */
-
-/* Byte 8 of typed packets: an operation and a type. A run may go from one call to the next, of another type.
- */
-static bool is_element_code(uint8_t code)
-{
-    return agg_element_size(code & 15, code >> 4) != 0;
-}
 
 /* The numbers of slots (powers of two, as a set of bits) with which a chunk of this tag has this slot and
  * version. */
@@ -28,12 +20,11 @@ static unsigned slots_of(const struct sml_packet *p)
 }
 
 /* Whether a and b may be of the same run. They may be of different kinds, since a result without elements is
- * as long as a probe, and they may be copies of each other. */
+ * as long as a probe, of different types, and copies of each other. */
 static bool go_together(const struct sml_packet *a, const struct sml_packet *b)
 {
     return a->job == b->job && a->size_code == b->size_code && a->checksum == b->checksum &&
-           abs((int32_t)(b->tag - a->tag)) <= SML_MAX_SLOTS &&
-           (a->size_code != SML_SIZE_AGREED || is_element_code(a->e0) == is_element_code(b->e0));
+           abs((int32_t)(b->tag - a->tag)) <= SML_MAX_SLOTS;
 }
 
 static bool is_run(const uint8_t *payload, size_t bytes, size_t each)

@@ -6,9 +6,11 @@
 #include "capture/commands.h"
 #include "capture/describe.h"
 #include "capture/packets.h"
+#include "plan_options.h"
 
 struct show {
     struct describe how;
+    enum sml_format format;
     uint64_t first_ns; /* time of the first frame of the file */
 };
 
@@ -35,15 +37,16 @@ static bool show_packet(void *context, const struct captured_packet *c)
     if (c->kind == PACKET_GRADIENT)
         describe_switchml(&l, &s->how, d->payload, d->bytes);
     else
-        describe_control(&l, d->payload, d->bytes);
+        describe_control(&l, &s->how, d->payload, d->bytes);
     return puts(l.text) >= 0;
 }
 
 static const struct option_row rows[] = {
     {"elements", 'e', "N", option_unsigned, offsetof(struct show, how.elements), UINT16_MAX,
      "of each packet, at most; default 4"},
-    {"published", 0, NULL, option_flag, offsetof(struct show, how.published), 0,
-     "jobs use the published SwitchML format: int32 with exponents"},
+    {"format", 0, "FORMAT", option_format, offsetof(struct show, format), 0,
+     "of jobs whose forming was not captured: typed (the default), int32 (the published SwitchML format), "
+     "fp16"},
 };
 
 int command_show(int argc, char *argv[])
@@ -61,6 +64,8 @@ int command_show(int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
+    for (unsigned job = 0; job < 256; job++)
+        s.how.format[job] = s.format;
     ret = EXIT_GOOD;
     for (; optind < argc; optind++) {
         if (packets_read(argv[optind], show_packet, &s) < 0)

@@ -5,6 +5,7 @@
 
 #include "capture/packets.h"
 #include "command_line.h"
+#include "switchml/terms.h"
 #include "wire/control.h"
 
 /* Room for `more` further items; doubles, so that growing costs a constant factor. */
@@ -13,7 +14,7 @@ static void *grow(void *items, size_t count, size_t more, size_t *room, size_t i
     size_t want = *room > 0 ? *room : 4096;
     void *grown;
 
-    if (count + more <= *room)
+    if (items != NULL && count + more <= *room)
         return items;
     while (want < count + more)
         want *= 2;
@@ -53,13 +54,17 @@ static bool add(struct store *s, const struct captured_packet *c, const struct s
     return true;
 }
 
-/* The switch tells each worker when a job is complete, and how large it is. */
+/* The switch tells each worker when a job is complete, how large it is, and its terms. */
 static void take_control(struct store *s, const struct udp_datagram *d)
 {
     struct ctl_message m;
+    struct sml_terms terms;
 
-    if (ctl_parse(&m, d->payload, d->bytes) == CTL_PARSED && m.head.type == CTL_READY)
-        s->size[m.ready.job] = m.head.size;
+    if (ctl_parse(&m, d->payload, d->bytes) != CTL_PARSED || m.head.type != CTL_READY ||
+        !sml_terms_parse(&terms, &m.ready.terms) || terms.format >= SML_FORMATS)
+        return;
+    s->size[m.ready.job] = m.head.size;
+    s->format[m.ready.job] = terms.format;
 }
 
 /* Whether the job's own checksum is right, if the packet has one. A worker's rank is not known here. */

@@ -25,7 +25,10 @@ struct store {
     size_t count, room;
     uint8_t *bodies;
     size_t bodies_bytes, bodies_room;
-    uint16_t size[256]; /* of the job with this number, as the switch has told its workers; 0: not seen */
+    /* Of the job with this number, as the switch has told its workers: how many they are (0: not seen), and
+     * how packets are to be read. */
+    uint16_t size[256];
+    enum sml_format format[256];
     uint64_t others;    /* gradient packets of other kinds */
     uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
     uint64_t damaged;   /* left out: wrong checksum, or not captured whole */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "switchml/blocks.h"
 
 /* The packets of one chunk: [contributions ... results ... end) */
 struct chunk {
@@ -70,24 +71,24 @@ static bool exponents_are_largest(const struct chunk *c, const struct stored_pac
     return (int8_t)r->e0 == e0 && (int8_t)r->e1 == e1;
 }
 
-/* Whether a result's elements are the sums. why: room for the reason if not. */
-static bool elements_are_sums(const struct store *s, const struct chunk *c, const struct stored_packet *r,
-                              unsigned type, size_t skip, char why[128])
+/* Whether a result's elements are what the contributions come to. why: room for the reason if not. */
+static bool elements_are_right(const struct store *s, const struct chunk *c, const struct stored_packet *r,
+                               uint8_t code, size_t skip, char why[128])
 {
-    const struct element_type *t = element_type(type);
-    union element in[SML_MAX_WORKERS];
+    const uint8_t *in[SML_MAX_WORKERS];
+    const size_t element = element_bytes(code);
 
-    for (size_t i = 0; skip + (i + 1) * t->bytes <= r->bytes; i++) {
-        const size_t at = skip + i * t->bytes;
-        const union element sum = element_read(type, body(s, r) + at);
+    for (size_t i = 0; skip + (i + 1) * element <= r->bytes; i++) {
+        const size_t at = skip + i * element;
 
         for (unsigned w = 0; w < c->workers; w++)
-            in[w] = element_read(type, body(s, c->from[w]) + at);
-        if (!element_is_sum(type, sum, in, c->workers)) {
-            char text[40];
+            in[w] = body(s, c->from[w]) + at;
+        if (!element_is_result(code, body(s, r) + at, in, c->workers)) {
+            char text[80];
 
-            element_print(text, sizeof(text), type, sum);
-            snprintf(why, 128, "element %zu, %s, is not the sum of the workers'", i, text);
+            element_print(text, sizeof(text), code, body(s, r) + at);
+            snprintf(why, 128, "element %zu, %s, is not the %s of the workers'", i, text,
+                     agg_op_name(code >> 4));
             return false;
         }
     }
@@ -95,55 +96,56 @@ static bool elements_are_sums(const struct store *s, const struct chunk *c, cons
 }
 
 /* NULL: right; else why not. */
-static const char *judge(const struct verify *v, const struct store *s, const struct chunk *c,
+static const char *judge(enum sml_format format, const struct store *s, const struct chunk *c,
                          const struct stored_packet *r, char why[128])
 {
     const struct stored_packet *first = c->from[0];
-    const unsigned type = v->published ? AGG_I32 : first->e0 & 15u;
+    const bool typed = !sml_has_exponents(format);
+    const uint8_t code = sml_elements_code(format, first->e0);
     const size_t skip = first->kind == SML_OPEN ? SML_CALL_BYTES : 0;
 
-    if (element_type(type) == NULL)
+    if (element_bytes(code) == 0)
         return "its elements are of an unknown type";
     for (unsigned w = 1; w < c->workers; w++) {
         if (c->from[w]->kind != first->kind || c->from[w]->bytes != first->bytes ||
-            (!v->published && c->from[w]->e0 != first->e0))
-            return "the workers' contributions do not go together, so there should be no sum";
+            (typed && c->from[w]->e0 != first->e0))
+            return "the workers' contributions do not go together, so there should be no result";
     }
     if (r->kind != first->kind || r->bytes != first->bytes)
         return "its kind or length is not that of the contributions";
-    if (v->published && !exponents_are_largest(c, r))
+    if (!typed && !exponents_are_largest(c, r))
         return "its exponents are not the largest of the workers'";
-    if (!v->published && r->e0 != first->e0)
+    if (typed && r->e0 != first->e0)
         return "its element code differs from the contributions'";
     if (memcmp(body(s, r), body(s, first), skip) != 0)
         return "its description of the call differs from the contributions'";
-    return elements_are_sums(s, c, r, type, skip, why) ? NULL : why;
+    return elements_are_right(s, c, r, code, skip, why) ? NULL : why;
+}
+
+/* As the switch said when the job was formed, or else as the user said. */
+static enum sml_format format_of(const struct verify *v, const struct store *s, uint8_t job)
+{
+    return s->size[job] > 0 ? s->format[job] : v->format;
 }
 
 /* A result without elements is right for a worker that asked for none. */
-static bool is_wanted_empty(const struct verify *v, const struct chunk *c, const struct stored_packet *r)
+static bool is_wanted_empty(enum sml_format format, const struct chunk *c, const struct stored_packet *r)
 {
     const struct stored_packet *own = contribution_of(c, r->worker);
 
-    return !v->published && r->bytes == 0 && own != NULL && own->bytes > 0 && !(own->e1 & SML_FLAG_WANT);
-}
-
-/* Of a type or an operation that there is, but is not checked here. */
-static bool is_other(const struct chunk *c)
-{
-    const unsigned type = c->from[0]->e0 & 15u, op = c->from[0]->e0 >> 4;
-
-    return agg_element_size(type, op) != 0 && (op != AGG_SUM || element_type(type) == NULL);
+    return !sml_has_exponents(format) && r->bytes == 0 && own != NULL && own->bytes > 0 &&
+           !(own->e1 & SML_FLAG_WANT);
 }
 
 static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
                           const struct stored_packet *r)
 {
     struct verify_job *j = &v->job[r->job];
+    const enum sml_format format = format_of(v, s, r->job);
     const char *why;
     char text[128];
 
-    if (is_wanted_empty(v, c, r)) {
+    if (is_wanted_empty(format, c, r)) {
         j->empty++;
         return;
     }
@@ -151,11 +153,7 @@ static void verify_result(struct verify *v, const struct store *s, const struct 
         j->unknown++;
         return;
     }
-    if (!v->published && is_other(c)) {
-        j->other++;
-        return;
-    }
-    why = judge(v, s, c, r, text);
+    why = judge(format, s, c, r, text);
     if (why == NULL) {
         j->right++;
         return;

@@ -1,4 +1,4 @@
-/* Checks that a switch's results are the sums of what the workers sent. */
+/* Checks that a switch's results are what the workers' contributions come to. */
 #ifndef SWAGG_CAPTURE_VERIFY_H
 #define SWAGG_CAPTURE_VERIFY_H
 
@@ -9,16 +9,15 @@ struct verify_job {
                          formed, or as many as were seen */
     uint64_t chunks, contributions, repeated;
     uint64_t right, wrong;
-    uint64_t empty;   /* results without elements, to workers that wanted none */
-    uint64_t unknown; /* results whose contributions are not all in the captures */
-    uint64_t other; /* results of types and operations that are not checked: only sums of elements.h's are */
+    uint64_t empty;     /* results without elements, to workers that wanted none */
+    uint64_t unknown;   /* results whose contributions are not all in the captures */
     uint64_t missing;   /* results that are missing although all workers have contributed */
     uint64_t conflicts; /* chunks to which a worker sent two different contributions */
 };
 
 struct verify {
-    bool published;
-    unsigned workers; /* of each job; 0: not given */
+    enum sml_format format; /* of jobs whose forming the captures do not have */
+    unsigned workers;       /* of each job; 0: not given */
     struct verify_job job[256];
     /* Called for each wrong result. */
     void (*report)(void *context, const struct stored_packet *result, const char *why);

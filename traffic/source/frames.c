@@ -19,24 +19,6 @@ enum {
     NUMBERS_BYTES = 6, /* both */
 };
 
-/* The first element of a worker's chunk; its sums are exact in any type and order. */
-static int64_t first_of(unsigned worker, uint32_t tag)
-{
-    return (tag & 0x7FFF) + worker;
-}
-
-static int64_t first_of_sum(unsigned workers, uint32_t tag)
-{
-    return (int64_t)workers * (tag & 0x7FFF) + workers * (workers - 1) / 2;
-}
-
-static void write_first(unsigned type, uint8_t *body, int64_t value)
-{
-    bool is_float = element_type(type)->is_float;
-
-    element_write(type, body, is_float ? (union element){.f = (double)value} : (union element){.i = value});
-}
-
 static uint16_t sum_words(const uint8_t *p, size_t bytes)
 {
     return agg_kernels_scalar.ones_sum(p, bytes);
@@ -46,7 +28,6 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
 {
     const struct plan *p = &fr->options->plan;
     uint8_t *frame = f->frame;
-    const size_t element = agg_element_size(p->type, AGG_SUM);
     uint32_t sum;
     uint16_t checksum;
 
@@ -54,10 +35,10 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag)
     for (unsigned i = 0; i < 4; i++)
         frame[TAG + i] = (uint8_t)(tag >> 8 * i);
     put_be16(frame + POOL_INDEX, (uint16_t)(sml_tag_ver(tag, p->slots) << 15 | sml_tag_slot(tag, p->slots)));
-    write_first(p->type, frame + BODY, first_of(f->worker, tag));
+    memcpy(frame + BODY, fr->first + (f->worker * FIRSTS + tag % FIRSTS) * fr->element, fr->element);
     if (fr->options->no_udp_checksum)
         return;
-    sum = f->unstamped + sum_words(frame + TAG, NUMBERS_BYTES) + sum_words(frame + BODY, element);
+    sum = f->unstamped + sum_words(frame + TAG, NUMBERS_BYTES) + sum_words(frame + BODY, fr->element);
     checksum = net_udp_checksum(net_fold(sum));
     memcpy(frame + UDP_CHECKSUM, &checksum, sizeof(checksum));
 }
@@ -69,7 +50,7 @@ static uint16_t sum_unstamped(const struct frames *fr, uint8_t *frame)
 
     memset(frame + UDP_CHECKSUM, 0, 2);
     memset(frame + TAG, 0, NUMBERS_BYTES);
-    memset(frame + BODY, 0, element_type(fr->options->plan.type)->bytes);
+    memset(frame + BODY, 0, fr->element);
     return net_udp_sum(&f->ip, &f->udp, agg_kernels_scalar.ones_sum);
 }
 
@@ -100,27 +81,31 @@ static struct plan plan_for(const struct source_options *o, unsigned worker)
     return p;
 }
 
-/* Sums a chunk by plain arithmetic, on the frames as they are sent; not by the core's kernels, which this is
- * to check. */
+/* What becomes of a chunk, by plain arithmetic on the frames as they are sent; not by the core's kernels,
+ * which this is to check. */
 static void add_up(struct frames *fr, unsigned chunk)
 {
     const struct plan *p = &fr->options->plan;
-    const struct element_type *type = element_type(p->type);
-    uint8_t *sum = fr->sum + chunk * fr->body_bytes;
+    const uint8_t *in[SML_MAX_WORKERS];
 
-    for (size_t at = 0; at < fr->body_bytes; at += type->bytes) {
-        union element total = {0};
+    for (unsigned w = 0; w < p->workers; w++)
+        in[w] = frames_flight(fr, w, chunk)->frame + BODY;
+    elements_reduce(plan_code(p), fr->sum + chunk * fr->body_bytes, in, p->workers, p->elements);
+}
 
-        for (unsigned w = 0; w < p->workers; w++) {
-            union element e = element_read(p->type, frames_flight(fr, w, chunk)->frame + BODY + at);
+/* Of a chunk number that no chunk's other elements are made of. */
+static void make_firsts(struct frames *fr)
+{
+    const struct plan *p = &fr->options->plan;
+    const uint8_t *in[SML_MAX_WORKERS];
 
-            if (type->is_float)
-                total.f += e.f;
-            else
-                total.i += e.i;
-        }
-        element_write(p->type, sum + at, total);
+    for (unsigned w = 0; w < p->workers; w++) {
+        uint8_t *first = fr->first + w * FIRSTS * fr->element;
+
+        elements_invent(plan_code(p), p->seed, w, UINT32_MAX, first, FIRSTS);
+        in[w] = first;
     }
+    elements_reduce(plan_code(p), fr->outcome, in, p->workers, FIRSTS);
 }
 
 int frames_build(struct frames *fr, const struct source_options *o)
@@ -128,15 +113,19 @@ int frames_build(struct frames *fr, const struct source_options *o)
     int rc = 0;
 
     *fr = (struct frames){.options = o,
-                          .body_bytes = o->plan.elements * element_type(o->plan.type)->bytes,
+                          .element = element_bytes(plan_code(&o->plan)),
+                          .body_bytes = o->plan.elements * element_bytes(plan_code(&o->plan)),
                           .chunks = o->open_loop ? plan_chunks(&o->plan) : o->plan.slots};
     fr->pool =
         rte_pktmbuf_pool_create("sent", frames_count(fr), 0, 0,
                                 (uint16_t)(RTE_PKTMBUF_HEADROOM + BODY + fr->body_bytes + 64), SOCKET_ID_ANY);
     fr->flight = calloc(frames_count(fr), sizeof(*fr->flight));
     fr->sum = calloc(fr->chunks, fr->body_bytes);
-    if (fr->pool == NULL || fr->flight == NULL || fr->sum == NULL)
+    fr->first = calloc((size_t)o->plan.workers * FIRSTS, fr->element);
+    fr->outcome = calloc(FIRSTS, fr->element);
+    if (fr->pool == NULL || fr->flight == NULL || fr->sum == NULL || fr->first == NULL || fr->outcome == NULL)
         return -ENOMEM;
+    make_firsts(fr);
     for (unsigned w = 0; w < o->plan.workers; w++) {
         const struct plan p = plan_for(o, w);
 
@@ -153,6 +142,8 @@ void frames_free(struct frames *fr)
     rte_mempool_free(fr->pool);
     free(fr->flight);
     free(fr->sum);
+    free(fr->first);
+    free(fr->outcome);
 }
 
 static bool wrong(const struct flight *f, const char *what)
@@ -161,41 +152,45 @@ static bool wrong(const struct flight *f, const char *what)
     return false;
 }
 
+/* The element that a result must have at i, in order of the wire. */
+static const uint8_t *expected_at(const struct frames *fr, const struct flight *f, unsigned i)
+{
+    return i == 0 ? fr->outcome + f->tag % FIRSTS * fr->element
+                  : fr->sum + (f->tag & (fr->chunks - 1)) * fr->body_bytes + i * fr->element;
+}
+
+/* Zeros are the same whatever their sign. */
 static bool check_elements(const struct frames *fr, const struct flight *f, const uint8_t *body)
 {
     const struct plan *p = &fr->options->plan;
-    const size_t element = element_type(p->type)->bytes;
-    const uint8_t *sum = fr->sum + (f->tag & (fr->chunks - 1)) * fr->body_bytes;
-    uint8_t first[8];
-    char got[64], expected[64];
+    const size_t element = fr->element;
+    char got[80], expected[80];
 
-    write_first(p->type, first, first_of_sum(p->workers, f->tag));
-    if (memcmp(body, first, element) == 0 &&
-        memcmp(body + element, sum + element, fr->body_bytes - element) == 0)
+    if (memcmp(body, expected_at(fr, f, 0), element) == 0 &&
+        memcmp(body + element, expected_at(fr, f, 1), fr->body_bytes - element) == 0)
         return true;
     for (unsigned i = 0; i < p->elements; i++) {
-        const uint8_t *right = i == 0 ? first : sum + i * element;
+        const uint8_t *right = expected_at(fr, f, i);
 
-        if (memcmp(body + i * element, right, element) == 0)
+        if (element_is_result(plan_code(p), body + i * element, &right, 1))
             continue;
-        element_print(got, sizeof(got), p->type, element_read(p->type, body + i * element));
-        element_print(expected, sizeof(expected), p->type, element_read(p->type, right));
-        complain("worker %u, chunk %u, element %u of %u: WRONG SUM %s, not %s", f->worker, f->tag, i,
-                 p->elements, got, expected);
-        break;
+        element_print(got, sizeof(got), plan_code(p), body + i * element);
+        element_print(expected, sizeof(expected), plan_code(p), right);
+        complain("worker %u, chunk %u, element %u of %u: WRONG %s %s, not %s", f->worker, f->tag, i,
+                 p->elements, agg_op_name(p->op), got, expected);
+        return false;
     }
-    return false;
+    return true;
 }
 
-/* In the published format the header has the largest exponents: those of the chunks that the frames were
- * built for. */
+/* Where the header has exponents they are the largest: of those that the frames were built with. */
 static bool check_header(const struct frames *fr, const struct flight *f, const struct sml_packet *s)
 {
     const struct plan *p = &fr->options->plan;
     const uint8_t *sent = f->frame + UDP_HEADERS_BYTES;
     uint8_t e0 = sent[8];
 
-    for (unsigned w = 0; w < p->workers && p->format == SML_FORMAT_INT32; w++) {
+    for (unsigned w = 0; w < p->workers && sml_has_exponents(p->format); w++) {
         uint8_t theirs = frames_flight(fr, w, f->tag)->frame[UDP_HEADERS_BYTES + 8];
 
         e0 = (int8_t)theirs > (int8_t)e0 ? theirs : e0;

@@ -1,8 +1,9 @@
 /* The source's frames, and what must come back for them. One frame for each worker and slot is built once,
  * then stamped with the next chunk's number and sent again and again. An open loop does not wait until a
  * frame has left; it has one for each worker and chunk of the plan, and never stamps them again. A chunk's
- * elements are those that it was built with (plan.h), except the first, which depends on the chunk: so a sum
- * of another chunk, worker or slot is recognized as wrong. All sums are exact in any order of addition. */
+ * elements are those that it was built with (plan.h), except the first, which is one of FIRSTS by the chunk's
+ * number: so the result of another chunk, worker or slot is recognized as wrong. All results are exact in any
+ * order. */
 #ifndef SWAGG_SOURCE_FRAMES_H
 #define SWAGG_SOURCE_FRAMES_H
 
@@ -21,12 +22,17 @@ struct flight {
     uint16_t worker;
 };
 
+enum { FIRSTS = 127 }; /* shares no factor with the number of slots */
+
 struct frames {
     const struct source_options *options;
+    size_t element;   /* bytes of one */
+    uint8_t *first;   /* that a chunk's frames may begin with: FIRSTS elements for each worker */
+    uint8_t *outcome; /* what becomes of those, FIRSTS elements */
     struct rte_mempool *pool;
     unsigned chunks;       /* of each worker: a power of two, not less than the slots */
     struct flight *flight; /* worker * chunks + tag % chunks */
-    uint8_t *sum;          /* body_bytes for each chunk; the first element is not meaningful */
+    uint8_t *sum;          /* results, body_bytes for each chunk; the first element is not meaningful */
     size_t frame_bytes, body_bytes;
 };
 

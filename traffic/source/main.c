@@ -103,7 +103,7 @@ static int play(const struct source_options *o)
     static struct play p; /* large */
     int ports, rc = EXIT_BAD;
 
-    ports = ports_open(o->plan.elements * 8 + 128, &stop);
+    ports = ports_open(o->plan.elements * element_bytes(plan_code(&o->plan)) + 128, &stop);
     if (ports < 0)
         return EXIT_BAD;
     if (o->mode == SOURCE_BRIDGE && ports != 2) {

@@ -71,6 +71,14 @@ static inline uint8_t agg_code(unsigned type, unsigned op)
  * depend on the CPU. */
 size_t agg_element_size(unsigned type, unsigned op);
 
+/* "int32", "bfloat16", ...; "sum", "minloc", ...: the names that tools and messages use. Of what is none:
+ * "unknown type", "unknown operation". */
+const char *agg_type_name(unsigned type);
+const char *agg_op_name(unsigned op);
+/* By name; 0: there is none. */
+unsigned agg_type_named(const char *name);
+unsigned agg_op_named(const char *name);
+
 /* acc = in, where an accumulator's elements are not those of the chunk. bytes: of in. */
 typedef void agg_start_fn(void *acc, const void *in, size_t bytes);
 

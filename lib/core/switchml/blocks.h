@@ -18,6 +18,19 @@ struct sml_blocks {
     uint64_t lead; /* by how many packets an exponent is ahead; 0: the numbers are integers, and have none */
 };
 
+/* The code (kernels.h) of what a packet of a format carries; e0: its byte 8. */
+static inline uint8_t sml_elements_code(enum sml_format format, uint8_t e0)
+{
+    switch (format) {
+    case SML_FORMAT_INT32:
+        return agg_code(AGG_I32, AGG_SUM);
+    case SML_FORMAT_FP16:
+        return agg_code(AGG_F16, AGG_SUM);
+    default:
+        return e0;
+    }
+}
+
 /* Whether a format with exponents carries such calls. */
 bool sml_blocks_carry(enum sml_format format, unsigned type, unsigned op);
 

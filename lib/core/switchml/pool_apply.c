@@ -1,6 +1,7 @@
 /* Applies a packet to its slot. */
 #include <string.h>
 
+#include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "switchml/pool_arrivals.h"
 #include "switchml/pool_reduce.h"
@@ -18,24 +19,12 @@ static bool opens(const struct sml_pool *pool, const struct sml_packet *p)
     return p->kind == SML_OPEN;
 }
 
-static uint8_t element_code(const struct sml_pool *pool, const struct sml_packet *p)
-{
-    switch (pool->cfg.format) {
-    case SML_FORMAT_INT32:
-        return agg_code(AGG_I32, AGG_SUM);
-    case SML_FORMAT_FP16:
-        return agg_code(AGG_F16, AGG_SUM);
-    default:
-        return p->e0;
-    }
-}
-
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
 static enum sml_reason inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = opens(pool, p);
-    uint8_t code = element_code(pool, p);
+    uint8_t code = sml_elements_code(pool->cfg.format, p->e0);
     size_t element = agg_element_size(code & 15, code >> 4);
     size_t call_bytes = opening ? SML_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
@@ -124,7 +113,7 @@ static void begin(const struct sml_pool *pool, struct sml_slot *slot, uint16_t r
     slot->size_code = p->size_code;
     slot->e0 = p->e0;
     slot->e1 = p->kind == SML_RESTORE && pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
-    slot->code = element_code(pool, p);
+    slot->code = sml_elements_code(pool->cfg.format, p->e0);
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)p->body_bytes;
     slot->summed = 0;

@@ -12,6 +12,23 @@ enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1
 static const uint8_t format_codes[SML_FORMATS] = {
     [SML_FORMAT_TYPED] = 1, [SML_FORMAT_INT32] = 0, [SML_FORMAT_FP16] = 2};
 
+static const char *const format_names[SML_FORMATS] = {
+    [SML_FORMAT_TYPED] = "typed", [SML_FORMAT_INT32] = "int32", [SML_FORMAT_FP16] = "fp16"};
+
+const char *sml_format_name(enum sml_format format)
+{
+    return format_names[format];
+}
+
+enum sml_format sml_format_named(const char *name)
+{
+    enum sml_format f = 0;
+
+    while (f < SML_FORMATS && strcmp(format_names[f], name) != 0)
+        f++;
+    return f;
+}
+
 /* SML_FORMATS: of none. */
 static enum sml_format format_of_code(uint8_t code)
 {
@@ -264,12 +281,10 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
 
     if (!sml_terms_parse(&t, terms))
         return 0;
-    static const char *const formats[SML_FORMATS] = {
-        [SML_FORMAT_INT32] = "int32", [SML_FORMAT_TYPED] = "typed", [SML_FORMAT_FP16] = "fp16"};
 
     if (t.format >= SML_FORMATS)
         return 0;
-    list[n++] = (struct agg_term){.name = "format", .word = formats[t.format]};
+    list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
     list[n++] =
         (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
     list[n++] =

@@ -25,6 +25,11 @@ struct sml_terms {
     uint8_t threads; /* as in switchml/pool.h; else 0 */
 };
 
+/* "typed", "int32", "fp16": as in terms that are shown, and in the options of tools. By name: SML_FORMATS if
+ * there is none. */
+const char *sml_format_name(enum sml_format format);
+enum sml_format sml_format_named(const char *name);
+
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
  * first_tag (4); tag_bits, plain, labelled, threads. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);

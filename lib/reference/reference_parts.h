@@ -1,0 +1,47 @@
+/* The numbers that elements are made of; for reference*.c only. */
+#ifndef SWAGG_REFERENCE_PARTS_H
+#define SWAGG_REFERENCE_PARTS_H
+
+#include "reference.h"
+
+static inline size_t element_bytes(unsigned code)
+{
+    return agg_element_size(code & 15, code >> 4);
+}
+
+/* Integers and bool: bytes; 0 for other types. */
+unsigned integer_bytes(unsigned type);
+bool integer_is_signed(unsigned type);
+/* In 64 bits, with its sign; what is written is cut off. */
+uint64_t integer_get(unsigned type, const void *p);
+void integer_put(unsigned type, void *p, uint64_t x);
+
+/* Floats of 16 bits: of so many digits, the last of them worth at least 2^least. */
+struct half {
+    int digits, least, bias;
+    double most;
+};
+extern const struct half half_binary16, half_bfloat16;
+static inline bool half_is(unsigned type)
+{
+    return type == AGG_F16 || type == AGG_BF16;
+}
+static inline const struct half *half_of(unsigned type)
+{
+    return type == AGG_F16 ? &half_binary16 : &half_bfloat16;
+}
+double half_get(const struct half *h, uint16_t bits);
+uint16_t half_put(const struct half *h, double x); /* to nearest even */
+
+/* Numbers in an element, each in its share of the bytes: a pair and a complex one have two. */
+unsigned parts_of(unsigned code, unsigned types[2]);
+size_t part_bytes(unsigned type);
+/* Of any type but the complex ones: all values fit. */
+long double part_get(unsigned type, const void *p);
+
+static inline bool part_is_float(unsigned type)
+{
+    return integer_bytes(type) == 0;
+}
+
+#endif
