@@ -5,6 +5,7 @@
 
 #include "aggregate/jobs_frames.h"
 #include "base/clock.h"
+#include "show/delays.h"
 #include "show/views.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
@@ -191,6 +192,12 @@ static int show_named(const struct show_parts *parts, const char *name, struct w
     return s.found ? 0 : -ENOENT;
 }
 
+/* NULL: it does not run. */
+static const struct job *running_of(const struct job_search *s, const struct shown_job *job)
+{
+    return job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
+}
+
 static void write_missing(struct writer *w, const struct shown_job *job)
 {
     writer_numbers(w, "missing");
@@ -215,6 +222,7 @@ static void write_terms(struct writer *w, const struct shown_job *job)
 
 static void show_job(const struct job_search *s, const struct shown_job *job)
 {
+    const struct job *running = running_of(s, job);
     struct writer *w = s->w;
 
     writer_text(w, "name", job->name);
@@ -227,12 +235,11 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     writer_number(w, "present", job->present);
     writer_flag(w, "draining", job->joined != NULL && job->joined->draining);
     write_terms(w, job);
-    if (job->state == CTL_ENTRY_RUNNING) {
-        const struct job *running = jobs_find(s->jobs, job->protocol->id, job->number);
-
+    if (running != NULL) {
         writer_number(w, "number", job->number);
         writer_number(w, "kept_frames", jobs_kept_frames(running));
         writer_number(w, "kept_frames_max", running->frames);
+        delays_write_job(w, running);
     }
     if (job->state == CTL_ENTRY_FAILED) {
         writer_text(w, "reason", ctl_reason_name(job->failure->reason));
@@ -267,6 +274,8 @@ static void write_member(struct writer *w, uint16_t rank, const struct shown_mem
 
 static void show_ranks(const struct job_search *s, const struct shown_job *job)
 {
+    const struct job *running = running_of(s, job);
+
     writer_text(s->w, "name", job->name);
     write_missing(s->w, job);
     writer_table(s->w, "ranks");
@@ -275,6 +284,7 @@ static void show_ranks(const struct job_search *s, const struct shown_job *job)
 
         writer_row(s->w);
         write_member(s->w, rank, &m);
+        delays_write_rank(s->w, running, rank);
         writer_end(s->w);
     }
     writer_end(s->w);
@@ -307,8 +317,7 @@ static void write_slot(struct writer *w, unsigned number, const struct agg_slot_
 
 static void show_slots(const struct job_search *s, const struct shown_job *job)
 {
-    const struct job *running =
-        job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
+    const struct job *running = running_of(s, job);
     struct agg_slot_view slot;
     unsigned slots = 0, collecting = 0;
 

@@ -9,6 +9,9 @@
 #include <rte_mbuf.h>
 
 #include "aggregate/jobs.h"
+#include "show/delays.h"
+#include "show/writer_json.h"
+#include "switchml/pool.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tally.h"
@@ -100,6 +103,60 @@ static void test_every_member_is_found_and_nobody_else(void)
         CU_ASSERT_EQUAL(rank_of(job, 0, 0), -1); /* an empty seat is nobody's */
         jobs_free(&jobs);
     }
+}
+
+static void contribute(const struct job *job, uint16_t rank, uint64_t now)
+{
+    uint8_t body[64] = {0};
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .e0 = AGG_SUM << 4 | AGG_I32,
+                                 .body = body,
+                                 .body_bytes = sizeof(body)};
+    struct agg_verdict v;
+
+    sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p, 0), rank, &p, NULL, now, &v);
+}
+
+static void check_view(struct writer_json *w, const char *expected)
+{
+    json_t *view, *counters;
+    char *said;
+
+    CU_ASSERT_EQUAL_FATAL(writer_json_take(w, &view, &counters), 0);
+    said = json_dumps(view, JSON_COMPACT);
+    CU_ASSERT_STRING_EQUAL(said, expected);
+    free(said);
+    json_decref(view);
+    json_decref(counters);
+}
+
+/* Rank 2 comes 5 ms after rank 0, and 4 ms after rank 1. */
+static void test_the_views_name_the_late_rank(void)
+{
+    struct writer_json w;
+    const struct job *job;
+    struct jobs jobs;
+
+    set_up(&jobs, 3);
+    jobs.delays = true;
+    job = open_one(&jobs);
+    for (uint16_t rank = 0; rank < 3; rank++)
+        contribute(job, rank, rank == 2 ? 6000000 : (rank + 1) * 1000000);
+    contribute(job, 1, 7000000); /* again */
+    writer_json_init(&w);
+    delays_write_rank(&w.writer, job, 2);
+    check_view(&w, "{\"contributions\":1,\"bytes\":64,\"repeated\":0,\"probes\":0,\"was_last\":1,"
+                   "\"late_us_mean\":5000,\"late_us_last\":5000,\"late_us_worst\":5000,"
+                   "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
+    writer_json_init(&w);
+    delays_write_job(&w.writer, job);
+    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,\"latest_rank\":2,"
+                   "\"latest_us_mean\":5000}");
+    writer_json_init(&w);
+    delays_write_rank(&w.writer, NULL, 2); /* a job that does not run yet */
+    check_view(&w, "{}");
+    jobs_free(&jobs);
 }
 
 static void test_the_configuration_says_whether_delays_are_noted(void)
@@ -496,6 +553,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_member_is_found_and_nobody_else),
+        UNIT_TEST(test_the_views_name_the_late_rank),
         UNIT_TEST(test_the_configuration_says_whether_delays_are_noted),
         UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
         UNIT_TEST(test_a_job_of_one_slot_gets_it),

@@ -1,0 +1,16 @@
+/* What the pool of a running job has noted of its ranks (protocol/delays.h): who is late, and how much each
+ * one sends. Any thread, while the job cannot end: under the registrar's lock. */
+#ifndef SWAGG_SHOW_DELAYS_H
+#define SWAGG_SHOW_DELAYS_H
+
+#include "aggregate/jobs.h"
+#include "show/writer.h"
+
+/* Of a rank: its counts, its delays in microseconds, and the histogram as far as it goes. Nothing where none
+ * are noted. running: NULL if the job does not run. */
+void delays_write_rank(struct writer *w, const struct job *running, uint16_t rank);
+
+/* Of all ranks together: their counts, and the rank that was latest on average. */
+void delays_write_job(struct writer *w, const struct job *running);
+
+#endif
