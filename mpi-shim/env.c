@@ -167,7 +167,10 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
     }
     const char *both = contradiction(&read);
     const bool refused = wrong || both;
-    *s = refused ? (struct settings){.log = SWAGG_LOG_WARN, .disable = read.disable} : read;
+    *s = refused ? (struct settings){.log = SWAGG_LOG_WARN,
+                                     .disable = read.disable,
+                                     .summary_json = read.summary_json}
+                 : read;
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)

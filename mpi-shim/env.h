@@ -36,7 +36,7 @@ struct settings {
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or
  * an empty string in `text`; or -EINVAL, with what is wrong and how to mend it in `text`, and *s without a
- * switch, but with a valid `disable`. */
+ * switch, but with a valid `disable` and `summary_json`. */
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size);
 
 /* The settings in the form that ranks exchange: " NAME=VALUE" for each that counts for all of them and is set

@@ -62,6 +62,22 @@ static void say_new_kind(const struct ledger_kind *kind)
     report(SWAGG_LOG_DEBUG, "%s", label);
 }
 
+/* Unless the roll call has found trouble, or no switch is named: mistake is what is wrong with the settings.
+ * Collective: in all ranks or in none. */
+static void start_offload(const struct roll *roll, const char *mistake)
+{
+    if (!*roll->trouble && *settings.switch_ip) {
+        offload_init(&settings);
+        return;
+    }
+    why_note(WHY_OFF, "%s",
+             *roll->trouble ? roll->trouble
+             : *mistake     ? mistake
+                            : "SWAGG_SWITCH is not set where rank 0 runs");
+    if (*roll->trouble && own_rank == roll->speaker)
+        report(SWAGG_LOG_WARN, "Open MPI's own collectives are used: %s", roll->trouble);
+}
+
 static void start(void)
 {
     int size;
@@ -85,10 +101,7 @@ static void start(void)
     report(SWAGG_LOG_INFO, "swagg-mpi %s, format %d", swagg_version(), ROLLCALL_FORMAT);
     ledger_init(say_new_kind);
     started = true;
-    if (!*roll.trouble && *settings.switch_ip)
-        offload_init(&settings); /* collective: in all ranks or in none */
-    else if (*roll.trouble && own_rank == roll.speaker)
-        report(SWAGG_LOG_WARN, "Open MPI's own collectives are used: %s", roll.trouble);
+    start_offload(&roll, rc < 0 ? text : "");
     usr1_start(tell_now);
 }
 

@@ -101,6 +101,18 @@ static void write_groups(FILE *f)
     free(groups);
 }
 
+static void write_causes(FILE *f)
+{
+    char cause[WHY_CAUSE_MAX];
+    struct list l = {.f = f};
+    for (int why = 0; why < WHY_COUNT; why++)
+        if (why_cause((enum why)why, cause)) {
+            write_text(f, next_item(&l), "why", why_text((enum why)why));
+            write_text(f, ", ", "cause", cause);
+            putc('}', f);
+        }
+}
+
 static void write_waits(FILE *f)
 {
     int ranks;
@@ -126,6 +138,8 @@ static void write_all(FILE *f, const struct settings *s, int rank)
     jobs_each(write_job, &jobs);
     fputs("],\n \"calls\": [", f);
     write_groups(f);
+    fputs("],\n \"causes\": [", f);
+    write_causes(f);
     fputs("],\n \"waited_for\": [", f);
     write_waits(f);
     fputs("]}\n", f);

@@ -217,6 +217,7 @@ static void say_redone(MPI_Comm comm, const struct outcome *o)
     char name[MPI_MAX_OBJECT_NAME];
     int rank;
     PMPI_Comm_rank(comm, &rank);
+    why_note(WHY_SWITCH, "%s: rank %d: %s", comm_name(comm, name), o->rank, o->text);
     if (rank == 0)
         report(SWAGG_LOG_WARN, "%s: Open MPI does this collective again, and all that follow: rank %d: %s",
                comm_name(comm, name), o->rank, o->text);

@@ -73,6 +73,16 @@ static void tell_groups(say_fn *say)
     free(groups);
 }
 
+static void tell_causes(say_fn *say)
+{
+    char cause[WHY_CAUSE_MAX], line[LINE_MAX_BYTES + WHY_CAUSE_MAX];
+    for (int why = 0; why < WHY_COUNT; why++)
+        if (why_cause((enum why)why, cause)) {
+            snprintf(line, sizeof line, "%s: %s", why_text((enum why)why), cause);
+            say(line);
+        }
+}
+
 static void tell_waits(say_fn *say)
 {
     enum { SHOWN = 16 };
@@ -100,5 +110,6 @@ void table_tell(const struct settings *s, say_fn *say)
     tell_settings(s, say);
     jobs_each(tell_job, &say);
     tell_groups(say);
+    tell_causes(say);
     tell_waits(say);
 }

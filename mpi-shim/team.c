@@ -12,6 +12,7 @@
 #include "native.h"
 #include "report.h"
 #include "team_job.h"
+#include "why.h"
 
 enum { TEAMS_AT_REST = 4 };
 
@@ -140,6 +141,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
         return SWAGG_OK;
     }
     team_go_native(team);
+    why_note(WHY_SWITCH, "%s: rank %d: %s", comm_name(comm, who), o.rank, o.text);
     enum swagg_log_level level = level_of(o.status);
     if (team->rank == 0)
         report(level, "%s stays with Open MPI's own collectives: rank %d: %s (SWAGG_SWITCH=%s)",

@@ -1,5 +1,10 @@
 #include "why.h"
 
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
 static const char *const texts[WHY_COUNT] = {
     [WHY_NOT] = "",
     [WHY_OFF] = "offload is off",
@@ -19,4 +24,25 @@ static const char *const texts[WHY_COUNT] = {
 const char *why_text(enum why why)
 {
     return texts[why];
+}
+
+static char causes[WHY_COUNT][WHY_CAUSE_MAX]; /* under the mutex */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void why_note(enum why why, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pthread_mutex_lock(&mutex);
+    vsnprintf(causes[why], sizeof causes[why], format, args);
+    pthread_mutex_unlock(&mutex);
+    va_end(args);
+}
+
+bool why_cause(enum why why, char cause[WHY_CAUSE_MAX])
+{
+    pthread_mutex_lock(&mutex);
+    memcpy(cause, causes[why], sizeof causes[why]);
+    pthread_mutex_unlock(&mutex);
+    return *cause;
 }

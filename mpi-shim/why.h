@@ -2,6 +2,8 @@
 #ifndef SHIM_WHY_H
 #define SHIM_WHY_H
 
+#include <stdbool.h>
+
 enum why {
     WHY_NOT = 0,   /* it does not: it goes to the switch */
     WHY_OFF,       /* no switch named, bad settings, or SWAGG_DISABLE */
@@ -22,5 +24,14 @@ enum why {
 
 /* In words; empty for WHY_NOT. */
 const char *why_text(enum why why);
+
+enum { WHY_CAUSE_MAX = 600 };
+
+/* What was behind WHY_OFF or WHY_SWITCH, when it was noted last: the switch's refusal, for one. Any thread.
+ */
+void why_note(enum why why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether there is one; it is copied. */
+bool why_cause(enum why why, char cause[WHY_CAUSE_MAX]);
 
 #endif

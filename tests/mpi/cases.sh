@@ -45,7 +45,7 @@ says() { # REGEX [TIMES]: how many lines match, 1 unless given
 on="SWAGG_SWITCH=$SWITCH_IP"
 
 # What a rank's SWAGG_SUMMARY_JSON says, a line for each kind of calls: FUNCTION|OPERATION|TYPE|SIZE|COMMUNICATOR|BY|WHY|CALL SITES|CALLS|BYTES,
-# and one for each rank that it waited for: "waited for RANK".
+# one for each cause why a switch does nothing, and one for each rank that it waited for: "waited for RANK".
 kinds() { # FILE
     python3 - "$1" <<'END'
 import json, sys
@@ -57,6 +57,8 @@ for k in told["calls"]:
     assert k["by"] != "switch" or abs(k["waiting_seconds"] + k["wire_seconds"] - k["seconds"]) < 1e-6
 for job in told["jobs"]:
     assert job["slots"] > 0 and job["packet_bytes"] > 0 and job["window"] > 0 and job["ranks"] > 1
+for cause in told["causes"]:
+    print(f"{cause['why']}: {cause['cause']}")
 for wait in told["waited_for"]:
     assert wait["seconds"] > 0
     print("waited for", wait["rank"])
@@ -144,6 +146,7 @@ crossover)
     trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_LOG=debug "SWAGG_SUMMARY_JSON=$dir/%r.json" crossover || fail "failed with the shim"
     says '^crossover: rank [0-3]: 0 wrong$' 4
+    says '^swagg\[0\]: MPI_Allreduce, MPI_SUM, MPI_INT, up to 64 bytes, MPI_COMM_WORLD of 4 ranks: Open MPI, below the crossover$'
     says '^swagg\[0\]: MPI_COMM_WORLD of 4 ranks: MPI_Allreduce goes to the switch from [0-9]+ bytes on, MPI_Reduce from [0-9]+: measured in'
     says 'goes to the switch from'
     read -r allreduce reduce <<<"$(sed -nE 's/.*MPI_Allreduce .* from ([0-9]+) bytes on, MPI_Reduce from ([0-9]+):.*/\1 \2/p' "$out")"
@@ -203,7 +206,11 @@ fortran)
 settings)
     run_shim progress || fail "failed without a switch's address"
     says '^swagg\[0\]: SWAGG_SWITCH is not set'
-    run_shim "$on" SWAGG_MODE=odered progress || fail "failed with a wrong setting"
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    run_shim "$on" SWAGG_MODE=odered "SWAGG_SUMMARY_JSON=$dir/all.json" progress || fail "failed with a wrong setting"
+    kinds "$dir/all.json" >>"$out"
+    says '^offload is off: SWAGG_MODE=odered: use ordered or arrival$'
     says '^swagg\[0\]: SWAGG_MODE=odered: use ordered or arrival'
     says 'offloaded 0 calls'
     run_shim "$on" SWAGG_CHECKSUM=crc32c progress || fail "failed with a checksum"
@@ -219,10 +226,14 @@ settings)
     says '^swagg' 0
     ;;
 no_switch)
-    run_shim SWAGG_SWITCH=127.1.2.3 SWAGG_JOIN_TIMEOUT_MS=3000 reductions || fail "failed without a switch"
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    run_shim SWAGG_SWITCH=127.1.2.3 SWAGG_JOIN_TIMEOUT_MS=3000 "SWAGG_SUMMARY_JSON=$dir/%r.json" reductions || fail "failed without a switch"
     says 'stays with Open MPI' # and that once, not for every communicator
     says 'offloaded 0 calls, .*no service from the switch 542 at 2 call sites, no elements 150 '
     says '^swagg' 2 # that, and the summary
+    kinds "$dir/3.json" >"$out"
+    says '^no service from the switch: MPI_COMM_WORLD: rank [0-3]: .*127\.1\.2\.3 '
     ;;
 crowd)
     # The loopback switch has 16 jobs. 20 communicators of the same ranks share one, and so do 20 in a row.
