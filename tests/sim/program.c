@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/half.h"
 #include "memory.h"
 #include "reference.h"
 #include "sim.h"
@@ -64,18 +65,39 @@ static bool is_integer(unsigned type)
 /* Floats that travel as integers with a scale. */
 static bool is_scaled(const struct program *p, const struct sml_call *c)
 {
-    return sml_has_exponents(p->format) && c->type == AGG_F32;
+    return sml_has_exponents(p->format) && c->type != AGG_I32;
 }
 
-static const double SCALED_MOST = 1e6 * (1 << 19);
-
-static void fill_scaled(const struct program *p, unsigned rank, unsigned call, float *tensor)
+/* Sums of a dozen of those fit. */
+static double scaled_most(unsigned type)
 {
+    return type == AGG_F16 ? 200 * 16 : 1e6 * (1 << 19);
+}
+
+static float scaled_get(unsigned type, const uint8_t *tensor, uint64_t i)
+{
+    uint16_t half;
+    float x;
+
+    memcpy(&half, tensor + 2 * i, sizeof half);
+    if (type == AGG_F16)
+        return agg_half_to_float(half);
+    memcpy(&x, tensor + 4 * i, sizeof x);
+    return x;
+}
+
+static void fill_scaled(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor)
+{
+    const bool half = p->call[call].type == AGG_F16;
+    const unsigned digits = half ? 400 : 2000000, exponents = half ? 5 : 20;
     uint64_t r = rng_of(p, rank, call);
 
     for (uint64_t i = 0; i < p->call[call].count; i++) {
-        const double x = (double)rng_below(&r, 2000001) - 1000000;
-        tensor[i] = (float)ldexp(x, (int)rng_below(&r, 20));
+        const double part = (double)rng_below(&r, digits + 1u) - digits / 2.0;
+        const float x = (float)ldexp(part, (int)rng_below(&r, exponents));
+        const uint16_t narrow = agg_float_to_half(x);
+
+        memcpy(tensor + (half ? 2 : 4) * i, half ? (const void *)&narrow : (const void *)&x, half ? 2 : 4);
     }
 }
 
@@ -85,7 +107,7 @@ void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t
     uint64_t r = rng_of(p, rank, call);
 
     if (is_scaled(p, &c)) {
-        fill_scaled(p, rank, call, (float *)tensor);
+        fill_scaled(p, rank, call, tensor);
         return;
     }
     reference_fill(agg_code(c.type, c.op), &r, p->whole, tensor, c.count);
@@ -115,19 +137,19 @@ static const uint8_t *expected(struct program *p, unsigned call)
 }
 
 /* As the theorems say, with the largest elements that there may be in a block, and what floats round. */
-static double scaled_bound(const struct program *p)
+static double scaled_bound(const struct program *p, unsigned type)
 {
-    const double n = p->size, block = 2 * SCALED_MOST;
+    const double n = p->size, block = 2 * scaled_most(type);
 
     return n * (p->format == SML_FORMAT_INT32 ? n * block / INT32_MAX : ldexp(block, -10)) +
-           n * block * 0x1p-23;
+           n * block * (type == AGG_F16 ? 0x1p-11 : 0x1p-23);
 }
 
-static bool check_scaled(const struct program *p, unsigned call, const float *tensor)
+static bool check_scaled(const struct program *p, unsigned call, const uint8_t *tensor)
 {
     const struct sml_call *c = &p->call[call];
-    const double bound = scaled_bound(p), parts = c->op == AGG_AVG ? p->size : 1;
-    float *in = memory_of(c->count * sizeof *in);
+    const double bound = scaled_bound(p, c->type), parts = c->op == AGG_AVG ? p->size : 1;
+    uint8_t *in = memory_of(c->count * sizeof(float));
     double *sum = memory_of(c->count * sizeof *sum);
     bool right = true;
 
@@ -135,10 +157,10 @@ static bool check_scaled(const struct program *p, unsigned call, const float *te
     for (unsigned r = 0; r < p->size; r++) {
         fill_scaled(p, r, call, in);
         for (uint64_t i = 0; i < c->count; i++)
-            sum[i] += (double)in[i];
+            sum[i] += (double)scaled_get(c->type, in, i);
     }
     for (uint64_t i = 0; i < c->count; i++)
-        right &= fabs((double)tensor[i] * parts - sum[i]) <= bound;
+        right &= fabs((double)scaled_get(c->type, tensor, i) * parts - sum[i]) <= bound;
     free(in);
     free(sum);
     return right;
@@ -150,7 +172,7 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
     const unsigned code = agg_code(c->type, c->op);
 
     if (is_scaled(p, c))
-        return check_scaled(p, call, (const float *)tensor);
+        return check_scaled(p, call, tensor);
     if (p->mode == SML_ORDERED || is_integer(c->type))
         return reference_same(code, tensor, expected(p, call), c->count);
     return !p->whole || reference_equal(code, tensor, expected(p, call), c->count);

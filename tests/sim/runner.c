@@ -42,6 +42,7 @@ static void play(struct runner_tally *t, uint64_t seed)
 
     t->scenarios++;
     t->benign += r.benign;
+    t->paper += r.paper;
     t->failed += r.failed;
     add(&t->sum, &r);
     if (r.failed) {
@@ -65,6 +66,7 @@ static void collect(struct runner_tally *t, const struct child *child, int statu
 
     t->scenarios += c->scenarios;
     t->benign += c->benign;
+    t->paper += c->paper;
     t->failed += c->failed;
     add(&t->sum, &c->sum);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -116,9 +118,10 @@ void runner_print(const struct runner_tally *t, double seconds)
 {
     const struct world_result *s = &t->sum;
 
-    printf("%" PRIu64 " scenarios (%" PRIu64 " benign), %" PRIu64 " failed, %" PRIu64
-           " crashed; %.1f hours simulated in %.1f s\n",
-           t->scenarios, t->benign, t->failed, t->crashed, (double)s->simulated_ns / 3.6e12, seconds);
+    printf("%" PRIu64 " scenarios (%" PRIu64 " benign, %" PRIu64 " with the paper's switch), %" PRIu64
+           " failed, %" PRIu64 " crashed; %.1f hours simulated in %.1f s\n",
+           t->scenarios, t->benign, t->paper, t->failed, t->crashed, (double)s->simulated_ns / 3.6e12,
+           seconds);
     printf("  jobs: %" PRIu64 " came to their end, %" PRIu64 " failed on all ranks alike; %" PRIu64
            " calls had their exact sum\n",
            s->formations_well, s->formations_failed, s->calls_succeeded);

@@ -10,7 +10,7 @@ struct runner_config {
 };
 
 struct runner_tally {
-    uint64_t scenarios, benign, failed, crashed;
+    uint64_t scenarios, benign, paper, failed, crashed;
     struct world_result sum; /* of the numbers */
 };
 

@@ -1,5 +1,6 @@
 #include "scenario.h"
 
+#include "paper_switch.h"
 #include "reference.h"
 #include "switchml/terms.h"
 
@@ -115,11 +116,52 @@ static void use_scaled_numbers(struct program *p, uint64_t *r, bool benign)
     p->buffers = 0;
     for (unsigned c = 0; c < p->calls; c++) {
         struct sml_call *call = &p->call[c];
-        call->type = p->format == SML_FORMAT_INT32 && call->type == AGG_I32 ? AGG_I32 : AGG_F32;
-        call->op = call->type == AGG_F32 && rng_below(r, 3) == 0 ? AGG_AVG : AGG_SUM;
+        call->type = p->format == SML_FORMAT_INT32 && call->type == AGG_I32 ? AGG_I32
+                     : rng_below(r, 3) == 0                                 ? AGG_F16
+                                                                            : AGG_F32;
+        call->op = call->type != AGG_I32 && rng_below(r, 3) == 0 ? AGG_AVG : AGG_SUM;
     }
     if (p->deviation.kind >= DEVIATION_COUNT && p->deviation.kind <= DEVIATION_COLLECTIVE)
         p->deviation.kind = DEVIATION_LEAVE;
+}
+
+/* What the paper's switch cannot do (paper_protocol.h): a job of one worker; more workers and slots than the
+ * copy of it has. */
+static void use_published_packets(struct program *p, uint64_t *r, bool benign)
+{
+    p->size = (uint16_t)rng_between(r, 2, PAPER_WORKERS);
+    p->slots = (uint16_t)(p->slots < PAPER_SLOTS ? p->slots : PAPER_SLOTS);
+    for (unsigned c = 0; c < p->calls; c++)
+        p->call[c].root = 0;
+    p->deviation.rank %= p->size;
+    use_scaled_numbers(p, r, benign);
+    p->format = SML_FORMAT_INT32;
+    p->plain = true;
+    p->chunk_bytes = (uint16_t)rng_between(r, 128, 1460);
+    p->chunk_bytes -= p->chunk_bytes % 4;
+}
+
+/* ... and tell a duplicate that is late by two phases: links keep their order, whatever else they do. */
+static void keep_order(struct link_quality *q, const struct link_quality *usual)
+{
+    q->jitter = 0;
+    q->delay_ppm = 0;
+    q->delay = usual->delay;
+    q->bits_per_s = usual->bits_per_s;
+}
+
+/* A job does not outlive it, so in a benign scenario it lives. Its controller sets jobs up out of band, so no
+ * stranger speaks to it. */
+static void have_the_papers_switch(struct scenario *s)
+{
+    s->switch_config.paper = true;
+    s->stranger_every = 0;
+    keep_order(&s->quality, &s->quality);
+    for (unsigned i = 0; i < s->faults; i++) {
+        keep_order(&s->fault[i].quality, &s->quality);
+        if (s->benign && s->fault[i].kind == FAULT_KILL_SWITCH)
+            s->fault[i].kind = FAULT_CUT;
+    }
 }
 
 /* In a benign scenario all faults together are too short to make a rank count as lost. */
@@ -195,6 +237,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
     uint64_t r = seed;
 
     *s = (struct scenario){.seed = seed, .benign = rng_below(&r, 3) == 0};
+    const bool paper =
+        splitmix_hash(seed) % 8 == 0; /* of its own, so that other scenarios stay as they are */
     s->switch_config = (struct switch_config){
         .slots_max =
             (unsigned)rng_magnitude(&r, s->benign ? SCENARIO_PROGRAMS_MAX * SLOTS_WANTED_MAX : 128, 1024),
@@ -204,21 +248,25 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->programs = rng_below(&r, 10) < 7 ? 1 : (unsigned)rng_between(&r, 1, SCENARIO_PROGRAMS_MAX);
     for (unsigned i = 0; i < s->programs; i++) {
         make_program(&s->program[i], &r, i, s->benign);
+        if (paper)
+            use_published_packets(&s->program[i], &r, s->benign);
         s->hosts += s->program[i].size;
     }
     s->quality = make_quality(&r, s->benign ? WORST_BENIGN_PPM : 200000);
     s->calm_at = rng_magnitude(&r, 100 * MS, 30 * S);
     make_faults(s, &r);
     for (unsigned i = 0; i < s->programs; i++)
-        s->program[i].checksum = rng_below(&r, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+        s->program[i].checksum = rng_below(&r, 3) == 0 && !paper ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     s->switch_config.keep_ppm = some_or_all(&r);
     s->switch_config.refer = rng_below(&r, 2);
     if (rng_below(&r, 3) == 0)
         s->stranger_every = rng_magnitude(&r, 1 * MS, 200 * MS);
     s->stranger_host = (unsigned)rng_below(&r, s->hosts);
     for (unsigned i = 0; i < s->programs; i++)
-        if (rng_below(&r, 4) == 0)
+        if (rng_below(&r, 4) == 0 && !paper)
             use_scaled_numbers(&s->program[i], &r, s->benign);
+    if (paper)
+        have_the_papers_switch(s);
     s->over_by = latest_end(s);
 }
 
@@ -257,11 +305,12 @@ void scenario_print(const struct scenario *s, FILE *out)
 {
     fprintf(out,
             "seed %" PRIu64
-            "%s: %u hosts, the switch has %u slots, keeps %u ppm of the frames, sends results as "
+            "%s%s: %u hosts, the switch has %u slots, keeps %u ppm of the frames, sends results as "
             "%s, lost after %" PRIu64 " ms, calm at %" PRIu64 " ms\nlinks: ",
-            s->seed, s->benign ? ", benign" : "", s->hosts, s->switch_config.slots_max,
-            s->switch_config.keep_ppm, s->switch_config.refer ? "references" : "copies",
-            s->switch_config.lost_after_ns / MS, s->calm_at / MS);
+            s->seed, s->benign ? ", benign" : "", s->switch_config.paper ? ", the paper's switch" : "",
+            s->hosts, s->switch_config.slots_max, s->switch_config.keep_ppm,
+            s->switch_config.refer ? "references" : "copies", s->switch_config.lost_after_ns / MS,
+            s->calm_at / MS);
     print_quality(&s->quality, out);
     for (unsigned i = 0; i < s->programs; i++)
         print_program(&s->program[i], out);

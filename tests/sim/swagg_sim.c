@@ -59,7 +59,8 @@ static double seconds_now(void)
 static int play_one(uint64_t seed, bool trace)
 {
     struct world_result r = world_play(seed, trace ? stdout : NULL);
-    struct runner_tally t = {.scenarios = 1, .benign = r.benign, .failed = r.failed, .sum = r};
+    struct runner_tally t = {
+        .scenarios = 1, .benign = r.benign, .paper = r.paper, .failed = r.failed, .sum = r};
 
     runner_print(&t, 0);
     if (r.failed)

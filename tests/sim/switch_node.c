@@ -8,11 +8,9 @@
 #include "carry.h"
 #include "keeping.h"
 #include "memory.h"
+#include "paper_protocol.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
-
-/* All that comes to a data port. */
-static const struct agg_protocol *const protocol = &sml_protocol;
 
 struct switch_job {
     struct agg_job *job;
@@ -137,13 +135,15 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
                  const struct switch_config *cfg)
 {
     *s = (struct switch_node){.cfg = *cfg, .sim = sim, .star = star, .rng = rng_fork(rng)};
+    s->protocol = cfg->paper ? paper_protocol() : sml_protocol;
+    s->protocols = &s->protocol;
     s->keeps = rng_fork(&s->rng);
 }
 
 void switch_start(struct switch_node *s)
 {
     struct ctl_registry_config cfg = {
-        .protocols = &protocol,
+        .protocols = &s->protocols,
         .protocols_known = 1,
         .max_jobs = s->cfg.max_jobs,
         .boot_id = rng_next(&s->rng) | 1,
@@ -213,7 +213,7 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
 static void reject(struct switch_node *s, const struct frame *f, const struct agg_packet *p)
 {
     uint8_t answer[AGG_ANSWER_BYTES];
-    size_t bytes = protocol->refuse(p, s->boot_id, answer);
+    size_t bytes = s->protocol.refuse(p, s->boot_id, answer);
 
     if (bytes > 0)
         star_send_down(s->star, f->host, f->host_port, f->switch_port, answer, bytes, false);
@@ -244,17 +244,17 @@ static void receive_data(struct switch_node *s, const struct frame *f)
     struct arrival arrival = {s, f};
     struct agg_verdict v;
 
-    protocol->locate(&s->running, &p, 1);
+    s->protocol.locate(&s->running, &p, 1);
     if (p.slot != NULL && may_keep(s, f))
         p.buffer = f->buffer;
-    protocol->apply(&p, 1, s->sim->now, &v);
+    s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);
-    if (protocol->reason[v.reason].strange) {
+    if (s->protocol.reason[v.reason].strange) {
         reject(s, f, &p);
         return;
     }
     sim_trace(s->sim, "switch", "job %u, rank %u: %s", p.job->number, p.rank,
-              protocol->reason[v.reason].name);
+              s->protocol.reason[v.reason].name);
     if (p.slot != NULL)
         keeping_settle(&s->jobs[p.job->number]->keeping, &p, &v);
     carry_out(p.job, &p, &v, send_data, &arrival);

@@ -13,6 +13,7 @@ struct switch_config {
     uint64_t lost_after_ns;
     /* The share of frames that a pool may keep; others count as referred to elsewhere. */
     uint32_t keep_ppm;
+    bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
 };
 
@@ -26,6 +27,8 @@ struct switch_node {
     uint64_t keeps;   /* which frames */
     uint64_t boot_id; /* 0: it is down */
     uint64_t boots;
+    struct agg_protocol protocol;         /* all that comes to a data port */
+    const struct agg_protocol *protocols; /* the only one */
     struct ctl_registry *registry;
     struct agg_jobs running;
     struct switch_job *jobs[AGG_JOBS]; /* by number on the wire; NULL: free */

@@ -387,6 +387,7 @@ static void collect(const struct world *w, struct world_result *result)
     result->failed = w->oracle.failed;
     memcpy(result->text, w->oracle.text, sizeof(result->text));
     result->benign = w->scenario.benign;
+    result->paper = w->scenario.switch_config.paper;
     result->events = w->sim.events;
     result->simulated_ns = w->sim.now;
     result->calls_succeeded = w->oracle.calls_succeeded;

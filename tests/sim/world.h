@@ -12,7 +12,7 @@
 struct world_result {
     bool failed;
     char text[ORACLE_TEXT_MAX]; /* why */
-    bool benign;
+    bool benign, paper;         /* paper: the switch was the paper's */
     uint64_t events, simulated_ns;
     uint64_t calls_succeeded, formations_well, formations_failed;
     uint64_t faults[FAULTS]; /* that happened */
