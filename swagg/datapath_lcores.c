@@ -34,6 +34,7 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
     lc->engine = (struct engine){.lcore = lc->index,
                                  .shards = &dp->shards,
                                  .counters = &lc->counters,
+                                 .jobs_running = &dp->jobs.count,
                                  .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
                                  .egress = {.bridge = dp->bridge,
                                             .send = &lc->send,
@@ -49,6 +50,7 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
     for (unsigned i = 0; i < protocols; i++)
         lc->engine.protocol[protocol[i]->id] =
             (struct engine_protocol){.table = protocol[i], .jobs = &dp->jobs.running[protocol[i]->id]};
+    fair_init(&lc->engine.fair);
     strangers_init(&lc->engine.strangers, rte_rand());
 }
 

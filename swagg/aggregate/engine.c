@@ -120,16 +120,64 @@ static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[]
     rte_pktmbuf_free_bulk(frames, n);
 }
 
+static_assert((int)COUNTED_PROTOCOLS * (int)AGG_JOBS <= (int)SHARE_FLOWS, "a flow for every job");
+
+/* Has a burst of packets of one protocol wait for the turns of their jobs. A sender that is none of a job's
+ * members is found out before it can take a place from it. */
+static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+{
+    const struct agg_protocol *table = e->protocol[number].table;
+    struct agg_packet p[ENGINE_BURST];
+
+    for (unsigned i = 0; i < n; i++)
+        present(&p[i], frames[i]);
+    table->locate(e->protocol[number].jobs, p, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (p[i].job == NULL || (p[i].slot == NULL && table->reason[p[i].reason].strange)) {
+            process(e, number, &frames[i], 1);
+        } else if (!fair_put(&e->fair, number * AGG_JOBS + p[i].job->number, frames[i])) {
+            count_drop(e->counters, frames[i]->port, DROP_OVER_SHARE, 1);
+            rte_pktmbuf_free(frames[i]);
+        }
+    }
+}
+
 /* Handles a burst of packets of any protocols. */
 static void sort(struct engine *e, struct rte_mbuf *frames[], unsigned n)
 {
+    void (*const handle)(struct engine *, unsigned, struct rte_mbuf *[], unsigned) =
+        e->sharing ? line_up : process;
     unsigned from = 0;
 
     for (unsigned i = 1; i <= n; i++)
         if (i == n || *protocol_of(frames[i]) != *protocol_of(frames[from])) {
-            process(e, *protocol_of(frames[from]), frames + from, i - from);
+            handle(e, *protocol_of(frames[from]), frames + from, i - from);
             from = i;
         }
+}
+
+/* Bytes of a turn of the job that this flow is, or was. */
+static uint32_t turn_of(const struct engine *e, unsigned flow)
+{
+    const struct agg_job *job = agg_jobs_find(e->protocol[flow / AGG_JOBS].jobs, flow % AGG_JOBS);
+
+    return job == NULL ? FAIR_TURN_BYTES : __atomic_load_n(&jobs_of(job)->turn, __ATOMIC_RELAXED);
+}
+
+unsigned engine_serve(struct engine *e)
+{
+    struct rte_mbuf *frames[ENGINE_BURST];
+    unsigned served = 0;
+
+    while (e->fair.held > 0 && served < ENGINE_BURST) {
+        const unsigned flow = fair_flow(&e->fair);
+        const unsigned n = fair_take(&e->fair, turn_of(e, flow), frames, ENGINE_BURST - served);
+
+        if (n > 0)
+            process(e, flow / AGG_JOBS, frames, n);
+        served += n;
+    }
+    return served;
 }
 
 static void work_off(struct engine *e, unsigned owner)
@@ -180,6 +228,7 @@ unsigned engine_collect(struct engine *e)
     n = rte_ring_dequeue_burst(inbox, (void **)frames, ENGINE_BURST, NULL);
     if (n > 0)
         sort(e, frames, n);
+    e->pressed |= n == ENGINE_BURST;
     return n;
 }
 

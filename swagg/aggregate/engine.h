@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "aggregate/egress.h"
+#include "aggregate/fair.h"
 #include "aggregate/strangers.h"
 #include "base/counters.h"
 #include "config/placement.h"
@@ -44,7 +45,8 @@ struct engine {
     const struct shards *shards;
     struct engine_protocol protocol[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id */
     struct counters *counters;
-    double ns_per_cycle; /* of the TSC */
+    double ns_per_cycle;          /* of the TSC */
+    const uint32_t *jobs_running; /* of all protocols; atomic. NULL: one at most */
 
     uint64_t now;       /* TSC at the start of this round; the loop sets it */
     uint64_t ticked_at; /* TSC when pools were last told the time */
@@ -57,7 +59,19 @@ struct engine {
         uint16_t n;
         struct rte_mbuf *frame[ENGINE_BURST];
     } to[SWAGG_MAX_LCORES];
+
+    bool pressed; /* there was more to receive in the last round than it has received */
+    bool sharing; /* in this round, frames of jobs wait for their turns in fair */
+    struct fair fair;
 };
+
+/* Begins a round. While several jobs run and there is more to receive than this lcore can handle, what it
+ * receives of them lines up by job, and is served by engine_serve. Else it is handled at once. */
+static inline void engine_begin(struct engine *e)
+{
+    e->sharing = e->fair.held > 0 || (e->pressed && e->jobs_running != NULL &&
+                                      __atomic_load_n(e->jobs_running, __ATOMIC_RELAXED) > 1);
+}
 
 /* Takes over a frame of this protocol that came in by port and has passed the checks of base/frame.h.
  * e->protocol must have the protocol. */
@@ -69,6 +83,9 @@ void engine_flush(struct engine *e);
 
 /* Handles packets that other lcores have put into this one's ring; returns how many. */
 unsigned engine_collect(struct engine *e);
+
+/* Handles frames that wait for their turn, at most a burst; returns how many. */
+unsigned engine_serve(struct engine *e);
 
 /* Tells this lcore's shards of pools that depend on it (agg_protocol.tick) the time, once in ENGINE_TICK_NS.
  */

@@ -7,6 +7,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "aggregate/fair.h"
 #include "aggregate/jobs_frames.h"
 #include "aggregate/jobs_room.h"
 
@@ -141,6 +142,48 @@ static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
                  wished->bytes >> 10, wished->slots, plan->size);
 }
 
+/* Weights are multiplied, so that little is lost when they are divided. */
+uint32_t jobs_weight(const struct jobs *jobs, const struct job *job)
+{
+    const bool has_tenant = job->tenant >= 0 && (unsigned)job->tenant < jobs->quota.tenants;
+    const uint32_t weight = has_tenant ? jobs->quota.tenant[job->tenant].weight : 1;
+    unsigned sharing = 0;
+
+    for (unsigned i = 0; has_tenant && i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+
+        sharing += other != NULL && other->tenant == job->tenant;
+    }
+    return weight * (1u << 12) / RTE_MAX(sharing, 1u);
+}
+
+static struct job *running_job(const struct jobs *jobs, unsigned i)
+{
+    return (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+}
+
+/* Divides what the running jobs share: turns on busy lcores, by weight, and frames. */
+static void share_out(struct jobs *jobs)
+{
+    uint32_t count = 0, most = 1;
+
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
+        if (running_job(jobs, i) != NULL) {
+            most = RTE_MAX(most, jobs_weight(jobs, running_job(jobs, i)));
+            count++;
+        }
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        struct job *job = running_job(jobs, i);
+
+        if (job != NULL)
+            __atomic_store_n(&job->turn,
+                             1 + (uint32_t)((uint64_t)FAIR_TURN_BYTES * jobs_weight(jobs, job) / most),
+                             __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&jobs->count, count, __ATOMIC_RELAXED);
+    jobs_divide_frames(jobs);
+}
+
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                          uint8_t number, char text[AGG_TEXT_MAX])
 {
@@ -165,7 +208,7 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
     }
     plan->terms = cfg.terms;
     agg_jobs_set(&jobs->running[plan->protocol->id], number, &job->common);
-    jobs_divide_frames(jobs);
+    share_out(jobs);
     return 0;
 }
 
@@ -194,6 +237,7 @@ void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
     job->next_retired = jobs->retired;
     jobs->retired = job;
     jobs_reclaim(jobs);
+    share_out(jobs);
 }
 
 void jobs_reclaim(struct jobs *jobs)
@@ -211,21 +255,6 @@ void jobs_reclaim(struct jobs *jobs)
         }
     }
     jobs_divide_frames(jobs);
-}
-
-/* Weights are multiplied, so that little is lost when they are divided. */
-uint32_t jobs_weight(const struct jobs *jobs, const struct job *job)
-{
-    const bool has_tenant = job->tenant >= 0 && (unsigned)job->tenant < jobs->quota.tenants;
-    const uint32_t weight = has_tenant ? jobs->quota.tenant[job->tenant].weight : 1;
-    unsigned sharing = 0;
-
-    for (unsigned i = 0; has_tenant && i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        const struct job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
-
-        sharing += other != NULL && other->tenant == job->tenant;
-    }
-    return weight * (1u << 12) / RTE_MAX(sharing, 1u);
 }
 
 void jobs_free(struct jobs *jobs)

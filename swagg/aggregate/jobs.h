@@ -42,7 +42,8 @@ struct job {
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;
-    struct job_lane *lane;     /* by lcore */
+    uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
+    struct job_lane *lane; /* by lcore */
     struct job_member *member; /* by rank; NULL: nobody has joined it */
 
     /* The main lcore's. */
@@ -69,6 +70,7 @@ struct jobs {
     struct agg_jobs running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct job */
 
     /* The main lcore's. */
+    uint32_t count;                                  /* running jobs; atomic */
     uint64_t closes;                                 /* so far */
     uint64_t closed_at[COUNTED_PROTOCOLS][JOBS_MAX]; /* closes when the number was freed; 0: never used */
     struct rte_rcu_qsbr *rcu;

@@ -64,6 +64,9 @@
       "control messages from one address, of processes that are in no job, more often than 64 times a "      \
       "second")                                                                                              \
     X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
+    X(OVER_SHARE, "over_share",                                                                              \
+      "more frames of one job than its share of those that may wait for a busy lcore: its workers send too " \
+      "fast, and send again; more lcores help, or a greater weight of its tenant")                           \
     X(TX_FULL, "tx_full", "the port does not keep up with what is sent to it")                               \
     X(TX_DOWN, "tx_down", "the port's interface is down, or has been deleted: ip link")                      \
     X(NO_MBUF, "no_mbuf", "out of packet buffers: raise memory.megabytes")

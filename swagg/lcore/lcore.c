@@ -12,6 +12,8 @@
 #include "lcore/idle.h"
 #include "lcore/priority.h"
 
+enum { SHARING_POLLS = 4 };
+
 static void back_off(struct lcore *lc, struct idle *idle)
 {
     uint64_t ns;
@@ -40,17 +42,30 @@ static void note_stall(struct lcore *lc, uint64_t pause)
     count_event(&lc->counters, EVENT_STALLED_MS, (unsigned)(pause / lc->pace.cycles_per_ms));
 }
 
+/* While jobs share this lcore, frames come in faster than they are served, so that they wait by job and not
+ * in the ports' rings. */
+static unsigned receive_round(struct lcore *lc)
+{
+    unsigned frames = receive_poll(&lc->receive);
+
+    for (unsigned i = 1; i < SHARING_POLLS && lc->engine.sharing && lc->receive.full; i++)
+        frames += receive_poll(&lc->receive);
+    lc->engine.pressed = lc->receive.full;
+    return frames;
+}
+
 unsigned lcore_round(struct lcore *lc, uint64_t now)
 {
     unsigned work, taken_over;
 
     note_stall(lc, now - lc->receive.now);
     set_time(lc, now);
-    work = receive_poll(&lc->receive);
+    engine_begin(&lc->engine);
+    work = receive_round(lc);
     engine_flush(&lc->engine);
     taken_over = engine_collect(&lc->engine);
     count_event(&lc->counters, EVENT_TAKEN_OVER, taken_over);
-    work += taken_over;
+    work += taken_over + engine_serve(&lc->engine);
     engine_tick(&lc->engine);
     work += send_collect(&lc->send);
     if (work == 0) /* no frame waits while the lcore naps */

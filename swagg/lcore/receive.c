@@ -184,6 +184,7 @@ static void frame_input(struct receive *r, const struct classifier_table *t, uns
         passing_input(r, t, port, m);
 }
 
+/* r->full: whether there may be more. */
 static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
 {
     const struct port *port = &r->port[p];
@@ -191,6 +192,7 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     const struct classifier_table *t = classifier_table(r->classifier);
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
+    r->full |= n == RECEIVE_BURST;
     count_event(r->counters, EVENT_RECEIVED, linux_gso_count(received, n));
     if (unlikely(port_is_disabled(port))) {
         count_drop(r->counters, p, DROP_PORT_DISABLED, n);
@@ -220,6 +222,7 @@ unsigned receive_poll(struct receive *r)
 {
     unsigned frames = 0;
 
+    r->full = false;
     for (unsigned i = 0; i < r->queues; i++)
         frames += poll_queue(r, r->queue[i].port, r->queue[i].queue);
     return frames;

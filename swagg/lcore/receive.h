@@ -37,6 +37,7 @@ struct receive {
     struct counters *counters;
 
     uint64_t now; /* TSC at the start of this round; the loop sets it */
+    bool full;    /* the last poll has got a whole burst from some queue, so there may be more */
 };
 
 /* The queue by which this lcore receives from the port, the first if it has several; -1: none. */

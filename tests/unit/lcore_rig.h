@@ -24,7 +24,7 @@
 #include "wire/path.h"
 #include "wire/switchml.h"
 
-enum { RIG_PORTS = 3, RIG_MEMBERS = 2, RIG_JOB = 5, RIG_SLOTS = 4, RIG_CHUNK = 1024, RIG_MBUFS = 1023 };
+enum { RIG_PORTS = 3, RIG_MEMBERS = 2, RIG_JOB = 5, RIG_SLOTS = 4, RIG_CHUNK = 1024, RIG_MBUFS = 4095 };
 
 static const struct net_mac rig_mac = {{2, 0, 0, 0, 0, 0xfe}};
 static const uint32_t rig_ip = RTE_BE32(0x0A0000FE);
@@ -89,35 +89,50 @@ static inline struct rte_mbuf *rig_data(unsigned rank, uint32_t tag, uint8_t job
     return rig_frame(&from, &to, payload, sizeof(payload));
 }
 
-static inline void rig_open_job(void)
+/* What a job of the rig's members is made of. */
+struct rig_job_parts {
+    struct job *job;
+    struct job_lane *lane;
+    struct agg_seat *seats; /* 2 * RIG_MEMBERS */
+};
+
+static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t number)
 {
     const struct sml_terms t = {
         .format = SML_FORMAT_TYPED, .mode = SML_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
-    struct agg_pool_config cfg = {.job = RIG_JOB, .workers = RIG_MEMBERS, .kernels = agg_kernels_best()};
-    static struct agg_seat seats[2 * RIG_MEMBERS];
+    struct agg_pool_config cfg = {.job = number, .workers = RIG_MEMBERS, .kernels = agg_kernels_best()};
     const struct frame_end us = rig_switch(0);
+    struct job *job = parts->job;
     struct agg_footprint f;
 
     sml_terms_build(&cfg.terms, &t);
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
-    memset(seats, 0, sizeof(seats));
-    rig_job = (struct job){.frames = 2 * RIG_SLOTS, .lane = rig_lane, .member = rig_member};
-    memset(rig_lane, 0, sizeof(rig_lane));
-    rig_job.common = (struct agg_job){.protocol = &sml_protocol, .number = RIG_JOB, .size = RIG_MEMBERS};
-    rig_job.common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
-    rig_job.common.seats = RTE_DIM(seats);
-    rig_job.common.seat = seats;
+    memset(parts->seats, 0, 2 * RIG_MEMBERS * sizeof(*parts->seats));
+    memset(parts->lane, 0, sizeof(*parts->lane));
+    *job = (struct job){
+        .frames = 2 * RIG_SLOTS, .turn = FAIR_TURN_BYTES, .lane = parts->lane, .member = rig_member};
+    job->common = (struct agg_job){.protocol = &sml_protocol, .number = number, .size = RIG_MEMBERS};
+    job->common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
+    job->common.seats = 2 * RIG_MEMBERS;
+    job->common.seat = parts->seats;
     for (uint16_t r = 0; r < RIG_MEMBERS; r++) {
         const struct frame_end there = rig_station(r);
         struct agg_sender sender = {.ip = there.ip, .port = there.port};
 
         memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
-        agg_job_seat(&rig_job.common, &sender, r, 0);
+        agg_job_seat(&job->common, &sender, r, 0);
         frame_header_init(&rig_member[r].header, &us, &there);
         rig_member[r].mac = there.mac;
         rig_member[r].port = (uint8_t)r;
     }
-    agg_jobs_set(&rig_jobs, RIG_JOB, &rig_job.common);
+    agg_jobs_set(&rig_jobs, number, &job->common);
+}
+
+static inline void rig_open_job(void)
+{
+    static struct agg_seat seats[2 * RIG_MEMBERS];
+
+    rig_make_job(&(struct rig_job_parts){&rig_job, rig_lane, seats}, RIG_JOB);
 }
 
 /* The rules of a switch that speaks SwitchML, and one more unless it is NULL. From the next burst on. */
@@ -174,6 +189,7 @@ static inline void rig_open(void)
                    .multi_segment = true},
         .strangers = {
             .egress = &rig.engine.egress, .counters = &rig.counters, .boot_id = 77, .data_ports = 1}};
+    fair_init(&rig.engine.fair);
     strangers_init(&rig.engine.strangers, 1);
     rig.receive = (struct receive){.port = rig_port,
                                    .mbufs = rig_mbufs,

@@ -105,7 +105,8 @@ static const enum drop tested_otherwise[] = {
     DROP_CONTROL_FULL,
     DROP_NO_MBUF, /* below */
     DROP_PATH_RATE,
-    DROP_RING_FULL, /* test_engine.c */
+    DROP_RING_FULL,  /* test_engine.c */
+    DROP_OVER_SHARE, /* test_fair.c */
     DROP_TX_FULL,
     DROP_TX_DOWN, /* test_send.c */
     DROP_CONTROL_TOO_SHORT,

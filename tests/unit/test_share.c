@@ -4,6 +4,7 @@
 #include "random.h"
 #include "share/divide.h"
 #include "share/quota.h"
+#include "share/turns.h"
 #include "unit.h"
 
 static const struct share_quota quotas[] = {
@@ -106,6 +107,60 @@ static void test_divisions_are_fair_whatever_is_claimed(void)
     }
 }
 
+/* Flows that always have packets waiting, of different lengths. */
+static void test_flows_that_always_wait_are_served_by_their_quanta(void)
+{
+    static const uint32_t quantum[] = {30000, 10000, 10000, 500}, longest[] = {1500, 1500, 9000, 9000};
+    static struct share_turns t;
+    uint64_t rng = rng_seed(15), served[4] = {0};
+    uint32_t next[4] = {100, 100, 100, 100};
+
+    share_turns_init(&t);
+    for (unsigned f = 0; f < 4; f++)
+        share_turns_wait(&t, f);
+    for (unsigned step = 0; step < 200000; step++) {
+        const unsigned f = share_turns_first(&t);
+        const uint32_t left = share_turns_left(&t, quantum[f]), bytes = next[f] <= left ? next[f] : 0;
+
+        if (bytes > 0) {
+            served[f] += bytes;
+            next[f] = 64 + (uint32_t)rng_below(&rng, longest[f]);
+        }
+        share_turns_served(&t, bytes, next[f]);
+    }
+    for (unsigned f = 0; f < 4; f++) {
+        const double part = (double)served[f] / quantum[f] / ((double)served[0] / quantum[0]);
+
+        CU_ASSERT(part > 0.98 && part < 1.02);
+    }
+}
+
+static void test_who_stops_waiting_keeps_nothing(void)
+{
+    static struct share_turns t;
+
+    share_turns_init(&t);
+    CU_ASSERT_EQUAL(share_turns_first(&t), SHARE_NOBODY);
+    share_turns_wait(&t, 7);
+    share_turns_wait(&t, 7); /* already */
+    share_turns_wait(&t, 1000);
+    CU_ASSERT_EQUAL(share_turns_first(&t), 7);
+    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500);
+    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500); /* once a turn */
+    share_turns_served(&t, 200, 300);
+    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 300); /* the turn goes on */
+    share_turns_served(&t, 0, 301);
+    CU_ASSERT_EQUAL(share_turns_first(&t), 1000);
+    share_turns_left(&t, 500);
+    share_turns_served(&t, 100, 0);
+    CU_ASSERT_EQUAL(share_turns_first(&t), 7);
+    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 800); /* what it could not use */
+    share_turns_served(&t, 301, 0);
+    CU_ASSERT_EQUAL(share_turns_first(&t), SHARE_NOBODY);
+    share_turns_wait(&t, 7);
+    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -115,6 +170,8 @@ int main(void)
         UNIT_TEST(test_a_refusal_ends_with_dots_where_there_is_no_room),
         UNIT_TEST(test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on),
         UNIT_TEST(test_divisions_are_fair_whatever_is_claimed),
+        UNIT_TEST(test_flows_that_always_wait_are_served_by_their_quanta),
+        UNIT_TEST(test_who_stops_waiting_keeps_nothing),
         CU_TEST_INFO_NULL,
     };
 
