@@ -19,7 +19,7 @@ static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
-enum form { WORD, NUMBER, ADDRESS, FILE_NAME };
+enum form { WORD, NUMBER, ADDRESS, KEY_FILE, FILE_NAME };
 
 struct variable {
     const char *name;
@@ -33,6 +33,7 @@ struct variable {
 
 static const struct variable variables[] = {
     {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS},
+    {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE},
     {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER},
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
     {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD},
@@ -95,6 +96,15 @@ static int read_address(struct settings *s, const char *value)
     return 0;
 }
 
+/* Settings go from rank to rank with spaces between them. */
+static int read_key_file(struct settings *s, const char *value)
+{
+    if (strlen(value) >= sizeof s->key_file || strpbrk(value, " \t\n"))
+        return -EINVAL;
+    snprintf(s->key_file, sizeof s->key_file, "%s", value);
+    return 0;
+}
+
 static int read_variable(struct settings *s, const struct variable *v, const char *value)
 {
     int64_t *number = (int64_t *)((char *)s + v->offset);
@@ -105,6 +115,8 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
         return read_number(v, value, number);
     case ADDRESS:
         return read_address(s, value);
+    case KEY_FILE:
+        return read_key_file(s, value);
     case FILE_NAME:
         s->summary_json = value;
     }
@@ -114,7 +126,10 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
 static void say_accepted(const struct variable *v, const char *value, FILE *out)
 {
     fprintf(out, "%s=%s: use ", v->name, value);
-    if (v->form == ADDRESS)
+    if (v->form == KEY_FILE)
+        fprintf(out, "a path of at most %zu characters, without spaces",
+                sizeof((struct settings *)0)->key_file - 1);
+    else if (v->form == ADDRESS)
         fprintf(out, "the switch's IPv4 address, like 10.0.0.254");
     else if (v->form == NUMBER)
         fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
@@ -195,6 +210,8 @@ static void write_variable(const struct settings *s, const struct variable *v, F
         fprintf(out, " %s=%" PRId64, v->name, *number);
     else if (v->form == ADDRESS && *s->switch_ip)
         fprintf(out, " %s=%s", v->name, s->switch_ip);
+    else if (v->form == KEY_FILE && *s->key_file)
+        fprintf(out, " %s=%s", v->name, s->key_file);
 }
 
 int settings_write(const struct settings *s, char *text, size_t size)

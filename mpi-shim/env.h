@@ -17,6 +17,7 @@ enum { MIN_BYTES_MEASURED = -1 };
 
 struct settings {
     char switch_ip[16]; /* dotted; empty: nothing goes to the switch */
+    char key_file[256]; /* a path; empty: there is none */
     int64_t min_bytes;  /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
     int64_t mode;       /* enum swagg_mode */
     int64_t checksum;   /* enum swagg_checksum */

@@ -42,6 +42,7 @@ int team_job_open(struct team *team, const struct settings *settings, struct swa
     options.size = team->size;
     options.mode = (enum swagg_mode)settings->mode;
     options.checksum = (enum swagg_checksum)settings->checksum;
+    options.key_file = settings->key_file;
     options.numbers = (enum swagg_numbers)settings->numbers;
     options.reduce = (enum swagg_reduce_return)settings->reduce;
     options.slots = slots;

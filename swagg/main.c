@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "control/keyring.h"
 #include "control/signals.h"
 #include "daemon.h"
 #include "eal.h"
@@ -104,6 +105,11 @@ static void report_configuration(void *context, const char *message)
 
 static int check(const struct config *cfg, const char *file)
 {
+    struct keyring ring;
+
+    if (keyring_load(&ring, cfg) < 0)
+        return EXIT_USAGE;
+    keys_erase(&ring, sizeof(ring));
     printf("%s: good: %u ports, %s\n", file, cfg->ports,
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
     return EXIT_SUCCESS;

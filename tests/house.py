@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
-NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
+NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
 CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/hostagg"]
 DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
@@ -26,16 +26,18 @@ ROOMS = {
     "lib/core/random": [],
     "lib/core/kernels": [],
     "lib/core/share": [],
-    "lib/core/wire": ["lib/core/protocol"],  # the form of terms
+    "lib/core/keys": [],
+    "lib/core/wire": ["lib/core/keys", "lib/core/protocol"],  # the form of terms
     "lib/core/net": ["lib/core/kernels"],
     "lib/core/numbers": ["lib/core/kernels"],
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/numbers", "lib/core/wire", "lib/core/protocol"],
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
-    "lib/core/control": ["lib/core/wire", "lib/core/protocol"],
+    "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
+    "lib/keys": ["lib/core/keys"],
+    "lib/client": [*CORE, "lib/core/control", "lib/keys", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
-    "lib/client": [*CORE, "lib/core/control", "lib/version"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
@@ -47,7 +49,7 @@ ROOMS = {
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
     "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
-    "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
+    "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/keys", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/operator": ["swagg/base", "swagg/config", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
@@ -87,7 +89,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

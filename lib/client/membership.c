@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "sodium_keys.h"
 #include "switchml/terms.h"
 
 enum {
@@ -176,18 +177,37 @@ static void close_fds(struct membership *m)
     waker_close(&m->wake_caller);
 }
 
-int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
-                    const struct logger *log, const struct membership_guest *guest)
+/* What messages are sealed with, once the socket has its address. */
+static int make_credentials(struct membership *m, const struct keys_key *key)
 {
+    struct sockaddr_in local;
+    socklen_t bytes = sizeof local;
+    if (getsockname(m->socket.fd, (struct sockaddr *)&local, &bytes) < 0)
+        return -errno;
+    m->credentials =
+        (struct ctl_credentials){.library = keys_sodium(),
+                                 .key = *key,
+                                 .address = {.ip = local.sin_addr.s_addr, .udp_port = ntohs(local.sin_port)}};
+    return 0;
+}
+
+int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
+                    const struct keys_key *key, const struct logger *log,
+                    const struct membership_guest *guest)
+{
+    struct ctl_session_config with_key = *config;
     *m = (struct membership){.log = log,
                              .guest = *guest,
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,
                              .wake_caller = WAKER_NONE};
     pthread_mutex_init(&m->lock, NULL);
-    ctl_session_init(&m->session, config, monotonic_ns());
     int rc = open_fds(m, switch_ip);
-    if (rc < 0 || (rc = start_thread(m)) < 0)
+    if (rc < 0 || (key && (rc = make_credentials(m, key)) < 0))
+        goto err;
+    with_key.credentials = key ? &m->credentials : NULL;
+    ctl_session_init(&m->session, &with_key, monotonic_ns());
+    if ((rc = start_thread(m)) < 0)
         goto err;
     return 0;
 err:

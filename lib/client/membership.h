@@ -27,6 +27,7 @@ struct membership_guest {
 
 struct membership {
     struct own_fd socket;
+    struct ctl_credentials credentials; /* that the session refers to */
     struct waker wake_thread, wake_caller;
     const struct logger *log;
     struct membership_guest guest;
@@ -47,10 +48,11 @@ struct membership {
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
 
-/* Opens the control socket and begins to join. log must live until membership_close. Returns 0 or -errno;
- * after an error membership_close is not to be called. */
+/* Opens the control socket and begins to join; key: NULL, or what to seal messages with. log must live until
+ * membership_close. Returns 0 or -errno; after an error membership_close is not to be called. */
 int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
-                    const struct logger *log, const struct membership_guest *guest);
+                    const struct keys_key *key, const struct logger *log,
+                    const struct membership_guest *guest);
 
 /* Stops the thread and closes the socket. */
 void membership_close(struct membership *m);

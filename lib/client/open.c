@@ -6,6 +6,7 @@
 
 #include "describe.h"
 #include "drive.h"
+#include "key_file.h"
 #include "monotonic.h"
 #include "path.h"
 #include "switchml/worker.h"
@@ -94,9 +95,27 @@ static uint64_t random_not_zero(void)
     return x;
 }
 
+/* The key to join with. 1: there is one; 0: none; or the job's failure. */
+static int read_key(struct swagg_job *job, struct keys_key *key)
+{
+    struct key_file file;
+    char why[KEY_FILE_WHY_MAX];
+    if (job->options.key_file[0] == '\0')
+        return 0;
+    if (key_file_read(&file, job->options.key_file, why) < 0)
+        return job_fail(job, SWAGG_ERR_ARGUMENT, "options.key_file: %s", why);
+    *key = file.key[0];
+    keys_erase(&file, sizeof file);
+    return 1;
+}
+
 static int open_control(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;
+    struct keys_key key;
+    int keys = read_key(job, &key);
+    if (keys < 0)
+        return keys;
     struct ctl_session_config config = {
         .rank = o->rank,
         .size = o->size,
@@ -117,11 +136,22 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
-    int rc = membership_open(&job->membership, o->switch_ip, &config, &o->log, &guest);
+    int rc = membership_open(&job->membership, o->switch_ip, &config, keys ? &key : NULL, &o->log, &guest);
+    keys_erase(&key, sizeof key);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's membership thread: %s", strerror(-rc));
     job->membership_is_open = true;
     return SWAGG_OK;
+}
+
+/* Somebody answers, but does not show that he has the key. */
+static int fail_unproven(struct swagg_job *job, const struct ctl_session *s)
+{
+    return job_fail(job, SWAGG_ERR_REFUSED,
+                    "%s answers, but does not show that it has the key in %s: is that file a key_file of its "
+                    "configuration (tenants)?%s%s",
+                    job->options.switch_text, job->options.key_file,
+                    s->hint.text[0] ? " The last answer, which anybody may have sent: " : "", s->hint.text);
 }
 
 /* A switch that is there answers every JOIN. */
@@ -141,6 +171,8 @@ static int join_status(struct swagg_job *job, const struct ctl_session *s, unsig
         return job_fail_fds_closed(job, "control descriptors");
     if (!answered && refused >= REFUSALS_ENOUGH)
         return fail_no_answer(job, true, 0);
+    if (!answered && s->unproven > 0 && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
+        return fail_unproven(job, s);
     if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
         return fail_no_answer(job, false, membership_trouble(&job->membership));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(job, s) : STILL_JOINING;

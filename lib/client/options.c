@@ -32,6 +32,14 @@ static int check_name(const char *name)
     return SWAGG_OK;
 }
 
+static int check_key_file(const char *path)
+{
+    if (path && strlen(path) >= PATH_MAX)
+        return client_fail(SWAGG_ERR_ARGUMENT, "options.key_file has %zu characters: at most %d fit",
+                           strlen(path), PATH_MAX - 1);
+    return SWAGG_OK;
+}
+
 static int check_range(const char *what, int value, int least, int most)
 {
     if (value >= least && value <= most)
@@ -138,7 +146,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     if (rc < 0)
         return rc;
     if ((rc = check_address(out, in->switch_ip)) || (rc = check_name(in->job)) ||
-        (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
+        (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
@@ -173,6 +181,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         out->names = (struct describe_names){.type = in->type_name, .op = in->op_name};
     else
         out->names = (struct describe_names){.type = describe_type, .op = describe_op};
+    memcpy(out->key_file, in->key_file ? in->key_file : "", in->key_file ? strlen(in->key_file) + 1 : 1);
     out->log = (struct logger){.log = in->log, .ctx = in->log_ctx};
     return SWAGG_OK;
 }

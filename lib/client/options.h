@@ -2,6 +2,7 @@
 #ifndef SWAGG_CLIENT_OPTIONS_H
 #define SWAGG_CLIENT_OPTIONS_H
 
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct client_options {
     void (*progress)(void *ctx); /* may be NULL */
     void *progress_ctx;
     struct describe_names names;
+    char key_file[PATH_MAX]; /* "": none */
 };
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */

@@ -139,6 +139,10 @@ struct swagg_options {
     const char *(*type_name)(enum swagg_type type, enum swagg_op op);
     const char *(*op_name)(enum swagg_op op);
     enum swagg_numbers numbers;
+    /* A file with the key that the switch's tenant shares with its workers (docs/configuration.md, "Key
+     * files"): nobody without it can take this rank's place, end the job, or answer in the switch's name.
+     * NULL: none. Read by swagg_open. */
+    const char *key_file;
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

@@ -59,6 +59,8 @@
       "control message of a version that this switch does not speak")                                        \
     X(CONTROL_BAD_TYPE, "control_bad_type", "control message of an unknown type")                            \
     X(CONTROL_BAD_STRING, "control_bad_string", "control message with an unreadable name or text")           \
+    X(CONTROL_UNKNOWN_KEY, "control_unknown_key", "control message sealed with a key that no tenant has")    \
+    X(CONTROL_BAD_SEAL, "control_bad_seal", "control message whose seal is wrong: damaged or forged")        \
     X(CONTROL_FULL, "control_full", "control messages of one port come faster than they are handled")        \
     X(CONTROL_RATE, "control_rate",                                                                          \
       "control messages from one address, of processes that are in no job, more often than 64 times a "      \

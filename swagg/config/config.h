@@ -172,8 +172,12 @@ int config_load(struct config *c, const char *path, config_report report, void *
 bool config_is_kernel_device(const char *device);
 
 /* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
- * may not join it. */
-int config_tenant_of(const struct config *c, uint32_t ip, const char *job);
+ * may not join it. key: the tenant whose key it has, which then is the only one; -1: none, and a job of a
+ * name that a tenant with a key has is closed to it. */
+int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *job);
+
+/* The first tenant with a key that has jobs of this name; -1: none has. */
+int config_key_owner(const struct config *c, const char *job);
 
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);

@@ -123,10 +123,20 @@ static bool has_job(const struct config_tenant *t, const char *job)
     return false;
 }
 
-int config_tenant_of(const struct config *c, uint32_t ip, const char *job)
+int config_key_owner(const struct config *c, const char *job)
 {
     for (unsigned i = 0; i < c->tenants; i++)
-        if (has_address(&c->tenant[i], ip) && has_job(&c->tenant[i], job))
+        if (c->tenant[i].key_file[0] != '\0' && has_job(&c->tenant[i], job))
+            return (int)i;
+    return -1;
+}
+
+int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *job)
+{
+    if (key < 0 && config_key_owner(c, job) >= 0)
+        return -1;
+    for (unsigned i = 0; i < c->tenants; i++)
+        if ((key < 0 || key == (int)i) && has_address(&c->tenant[i], ip) && has_job(&c->tenant[i], job))
             return (int)i;
     return -1;
 }

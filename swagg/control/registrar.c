@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/throttle.h"
+#include "control/keyring.h"
 #include "control/listening.h"
 #include "control/terms.h"
 #include "port/steer.h"
@@ -34,6 +35,7 @@ struct registrar {
     pthread_mutex_t lock; /* protects what follows: the main lcore changes it, telemetry reads it */
     uint64_t now;         /* of the registry's clock, when it was last called */
     struct ctl_registry *registry;
+    struct keyring keyring;
 };
 
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -95,14 +97,25 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
     return rc;
 }
 
-static int tenant_of(void *context, const struct ctl_endpoint *from, const char *name,
+static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
                      char text[CTL_TEXT_MAX])
 {
     const struct registrar *r = context;
     const uint8_t *ip = (const uint8_t *)&from->ip;
-    const int tenant = config_tenant_of(r->cfg, from->ip, name);
+    const int tenant = config_tenant_of(r->cfg, from->ip, key, name), owner = config_key_owner(r->cfg, name);
 
-    if (tenant < 0)
+    if (tenant >= 0)
+        return tenant;
+    if (key >= 0)
+        snprintf(text, CTL_TEXT_MAX, "the key is tenant %s's, who has no jobs of this name at %u.%u.%u.%u",
+                 r->cfg->tenant[key].name, ip[0], ip[1], ip[2], ip[3]);
+    else if (owner >= 0)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "jobs of this name need the key of tenant %s: set options.key_file, or SWAGG_KEY_FILE, to its "
+            "key file",
+            r->cfg->tenant[owner].name);
+    else
         snprintf(text, CTL_TEXT_MAX, "none of the switch's tenants has %u.%u.%u.%u and jobs of this name",
                  ip[0], ip[1], ip[2], ip[3]);
     return tenant;
@@ -164,6 +177,9 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = r->parts.data_ports,
         .payload_bytes = terms_payload_bytes(cfg),
+        .library = keys_sodium(),
+        .key = r->keyring.key,
+        .keys = r->keyring.keys,
         .actions = {.ctx = r,
                     .send = send_message,
                     .prepare = prepare,
@@ -216,6 +232,10 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     throttle_init(&r->lines, log_rate(cfg), rte_rand());
     start_clock(r, cfg);
     name_tenants(r, cfg);
+    if (keyring_load(&r->keyring, cfg) < 0) {
+        free(r);
+        return -EINVAL;
+    }
     rc = registry_config(r, cfg);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {
@@ -235,30 +255,38 @@ void registrar_close(struct registrar *r)
         return;
     pthread_mutex_destroy(&r->lock);
     free(r->registry);
+    keys_erase(&r->keyring, sizeof(r->keyring));
     free(r);
+}
+
+/* Where a checked frame came from. */
+static struct ctl_endpoint endpoint_of(const struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct ctl_endpoint from = {
+        .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+
+    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
+    return from;
 }
 
 /* The main lcore alone changes the registry, so it reads without the lock. */
 bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    struct ctl_message message;
+    const struct ctl_endpoint from = endpoint_of(m);
 
-    if (ctl_parse(&message, f->payload, frame_payload_bytes(f)) != CTL_PARSED)
-        return false;
-    return ctl_registry_knows(r->registry, &message.head);
+    return ctl_registry_knows(r->registry, &from, f->payload, frame_payload_bytes(f));
 }
 
 void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    struct ctl_endpoint from = {
-        .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+    const struct ctl_endpoint from = endpoint_of(m);
     enum ctl_parse_error e;
 
-    static_assert(DROP_CONTROL_BAD_STRING - DROP_CONTROL_TOO_SHORT == CTL_BAD_STRING - CTL_TOO_SHORT,
+    static_assert(DROP_CONTROL_BAD_SEAL - DROP_CONTROL_TOO_SHORT == CTL_BAD_SEAL - CTL_TOO_SHORT,
                   "in the same order");
-    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
     count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
     r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);

@@ -240,7 +240,7 @@ static void receive_from_nobody(struct world *w, const struct process *p, const 
 static void receive(struct world *w, const struct process *p, const struct ctl_message *m,
                     const uint8_t *bytes, size_t n)
 {
-    if (ctl_registry_knows(w->registry, &m->head))
+    if (ctl_registry_knows(w->registry, &p->endpoint, bytes, n))
         ctl_registry_receive(w->registry, &p->endpoint, bytes, n, w->now);
     else
         receive_from_nobody(w, p, m, bytes, n);

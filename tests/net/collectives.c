@@ -52,6 +52,7 @@ static const char *const type_names[] = {
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
+    "                   [--key-file FILE]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
     "                   [--answer-timeout MS] [--stop-before CALL]\n"
     "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n";
@@ -280,6 +281,7 @@ static void parse(struct plan *p, int argc, char *argv[])
                                             {"slots", 1, 0, 'o'},
                                             {"mtu", 1, 0, 'M'},
                                             {"checksum", 1, 0, 'C'},
+                                            {"key-file", 1, 0, 'k'},
                                             {"stop-before", 1, 0, 'b'},
                                             {"call-timeout", 1, 0, 't'},
                                             {"join-timeout", 1, 0, 'T'},
@@ -322,6 +324,9 @@ static void parse(struct plan *p, int argc, char *argv[])
             break;
         case 'C':
             o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
+            break;
+        case 'k':
+            o->key_file = optarg;
             break;
         case 'w':
             o->window = atoi(optarg);

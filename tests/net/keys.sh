@@ -111,6 +111,40 @@ net_until 30 "it sleeps" has_slept
 knows 2 || fail "host 2 is not known"
 net_swagg_stop
 
+step "tenants.key_file: jobs of its names need the key, over a restart of the switch, too"
+key_file() { # NAME
+    (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/$1")
+}
+key_file lab.key
+key_file other.key
+net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}, \
+{name: all, addresses: [0.0.0.0/0]}]"
+net_swagg_start "$NET_DIR/swagg.yaml"
+job_start secret --key-file "$NET_DIR/lab.key"
+running=("${RANK_PID[@]}")
+key_refused() { # JOB REGEX [ARGUMENT...]
+    ranks_start "$1" 1 --join-timeout 60000 --answer-timeout 3000 "${@:3}"
+    ranks_wait 90
+    expect_equal "exit status" "${RANK_STATUS[0]}" 3
+    expect_match "what it says" "$(rank_log 0)" "$2"
+}
+key_refused secret "need the key of tenant lab"
+key_refused secret "does not show that it has the key in .*other.key" --key-file "$NET_DIR/other.key"
+key_refused open "key is tenant lab's, who has no jobs of this name" --key-file "$NET_DIR/lab.key"
+[ "$(net_telemetry /swagg/drops,h0 control_unknown_key)" -gt 0 ] || fail "no message counts as sealed with an unknown key"
+net_swagg_kill
+net_swagg_start "$NET_DIR/swagg.yaml"
+has_resumed() {
+    grep -q 'job secret: resumed' "$NET_DIR/swagg.log"
+}
+net_until 90 "the job is resumed" has_resumed
+RANK_PID=("${running[@]}")
+job_kill
+net_swagg_stop
+chmod o+r "$NET_DIR/lab.key"
+"$NET_BUILD/swagg/swagg" --check "$NET_DIR/swagg.yaml" >"$NET_DIR/check.log" 2>&1 && fail "a key that all can read is good"
+expect_match "what --check says" "$(cat "$NET_DIR/check.log")" 'tenants\[0\].key_file: .*lab.key can be read'
+
 step "log_level"
 says() { # LEVEL: the number of lines of one that cannot start
     printf 'ports: [{device: "kernel:nothere"}]\nlog_level: %s\n' "$1" >"$NET_DIR/level.yaml"

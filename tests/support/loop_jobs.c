@@ -8,6 +8,7 @@
 
 #include "memory.h"
 #include "random.h"
+#include "sodium_keys.h"
 #include "switchml/protocol.h"
 #include "wire/path.h"
 #include "wire/switchml.h"
@@ -48,17 +49,22 @@ static uint64_t next_random(void *ctx)
     return rng_next(&life->random);
 }
 
-void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,
-                     void *ctx)
+void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns,
+                     const struct keys_key *key, loop_send_fn *send, void *ctx)
 {
     *life = (struct loop_life){.boot_id = boot_id, .random = boot_id, .send = send, .ctx = ctx};
     static const struct agg_protocol *const protocols[] = {&sml_protocol};
+    if (key)
+        life->key = (struct ctl_tenant_key){.key = *key, .tenant = 1};
     struct ctl_registry_config config = {
         .protocols = protocols,
         .protocols_known = 1,
         .max_jobs = LOOP_JOBS,
         .boot_id = boot_id,
         .lost_after_ns = lost_after_ns,
+        .library = keys_sodium(),
+        .key = &life->key,
+        .keys = key != NULL,
         .actions = {.ctx = life,
                     .send = send_control,
                     .prepare = prepare,

@@ -16,14 +16,15 @@ typedef void loop_send_fn(void *ctx, enum loop_port from, uint32_t ip, uint16_t 
 struct loop_life {
     uint64_t boot_id, random;
     struct ctl_registry *registry;
+    struct ctl_tenant_key key;
     struct agg_jobs jobs;
     loop_send_fn *send;
     void *ctx;
     unsigned deaf; /* ranks that data packets do not reach */
 };
 
-void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns, loop_send_fn *send,
-                     void *ctx);
+void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns,
+                     const struct keys_key *key, loop_send_fn *send, void *ctx);
 void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload,
                        size_t bytes, uint64_t now);
 void loop_life_data(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload, size_t bytes);

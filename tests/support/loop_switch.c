@@ -202,7 +202,7 @@ static void begin_life(struct loop_switch *ls)
     uint64_t boot_id = ls->config.seed * 1000 + ls->lives;
     impair_init(&ls->in, &ls->config.in, ls->config.seed, 2 * ls->lives);
     impair_init(&ls->out, &ls->config.out, ls->config.seed, 2 * ls->lives + 1);
-    loop_life_begin(&ls->life, boot_id, ls->config.lost_after_ms * NS_PER_MS, send_from, ls);
+    loop_life_begin(&ls->life, boot_id, ls->config.lost_after_ms * NS_PER_MS, ls->config.key, send_from, ls);
     ls->life.deaf = ls->lives == 1 ? ls->config.deaf : 0;
     ls->to_ignore = ls->lives == 1 ? ls->config.ignores : 0;
     atomic_store(&ls->packets, 0);

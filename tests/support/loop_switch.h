@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "impair/impair.h"
+#include "keys/keys.h"
 
 struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */
@@ -21,6 +22,8 @@ struct loop_switch_config {
     unsigned mtu_in, mtu_out;
     unsigned
         ignores; /* it hears nothing, in its first life, until so many datagrams came to the control port */
+    const struct keys_key
+        *key; /* which workers may join with, or without; NULL: there is none. The caller's */
 };
 
 struct loop_switch;

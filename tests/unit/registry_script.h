@@ -178,11 +178,12 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
 
 /* Nobody may join the job called "closed". In jobs called "shared...", processes a, c, ... are of tenant 1,
  * which may have two jobs; all others are of tenant 0. */
-static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, const char *name,
+static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
     const uint8_t *ip = (const uint8_t *)&from->ip;
     (void)ctx;
+    (void)key;
     snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
     if (strcmp(name, "closed") == 0)
         return -1;

@@ -513,7 +513,7 @@ static void test_the_socket_for_operators(void)
 
 static int tenant(const struct config *c, const char *ip, const char *job)
 {
-    return config_tenant_of(c, inet_addr(ip), job);
+    return config_tenant_of(c, inet_addr(ip), -1, job);
 }
 
 static void test_which_tenant_may_join_which_jobs(void)
@@ -534,8 +534,11 @@ static void test_which_tenant_may_join_which_jobs(void)
     CU_ASSERT(tenant(&c, "10.0.2.1", "train-7") == -1 && tenant(&c, "10.0.1.1", "my-train-7") == -1);
     CU_ASSERT(tenant(&c, "10.0.2.7", "train-7") == 1 && tenant(&c, "10.0.2.7", "x") == 1);
     CU_ASSERT(tenant(&c, "10.0.2.8", "x") == -1);
-    CU_ASSERT(tenant(&c, "192.168.0.1", "try-b") == 2 && tenant(&c, "192.168.0.1", "try-c") == -1);
-    CU_ASSERT(tenant(&c, "10.0.2.7", "try-a") == 1); /* the first in the list */
+    CU_ASSERT(tenant(&c, "10.0.2.7", "try-c") == 1 && tenant(&c, "10.0.2.7", "try-a") == -1);
+    CU_ASSERT(config_key_owner(&c, "try-a") == 2 && config_key_owner(&c, "try-c") == -1);
+    CU_ASSERT(config_tenant_of(&c, inet_addr("192.168.0.1"), 2, "try-b") == 2);
+    CU_ASSERT(config_tenant_of(&c, inet_addr("192.168.0.1"), 2, "try-c") == -1);
+    CU_ASSERT(config_tenant_of(&c, inet_addr("10.0.1.1"), 2, "tune") == -1);
     CU_ASSERT_STRING_EQUAL(c.tenant[2].key_file, "/etc/k");
     CU_ASSERT(c.tenant[1].weight == 3 && c.tenant[1].quota.jobs == 1 && c.tenant[1].quota.slots == 2 &&
               c.tenant[1].quota.megabytes == 3 && c.tenant[1].quota.kept_frames == 4);

@@ -1,7 +1,8 @@
 /* The registry and sessions wired together: a network that loses, doubles, delays and reorders, processes
  * that are killed and come back, a switch that restarts, strangers. Whatever happens, once the faults stop
- * all end in an agreed state; and if there are only strangers and restarts, no rank notices. One seed decides
- * everything: test_control faults SEED (or strangers SEED) replays one world and prints what happens in it.
+ * all end in an agreed state; and if there are only strangers and restarts, no rank notices. With keys, the
+ * strangers may see and forge everything. One seed decides everything: test_control faults SEED (or strangers
+ * SEED, forgers SEED) replays one world and prints what happens in it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "switchml/worker.h"
+#include "toy_keys.h"
 #include "unit.h"
 
 #define MS     UINT64_C(1000000)
@@ -36,6 +38,7 @@ struct process {
     unsigned life;
     struct ctl_endpoint endpoint;
     struct ctl_session session;
+    struct ctl_credentials credentials;
     uint32_t resumed_epoch;
     unsigned generation;
 };
@@ -66,6 +69,10 @@ struct world {
     unsigned strangers;         /* percent of the rounds in which one speaks */
     struct datagram kept[KEPT]; /* what processes sent at some time: copies of it may arrive late */
     unsigned sent;
+    bool keyed; /* the processes and the switch share a key, strangers have another */
+    struct ctl_tenant_key keys[2];
+    struct datagram heard[KEPT]; /* keyed: what the switch sent at some time, for those who listen */
+    unsigned answered;
 };
 
 static unsigned pick(struct world *w, unsigned n)
@@ -99,12 +106,10 @@ static void fly(struct world *w, int process, bool to_switch, const uint8_t *pay
         printf("%9.3f  %d %s %s serial %u epoch %08x\n", (double)w->now / 1e9, process,
                to_switch ? "->" : "<-", ctl_type_name(m.head.type), m.head.serial, m.head.epoch);
     }
-    if (to_switch) {
-        struct datagram *kept = &w->kept[w->sent++ % KEPT];
-        kept->process = process;
-        kept->bytes = bytes;
-        memcpy(kept->payload, payload, bytes);
-    }
+    struct datagram *kept = to_switch ? &w->kept[w->sent++ % KEPT] : &w->heard[w->answered++ % KEPT];
+    kept->process = process;
+    kept->bytes = bytes;
+    memcpy(kept->payload, payload, bytes);
     if (!chance(w, w->loss))
         fly_once(w, process, to_switch, payload, bytes);
     if (chance(w, w->doubled))
@@ -221,6 +226,9 @@ static void start_switch(struct world *w)
         .max_jobs = (uint16_t)w->max_jobs,
         .boot_id = ++w->boot_id,
         .lost_after_ns = 2 * SECOND,
+        .library = w->keyed ? &toy_library : NULL,
+        .key = w->keys,
+        .keys = w->keyed ? 2 : 0,
         .actions = {.ctx = w,
                     .send = effect_send,
                     .prepare = effect_prepare,
@@ -255,6 +263,10 @@ static void start_process(struct world *w, int i)
     if (!same_port || p->endpoint.udp_port == 0)
         p->endpoint.udp_port = (uint16_t)(1000 + 10 * p->life);
     p->endpoint.ip = (uint32_t)(i + 1);
+    p->credentials =
+        (struct ctl_credentials){.library = &toy_library,
+                                 .key = w->keys[0].key,
+                                 .address = {.ip = p->endpoint.ip, .udp_port = p->endpoint.udp_port}};
     struct ctl_session_config cfg = {
         .rank = (uint16_t)i,
         .size = (uint16_t)w->ranks,
@@ -264,6 +276,7 @@ static void start_process(struct world *w, int i)
                 .data_port = (uint16_t)(p->endpoint.udp_port + 1),
             },
         .worker = &sml_worker,
+        .credentials = w->keyed ? &p->credentials : NULL,
         .join_deadline_ns = 20 * SECOND,
     };
     const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
@@ -295,7 +308,9 @@ static void check_terms(const struct world *w)
             CU_ASSERT_EQUAL(a->boot_id, b->boot_id);
             struct ctl_ready mine = a->ready, theirs = b->ready;
             mine.resumed = theirs.resumed; /* one may have been READY before the switch restarted */
+            memcpy(mine.covered, theirs.covered, sizeof mine.covered);
             CU_ASSERT_EQUAL(memcmp(&mine, &theirs, sizeof mine), 0);
+            CU_ASSERT_EQUAL(memcmp(a->secret, b->secret, sizeof a->secret), 0);
         }
 }
 
@@ -387,12 +402,82 @@ static void let_stranger_speak(struct world *w)
     ctl_registry_receive(w->registry, &from, out, bytes, w->now);
 }
 
+/* Those who see all frames and can send any, but lack the key. */
+
+static struct datagram *pick_recorded(struct world *w, bool from_switch)
+{
+    unsigned n = from_switch ? w->answered : w->sent;
+    return n == 0 ? NULL : &(from_switch ? w->heard : w->kept)[pick(w, n < KEPT ? n : KEPT)];
+}
+
+/* A message in the name of a process or of the switch: without a seal, or sealed with a key of another tenant
+ * whom the switch knows. */
+static size_t make_up(struct world *w, int process, bool from_switch, uint8_t out[CTL_MESSAGE_MAX])
+{
+    static const uint8_t from_workers[] = {CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT},
+                         from_switches[] = {CTL_PENDING, CTL_READY,   CTL_REFUSED, CTL_ALIVE,
+                                            CTL_LEFT,    CTL_ABORTED, CTL_UNKNOWN};
+    const struct process *p = &w->processes[process];
+    const struct ctl_session *s = &p->session;
+    struct ctl_message m;
+    memset(&m, 0, sizeof m);
+    m.head = (struct ctl_head){.type = from_switch ? from_switches[pick(w, sizeof from_switches)]
+                                                   : from_workers[pick(w, sizeof from_workers)],
+                               .version = CTL_VERSION,
+                               .sealed = chance(w, 50),
+                               .boot_id = chance(w, 80) ? w->boot_id : pick(w, 100) + 1,
+                               .incarnation = chance(w, 80) ? s->cfg.incarnation : pick(w, 100) + 1,
+                               .epoch = s->epoch,
+                               .rank = s->cfg.rank,
+                               .size = s->cfg.size,
+                               .serial = s->serial + pick(w, 10)};
+    if (m.head.type == CTL_JOIN) {
+        m.join = s->cfg.join;
+        m.join.resume = chance(w, 50);
+        m.join.roster = s->ready.roster;
+    } else if (m.head.type == CTL_READY) {
+        m.ready = s->ready;
+    }
+    size_t bytes = ctl_build(out, &m);
+    if (m.head.sealed)
+        bytes =
+            ctl_seal_append(out, bytes, &toy_library, &w->keys[1].key, &p->credentials.address, s->challenge);
+    return bytes;
+}
+
+static void forge(struct world *w)
+{
+    bool from_switch = chance(w, 50);
+    struct datagram *d = pick_recorded(w, from_switch);
+    int process = (int)pick(w, w->ranks);
+    struct process *p = &w->processes[process];
+    struct ctl_endpoint elsewhere = {.ip = 90, .udp_port = 5000};
+    uint8_t out[CTL_MESSAGE_MAX];
+    size_t bytes;
+    if (d && chance(w, 60)) {
+        bytes = d->bytes;
+        memcpy(out, d->payload, bytes);
+        if (chance(w, 50)) /* a copy, or nearly */
+            out[pick(w, (unsigned)bytes)] ^= (uint8_t)(1 << pick(w, 8));
+        if (chance(w, 10))
+            bytes = pick(w, (unsigned)bytes);
+    } else {
+        bytes = make_up(w, process, from_switch, out);
+    }
+    if (!from_switch && w->switch_up)
+        ctl_registry_receive(w->registry, chance(w, 80) ? &p->endpoint : &elsewhere, out, bytes, w->now);
+    else if (from_switch && p->alive)
+        ctl_session_receive(&p->session, out, bytes, w->now);
+}
+
 static void run(struct world *w, uint64_t ns)
 {
     for (uint64_t end = w->now + ns; w->now < end; w->now += 10 * MS) {
         deliver(w);
         poll_processes(w);
-        if (w->switch_up && w->strangers > 0 && chance(w, w->strangers))
+        if (w->keyed && chance(w, w->strangers))
+            forge(w);
+        else if (w->switch_up && w->strangers > 0 && chance(w, w->strangers))
             let_stranger_speak(w);
         if (w->switch_up)
             answer_late(w);
@@ -554,6 +639,68 @@ static void stand_strangers(uint64_t seed, bool trace)
     kill_switch(&w);
 }
 
+static unsigned jobs_of_the_key(const struct world *w)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < w->max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
+        n += job->state != CTL_ENTRY_FREE && job->keyed && job->tenant == w->keys[0].tenant;
+    }
+    return n;
+}
+
+/* Nothing that they ever sent makes a job again. */
+static void replay_all(struct world *w)
+{
+    for (unsigned i = 0; i < 4 * KEPT; i++) {
+        const struct datagram *d = &w->kept[i % (w->sent < KEPT ? w->sent : KEPT)];
+        ctl_registry_receive(w->registry, &w->processes[d->process].endpoint, d->payload, d->bytes, w->now);
+        CU_ASSERT_EQUAL(jobs_of_the_key(w), 0);
+    }
+}
+
+static void begin_with_keys(struct world *w)
+{
+    pick(w, 2);
+    w->keyed = true;
+    w->keys[0] = (struct ctl_tenant_key){.key = toy_key(1), .tenant = 1};
+    w->keys[1] = (struct ctl_tenant_key){.key = toy_key(2), .tenant = 2};
+    w->ranks = 1 + pick(w, MAX_RANKS);
+    w->max_jobs = 4 + pick(w, JOBS_MAX - 4);
+    w->loss = pick(w, 2) ? pick(w, 10) : 0;
+    w->doubled = pick(w, 10);
+    w->delay_ms = pick(w, 50);
+    w->strangers = 1 + pick(w, 60);
+    start_switch(w);
+    for (unsigned i = 0; i < w->ranks; i++)
+        start_process(w, (int)i);
+}
+
+/* Ranks with a key form a job, which runs, while its switch restarts, and somebody without the key says what
+ * he likes, with all that they and the switch have said: no rank notices. */
+static void stand_forgers(uint64_t seed, bool trace)
+{
+    struct world w = {
+        .random = seed * 2654435761u + 999, .trace = trace, .now = SECOND, .boot_id = seed * 1000};
+    begin_with_keys(&w);
+    run(&w, 12 * SECOND);
+    CU_ASSERT_TRUE(all_are_ready(&w));
+    for (unsigned n = pick(&w, 3); n > 0; n--) {
+        kill_switch(&w);
+        run(&w, pick(&w, 1000) * MS);
+        start_switch(&w);
+        run(&w, 8 * SECOND);
+        CU_ASSERT_TRUE(all_are_ready(&w));
+    }
+    for (unsigned i = 0; i < w.ranks; i++)
+        ctl_session_leave(&w.processes[i].session, w.now);
+    run(&w, 10 * SECOND);
+    for (unsigned i = 0; i < w.ranks; i++)
+        CU_ASSERT_EQUAL(w.processes[i].session.state, CTL_SESSION_CLOSED);
+    replay_all(&w);
+    kill_switch(&w);
+}
+
 static void try_seeds(void life(uint64_t seed, bool trace), const char *name, unsigned seeds)
 {
     for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -577,6 +724,11 @@ static void test_strangers(void)
     try_seeds(stand_strangers, "strangers", 500);
 }
 
+static void test_forgers(void)
+{
+    try_seeds(stand_forgers, "forgers", 300);
+}
+
 static uint64_t replayed;
 
 static void test_replay_faults(void)
@@ -589,13 +741,22 @@ static void test_replay_strangers(void)
     stand_strangers(replayed, true);
 }
 
+static void test_replay_forgers(void)
+{
+    stand_forgers(replayed, true);
+}
+
 int main(int argc, char **argv)
 {
-    CU_TestInfo all[] = {UNIT_TEST(test_agreement), UNIT_TEST(test_strangers), CU_TEST_INFO_NULL};
+    CU_TestInfo all[] = {UNIT_TEST(test_agreement), UNIT_TEST(test_strangers), UNIT_TEST(test_forgers),
+                         CU_TEST_INFO_NULL};
     CU_TestInfo faults[] = {UNIT_TEST(test_replay_faults), CU_TEST_INFO_NULL};
     CU_TestInfo strangers[] = {UNIT_TEST(test_replay_strangers), CU_TEST_INFO_NULL};
+    CU_TestInfo forgers[] = {UNIT_TEST(test_replay_forgers), CU_TEST_INFO_NULL};
     if (argc != 3)
         return unit_main("control", all);
     replayed = strtoull(argv[2], NULL, 0);
+    if (strcmp(argv[1], "forgers") == 0)
+        return unit_main("control", forgers);
     return unit_main("control", strcmp(argv[1], "strangers") == 0 ? strangers : faults);
 }

@@ -114,6 +114,8 @@ static const enum drop tested_otherwise[] = {
     DROP_CONTROL_OTHER_VERSION, /* net/malformed */
     DROP_CONTROL_BAD_TYPE,
     DROP_CONTROL_BAD_STRING,
+    DROP_CONTROL_UNKNOWN_KEY, /* test_registrar.c */
+    DROP_CONTROL_BAD_SEAL,
     DROP_CONTROL_RATE,
 };
 

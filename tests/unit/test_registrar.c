@@ -1,9 +1,14 @@
 /* The registry in the daemon, without a network: messages come and go as frames, jobs become pools. */
 #include "lcore_rig.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "control/registrar.h"
+#include "key_file.h"
 #include "tally.h"
+#include "wire/seal.h"
 
 enum { BOOT = 77, DATA_PORTS = 4 };
 
@@ -318,6 +323,79 @@ static void test_an_abort_ends_the_job_of_all(void)
     close_registrar();
 }
 
+static void write_key_file(char path[32])
+{
+    char digits[2 * KEYS_SECRET_BYTES];
+    int fd;
+
+    strcpy(path, "/tmp/swagg-key-XXXXXX");
+    memset(digits, 'a', sizeof(digits));
+    fd = mkstemp(path);
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, digits, sizeof(digits)), (ssize_t)sizeof(digits));
+    close(fd);
+}
+
+/* A JOIN of rank r, sealed. */
+static void join_sealed(uint16_t rank, const struct keys_key *key, uint8_t spoil)
+{
+    const struct frame_end from = rig_station(rank);
+    const struct ctl_address address = {.ip = from.ip, .udp_port = rte_be_to_cpu_16(from.port)};
+    struct ctl_message m = message(CTL_JOIN, rank, 2);
+    uint8_t payload[CTL_MESSAGE_MAX];
+    size_t bytes;
+
+    m.head.sealed = true;
+    m.join = (struct ctl_join){.name = "secret", .data_port = 5000, .terms = switchml_terms()};
+    bytes = ctl_seal_append(payload, ctl_build(payload, &m), keys_sodium(), key, &address, 0);
+    payload[bytes - 1] ^= spoil;
+    registrar_receive(registrar, frame_of(rank, payload, bytes));
+    send_flush(&rig.send);
+}
+
+static void test_a_tenant_with_a_key(void)
+{
+    struct key_file file;
+    char path[32], why[KEY_FILE_WHY_MAX];
+    struct ctl_message m;
+    struct keys_key unknown;
+
+    write_key_file(path);
+    CU_ASSERT_EQUAL_FATAL(key_file_read(&file, path, why), 0);
+    open_registrar();
+    registrar_close(registrar);
+    cfg.tenants = 2;
+    cfg.tenant[1] = (struct config_tenant){.name = "lab", .addresses = 1, .patterns = 1, .jobs = {"secret"}};
+    strcpy(cfg.tenant[1].key_file, path);
+    set_up();
+
+    join_sealed(0, &file.key[0], 0);
+    m = sent(0);
+    CU_ASSERT(m.head.sealed && m.head.type == CTL_PENDING);
+    join_sealed(0, &file.key[0], 1);
+    m = sent(0);
+    CU_ASSERT(!m.head.sealed && m.head.type == CTL_REFUSED && m.failure.reason == CTL_BAD_KEY);
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_CONTROL_BAD_SEAL), 1);
+    unknown = file.key[0];
+    unknown.id++;
+    join_sealed(0, &unknown, 0);
+    m = sent(0);
+    CU_ASSERT(!m.head.sealed && m.head.type == CTL_REFUSED && m.failure.reason == CTL_BAD_KEY);
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_CONTROL_UNKNOWN_KEY), 1);
+    m = message(CTL_JOIN, 1, 2);
+    m.join = (struct ctl_join){.name = "secret", .data_port = 5000, .terms = switchml_terms()};
+    receive(&m);
+    m = sent(1);
+    CU_ASSERT(!m.head.sealed && m.failure.reason == CTL_NOT_ADMITTED);
+    CU_ASSERT_STRING_EQUAL(m.failure.text,
+                           "jobs of this name need the key of tenant lab: set options.key_file, "
+                           "or SWAGG_KEY_FILE, to its key file");
+    close_registrar();
+
+    unlink(path);
+    CU_ASSERT_EQUAL(registrar_open(&registrar, &(struct registrar_parts){.lcores = &lcores}, &cfg), -EINVAL);
+}
+
 static void test_who_is_not_admitted_is_told_so(void)
 {
     struct ctl_message m;
@@ -442,6 +520,7 @@ int main(void)
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
+        UNIT_TEST(test_a_tenant_with_a_key),
         UNIT_TEST(test_who_is_not_admitted_is_told_so),
         UNIT_TEST(test_what_is_no_message_is_dropped_by_name),
         UNIT_TEST(test_members_are_known_and_strangers_are_not),

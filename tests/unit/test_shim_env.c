@@ -49,6 +49,7 @@ static void test_everything_set(void)
                            "SWAGG_DISABLE=1",
                            "SWAGG_MTU=9000",
                            "SWAGG_SUMMARY_JSON=/tmp/%r.json",
+                           "SWAGG_KEY_FILE=/etc/swagg/lab.key",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
@@ -64,6 +65,7 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.slots, 1024);
     CU_ASSERT_EQUAL(s.mtu, 9000);
     CU_ASSERT_STRING_EQUAL(s.summary_json, "/tmp/%r.json");
+    CU_ASSERT_STRING_EQUAL(s.key_file, "/etc/swagg/lab.key");
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
 }

@@ -29,9 +29,18 @@ struct ctl_registry_actions {
      */
     void (*event)(void *ctx, const struct ctl_entry *job, const char *what);
     /* The tenant whose process this is, at this address in a job of this name, now and later: a number that
-     * only the caller understands. -1: it may not be in such a job; text says why. May be NULL: everybody is
-     * tenant 0. */
-    int (*tenant_of)(void *ctx, const struct ctl_endpoint *from, const char *name, char text[CTL_TEXT_MAX]);
+     * only the caller understands. key: the tenant whose key it has, or CTL_NO_KEY. -1: it may not be in such
+     * a job; text says why. May be NULL: the key alone says it, and everybody without one is tenant 0. */
+    int (*tenant_of)(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
+                     char text[CTL_TEXT_MAX]);
+};
+
+enum { CTL_NO_KEY = -1 };
+
+/* One of the keys that workers may have. */
+struct ctl_tenant_key {
+    struct keys_key key;
+    int tenant; /* whose it is, as tenant_of counts; a tenant may have several */
 };
 
 /* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */
@@ -62,7 +71,10 @@ struct ctl_registry_config {
     /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or
      * to as many as the protocol has; 0: to one. */
     uint8_t data_ports;
-    uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
+    uint16_t payload_bytes;             /* of the longest UDP payload that the switch's ports carry; 0: any */
+    const struct keys_library *library; /* NULL: there are no keys */
+    const struct ctl_tenant_key *key;   /* [keys]; outlive the registry, as does the library */
+    unsigned keys;
     struct ctl_registry_actions actions;
 };
 

@@ -10,11 +10,12 @@ struct agg_protocol;
 /* Where a member is reached; opaque to the registry but for equality (memcmp): zero the padding. */
 struct ctl_endpoint {
     uint8_t mac[6];
-    uint8_t port;       /* the switch's port it was heard on; only a hint for the first answer */
-    uint8_t reserved;   /* zero */
-    uint32_t ip;        /* network order */
-    uint16_t udp_port;  /* host order: of the control socket */
-    uint16_t reserved2; /* zero */
+    uint8_t port;      /* the switch's port it was heard on; only a hint for the first answer */
+    uint8_t reserved;  /* zero */
+    uint32_t ip;       /* network order */
+    uint16_t udp_port; /* host order: of the control socket */
+    uint16_t key;      /* the registry's own, 0 outside: which of its keys the messages are sealed with, from
+                          1 on; 0: with none */
 };
 
 enum ctl_entry_state {
@@ -60,6 +61,7 @@ struct ctl_entry {
     enum ctl_entry_state state;
     char name[CTL_NAME_MAX]; /* each tenant has names of its own */
     int tenant;              /* whose job it is (ctl_registry_actions.tenant_of) */
+    bool keyed;              /* its members have the tenant's key, and nobody else can be one */
     uint32_t epoch;
     uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
     uint64_t give_up_at;    /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
@@ -74,6 +76,8 @@ struct ctl_entry {
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
     uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
                         resumes: what its members say it was, known from the first one on */
+    uint8_t secret[KEYS_SECRET_BYTES];   /* that its members and this switch share, if they have a key; from
+                                            PREPARING on. Not to be shown */
     struct ctl_failure failure;          /* while FAILED, or no_room */
     uint64_t push_at, push_every;        /* the next repetition of READY or ABORTED */
     uint64_t report_at, report_every;    /* the next event that names who is missing */

@@ -1,4 +1,5 @@
 #include "control/join.h"
+#include "control/guard.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         const struct ctl_entry *job = &r->entries[i];
         struct ctl_failure why;
-        if (!job->resumed || job->roster != m->join.roster)
+        if (!job->resumed || job->roster != m->join.roster || job->keyed != (from->key != 0))
             continue;
         if (job->state == CTL_ENTRY_FAILED)
             why = job->failure;
@@ -41,20 +42,20 @@ static bool is_closed(const struct ctl_entry *job)
     return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
-static bool is_called(const struct ctl_entry *job, int tenant, const char *name)
+static bool is_called(const struct ctl_entry *job, int tenant, bool keyed, const char *name)
 {
-    return job->tenant == tenant && strcmp(job->name, name) == 0;
+    return job->tenant == tenant && job->keyed == keyed && strcmp(job->name, name) == 0;
 }
 
 /* The tenant's job of this name that concerns a rank which does not resume: the one that is closed to
  * newcomers, else the one that is forming. For a rank that has waited since before a restart, a forming one
  * comes first, since it may belong there. */
-static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, const char *name)
+static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, bool keyed, const char *name)
 {
     struct ctl_entry *best = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_live(job) || !is_called(job, tenant, name))
+        if (!ctl_entry_is_live(job) || !is_called(job, tenant, keyed, name))
             continue;
         if (is_closed(job) && ctl_entry_is_forming(job))
             return job;
@@ -85,12 +86,13 @@ static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, co
 }
 
 /* Found by its roster, which only its members know; anybody can use its name. */
-static struct ctl_entry *find_to_resume(struct ctl_registry *r, int tenant, const struct ctl_message *m)
+static struct ctl_entry *find_to_resume(struct ctl_registry *r, int tenant, bool keyed,
+                                        const struct ctl_message *m)
 {
     struct ctl_entry *open = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_forming(job) || !is_called(job, tenant, m->join.name))
+        if (!ctl_entry_is_forming(job) || !is_called(job, tenant, keyed, m->join.name))
             continue;
         if (!job->resumed)
             open = job;
@@ -130,13 +132,16 @@ static int keep_out(struct ctl_registry *r, struct ctl_entry **job, const struct
     }
 }
 
-/* The member in the way must prove that it is alive. */
+/* The member in the way must prove that it is alive. The newcomer's newest message is the one that will be
+ * answered. */
 static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from, const struct ctl_message *m,
                       uint64_t now)
 {
-    if (rival->state == CTL_MEMBER_JOINED && rival->challenge.since == 0)
-        rival->challenge =
-            (struct ctl_challenge){.since = now, .head = m->head, .endpoint = *from, .wish = m->join.terms};
+    struct ctl_challenge *c = &rival->challenge;
+    if (rival->state == CTL_MEMBER_JOINED && c->since == 0)
+        *c = (struct ctl_challenge){.since = now, .head = m->head, .endpoint = *from, .wish = m->join.terms};
+    else if (c->since && c->head.incarnation == m->head.incarnation && c->head.serial < m->head.serial)
+        c->head.serial = m->head.serial;
 }
 
 static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
@@ -168,10 +173,11 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
 {
     struct ctl_failure why;
     enum ctl_origin origin = origin_of(&m->join);
+    bool keyed = from->key != 0;
     if (origin == CTL_RESUMES && is_too_late(r, from, m))
         return;
-    struct ctl_entry *job =
-        origin == CTL_RESUMES ? find_to_resume(r, tenant, m) : find_by_name(r, tenant, m->join.name);
+    struct ctl_entry *job = origin == CTL_RESUMES ? find_to_resume(r, tenant, keyed, m)
+                                                  : find_by_name(r, tenant, keyed, m->join.name);
     int rival = job ? keep_out(r, &job, from, m) : -1;
     if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
         if (rival >= 0)

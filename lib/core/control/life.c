@@ -1,4 +1,5 @@
 #include "control/life.h"
+#include "control/guard.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,11 +14,12 @@ enum {
 
 /* Finding */
 
-struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head)
+struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head, int key)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (job->state == CTL_ENTRY_FREE || head->rank >= job->size)
+        if (job->state == CTL_ENTRY_FREE || (job->keyed ? job->tenant : CTL_NO_KEY) != key ||
+            head->rank >= job->size)
             continue;
         const struct ctl_member *member = &job->members[head->rank];
         if (member->state != CTL_MEMBER_ABSENT && member->incarnation == head->incarnation)
@@ -87,6 +89,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
     job->founder = from->ip;
+    job->keyed = from->key != 0;
     job->size = m->head.size;
     job->protocol = ctl_registry_protocol(&r->cfg, m->join.terms.protocol);
     job->terms = m->join.terms;
@@ -111,6 +114,9 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
 {
     release_pool(r, job);
     ctl_entry_event(r, job, "%s", why);
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].state != CTL_MEMBER_ABSENT)
+            ctl_guard_note_gone(r, job->members[rank].incarnation);
     *job = (struct ctl_entry){.members = job->members};
 }
 
@@ -207,6 +213,8 @@ void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
         ctl_entry_fail(r, job, &why, now);
         return;
     }
+    if (job->keyed)
+        ctl_guard_make_secret(r, job->secret);
     job->preparation = ++r->preparations;
     int rc = r->cfg.actions.prepare(r->cfg.actions.ctx, job, &job->terms, &job->number, why.text);
     if (rc == CTL_LATER)
@@ -249,6 +257,8 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
         job->state = CTL_ENTRY_FORMING;
     }
     job->members[rank].state = state;
+    if (state == CTL_MEMBER_ABSENT)
+        ctl_guard_note_gone(r, job->members[rank].incarnation);
     if (--job->present > 0) {
         if (job->state == CTL_ENTRY_FORMING && job->resumed && !ctl_entry_has(job, CTL_RESUMES)) {
             job->resumed = false;

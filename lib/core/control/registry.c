@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control/admission.h"
+#include "control/guard.h"
 #include "control/join.h"
 #include "control/life.h"
 #include "control/tell.h"
@@ -37,6 +38,7 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
     r->cfg = *cfg;
     for (unsigned i = 0; i < cfg->max_jobs; i++)
         r->entries[i].members = (struct ctl_member *)(members + i * members_bytes(cfg));
+    ctl_guard_init(r);
     return r;
 }
 
@@ -68,7 +70,10 @@ static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, co
     const struct ctl_registry_actions *a = &r->cfg.actions;
     why->reason = CTL_NOT_ADMITTED;
     why->rank = m->head.rank;
-    return a->tenant_of ? a->tenant_of(a->ctx, from, m->join.name, why->text) : 0;
+    int key = ctl_guard_tenant(r, from);
+    if (a->tenant_of)
+        return a->tenant_of(a->ctx, from, key, m->join.name, why->text);
+    return key == CTL_NO_KEY ? 0 : key;
 }
 
 /* Whether the operator lets the job of this name come to its end, without newcomers. */
@@ -86,7 +91,7 @@ static bool is_draining(const struct ctl_registry *r, const struct ctl_message *
 }
 
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
-                    const struct ctl_message *m, uint64_t now)
+                    const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
     struct ctl_failure why;
     int tenant = ctl_admission_arguments(&r->cfg, m, &why) ? tenant_of(r, from, m, &why) : -1;
@@ -100,6 +105,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         ctl_join_again(r, job, from, m, now);
     else if (job)
         answer_member(r, from, &m->head, job);
+    else if (!ctl_guard_is_fresh(r, from, m->head.incarnation, challenge))
+        answer(r, from, &m->head, CTL_PENDING); /* it may be a copy of what one that has gone sent */
     else
         ctl_join_anew(r, tenant, from, m, now);
 }
@@ -224,6 +231,16 @@ static void refuse_unparsed(struct ctl_registry *r, const struct ctl_endpoint *f
                         "a string in %s is empty, too long or not printable ASCII",
                         ctl_type_name(head->type));
         break;
+    case CTL_UNKNOWN_KEY:
+        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
+                        "this switch does not know the key of the message (tenants: key_file in its "
+                        "configuration)");
+        break;
+    case CTL_BAD_SEAL:
+        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
+                        "the message's seal is wrong: it was damaged or forged, or its address changed on "
+                        "the way (NAT)");
+        break;
     default:
         ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "the message is too short for %s",
                         ctl_type_name(head->type));
@@ -259,33 +276,44 @@ static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const stru
     return true;
 }
 
-enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
+/* From one end, where from->key is filled in, or an error. */
+static enum ctl_parse_error read_message(const struct ctl_registry *r, struct ctl_message *m,
+                                         const uint8_t *payload, size_t bytes, struct ctl_endpoint *from,
+                                         uint64_t *challenge)
+{
+    enum ctl_parse_error error = ctl_parse(m, payload, bytes);
+    if (error == CTL_PARSED && !ctl_type_from_worker(m->head.type))
+        error = CTL_BAD_TYPE;
+    return error == CTL_PARSED ? ctl_guard_check(r, &m->head, payload, bytes, from, challenge) : error;
+}
+
+enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *origin,
                                           const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct ctl_message m;
-    enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
-    if (error == CTL_PARSED && !ctl_type_from_worker(m.head.type))
-        error = CTL_BAD_TYPE;
+    struct ctl_endpoint from = *origin;
+    uint64_t challenge;
+    enum ctl_parse_error error = read_message(r, &m, payload, bytes, &from, &challenge);
     if (error != CTL_PARSED) {
-        refuse_unparsed(r, from, &m.head, error);
+        refuse_unparsed(r, &from, &m.head, error);
         return error;
     }
     ctl_entry_note_start(r, now);
-    struct ctl_entry *job = ctl_entry_of(r, &m.head);
+    struct ctl_entry *job = ctl_entry_of(r, &m.head, ctl_guard_tenant(r, &from));
     if (job && !note_heard(r, job, &m.head, now))
         return CTL_PARSED;
     switch (m.head.type) {
     case CTL_JOIN:
-        on_join(r, job, from, &m, now);
+        on_join(r, job, &from, &m, challenge, now);
         break;
     case CTL_HEARTBEAT:
-        on_heartbeat(r, job, from, &m, now);
+        on_heartbeat(r, job, &from, &m, now);
         break;
     case CTL_LEAVE:
-        on_leave(r, job, from, &m, now);
+        on_leave(r, job, &from, &m, now);
         break;
     case CTL_ABORT:
-        on_abort(r, job, from, &m, now);
+        on_abort(r, job, &from, &m, now);
         break;
     }
     return CTL_PARSED;
@@ -341,9 +369,14 @@ bool ctl_registry_drain(struct ctl_registry *r, const char *name, uint64_t now)
     return for_jobs_of(r, name, now, drain);
 }
 
-bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head)
+bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *origin, const uint8_t *payload,
+                        size_t bytes)
 {
-    return ctl_entry_of(r, head) != NULL;
+    struct ctl_message m;
+    struct ctl_endpoint from = *origin;
+    uint64_t challenge;
+    return read_message(r, &m, payload, bytes, &from, &challenge) == CTL_PARSED &&
+           ctl_entry_of(r, &m.head, ctl_guard_tenant(r, &from)) != NULL;
 }
 
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i)

@@ -58,13 +58,19 @@
  *            LEAVE or ABORT of nobody's incarnation
  *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from
  *                                                             before a restart; a live worker learns the id
- *   any      a serial older than the member's last            ignored
+ *   any      sealed JOIN of one that is in no job,            PENDING, no more: it may be a copy; a live
+ * worker without the challenge of now                     learns the challenge any      seal that is wrong,
+ * or of an unknown             REFUSED, without a seal key any      a serial older than the member's last
+ * ignored
  *
  * Resuming: FORMING, and some member was READY before a restart. Such a job is recognized by its roster,
  * which only its members were told; its name proves nothing. A newcomer is an incarnation that is in no job
  * of that name and does not say that it was there before a restart. That a newcomer's JOIN comes from a
  * member's endpoint proves nothing either: it may be a late copy, from a process that had this endpoint
  * before.
+ *
+ * Keys: a job whose members have a tenant's key is that tenant's, and whoever lacks the key is in none of its
+ * jobs, whatever he sends (guard.h). Answers are sealed as the question was.
  *
  * Silent: not heard for lost_after (while FORMING at least 5 s, since JOINs may come as rarely as every
  * second; the same for "not all back within"). READY and ABORTED are pushed again,
@@ -89,8 +95,9 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* Whether a message with this head is from a process that is, or was, in a job that is still there. */
-bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_head *head);
+/* Whether it is a message of a process that is, or was, in a job that is still there. */
+bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                        size_t bytes);
 
 /* The result of a prepare that returned CTL_LATER. Does nothing if the job no longer waits for it. */
 void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const struct ctl_prepared *p,

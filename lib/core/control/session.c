@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/session_proof.h"
+
 #define MS UINT64_C(1000000)
 
 enum {
@@ -84,6 +86,9 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
         fail_because(s, CTL_DEADLINE, now,
                      "all ranks have joined%s, but the switch was not ready for the job within %.1f s",
                      again ? " again after a restart of the switch" : "", waited);
+    else if (ctl_ranks_count(&s->pending.missing) == 0 && s->unproven > 0 && s->challenge == 0)
+        fail_because(s, CTL_BAD_KEY, now, "no switch showed within %.1f s that it has this key%s%.120s",
+                     waited, s->hint.text[0] ? "; somebody answered: " : "", s->hint.text);
     else if (ctl_ranks_count(&s->pending.missing) == 0)
         fail_because(s, CTL_DEADLINE, now, "no switch answered%s within %.1f s",
                      again ? " after a restart" : "", waited);
@@ -148,6 +153,7 @@ static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE
 {
     struct ctl_message m = {.head = {.type = type,
                                      .version = CTL_VERSION,
+                                     .sealed = s->cfg.credentials != NULL,
                                      .boot_id = s->boot_id,
                                      .incarnation = s->cfg.incarnation,
                                      .epoch = s->epoch,
@@ -162,7 +168,7 @@ static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE
     } else {
         m.heartbeat = s->heartbeat;
     }
-    return ctl_build(out, &m);
+    return ctl_session_seal(s, out, ctl_build(out, &m));
 }
 
 static void back_off(struct ctl_session *s)
@@ -223,6 +229,7 @@ static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uin
         s->heartbeat.progress = progress;
     s->ready = m->ready;
     s->epoch = m->head.epoch;
+    ctl_session_uncover(s, &m->head);
     enter(s, CTL_SESSION_READY, now); /* the first heartbeat goes out at once: it confirms READY */
     s->interval = lost_after(s) / HEARTBEATS_PER_LOSS;
     return true;
@@ -244,7 +251,8 @@ static bool is_lack_of_room(const struct ctl_failure *f)
     return f->reason == CTL_NO_JOBS || f->reason == CTL_NO_SLOTS;
 }
 
-static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, uint64_t challenge,
+                            uint64_t now)
 {
     if (m->head.serial < s->join_serial)
         return false;
@@ -256,6 +264,8 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
             s->next_send = now;
             s->cfg.join.waited = s->state == CTL_SESSION_JOINING && s->boot_id != 0;
         }
+        if (challenge != s->challenge) /* and its challenge */
+            s->next_send = now;
         break;
     case CTL_READY:
         if (!become_ready(s, m, now))
@@ -325,12 +335,12 @@ static bool is_for_us(const struct ctl_session *s, const struct ctl_head *h)
            h->boot_id != 0;
 }
 
-static bool receive(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
+static bool receive(struct ctl_session *s, const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
     switch (s->state) {
     case CTL_SESSION_JOINING:
     case CTL_SESSION_REJOINING:
-        return receive_joining(s, m, now);
+        return receive_joining(s, m, challenge, now);
     case CTL_SESSION_READY:
         return receive_ready(s, m, now);
     case CTL_SESSION_ABORTING:
@@ -345,8 +355,9 @@ static bool receive(struct ctl_session *s, const struct ctl_message *m, uint64_t
 bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct ctl_message m;
+    struct ctl_seal seal = {0};
     enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
-    if (!is_for_us(s, &m.head))
+    if (!is_for_us(s, &m.head) || !ctl_session_is_proven(s, &m, error, payload, bytes, &seal))
         return false;
     if (error == CTL_OTHER_VERSION && is_joining(s)) {
         fail_because(s, CTL_BAD_VERSION, now,
@@ -354,9 +365,11 @@ bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t b
                      CTL_VERSION);
         return true;
     }
-    if (error != CTL_PARSED || !receive(s, &m, now))
+    if (error != CTL_PARSED || !receive(s, &m, seal.challenge, now))
         return false;
-    s->heard_at = now;
+    s->challenge = seal.challenge;
+    if (ctl_session_note_answered(s, m.head.serial))
+        s->heard_at = now;
     return true;
 }
 

@@ -28,6 +28,9 @@
  * Late messages change nothing: while joining, only answers to this attempt count (serial); once READY, only
  * messages of this epoch.
  *
+ * With a key, what the switch has not sealed with it changes nothing either, but for the text of the
+ * deadline; nor does what is older than the newest answer, and a copy of that is no sign of life.
+ *
  * Pure, like the registry: now in ns; memory is a plain struct of the caller's, its fields private but for
  * reading. One thread at a time.
  */
@@ -35,7 +38,7 @@
 #define SWAGG_CORE_CONTROL_SESSION_H
 
 #include "protocol/worker.h"
-#include "wire/control.h"
+#include "wire/seal.h"
 
 enum ctl_session_state {
     CTL_SESSION_JOINING = 1,
@@ -47,12 +50,20 @@ enum ctl_session_state {
     CTL_SESSION_FAILED,
 };
 
+/* How a worker shows that it has a key. */
+struct ctl_credentials {
+    const struct keys_library *library; /* outlives the session */
+    struct keys_key key;
+    struct ctl_address address; /* that this process's control messages leave from */
+};
+
 struct ctl_session_config {
     uint16_t rank, size;
-    uint64_t incarnation;            /* random, not 0 */
-    struct ctl_join join;            /* name, data_port, terms */
-    const struct agg_worker *worker; /* of the terms' protocol; outlives the session */
-    uint64_t join_deadline_ns;       /* how long a join may take, from init, and a rejoin, from its start */
+    uint64_t incarnation;                      /* random, not 0 */
+    struct ctl_join join;                      /* name, data_port, terms */
+    const struct agg_worker *worker;           /* of the terms' protocol; outlives the session */
+    const struct ctl_credentials *credentials; /* outlives the session; NULL: it has no key */
+    uint64_t join_deadline_ns; /* how long a join may take, from init, and a rejoin, from its start */
 };
 
 struct ctl_session {
@@ -72,6 +83,12 @@ struct ctl_session {
     uint64_t started;     /* when it entered this state */
     uint64_t heard_at, sent_at, next_send, interval;
     uint64_t polled_at;
+    /* With a key. */
+    uint64_t challenge;                /* heard last; 0: none yet */
+    uint32_t answered;                 /* the newest serial that was answered */
+    uint32_t unproven;                 /* messages to us that were not sealed with our key, or wrongly */
+    struct ctl_failure hint;           /* what the last REFUSED among them said: anybody may have sent it */
+    uint8_t secret[KEYS_SECRET_BYTES]; /* of the job, from READY on. Not to be shown */
 };
 
 void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now);

@@ -8,12 +8,21 @@
 #define FORMING_LOST_AFTER                                                                                   \
     (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* the least lost_after of a job that is FORMING */
 
+enum { CTL_GUARD_LANES = 64 /* so that one that goes makes few others ask again */ };
+
+/* What challenges are made of (guard.h). */
+struct ctl_guard {
+    uint8_t secret[KEYS_SECRET_BYTES]; /* random at the start */
+    uint32_t gone[CTL_GUARD_LANES];    /* processes that are in no job any more, by incarnation */
+};
+
 struct ctl_registry {
     struct ctl_registry_config cfg;
     uint64_t ticked_at;      /* 0: never */
     uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
     uint64_t expected_until; /* a rank of such a job was heard; it is expected to join again until then */
     uint64_t preparations;   /* counts pools that were asked for */
+    struct ctl_guard guard;
     struct ctl_entry entries[];
 };
 

@@ -1,7 +1,9 @@
 #include "control/tell.h"
+#include "control/guard.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WHO_HOSTS = 3 /* that a text names */ };
 
@@ -95,8 +97,10 @@ void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const str
     m->head.version = CTL_VERSION;
     m->head.boot_id = r->cfg.boot_id;
     m->head.epoch = epoch;
-    size_t bytes = ctl_build(out, m);
-    r->cfg.actions.send(r->cfg.actions.ctx, to, out, bytes);
+    struct ctl_endpoint outside = *to;
+    size_t bytes = ctl_guard_build(r, to, m, out);
+    outside.key = 0;
+    r->cfg.actions.send(r->cfg.actions.ctx, &outside, out, bytes);
 }
 
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -144,6 +148,7 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
                                      .resumed = member->origin == CTL_RESUMES,
                                      .roster = job->roster,
                                      .terms = job->terms};
+        memcpy(m.ready.covered, job->secret, sizeof job->secret);
     } else {
         m.head.type = CTL_ABORTED;
         m.failure = job->failure;

@@ -9,12 +9,15 @@ enum {
     MAGIC = 0,
     VERSION = 4,
     TYPE = 5,
+    FLAGS = 6,
     BOOT_ID = 8,
     INCARNATION = 16,
     EPOCH = 24,
     RANK = 28,
     SIZE = 30,
     SERIAL = 32,
+
+    FLAG_SEALED = 0x01,
 
     JOIN_NAME = 0,
     JOIN_DATA_PORT = 48,
@@ -33,6 +36,8 @@ enum {
     READY_ROSTER = 16,
     READY_TERMS = 24,
     READY_BYTES = READY_TERMS + 4 + AGG_TERMS_MAX,
+    READY_COVERED = READY_BYTES,
+    READY_SEALED_BYTES = READY_COVERED + KEYS_SECRET_BYTES,
 
     TERMS_PROTOCOL = 0,
     TERMS_VERSION = 1,
@@ -62,9 +67,9 @@ enum {
 
 static const uint8_t magic[4] = {'S', 'W', 'A', 'G'};
 
-_Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES <= CTL_MESSAGE_MAX &&
-                   CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS <= CTL_MESSAGE_MAX,
-               "the longest messages fit, so none is ever split");
+_Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX &&
+                   CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX,
+               "the longest messages fit, sealed, so none is ever split");
 _Static_assert(FAILURE_TEXT + CTL_TEXT_MAX == FAILURE_BYTES && JOIN_NAME + CTL_NAME_MAX == JOIN_DATA_PORT,
                "layout");
 
@@ -136,7 +141,7 @@ static enum ctl_parse_error parse_join(struct ctl_join *j, const uint8_t *b)
     return parse_terms(&j->terms, b + JOIN_TERMS);
 }
 
-static void build_ready(uint8_t *b, const struct ctl_ready *r)
+static void build_ready(uint8_t *b, const struct ctl_ready *r, bool sealed)
 {
     b[READY_JOB] = r->job;
     b[READY_RESUMED] = r->resumed;
@@ -145,9 +150,11 @@ static void build_ready(uint8_t *b, const struct ctl_ready *r)
     put_be32(b + READY_LOST_AFTER_MS, r->lost_after_ms);
     put_be64(b + READY_ROSTER, r->roster);
     build_terms(b + READY_TERMS, &r->terms);
+    if (sealed)
+        memcpy(b + READY_COVERED, r->covered, sizeof r->covered);
 }
 
-static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b)
+static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b, bool sealed)
 {
     r->job = b[READY_JOB];
     r->resumed = b[READY_RESUMED] & 1;
@@ -155,6 +162,8 @@ static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b)
     r->data_ports = b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
     r->roster = get_be64(b + READY_ROSTER);
+    if (sealed)
+        memcpy(r->covered, b + READY_COVERED, sizeof r->covered);
     return parse_terms(&r->terms, b + READY_TERMS);
 }
 
@@ -226,13 +235,13 @@ static enum ctl_parse_error parse_failure(struct ctl_failure *f, const uint8_t *
 }
 
 /* At least. */
-static size_t body_bytes(unsigned type)
+static size_t body_bytes(const struct ctl_head *h)
 {
-    switch (type) {
+    switch (h->type) {
     case CTL_JOIN:
         return JOIN_BYTES;
     case CTL_READY:
-        return READY_BYTES;
+        return h->sealed ? READY_SEALED_BYTES : READY_BYTES;
     case CTL_PENDING:
         return PENDING_BYTES;
     case CTL_HEARTBEAT:
@@ -257,6 +266,7 @@ static void build_head(uint8_t *out, const struct ctl_head *h)
     memcpy(out + MAGIC, magic, sizeof magic);
     out[VERSION] = h->version;
     out[TYPE] = h->type;
+    out[FLAGS] = h->sealed ? FLAG_SEALED : 0;
     put_be64(out + BOOT_ID, h->boot_id);
     put_be64(out + INCARNATION, h->incarnation);
     put_be32(out + EPOCH, h->epoch);
@@ -269,6 +279,7 @@ static void parse_head(struct ctl_head *h, const uint8_t *in)
 {
     h->version = in[VERSION];
     h->type = in[TYPE];
+    h->sealed = in[FLAGS] & FLAG_SEALED;
     h->boot_id = get_be64(in + BOOT_ID);
     h->incarnation = get_be64(in + INCARNATION);
     h->epoch = get_be32(in + EPOCH);
@@ -280,7 +291,7 @@ static void parse_head(struct ctl_head *h, const uint8_t *in)
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
 {
     uint8_t *body = out + CTL_HEAD_BYTES;
-    size_t bytes = CTL_HEAD_BYTES + body_bytes(m->head.type);
+    size_t bytes = CTL_HEAD_BYTES + body_bytes(&m->head);
     if (m->head.type == CTL_PENDING)
         bytes += 8 * (pending_words(&m->pending) - PENDING_WORDS_LEAST);
     memset(out, 0, bytes);
@@ -290,7 +301,7 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
         build_join(body, &m->join);
         break;
     case CTL_READY:
-        build_ready(body, &m->ready);
+        build_ready(body, &m->ready, m->head.sealed);
         break;
     case CTL_PENDING:
         build_pending(body, &m->pending);
@@ -314,7 +325,7 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
     case CTL_JOIN:
         return parse_join(&m->join, body);
     case CTL_READY:
-        return parse_ready(&m->ready, body);
+        return parse_ready(&m->ready, body, m->head.sealed);
     case CTL_PENDING:
         return parse_pending(&m->pending, body, bytes);
     case CTL_HEARTBEAT:
@@ -341,7 +352,7 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_OTHER_VERSION;
     if (!is_type(m->head.type))
         return CTL_BAD_TYPE;
-    if (bytes < CTL_HEAD_BYTES + body_bytes(m->head.type))
+    if (bytes < CTL_HEAD_BYTES + body_bytes(&m->head))
         return CTL_TOO_SHORT;
     return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
 }
@@ -374,6 +385,7 @@ const char *ctl_reason_name(unsigned reason)
         [CTL_APPLICATION] = "application",
         [CTL_RANK_LEFT] = "rank left",
         [CTL_NOT_ADMITTED] = "not admitted",
+        [CTL_BAD_KEY] = "bad key",
     };
     return reason < sizeof names / sizeof *names ? names[reason] : "?";
 }

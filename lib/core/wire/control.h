@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "keys/keys.h"
 #include "protocol/terms.h"
 #include "wire/ranks.h"
 
@@ -20,7 +21,8 @@ enum {
     CTL_HEAD_BYTES = 40,
     CTL_NAME_MAX = 48,               /* a job's name with its terminating zero */
     CTL_TEXT_MAX = AGG_TEXT_MAX,     /* a reason with its terminating zero */
-    CTL_MESSAGE_MAX = 512,           /* no message is longer */
+    CTL_SEAL_BYTES = 32,             /* behind a sealed message (wire/seal.h) */
+    CTL_MESSAGE_MAX = 512,           /* no message is longer, sealed or not */
     CTL_DATA_PORTS_MAX = 16,         /* UDP ports of the switch that a worker may deal its slots to */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
 };
@@ -59,12 +61,14 @@ enum ctl_reason {
     CTL_APPLICATION = 11,   /* the application aborted */
     CTL_RANK_LEFT = 12,     /* a rank left while others still need it */
     CTL_NOT_ADMITTED = 13,  /* the switch's operator does not let this address into a job of this name */
+    CTL_BAD_KEY = 14,       /* the message's key is not known here, is not the name's, or its seal is wrong */
 };
 
 /* The head, common to all and to every version of the protocol. */
 struct ctl_head {
     uint8_t type;         /* enum ctl_type */
     uint8_t version;      /* CTL_VERSION */
+    bool sealed;          /* a seal follows the message (wire/seal.h), which somebody must compare */
     uint64_t boot_id;     /* the switch's, random at start; 0 from a worker that has not heard it yet */
     uint64_t incarnation; /* the member's, random at swagg_open: tells a new process from a late packet */
     uint32_t epoch;       /* the job's, from READY; 0 before */
@@ -93,6 +97,8 @@ struct ctl_ready {
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */
     uint64_t roster;        /* who is in the job: the exclusive or of all ranks' incarnations */
     struct agg_terms terms; /* granted: the same for all ranks */
+    /* The secret that the job's members and the switch share, covered (keys_cover). Sent if sealed. */
+    uint8_t covered[KEYS_SECRET_BYTES];
 };
 
 struct ctl_pending {
@@ -141,6 +147,9 @@ enum ctl_parse_error {
     CTL_OTHER_VERSION,
     CTL_BAD_TYPE,
     CTL_BAD_STRING, /* a name or text that is not terminated, not printable ASCII, or an empty name */
+    /* Never from ctl_parse, but from those who compare seals: */
+    CTL_UNKNOWN_KEY, /* sealed with a key that is not known here */
+    CTL_BAD_SEAL,    /* the seal is wrong: damaged or forged, or the message was sent from elsewhere */
 };
 
 /* Writes the message and returns its length (<= CTL_MESSAGE_MAX). What is not printable in a string becomes

@@ -1,0 +1,150 @@
+/* libswagg over real sockets, with a key: who has it is in, over restarts of the switch too; who has another,
+ * or meets a switch that has none, learns why. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "key_file.h"
+#include "unit.h"
+
+enum { RANKS = 3 };
+
+struct files {
+    char ours[32], others[32];
+    struct key_file key;
+};
+
+static void write_key(char path[32], char digit)
+{
+    char text[2 * KEYS_SECRET_BYTES];
+    strcpy(path, "/tmp/swagg-key-XXXXXX");
+    int fd = mkstemp(path);
+    CU_ASSERT_FATAL(fd >= 0);
+    memset(text, digit, sizeof text);
+    CU_ASSERT_EQUAL(write(fd, text, sizeof text), (ssize_t)sizeof text);
+    close(fd);
+}
+
+static struct files make_files(void)
+{
+    struct files f;
+    char why[KEY_FILE_WHY_MAX];
+    write_key(f.ours, '1');
+    write_key(f.others, '2');
+    CU_ASSERT_EQUAL_FATAL(key_file_read(&f.key, f.ours, why), 0);
+    return f;
+}
+
+static void remove_files(const struct files *f)
+{
+    unlink(f->ours);
+    unlink(f->others);
+}
+
+static struct loop_switch *start_switch(const struct keys_key *key)
+{
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .key = key});
+}
+
+static const struct tensor tensor = {.type = SWAGG_F32, .count = 5000, .seed = 3};
+
+struct course {
+    atomic_uint summed; /* ranks that have the first sum */
+    atomic_bool revived;
+};
+
+/* One sum before the switch restarts, one after that. */
+static int sum_twice(struct crew_member *m)
+{
+    struct course *c = m->crew->arg;
+    int rc = crew_sum(m, &tensor, -1, false);
+    atomic_fetch_add(&c->summed, 1);
+    while (!atomic_load(&c->revived))
+        sleep_ms(1);
+    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
+}
+
+static void a_job_with_a_key_outlives_its_switch(void)
+{
+    const struct files files = make_files();
+    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct course course = {0};
+    struct crew crew = crew_of(RANKS, ls, "keyed", sum_twice, &course);
+    crew.options.key_file = files.ours;
+    crew_start(&crew);
+    while (atomic_load(&course.summed) < RANKS)
+        sleep_ms(1);
+    loop_switch_kill(ls);
+    loop_switch_revive(ls);
+    atomic_store(&course.revived, true);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    for (int r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
+    loop_switch_stop(ls);
+    remove_files(&files);
+}
+
+/* swagg_open of a job of one rank. */
+static int open_alone(const struct loop_switch *ls, const char *key_file)
+{
+    struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
+    struct swagg_job *job;
+    options.switch_ip = loop_switch_ip(ls);
+    options.job = "alone";
+    options.size = 1;
+    options.key_file = key_file;
+    options.answer_timeout_ms = 300;
+    int rc = swagg_open(&job, &options);
+    swagg_close(job);
+    return rc;
+}
+
+static bool says(const char *what)
+{
+    if (strstr(swagg_last_error(), what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, swagg_last_error());
+    return false;
+}
+
+static void the_wrong_key_is_told(void)
+{
+    const struct files files = make_files();
+    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    CU_ASSERT_EQUAL(open_alone(ls, files.others), SWAGG_ERR_REFUSED);
+    CU_ASSERT(says("does not show that it has the key in"));
+    CU_ASSERT(says(files.others));
+    CU_ASSERT(says("this switch does not know the key of the message"));
+    CU_ASSERT_EQUAL(open_alone(ls, NULL), SWAGG_OK);
+    loop_switch_stop(ls);
+    ls = start_switch(NULL);
+    CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_REFUSED);
+    CU_ASSERT(says("this switch does not know the key of the message"));
+    loop_switch_stop(ls);
+    remove_files(&files);
+}
+
+static void a_bad_key_file_is_named(void)
+{
+    const struct files files = make_files();
+    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    CU_ASSERT_EQUAL(open_alone(ls, "/nowhere/key"), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT(says("options.key_file: /nowhere/key: No such file"));
+    CU_ASSERT_EQUAL(chmod(files.ours, 0644), 0);
+    CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT(says("can be read or changed by others"));
+    loop_switch_stop(ls);
+    remove_files(&files);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {UNIT_TEST(a_job_with_a_key_outlives_its_switch), UNIT_TEST(the_wrong_key_is_told),
+                           UNIT_TEST(a_bad_key_file_is_named), CU_TEST_INFO_NULL};
+    seed_from_environment();
+    return unit_main("client/keys", tests);
+}

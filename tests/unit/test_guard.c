@@ -1,0 +1,294 @@
+/* The registry and keys: who is let in, what is answered with which seal, and what copies are good for. The
+ * two ends are real; messages are carried by hand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/registry.h"
+#include "control/session.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "switchml/worker.h"
+#include "terms_of.h"
+#include "toy_keys.h"
+#include "unit.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+enum { SENT_MAX = 64, NEXT_KEY = 3 };
+
+/* A switch that knows two keys of tenant 1, and one of tenant 2. */
+static struct ctl_tenant_key keys[3];
+static struct ctl_registry *registry;
+static uint64_t now, random_state;
+static struct {
+    struct ctl_endpoint to;
+    uint8_t payload[CTL_MESSAGE_MAX];
+    size_t bytes;
+} sent[SENT_MAX];
+static unsigned sends;
+
+struct worker {
+    struct ctl_endpoint end;
+    struct ctl_credentials credentials;
+    struct ctl_session session;
+    uint8_t said[CTL_MESSAGE_MAX]; /* last */
+    size_t said_bytes;
+};
+
+static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    (void)ctx;
+    CU_ASSERT_EQUAL(to->key, 0);
+    CU_ASSERT_FATAL(sends < SENT_MAX);
+    sent[sends].to = *to;
+    memcpy(sent[sends].payload, payload, bytes);
+    sent[sends++].bytes = bytes;
+}
+
+static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+                          char text[CTL_TEXT_MAX])
+{
+    static const uint8_t none[KEYS_SECRET_BYTES];
+    (void)ctx;
+    (void)terms;
+    (void)text;
+    CU_ASSERT_EQUAL(memcmp(job->secret, none, sizeof none) != 0, job->keyed);
+    *number = 1;
+    return 0;
+}
+
+static void effect_release(void *ctx, const struct ctl_entry *job)
+{
+    (void)ctx;
+    (void)job;
+}
+
+static uint64_t effect_random(void *ctx)
+{
+    (void)ctx;
+    return splitmix_next(&random_state);
+}
+
+static void start_switch(uint64_t boot_id)
+{
+    static const struct agg_protocol *const protocols[] = {&sml_protocol};
+    const struct ctl_registry_config cfg = {.protocols = protocols,
+                                            .protocols_known = 1,
+                                            .max_jobs = 4,
+                                            .boot_id = boot_id,
+                                            .lost_after_ns = 5 * SECOND,
+                                            .library = &toy_library,
+                                            .key = keys,
+                                            .keys = 3,
+                                            .actions = {.send = effect_send,
+                                                        .prepare = effect_prepare,
+                                                        .release = effect_release,
+                                                        .random = effect_random}};
+    keys[0] = (struct ctl_tenant_key){.key = toy_key(1), .tenant = 1};
+    keys[1] = (struct ctl_tenant_key){.key = toy_key(2), .tenant = 2};
+    keys[2] = (struct ctl_tenant_key){.key = toy_key(NEXT_KEY), .tenant = 1};
+    free(registry);
+    registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+    now = SECOND;
+    sends = 0;
+}
+
+/* Key 0: none. */
+static void make(struct worker *w, uint8_t key, unsigned rank, unsigned size, uint64_t incarnation)
+{
+    *w = (struct worker){.end = {.ip = 100 + rank, .udp_port = (uint16_t)(incarnation % 60000)}};
+    w->credentials = (struct ctl_credentials){.library = &toy_library,
+                                              .key = toy_key(key),
+                                              .address = {.ip = w->end.ip, .udp_port = w->end.udp_port}};
+    const struct ctl_session_config cfg = {
+        .rank = (uint16_t)rank,
+        .size = (uint16_t)size,
+        .incarnation = incarnation,
+        .join = {.name = "train",
+                 .data_port = 7000,
+                 .terms = terms_of(
+                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1024, .slots = 64})},
+        .worker = &sml_worker,
+        .credentials = key ? &w->credentials : NULL,
+        .join_deadline_ns = 30 * SECOND};
+    ctl_session_init(&w->session, &cfg, now);
+}
+
+static enum ctl_parse_error hand_over(struct worker *w)
+{
+    return ctl_registry_receive(registry, &w->end, w->said, w->said_bytes, now);
+}
+
+/* What the worker has to say goes to the switch, and what that answers to all these. */
+static enum ctl_parse_error talk(struct worker *w, struct worker *all[], unsigned n)
+{
+    enum ctl_parse_error last = CTL_PARSED;
+    size_t bytes;
+    while ((bytes = ctl_session_poll(&w->session, now, w->said)) > 0) {
+        w->said_bytes = bytes;
+        sends = 0;
+        last = hand_over(w);
+        for (unsigned i = 0; i < sends; i++)
+            for (unsigned k = 0; k < n; k++)
+                if (memcmp(&all[k]->end, &sent[i].to, sizeof sent[i].to) == 0)
+                    ctl_session_receive(&all[k]->session, sent[i].payload, sent[i].bytes, now);
+    }
+    return last;
+}
+
+static unsigned jobs(bool keyed)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < 4; i++)
+        n += ctl_registry_entry(registry, i)->state != CTL_ENTRY_FREE &&
+             ctl_registry_entry(registry, i)->keyed == keyed;
+    return n;
+}
+
+static bool is_sealed(unsigned i)
+{
+    struct ctl_message m;
+    CU_ASSERT_EQUAL(ctl_parse(&m, sent[i].payload, sent[i].bytes), CTL_PARSED);
+    return m.head.sealed;
+}
+
+/* Tenants may have two keys, so that one can be given out while the other is in use; the members of a job get
+ * its secret by either. */
+static void test_the_right_keys(void)
+{
+    struct worker a, b, *all[] = {&a, &b};
+    start_switch(11);
+    make(&a, 1, 0, 2, 1000);
+    make(&b, NEXT_KEY, 1, 2, 1001);
+    talk(&a, all, 2);
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_JOINING);
+    CU_ASSERT_EQUAL(jobs(true), 1);
+    talk(&b, all, 2);
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(b.session.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(memcmp(a.session.secret, b.session.secret, KEYS_SECRET_BYTES), 0);
+    CU_ASSERT_EQUAL(memcmp(a.session.secret, ctl_registry_entry(registry, 0)->secret, KEYS_SECRET_BYTES), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(a.session.ready.covered, b.session.ready.covered, KEYS_SECRET_BYTES), 0);
+}
+
+/* Each of these is in a job of its own, though the names are the same, or in none. */
+static void test_other_keys_and_none(void)
+{
+    struct worker a, other, none, wrong, *all[] = {&a, &other, &none, &wrong};
+    start_switch(12);
+    make(&a, 1, 0, 2, 1000);
+    make(&other, 2, 1, 2, 1001);
+    make(&none, 0, 1, 2, 1002);
+    make(&wrong, 9, 1, 2, 1003);
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(talk(all[i], all, 4), CTL_PARSED);
+    CU_ASSERT_EQUAL(jobs(true), 2);
+    CU_ASSERT_EQUAL(jobs(false), 1);
+    CU_ASSERT_EQUAL(talk(&wrong, all, 4), CTL_UNKNOWN_KEY);
+    CU_ASSERT_EQUAL(sends, 1);
+    CU_ASSERT_FALSE(is_sealed(0));
+    CU_ASSERT_EQUAL(wrong.session.state, CTL_SESSION_JOINING);
+    CU_ASSERT_EQUAL(wrong.session.unproven, 1);
+    CU_ASSERT_EQUAL(jobs(true), 2);
+    now += 31 * SECOND;
+    talk(&wrong, all, 4);
+    CU_ASSERT_EQUAL(wrong.session.state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(wrong.session.failure.reason, CTL_BAD_KEY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(wrong.session.failure.text, "this switch does not know the key"));
+}
+
+/* Cut, changed, or from elsewhere: nothing happens but an answer without a seal, which its worker ignores. */
+static void test_wrong_seals(void)
+{
+    struct worker a, *all[] = {&a};
+    start_switch(13);
+    make(&a, 1, 0, 1, 1000);
+    talk(&a, all, 1);
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_READY);
+    now += SECOND;
+    const uint64_t heard = ctl_registry_entry(registry, 0)->members[0].heard_at;
+    a.said_bytes = ctl_session_poll(&a.session, now, a.said);
+    for (size_t cut = 1; cut <= CTL_SEAL_BYTES; cut++) {
+        sends = 0;
+        CU_ASSERT_NOT_EQUAL(ctl_registry_receive(registry, &a.end, a.said, a.said_bytes - cut, now),
+                            CTL_PARSED);
+        CU_ASSERT(sends <= 1);
+        if (sends == 1)
+            CU_ASSERT_FALSE(is_sealed(0));
+    }
+    a.said[a.said_bytes - 1] ^= 1;
+    CU_ASSERT_EQUAL(hand_over(&a), CTL_BAD_SEAL);
+    a.said[a.said_bytes - 1] ^= 1;
+    a.end.ip++;
+    CU_ASSERT_EQUAL(hand_over(&a), CTL_BAD_SEAL);
+    CU_ASSERT_FALSE(ctl_registry_knows(registry, &a.end, a.said, a.said_bytes));
+    a.end.ip--;
+    CU_ASSERT_EQUAL(ctl_registry_entry(registry, 0)->members[0].heard_at, heard);
+    CU_ASSERT(ctl_registry_knows(registry, &a.end, a.said, a.said_bytes));
+    CU_ASSERT_EQUAL(hand_over(&a), CTL_PARSED);
+    CU_ASSERT_EQUAL(ctl_registry_entry(registry, 0)->members[0].heard_at, now);
+}
+
+/* A rank that left a forming job, or was forgotten by it, is not put back by a copy of its JOIN, however much
+ * the job goes on with the others. */
+static void test_a_copy_takes_no_rank(void)
+{
+    struct worker a, b, *all[] = {&a, &b};
+    uint8_t join[CTL_MESSAGE_MAX];
+    start_switch(14);
+    make(&a, 1, 0, 3, 1000);
+    make(&b, 1, 1, 3, 1001);
+    talk(&a, all, 2);
+    talk(&b, all, 2);
+    const struct ctl_entry *job = ctl_registry_entry(registry, 0);
+    CU_ASSERT_EQUAL(job->present, 2);
+    size_t bytes = b.said_bytes;
+    memcpy(join, b.said, bytes);
+    ctl_session_leave(&b.session, now);
+    talk(&b, all, 2);
+    CU_ASSERT_EQUAL(b.session.state, CTL_SESSION_CLOSED);
+    CU_ASSERT_EQUAL(job->present, 1);
+    sends = 0;
+    CU_ASSERT_EQUAL(ctl_registry_receive(registry, &b.end, join, bytes, now), CTL_PARSED);
+    CU_ASSERT_EQUAL(job->present, 1);
+    CU_ASSERT_EQUAL(sends, 1);
+    CU_ASSERT(is_sealed(0));
+    CU_ASSERT_EQUAL(sent[0].payload[5], CTL_PENDING);
+}
+
+/* What the switch said before the newest answer changes nothing, and its newest answer again is no sign of
+ * life. */
+static void test_copies_of_answers(void)
+{
+    struct worker a, *all[] = {&a};
+    start_switch(15);
+    make(&a, 1, 0, 1, 1000);
+    talk(&a, all, 1); /* READY, and its first heartbeat's ALIVE */
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL_FATAL(sends, 1);
+    uint8_t alive[CTL_MESSAGE_MAX], newer[CTL_MESSAGE_MAX];
+    size_t bytes = sent[0].bytes;
+    memcpy(alive, sent[0].payload, bytes);
+    CU_ASSERT_EQUAL(alive[5], CTL_ALIVE);
+    now += SECOND;
+    talk(&a, all, 1);
+    memcpy(newer, sent[0].payload, bytes);
+    const uint64_t heard = a.session.heard_at;
+    CU_ASSERT_EQUAL(heard, now);
+    now += SECOND / 2;
+    CU_ASSERT_FALSE(ctl_session_receive(&a.session, alive, bytes, now));
+    CU_ASSERT(ctl_session_receive(&a.session, newer, bytes, now));
+    CU_ASSERT_EQUAL(a.session.heard_at, heard);
+    CU_ASSERT_EQUAL(a.session.unproven, 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),    UNIT_TEST(test_other_keys_and_none),
+                           UNIT_TEST(test_wrong_seals),       UNIT_TEST(test_a_copy_takes_no_rank),
+                           UNIT_TEST(test_copies_of_answers), CU_TEST_INFO_NULL};
+    int rc = unit_main("guard", tests);
+    free(registry);
+    return rc;
+}
