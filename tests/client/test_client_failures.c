@@ -62,7 +62,7 @@ static void bad_options_are_named(void)
     bad[6].options.rank = -1;
     bad[7].options.rank = 2;
     bad[8].options.size = 0;
-    bad[9].options.size = 257;
+    bad[9].options.size = 1025;
     bad[10].options.mode = (enum swagg_mode)7;
     bad[11].options.slots = 1;
     bad[12].options.mtu = 60;
