@@ -83,7 +83,7 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
 static struct action_parts changed(const struct daemon *d, struct datapath *dp)
 {
     return (struct action_parts){
-        .show = &d->shown, .registrar = d->registrar, .port = dp->port, .bridge = dp->bridge};
+        .show = &d->shown, .registrar = d->registrar, .port = dp->port, .bridge = dp->bridge, .rcu = dp->rcu};
 }
 
 static int start(struct daemon *d, struct datapath *dp, const struct config *cfg)

@@ -75,7 +75,7 @@ static char *receive_line(int fd, size_t *bytes, int *error)
     return NULL;
 }
 
-static json_t *ask_on(int fd, const struct place *place, const json_t *request, char why[PLACE_WHY_MAX])
+json_t *ask_on(int fd, const struct place *place, const json_t *request, char why[PLACE_WHY_MAX])
 {
     size_t bytes = 0;
     int error = -send_line(fd, request);

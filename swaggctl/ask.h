@@ -10,6 +10,9 @@
  * is not taken over. */
 json_t *ask(const struct place *place, const json_t *request, char why[PLACE_WHY_MAX]);
 
+/* The same on a connection that stays open; what comes after the answer's line is not read. */
+json_t *ask_on(int fd, const struct place *place, const json_t *request, char why[PLACE_WHY_MAX]);
+
 /* A request with this command; add its arguments. */
 json_t *ask_request(const char *command);
 

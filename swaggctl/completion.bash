@@ -14,7 +14,7 @@ _swaggctl() {
             switch=(--switch "${COMP_WORDS[i + 1]}")
             i=$((i + 1))
             ;;
-        -o | --only | -n | --every | -c | --times) i=$((i + 1)) ;;
+        -o | --only | -n | --every | -c | --times | -w | --write | --port | --job | --kind | --snap) i=$((i + 1)) ;;
         -* | watch) ;;
         *) words+=("${COMP_WORDS[i]}") ;;
         esac
@@ -24,7 +24,14 @@ _swaggctl() {
         mapfile -t COMPREPLY < <(compgen -W "$(swaggctl switches 2>/dev/null)" -- "$word")
         return
         ;;
-    -o | --only | -n | --every | -c | --times) return ;;
+    --port) mapfile -t COMPREPLY < <(compgen -W "$(_swaggctl_names ports name)" -- "$word") && return ;;
+    --job) mapfile -t COMPREPLY < <(compgen -W "$(_swaggctl_names jobs name)" -- "$word") && return ;;
+    --kind) mapfile -t COMPREPLY < <(compgen -W "data control other" -- "$word") && return ;;
+    -w | --write)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+    -o | --only | -n | --every | -c | --times | --snap) return ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(swaggctl --help | grep -oE -- '--[a-z-]+')" -- "$word")

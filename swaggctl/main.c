@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "capture.h"
 #include "commands.h"
 #include "places.h"
 #include "print.h"
@@ -15,12 +16,19 @@
 /* Exit statuses. */
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_SWITCH = 3 };
 
+/* What a capture takes. */
+enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTER_SNAP, FILTERS };
+
+enum { OPTION_FILTER = 256 }; /* getopt's values of the options without a letter */
+
 struct command_line {
     const char *place; /* --switch; NULL: not given */
     bool json;
     struct print_style style;
-    double every;        /* seconds */
-    unsigned long times; /* 0: until it is interrupted */
+    const char *file;            /* for a capture */
+    const char *filter[FILTERS]; /* of a capture; NULL: not given */
+    double every;                /* seconds */
+    unsigned long times;         /* 0: until it is interrupted */
     char **words;
     unsigned n;
 };
@@ -34,7 +42,13 @@ static const char usage[] =
     "  -o, --only KEY,...      print only these keys or columns, in this order\n"
     "  -H, --no-header         print no header above tables\n"
     "  -n, --every SECONDS     how often watch and top look, 1 unless given\n"
-    "  -c, --times N           how often watch looks in all\n"
+    "  -c, --times N           how often watch looks, or how many frames capture takes, in all\n"
+    "  -w, --write FILE        where capture writes to; - is standard output\n"
+    "      --port PORT, --job JOB, --kind data|control|other\n"
+    "                          what capture takes: only frames of this port, gradient packets of this job, "
+    "frames\n"
+    "                          of this kind\n"
+    "      --snap BYTES        how much of a frame capture keeps\n"
     "  -h, --help\n"
     "      --version\n"
     "\n"
@@ -49,13 +63,26 @@ static void print_usage(FILE *to)
         command_usage(words, sizeof(words), &commands[i]);
         fprintf(to, "  %-22s  %s\n", words, commands[i].help);
     }
-    fputs("  watch COMMAND           a view again and again, with rates a second in place of counters\n"
+    fputs("  capture                 frames that pass the switch, into a file (pcapng), until it is "
+          "interrupted\n"
+          "  watch COMMAND           a view again and again, with rates a second in place of counters\n"
           "  top                     the whole switch on a full screen, every second\n"
           "  switches                names of the switches that run here\n"
           "\n"
           "exit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch answers\n",
           to);
 }
+
+/* Of the request for a capture. */
+static const struct {
+    const char *key;
+    bool number;
+} filters[FILTERS] = {
+    [FILTER_PORT] = {"port", false},
+    [FILTER_JOB] = {"job", false},
+    [FILTER_KIND] = {"kind", false},
+    [FILTER_SNAP] = {"snap", true},
+};
 
 /* Both are positive. As take_option. */
 static int take_number(struct command_line *cl, int option)
@@ -90,6 +117,15 @@ static int take_option(struct command_line *cl, int option)
     case 'H':
         cl->style.no_header = true;
         return -1;
+    case 'w':
+        cl->file = optarg;
+        return -1;
+    case OPTION_FILTER + FILTER_PORT:
+    case OPTION_FILTER + FILTER_JOB:
+    case OPTION_FILTER + FILTER_KIND:
+    case OPTION_FILTER + FILTER_SNAP:
+        cl->filter[option - OPTION_FILTER] = optarg;
+        return -1;
     case 'n':
     case 'c':
         return take_number(cl, option);
@@ -114,6 +150,11 @@ static int parse(struct command_line *cl, int argc, char *argv[])
         {"no-header", no_argument, NULL, 'H'},
         {"every", required_argument, NULL, 'n'},
         {"times", required_argument, NULL, 'c'},
+        {"write", required_argument, NULL, 'w'},
+        {"port", required_argument, NULL, OPTION_FILTER + FILTER_PORT},
+        {"job", required_argument, NULL, OPTION_FILTER + FILTER_JOB},
+        {"kind", required_argument, NULL, OPTION_FILTER + FILTER_KIND},
+        {"snap", required_argument, NULL, OPTION_FILTER + FILTER_SNAP},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
@@ -121,7 +162,7 @@ static int parse(struct command_line *cl, int argc, char *argv[])
     int option, status;
 
     *cl = (struct command_line){.every = 1};
-    while ((option = getopt_long(argc, argv, "s:jo:Hn:c:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "s:jo:Hn:c:w:h", options, NULL)) != -1) {
         status = take_option(cl, option);
         if (status >= 0)
             return status;
@@ -222,6 +263,35 @@ static int top(const struct command_line *cl)
     return top_run(&place, cl->every, why) == 0 ? EXIT_SUCCESS : complain(EXIT_USAGE, why);
 }
 
+static json_t *capture_request(const struct command_line *cl)
+{
+    json_t *request = ask_request("capture");
+
+    for (unsigned i = 0; i < FILTERS; i++)
+        if (cl->filter[i] != NULL)
+            json_object_set_new(request, filters[i].key,
+                                filters[i].number ? json_integer(atoll(cl->filter[i]))
+                                                  : json_string(cl->filter[i]));
+    return request;
+}
+
+static int capture(const struct command_line *cl)
+{
+    struct capture c = {.file = cl->file, .frames = cl->times};
+    char why[PLACE_WHY_MAX];
+    json_t *request;
+    int status;
+
+    if (cl->file == NULL)
+        return complain(EXIT_USAGE, "where to? capture --write FILE, or --write - for standard output");
+    if (place_choose(&c.place, cl->place, why) < 0)
+        return complain(EXIT_NO_SWITCH, why);
+    c.request = request = capture_request(cl);
+    status = capture_run(&c, why);
+    json_decref(request);
+    return status == 0 ? EXIT_SUCCESS : complain(status, why);
+}
+
 static void print_name(const char *name)
 {
     puts(name);
@@ -236,6 +306,8 @@ int main(int argc, char *argv[])
         return status;
     if (cl.n == 1 && strcmp(cl.words[0], "top") == 0)
         return top(&cl);
+    if (cl.n == 1 && strcmp(cl.words[0], "capture") == 0)
+        return capture(&cl);
     if (cl.n > 1 && strcmp(cl.words[0], "watch") == 0)
         return run(&cl, cl.words + 1, cl.n - 1, true);
     if (cl.n > 1 || strcmp(cl.words[0], "switches") != 0)

@@ -44,13 +44,14 @@ ROOMS = {
     "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol"],  # the list of protocols, whose reasons are counted
     "swagg/impair": ["lib/core/random", "swagg/base"],
     "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/impair"],
-    "swagg/port": ["lib/core/net", "swagg/base", "swagg/impair", "swagg/config", "swagg/port/linux"],
+    "swagg/port": ["lib/core/net", "swagg/base", "swagg/capture", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
-    "swagg/lcore": ["lib/core/net", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/lcore": ["lib/core/net", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/keys", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
-    "swagg/operator": ["swagg/base", "swagg/config", "swagg/show"],
+    "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "swagg/base"],
+    "swagg/operator": ["swagg/base", "swagg/config", "swagg/capture", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],

@@ -4,6 +4,8 @@
 
 #include "base/frame.h"
 #include "bridge/forward.h"
+#include "capture/pcapng.h"
+#include "capture/tap.h"
 #include "impair/impair_mbuf.h"
 #include "net/arp.h"
 #include "net/check.h"
@@ -190,6 +192,7 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     const struct port *port = &r->port[p];
     struct rte_mbuf *received[RECEIVE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
     const struct classifier_table *t = classifier_table(r->classifier);
+    struct tap *tap = port_tap(port);
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
     r->full |= n == RECEIVE_BURST;
@@ -203,6 +206,8 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
         n = impair_mbufs(&port->rx[q].impair, received, n, impaired, r->mbufs, r->now);
         frames = impaired;
     }
+    if (unlikely(tap != NULL))
+        tap_take(tap, p, PCAPNG_RECEIVED, frames, n, r->now);
     for (unsigned i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(frames[i], const void *));
     for (unsigned i = 0; i < n; i++)

@@ -14,6 +14,7 @@ struct action_parts {
     struct registrar *registrar;
     struct port *port; /* as many as show->ports */
     struct bridge *bridge;
+    struct rte_rcu_qsbr *rcu; /* where polling lcores report that they hold nothing */
 };
 
 /* name: that the action is about; NULL: none was given, or the action takes none. Fills the reply if it

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "operator/capture.h"
 #include "show/views.h"
 #include "show/writer_json.h"
 
@@ -86,7 +87,7 @@ static void act(const struct action_parts *parts, struct handoff *main, const st
 }
 
 void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,
-                  struct reply *reply)
+                  struct reply *reply, struct server_stream *stream)
 {
     const struct view *view = views_find(request->command);
     const struct action *action = actions_find(request->command);
@@ -94,7 +95,9 @@ void commands_run(const struct action_parts *parts, struct handoff *main, const 
     const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
 
     *reply = (struct reply){.code = REPLY_OK};
-    if (view == NULL && action == NULL)
+    if (strcmp(request->command, "capture") == 0)
+        capture_open(parts, request, reply, stream);
+    else if (view == NULL && action == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
     else if (name != NULL && of == VIEW_OF_ALL)
         reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);

@@ -22,7 +22,7 @@ struct operators {
     bool stop; /* atomic */
 };
 
-static char *answer(void *context, const char *line, size_t bytes)
+static char *answer(void *context, const char *line, size_t bytes, struct server_stream *stream)
 {
     const struct operators *o = context;
     struct reply reply = {.code = REPLY_OK};
@@ -33,7 +33,7 @@ static char *answer(void *context, const char *line, size_t bytes)
         reply_fail(&reply, REPLY_BAD_REQUEST, "%s", why);
         return reply_line(&reply, o->parts->show->name);
     }
-    commands_run(o->parts, o->main, &request, &reply);
+    commands_run(o->parts, o->main, &request, &reply, stream);
     request_free(&request);
     return reply_line(&reply, o->parts->show->name);
 }

@@ -12,13 +12,20 @@
 
 #include "operator/reply.h"
 
+enum {
+    PIECES_MAX = 16, /* of a stream, before others are served */
+    STREAM_MS = 10,  /* between two looks at what a stream has */
+};
+
 struct client {
     int fd; /* -1: the place is free */
     uint64_t active_at;
     char line[REQUEST_BYTES_MAX + 1]; /* what has come of the next request, and perhaps of later ones */
     size_t bytes;
-    char *answer; /* NULL: nothing waits to be taken */
+    void *answer; /* or a piece of the stream; NULL: nothing waits to be taken */
     size_t length, sent;
+    struct server_stream stream; /* read NULL: none */
+    bool stopped;                /* the stream */
 };
 
 struct server {
@@ -30,6 +37,8 @@ struct server {
 
 static void drop(struct client *c)
 {
+    if (c->stream.read != NULL)
+        c->stream.close(c->stream.context);
     close(c->fd);
     free(c->answer);
     *c = (struct client){.fd = -1};
@@ -64,7 +73,8 @@ static void take_newcomer(struct server *s, uint64_t now)
 
 static void send_answer(struct client *c, uint64_t now)
 {
-    const ssize_t n = send(c->fd, c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n =
+        send(c->fd, (const char *)c->answer + c->sent, c->length - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
@@ -79,16 +89,31 @@ static void send_answer(struct client *c, uint64_t now)
     c->answer = NULL;
 }
 
-static void set_answer(struct client *c, char *answer, uint64_t now)
+static void set_answer(struct client *c, void *answer, size_t length, uint64_t now)
 {
-    if (answer == NULL) {
-        drop(c);
-        return;
-    }
     c->answer = answer;
-    c->length = strlen(answer);
+    c->length = length;
     c->sent = 0;
     send_answer(c, now);
+}
+
+/* Sends what the stream has, as much as is taken without waiting; some of it now, for others wait, too. */
+static void pump(struct client *c, uint64_t now)
+{
+    for (unsigned piece = 0; piece < PIECES_MAX && c->fd >= 0 && c->answer == NULL; piece++) {
+        uint8_t *bytes = malloc(SERVER_STREAM_BYTES);
+        const size_t n = bytes == NULL ? 0 : c->stream.read(c->stream.context, bytes, SERVER_STREAM_BYTES);
+
+        if (n > 0) {
+            set_answer(c, bytes, n, now);
+            continue;
+        }
+        free(bytes);
+        c->active_at = now; /* nothing waits for this client */
+        if (c->stopped)
+            drop(c);
+        return;
+    }
 }
 
 /* Answers the requests that have come, until an answer has to wait for its reader. */
@@ -96,12 +121,16 @@ static void answer_lines(struct server *s, struct client *c, uint64_t now)
 {
     char *end;
 
-    while (c->fd >= 0 && c->answer == NULL && (end = memchr(c->line, '\n', c->bytes)) != NULL) {
-        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line));
+    while (c->fd >= 0 && c->answer == NULL && c->stream.read == NULL &&
+           (end = memchr(c->line, '\n', c->bytes)) != NULL) {
+        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line), &c->stream);
 
         c->bytes -= (size_t)(end + 1 - c->line);
         memmove(c->line, end + 1, c->bytes);
-        set_answer(c, answer, now);
+        if (answer == NULL)
+            drop(c);
+        else
+            set_answer(c, answer, strlen(answer), now);
     }
     if (c->fd >= 0 && c->answer == NULL && c->bytes == sizeof(c->line))
         drop(c); /* a line that does not end */
@@ -122,10 +151,27 @@ static void take_bytes(struct server *s, struct client *c, uint64_t now)
     answer_lines(s, c, now);
 }
 
+/* All that a client with a stream can say is that it wants no more. */
+static void serve_stream(struct client *c, short events, uint64_t now)
+{
+    char more;
+
+    if (!c->stopped && events & (POLLIN | POLLHUP) && recv(c->fd, &more, 1, MSG_DONTWAIT) == 0) {
+        c->stream.stop(c->stream.context);
+        c->stopped = true;
+    }
+    if (c->answer != NULL && events & POLLOUT)
+        send_answer(c, now);
+    if (c->fd >= 0)
+        pump(c, now);
+}
+
 static void serve(struct server *s, struct client *c, short events, uint64_t now)
 {
     if (events & (POLLERR | POLLNVAL)) {
         drop(c);
+    } else if (c->stream.read != NULL) {
+        serve_stream(c, events, now);
     } else if (c->answer != NULL && events & POLLOUT) {
         send_answer(c, now);
         if (c->fd >= 0 && c->answer == NULL)
@@ -183,15 +229,25 @@ void server_wake(const struct server *s)
         return; /* it is awake already */
 }
 
-/* While clients are connected, it must look at their silence now and then. */
+/* While clients are connected, it must look at their silence now and then, and often at what streams have. */
 static int patience(const struct server *s, int wait_ms)
 {
-    const int look_ms = SERVER_SILENT_NS / 1000000 / 4;
+    const int silence_ms = SERVER_SILENT_NS / 1000000 / 4;
 
-    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++) {
+        const int look_ms = s->client[i].stream.read != NULL ? STREAM_MS : silence_ms;
+
         if (s->client[i].fd >= 0 && (wait_ms < 0 || wait_ms > look_ms))
-            return look_ms;
+            wait_ms = look_ms;
+    }
     return wait_ms;
+}
+
+static short events_of(const struct client *c)
+{
+    if (c->stream.read == NULL)
+        return c->answer != NULL ? POLLOUT : POLLIN;
+    return (short)((c->answer != NULL ? POLLOUT : 0) | (c->stopped ? 0 : POLLIN));
 }
 
 void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
@@ -200,8 +256,7 @@ void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
     uint64_t woken, now;
 
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
-        fds[i] =
-            (struct pollfd){.fd = s->client[i].fd, .events = s->client[i].answer != NULL ? POLLOUT : POLLIN};
+        fds[i] = (struct pollfd){.fd = s->client[i].fd, .events = events_of(&s->client[i])};
     fds[SERVER_CLIENTS_MAX] = (struct pollfd){.fd = s->listener, .events = POLLIN};
     fds[SERVER_CLIENTS_MAX + 1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     if (poll(fds, SERVER_CLIENTS_MAX + 2, patience(s, wait_ms)) < 0)

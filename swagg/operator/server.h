@@ -14,13 +14,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SERVER_CLIENTS_MAX = 16 };
+enum { SERVER_CLIENTS_MAX = 16, SERVER_STREAM_BYTES = 1 << 17 };
 
 #define SERVER_SILENT_NS UINT64_C(60000000000) /* without a request, or without taking of an answer */
 
+/* What follows an answer: bytes, until the client has shut down its side and all is read, or is gone. */
+struct server_stream {
+    /* Writes what there is now, at most room (SERVER_STREAM_BYTES) bytes; returns how many. 0 after stop:
+     * that was all. */
+    size_t (*read)(void *context, uint8_t *to, size_t room);
+    void (*stop)(void *context);  /* the client wants no more than there is */
+    void (*close)(void *context); /* with or without stop before it */
+    void *context;
+};
+
 /* Answers a line (without its end; may contain any bytes). The answer is freed by the server; NULL: none can
- * be made, and the client is cut off. */
-typedef char *server_answer(void *context, const char *line, size_t bytes);
+ * be made, and the client is cut off. *stream is all zero; if it is filled in, it follows the answer, and the
+ * client can ask nothing more. */
+typedef char *server_answer(void *context, const char *line, size_t bytes, struct server_stream *stream);
 
 struct server;
 

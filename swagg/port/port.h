@@ -42,7 +42,8 @@ struct port {
      * tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
-    bool disabled; /* by the operator; atomic */
+    bool disabled;   /* by the operator; atomic */
+    struct tap *tap; /* for a capture (capture/tap.h); atomic; NULL: nobody captures here */
 };
 
 /* What comes in by a disabled port, and what is to leave by it, is dropped. By the main lcore; others see it
@@ -57,6 +58,12 @@ static inline void port_disable(struct port *port, bool disabled)
 static inline bool port_is_disabled(const struct port *port)
 {
     return __atomic_load_n(&port->disabled, __ATOMIC_RELAXED);
+}
+
+/* The tap that frames are to be shown to; NULL, nearly always: none. By the lcores that receive and send. */
+static inline struct tap *port_tap(const struct port *port)
+{
+    return __atomic_load_n(&port->tap, __ATOMIC_ACQUIRE);
 }
 
 /* Whether it carries frames, as far as is known. Any thread. */

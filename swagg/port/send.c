@@ -2,6 +2,8 @@
 
 #include <rte_mbuf.h>
 
+#include "capture/pcapng.h"
+#include "capture/tap.h"
 #include "impair/impair_mbuf.h"
 
 static_assert((int)SEND_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
@@ -20,6 +22,7 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     const uint16_t q = s->queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
     struct port_refused refused;
+    struct tap *tap;
 
     if (unlikely(port_is_disabled(port))) {
         drop_rest(s, p, DROP_PORT_DISABLED, frames, n);
@@ -31,6 +34,9 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     }
     if (n == 0)
         return;
+    tap = port_tap(port);
+    if (unlikely(tap != NULL))
+        tap_take(tap, p, PCAPNG_SENT, frames, n, s->now);
     refused = port->device->send(port, q, frames, n);
     if (refused.full > 0)
         count_drop(s->counters, p, DROP_TX_FULL, refused.full);

@@ -44,6 +44,10 @@ void view_subject_visit(const struct show_parts *parts, enum view_subject subjec
 typedef void view_names_fn(const struct show_parts *parts, view_name_visitor *visit, void *context);
 view_names_fn view_port_names, view_lcore_names, view_job_names;
 
+/* Whether a job of this name runs; if so, its protocol (enum agg_protocol_id) and its number there. */
+bool view_find_running(const struct show_parts *parts, const char *name, unsigned *protocol,
+                       unsigned *number);
+
 /* The number of the port of this name, or -ENOENT. */
 int view_find_port(const struct show_parts *parts, const char *name);
 

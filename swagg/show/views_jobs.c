@@ -198,6 +198,32 @@ static const struct job *running_of(const struct job_search *s, const struct sho
     return job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
 }
 
+/* Of the job that was found. */
+struct running_search {
+    const char *name;
+    bool found;
+    unsigned protocol, number;
+};
+
+static void find_running(void *context, const struct shown_job *job)
+{
+    struct running_search *s = context;
+
+    if (job->state != CTL_ENTRY_RUNNING || strcmp(job->name, s->name) != 0)
+        return;
+    *s = (struct running_search){s->name, true, job->protocol->id, job->number};
+}
+
+bool view_find_running(const struct show_parts *parts, const char *name, unsigned *protocol, unsigned *number)
+{
+    struct running_search s = {.name = name};
+
+    visit_jobs(parts, find_running, &s);
+    *protocol = s.protocol;
+    *number = s.number;
+    return s.found;
+}
+
 static void write_missing(struct writer *w, const struct shown_job *job)
 {
     writer_numbers(w, "missing");

@@ -6,6 +6,7 @@ set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 
 CTL=$NET_BUILD/swaggctl/swaggctl
+PCAP=$NET_BUILD/traffic/swagg-pcap
 
 # What it says on standard error, when it ends with this status.
 ctl_fails() { # STATUS [ARGUMENT...]
@@ -115,6 +116,41 @@ expect_match "watch" "$(net_ctl watch -c 2 -n 0.1 ports)" "rx_frames/s"
 expect_equal "lines of JSON" "$(net_ctl -j watch --times 3 --every 0.1 drops | python3 -c 'import json, sys; print(sum("runt/s" in json.loads(line) for line in sys.stdin))')" 3
 expect_match "watch" "$(ctl_fails 2 -s "$NET_ID" watch port down h0)" "changes something"
 expect_match "top" "$(ctl_fails 2 -s "$NET_ID" top)" "top needs a terminal"
+
+step "a capture, by port, kind and job; swagg-pcap reads it again"
+captures() { # FILE [OPTION...]: begins, in the background
+    rm -f "$NET_DIR/$1"
+    "$CTL" -s "$NET_ID" capture --write "$NET_DIR/$1" "${@:2}" 2>"$NET_DIR/capture.log" &
+    capture=$!
+    net_until 20 "the capture has begun" test -s "$NET_DIR/$1"
+}
+captured() { # ends it; sets frames, how many there were
+    kill -INT "$capture"
+    net_until 20 "the capture has ended" net_gone "$capture"
+    wait "$capture"
+    frames=$(sed -n 's/ frames captured, .*//p' "$NET_DIR/capture.log")
+}
+captures pings.pcapng --port h1 --kind other
+expect_match "a second one" "$(ctl_fails 1 -s "$NET_ID" capture --port h1 -w /dev/null)" "somebody captures on port h1 already"
+net_exec 0 ping -q -c3 -W60 "$(net_ip 1)" >/dev/null
+net_exec 2 ping -q -c3 -W60 "$(net_ip 3)" >/dev/null
+captured
+[ "$frames" -ge 6 ] || fail "$frames frames of three pings"
+expect_equal "frames in the file" "$("$here/pcapng.py" "$NET_DIR/pings.pcapng" | grep -c '^h1 [12]')" "$frames"
+captures job.pcapng --kind data
+ranks_run taken 2 --calls 5 --largest 5000
+captured
+expect_equal "frames in the file" "$("$PCAP" show "$NET_DIR/job.pcapng" | wc -l)" "$frames"
+[ "$frames" -gt 20 ] || fail "$frames frames of five collectives"
+"$CTL" -s "$NET_ID" capture --times 4 --write - 2>"$NET_DIR/capture.log" >"$NET_DIR/four.pcapng" &
+capture=$!
+reaches 0 "$(net_ip 1)"
+reaches 0 "$(net_ip 1)"
+reaches 0 "$(net_ip 1)"
+net_until 20 "four frames were captured" net_gone "$capture"
+expect_equal "frames in the file" "$("$here/pcapng.py" "$NET_DIR/four.pcapng" | wc -l)" 4
+expect_match "no such job" "$(ctl_fails 1 -s "$NET_ID" capture --job nix -w /dev/null)" "no job nix runs; there are: "
+expect_match "no such kind" "$(ctl_fails 1 -s "$NET_ID" capture --kind nix -w /dev/null)" "there are: data, control, other"
 
 step "bash completes commands and names"
 completes() { # WORD... the last is to be completed

@@ -26,8 +26,37 @@ static uint64_t test_time(void)
     return now;
 }
 
+/* A stream: what it has, and what has become of it. */
+static struct flow {
+    size_t has;
+    unsigned stops, closes;
+} flow;
+
+static size_t read_stream(void *context, uint8_t *to, size_t room)
+{
+    struct flow *f = context;
+    const size_t n = f->has < room ? f->has : room;
+
+    memset(to, 's', n);
+    f->has -= n;
+    return n;
+}
+
+static void stop_stream(void *context)
+{
+    struct flow *f = context;
+
+    f->stops++;
+    f->has += 3; /* what was still under way */
+}
+
+static void close_stream(void *context)
+{
+    ((struct flow *)context)->closes++;
+}
+
 /* "long" gets an answer that fits into no socket's buffer, "die" none. */
-static char *answer(void *context, const char *line, size_t bytes)
+static char *answer(void *context, const char *line, size_t bytes, struct server_stream *stream)
 {
     char *text = NULL;
 
@@ -36,6 +65,8 @@ static char *answer(void *context, const char *line, size_t bytes)
     snprintf(last, sizeof(last), "%.*s", (int)bytes, line);
     if (strcmp(last, "die") == 0)
         return NULL;
+    if (strcmp(last, "stream") == 0)
+        *stream = (struct server_stream){read_stream, stop_stream, close_stream, &flow};
     if (strcmp(last, "long") != 0)
         return asprintf(&text, "<%s>\n", last) < 0 ? NULL : text;
     text = malloc(LONG_ANSWER + 1);
@@ -237,6 +268,52 @@ static void test_no_answer_ends_the_connection(void)
     server_close(server);
 }
 
+static void test_a_stream_follows_its_answer(void)
+{
+    int fd;
+
+    open_server();
+    flow = (struct flow){0};
+    fd = client();
+    say(fd, "stream\na\n");
+    CU_ASSERT(hears(fd, "<stream>\n"));
+    flow.has = 5;
+    rounds();
+    CU_ASSERT(hears(fd, "sssss"));
+    now += SERVER_SILENT_NS; /* nothing to send is no silence of the client's */
+    rounds();
+    CU_ASSERT_EQUAL(flow.stops, 0);
+    CU_ASSERT_EQUAL(shutdown(fd, SHUT_WR), 0);
+    rounds();
+    CU_ASSERT_EQUAL(flow.stops, 1);
+    CU_ASSERT_EQUAL(flow.closes, 1);
+    CU_ASSERT(hears(fd, "sss"));
+    CU_ASSERT(is_cut_off(fd));
+    CU_ASSERT_EQUAL(asked, 1);
+    close(fd);
+    server_close(server);
+}
+
+static void test_a_stream_that_nobody_takes_is_ended(void)
+{
+    int fd, other;
+
+    open_server();
+    flow = (struct flow){.has = LONG_ANSWER};
+    fd = client();
+    say(fd, "stream\n");
+    other = client();
+    say(other, "a\n");
+    CU_ASSERT(hears(other, "<a>\n"));
+    now += SERVER_SILENT_NS;
+    rounds();
+    CU_ASSERT(flow.stops == 0 && flow.closes == 1);
+    CU_ASSERT(is_cut_off(fd));
+    close(fd);
+    close(other);
+    server_close(server);
+}
+
 static void test_a_wait_is_ended_from_outside(void)
 {
     open_server();
@@ -255,6 +332,8 @@ int main(void)
         UNIT_TEST(test_who_is_silent_is_cut_off),
         UNIT_TEST(test_a_newcomer_gets_the_place_of_the_most_silent),
         UNIT_TEST(test_no_answer_ends_the_connection),
+        UNIT_TEST(test_a_stream_follows_its_answer),
+        UNIT_TEST(test_a_stream_that_nobody_takes_is_ended),
         UNIT_TEST(test_a_wait_is_ended_from_outside),
         CU_TEST_INFO_NULL,
     };

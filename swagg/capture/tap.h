@@ -1,0 +1,63 @@
+/* Copies of the frames that pass a port, for a capture. A port that nobody captures on has no tap, which
+ * costs the data path one predictable branch a burst. A tap's room is bounded: what finds none is lost, and
+ * counted.
+ *
+ * Threads: a tap is made, emptied and freed by one thread. Between tap_publish and tap_withdraw any polling
+ * lcore puts frames into it.
+ */
+#ifndef SWAGG_CAPTURE_TAP_H
+#define SWAGG_CAPTURE_TAP_H
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/limits.h"
+#include "protocol/jobs.h"
+
+/* What a frame is to the switch. */
+enum tap_kind {
+    TAP_DATA = 1 /* of a protocol, probes included */,
+    TAP_CONTROL = 2,
+    TAP_OTHER = 4,
+    TAP_ALL = 7
+};
+
+struct tap_filter {
+    unsigned kinds;              /* a sum of tap_kind */
+    const struct agg_jobs *jobs; /* NULL: of any job or none; else data packets ... */
+    unsigned job;                /* ... from and to members of the job with this number */
+};
+
+struct tap_frame {
+    uint64_t tsc;
+    uint32_t bytes, kept;
+    uint8_t port, direction; /* as in capture/pcapng.h */
+    uint8_t data[];          /* kept */
+};
+
+struct tap {
+    struct tap_filter filter;
+    uint32_t snap;
+    struct rte_ring *unused, *taken; /* of struct tap_frame */
+    void *memory;                    /* of all frames */
+    struct {
+        uint64_t seen, lost; /* atomic */
+    } port[SWAGG_MAX_PORTS];
+};
+
+/* Room for so many bytes of frames, of each at most snap. NULL: no memory. */
+struct tap *tap_new(const struct tap_filter *filter, uint32_t snap, size_t bytes);
+void tap_free(struct tap *tap);
+
+/* For the polling lcores: copies those of the frames that the filter lets pass. now: TSC. */
+void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbuf *const frames[], unsigned n,
+              uint64_t now);
+
+/* The next frame that was taken, to be given back; NULL: there is none. */
+struct tap_frame *tap_next(struct tap *tap);
+void tap_give_back(struct tap *tap, struct tap_frame *frame);
+
+/* Whether this is the name of a kind: "data", "control", "other"; sets *kind. */
+bool tap_kind_of(const char *name, unsigned *kind);
+
+#endif

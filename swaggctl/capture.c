@@ -1,0 +1,168 @@
+#include "capture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+/* Of pcapng: types of blocks, and the option that tells how many frames were lost. */
+enum {
+    STATISTICS = 5,
+    FRAME = 6,
+    ISB_IFDROP = 5,
+    HEAD_BYTES = 8,
+    STATISTICS_HEAD = 20,
+    BLOCK_BYTES_MAX = 1 << 20
+};
+
+static volatile sig_atomic_t interrupted;
+
+struct run {
+    const struct capture *c;
+    int fd;
+    FILE *to;
+    uint64_t frames, lost;
+    bool stopping;
+};
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Without SA_RESTART, so that a signal ends the wait for more. */
+static void catch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* The switch sends what is left, and hangs up. */
+static void ask_to_stop(struct run *r)
+{
+    if (!r->stopping)
+        shutdown(r->fd, SHUT_WR);
+    r->stopping = true;
+}
+
+/* False: the switch has hung up. */
+static bool receive(struct run *r, uint8_t *to, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = recv(r->fd, to, bytes, 0);
+
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+            if (interrupted)
+                ask_to_stop(r);
+            continue;
+        }
+        if (n <= 0)
+            return false;
+        to += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static uint32_t word(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Adds the frames that an interface has lost; its options follow one another, padded to four bytes. */
+static void count_lost(struct run *r, const uint8_t *block, uint32_t bytes)
+{
+    for (uint32_t at = STATISTICS_HEAD; at + 12 <= bytes; at += 4 + ((word(block + at) >> 16) + 3) / 4 * 4)
+        if ((word(block + at) & 0xffff) == ISB_IFDROP)
+            r->lost += word(block + at + 4);
+}
+
+/* Returns false when there is nothing more to come, or the file is full. */
+static bool take_block(struct run *r, uint8_t *block)
+{
+    uint32_t type, bytes;
+
+    if (!receive(r, block, HEAD_BYTES))
+        return false;
+    type = word(block);
+    bytes = word(block + 4);
+    if (bytes < HEAD_BYTES + 4 || bytes > BLOCK_BYTES_MAX ||
+        !receive(r, block + HEAD_BYTES, bytes - HEAD_BYTES))
+        return false;
+    if (type == STATISTICS)
+        count_lost(r, block, bytes);
+    if (type == FRAME && r->c->frames > 0 && r->frames == r->c->frames)
+        return true; /* more than was asked for */
+    r->frames += type == FRAME;
+    if (r->c->frames > 0 && r->frames == r->c->frames)
+        ask_to_stop(r);
+    return fwrite(block, 1, bytes, r->to) == bytes && (type == FRAME || fflush(r->to) == 0);
+}
+
+static int copy(struct run *r, char why[PLACE_WHY_MAX])
+{
+    uint8_t *block = malloc(BLOCK_BYTES_MAX);
+
+    catch_signals();
+    while (block != NULL && take_block(r, block))
+        ;
+    free(block);
+    if (fflush(r->to) != 0 || ferror(r->to)) {
+        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
+        return 2;
+    }
+    fprintf(stderr, "%llu frames captured, %llu lost for want of room\n", (unsigned long long)r->frames,
+            (unsigned long long)r->lost);
+    if (r->stopping)
+        return 0;
+    snprintf(why, PLACE_WHY_MAX,
+             "the switch has ended the capture; it is stopping, or this was too slow for it");
+    return 3;
+}
+
+static int run_on(struct run *r, char why[PLACE_WHY_MAX])
+{
+    json_t *answer = ask_on(r->fd, &r->c->place, r->c->request, why);
+    const bool ok = json_is_true(json_object_get(answer, "ok"));
+    int status = answer == NULL ? 3 : 1;
+
+    if (answer != NULL && !ok)
+        snprintf(why, PLACE_WHY_MAX, "%s", json_string_value(json_object_get(answer, "error")));
+    json_decref(answer);
+    if (!ok)
+        return status;
+    r->to = strcmp(r->c->file, "-") == 0 ? stdout : fopen(r->c->file, "we");
+    if (r->to == NULL) {
+        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
+        return 2;
+    }
+    status = copy(r, why);
+    if (r->to != stdout)
+        fclose(r->to);
+    return status;
+}
+
+int capture_run(const struct capture *c, char why[PLACE_WHY_MAX])
+{
+    const struct timeval look = {.tv_sec = 1}; /* for a signal that came just before a wait */
+    struct run r = {.c = c, .fd = place_connect(&c->place, why)};
+    int status;
+
+    if (r.fd < 0)
+        return 3;
+    setsockopt(r.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
+    status = run_on(&r, why);
+    close(r.fd);
+    return status;
+}

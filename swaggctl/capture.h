@@ -1,0 +1,18 @@
+/* Frames that pass the switch, into a file. */
+#ifndef SWAGGCTL_CAPTURE_H
+#define SWAGGCTL_CAPTURE_H
+
+#include "ask.h"
+
+struct capture {
+    struct place place;
+    const json_t *request;
+    const char *file;     /* "-": standard output */
+    unsigned long frames; /* to be captured; 0: until SIGINT or SIGTERM */
+};
+
+/* Captures, then says on standard error how much. 0; 1: the switch says no; 2: the file cannot be written; 3:
+ * the switch does not answer. why then says what is wrong. */
+int capture_run(const struct capture *c, char why[PLACE_WHY_MAX]);
+
+#endif

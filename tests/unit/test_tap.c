@@ -1,0 +1,182 @@
+/* Frames that a capture gets, and the file that they become: what the filter lets pass, in bounded room; a
+ * file that libpcap reads again. */
+#include "lcore_rig.h"
+
+#include <stdlib.h>
+
+#include <pcap/pcap.h>
+
+#include "capture/pcapng.h"
+#include "capture/tap.h"
+#include "protocols.h"
+#include "wire/control.h"
+
+enum { SNAP = 128, LITTLE = 64, SENDER = 5 };
+
+static struct tap *tap;
+
+static struct rte_mbuf *frame_to(uint16_t udp_port)
+{
+    const struct frame_end from = rig_station(SENDER);
+    const struct frame_end to = {.mac = rig_mac, .ip = rig_ip, .port = rte_cpu_to_be_16(udp_port)};
+    static const uint8_t payload[300] = {7};
+
+    return rig_frame(&from, &to, payload, sizeof(payload));
+}
+
+static unsigned taken(void)
+{
+    struct tap_frame *f;
+    unsigned n = 0;
+
+    for (; (f = tap_next(tap)) != NULL; n++)
+        tap_give_back(tap, f);
+    return n;
+}
+
+/* What the lcore captures of a gradient packet, a control message and another frame. */
+static unsigned captured(unsigned kinds)
+{
+    const struct tap_filter filter = {.kinds = kinds};
+    unsigned n;
+
+    rig_open();
+    tap = tap_new(&filter, SNAP, 1 << 20);
+    rig_port[0].tap = tap;
+    rig_receive(0, frame_to(sml_protocol.udp_ports.first));
+    rig_receive(0, frame_to(CTL_PORT));
+    rig_receive(0, frame_to(7));
+    n = taken();
+    rig_port[0].tap = NULL;
+    tap_free(tap);
+    rig_close();
+    return n;
+}
+
+static void test_frames_are_captured_by_kind(void)
+{
+    CU_ASSERT_EQUAL(captured(TAP_DATA), 1);
+    CU_ASSERT_EQUAL(captured(TAP_CONTROL), 1);
+    CU_ASSERT_EQUAL(captured(TAP_OTHER), 1);
+    CU_ASSERT_EQUAL(captured(TAP_CONTROL | TAP_OTHER), 2);
+}
+
+static void test_a_frame_is_cut_to_what_is_asked_for(void)
+{
+    const struct tap_filter filter = {.kinds = TAP_ALL};
+    struct rte_mbuf *m;
+    struct tap_frame *f;
+
+    rig_open();
+    m = frame_to(7);
+    tap = tap_new(&filter, SNAP, 1 << 20);
+    tap_take(tap, 1, PCAPNG_SENT, &m, 1, 1234);
+    f = tap_next(tap);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT(f->bytes == m->pkt_len && f->kept == SNAP);
+    CU_ASSERT(f->port == 1 && f->direction == PCAPNG_SENT && f->tsc == 1234);
+    CU_ASSERT_EQUAL(memcmp(f->data, rte_pktmbuf_mtod(m, void *), SNAP), 0);
+    tap_give_back(tap, f);
+    rte_pktmbuf_free(m);
+    tap_free(tap);
+    rig_close();
+}
+
+static void test_a_job_is_known_by_its_members(void)
+{
+    const struct tap_filter filter = {.kinds = TAP_ALL, .jobs = &rig_jobs, .job = rig_job.common.number};
+    const struct frame_end stranger = rig_station(SENDER),
+                           us = {.mac = rig_mac, .ip = rig_ip, .port = net16(0xBEE0)};
+    const struct agg_seat *seat = NULL;
+    struct rte_mbuf *m[2];
+    struct frame_end member;
+
+    rig_open();
+    for (unsigned i = 0; i < rig_job.common.seats && seat == NULL; i++)
+        if (rig_job.common.seat[i].sender != 0)
+            seat = &rig_job.common.seat[i];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(seat);
+    member = stranger;
+    member.ip = (uint32_t)(seat->sender >> 16);
+    member.port = (uint16_t)seat->sender;
+    m[0] = rig_frame(&stranger, &us, "x", 1);
+    m[1] = rig_frame(&member, &us, "x", 1);
+    tap = tap_new(&filter, SNAP, 1 << 20);
+    tap_take(tap, 0, PCAPNG_RECEIVED, m, 2, 0);
+    CU_ASSERT_EQUAL(tap->port[0].seen, 1);
+    CU_ASSERT_EQUAL(taken(), 1);
+    rte_pktmbuf_free_bulk(m, 2);
+    tap_free(tap);
+    rig_close();
+}
+
+static void test_what_finds_no_room_is_lost_and_counted(void)
+{
+    const struct tap_filter filter = {.kinds = TAP_ALL};
+    struct rte_mbuf *m;
+
+    rig_open();
+    m = frame_to(7);
+    tap = tap_new(&filter, SNAP, 0); /* the least */
+    for (unsigned i = 0; i < 3 * LITTLE; i++)
+        tap_take(tap, 2, PCAPNG_RECEIVED, &m, 1, 0);
+    CU_ASSERT_EQUAL(tap->port[2].seen, 3 * LITTLE);
+    CU_ASSERT_EQUAL(taken() + tap->port[2].lost, 3 * LITTLE);
+    CU_ASSERT(tap->port[2].lost > 0);
+    tap_take(tap, 2, PCAPNG_RECEIVED, &m, 1, 0);
+    CU_ASSERT_EQUAL(taken(), 1); /* there is room again */
+    rte_pktmbuf_free(m);
+    tap_free(tap);
+    rig_close();
+}
+
+static void write_file(FILE *to)
+{
+    uint8_t block[PCAPNG_BLOCK_MAX + 64];
+    const struct pcapng_frame frame = {
+        .interface = 1,
+        .direction = PCAPNG_SENT,
+        .time = UINT64_C(1700000000123456789),
+        .bytes = 1000,
+        .kept = 61,
+        .data = (const uint8_t *)"sixty-one bytes of a frame, which is no multiple of four: fin."};
+
+    fwrite(block, 1, pcapng_section(block), to);
+    fwrite(block, 1, pcapng_interface(block, "h0", SNAP), to);
+    fwrite(block, 1, pcapng_interface(block, "a longer name", SNAP), to);
+    fwrite(block, 1, pcapng_frame(block, &frame), to);
+    fwrite(block, 1, pcapng_statistics(block, 1, frame.time, 5, 4), to);
+    rewind(to);
+}
+
+static void test_libpcap_reads_the_file(void)
+{
+    char error[PCAP_ERRBUF_SIZE];
+    struct pcap_pkthdr *head;
+    const u_char *data;
+    FILE *file = tmpfile();
+    pcap_t *pcap;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    write_file(file);
+    pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pcap);
+    CU_ASSERT_EQUAL(pcap_datalink(pcap), DLT_EN10MB);
+    CU_ASSERT_EQUAL_FATAL(pcap_next_ex(pcap, &head, &data), 1);
+    CU_ASSERT(head->len == 1000 && head->caplen == 61);
+    CU_ASSERT(head->ts.tv_sec == 1700000000 && head->ts.tv_usec == 123456789);
+    CU_ASSERT_EQUAL(memcmp(data, "sixty-one bytes", 15), 0);
+    CU_ASSERT_EQUAL(pcap_next_ex(pcap, &head, &data), PCAP_ERROR_BREAK);
+    pcap_close(pcap);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_frames_are_captured_by_kind),   UNIT_TEST(test_a_frame_is_cut_to_what_is_asked_for),
+        UNIT_TEST(test_a_job_is_known_by_its_members), UNIT_TEST(test_what_finds_no_room_is_lost_and_counted),
+        UNIT_TEST(test_libpcap_reads_the_file),        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("tap", tests);
+}
