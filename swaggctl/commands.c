@@ -32,6 +32,12 @@ const struct command commands[] = {
      "port down",
      "take a port down: it neither receives nor sends"},
     {{"fdb", "flush"}, {ARGUMENT_PORT}, true, "fdb flush", "forget all stations, or those on a port"},
+    {{"fdb", "add"},
+     {ARGUMENT_MAC, ARGUMENT_PORT},
+     false,
+     "fdb add",
+     "a station is on this port, whatever comes"},
+    {{"fdb", "del"}, {ARGUMENT_MAC}, false, "fdb del", "a station that was added is learned again"},
     {{"log", "level"}, {ARGUMENT_LEVEL}, false, "log level", "error, warning, notice, info or debug"},
 };
 
@@ -45,6 +51,7 @@ static const struct {
     [ARGUMENT_PORT] = {"name", "PORT"},
     [ARGUMENT_LCORE] = {"name", "LCORE"},
     [ARGUMENT_LEVEL] = {"level", "LEVEL"},
+    [ARGUMENT_MAC] = {"mac", "MAC"},
 };
 
 static unsigned words_of(const struct command *c)

@@ -15,6 +15,7 @@ enum command_argument {
     ARGUMENT_PORT,
     ARGUMENT_LCORE,
     ARGUMENT_LEVEL,
+    ARGUMENT_MAC,
     ARGUMENTS,
 };
 

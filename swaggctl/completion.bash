@@ -44,7 +44,9 @@ _swaggctl() {
     "job drain" | "job kill" | ranks | slots) choices=$(_swaggctl_names jobs name) ;;
     port) choices="up down $(_swaggctl_names ports name)" ;;
     "port up" | "port down" | drops | "fdb flush") choices=$(_swaggctl_names ports name) ;;
-    fdb) choices="flush" ;;
+    fdb) choices="add del flush" ;;
+    "fdb add" | "fdb del") choices=$(_swaggctl_names fdb mac) ;;
+    "fdb add "*) choices=$(_swaggctl_names ports name) ;;
     lcore) choices=$(_swaggctl_names lcores lcore) ;;
     log) choices="level" ;;
     "log level") choices="error warning notice info debug" ;;

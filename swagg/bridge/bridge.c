@@ -5,9 +5,15 @@
 
 #include "random/splitmix.h"
 
-enum { BUCKET_WORDS = 8, STATIONS_MIN = 64, STATIONS_MAX = 1 << 20 };
+enum {
+    BUCKET_WORDS = 8,
+    STATIC_MAX = BUCKET_WORDS / 2, /* in a bucket, so that there is room for others */
+    STATIONS_MIN = 64,
+    STATIONS_MAX = 1 << 20,
+    STATIC = 1 << 15,
+};
 
-/* mac << 16 | port << 8 | stamp; 0: free (the zero MAC is never learned). */
+/* mac << 16 | static << 15 | port << 8 | stamp; 0: free (the zero MAC is never learned). */
 typedef _Atomic uint64_t bridge_word;
 
 struct bridge {
@@ -68,7 +74,12 @@ static uint64_t word_mac(uint64_t w)
 
 static uint8_t word_port(uint64_t w)
 {
-    return (uint8_t)(w >> 8);
+    return (uint8_t)(w >> 8 & BRIDGE_PORT_MAX);
+}
+
+static bool word_is_static(uint64_t w)
+{
+    return (w & STATIC) != 0;
 }
 
 /* Ticks since the stamp. Signed: another lcore may have read the next tick already. */
@@ -91,7 +102,7 @@ static bool replace_word(bridge_word *w, uint64_t old, uint64_t new)
 static bridge_word *choose_victim(bridge_word *bucket, uint8_t now, uint64_t *old)
 {
     bridge_word *victim = NULL;
-    int oldest = INT8_MIN;
+    int oldest = INT8_MIN - 1;
 
     for (unsigned i = 0; i < BUCKET_WORDS; i++) {
         uint64_t w = read_word(&bucket[i]);
@@ -100,7 +111,7 @@ static bridge_word *choose_victim(bridge_word *bucket, uint8_t now, uint64_t *ol
             *old = 0;
             return &bucket[i];
         }
-        if (word_age(w, now) > oldest) {
+        if (!word_is_static(w) && word_age(w, now) > oldest) {
             oldest = word_age(w, now);
             victim = &bucket[i];
             *old = w;
@@ -121,6 +132,10 @@ static bool try_learn(bridge_word *bucket, uint64_t mac, uint8_t port, uint8_t n
         old = read_word(&bucket[i]);
         if (word_mac(old) != mac)
             continue;
+        if (word_is_static(old)) { /* it stays where it is said to be */
+            *learned = BRIDGE_KNOWN;
+            return true;
+        }
         *learned = word_port(old) == port ? BRIDGE_KNOWN : BRIDGE_MOVED;
         return old == want || replace_word(&bucket[i], old, want);
     }
@@ -165,7 +180,7 @@ unsigned bridge_age(struct bridge *b)
     for (size_t i = 0; i < b->buckets * BUCKET_WORDS; i++) {
         uint64_t w = read_word(&b->word[i]);
 
-        if (w != 0 && word_age(w, now) >= BRIDGE_AGE_TICKS)
+        if (w != 0 && !word_is_static(w) && word_age(w, now) >= BRIDGE_AGE_TICKS)
             forgotten += replace_word(&b->word[i], w, 0); /* fails if it was heard just now */
     }
     return forgotten;
@@ -178,10 +193,61 @@ unsigned bridge_forget(struct bridge *b, int port)
     for (size_t i = 0; i < b->buckets * BUCKET_WORDS; i++) {
         uint64_t w = read_word(&b->word[i]);
 
-        if (w != 0 && (port < 0 || word_port(w) == port))
+        if (w != 0 && !word_is_static(w) && (port < 0 || word_port(w) == port))
             forgotten += replace_word(&b->word[i], w, 0);
     }
     return forgotten;
+}
+
+/* Every word of a bucket may change while this looks at it. */
+static bool try_fix(bridge_word *bucket, uint64_t mac, uint8_t port, bool *full)
+{
+    const uint64_t want = mac << 16 | STATIC | (uint64_t)port << 8;
+    bridge_word *place = NULL;
+    uint64_t old = 0, w;
+    unsigned fixed = 0;
+
+    for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+        w = read_word(&bucket[i]);
+        fixed += word_is_static(w) && word_mac(w) != mac;
+        if (word_mac(w) == mac && place == NULL) {
+            place = &bucket[i];
+            old = w;
+        }
+    }
+    *full = fixed >= STATIC_MAX;
+    if (*full)
+        return true;
+    if (place == NULL)
+        place = choose_victim(bucket, 0, &old);
+    return replace_word(place, old, want);
+}
+
+bool bridge_fix(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES], uint8_t port)
+{
+    const uint64_t m = mac_to_word(mac);
+    bool full = false;
+
+    if (m == 0 || mac[0] & 1)
+        return false;
+    while (!try_fix(&b->word[bucket_start(b, m)], m, port, &full))
+        ;
+    return !full;
+}
+
+bool bridge_unfix(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES])
+{
+    const uint64_t m = mac_to_word(mac);
+    bridge_word *bucket = &b->word[bucket_start(b, m)];
+    bool any = false;
+
+    for (unsigned i = 0; i < BUCKET_WORDS; i++) {
+        uint64_t w = read_word(&bucket[i]);
+
+        if (m != 0 && word_mac(w) == m && word_is_static(w))
+            any |= replace_word(&bucket[i], w, 0);
+    }
+    return any;
 }
 
 bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *station)
@@ -195,6 +261,7 @@ bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *
         for (unsigned i = 0; i < BRIDGE_MAC_BYTES; i++)
             station->mac[i] = (uint8_t)(w >> (56 - 8 * i));
         station->port = word_port(w);
+        station->fixed = word_is_static(w);
         station->silent_ticks = (uint8_t)(age > 0 ? age : 0);
         return true;
     }

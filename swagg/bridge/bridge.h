@@ -1,7 +1,7 @@
 /* The table of an L2 learning bridge: which station was last heard on which port.
  *
- * Fixed buckets of eight 64-bit words (48 bits MAC, 8 bits port, 8 bits age stamp), one cache line each. Pure
- * C: no DPDK, no allocation, no clock.
+ * Fixed buckets of eight 64-bit words (48 bits MAC, a bit for static entries, 7 bits port, 8 bits age stamp),
+ * one cache line each. Pure C: no DPDK, no allocation, no clock.
  *
  * Threads: any number of polling lcores may learn and look up at once, while the main lcore ages and reads
  * the table out: every access is one relaxed atomic word, and a word is a whole entry, so no reader sees half
@@ -18,6 +18,7 @@
 
 enum {
     BRIDGE_MAC_BYTES = 6,
+    BRIDGE_PORT_MAX = 127,
     BRIDGE_AGE_TICKS = 60, /* a station not heard for this many calls of bridge_age is forgotten */
 };
 
@@ -41,7 +42,7 @@ enum bridge_learned {
     BRIDGE_LEARNED, /* number of the above */
 };
 
-/* A frame with this source came in on port (0..254). */
+/* A frame with this source came in on port (0 .. BRIDGE_PORT_MAX). */
 enum bridge_learned bridge_learn(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES], uint8_t port);
 
 /* The port where mac was last heard; -1: unknown (flood it). Group addresses are never known. */
@@ -51,8 +52,15 @@ int bridge_lookup(const struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES]);
  * were forgotten. */
 unsigned bridge_age(struct bridge *b);
 
-/* Forgets every station on a port (its link went down), or all of them with port < 0. Returns how many. */
+/* Forgets every station on a port (its link went down), or all of them with port < 0; not static entries.
+ * Returns how many. */
 unsigned bridge_forget(struct bridge *b, int port);
+
+/* Static entries: from now on the station is on this port, wherever it is heard, until bridge_unfix; it
+ * neither ages nor is it forgotten. One thread fixes and unfixes. False: the address can be no station's, or
+ * there is no room among others like it; there was no such entry. */
+bool bridge_fix(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES], uint8_t port);
+bool bridge_unfix(struct bridge *b, const uint8_t mac[BRIDGE_MAC_BYTES]);
 
 /* Reads the table out, for telemetry: start with *cursor = 0; false: no more. Entries that come and go
  * meanwhile may be missed. */
@@ -60,6 +68,7 @@ struct bridge_station {
     uint8_t mac[BRIDGE_MAC_BYTES];
     uint8_t port;
     uint8_t silent_ticks; /* since it was last heard */
+    bool fixed;           /* a static entry */
 };
 bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *station);
 

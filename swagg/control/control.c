@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#include <rte_cycles.h>
 #include <rte_random.h>
 
 #include "base/clock.h"
@@ -27,6 +28,8 @@ enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
  * DEFEND_INTERVAL. */
 static const uint64_t defence_interval_ns = UINT64_C(10000000000);
 
+static const uint64_t look_every_ns = UINT64_C(1000000000); /* at how busy lcores are */
+
 /* All ranks of a host may join at once: a rank is a stranger for two JOINs, one to learn the switch's boot id
  * and one to get in. JOINs beyond the rate are dropped; workers repeat them. */
 enum { STRANGERS_AT_ONCE = 256, STRANGERS_PER_SECOND = 64, JOINS_A_RANK = 2 };
@@ -42,6 +45,7 @@ struct control {
     bool drop_seen[DROP_KINDS];
     uint64_t links_up; /* bit p: port p, when last asked */
     struct stall_watch stalls;
+    uint64_t looked_at; /* how busy the lcores are */
 };
 
 /* The first drop of each kind is logged, with what it means. */
@@ -115,6 +119,15 @@ static void watch_claims(struct control *c, uint64_t now)
         host_announce(&c->lcore->host, p);
 }
 
+static void look_at_lcores(struct control *c, uint64_t now)
+{
+    if (now - c->looked_at < look_every_ns)
+        return;
+    c->looked_at = now;
+    for (unsigned i = 0; i < c->parts.lcores->n; i++)
+        lcore_look(c->parts.lcores->lcore[i], rte_rdtsc());
+}
+
 static void tick(struct control *c)
 {
     uint64_t expirations;
@@ -127,6 +140,7 @@ static void tick(struct control *c)
     watch_claims(c, clock_ns());
     count_missed(c);
     report_drops(c);
+    look_at_lcores(c, clock_ns());
     stalls_tell(&c->stalls, c->parts.lcores->lcore, c->parts.lcores->n, clock_ns());
 }
 

@@ -90,6 +90,7 @@ int lcore_run(void *lcore)
 {
     struct lcore *lc = lcore;
     struct idle idle;
+    unsigned work = 0;
 
     start(lc);
     idle_init(&idle, &lc->receive);
@@ -97,7 +98,11 @@ int lcore_run(void *lcore)
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
 
     while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
-        unsigned work = lcore_round(lc, rte_rdtsc());
+        const uint64_t now = rte_rdtsc();
+
+        if (work > 0) /* in the last round, which ends here */
+            counter_add(&lc->busy, now - lc->receive.now);
+        work = lcore_round(lc, now);
 
         rte_rcu_qsbr_quiescent(lc->rcu, lc->index);
         count_event(&lc->counters, EVENT_ROUNDS, 1);
@@ -113,6 +118,23 @@ int lcore_run(void *lcore)
     rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
     rte_rcu_qsbr_thread_unregister(lc->rcu, lc->index);
     return 0;
+}
+
+void lcore_look(struct lcore *lc, uint64_t now)
+{
+    const uint64_t busy = counter_read(&lc->busy);
+    const uint64_t elapsed = now - lc->share.at;
+
+    if (lc->share.at != 0 && elapsed > 0)
+        __atomic_store_n(&lc->share.percent, (unsigned)RTE_MIN(100 * (busy - lc->share.busy) / elapsed, 100u),
+                         __ATOMIC_RELAXED);
+    lc->share.busy = busy;
+    lc->share.at = now;
+}
+
+unsigned lcore_busy_percent(const struct lcore *lc)
+{
+    return __atomic_load_n(&lc->share.percent, __ATOMIC_RELAXED);
 }
 
 /* rte_lcore_to_cpu_id would be wrong: it assumes that lcores and CPUs have the same numbers. */

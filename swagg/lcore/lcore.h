@@ -38,7 +38,12 @@ struct lcore {
 
     /* Read by everybody. */
     struct counters counters __rte_cache_aligned;
-    int tid; /* of its thread; atomic, 0 before it runs */
+    int tid;       /* of its thread; atomic, 0 before it runs */
+    uint64_t busy; /* TSC cycles in rounds that found something to do; one writer, as counters */
+    struct lcore_share {
+        uint64_t busy, at; /* when it was last looked at; the main lcore's */
+        unsigned percent;  /* of the time between the last two looks that it was busy; atomic */
+    } share;
 };
 
 /* One round of the loop: all tasks once. now: in TSC cycles. Returns how much work there was; 0: none. */
@@ -46,6 +51,12 @@ unsigned lcore_round(struct lcore *lc, uint64_t now);
 
 /* The loop, until *stop; an lcore_function_t, argument: the struct lcore. */
 int lcore_run(void *lcore);
+
+/* Looks how busy it has been since the last look. By the main lcore, every second or so. now: TSC. */
+void lcore_look(struct lcore *lc, uint64_t now);
+
+/* As it was last looked at, in percent. Any thread. */
+unsigned lcore_busy_percent(const struct lcore *lc);
 
 /* The CPU that it runs on, or the first of several. */
 int lcore_cpu(const struct lcore *lc);

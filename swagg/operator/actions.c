@@ -1,5 +1,6 @@
 #include "operator/actions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -55,6 +56,46 @@ static void flush_fdb(const struct action_parts *parts, const struct request *re
     bridge_forget(parts->bridge, name == NULL ? -1 : view_find_port(parts->show, name));
 }
 
+/* Reads the request's "mac"; false: the reply says what is wrong with it. */
+static bool read_mac(const struct request *request, uint8_t mac[BRIDGE_MAC_BYTES], struct reply *reply)
+{
+    const char *text = request_text(request, "mac");
+    int end = 0;
+
+    if (text != NULL &&
+        sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
+               &mac[5], &end) == BRIDGE_MAC_BYTES &&
+        text[end] == '\0')
+        return true;
+    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no MAC address, such as 02:00:00:00:00:01",
+               text == NULL ? "nothing" : text);
+    return false;
+}
+
+static void add_station(const struct action_parts *parts, const struct request *request, const char *name,
+                        struct reply *reply)
+{
+    uint8_t mac[BRIDGE_MAC_BYTES];
+
+    if (read_mac(request, mac, reply) &&
+        !bridge_fix(parts->bridge, mac, (uint8_t)view_find_port(parts->show, name)))
+        reply_fail(
+            reply, REPLY_REFUSED,
+            "%s is a group address or zero, or there are too many static stations like it (swaggctl fdb)",
+            request_text(request, "mac"));
+}
+
+static void delete_station(const struct action_parts *parts, const struct request *request, const char *name,
+                           struct reply *reply)
+{
+    uint8_t mac[BRIDGE_MAC_BYTES];
+
+    (void)name;
+    if (read_mac(request, mac, reply) && !bridge_unfix(parts->bridge, mac))
+        reply_fail(reply, REPLY_UNKNOWN, "there is no static station %s (swaggctl fdb)",
+                   request_text(request, "mac"));
+}
+
 static void set_log_level(const struct action_parts *parts, const struct request *request, const char *name,
                           struct reply *reply)
 {
@@ -75,7 +116,8 @@ static void set_log_level(const struct action_parts *parts, const struct request
 static const struct action actions[] = {
     {"job drain", drain_job, VIEW_OF_JOB, false},   {"job kill", end_job, VIEW_OF_JOB, false},
     {"port up", port_goes_up, VIEW_OF_PORT, false}, {"port down", port_goes_down, VIEW_OF_PORT, false},
-    {"fdb flush", flush_fdb, VIEW_OF_PORT, true},   {"log level", set_log_level, VIEW_OF_ALL, true},
+    {"fdb flush", flush_fdb, VIEW_OF_PORT, true},   {"fdb add", add_station, VIEW_OF_PORT, false},
+    {"fdb del", delete_station, VIEW_OF_ALL, true}, {"log level", set_log_level, VIEW_OF_ALL, true},
 };
 
 const struct action *actions_find(const char *name)

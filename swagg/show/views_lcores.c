@@ -71,6 +71,7 @@ int view_lcores(const struct show_parts *parts, const char *name, struct writer 
 
         writer_row(w);
         write_tasks(lc, w);
+        writer_number(w, "busy_percent", lcore_busy_percent(lc));
         for (unsigned e = 0; e < RTE_DIM(shown); e++)
             writer_counter(w, event_name(shown[e]), counter_read(&lc->counters.event[shown[e]]));
         writer_end(w);
@@ -96,6 +97,7 @@ int view_lcore(const struct show_parts *parts, const char *name, struct writer *
     if (lc == NULL)
         return name == NULL ? -EINVAL : -ENOENT;
     write_tasks(lc, w);
+    writer_number(w, "busy_percent", lcore_busy_percent(lc));
     for (enum event e = 0; e < EVENTS; e++)
         writer_counter(w, event_name(e), counter_read(&lc->counters.event[e]));
     write_times(lc, w);

@@ -139,7 +139,10 @@ int view_fdb(const struct show_parts *parts, const char *name, struct writer *w)
         writer_row(w);
         writer_format(w, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
         writer_text(w, "port", parts->port[station.port].name);
-        writer_number(w, "silent_s", (uint64_t)station.silent_ticks * parts->mac_age_s / BRIDGE_AGE_TICKS);
+        writer_text(w, "kind", station.fixed ? "static" : "learned");
+        writer_number(w, "silent_s",
+                      station.fixed ? 0
+                                    : (uint64_t)station.silent_ticks * parts->mac_age_s / BRIDGE_AGE_TICKS);
         writer_end(w);
     }
     writer_end(w);

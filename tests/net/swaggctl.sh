@@ -32,7 +32,7 @@ expect_match "a port" "$(net_ctl port h2)" "device +kernel:p2"
 expect_match "drops" "$(net_ctl drops h1)" "oversize +0"
 expect_match "counters" "$(net_ctl counters)" "received +[0-9]"
 expect_match "verdicts" "$(net_ctl verdicts)" "drop_bad_checksum +0"
-expect_match "lcores" "$(net_ctl -o lcore,cpu,rx,busy_rounds lcores)" "lcore +cpu +rx +busy_rounds"
+expect_match "lcores" "$(net_ctl -o lcore,cpu,rx,busy_percent lcores)" "lcore +cpu +rx +busy_percent"
 expect_match "an lcore" "$(net_ctl lcore 1)" "ran_ms +[0-9]"
 reaches 0 "$(net_ip 1)"
 expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 0) +h0 "
@@ -83,6 +83,17 @@ net_ctl fdb flush h0
 refuses grep -q "$(net_mac 0)" <(net_ctl fdb)
 net_ctl fdb flush
 expect_equal "fdb" "$(net_ctl fdb | grep -c : || true)" 0
+
+step "a station that is said to be on a port stays there"
+net_ctl fdb add "$(net_mac 3)" h0
+net_ctl fdb flush
+expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 3) +h0 +static"
+refuses net_exec 1 ping -q -c1 -W1 "$(net_ip 3)" >/dev/null
+net_ctl fdb del "$(net_mac 3)"
+reaches 1 "$(net_ip 3)"
+expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 3) +h3 +learned"
+expect_match "no MAC" "$(ctl_fails 1 -s "$NET_ID" fdb add 1:2 h0)" "1:2 is no MAC address"
+expect_match "no such station" "$(ctl_fails 1 -s "$NET_ID" fdb del "$(net_mac 3)")" "there is no static station"
 
 step "the log is made to tell more"
 net_ctl log level debug

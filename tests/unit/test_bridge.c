@@ -8,6 +8,8 @@
 
 enum { STATIONS = 1024, BUCKET = 8 };
 
+enum { PORTS = BRIDGE_PORT_MAX + 1 };
+
 struct mac {
     uint8_t byte[BRIDGE_MAC_BYTES];
 };
@@ -55,8 +57,8 @@ static void test_learn_and_lookup(void)
     CU_ASSERT_EQUAL(lookup(b, station(2)), -1);
     CU_ASSERT_EQUAL(learn(b, station(2), 0), BRIDGE_NEW);
     CU_ASSERT_EQUAL(lookup(b, station(2)), 0);
-    CU_ASSERT_EQUAL(learn(b, station(3), 254), BRIDGE_NEW);
-    CU_ASSERT_EQUAL(lookup(b, station(3)), 254);
+    CU_ASSERT_EQUAL(learn(b, station(3), 127), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(b, station(3)), 127);
     CU_ASSERT_EQUAL(count(b), 3);
     free(b);
 }
@@ -196,12 +198,12 @@ static void test_a_full_bucket_gives_up_its_longest_silent_station(void)
     for (uint32_t i = 0; i < 200; i++) {
         struct snapshot before = snapshot(b), after;
 
-        if (learn(b, station(i), (uint8_t)i) == BRIDGE_EVICTED) {
+        if (learn(b, station(i), i % PORTS) == BRIDGE_EVICTED) {
             after = snapshot(b);
             check_eviction(&before, &after);
             evicted++;
         }
-        CU_ASSERT_EQUAL(lookup(b, station(i)), (int)i);
+        CU_ASSERT_EQUAL(lookup(b, station(i)), (int)(i % PORTS));
         if (i % 5 == 0)
             bridge_age(b);
     }
@@ -238,9 +240,53 @@ static void test_the_seed_changes_the_hash(void)
     free(mem);
 }
 
+static void test_a_static_station_stays(void)
+{
+    struct bridge *b = make(64);
+    struct bridge_station s;
+    size_t cursor = 0;
+
+    CU_ASSERT(bridge_fix(b, station(1).byte, 3));
+    CU_ASSERT_EQUAL(learn(b, station(1), 5), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
+    for (unsigned i = 0; i < 2 * BRIDGE_AGE_TICKS; i++)
+        bridge_age(b);
+    bridge_forget(b, -1);
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
+    CU_ASSERT(bridge_fix(b, station(1).byte, 4)); /* moved by hand */
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 4);
+    CU_ASSERT(bridge_next(b, &cursor, &s) && s.fixed && s.port == 4);
+    CU_ASSERT_FALSE(bridge_next(b, &cursor, &s));
+    CU_ASSERT(bridge_unfix(b, station(1).byte));
+    CU_ASSERT_FALSE(bridge_unfix(b, station(1).byte));
+    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
+    CU_ASSERT_EQUAL(learn(b, station(1), 5), BRIDGE_NEW);
+    CU_ASSERT(bridge_fix(b, station(1).byte, 6)); /* one that was learned */
+    CU_ASSERT_EQUAL(lookup(b, station(1)), 6);
+    free(b);
+}
+
+static void test_static_stations_leave_room_for_others(void)
+{
+    struct bridge *b = make(64);
+    unsigned fixed = 0, learned = 0;
+
+    for (unsigned i = 1; i <= 1000; i++)
+        fixed += bridge_fix(b, station(i).byte, 1);
+    CU_ASSERT_EQUAL(fixed, 32); /* half of the table */
+    for (unsigned i = 2000; i < 3000; i++) {
+        learn(b, station(i), 2);
+        learned += lookup(b, station(i)) == 2;
+    }
+    CU_ASSERT_EQUAL(learned, 1000);
+    free(b);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_static_station_stays),
+        UNIT_TEST(test_static_stations_leave_room_for_others),
         UNIT_TEST(test_learn_and_lookup),
         UNIT_TEST(test_a_station_that_moves_is_relearned),
         UNIT_TEST(test_group_addresses_and_zero_are_never_stations),
