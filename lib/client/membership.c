@@ -250,6 +250,14 @@ unsigned membership_refusals(struct membership *m)
     return refused;
 }
 
+unsigned membership_unproven(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    unsigned unproven = m->session.unproven;
+    pthread_mutex_unlock(&m->lock);
+    return unproven;
+}
+
 int membership_trouble(struct membership *m)
 {
     pthread_mutex_lock(&m->lock);

@@ -70,6 +70,9 @@ void membership_look(struct membership *m, struct ctl_session *session);
 /* How often ICMP has said that nobody listens at the switch's control port. */
 unsigned membership_refusals(struct membership *m);
 
+/* How many messages were to this rank that did not show that who sent them has its key. */
+unsigned membership_unproven(struct membership *m);
+
 /* Why messages may not have come through: errno of the newest failure since the switch was last heard, or 0.
  */
 int membership_trouble(struct membership *m);

@@ -65,6 +65,7 @@ int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
     pthread_mutex_lock(&job->shown.lock);
     known = job->shown.stats;
     pthread_mutex_unlock(&job->shown.lock);
+    known.unproven_messages = membership_unproven(&job->membership);
     known.struct_size = size;
     memset(stats, 0, size);
     memcpy(stats, &known, size < sizeof known ? size : sizeof known);

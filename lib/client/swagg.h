@@ -214,6 +214,8 @@ struct swagg_stats {
     uint32_t resumed;                            /* times the job outlived a restart of its switch */
     uint64_t call_ns;                            /* that these collectives took */
     uint64_t waited_ns; /* of it, the time in which nothing came because some rank's part was missing */
+    uint64_t unproven_messages; /* control messages to this rank, ignored: who sent them did not show that he
+                                   has the key (swagg_options.key_file) */
 };
 #define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
 

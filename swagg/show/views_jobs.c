@@ -259,6 +259,7 @@ static void show_job(const struct job_search *s, const struct shown_job *job)
     writer_number(w, "epoch", job->epoch);
     writer_number(w, "size", job->size);
     writer_number(w, "present", job->present);
+    writer_flag(w, "keyed", job->joined != NULL && job->joined->keyed);
     writer_flag(w, "draining", job->joined != NULL && job->joined->draining);
     write_terms(w, job);
     if (running != NULL) {
