@@ -10,8 +10,9 @@
 
 enum {
     YIELD_EVERY = 16,        /* rounds without work */
+    PATIENT_ROUNDS = 64,     /* about what the ranks of a small call take to send the next packet */
     YIELD_LONG_NS = 1000000, /* a program that keeps the CPU longer is computing */
-    YIELD_SHARE = 32,        /* the next offer comes after so many times as long */
+    YIELD_SHARE = 32,        /* the CPU is not offered to it again for so many times as long */
 };
 
 void idle_init(struct idle *idle, const struct receive *receive)
@@ -40,27 +41,28 @@ uint64_t idle_nap_ns(struct idle *idle, uint32_t max_us)
 
 /* If the hosts run on this machine, too, the program that the lcore waits for may be waiting for the lcore's
  * CPU. */
-static void offer_cpu(struct idle *idle)
+static void offer_cpu(struct idle *idle, uint64_t now)
 {
-    const uint64_t before = clock_ns();
-    uint64_t taken;
-
-    if (before < idle->keep_until_ns)
-        return;
     sched_yield();
-    taken = clock_ns() - before;
+    const uint64_t taken = clock_ns() - now;
     if (taken > YIELD_LONG_NS)
-        idle->keep_until_ns = before + taken * YIELD_SHARE;
+        idle->contended_until_ns = now + taken * YIELD_SHARE;
 }
 
+/* A program that computes keeps a CPU that it is offered for its whole time slice, and a thread that does not
+ * offer it but spins uses its own up for nothing. One that sleeps gets the CPU back when a frame comes; so
+ * then it naps, if frames can wake it. */
 bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
 {
     if (pace->max_sleep_us != 0 && idle->rounds >= pace->spin)
         return false;
-    if (++idle->rounds % YIELD_EVERY == 0)
-        offer_cpu(idle);
-    else
-        rte_pause();
+    rte_pause();
+    if (++idle->rounds % YIELD_EVERY != 0)
+        return true;
+    const uint64_t now = clock_ns();
+    if (now < idle->contended_until_ns)
+        return idle->rounds < PATIENT_ROUNDS || pace->max_sleep_us == 0 || idle->fds == 0;
+    offer_cpu(idle, now);
     return true;
 }
 

@@ -22,9 +22,9 @@ struct lcore_pace {
 };
 
 struct idle {
-    uint32_t rounds;        /* without work, in a row */
-    uint64_t since_ns;      /* when the first nap of this pause began; 0: it has not napped yet */
-    uint64_t keep_until_ns; /* until then, the CPU is not offered to others */
+    uint32_t rounds;             /* without work, in a row */
+    uint64_t since_ns;           /* when the first nap of this pause began; 0: it has not napped yet */
+    uint64_t contended_until_ns; /* until then, the CPU is taken to be wanted by programs that compute */
     unsigned fds;
     struct pollfd fd[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* readable when frames wait */
 };
@@ -32,7 +32,7 @@ struct idle {
 /* receive: what the lcore receives from. */
 void idle_init(struct idle *idle, const struct receive *receive);
 
-/* After a round without work: false, and nothing is done, if it is time for a nap. */
+/* After a round without work: false if it is time for a nap. */
 bool idle_spin(struct idle *idle, const struct lcore_pace *pace);
 
 /* How long the next nap may be. */

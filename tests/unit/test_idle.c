@@ -51,6 +51,27 @@ static void test_it_spins_before_it_naps(void)
         CU_ASSERT_TRUE(idle_spin(&idle, &never));
 }
 
+/* How often it naps in so many rounds, while others want the CPU. */
+static unsigned naps(const struct port_device *device, uint32_t max_sleep_us)
+{
+    const struct lcore_pace pace = {.spin = 1000000, .max_sleep_us = max_sleep_us};
+    struct idle idle = idle_of(device, 1);
+    unsigned naps = 0;
+
+    idle.contended_until_ns = UINT64_MAX;
+    for (unsigned i = 0; i < 1000; i++)
+        naps += !idle_spin(&idle, &pace);
+    return naps;
+}
+
+static void test_it_naps_early_where_others_compute_and_a_frame_can_wake_it(void)
+{
+    open_pipes();
+    CU_ASSERT(naps(&with_fd, 1000) > 10);
+    CU_ASSERT_EQUAL(naps(&with_fd, 0), 0); /* it never may */
+    CU_ASSERT_EQUAL(naps(&without, 1000), 0);
+}
+
 static void test_naps_are_bounded(void)
 {
     struct idle idle = idle_of(&without, 0);
@@ -79,6 +100,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_it_spins_before_it_naps),
+        UNIT_TEST(test_it_naps_early_where_others_compute_and_a_frame_can_wake_it),
         UNIT_TEST(test_naps_are_bounded),
         UNIT_TEST(test_a_frame_ends_a_nap),
         CU_TEST_INFO_NULL,
