@@ -74,7 +74,7 @@ measure_best() { # OP TENSOR
 measure_sizes() { # VARIANT [MPIRUN OPTION...]
     local variant=$1 name range begin end factor iterations warmups
     shift
-    for range in "small 8 64K 2 60 10" "large 256K 16M 4 3 1"; do
+    for range in "small 8 64K 2 60 100" "large 256K 16M 4 3 1"; do
         read -r name begin end factor iterations warmups <<<"$range"
         record "$setting,$variant,$name" net_mpirun 4 "$@" -- "$MPI_PERF" -b "$begin" -e "$end" -f "$factor" -n "$iterations" \
             -w "$warmups" --json "$NET_DIR/new.json"
