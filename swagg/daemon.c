@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/control.h"
-#include "control/replay.h"
+#include "control/static_jobs.h"
 #include "eal.h"
 #include "operator/operators.h"
 #include "protocols.h"
@@ -16,7 +16,7 @@
 struct daemon {
     struct registrar *registrar;
     struct control *control;
-    struct replays replays;
+    struct static_jobs static_jobs;
     struct handoff handoff; /* from operators to the main lcore */
     struct show_parts shown;
     struct action_parts changed;
@@ -50,16 +50,17 @@ static int open_control(struct daemon *d, struct datapath *dp, const struct conf
         .claim = &dp->claim,
         .inbox = &dp->to_control,
         .registrar = d->registrar,
+        .static_jobs = &d->static_jobs,
         .guest = {.fd = d->handoff.wake, .serve = serve_operators, .context = &d->handoff}};
 
     return control_open(&d->control, &parts, cfg);
 }
 
-static int open_replays(struct daemon *d, struct datapath *dp, const struct config *cfg)
+static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
     const struct jobs_identity us = {.mac = dp->mac, .ip = dp->ip};
 
-    return replays_open(&d->replays, &dp->jobs, &us, cfg);
+    return static_jobs_open(&d->static_jobs, &dp->jobs, &us, cfg, clock_ns());
 }
 
 static struct show_parts shown(const struct daemon *d, const struct datapath *dp, const struct config *cfg)
@@ -77,7 +78,7 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
                                .mac_age_s = cfg->timers.mac_age_s,
                                .jobs = &dp->jobs,
                                .registrar = d->registrar,
-                               .replays = &d->replays};
+                               .static_jobs = &d->static_jobs};
 }
 
 static struct action_parts changed(const struct daemon *d, struct datapath *dp)
@@ -93,7 +94,7 @@ static int start(struct daemon *d, struct datapath *dp, const struct config *cfg
     if (rc == 0)
         rc = open_control(d, dp, cfg);
     if (rc == 0)
-        rc = open_replays(d, dp, cfg);
+        rc = open_static_jobs(d, dp, cfg);
     d->shown = shown(d, dp, cfg);
     d->changed = changed(d, dp);
     if (rc == 0)
@@ -127,7 +128,7 @@ int daemon_run(struct datapath *dp, const struct config *cfg)
     operators_stop(d.operators);
     datapath_stop(dp);
     telemetry_stop();
-    replays_close(&d.replays);
+    static_jobs_close(&d.static_jobs);
     control_close(d.control);
     registrar_close(d.registrar);
     handoff_free(&d.handoff);

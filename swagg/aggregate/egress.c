@@ -39,12 +39,12 @@ static void send_frame(struct egress *e, unsigned port, const struct frame_heade
         send_put(e->send, port, m);
 }
 
-/* If the job has a checksum of its own, its frames have no UDP checksum. */
+/* If the job's frames have no UDP checksum, nothing needs to be summed. */
 static struct frame_payload payload_of(const struct egress *e, const struct job *job, const void *bytes,
                                        size_t n)
 {
-    return job->checked ? (struct frame_payload){.at = bytes, .bytes = n}
-                        : frame_payload(bytes, n, e->ones_sum);
+    return job->without_udp_sum ? (struct frame_payload){.at = bytes, .bytes = n}
+                                : frame_payload(bytes, n, e->ones_sum);
 }
 
 static unsigned port_of(const struct egress *e, const struct job_member *member)
@@ -105,19 +105,20 @@ static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const
     return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
 }
 
-void egress_to_all(struct egress *e, const struct agg_job *job, rte_be16_t from_port,
+void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
                    const struct agg_verdict *v)
 {
     const struct job *ours = jobs_of(job);
     const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
     const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);
+    const struct job_member *member = jobs_member(ours, thread, 0);
     struct rte_mbuf *body = share(e, job, &sum, v);
 
     for (uint16_t rank = 0; rank < job->size; rank++) {
         if (agg_wants(v, rank))
-            send_to_member(e, &ours->member[rank], from_port, &sum, body);
+            send_to_member(e, &member[rank], from_port, &sum, body);
         else
-            send_to_member(e, &ours->member[rank], from_port, &brief, NULL);
+            send_to_member(e, &member[rank], from_port, &brief, NULL);
     }
     count_event(e->counters, EVENT_RESULTS, job->size);
 }
@@ -147,7 +148,7 @@ void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte
         return;
     }
     payload = payload_of(e, job, v->payload, v->bytes);
-    send_to_member(e, &job->member[p->rank], egress_frame(m)->udp.dst_port, &payload, NULL);
+    send_to_member(e, jobs_member(job, p->thread, p->rank), egress_frame(m)->udp.dst_port, &payload, NULL);
     count_event(e->counters, event, 1);
 }
 

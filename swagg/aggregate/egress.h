@@ -30,8 +30,9 @@ static inline const struct frame_udp *egress_frame(const struct rte_mbuf *m)
 void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
                   const struct agg_verdict *v);
 
-/* Carries out a verdict of AGG_TO_ALL: sends to every rank of the job, from this UDP port of the switch. */
-void egress_to_all(struct egress *e, const struct agg_job *job, rte_be16_t from_port,
+/* Carries out a verdict of AGG_TO_ALL: sends to this thread of every rank of the job, from this UDP port of
+ * the switch. */
+void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
                    const struct agg_verdict *v);
 
 /* Carries out a verdict of AGG_PASS_ON: sends its payload in the place of the packet that came in frame m,

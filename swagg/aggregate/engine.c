@@ -15,6 +15,7 @@ static void present(struct agg_packet *p, struct rte_mbuf *m)
 {
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
 
+    p->thread = 0;
     p->payload = f->payload;
     p->bytes = frame_payload_bytes(f);
     p->from.ip = f->ip.src_addr;
@@ -76,7 +77,7 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
 {
     switch (v->action) {
     case AGG_TO_ALL:
-        egress_to_all(&e->egress, p->job, egress_frame(m)->udp.dst_port, v);
+        egress_to_all(&e->egress, p->job, p->thread, egress_frame(m)->udp.dst_port, v);
         break;
     case AGG_REPLY:
         egress_reply(&e->egress, p, m, v);
@@ -241,7 +242,7 @@ static void tick_shard(struct engine *e, const struct agg_job *job, unsigned sha
     while (protocol->tick(job, shard, e->shards->n, now, &v)) {
         counter_add(&e->counters->verdict[protocol->id][v.reason], 1);
         if (v.action == AGG_TO_ALL)
-            egress_to_all(&e->egress, job, rte_cpu_to_be_16(protocol->udp_ports.first), &v);
+            egress_to_all(&e->egress, job, 0, rte_cpu_to_be_16(protocol->udp_ports.first), &v);
         note_kept(e, job, &v);
         rte_pktmbuf_free(v.released);
     }

@@ -10,6 +10,7 @@
 #include "aggregate/fair.h"
 #include "aggregate/jobs_frames.h"
 #include "aggregate/jobs_room.h"
+#include "aggregate/jobs_senders.h"
 
 static void release(void *mbuf)
 {
@@ -30,22 +31,33 @@ static void free_job(struct jobs *jobs, struct job *job)
     rte_free(job);
 }
 
+static unsigned threads_of(const struct jobs_plan *plan)
+{
+    return plan->threads == 0 ? 1 : plan->threads;
+}
+
+static void seat_member(struct job *job, const struct jobs_member *m, const struct jobs_identity *us,
+                        unsigned rank, unsigned thread)
+{
+    const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + thread);
+    const struct frame_end here = {.mac = us->mac, .ip = us->ip};
+    const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(udp_port)};
+    struct agg_sender sender = {.ip = there.ip, .port = there.port};
+    struct job_member *to = &job->member[thread * job->common.size + rank];
+
+    frame_header_init(&to->header, &here, &there);
+    to->header.without_udp_sum = job->without_udp_sum;
+    to->mac = there.mac;
+    to->port = m->port;
+    memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
+    agg_job_seat(&job->common, &sender, rank, thread);
+}
+
 static void seat_members(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
 {
-    const struct frame_end here = {.mac = us->mac, .ip = us->ip};
-
-    for (uint16_t rank = 0; rank < job->common.size; rank++) {
-        const struct jobs_member *m = &plan->member[rank];
-        const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = m->udp_port};
-        struct agg_sender sender = {.ip = there.ip, .port = there.port};
-
-        frame_header_init(&job->member[rank].header, &here, &there);
-        job->member[rank].header.without_udp_sum = job->checked;
-        job->member[rank].mac = there.mac;
-        job->member[rank].port = m->port;
-        memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
-        agg_job_seat(&job->common, &sender, rank, 0);
-    }
+    for (unsigned thread = 0; thread < threads_of(plan); thread++)
+        for (unsigned rank = 0; rank < job->common.size; rank++)
+            seat_member(job, &plan->member[rank], us, rank, thread);
 }
 
 /* How many frames the job could keep. */
@@ -62,7 +74,8 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
     memcpy(job->name, plan->name, sizeof(job->name));
     job->tenant = plan->tenant;
     job->founder = plan->founder;
-    job->checked = f->checked;
+    job->without_udp_sum = f->checked || plan->without_udp_sum;
+    job->is_static = plan->is_static;
     job->bytes = f->bytes;
     job->slots = f->slots;
     job->frames_wanted = frames_wanted(jobs, f);
@@ -79,12 +92,14 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
         return NULL;
     job->common.protocol = plan->protocol;
     job->common.number = cfg->job;
+    job->made_of = *cfg;
     job->common.size = plan->size;
-    job->common.seats = agg_seats_for(plan->size);
+    job->common.seats = agg_seats_for(plan->size * threads_of(plan));
     job->common.seat =
         rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
     job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
-    job->member = rte_zmalloc("members", job->common.size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
+    job->member =
+        rte_zmalloc("members", threads_of(plan) * plan->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
     pool = rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE);
     if (pool == NULL || job->common.seat == NULL || job->member == NULL || job->lane == NULL) {
         rte_free(pool);
@@ -209,7 +224,11 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
     plan->terms = cfg.terms;
     agg_jobs_set(&jobs->running[plan->protocol->id], number, &job->common);
     share_out(jobs);
-    return 0;
+    if (!plan->is_static || jobs_publish_senders(jobs, plan->protocol->id) == 0)
+        return 0;
+    snprintf(text, AGG_TEXT_MAX, "no memory for the addresses of static jobs");
+    jobs_close(jobs, plan->protocol->id, number);
+    return -ENOMEM;
 }
 
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
@@ -227,12 +246,28 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
     return rc;
 }
 
+void jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number)
+{
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+
+    agg_jobs_set(&jobs->running[protocol], number, NULL);
+    rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
+    job->common.protocol->drain(job->common.pool, release);
+    for (unsigned l = 0; l < SWAGG_MAX_LCORES; l++)
+        __atomic_store_n(&job->lane[l].kept, 0, __ATOMIC_RELAXED);
+    job->common.pool = job->common.protocol->init(job->common.pool, &job->made_of);
+    agg_jobs_set(&jobs->running[protocol], number, &job->common);
+}
+
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
 {
     struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
 
     agg_jobs_set(&jobs->running[protocol], number, NULL);
     jobs->closed_at[protocol][number] = ++jobs->closes;
+    if (job->is_static)
+        jobs_publish_senders(jobs,
+                             protocol); /* if there is no memory: addresses of no job, which harm nobody */
     job->retired_at = rte_rcu_qsbr_start(jobs->rcu);
     job->next_retired = jobs->retired;
     jobs->retired = job;
@@ -259,6 +294,7 @@ void jobs_reclaim(struct jobs *jobs)
 
 void jobs_free(struct jobs *jobs)
 {
+    jobs_free_senders(jobs);
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
         free_job(jobs, (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX));
     while (jobs->retired != NULL) {

@@ -38,15 +38,18 @@ struct job_lane {
 
 struct job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
-    bool checked;          /* its packets have a checksum of their own, so they need none of UDP's */
+    bool
+        without_udp_sum; /* of its packets: they have a checksum of their own, or the configuration says so */
+    bool is_static;      /* in the configuration: nobody joins, members are known by their addresses */
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;
     uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
     struct job_lane *lane; /* by lcore */
-    struct job_member *member; /* by rank; NULL: nobody has joined it */
+    struct job_member *member; /* by thread (one, but in static jobs), by rank; NULL: nobody has joined it */
 
     /* The main lcore's. */
+    struct agg_pool_config made_of;
     char name[CONFIG_JOB_MAX];
     int tenant; /* by number, as in the configuration; -1: nobody's */
     size_t bytes;
@@ -110,6 +113,12 @@ struct jobs_member {
     rte_be32_t ip;
 };
 
+/* Where the switch sends what is for this thread of a rank. */
+static inline const struct job_member *jobs_member(const struct job *job, unsigned thread, unsigned rank)
+{
+    return &job->member[thread * job->common.size + rank];
+}
+
 /* What a job is to be like, whether its members join or are in the configuration. */
 struct jobs_plan {
     const struct agg_protocol *protocol;
@@ -117,6 +126,9 @@ struct jobs_plan {
     /* The terms must not be lowered, since the job resumes after a restart, or is in the configuration. It
      * may use all memory that is left. */
     bool as_it_is;
+    bool is_static;       /* nobody joins it: its members are known by their addresses */
+    bool without_udp_sum; /* its packets need no UDP checksum */
+    uint8_t threads;      /* of each member, from its UDP port on; 0 counts as 1 */
     uint16_t size;
     char name[CONFIG_JOB_MAX];
     int tenant;                                 /* as in struct job */
@@ -132,6 +144,10 @@ struct jobs_plan {
  * no pools for these terms; text says why, and who holds what there is. */
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
+
+/* Gives the job a new pool in the memory of the old one, as if it had been closed and opened again; nothing
+ * of what came before is left. Waits for the lcores, which drop its packets meanwhile. */
+void jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);

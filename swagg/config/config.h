@@ -18,6 +18,8 @@ enum {
     CONFIG_DEVICE_MAX = 256,
     CONFIG_SOCKET_MAX = 108, /* a Unix socket's path with its end */
     CONFIG_REPLAYS_MAX = 16,
+    CONFIG_STATIC_JOBS_MAX = 16,
+    CONFIG_STATIC_WORKERS_MAX = 256,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
     CONFIG_TENANT_JOBS_MAX = 16,
@@ -105,6 +107,28 @@ struct config_replay {
     bool one_host; /* ... or from its port */
 };
 
+/* A worker of a static job. */
+struct config_static_worker {
+    uint8_t mac[6];
+    uint32_t ip;   /* network order */
+    uint32_t port; /* the first thread's UDP port; the others count on from it */
+};
+
+/* A job of published SwitchML clients, which do not join. */
+struct config_static {
+    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
+    uint32_t threads;          /* of each worker */
+    uint32_t slots;            /* of each thread */
+    uint32_t elements;         /* in a packet */
+    uint32_t quiet_ms;         /* silence after which the job starts over */
+    enum sml_format format;    /* int32 or fp16, with exponents */
+    bool ordered;              /* contributions are added in rank order; else on arrival */
+    bool udp_checksum;         /* results have one; else 0 */
+    struct agg_terms terms;    /* made from these keys, as if they had been granted */
+    unsigned workers;
+    struct config_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */
+};
+
 /* The addresses whose masked value is network; network order. */
 struct config_network {
     uint32_t network, mask;
@@ -154,6 +178,9 @@ struct config {
 
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
     struct config_tenant tenant[CONFIG_TENANTS_MAX];
+
+    unsigned static_jobs;
+    struct config_static static_job[CONFIG_STATIC_JOBS_MAX];
 
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */

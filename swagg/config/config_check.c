@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "config/config_value.h"
+#include "protocols.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -53,6 +54,33 @@ static void check_pool(struct config_text *t, const struct config *c)
                      c->pool.megabytes + MEMORY_BESIDE_POOL);
 }
 
+/* The bytes that a pool takes; 0: a key is out of range, which was reported. */
+static size_t pool_bytes(const struct config *c, const struct agg_terms *terms, unsigned workers)
+{
+    const struct agg_pool_config pool = {
+        .workers = (uint16_t)workers, .delays = c->pool.delays, .terms = *terms};
+    struct agg_footprint f;
+
+    return agg_protocol_find(terms->protocol)->footprint(&pool, &f) ? f.bytes : 0;
+}
+
+/* Nobody would notice if one of the jobs that nobody joins got no memory, so it is checked now. */
+static void check_memory(struct config_text *t, const struct config *c)
+{
+    const char *list = c->static_jobs > 0 ? "static" : "replay";
+    const size_t megabyte = 1 << 20;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < c->replays; i++)
+        bytes += pool_bytes(c, &c->replay[i].terms, c->replay[i].workers);
+    for (unsigned i = 0; i < c->static_jobs; i++)
+        bytes += pool_bytes(c, &c->static_job[i].terms, c->static_job[i].workers);
+    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, list) &&
+        !config_text_is_faulty(t, "pool.megabytes"))
+        config_fault(t, list, "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
+                     (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
+}
+
 void config_check(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -71,5 +99,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     check_pool(t, c);
     config_check_control(t, raw);
     config_check_tenants(t, raw);
+    config_check_static(t, raw);
     config_check_replay(t, raw);
+    check_memory(t, c);
 }

@@ -24,4 +24,8 @@ void config_check_control(struct config_text *t, struct config_raw *raw);
 /* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */
 void config_check_replay(struct config_text *t, struct config_raw *raw);
 
+/* The same for the list of static jobs alone (config_static.c); MTU, switch.mac, switch.ip and timers must be
+ * set. */
+void config_check_static(struct config_text *t, struct config_raw *raw);
+
 #endif

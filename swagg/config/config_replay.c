@@ -5,7 +5,6 @@
 
 #include "config/config_check.h"
 #include "config/config_value.h"
-#include "protocols.h"
 #include "switchml/terms.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -77,30 +76,6 @@ static void make_terms(struct config_replay *r)
     sml_terms_build(&r->terms, &terms);
 }
 
-/* The bytes that the pool of a replayed job takes; 0: a key is out of range, which was reported. */
-static size_t pool_bytes(const struct config *c, const struct config_replay *r)
-{
-    const struct agg_pool_config pool = {
-        .workers = (uint16_t)r->workers, .delays = c->pool.delays, .terms = r->terms};
-    struct agg_footprint f;
-
-    return agg_protocol_find(r->terms.protocol)->footprint(&pool, &f) ? f.bytes : 0;
-}
-
-/* Nobody would notice if one of these jobs got no memory, so it is checked now. */
-static void check_memory(struct config_text *t, const struct config *c)
-{
-    const size_t megabyte = 1 << 20;
-    size_t bytes = 0;
-
-    for (unsigned i = 0; i < c->replays; i++)
-        bytes += pool_bytes(c, &c->replay[i]);
-    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, "replay") &&
-        !config_text_is_faulty(t, "pool.megabytes"))
-        config_fault(t, "replay", "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
-                     (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
-}
-
 void config_check_replay(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -123,5 +98,4 @@ void config_check_replay(struct config_text *t, struct config_raw *raw)
         check_workers_address(t, i, &raw->replay[i], r);
         make_terms(r);
     }
-    check_memory(t, c);
 }

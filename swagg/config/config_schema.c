@@ -157,6 +157,39 @@ static const cyaml_strval_t formats[] = {
     {"fp16", SML_FORMAT_FP16},
 };
 
+static const cyaml_strval_t static_formats[] = {{"int32", SML_FORMAT_INT32}, {"fp16", SML_FORMAT_FP16}};
+static const cyaml_strval_t static_modes[] = {{"on_arrival", false}, {"ordered", true}};
+
+static const cyaml_schema_field_t static_worker_fields[] = {
+    CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_static_worker, ip, 1),
+    CYAML_FIELD_STRING("mac", CYAML_FLAG_DEFAULT, struct config_raw_static_worker, mac, 1),
+    CYAML_FIELD_UINT("port", OPTIONAL, struct config_raw_static_worker, worker.port),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t static_worker_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_static_worker, static_worker_fields),
+};
+
+static const cyaml_schema_field_t static_fields[] = {
+    CYAML_FIELD_STRING("name", OPTIONAL, struct config_raw_static, job.name, 1),
+    CYAML_FIELD_SEQUENCE_COUNT("workers", CYAML_FLAG_DEFAULT, struct config_raw_static, worker, job.workers,
+                               &static_worker_schema, 1, CONFIG_STATIC_WORKERS_MAX),
+    CYAML_FIELD_UINT("threads", OPTIONAL, struct config_raw_static, job.threads),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_static, job.slots),
+    CYAML_FIELD_UINT("elements", OPTIONAL, struct config_raw_static, job.elements),
+    CYAML_FIELD_ENUM("format", CHOICE, struct config_raw_static, job.format, static_formats,
+                     COUNT(static_formats)),
+    CYAML_FIELD_ENUM("mode", CHOICE, struct config_raw_static, job.ordered, static_modes, COUNT(static_modes)),
+    CYAML_FIELD_BOOL("udp_checksum", OPTIONAL, struct config_raw_static, job.udp_checksum),
+    CYAML_FIELD_UINT("quiet_ms", OPTIONAL, struct config_raw_static, job.quiet_ms),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t static_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_static, static_fields),
+};
+
 static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
     CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
@@ -193,6 +226,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
+    CYAML_FIELD_SEQUENCE_COUNT("static", OPTIONAL, struct config_raw, static_job, config.static_jobs,
+                               &static_schema, 1, CONFIG_STATIC_JOBS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,
                                1, CONFIG_REPLAYS_MAX),
     CYAML_FIELD_END,

@@ -29,6 +29,16 @@ struct config_raw_replay {
     char worker_mac[64], worker_ip[64];
 };
 
+struct config_raw_static_worker {
+    struct config_static_worker worker;
+    char mac[64], ip[64];
+};
+
+struct config_raw_static {
+    struct config_static job;
+    struct config_raw_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
+};
+
 struct config_raw_tenant {
     struct config_tenant tenant;
     unsigned addresses_count, jobs_count;
@@ -41,8 +51,9 @@ struct config_raw {
     struct config_raw_control control;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
-    struct config_raw_tenant tenant[CONFIG_TENANTS_MAX]; /* as many as config.tenants */
-    struct config_raw_replay replay[CONFIG_REPLAYS_MAX]; /* as many as config.replays */
+    struct config_raw_tenant tenant[CONFIG_TENANTS_MAX];         /* as many as config.tenants */
+    struct config_raw_static static_job[CONFIG_STATIC_JOBS_MAX]; /* as many as config.static_jobs */
+    struct config_raw_replay replay[CONFIG_REPLAYS_MAX];         /* as many as config.replays */
 };
 
 extern const cyaml_schema_value_t config_schema; /* of a struct config_raw */

@@ -18,6 +18,7 @@
 #include "bridge/host.h"
 #include "control/fair_queue.h"
 #include "control/signals.h"
+#include "control/static_jobs.h"
 #include "lcore/stalls.h"
 
 /* How many messages are sorted, and how many of strangers are handled, before signals and timer are looked at
@@ -134,7 +135,7 @@ static void tick(struct control *c)
 
     if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
         return;
-    registrar_tick(c->parts.registrar);
+    static_jobs_tick(c->parts.static_jobs, registrar_tick(c->parts.registrar));
     age_stations(c, clock_ns());
     watch_links(c);
     watch_claims(c, clock_ns());

@@ -26,6 +26,7 @@ struct control_parts {
     struct claim *claim; /* of other stations to the switch's IP address */
     struct inbox *inbox; /* control messages for the main lcore */
     struct registrar *registrar;
+    struct static_jobs *static_jobs; /* open before control_run */
     struct control_guest guest;
 };
 

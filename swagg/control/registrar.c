@@ -299,7 +299,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     rte_pktmbuf_free(m);
 }
 
-void registrar_tick(struct registrar *r)
+uint64_t registrar_tick(struct registrar *r)
 {
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
@@ -307,6 +307,7 @@ void registrar_tick(struct registrar *r)
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->lock);
     report_lines_left_out(r);
+    return r->now;
 }
 
 static bool change_job(struct registrar *r, const char *name,

@@ -32,8 +32,8 @@ bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);
 /* Takes over a checked frame to CTL_PORT. What is to be sent waits for send_flush. */
 void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 
-/* To be called at least every lost_after / 10. */
-void registrar_tick(struct registrar *r);
+/* To be called at least every lost_after / 10. Returns the time by the clock of the jobs' times. */
+uint64_t registrar_tick(struct registrar *r);
 
 /* The operator ends the jobs of this name, or lets them come to their end (ctl_registry_end, _drain). False:
  * there is none that lives. */

@@ -4,7 +4,7 @@
 #define SWAGG_SHOW_PARTS_H
 
 #include "control/registrar.h"
-#include "control/replay.h"
+#include "control/static_jobs.h"
 
 struct show_parts {
     const char *name; /* of this daemon among others: DPDK's file prefix */
@@ -20,7 +20,7 @@ struct show_parts {
     uint32_t mac_age_s; /* after which the bridge forgets a station */
     const struct jobs *jobs;
     struct registrar *registrar;
-    const struct replays *replays;
+    const struct static_jobs *static_jobs;
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "aggregate/jobs_frames.h"
-#include "base/clock.h"
+#include "base/counter.h"
 #include "show/delays.h"
 #include "show/views.h"
 
@@ -22,13 +22,13 @@ struct shown_job {
     struct agg_terms terms;
     const struct ctl_failure *failure; /* while it has failed */
     const struct ctl_entry *joined;    /* or: */
-    const struct replay *replayed;
+    const struct static_job *fixed;
 };
 
 struct shown_member {
     enum ctl_member_state state;
     uint32_t ip; /* network order */
-    uint16_t data_port;
+    uint16_t data_port, threads;
     uint64_t heard_ms_ago;
     struct ctl_heartbeat heartbeat;
 };
@@ -61,19 +61,20 @@ static void visit_joined(void *context, const struct ctl_entry *job, uint64_t no
     v->visitor(v->context, &shown);
 }
 
-static void visit_replayed(const struct visit *v, const struct replay *job)
+static void visit_static(const struct visit *v, const struct static_job *job, uint64_t now)
 {
     const struct shown_job shown = {
         .name = job->name,
         .state = CTL_ENTRY_RUNNING,
-        .now = clock_ns(),
-        .since = job->since,
+        .now = now,
+        .since = counter_read(&job->since),
+        .epoch = (uint32_t)counter_read(&job->runs),
         .size = job->plan.size,
         .present = job->plan.size,
         .number = job->number,
         .protocol = job->plan.protocol,
         .terms = job->plan.terms,
-        .replayed = job,
+        .fixed = job,
     };
 
     v->visitor(v->context, &shown);
@@ -88,13 +89,15 @@ static struct shown_member member_of(const struct shown_job *job, uint16_t rank)
             .state = m->state,
             .ip = m->endpoint.ip,
             .data_port = m->data_port,
+            .threads = 1,
             .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
             .heartbeat = m->heartbeat};
     }
     return (struct shown_member){.state = CTL_MEMBER_JOINED,
-                                 .ip = job->replayed->plan.member[rank].ip,
-                                 .data_port = rte_be_to_cpu_16(job->replayed->plan.member[rank].udp_port),
-                                 .heard_ms_ago = (job->now - job->since) / 1000000};
+                                 .ip = job->fixed->plan.member[rank].ip,
+                                 .data_port = rte_be_to_cpu_16(job->fixed->plan.member[rank].udp_port),
+                                 .threads = RTE_MAX(job->fixed->plan.threads, 1),
+                                 .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};
 }
 
 /* All jobs: those that workers have joined, then those of the configuration. */
@@ -103,8 +106,8 @@ static void visit_jobs(const struct show_parts *parts, job_visitor *visitor, voi
     struct visit visit = {.visitor = visitor, .context = context};
 
     registrar_visit(parts->registrar, visit_joined, &visit);
-    for (unsigned i = 0; i < parts->replays->n; i++)
-        visit_replayed(&visit, &parts->replays->job[i]);
+    for (unsigned i = 0; i < parts->static_jobs->n; i++)
+        visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
 }
 
 /* Visiting must be quick, so that what is listed is copied first. */
@@ -116,7 +119,7 @@ struct job_list {
         uint16_t size, present;
         uint64_t in_state_ms;
         const char *protocol;
-    } job[JOBS_MAX + CONFIG_REPLAYS_MAX];
+    } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX];
 };
 
 static void list_job(void *context, const struct shown_job *job)
@@ -192,7 +195,7 @@ static int show_named(const struct show_parts *parts, const char *name, struct w
     return s.found ? 0 : -ENOENT;
 }
 
-/* NULL: it does not run. */
+/* NULL: it does not run, or is about to get a new pool. */
 static const struct job *running_of(const struct job_search *s, const struct shown_job *job)
 {
     return job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
@@ -292,7 +295,11 @@ static void write_member(struct writer *w, uint16_t rank, const struct shown_mem
 
     writer_number(w, "rank", rank);
     writer_text(w, "state", states[m->state]);
-    writer_format(w, "address", "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
+    if (m->threads > 1)
+        writer_format(w, "address", "%u.%u.%u.%u:%u-%u", ip[0], ip[1], ip[2], ip[3], m->data_port,
+                      m->data_port + m->threads - 1);
+    else
+        writer_format(w, "address", "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
     writer_number(w, "heard_ms_ago", m->heard_ms_ago);
     writer_counter(w, "calls", m->heartbeat.calls);
     writer_flag(w, "waiting", m->heartbeat.waiting);

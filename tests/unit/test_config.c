@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "switchml/terms.h"
 #include "unit.h"
 
 /* All messages of one load, a line each, the file's name replaced by "F". */
@@ -56,6 +57,9 @@ static struct config good(const char *yaml)
     return c;
 }
 
+#define SWITCH          PORT "switch: {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
+#define WORKER_2        "{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}"
+#define WORKER_3        "{ip: 10.0.0.3, mac: \"02:00:00:00:00:03\"}"
 #define PORT            "ports:\n  - device: net_af_packet0,iface=a\n"
 #define PORTS           PORT "  - name: b\n    device: net_af_packet1,iface=b\n"
 #define TWO_QUEUES      "ports: [{device: \"net_tap0,iface=a\", name: a, rx_queues: 2, tx_queues: 2}]\n"
@@ -284,6 +288,56 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - {worker_mac: x, worker_ip: y}\n",
      "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
+    /* static jobs */
+    {PORT "static: [{workers: [{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}]}]\n",
+     "F:3: static: needs switch.ip, the address that the packets are sent to\n"},
+    {SWITCH "static:\n  - workers: []\n  - {name: x}\n",
+     "F:5: static[0].workers: is empty; give it at least 1 item\n"
+     "F:6: static[1].workers: is missing\n"},
+    {SWITCH "static:\n  - name: a b\n    workers: [" WORKER_2
+            "]\n    threads: 33\n    slots: 0\n    elements: 31\n"
+            "    format: float\n    quiet_ms: 99\n    speed: 1\n",
+     "F:10: static[0].format: \"float\" is none of int32, fp16\n"
+     "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
+     "udp_checksum, quiet_ms\n"
+     "F:5: static[0].name: \"a b\" has spaces or unprintable characters in it\n"
+     "F:7: static[0].threads: 33 is out of range (1..32)\n"
+     "F:8: static[0].slots: 0 is out of range (1..16384)\n"
+     "F:9: static[0].elements: 31 is out of range (32..512)\n"
+     "F:11: static[0].quiet_ms: 99 is out of range (100..600000)\n"},
+    {SWITCH "mtu: 1000\nstatic:\n  - {workers: [" WORKER_2 "], elements: 100}\n"
+            "  - {workers: [" WORKER_3 "], elements: 32, format: fp16}\n"
+            "  - {workers: [{ip: 10.0.0.4, mac: \"02:00:00:00:00:04\"}], threads: 32, slots: 513}\n",
+     "F:6: static[0].elements: 100 is none of 32, 64, 128 and 256, which published packets carry\n"
+     "F:7: static[1].elements: 32 is none of 64, 128, 256 and 512, which published packets carry\n"
+     "F:8: static[2].elements: 256 make packets of 1062 bytes, and mtu is 1000: raise it, or have fewer "
+     "elements\n"
+     "F:8: static[2].slots: 32 threads of 513 slots are more than the 16384 that a packet can name\n"},
+    {SWITCH "static:\n  - name: x\n    workers:\n      - {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
+            "      - {ip: 127.0.0.1, mac: x}\n      - {ip: 10.0.0, mac: \"02:00:00:00:00:02\", port: 65535}\n"
+            "      - {mac: \"02:00:00:00:00:02\"}\n    threads: 2\n  - {name: x, workers: [" WORKER_2 "]}\n",
+     "F:10: static[0].workers[3].ip: is missing\n"
+     "F:7: static[0].workers[0].mac: is switch.mac, the switch's own\n"
+     "F:7: static[0].workers[0].ip: is switch.ip, the switch's own address\n"
+     "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:8: static[0].workers[1].ip: 127.0.0.1/32 is not an address that a host can have\n"
+     "F:9: static[0].workers[2].port: 65535 is out of range: 2 threads have the ports from it on, and the "
+     "last is "
+     "65535\n"
+     "F:9: static[0].workers[2].ip: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
+     "F:12: static[1].name: \"x\" is the name of static[0] already\n"},
+    {SWITCH
+     "static:\n  - {threads: 4, workers: [" WORKER_2 ", {ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", port: "
+     "4003}]}\n  - {workers: [" WORKER_3 ", {ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", port: 3999}, " WORKER_2
+     "]}\n",
+     "F:5: static[0].workers[1]: the UDP ports from 4003 on of 10.0.0.2 are static[0].workers[0]'s, too: "
+     "each "
+     "thread needs one of its own\n"
+     "F:6: static[1].workers[2]: the UDP ports from 4000 on of 10.0.0.2 are static[0].workers[0]'s, too: "
+     "each "
+     "thread needs one of its own\n"},
+    {SWITCH "static: [{workers: [" WORKER_2 "], slots: 16384, mode: ordered}]\nreplay: [{slots: 16384}]\n",
+     "F:4: static: its jobs take 132 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
     /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */
     {PORT
      "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
@@ -307,7 +361,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, timers, memory, idle, control, log_level, seed, replay\n"},
+     "pool, limits, tenants, timers, memory, idle, control, log_level, seed, static, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -475,6 +529,28 @@ static void test_queues_are_dealt_by_name(void)
     CU_ASSERT_EQUAL(second->tx[1], 1);
 }
 
+static void test_static_jobs(void)
+{
+    struct sml_terms terms;
+    const struct config c = good(
+        SWITCH "timers: {lost_after_ms: 7000}\nstatic:\n  - {workers: [" WORKER_2 ", " WORKER_3 "]}\n"
+               "  - {name: b, workers: [{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", port: 5000}], threads: 3, "
+               "slots: 10, elements: 512, format: fp16, mode: ordered, udp_checksum: true, quiet_ms: 100}\n");
+    const struct config_static *s = c.static_job;
+
+    CU_ASSERT_EQUAL_FATAL(c.static_jobs, 2);
+    CU_ASSERT_STRING_EQUAL(s[0].name, "static[0]");
+    CU_ASSERT(s[0].workers == 2 && s[0].worker[1].port == 4000 && s[0].worker[1].mac[5] == 3);
+    CU_ASSERT(s[0].worker[0].ip == inet_addr("10.0.0.2") && s[0].quiet_ms == 7000 && !s[0].udp_checksum);
+    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[0].terms));
+    CU_ASSERT(terms.format == SML_FORMAT_INT32 && terms.mode == SML_ON_ARRIVAL && terms.labelled);
+    CU_ASSERT(terms.slots == 128 && terms.threads == 1 && terms.chunk_bytes == 1024 && terms.plain);
+    CU_ASSERT(s[1].udp_checksum && s[1].quiet_ms == 100 && s[1].worker[0].port == 5000);
+    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[1].terms));
+    CU_ASSERT(terms.format == SML_FORMAT_FP16 && terms.mode == SML_ORDERED);
+    CU_ASSERT(terms.slots == 30 && terms.threads == 3 && terms.chunk_bytes == 1024);
+}
+
 static void test_replayed_jobs(void)
 {
     static const uint8_t first[6] = {2, 0, 0, 0, 1, 1}, other[6] = {2, 3, 4, 5, 6, 7};
@@ -634,6 +710,7 @@ int main(void)
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_queues_are_dealt_by_name),
+        UNIT_TEST(test_static_jobs),
         UNIT_TEST(test_replayed_jobs),
         UNIT_TEST(test_which_tenant_may_join_which_jobs),
         UNIT_TEST(test_an_address_without_a_prefix),

@@ -1,0 +1,177 @@
+/* The list of static jobs: published clients, which do not join. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config_check.h"
+#include "config/config_value.h"
+#include "protocol/jobs.h"
+#include "switchml/terms.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { HEADERS_BYTES = 20 + 8 + SML_HEADER_BYTES /* IPv4, UDP, SwitchML */, FIRST_PORT = 4000 };
+
+/* Ports, slots and elements as in the published client's example configuration. quiet_ms has no default of
+ * its own. */
+static const struct config_number numbers[] = {
+    {"threads", offsetof(struct config_static, threads), 1, AGG_MAX_THREADS, 1},
+    {"slots", offsetof(struct config_static, slots), 1, SML_MAX_SLOTS, 128},
+    {"elements", offsetof(struct config_static, elements), 32, 512, 256},
+    {"quiet_ms", offsetof(struct config_static, quiet_ms), 100, 600000, 0},
+};
+
+static const char *job_path(char path[CONFIG_PATH_MAX], unsigned job, const char *key)
+{
+    snprintf(path, CONFIG_PATH_MAX, "static[%u].%s", job, key);
+    return path;
+}
+
+static const char *worker_path(char path[CONFIG_PATH_MAX], unsigned job, unsigned rank, const char *key)
+{
+    snprintf(path, CONFIG_PATH_MAX, "static[%u].workers[%u]%s", job, rank, key);
+    return path;
+}
+
+static void check_name(struct config_text *t, struct config *c, unsigned i)
+{
+    struct config_static *s = &c->static_job[i];
+    char path[CONFIG_PATH_MAX];
+
+    if (!config_text_has(t, job_path(path, i, "name")))
+        snprintf(s->name, sizeof(s->name), "static[%u]", i);
+    config_check_word(t, path, s->name);
+    for (unsigned other = 0; other < i; other++)
+        if (strcmp(c->static_job[other].name, s->name) == 0)
+            config_fault(t, path, "\"%s\" is the name of static[%u] already", s->name, other);
+}
+
+static size_t chunk_bytes(const struct config_static *s)
+{
+    return s->elements * (s->format == SML_FORMAT_FP16 ? 2 : 4);
+}
+
+static void check_elements(struct config_text *t, const struct config *c, unsigned i)
+{
+    const struct config_static *s = &c->static_job[i];
+    const size_t bytes = chunk_bytes(s);
+    char path[CONFIG_PATH_MAX];
+
+    if (config_text_is_faulty(t, job_path(path, i, "elements")))
+        return;
+    if (sml_size_code(bytes) == SML_SIZE_AGREED)
+        config_fault(t, path, "%u is none of %s, which published packets carry", s->elements,
+                     s->format == SML_FORMAT_FP16 ? "64, 128, 256 and 512" : "32, 64, 128 and 256");
+    else if (!config_text_is_faulty(t, "mtu") && bytes + HEADERS_BYTES > c->mtu)
+        config_fault(t, path, "%u make packets of %zu bytes, and mtu is %u: raise it, or have fewer elements",
+                     s->elements, bytes + HEADERS_BYTES, c->mtu);
+}
+
+static void check_slots(struct config_text *t, const struct config_static *s, unsigned i)
+{
+    char path[CONFIG_PATH_MAX];
+
+    if (!config_text_is_faulty(t, job_path(path, i, "threads")) &&
+        !config_text_is_faulty(t, job_path(path, i, "slots")) && s->threads * s->slots > SML_MAX_SLOTS)
+        config_fault(t, path, "%u threads of %u slots are more than the %d that a packet can name",
+                     s->threads, s->slots, SML_MAX_SLOTS);
+}
+
+static bool same_ports(const struct config_static *a, const struct config_static_worker *x,
+                       const struct config_static *b, const struct config_static_worker *y)
+{
+    return x->ip == y->ip && x->port < y->port + b->threads && y->port < x->port + a->threads;
+}
+
+/* Reports a worker that has a port in common with an earlier one, of this job or of another. */
+static void check_distinct(struct config_text *t, const struct config *c, unsigned i, unsigned rank)
+{
+    const struct config_static *s = &c->static_job[i];
+    const uint8_t *ip = (const uint8_t *)&s->worker[rank].ip;
+    char path[CONFIG_PATH_MAX];
+
+    worker_path(path, i, rank, "");
+    for (unsigned job = 0; job <= i; job++)
+        for (unsigned other = 0; other < (job < i ? c->static_job[job].workers : rank); other++)
+            if (same_ports(s, &s->worker[rank], &c->static_job[job], &c->static_job[job].worker[other])) {
+                config_fault(
+                    t, path,
+                    "the UDP ports from %u on of %u.%u.%u.%u are static[%u].workers[%u]'s, too: each "
+                    "thread needs one of its own",
+                    s->worker[rank].port, ip[0], ip[1], ip[2], ip[3], job, other);
+                return;
+            }
+}
+
+static void check_worker(struct config_text *t, struct config *c, unsigned i, unsigned rank,
+                         struct config_raw_static_worker *raw)
+{
+    struct config_static *s = &c->static_job[i];
+    struct config_static_worker *w = &s->worker[rank];
+    char path[CONFIG_PATH_MAX];
+    uint8_t prefix;
+
+    *w = raw->worker;
+    if (!config_text_has(t, worker_path(path, i, rank, ".port")))
+        w->port = FIRST_PORT;
+    if (w->port < 1 || w->port > UINT16_MAX || w->port + s->threads - 1 > UINT16_MAX)
+        config_fault(t, path, "%u is out of range: %u threads have the ports from it on, and the last is %d",
+                     w->port, s->threads, UINT16_MAX);
+    if (config_text_has(t, worker_path(path, i, rank, ".mac")))
+        config_parse_mac(t, path, raw->mac, w->mac);
+    if (c->has_mac && memcmp(w->mac, c->mac, sizeof(w->mac)) == 0)
+        config_fault(t, path, "is switch.mac, the switch's own");
+    if (config_text_has(t, worker_path(path, i, rank, ".ip")))
+        config_parse_ip(t, path, raw->ip, &w->ip, &prefix);
+    if (c->has_ip && w->ip == c->ip && !config_text_is_faulty(t, path))
+        config_fault(t, path, "is switch.ip, the switch's own address");
+    if (!config_text_is_faulty(t, worker_path(path, i, rank, "")))
+        check_distinct(t, c, i, rank);
+}
+
+/* Turns the keys into the protocol's terms; done nowhere else. */
+static void make_terms(struct config_static *s)
+{
+    const struct sml_terms terms = {
+        .format = s->format,
+        .mode = s->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
+        .slots = (uint16_t)(s->threads * s->slots),
+        .chunk_bytes = (uint16_t)chunk_bytes(s),
+        .plain = true,
+        .labelled = true,
+        .threads = (uint8_t)s->threads,
+    };
+
+    sml_terms_build(&s->terms, &terms);
+}
+
+static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
+{
+    struct config *c = &raw->config;
+    struct config_static *s = &c->static_job[i];
+    char path[CONFIG_PATH_MAX];
+
+    *s = raw->static_job[i].job;
+    check_name(t, c, i);
+    config_default_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
+    if (!config_text_has(t, job_path(path, i, "format")))
+        s->format = SML_FORMAT_INT32;
+    if (!config_text_has(t, job_path(path, i, "quiet_ms")))
+        s->quiet_ms = c->timers.lost_after_ms;
+    config_check_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
+    check_elements(t, c, i);
+    check_slots(t, s, i);
+    for (unsigned rank = 0; rank < s->workers; rank++)
+        check_worker(t, c, i, rank, &raw->static_job[i].worker[rank]);
+    make_terms(s);
+}
+
+void config_check_static(struct config_text *t, struct config_raw *raw)
+{
+    const struct config *c = &raw->config;
+
+    if (c->static_jobs > 0 && !c->has_ip && !config_text_is_faulty(t, "switch.ip"))
+        config_fault(t, "static", "needs switch.ip, the address that the packets are sent to");
+    for (unsigned i = 0; i < c->static_jobs; i++)
+        check_job(t, raw, i);
+}

@@ -1,0 +1,141 @@
+#include "control/static_jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+
+#include "base/counter.h"
+#include "base/log.h"
+#include "protocols.h"
+
+/* The worker of this rank, with the addresses that it has in swagg-pcap's captures. */
+static void seat_replayed(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
+{
+    uint32_t mac;
+
+    memcpy(m->mac.addr_bytes, r->worker_mac, sizeof(m->mac.addr_bytes));
+    m->ip = r->worker_ip;
+    if (r->one_host) {
+        m->udp_port = rte_cpu_to_be_16((uint16_t)(r->worker_port + rank));
+        return;
+    }
+    m->udp_port = rte_cpu_to_be_16((uint16_t)r->worker_port);
+    memcpy(&mac, m->mac.addr_bytes + 2, sizeof(mac));
+    mac = rte_cpu_to_be_32(rte_be_to_cpu_32(mac) + rank);
+    memcpy(m->mac.addr_bytes + 2, &mac, sizeof(mac));
+    m->ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
+}
+
+static void describe_replayed(struct static_job *job, const struct config_replay *r, unsigned i)
+{
+    snprintf(job->name, sizeof(job->name), "replay[%u]", i);
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(r->terms.protocol),
+                                   .terms = r->terms,
+                                   .as_it_is = true,
+                                   .tenant = -1,
+                                   .size = (uint16_t)r->workers};
+    for (uint16_t rank = 0; rank < job->plan.size; rank++)
+        seat_replayed(&job->plan.member[rank], r, rank);
+}
+
+static void describe_static(struct static_job *job, const struct config_static *c)
+{
+    snprintf(job->name, sizeof(job->name), "%s", c->name);
+    job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
+                                   .terms = c->terms,
+                                   .as_it_is = true,
+                                   .tenant = -1,
+                                   .is_static = true,
+                                   .without_udp_sum = !c->udp_checksum,
+                                   .threads = (uint8_t)c->threads,
+                                   .size = (uint16_t)c->workers};
+    for (unsigned rank = 0; rank < c->workers; rank++) {
+        struct jobs_member *m = &job->plan.member[rank];
+
+        memcpy(m->mac.addr_bytes, c->worker[rank].mac, sizeof(m->mac.addr_bytes));
+        m->ip = c->worker[rank].ip;
+        m->udp_port = rte_cpu_to_be_16((uint16_t)c->worker[rank].port);
+    }
+}
+
+static int open_job(struct static_jobs *s, struct static_job *job, const struct jobs_identity *us,
+                    uint64_t now)
+{
+    char why[AGG_TEXT_MAX];
+    struct agg_footprint f;
+    int rc;
+
+    job->since = job->heard_at = now;
+    snprintf(job->plan.name, sizeof(job->plan.name), "%s", job->name);
+    rc = jobs_open(s->jobs, &job->plan, us, &job->number, why);
+    if (rc < 0) {
+        log_error("%s: %s", job->name, why);
+        return rc;
+    }
+    job->plan.protocol->footprint(&jobs_find(s->jobs, job->plan.protocol->id, job->number)->made_of, &f);
+    log_notice(
+        "job %u is %s: %u workers, %u slots, packets of %u bytes; it is in the configuration, nobody joins",
+        job->number, job->name, job->plan.size, f.slots, f.payload_bytes);
+    return 0;
+}
+
+int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs_identity *us,
+                     const struct config *cfg, uint64_t now)
+{
+    const unsigned n = cfg->replays + cfg->static_jobs;
+    int rc = 0;
+
+    s->jobs = jobs;
+    s->now = now;
+    if (n == 0)
+        return 0;
+    s->job = calloc(n, sizeof(*s->job));
+    if (s->job == NULL)
+        return -ENOMEM;
+    for (; s->n < n && rc == 0; s->n++) {
+        struct static_job *job = &s->job[s->n];
+
+        if (s->n < cfg->replays)
+            describe_replayed(job, &cfg->replay[s->n], s->n);
+        else
+            describe_static(job, &cfg->static_job[s->n - cfg->replays]);
+        rc = open_job(s, job, us, now);
+    }
+    return rc;
+}
+
+void static_jobs_close(struct static_jobs *s)
+{
+    free(s->job);
+    *s = (struct static_jobs){0};
+}
+
+static void start_over(struct static_jobs *s, struct static_job *job, uint64_t now)
+{
+    jobs_renew(s->jobs, job->plan.protocol->id, job->number);
+    job->worked = false;
+    counter_add(&job->runs, 1);
+    counter_set(&job->since, now);
+    log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
+               job->quiet_ns / 1000000);
+}
+
+void static_jobs_tick(struct static_jobs *s, uint64_t now)
+{
+    for (struct static_job *job = s->job; job < s->job + s->n; job++) {
+        if (job->quiet_ns == 0)
+            continue;
+        if (job->plan.protocol->heard(jobs_find(s->jobs, job->plan.protocol->id, job->number)->common.pool)) {
+            job->worked = true;
+            counter_set(&job->heard_at, now);
+        } else if (job->worked && now - job->heard_at >= job->quiet_ns) {
+            start_over(s, job, now);
+        }
+    }
+    counter_set(&s->now, now);
+}

@@ -1,0 +1,48 @@
+/* Jobs in the configuration, which run as long as the daemon: nobody joins or leaves them, and their workers
+ * are never considered lost. Those of `static` are published clients', those of `replay` are for captures
+ * that are played over and over.
+ *
+ * A published client does not say that it has started anew. So a static job starts over when it has been
+ * quiet: when for its quiet_ms no packet came that belongs to what its slots are doing, they forget
+ * everything (docs/correctness.md, "Static jobs"). Replayed jobs never do.
+ *
+ * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it.
+ */
+#ifndef SWAGG_CONTROL_STATIC_JOBS_H
+#define SWAGG_CONTROL_STATIC_JOBS_H
+
+#include "aggregate/jobs.h"
+#include "config/config.h"
+
+struct static_job {
+    char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
+    uint8_t number;
+    struct jobs_plan plan;
+    uint64_t quiet_ns; /* 0: it never starts over */
+    bool worked;       /* something was heard since it started over */
+    /* Atomic; times in ns, by the clock of static_jobs_tick. */
+    uint64_t since;    /* it started, or started over */
+    uint64_t heard_at; /* some packet came that belongs to the job's work */
+    uint64_t runs;     /* how many times it has started over */
+};
+
+struct static_jobs {
+    unsigned n;
+    struct static_job *job;
+    struct jobs *jobs;
+    uint64_t now; /* atomic: at the last tick */
+};
+
+/* s: all zero. To be called before any other job is opened, so that the numbers of replayed jobs on the wire
+ * are 0, 1, ... in the configuration's order. now: of the clock of the ticks. 0, or -errno after logging;
+ * static_jobs_close follows in any case. */
+int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs_identity *us,
+                     const struct config *cfg, uint64_t now);
+/* Frees the descriptions; the jobs themselves end with jobs_free. */
+void static_jobs_close(struct static_jobs *s);
+
+/* Lets jobs that have been quiet start over. now: by a clock that runs only while the switch can hear its
+ * workers (listening.h). To be called several times in the shortest quiet_ms. */
+void static_jobs_tick(struct static_jobs *s, uint64_t now);
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Published SwitchML clients, which do not join: a static job of the configuration. The workers are written from the packets'
+# layout alone, and know nothing of swagg. Lossy links; clients that are killed and started again.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+WORKERS=4 THREADS=4 WINDOW=8 ELEMENTS=64
+CLIENT=$(dirname "${BASH_SOURCE[0]}")/published.py
+
+static_job() { # NAME PORT SETTINGS
+    local host workers=
+    for ((host = 0; host < WORKERS; host++)); do
+        workers+="{ip: $(net_ip "$host"), mac: \"$(net_mac "$host")\", port: $2}, "
+    done
+    printf '  - {name: %s, slots: %d, elements: %d, %s, workers: [%s]}\n' "$1" $((2 * WINDOW)) "$ELEMENTS" "$3" "${workers%, }"
+}
+
+# One worker a host; they run until they have summed everything, or for ever if they are alone.
+clients_start() { # PORT THREADS SEED TENSOR...
+    local rank log
+    RANK_PID=()
+    for ((rank = 0; rank < WORKERS; rank++)); do
+        exec {log}>"$NET_DIR/rank$rank.log"
+        ip netns exec "$NET_ID-h$rank" "$CLIENT" "$rank" "$WORKERS" "$(net_switch_ip)" "$1" "$2" "$WINDOW" "$ELEMENTS" \
+            "${@:3}" >&"$log" 2>&1 </dev/null &
+        RANK_PID[rank]=$!
+        exec {log}>&-
+    done
+}
+
+clients_run() { # PORT THREADS SEED TENSOR...
+    clients_start "$@"
+    ranks_wait 300
+    expect_equal "exit statuses of the clients ($(cat "$NET_DIR"/rank*.log | tail -n 3))" "${RANK_STATUS[*]}" "0 0 0 0"
+}
+
+# How many times the job's slots have started over.
+runs() {
+    net_telemetry /swagg/job,training epoch
+}
+
+started_over() { # TIMES
+    [ "$(runs)" -eq "$1" ]
+}
+
+# From this host's port: the first packet of a client that is not in the configuration.
+stranger() { # HOST PORT
+    net_exec "$1" python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', $2))
+for tensor in range(256):
+    s.sendto(bytes([0x11, tensor]) + bytes(8 + 4 * $ELEMENTS), ('$(net_switch_ip)', 48864))
+"
+}
+
+strangers_were_dropped() {
+    [ "$(net_telemetry /swagg/drops sml_foreign_sender)" -gt 0 ] && [ "$(net_telemetry /swagg/drops sml_unknown_job)" -gt 0 ]
+}
+
+net_begin published
+net_hosts 4
+NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.02, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.02}}" \
+    net_swagg_config "$NET_DIR/swagg.yaml" "seed: 5" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 5000")" \
+    "$(static_job other 5000 "mode: ordered, udp_checksum: true")"
+net_swagg_start "$NET_DIR/swagg.yaml"
+FLOATS=(f9000 f1 i5000 f300 i77 f2048 f4096 i1 f9000)
+
+step "four threads a worker, floats as int32 with exponents, lossy links"
+expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name | xargs)" "[ training, other ]"
+clients_run 4000 "$THREADS" 1 "${FLOATS[@]}"
+[ "$(net_telemetry /swagg/verdicts send_one)" -gt 0 ] || fail "no result was lost"
+
+step "another job from the same hosts, strangers beside it"
+stranger 0 4004
+stranger 1 3999
+clients_run 5000 1 2 f3000 i3000 f3000
+net_until 10 "the strangers were dropped" strangers_were_dropped
+expect_equal "answers to strangers" "$(net_telemetry /swagg/counters rejects)" 0
+
+step "the clients start again"
+net_until 60 "the slots start over" started_over 1
+clients_run 4000 "$THREADS" 3 "${FLOATS[@]}"
+
+step "the clients are killed and start again"
+net_until 60 "the slots start over" started_over 2
+clients_start 4000 "$THREADS" 4 f3000 i1000 forever
+net_until 60 "they are at it" more_results_than $(($(net_telemetry /swagg/counters results) + 2000))
+kill -KILL "${RANK_PID[@]}"
+ranks_wait 10
+net_until 60 "the slots start over" started_over 3
+clients_run 4000 "$THREADS" 5 "${FLOATS[@]}"
+net_swagg_stop

@@ -1,0 +1,274 @@
+/* Jobs in the configuration: whom they know, where results go, and that they start over when it has been
+ * quiet. */
+#include "control/static_jobs.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "switchml/protocol.h"
+#include "switchml/reasons.h"
+#include "switchml/terms.h"
+#include "unit.h"
+#include "wire/bytes.h"
+
+enum { LCORE = 0, WORKERS = 2, THREADS = 3, SLOTS = 4, ELEMENTS = 32, QUIET_MS = 1000, MS = 1000000 };
+
+static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
+static struct rte_rcu_qsbr *rcu;
+static struct config cfg;
+static struct jobs jobs;
+static struct static_jobs fixed;
+static struct agg_verdict verdict; /* on the last packet */
+
+static rte_be32_t ip_of(unsigned job, unsigned rank)
+{
+    return rte_cpu_to_be_32(0x0A000001 + 16 * job + rank);
+}
+
+static void describe(unsigned i)
+{
+    const struct sml_terms terms = {.format = SML_FORMAT_INT32,
+                                    .mode = SML_ON_ARRIVAL,
+                                    .slots = THREADS * SLOTS,
+                                    .chunk_bytes = 4 * ELEMENTS,
+                                    .plain = true,
+                                    .labelled = true,
+                                    .threads = THREADS};
+    struct config_static *s = &cfg.static_job[i];
+
+    *s = (struct config_static){
+        .threads = THREADS, .quiet_ms = QUIET_MS, .udp_checksum = i == 1, .workers = WORKERS};
+    snprintf(s->name, sizeof(s->name), "job%u", i);
+    sml_terms_build(&s->terms, &terms);
+    for (unsigned r = 0; r < WORKERS; r++)
+        s->worker[r] = (struct config_static_worker){
+            .mac = {2, 0, 0, 0, (uint8_t)i, (uint8_t)r}, .ip = ip_of(i, r), .port = 4000};
+}
+
+/* Two jobs. */
+static void set_up(void)
+{
+    memset(&jobs, 0, sizeof(jobs));
+    memset(&cfg, 0, sizeof(cfg));
+    memset(&fixed, 0, sizeof(fixed));
+    jobs.rcu = rcu;
+    jobs.kernels = agg_kernels_best();
+    jobs.bytes_max = 64 << 20;
+    cfg.static_jobs = 2;
+    describe(0);
+    describe(1);
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &jobs, &us, &cfg, 0), 0);
+}
+
+static void tear_down(void)
+{
+    static_jobs_close(&fixed);
+    jobs_free(&jobs);
+}
+
+/* The packet of a thread, as its first of a tensor. */
+static struct agg_packet packet(uint8_t payload[], unsigned job, unsigned rank, unsigned port, uint8_t tensor,
+                                uint16_t index)
+{
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_32,
+                                 .job = tensor,
+                                 .ver = index >> 15,
+                                 .slot = index & 0x3FFF};
+    struct agg_packet out = {.payload = payload,
+                             .bytes = SML_HEADER_BYTES + 4 * ELEMENTS,
+                             .from = {.ip = ip_of(job, rank),
+                                      .port = rte_cpu_to_be_16((uint16_t)port),
+                                      .mac = {2, 0, 0, 0, (uint8_t)job, (uint8_t)rank}}};
+
+    sml_build_header(payload, &p);
+    memset(payload + SML_HEADER_BYTES, (int)rank + 1, 4 * ELEMENTS);
+    sml_protocol.locate(&jobs.running[AGG_PROTOCOL_SWITCHML], &out, 1);
+    return out;
+}
+
+/* What becomes of it. */
+static uint8_t send(unsigned job, unsigned rank, unsigned port, uint8_t tensor, uint16_t index)
+{
+    uint8_t payload[SML_HEADER_BYTES + 4 * ELEMENTS];
+    struct agg_packet p = packet(payload, job, rank, port, tensor, index);
+
+    if (p.slot == NULL)
+        return p.reason;
+    sml_protocol.apply(&p, 1, 0, &verdict);
+    return verdict.reason;
+}
+
+static void test_workers_are_known_by_address_and_threads_by_port(void)
+{
+    uint8_t payload[SML_HEADER_BYTES + 4 * ELEMENTS];
+
+    set_up();
+    for (unsigned job = 0; job < 2; job++)
+        for (unsigned rank = 0; rank < WORKERS; rank++)
+            for (unsigned t = 0; t < THREADS; t++)
+                for (unsigned tensor = 0; tensor < 256; tensor += 15) {
+                    const struct agg_packet p =
+                        packet(payload, job, rank, 4000 + t, (uint8_t)tensor, (uint16_t)(t * SLOTS));
+
+                    CU_ASSERT_FATAL(p.slot != NULL && p.rank == rank && p.thread == t);
+                    CU_ASSERT_EQUAL(p.job->number, fixed.job[job].number);
+                }
+    CU_ASSERT_EQUAL(send(0, 0, 3999, 0, 0), SML_REFUSED_FOREIGN_SENDER);
+    CU_ASSERT_EQUAL(send(0, 0, 4000 + THREADS, 1, 0), SML_REFUSED_FOREIGN_SENDER);
+    CU_ASSERT_EQUAL(send(0, 0, 4000 + THREADS, 77, 0), SML_REFUSED_UNKNOWN_JOB);
+    CU_ASSERT_EQUAL(send(0, 0, 4001, 0, 0), SML_DROP_BAD_SLOT);
+    tear_down();
+}
+
+/* In network order, from a frame to this thread. */
+static const struct frame_udp *frame_to(uint8_t out[], unsigned job, unsigned rank, unsigned thread)
+{
+    const struct job *j = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[job].number);
+    const struct frame_payload payload = frame_payload("results", 8, agg_kernels_best()->ones_sum);
+
+    frame_write_headers(out, &jobs_member(j, thread, rank)->header, rte_cpu_to_be_16(48864), &payload);
+    return (const struct frame_udp *)out;
+}
+
+static void test_results_go_to_the_thread_that_sent(void)
+{
+    uint8_t out[FRAME_HEADER_BYTES];
+
+    set_up();
+    for (unsigned rank = 0; rank < WORKERS; rank++)
+        for (unsigned t = 0; t < THREADS; t++) {
+            const struct frame_udp *f = frame_to(out, 0, rank, t);
+
+            CU_ASSERT(f->udp.dst_port == rte_cpu_to_be_16((uint16_t)(4000 + t)) &&
+                      f->ip.dst_addr == ip_of(0, rank));
+            CU_ASSERT(f->ip.time_to_live == 64 && f->eth.dst_addr.addr_bytes[5] == rank);
+        }
+    tear_down();
+}
+
+static void test_results_have_a_udp_checksum_if_asked_for(void)
+{
+    uint8_t out[FRAME_HEADER_BYTES];
+
+    set_up();
+    CU_ASSERT_EQUAL(frame_to(out, 0, 0, 0)->udp.dgram_cksum, 0);
+    CU_ASSERT_NOT_EQUAL(frame_to(out, 1, 0, 0)->udp.dgram_cksum, 0);
+    tear_down();
+}
+
+/* Time is told often, as the daemon does. */
+static void wait_ms(uint64_t *now, unsigned ms)
+{
+    for (unsigned i = 0; i < ms / 100; i++)
+        static_jobs_tick(&fixed, *now += 100 * MS);
+}
+
+static void complete(unsigned job, uint8_t tensor, uint16_t index)
+{
+    CU_ASSERT_EQUAL(send(job, 0, 4000, tensor, index), SML_HELD);
+    CU_ASSERT_EQUAL(send(job, 1, 4000, tensor, index), SML_SEND_ALL);
+}
+
+/* And not before: until then the first packet of another run gets the sum of this one. */
+static void test_a_quiet_job_starts_over(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    wait_ms(&now, 3 * QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0); /* nothing to forget */
+    complete(0, 0, 0);
+    complete(1, 0, 0);
+    wait_ms(&now, QUIET_MS);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 0, 0), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
+    wait_ms(&now, QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
+    CU_ASSERT_EQUAL(fixed.job[1].runs, 1); /* jobs do not wait for each other */
+    wait_ms(&now, 2 * QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    complete(0, 0, 0);
+    tear_down();
+}
+
+/* A run that ended in its midst leaves nothing behind, neither here nor there. */
+static void test_half_a_sum_is_forgotten(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    complete(0, 9, 0);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 10, 0x8000), SML_HELD);
+    wait_ms(&now, 2 * QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    complete(0, 0, 0);
+    complete(0, 0, 1);
+    CU_ASSERT_EQUAL(get_be32(verdict.payload + SML_HEADER_BYTES), 0x03030303);
+    tear_down();
+}
+
+/* What cannot be of this run, such as the packets of a worker that was started anew while others were not. */
+static void test_strange_packets_do_not_keep_a_job_from_starting_over(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    complete(0, 5, 0);
+    for (unsigned i = 0; i < 2 * QUIET_MS / 100; i++) {
+        if (fixed.job[0].runs == 0)
+            CU_ASSERT_EQUAL(send(0, 1, 4000, 4, 0), SML_DROP_STALE);
+        wait_ms(&now, 100);
+    }
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    tear_down();
+}
+
+static void test_a_closed_job_is_not_known_by_address(void)
+{
+    set_up();
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 77, 0), SML_REFUSED_UNKNOWN_JOB);
+    complete(1, 0, 0);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[1].number);
+    CU_ASSERT_PTR_NULL(jobs.running[AGG_PROTOCOL_SWITCHML].senders);
+    tear_down();
+}
+
+/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
+static int start_eal(void)
+{
+    char lcore[32];
+    char *args[] = {"test",           "--no-huge",         "-m", "128", "--no-pci", "--no-shconf",
+                    "--no-telemetry", "--log-level=error", lcore};
+
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_workers_are_known_by_address_and_threads_by_port),
+        UNIT_TEST(test_results_go_to_the_thread_that_sent),
+        UNIT_TEST(test_results_have_a_udp_checksum_if_asked_for),
+        UNIT_TEST(test_a_quiet_job_starts_over),
+        UNIT_TEST(test_half_a_sum_is_forgotten),
+        UNIT_TEST(test_strange_packets_do_not_keep_a_job_from_starting_over),
+        UNIT_TEST(test_a_closed_job_is_not_known_by_address),
+        CU_TEST_INFO_NULL,
+    };
+
+    if (start_eal() < 0)
+        return 1;
+    /* No lcore runs, so nobody has to be waited for. */
+    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0)
+        return 1;
+    return unit_main("static_jobs", tests);
+}
