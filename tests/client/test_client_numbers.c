@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "crew.h"
+#include "kernels/half.h"
 #include "random.h"
 #include "unit.h"
 
 /* One call of a crew, all of whose ranks see what the others have. */
 struct sum {
     size_t count;
-    int root; /* < 0: allreduce */
+    int root;  /* < 0: allreduce */
+    bool half; /* tensors of float16; else of float32 */
     enum swagg_numbers numbers;
     size_t nan_at; /* rank 1's element there is a NaN; count or more: there is none */
     float *result[CREW_MAX];
@@ -27,21 +29,44 @@ static float element_of(const struct sum *s, int rank, size_t i)
 
     if (rank == 1 && i == s->nan_at)
         return NAN;
+    if (s->half) /* the sums of all ranks fit */
+        return agg_half_to_float(agg_float_to_half(ldexpf(part, (int)(i / 200 % 12) - 18 - rank)));
     return ldexpf(part, (int)(i / 200 % 60) - 30 - 3 * rank);
+}
+
+static void put_element(const struct sum *s, void *tensor, size_t i, float x)
+{
+    if (s->half)
+        ((uint16_t *)tensor)[i] = agg_float_to_half(x);
+    else
+        ((float *)tensor)[i] = x;
+}
+
+/* In place, from the last one on. */
+static void widen(const struct sum *s, float *tensor)
+{
+    for (size_t i = s->count; s->half && i-- > 0;) {
+        uint16_t half;
+
+        memcpy(&half, (const char *)tensor + i * sizeof half, sizeof half);
+        tensor[i] = agg_half_to_float(half);
+    }
 }
 
 static int call_all(struct crew_member *m)
 {
     struct sum *s = m->crew->arg;
+    const enum swagg_type type = s->half ? SWAGG_F16 : SWAGG_F32;
     float *in = malloc((s->count + 1) * sizeof *in), *out = s->result[m->rank];
     int rc = 0;
 
     for (int call = 0; call < s->calls && rc == 0; call++) {
         for (size_t i = 0; i < s->count; i++)
-            in[i] = element_of(s, m->rank, i);
-        rc = s->root < 0 ? swagg_allreduce(m->job, in, out, s->count, SWAGG_F32, SWAGG_SUM)
-                         : swagg_reduce(m->job, in, out, s->count, SWAGG_F32, SWAGG_SUM, s->root);
+            put_element(s, in, i, element_of(s, m->rank, i));
+        rc = s->root < 0 ? swagg_allreduce(m->job, in, out, s->count, type, SWAGG_SUM)
+                         : swagg_reduce(m->job, in, out, s->count, type, SWAGG_SUM, s->root);
     }
+    widen(s, out);
     free(in);
     return rc;
 }
@@ -64,12 +89,17 @@ static double bound_of(const struct sum *s, int ranks, size_t i)
             if (x != 0 && frexpf(x, &e) != 0 && e > exponent)
                 exponent = e;
         }
+    if (s->numbers == SWAGG_NUMBERS_NATIVE)
+        return ranks * ranks * ldexp(1, exponent - 24);
     const double int32 = (double)ranks * ranks * ldexp(1, exponent) / INT32_MAX;
     return s->numbers == SWAGG_NUMBERS_INT32 ? int32 : 2 * ranks * ldexp(1, exponent - 11);
 }
 
+/* Natively it stays where it is. */
 static bool nan_is_in_block(const struct sum *s, size_t i)
 {
+    if (s->numbers == SWAGG_NUMBERS_NATIVE)
+        return i == s->nan_at;
     return s->nan_at < s->count && s->nan_at / block_of(s) == i / block_of(s);
 }
 
@@ -88,7 +118,8 @@ static size_t wrong_elements(const struct sum *s, int ranks, const float *got)
         double sum = 0;
         for (int r = 0; r < ranks; r++)
             sum += (double)element_of(s, r, i);
-        wrong += !(fabs((double)got[i] - sum) <= bound + fabs(sum) * 0x1p-24);
+        const double rounded = s->half ? fmax(fabs(sum) * 0x1p-11, 0x1p-25) : fabs(sum) * 0x1p-24;
+        wrong += !(fabs((double)got[i] - sum) <= bound + rounded);
     }
     return wrong;
 }
@@ -151,6 +182,27 @@ static void floats_are_summed_in_half_the_bytes(void)
 {
     sum_all_sizes(SWAGG_NUMBERS_FP16, SWAGG_ORDERED);
     sum_all_sizes(SWAGG_NUMBERS_FP16, SWAGG_ON_ARRIVAL);
+}
+
+static void halves_are_summed_whatever_travels(void)
+{
+    static const enum swagg_numbers numbers[] = {SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_INT32,
+                                                 SWAGG_NUMBERS_FP16};
+    static const size_t counts[] = {1, 365, 731, 20011};
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+
+    for (size_t k = 0; k < 3; k++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            struct sum s = {.count = counts[c],
+                            .root = -1,
+                            .half = true,
+                            .numbers = numbers[k],
+                            .nan_at = 370,
+                            .calls = 2};
+            struct crew crew = crew_of(3, ls, "halves", call_all, &s);
+            play(&s, &crew);
+        }
+    loop_switch_stop(ls);
 }
 
 static void losses_do_not_spoil_them(void)
@@ -263,6 +315,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(floats_are_summed_as_integers),
         UNIT_TEST(floats_are_summed_in_half_the_bytes),
+        UNIT_TEST(halves_are_summed_whatever_travels),
         UNIT_TEST(losses_do_not_spoil_them),
         UNIT_TEST(a_restart_of_the_switch_is_not_noticed),
         UNIT_TEST(integers_are_exact),

@@ -58,4 +58,17 @@ static inline uint8_t *take_bytes(struct input *in, size_t max, size_t *bytes)
     return copy;
 }
 
+/* A packet as it arrives, in memory of exactly its length: with odd & 16 cut off, with odd & 32 a byte of it
+ * is another. The payload has room for a byte more. */
+static inline uint8_t *take_damage(struct input *in, uint8_t odd, uint8_t *payload, size_t *bytes)
+{
+    if (odd & 16)
+        *bytes = take8(in) % (*bytes + 1);
+    if (odd & 32)
+        payload[take8(in) % (*bytes + 1)] ^= take8(in);
+    uint8_t *exact = malloc(*bytes + 1);
+    memcpy(exact, payload, *bytes);
+    return exact;
+}
+
 #endif

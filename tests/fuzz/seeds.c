@@ -274,6 +274,33 @@ static void stream_seeds(void)
     save(&s, "stream", "failures");
 }
 
+enum { F16 = 0, F32 = 1, I32 = 2, AVG = 16 };
+
+/* Every packet's result, in order, with this exponent. */
+static void numbers_call(struct seed *s, uint8_t what, uint8_t count, unsigned packets, uint8_t exponent)
+{
+    PUT(s, 0, what, 77, 3, count);
+    for (unsigned i = 0; i < packets; i++) {
+        PUT(s, 2); /* poll */
+        PUT(s, 5, 0, 17, exponent, 0, i == 3 ? 3 : 0);
+        if (i == 3) /* that was a NACK */
+            PUT(s, 1, 0, 50, 5, 0, 17, exponent, 0, 0);
+    }
+}
+
+static void numbers_seed(const char *name, uint8_t shape)
+{
+    struct seed s = {0};
+    PUT(&s, shape, 0xff, 0xff, 0xff, 0xfd); /* four slots; the tags wrap */
+    numbers_call(&s, F32, 100, 12, 3);
+    PUT(&s, 4, 2, 9); /* a restart */
+    PUT(&s, 1, 0, 50);
+    numbers_call(&s, F16 | AVG, 60, 8, (uint8_t)-5);
+    numbers_call(&s, I32, 40, 4, 0);
+    numbers_call(&s, F32, 30, 4, 127); /* not finite */
+    save(&s, "numbers", name);
+}
+
 enum { REGISTRY_JOIN = 0, REGISTRY_HEARTBEAT = 2, REGISTRY_LEAVE = 3, REGISTRY_ABORT = 4 };
 
 static void registry_message(struct seed *s, uint8_t process, uint8_t type, uint8_t odd)
@@ -367,6 +394,9 @@ int main(int argc, char **argv)
     pool_seed("on-arrival-kept", 8 | 2);
     pool_seed("resumed-kept", 8 | 4);
     stream_seeds();
+    numbers_seed("int32", 2);
+    numbers_seed("published", 2 + 128);
+    numbers_seed("fp16", 2 + 64);
     registry_seed("fresh", 0, REGISTRY_LEAVE);
     registry_seed("resumed", 8, REGISTRY_ABORT);
     session_seeds();

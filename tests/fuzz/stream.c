@@ -244,12 +244,7 @@ static void take_packet(struct world *w, struct input *in)
         sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
         bytes += SML_TRAILER_BYTES;
     }
-    if (odd & 16)
-        bytes = take8(in) % (bytes + 1);
-    if (odd & 32)
-        payload[take8(in) % (bytes + 1)] ^= take8(in);
-    uint8_t *exact = malloc(bytes + 1);
-    memcpy(exact, payload, bytes);
+    uint8_t *exact = take_damage(in, odd, payload, &bytes);
     receive(w, exact, bytes);
     free(exact);
 }

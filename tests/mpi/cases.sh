@@ -194,6 +194,16 @@ why)
     says '^swagg\[0\]: SWAGG_SUMMARY_JSON: cannot write /nowhere/at/all.json: No such file or directory'
     ;;
 progress) both_ways progress 3 0 ;;
+numbers)
+    # Integers travel as they are, or with fp16 stay with Open MPI.
+    both_ways numbers 3 0
+    run_shim "$on" SWAGG_NUMBERS=int32 numbers || fail "failed with int32"
+    says '^numbers: rank [0-3], 0 wrong$' 4
+    says 'offloaded 3 calls, .*; failed 0; by Open MPI 0 calls'
+    run_shim "$on" SWAGG_NUMBERS=fp16 numbers || fail "failed with fp16"
+    says '^numbers: rank [0-3], 0 wrong$' 4
+    says 'offloaded 2 calls, .*; failed 0; by Open MPI 1 calls'
+    ;;
 threads) both_ways threads 40 0 ;;
 fortran)
     for binding in mpif mpi f08; do

@@ -52,6 +52,13 @@ for binding in mpif mpi f08; do
     expect_match "what it prints" "$out" 'fortran: 0 wrong'
 done
 
+step "floats travel as SwitchML's numbers, and the sums are within what the paper proves"
+for numbers in int32 fp16; do
+    offloaded 4 -x "SWAGG_NUMBERS=$numbers" -- "$PROGRAMS/mpi-numbers"
+    expect_equal "ranks that are right" "$(grep -c '^numbers: rank [0-3], 0 wrong$' <<<"$out")" 4
+    expect_match "the summary" "$out" 'swagg\[0\]: switch .*: offloaded [23] calls, .*; failed 0'
+done
+
 outlives_the_switch() { # [MPIRUN OPTION...] -- [ARGUMENT...]: of mpi-perf, which checks the sums
     local options=() program results
     while [ "$1" != -- ]; do
