@@ -8,6 +8,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
 # shellcheck source=script/lib/memif.sh
 . "$NET_LIB/memif.sh"
+# shellcheck source=script/lib/dut.sh
+. "$NET_LIB/dut.sh"
 
 runs=$1
 records=$2
@@ -17,65 +19,13 @@ if [ -n "${3:-}" ]; then
     sizes=(64 192 1076 1516 9018)
     seconds=0.3
 fi
-IN_FLIGHT=256 # frames: of all workers together; between stations, in each direction
-MEMORY=256    # MB, for each process
-PHASES=$((1 << 22))
 replayed=(192 1076 1516 9018)
 loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
 NET_NAME=dataplane # for what is said before net_begin
 type -t dpdk-testpmd >/dev/null || net_die "there is no dpdk-testpmd, the peer: install Debian's package dpdk-dev"
 
-# The last two CPUs: the first one has most of the interrupts.
-mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
-[ "${#cpus[@]}" -ge 2 ] || net_die "needs two CPUs, one for the source and one for the device under test"
-source_cpu=${cpus[-2]}
-dut_cpu=${cpus[-1]}
-# The devices' other threads sleep on the source's CPU, the first of these. Not on their own: memif's control thread, which
-# unmaps the rings when the source has gone, must not do so while it keeps the polling thread off the CPU in the midst of using
-# them, or that crashes.
-taskset -cp "$source_cpu,$dut_cpu" $$ >/dev/null
 testpmd_pid=
-
-# Hugepages for two processes, if the kernel has them: MEMORY pages of 2 MB. They are given back at the end. Somebody else may do
-# the same meanwhile, so it is by difference.
-pages_taken=0
-change_hugepages() { # BY
-    sysctl -qw vm.nr_hugepages=$(($(cat /proc/sys/vm/nr_hugepages) + $1)) || true
-}
-take_hugepages() {
-    local before
-    before=$(cat /proc/sys/vm/nr_hugepages)
-    NET_AT_END=give_hugepages_back
-    change_hugepages "$MEMORY"
-    pages_taken=$(($(cat /proc/sys/vm/nr_hugepages) - before))
-    if [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge "$MEMORY" ]; then
-        eal_memory=(--in-memory -m "$MEMORY")
-        swagg_memory=hugepages
-    else
-        eal_memory=(--no-huge --no-shconf -m "$MEMORY")
-        swagg_memory=no-huge
-    fi
-    echo "  memory: $swagg_memory"
-}
-give_hugepages_back() {
-    change_hugepages -$pages_taken
-}
-
-start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]
-    memif_config "$NET_DIR/swagg.yaml" "$1" "$2"
-    swagg_settings "$3" "$4" "${5:-}" >>"$NET_DIR/swagg.yaml"
-    net_swagg_start "$NET_DIR/swagg.yaml"
-}
-
-swagg_settings() { # WORKERS SLOTS REPLAY
-    cat <<END
-lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]
-memory: {mode: $swagg_memory, megabytes: $MEMORY}
-idle: {max_sleep_us: 0}
-replay: [{workers: $1, slots: $2, phases: $PHASES${3:+, $3}}]
-END
-}
 
 start_testpmd() { # PORTS SIZE TOPOLOGY
     local i devices=()
@@ -105,29 +55,6 @@ stop_testpmd() {
     exec {testpmd_input}>&-
     net_until 10 "testpmd has stopped" net_gone "$testpmd_pid"
     wait "$testpmd_pid" || fail "testpmd failed"
-}
-
-# The source copies nothing (zero-copy): what a packet costs is what the device under test does with it. Larger bursts than
-# those of the devices keep it ahead of them.
-play() { # DEVICE WHAT PORTS SIZE [OPTION...]
-    local name="$1,$2" ports=$3 size=$4
-    local MEMIF_CLIENT=,zero-copy=yes MEMIF_EAL=(--lcores "0@$source_cpu" "${eal_memory[@]}" --single-file-segments)
-    shift 4
-    memif_source_start "$ports" "$size" --seconds "$seconds" --burst 64 --json "$records/$run,$name.json" "$@"
-    printf '  run %s: %-28s %s\n' "$run" "$name" "$(sed -n 2p "$NET_DIR/source.log")"
-}
-
-played() {
-    memif_source_end || fail "the source failed: $(cat "$NET_DIR/source.log")"
-}
-
-aggregate() { # WHAT PORTS SIZE WORKERS [REPLAY [OPTION...]]
-    local what=$1 ports=$2 size=$3 workers=$4 slots=$((IN_FLIGHT / $4)) replay=${5:-}
-    shift $(($# < 5 ? 4 : 5))
-    start_swagg "$ports" "$size" "$workers" "$slots" "$replay"
-    play swagg "$what,$size" "$ports" "$size" --workers "$workers" --slots "$slots" "$@"
-    net_swagg_stop
-    played
 }
 
 # The workers do not wait for their sums.

@@ -191,8 +191,11 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     show_result(pool, slot, p->ver, v);
 }
 
-static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                  const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+/* Inlined, though judge_labelled has it, too: as a function it took 35 instructions more a packet. */
+static inline __attribute__((always_inline)) enum sml_reason contribute(const struct sml_pool *pool,
+                                                                        struct sml_slot *slot, uint16_t rank,
+                                                                        const struct sml_packet *p,
+                                                                        void *buffer, struct agg_verdict *v)
 {
     if (sml_map_has(sml_slot_seen(slot), rank))
         return SML_DROP_DUPLICATE;
@@ -275,8 +278,9 @@ static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *sl
 }
 
 /* A published client's packet: its chunk is told by its label. */
-static enum sml_reason judge_labelled(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                      const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+static __attribute__((noinline)) enum sml_reason judge_labelled(struct sml_pool *pool, struct sml_slot *slot,
+                                                                uint16_t rank, const struct sml_packet *p,
+                                                                void *buffer, struct agg_verdict *v)
 {
     const struct sml_label label = sml_label_of(p);
     const enum sml_age age = sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0,
