@@ -81,10 +81,14 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
                                .static_jobs = &d->static_jobs};
 }
 
-static struct action_parts changed(const struct daemon *d, struct datapath *dp)
+static struct action_parts changed(const struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    return (struct action_parts){
-        .show = &d->shown, .registrar = d->registrar, .port = dp->port, .bridge = dp->bridge, .rcu = dp->rcu};
+    return (struct action_parts){.show = &d->shown,
+                                 .registrar = d->registrar,
+                                 .port = dp->port,
+                                 .bridge = dp->bridge,
+                                 .seed = cfg->seed,
+                                 .rcu = dp->rcu};
 }
 
 static int start(struct daemon *d, struct datapath *dp, const struct config *cfg)
@@ -96,7 +100,7 @@ static int start(struct daemon *d, struct datapath *dp, const struct config *cfg
     if (rc == 0)
         rc = open_static_jobs(d, dp, cfg);
     d->shown = shown(d, dp, cfg);
-    d->changed = changed(d, dp);
+    d->changed = changed(d, dp, cfg);
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)

@@ -21,7 +21,7 @@ static uint64_t impaired_ports(const struct datapath *dp)
     uint64_t ports = 0;
 
     for (unsigned p = 0; p < dp->ports; p++)
-        if (dp->port[p].tx[0].impaired)
+        if (port_impairments(&dp->port[p].tx[0]) != NULL)
             ports |= RTE_BIT64(p);
     return ports;
 }

@@ -87,7 +87,7 @@ int datapath_open_ports(struct datapath *dp, const struct config *cfg)
 
 static bool carries_merged(const struct port *port)
 {
-    return port->device->carry != NULL && !port->rx[0].impaired && !port->tx[0].impaired;
+    return port->device->carry != NULL && port->rx[0].impair == NULL && port->tx[0].impair == NULL;
 }
 
 void datapath_carry_merged(struct datapath *dp, const struct config *cfg)

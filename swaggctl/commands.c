@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ask.h"
@@ -31,6 +32,12 @@ const struct command commands[] = {
      false,
      "port down",
      "take a port down: it neither receives nor sends"},
+    {{"impair", "set"},
+     {ARGUMENT_PORT, ARGUMENT_DIRECTION, ARGUMENT_SETTINGS},
+     false,
+     "impair set",
+     "lose, double, delay or damage frames of a port, drop=0.01 for instance"},
+    {{"impair", "clear"}, {ARGUMENT_PORT, ARGUMENT_DIRECTION}, true, "impair clear", "impair them no more"},
     {{"fdb", "flush"}, {ARGUMENT_PORT}, true, "fdb flush", "forget all stations, or those on a port"},
     {{"fdb", "add"},
      {ARGUMENT_MAC, ARGUMENT_PORT},
@@ -52,6 +59,8 @@ static const struct {
     [ARGUMENT_LCORE] = {"name", "LCORE"},
     [ARGUMENT_LEVEL] = {"level", "LEVEL"},
     [ARGUMENT_MAC] = {"mac", "MAC"},
+    [ARGUMENT_DIRECTION] = {"direction", "rx|tx"},
+    [ARGUMENT_SETTINGS] = {"settings", "KEY=NUMBER..."},
 };
 
 static unsigned words_of(const struct command *c)
@@ -66,6 +75,13 @@ static unsigned arguments_of(const struct command *c)
     while (n < COMMAND_ARGUMENTS_MAX && c->takes[n] != ARGUMENT_NONE)
         n++;
     return n;
+}
+
+static bool takes_settings(const struct command *c)
+{
+    const unsigned takes = arguments_of(c);
+
+    return takes > 0 && c->takes[takes - 1] == ARGUMENT_SETTINGS;
 }
 
 static bool begins_with(char *const words[], unsigned n, const struct command *c)
@@ -97,7 +113,8 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
     char usage[128];
 
     for (const struct command *c = commands; c < &commands[commands_count]; c++) {
-        const unsigned most = arguments_of(c), least = most - (c->optional ? 1 : 0);
+        const unsigned least = arguments_of(c) - (c->optional ? 1 : 0);
+        const unsigned most = takes_settings(c) ? n : arguments_of(c);
 
         if (!begins_with(words, n, c))
             continue;
@@ -115,11 +132,33 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
     return NULL;
 }
 
+/* What is no number stays text, and the switch says what is wrong with it. */
+static json_t *settings(char *const given[], unsigned n)
+{
+    json_t *object = json_object();
+
+    for (unsigned i = 0; i < n; i++) {
+        const size_t length = strcspn(given[i], "=");
+        const char *value = given[i] + length + (given[i][length] == '=');
+        char key[64], *end;
+        const double number = strtod(value, &end);
+
+        snprintf(key, sizeof(key), "%.*s", (int)length, given[i]);
+        json_object_set_new(object, key,
+                            *value != '\0' && *end == '\0' ? json_real(number) : json_string(value));
+    }
+    return object;
+}
+
 json_t *command_request(const struct command *c, char *const given[], unsigned n)
 {
     json_t *request = ask_request(c->request);
 
-    for (unsigned i = 0; i < n; i++)
+    const unsigned texts = takes_settings(c) ? arguments_of(c) - 1 : n;
+
+    for (unsigned i = 0; i < texts; i++)
         json_object_set_new(request, arguments[c->takes[i]].key, json_string(given[i]));
+    if (takes_settings(c))
+        json_object_set_new(request, arguments[ARGUMENT_SETTINGS].key, settings(given + texts, n - texts));
     return request;
 }

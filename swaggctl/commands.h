@@ -16,6 +16,8 @@ enum command_argument {
     ARGUMENT_LCORE,
     ARGUMENT_LEVEL,
     ARGUMENT_MAC,
+    ARGUMENT_DIRECTION,
+    ARGUMENT_SETTINGS, /* the last: any number of KEY=NUMBER */
     ARGUMENTS,
 };
 

@@ -47,6 +47,9 @@ _swaggctl() {
     fdb) choices="add del flush" ;;
     "fdb add" | "fdb del") choices=$(_swaggctl_names fdb mac) ;;
     "fdb add "*) choices=$(_swaggctl_names ports name) ;;
+    impair) choices="set clear" ;;
+    "impair set" | "impair clear") choices=$(_swaggctl_names ports name) ;;
+    "impair set "* | "impair clear "*) choices="rx tx" ;;
     lcore) choices=$(_swaggctl_names lcores lcore) ;;
     log) choices="level" ;;
     "log level") choices="error warning notice info debug" ;;

@@ -16,8 +16,11 @@ static void flip_bit(struct rte_mbuf *m, uint32_t bit)
     *rte_pktmbuf_mtod_offset(m, uint8_t *, offset) ^= (uint8_t)(1u << bit % 8);
 }
 
+/* Marks that parts of the program have put on a frame (rte_mbuf_dyn.h). */
+#define MARKS ((RTE_MBUF_F_LAST_FREE << 1) - RTE_MBUF_F_FIRST_FREE)
+
 /* Damages a private copy, since the frame's bytes may be shared with other ports' queues, or be a slot's
- * memory. What the device has said of its checksums is no longer true. */
+ * memory. What the device has said of its checksums is no longer true, nor what we have marked it as. */
 static struct rte_mbuf *corrupted(struct rte_mbuf *m, uint32_t bit, struct rte_mempool *pool)
 {
     struct rte_mbuf *copy = copy_of(m, pool);
@@ -25,7 +28,7 @@ static struct rte_mbuf *corrupted(struct rte_mbuf *m, uint32_t bit, struct rte_m
     if (copy == NULL)
         return m;
     flip_bit(copy, bit);
-    copy->ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+    copy->ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | MARKS);
     rte_pktmbuf_free(m);
     return copy;
 }

@@ -192,6 +192,7 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     const struct port *port = &r->port[p];
     struct rte_mbuf *received[RECEIVE_BURST], *impaired[IMPAIR_OUT_MAX], **frames = received;
     const struct classifier_table *t = classifier_table(r->classifier);
+    struct impair *impair = port_impairments(&port->rx[q]);
     struct tap *tap = port_tap(port);
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
@@ -202,8 +203,8 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
         rte_pktmbuf_free_bulk(received, n);
         return n;
     }
-    if (port->rx[q].impaired) {
-        n = impair_mbufs(&port->rx[q].impair, received, n, impaired, r->mbufs, r->now);
+    if (impair != NULL) {
+        n = impair_mbufs(impair, received, n, impaired, r->mbufs, r->now);
         frames = impaired;
     }
     if (unlikely(tap != NULL))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "operator/actions_impair.h"
 
 static void end_job(const struct action_parts *parts, const struct request *request, const char *name,
                     struct reply *reply)
@@ -114,10 +115,16 @@ static void set_log_level(const struct action_parts *parts, const struct request
 }
 
 static const struct action actions[] = {
-    {"job drain", drain_job, VIEW_OF_JOB, false},   {"job kill", end_job, VIEW_OF_JOB, false},
-    {"port up", port_goes_up, VIEW_OF_PORT, false}, {"port down", port_goes_down, VIEW_OF_PORT, false},
-    {"fdb flush", flush_fdb, VIEW_OF_PORT, true},   {"fdb add", add_station, VIEW_OF_PORT, false},
-    {"fdb del", delete_station, VIEW_OF_ALL, true}, {"log level", set_log_level, VIEW_OF_ALL, true},
+    {"job drain", drain_job, VIEW_OF_JOB, false, NULL},
+    {"job kill", end_job, VIEW_OF_JOB, false, NULL},
+    {"port up", port_goes_up, VIEW_OF_PORT, false, NULL},
+    {"port down", port_goes_down, VIEW_OF_PORT, false, NULL},
+    {"impair set", impairments_set, VIEW_OF_PORT, false, impairments_settle},
+    {"impair clear", impairments_clear, VIEW_OF_PORT, false, impairments_settle},
+    {"fdb flush", flush_fdb, VIEW_OF_PORT, true, NULL},
+    {"fdb add", add_station, VIEW_OF_PORT, false, NULL},
+    {"fdb del", delete_station, VIEW_OF_ALL, true, NULL},
+    {"log level", set_log_level, VIEW_OF_ALL, true, NULL},
 };
 
 const struct action *actions_find(const char *name)

@@ -14,6 +14,7 @@ struct action_parts {
     struct registrar *registrar;
     struct port *port; /* as many as show->ports */
     struct bridge *bridge;
+    uint64_t seed;            /* of impairments */
     struct rte_rcu_qsbr *rcu; /* where polling lcores report that they hold nothing */
 };
 
@@ -27,6 +28,8 @@ struct action {
     action_fn *run;
     enum view_subject of; /* what "name" names, which is checked before */
     bool optional;        /* it may be left out */
+    action_fn
+        *then; /* on the operators' thread, once no polling lcore has what it had before; NULL: nothing */
 };
 
 /* NULL: there is none of this name. */

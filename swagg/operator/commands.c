@@ -84,6 +84,10 @@ static void act(const struct action_parts *parts, struct handoff *main, const st
         unknown_subject(parts->show, action->of, name, reply);
     else if (!handoff_call(main, run_errand, &errand))
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");
+    else if (action->then != NULL) {
+        rte_rcu_qsbr_synchronize(parts->rcu, RTE_QSBR_THRID_INVALID);
+        action->then(parts, request, name, reply);
+    }
 }
 
 void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,

@@ -27,18 +27,46 @@ uint16_t port_buffer_bytes(uint16_t mtu)
     return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + LINUX_RX_EXTRA, PORT_BUFFER_STEP);
 }
 
-/* Every queue's impairments have a random stream of their own: stream, stream + 2 * SWAGG_MAX_PORTS, ... */
+/* The place that is not in use. */
+static struct impair *other_place(struct port_queue *queue)
+{
+    return &queue->place[queue->impair == &queue->place[0]];
+}
+
+/* Every queue's impairments have a random stream of their own: stream, stream + 2 * SWAGG_MAX_PORTS, ... What
+ * was hit before goes on counting. */
+void port_impair(struct port_queue *queue, unsigned queues, const struct impair_config *cfg,
+                 const struct port_impair_seed *from)
+{
+    struct impair_config in_cycles = *cfg;
+
+    in_cycles.hold_for = cfg->hold_for * rte_get_tsc_hz() / US_PER_S;
+    for (unsigned q = 0; q < queues; q++) {
+        struct impair *next = other_place(&queue[q]);
+        const struct impair_stats before = next->stats;
+
+        impair_init(next, &in_cycles, from->seed, from->stream + q * 2 * SWAGG_MAX_PORTS);
+        memcpy(next->stats.hit, before.hit, sizeof(before.hit));
+        __atomic_store_n(&queue[q].impair, impair_active(cfg) ? next : NULL, __ATOMIC_RELEASE);
+    }
+}
+
+void port_settle(struct port_queue *queue, unsigned queues)
+{
+    for (unsigned q = 0; q < queues; q++)
+        for (unsigned i = 0; i < 2; i++)
+            if (queue[q].impair != &queue[q].place[i])
+                impair_mbufs_flush(&queue[q].place[i]);
+}
+
 static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
                                       unsigned stream)
 {
     struct port_queue *queue = rte_zmalloc("queues", n * sizeof(*queue), RTE_CACHE_LINE_SIZE);
-    struct impair_config in_cycles = *cfg;
+    const struct port_impair_seed from = {seed, stream};
 
-    in_cycles.hold_for = cfg->hold_for * rte_get_tsc_hz() / US_PER_S;
-    for (unsigned q = 0; queue != NULL && q < n; q++) {
-        queue[q].impaired = impair_active(cfg);
-        impair_init(&queue[q].impair, &in_cycles, seed, stream + q * 2 * SWAGG_MAX_PORTS);
-    }
+    if (queue != NULL)
+        port_impair(queue, n, cfg, &from);
     return queue;
 }
 
@@ -138,7 +166,8 @@ const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *p
 static void free_queues(struct port_queue *queue, unsigned n)
 {
     for (unsigned q = 0; queue != NULL && q < n; q++)
-        impair_mbufs_flush(&queue[q].impair);
+        for (unsigned i = 0; i < 2; i++)
+            impair_mbufs_flush(&queue[q].place[i]);
     rte_free(queue);
 }
 

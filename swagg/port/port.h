@@ -21,9 +21,9 @@ enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
 
 /* One direction of a queue. */
 struct port_queue {
-    bool impaired;
-    void *state; /* for the device alone */
-    struct impair impair;
+    struct impair *impair;  /* atomic: one of place, the queue's owner's; NULL: no impairments */
+    void *state;            /* for the device alone */
+    struct impair place[2]; /* those in use, and room for the next */
 } __rte_cache_aligned;
 
 struct port {
@@ -59,6 +59,25 @@ static inline bool port_is_disabled(const struct port *port)
 {
     return __atomic_load_n(&port->disabled, __ATOMIC_RELAXED);
 }
+
+/* Whether frames are impaired in a direction. Any thread. */
+static inline struct impair *port_impairments(const struct port_queue *queue)
+{
+    return __atomic_load_n(&queue->impair, __ATOMIC_ACQUIRE);
+}
+
+/* Which random numbers impairments are drawn from. */
+struct port_impair_seed {
+    uint64_t seed;   /* the configuration's */
+    unsigned stream; /* of the port and direction: its number * 2, and 1 for sending */
+};
+
+/* From their next burst on, the owners of these queues use these impairments (hold_for in microseconds;
+ * inactive: none). By one thread, which calls port_settle before the next change, once all owners have ended
+ * a round: drops what the old ones held back. */
+void port_impair(struct port_queue *queue, unsigned queues, const struct impair_config *cfg,
+                 const struct port_impair_seed *from);
+void port_settle(struct port_queue *queue, unsigned queues);
 
 /* The tap that frames are to be shown to; NULL, nearly always: none. By the lcores that receive and send. */
 static inline struct tap *port_tap(const struct port *port)

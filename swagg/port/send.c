@@ -21,6 +21,7 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     const struct port *port = &s->port[p];
     const uint16_t q = s->queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
+    struct impair *impair = port_impairments(&port->tx[q]);
     struct port_refused refused;
     struct tap *tap;
 
@@ -28,8 +29,8 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
         drop_rest(s, p, DROP_PORT_DISABLED, frames, n);
         return;
     }
-    if (port->tx[q].impaired) {
-        n = impair_mbufs(&port->tx[q].impair, frames, n, impaired, s->mbufs, s->now);
+    if (impair != NULL) {
+        n = impair_mbufs(impair, frames, n, impaired, s->mbufs, s->now);
         frames = impaired;
     }
     if (n == 0)
@@ -95,12 +96,12 @@ static void flush_ports(struct send *s, uint64_t ports)
 
 void send_flush(struct send *s)
 {
-    flush_ports(s, s->waiting | s->impaired);
+    flush_ports(s, s->waiting | __atomic_load_n(&s->impaired, __ATOMIC_RELAXED));
 }
 
 void send_flush_due(struct send *s)
 {
-    uint64_t due = s->impaired;
+    uint64_t due = __atomic_load_n(&s->impaired, __ATOMIC_RELAXED);
 
     for (uint64_t waiting = s->waiting; waiting != 0; waiting &= waiting - 1) {
         unsigned p = rte_bsf64(waiting);

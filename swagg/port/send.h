@@ -25,8 +25,9 @@ struct send {
     uint64_t own;                   /* bit p: sends to port p ... */
     uint8_t queue[SWAGG_MAX_PORTS]; /* ... by this queue */
     uint64_t for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
-    uint64_t impaired;   /* those of own with impairments, which may hold back frames to be sent later */
-    uint64_t delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
+    uint64_t impaired; /* atomic, the main lcore may change it: those of own with impairments, which may hold
+                          back frames to be sent later */
+    uint64_t delay;    /* TSC cycles that a frame may wait for others to the same port while there is work */
 
     uint64_t now;     /* TSC at the start of this round; the loop sets it */
     uint64_t waiting; /* bit p: there are frames for port p */

@@ -47,8 +47,9 @@ static void show_port(const struct port *port)
 
     net_mac_text(mac, &port->mac);
     log_notice("port %s: %s, MAC %s, MTU %u%s%s", port->name, port->device_name, mac,
-               port->max_frame - FRAME_PORT_BYTES, port->rx[0].impaired ? ", impaired on receiving" : "",
-               port->tx[0].impaired ? ", impaired on sending" : "");
+               port->max_frame - FRAME_PORT_BYTES,
+               port_impairments(&port->rx[0]) != NULL ? ", impaired on receiving" : "",
+               port_impairments(&port->tx[0]) != NULL ? ", impaired on sending" : "");
 }
 
 static void show_lcore(const struct show_parts *parts, const struct lcore *lc)

@@ -86,7 +86,8 @@ static void write_impairments(struct writer *w, const char *const keys[IMPAIR_KI
         uint64_t hits = 0;
 
         for (unsigned q = 0; q < queues; q++)
-            hits += counter_read(&queue[q].impair.stats.hit[k]);
+            for (unsigned i = 0; i < 2; i++)
+                hits += counter_read(&queue[q].place[i].stats.hit[k]);
         writer_counter(w, keys[k], hits);
     }
 }

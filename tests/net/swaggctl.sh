@@ -95,6 +95,25 @@ expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 3) +h3 +learned"
 expect_match "no MAC" "$(ctl_fails 1 -s "$NET_ID" fdb add 1:2 h0)" "1:2 is no MAC address"
 expect_match "no such station" "$(ctl_fails 1 -s "$NET_ID" fdb del "$(net_mac 3)")" "there is no static station"
 
+step "a port is impaired, and not any more"
+impaired() { # COUNTER
+    net_ctl -o "$1" port h2 | awk '{ print $2 }'
+}
+net_ctl impair set h2 tx drop=1
+refuses net_exec 0 ping -q -c2 -W1 "$(net_ip 2)" >/dev/null
+[ "$(impaired tx_impaired_drop)" -gt 0 ] || fail "nothing was dropped"
+net_ctl impair set h2 rx duplicate_every=1 # in the other direction, too
+net_ctl impair clear h2 tx
+reaches 0 "$(net_ip 2)"
+[ "$(impaired rx_impaired_duplicate)" -gt 0 ] || fail "nothing was doubled"
+net_ctl impair clear h2
+doubled=$(impaired rx_impaired_duplicate)
+reaches 0 "$(net_ip 2)"
+expect_equal "doubled since" "$(impaired rx_impaired_duplicate)" "$doubled"
+expect_match "no probability" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drop=2)" "drop: 2 is not a probability"
+expect_match "no impairment" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drip=1)" "drip: 1 is no impairment; there are: drop, duplicate"
+expect_match "no direction" "$(ctl_fails 1 -s "$NET_ID" impair clear h2 up)" "up is no direction; there are: rx"
+
 step "the log is made to tell more"
 net_ctl log level debug
 expect_equal "level" "$(net_ctl -o log_level status)" "log_level  debug"

@@ -190,6 +190,40 @@ static void test_a_disabled_port_sends_nothing(void)
     tear_down_own();
 }
 
+static void impair_port(enum impair_kind kind, uint32_t every)
+{
+    const struct port_impair_seed seed = {.seed = 1};
+    struct impair_config cfg = {.hold_frames = 1000};
+
+    cfg.rate[kind].every = every;
+    port_impair(ports[0].tx, 1, &cfg, &seed);
+}
+
+static void test_impairments_change_while_a_port_sends(void)
+{
+    set_up_own();
+    impair_port(IMPAIR_DROP, 1);
+    put(0, 5);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(sent_by_device(), 0);
+    impair_port(IMPAIR_REORDER, 1); /* all are held back */
+    port_settle(ports[0].tx, 1);
+    put(0, 3);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(sent_by_device(), 0);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 3);
+    impair_port(IMPAIR_DROP, 0); /* none */
+    port_settle(ports[0].tx, 1);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    put(0, 4);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(sent_by_device(), 4);
+    CU_ASSERT_EQUAL(ports[0].tx[0].place[0].stats.hit[IMPAIR_DROP] +
+                        ports[0].tx[0].place[1].stats.hit[IMPAIR_DROP],
+                    5); /* goes on counting */
+    tear_down_own();
+}
+
 static void test_what_others_have_is_collected_and_sent(void)
 {
     set_up(0);
@@ -270,6 +304,7 @@ int main(void)
         UNIT_TEST(test_an_own_port_sends_by_its_device),
         UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
         UNIT_TEST(test_a_disabled_port_sends_nothing),
+        UNIT_TEST(test_impairments_change_while_a_port_sends),
         UNIT_TEST(test_what_others_have_is_collected_and_sent),
         UNIT_TEST(test_a_full_ring_drops_the_rest),
         UNIT_TEST(test_a_flood_goes_everywhere_else),

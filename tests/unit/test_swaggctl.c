@@ -172,6 +172,11 @@ static void test_command_lines_become_requests(void)
     EXPECT_REQUEST("{\"version\":1,\"command\":\"job\",\"name\":\"kill\"}", "job", "kill");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"log level\",\"level\":\"info\"}", "log", "level", "info");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"fdb flush\"}", "fdb", "flush");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"impair set\",\"name\":\"h0\",\"direction\":\"rx\","
+                   "\"settings\":{\"drop\":0.5,\"reorder_by\":7.0,\"x\":\"y\"}}",
+                   "impair", "set", "h0", "rx", "drop=0.5", "reorder_by=7", "x=y");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"impair clear\",\"name\":\"h0\"}", "impair", "clear", "h0");
+    EXPECT_REQUEST("", "impair", "set", "h0", "rx");
     EXPECT_REQUEST("", "job");
     EXPECT_REQUEST("", "status", "now");
     EXPECT_REQUEST("", "drops", "p0", "p1");

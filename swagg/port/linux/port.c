@@ -118,7 +118,7 @@ static int make_queues(struct port *port, const struct linux_sockets *sockets,
     for (unsigned q = 0; q < sockets->tx_queues; q++) {
         struct port_queue *tx = &port->tx[q];
 
-        tx->state = linux_tx_open(sockets->tx[q], tx->impaired ? 0 : linux_tx_mergeable());
+        tx->state = linux_tx_open(sockets->tx[q], tx->impair != NULL ? 0 : linux_tx_mergeable());
         if (tx->state != NULL)
             continue;
         close(sockets->tx[q]);

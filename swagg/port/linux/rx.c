@@ -35,7 +35,7 @@ struct linux_rx {
     uint16_t shift; /* of frames in their buffers, so that elements begin a cache line (port/device.h) */
     struct rte_mempool *mbufs;
     agg_ones_sum_fn *ones_sum;
-    struct rte_mempool *long_buffers; /* NULL: everything is cut */
+    struct rte_mempool *long_buffers; /* atomic; NULL: everything is cut */
     const struct net_mac *local;      /* what is for this address is cut */
     struct linux_rx_stats stats;
     unsigned received;  /* messages of the last call */
@@ -84,14 +84,16 @@ struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, const struct port_res
 void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers)
 {
     rx->local = local;
-    rx->long_buffers = long_buffers;
+    __atomic_store_n(&rx->long_buffers, long_buffers, __ATOMIC_RELAXED);
 }
 
 static void refill_long(struct linux_rx *rx, unsigned i)
 {
-    if (rx->long_buffers == NULL || rx->long_buffer[i] != NULL)
+    struct rte_mempool *pool = __atomic_load_n(&rx->long_buffers, __ATOMIC_RELAXED);
+
+    if (pool == NULL || rx->long_buffer[i] != NULL)
         return;
-    rx->long_buffer[i] = rte_pktmbuf_alloc(rx->long_buffers);
+    rx->long_buffer[i] = rte_pktmbuf_alloc(pool);
     if (rx->long_buffer[i] == NULL) {
         rx->piece[i][1] = (struct iovec){room_of(rx, i), MERGED_BYTES_MAX};
         return;
@@ -210,9 +212,10 @@ static bool may_carry(struct linux_rx *rx, const struct virtio_net_hdr *how)
     const struct net_ethernet *eth = rte_pktmbuf_mtod(rx->buffer[rx->next], const struct net_ethernet *);
     struct tpacket_auxdata aux;
 
-    return rx->long_buffer[rx->next] != NULL && linux_gso_may_pass(&rx->split, how) &&
-           !net_is_group(&eth->dst_addr) && !net_same_mac(&eth->dst_addr, rx->local) &&
-           !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
+    return rx->long_buffer[rx->next] != NULL &&
+           __atomic_load_n(&rx->long_buffers, __ATOMIC_RELAXED) != NULL &&
+           linux_gso_may_pass(&rx->split, how) && !net_is_group(&eth->dst_addr) &&
+           !net_same_mac(&eth->dst_addr, rx->local) && !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
 }
 
 /* Message `next`, whole. */

@@ -1,0 +1,154 @@
+#include "operator/actions_impair.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+enum { REORDER_BY = 3, REORDER_BY_MAX = 1000, REORDER_FOR_US = 1000, REORDER_FOR_US_MAX = 10000000 };
+
+enum { TO_HOST = 1, FROM_HOST = 2 }; /* directions: sending, receiving */
+
+/* The sum of the directions that the request is about; 0: the reply says what is wrong. */
+static unsigned directions_of(const struct request *request, struct reply *reply)
+{
+    const char *direction = request_text(request, "direction");
+
+    if (direction == NULL)
+        return TO_HOST | FROM_HOST;
+    if (strcmp(direction, "rx") == 0)
+        return FROM_HOST;
+    if (strcmp(direction, "tx") == 0)
+        return TO_HOST;
+    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no direction; there are: rx (from the host), tx (to it)",
+               direction);
+    return 0;
+}
+
+/* What is wrong with a value; NULL: nothing. */
+static const char *put_rate(struct impair_config *cfg, const char *key, double value)
+{
+    for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
+        const size_t length = strlen(impair_kind_name(k));
+
+        if (strncmp(key, impair_kind_name(k), length) != 0)
+            continue;
+        if (key[length] == '\0') {
+            cfg->rate[k].probability = value;
+            return value >= 0 && value <= 1 ? NULL : "is not a probability (0..1)";
+        }
+        if (strcmp(key + length, "_every") == 0) {
+            cfg->rate[k].every = (uint32_t)value;
+            return value >= 0 && value <= UINT32_MAX ? NULL : "is no number of frames";
+        }
+    }
+    return "is no impairment; there are: drop, duplicate, reorder, corrupt, each with _every, too, "
+           "reorder_by, "
+           "reorder_for_us";
+}
+
+static const char *put_setting(struct impair_config *cfg, const char *key, double value)
+{
+    if (strcmp(key, "reorder_by") == 0) {
+        cfg->hold_frames = (uint32_t)value;
+        return value >= 1 && value <= REORDER_BY_MAX ? NULL : "is out of range (1..1000)";
+    }
+    if (strcmp(key, "reorder_for_us") == 0) {
+        cfg->hold_for = (uint64_t)value;
+        return value >= 1 && value <= REORDER_FOR_US_MAX ? NULL : "is out of range (1..10000000)";
+    }
+    return put_rate(cfg, key, value);
+}
+
+static bool read_settings(struct impair_config *cfg, const struct request *request, struct reply *reply)
+{
+    json_t *settings = json_object_get(request->body, "settings"), *value;
+    const char *key, *wrong;
+
+    *cfg = (struct impair_config){.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
+    json_object_foreach(settings, key, value)
+    {
+        wrong = json_is_number(value) ? put_setting(cfg, key, json_number_value(value)) : "is not a number";
+        if (wrong != NULL) {
+            reply_fail(reply, REPLY_BAD_REQUEST, "%s: %g %s", key, json_number_value(value), wrong);
+            return false;
+        }
+    }
+    if (impair_active(cfg))
+        return true;
+    reply_fail(reply, REPLY_BAD_REQUEST, "nothing is to be impaired; say what, drop=0.01 for instance");
+    return false;
+}
+
+/* Frames that came merged are cut from now on, for impairments are decided frame by frame. */
+static void stop_carrying(const struct action_parts *parts)
+{
+    for (unsigned p = 0; p < parts->show->ports; p++)
+        if (parts->port[p].device->carry != NULL)
+            parts->port[p].device->carry(&parts->port[p], &parts->show->mac, NULL);
+}
+
+/* Which ports an lcore must look after even if nothing is to be sent, since frames may be held back. */
+static void note_sender(const struct action_parts *parts, unsigned p, bool active)
+{
+    const struct lcores *lcores = parts->show->lcores;
+
+    for (unsigned i = 0; i < lcores->n; i++) {
+        struct send *s = &lcores->lcore[i]->send;
+
+        if (s->own & RTE_BIT64(p))
+            __atomic_store_n(&s->impaired, active ? s->impaired | RTE_BIT64(p) : s->impaired & ~RTE_BIT64(p),
+                             __ATOMIC_RELAXED);
+    }
+}
+
+static void change(const struct action_parts *parts, const char *name, unsigned directions,
+                   const struct impair_config *cfg)
+{
+    const unsigned p = (unsigned)view_find_port(parts->show, name);
+    const struct port_impair_seed rx = {parts->seed, p * 2}, tx = {parts->seed, p * 2 + 1};
+    struct port *port = &parts->port[p];
+
+    if (impair_active(cfg))
+        stop_carrying(parts);
+    if (directions & FROM_HOST)
+        port_impair(port->rx, port->rx_queues, cfg, &rx);
+    if (directions & TO_HOST) {
+        port_impair(port->tx, port->tx_queues, cfg, &tx);
+        note_sender(parts, p, impair_active(cfg));
+    }
+    log_notice("port %s: impairments %s by the operator%s", name, impair_active(cfg) ? "set" : "cleared",
+               directions == FROM_HOST ? ", on receiving"
+               : directions == TO_HOST ? ", on sending"
+                                       : "");
+}
+
+void impairments_set(const struct action_parts *parts, const struct request *request, const char *name,
+                     struct reply *reply)
+{
+    const unsigned directions = directions_of(request, reply);
+    struct impair_config cfg;
+
+    if (directions != 0 && read_settings(&cfg, request, reply))
+        change(parts, name, directions, &cfg);
+}
+
+void impairments_clear(const struct action_parts *parts, const struct request *request, const char *name,
+                       struct reply *reply)
+{
+    const unsigned directions = directions_of(request, reply);
+    const struct impair_config none = {0};
+
+    if (directions != 0)
+        change(parts, name, directions, &none);
+}
+
+void impairments_settle(const struct action_parts *parts, const struct request *request, const char *name,
+                        struct reply *reply)
+{
+    const struct port *port = &parts->port[view_find_port(parts->show, name)];
+
+    (void)request;
+    (void)reply;
+    port_settle(port->rx, port->rx_queues);
+    port_settle(port->tx, port->tx_queues);
+}
