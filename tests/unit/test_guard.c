@@ -257,6 +257,23 @@ static void test_a_copy_takes_no_rank(void)
     CU_ASSERT_EQUAL(sent[0].payload[5], CTL_PENDING);
 }
 
+/* A copy of a member's last JOIN by another network card: results go on to the member's. */
+static void test_a_copy_moves_nobody(void)
+{
+    struct worker a, *all[] = {&a};
+    start_switch(16);
+    make(&a, 1, 0, 2, 1000);
+    talk(&a, all, 1);
+    const struct ctl_member *member = &ctl_registry_entry(registry, 0)->members[0];
+    CU_ASSERT_EQUAL(member->state, CTL_MEMBER_JOINED);
+    a.end.mac[5] = 9;
+    CU_ASSERT_EQUAL(hand_over(&a), CTL_PARSED);
+    CU_ASSERT_EQUAL(member->endpoint.mac[5], 0);
+    now += SECOND;
+    talk(&a, all, 1);
+    CU_ASSERT_EQUAL(member->endpoint.mac[5], 9);
+}
+
 /* What the switch said before the newest answer changes nothing, and its newest answer again is no sign of
  * life. */
 static void test_copies_of_answers(void)
@@ -285,9 +302,13 @@ static void test_copies_of_answers(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),    UNIT_TEST(test_other_keys_and_none),
-                           UNIT_TEST(test_wrong_seals),       UNIT_TEST(test_a_copy_takes_no_rank),
-                           UNIT_TEST(test_copies_of_answers), CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),
+                           UNIT_TEST(test_other_keys_and_none),
+                           UNIT_TEST(test_wrong_seals),
+                           UNIT_TEST(test_a_copy_takes_no_rank),
+                           UNIT_TEST(test_a_copy_moves_nobody),
+                           UNIT_TEST(test_copies_of_answers),
+                           CU_TEST_INFO_NULL};
     int rc = unit_main("guard", tests);
     free(registry);
     return rc;
