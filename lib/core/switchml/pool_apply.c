@@ -277,39 +277,54 @@ static int32_t tag_behind(const struct sml_pool *pool, const struct sml_slot *sl
     return (int32_t)((slot->expected - tag) << pool->tag_shift);
 }
 
-/* A published client's packet: its chunk is told by its label. */
-static __attribute__((noinline)) enum sml_reason judge_labelled(struct sml_pool *pool, struct sml_slot *slot,
-                                                                uint16_t rank, const struct sml_packet *p,
-                                                                void *buffer, struct agg_verdict *v)
+/* Where the chunk of a published client's packet stands, which its label tells. */
+__attribute__((noinline)) static enum sml_age label_age(struct sml_pool *pool, struct sml_slot *slot,
+                                                        const struct sml_packet *p)
 {
     const struct sml_label label = sml_label_of(p);
     const enum sml_age age = sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0,
                                            sml_slot_has_shadow(pool, slot));
+    const bool heard = age == SML_NOW || age == SML_BEFORE;
 
-    if (age == SML_OLDER)
-        return SML_DROP_STALE;
-    if (age == SML_NEWER)
-        return SML_DROP_AHEAD;
-    if (!__atomic_load_n(&pool->heard, __ATOMIC_RELAXED)) /* a line that all shards share */
+    if (heard && !__atomic_load_n(&pool->heard, __ATOMIC_RELAXED)) /* a line that all shards share */
         sml_publish(pool->heard, true);
-    return age == SML_NOW ? contribute(pool, slot, rank, p, buffer, v) : resend(pool, slot, p, v);
+    return age;
+}
+
+/* How far the chunk of a packet lies behind what the slot expects, in a pool with labels as well: 0 if it is
+ * being collected, the number of slots if it was completed last. */
+static int32_t how_far_behind(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+{
+    static const int32_t units[] = {[SML_NOW] = 0, [SML_BEFORE] = 1, [SML_OLDER] = 2, [SML_NEWER] = -1};
+
+    if (pool->cfg.labelled)
+        return units[label_age(pool, slot, p)] * (int32_t)pool->cfg.slots;
+    return tag_behind(pool, slot, p->tag);
+}
+
+/* Whether slot and version are those of the tag; with labels, the worker chooses them. */
+static bool is_its_slot(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    const uint32_t slots = pool->cfg.slots;
+
+    return (p->slot == sml_tag_slot(p->tag, slots) && p->ver == sml_tag_ver(p->tag, slots)) ||
+           pool->cfg.labelled;
 }
 
 static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     uint32_t slots = pool->cfg.slots;
-    int32_t behind = tag_behind(pool, slot, p->tag);
+    int32_t behind;
 
     if (!sml_checksum_holds(p, pool->cfg.checksum, rank))
         return SML_DROP_BAD_CHECKSUM;
     if (!comes_from_workers(pool, p))
         return SML_DROP_BAD_KIND;
-    if (pool->cfg.labelled)
-        return judge_labelled(pool, slot, rank, p, buffer, v);
-    if (p->slot != sml_tag_slot(p->tag, slots) || p->ver != sml_tag_ver(p->tag, slots))
+    if (!is_its_slot(pool, p))
         return SML_DROP_BAD_SLOT;
 
+    behind = how_far_behind(pool, slot, p);
     if (behind == 0) {
         switch (p->kind) {
         case SML_PROBE:
