@@ -16,7 +16,7 @@ enum {
      * impairment may hold some back. */
     DATAPATH_MBUFS_A_PORT = 4096,
     DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
-    DATAPATH_MBUFS_AN_LCORE = 2048 + FAIR_PLACES,
+    DATAPATH_MBUFS_AN_LCORE = 2048,
 };
 
 static unsigned further_queues(const struct config *cfg)

@@ -1,5 +1,7 @@
 #include "aggregate/fair.h"
 
+#include <rte_prefetch.h>
+
 void fair_init(struct fair *f)
 {
     f->held = 0;
@@ -19,6 +21,7 @@ bool fair_put(struct fair *f, unsigned flow, struct rte_mbuf *m)
         return false;
     f->unused = f->place[at].next;
     f->place[at].frame = m;
+    f->place[at].cost = (uint16_t)RTE_MIN(m->pkt_len + FAIR_FRAME_BYTES, (uint32_t)UINT16_MAX);
     if (f->queue[flow].n++ == 0)
         f->queue[flow].first = at;
     else
@@ -34,7 +37,7 @@ static uint32_t cost(const struct fair *f, unsigned flow)
 {
     if (f->queue[flow].n == 0)
         return 0;
-    return f->place[f->queue[flow].first].frame->pkt_len + FAIR_FRAME_BYTES;
+    return f->place[f->queue[flow].first].cost;
 }
 
 static struct rte_mbuf *take_one(struct fair *f, unsigned flow)
@@ -42,6 +45,7 @@ static struct rte_mbuf *take_one(struct fair *f, unsigned flow)
     const uint16_t at = f->queue[flow].first;
 
     f->queue[flow].first = f->place[at].next;
+    rte_prefetch0(rte_pktmbuf_mtod(f->place[at].frame, const void *));
     f->queue[flow].n--;
     f->held--;
     f->place[at].next = f->unused;

@@ -14,7 +14,7 @@
 #include "share/turns.h"
 
 enum {
-    FAIR_PLACES = 2048,
+    FAIR_PLACES = 1024,        /* of an lcore's part of the packet buffers (datapath_memory.c) */
     FAIR_FRAME_BYTES = 256,    /* what a frame costs beside its bytes, in bytes */
     FAIR_TURN_BYTES = 1 << 16, /* the quantum of the job with the greatest weight */
 };
@@ -29,7 +29,7 @@ struct fair {
     uint16_t unused; /* the first place without a frame; valid while held < FAIR_PLACES */
     struct {
         struct rte_mbuf *frame;
-        uint16_t next;
+        uint16_t next, cost; /* cost: in bytes, of serving it */
     } place[FAIR_PLACES];
 };
 

@@ -104,6 +104,7 @@ struct config_replay {
     uint8_t worker_mac[6];  /* of rank 0; the others count on from its MAC and IP ... */
     uint32_t worker_ip;     /* network order */
     uint32_t worker_port;
+    int tenant;    /* by number; -1: nobody's */
     bool one_host; /* ... or from its port */
 };
 

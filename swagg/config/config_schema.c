@@ -200,6 +200,7 @@ static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_STRING("worker_mac", OPTIONAL, struct config_raw_replay, worker_mac, 1),
     CYAML_FIELD_STRING("worker_ip", OPTIONAL, struct config_raw_replay, worker_ip, 1),
     CYAML_FIELD_UINT("worker_port", OPTIONAL, struct config_raw_replay, replay.worker_port),
+    CYAML_FIELD_STRING("tenant", OPTIONAL, struct config_raw_replay, tenant, 1),
     CYAML_FIELD_BOOL("one_host", OPTIONAL, struct config_raw_replay, replay.one_host),
     CYAML_FIELD_END,
 };

@@ -26,7 +26,7 @@ struct config_raw_control {
 
 struct config_raw_replay {
     struct config_replay replay;
-    char worker_mac[64], worker_ip[64];
+    char worker_mac[64], worker_ip[64], tenant[CONFIG_NAME_MAX];
 };
 
 struct config_raw_static_worker {

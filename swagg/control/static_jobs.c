@@ -36,7 +36,7 @@ static void describe_replayed(struct static_job *job, const struct config_replay
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(r->terms.protocol),
                                    .terms = r->terms,
                                    .as_it_is = true,
-                                   .tenant = -1,
+                                   .tenant = r->tenant,
                                    .size = (uint16_t)r->workers};
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_replayed(&job->plan.member[rank], r, rank);

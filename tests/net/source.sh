@@ -55,6 +55,8 @@ step "the published format, two workers on one host, no UDP checksum"
 sums 1 1082 '{format: int32, chunk_bytes: 1024, one_host: true}' --format int32 --one-host --no-udp-checksum
 step "fp16 with exponents"
 sums 1 1076 '{format: fp16, workers: 4}' --format fp16 --workers 4
+step "two jobs side by side, on a port each"
+sums 2 1076 '{workers: 2}, {workers: 2, worker_mac: "02:00:00:00:01:03", worker_ip: 10.77.0.3}' --workers 2 --jobs 2
 step "jumbo frames: 2240 elements, eight workers"
 sums 1 9018 '{workers: 8, slots: 16}' --workers 8 --slots 16
 step "jumbo frames in order, two workers"

@@ -285,6 +285,9 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - chunk_bytes: 1464\n  - chunk_bytes: 66\n",
      "F:5: replay[0].chunk_bytes: 1464 must be a multiple of 4 within 64..1460 (mtu less headers)\n"
      "F:6: replay[1].chunk_bytes: 66 must be a multiple of 4 within 64..1460 (mtu less headers)\n"},
+    {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a, addresses: [10.0.0.1]}]\n"
+          "replay: [{tenant: a}, {tenant: nobody}]\n",
+     "F:5: replay[1].tenant: no tenant is called \"nobody\"\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - {worker_mac: x, worker_ip: y}\n",
      "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},

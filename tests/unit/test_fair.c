@@ -71,18 +71,18 @@ static void test_jobs_are_served_by_their_weights(void)
     rig_job.turn = 3 * flooding.turn / 4;
     flooding.turn /= 4;
     rig.engine.pressed = true;
-    flood(0, RIG_JOB, 700);
-    flood(1, FLOOD, 700);
+    flood(0, RIG_JOB, 400);
+    flood(1, FLOOD, 400);
     for (unsigned round = 0; round < 3; round++) /* till all are in line */
         rig_round();
     before[0] = waiting(RIG_JOB);
     before[1] = waiting(FLOOD);
-    for (unsigned round = 0; round < 6; round++)
+    for (unsigned round = 0; round < 5; round++)
         rig_round();
     before[0] -= waiting(RIG_JOB);
     before[1] -= waiting(FLOOD);
-    CU_ASSERT_EQUAL(before[0] + before[1], 6 * ENGINE_BURST);
-    CU_ASSERT(before[0] > 6 * ENGINE_BURST * 70 / 100 && before[0] < 6 * ENGINE_BURST * 80 / 100);
+    CU_ASSERT_EQUAL(before[0] + before[1], 5 * ENGINE_BURST);
+    CU_ASSERT(before[0] > 5 * ENGINE_BURST * 70 / 100 && before[0] < 5 * ENGINE_BURST * 80 / 100);
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig_drops(), 0);

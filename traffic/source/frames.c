@@ -1,6 +1,7 @@
 #include "source/frames.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,14 +111,16 @@ static void make_firsts(struct frames *fr)
 
 int frames_build(struct frames *fr, const struct source_options *o)
 {
+    char name[16];
     int rc = 0;
 
+    snprintf(name, sizeof(name), "sent_%u", o->plan.job);
     *fr = (struct frames){.options = o,
                           .element = element_bytes(plan_code(&o->plan)),
                           .body_bytes = o->plan.elements * element_bytes(plan_code(&o->plan)),
                           .chunks = o->open_loop ? plan_chunks(&o->plan) : o->plan.slots};
     fr->pool =
-        rte_pktmbuf_pool_create("sent", frames_count(fr), 0, 0,
+        rte_pktmbuf_pool_create(name, frames_count(fr), 0, 0,
                                 (uint16_t)(RTE_PKTMBUF_HEADROOM + BODY + fr->body_bytes + 64), SOCKET_ID_ANY);
     fr->flight = calloc(frames_count(fr), sizeof(*fr->flight));
     fr->sum = calloc(fr->chunks, fr->body_bytes);

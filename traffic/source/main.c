@@ -67,10 +67,33 @@ static void print_report(const struct play *p)
            c->rounds == c->idle_rounds ? 0 : (double)c->answers / (double)(c->rounds - c->idle_rounds));
 }
 
-static int write_json(const struct play *p)
+/* Of all jobs together. */
+static struct play_counts sum_of(const struct play p[], unsigned n)
+{
+    struct play_counts sum = {0};
+
+    for (unsigned j = 0; j < n; j++) {
+        sum.sent += p[j].count.sent;
+        sum.answers += p[j].count.answers;
+        sum.checked += p[j].count.checked;
+        sum.resent += p[j].count.resent;
+        sum.unexpected += p[j].count.unexpected;
+    }
+    return sum;
+}
+
+static void write_by_job(FILE *f, const struct play p[], unsigned n)
+{
+    fprintf(f, ", \"by_job_pps\": [");
+    for (unsigned j = 0; j < n; j++)
+        fprintf(f, "%s%.1f", j == 0 ? "" : ", ", (double)p[j].count.answers / seconds_of(&p[j]));
+    fprintf(f, "]");
+}
+
+static int write_json(const struct play p[], unsigned n)
 {
     const struct source_options *o = p->options;
-    const struct play_counts *c = &p->count;
+    const struct play_counts sum = sum_of(p, n), *c = &sum;
     double seconds = seconds_of(p);
     FILE *f = fopen(o->json, "w");
     bool failed;
@@ -89,6 +112,7 @@ static int write_json(const struct play *p)
             c->answers, c->checked, c->resent, c->unexpected, idle_of(p));
     if (o->open_loop)
         fprintf(f, ", \"offered_pps\": %.1f, \"lost\": %" PRIu64, offered_of(p), lost_of(p));
+    write_by_job(f, p, n);
     fprintf(f, "}\n");
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
@@ -98,33 +122,61 @@ static int write_json(const struct play *p)
     return 0;
 }
 
+/* The jobs' plans: each has the next number, and workers that follow those of the one before. */
+static void plan_jobs(const struct source_options *o, struct source_options job[])
+{
+    for (unsigned j = 0; j < o->jobs; j++) {
+        job[j] = j == 0 ? *o : job[j - 1];
+        if (j == 0)
+            continue;
+        job[j].plan.job++;
+        job[j].plan.worker = plan_worker(&job[j - 1].plan, o->plan.workers);
+    }
+}
+
+/* Exit code. */
+static int play_on(const struct source_options *o, struct play p[], unsigned ports)
+{
+    static struct source_options job[SOURCE_JOBS_MAX];
+    const unsigned each = ports / o->jobs;
+    bool failed = false;
+
+    plan_jobs(o, job);
+    for (unsigned j = 0; j < o->jobs; j++)
+        if (play_init(&p[j], &job[j], j * each, each) < 0) {
+            complain("no memory for the frames: give the EAL more (-m)");
+            return EXIT_BAD;
+        }
+    play_run(p, o->jobs, &stop);
+    for (unsigned j = 0; j < o->jobs; j++) {
+        print_report(&p[j]);
+        failed |= p[j].failed;
+    }
+    failed = failed || (o->json != NULL && write_json(p, o->jobs) < 0);
+    fflush(stdout);
+    if (o->stay)
+        ports_await_end(&stop);
+    return failed ? EXIT_BAD : EXIT_GOOD;
+}
+
 static int play(const struct source_options *o)
 {
-    static struct play p; /* large */
+    static struct play p[SOURCE_JOBS_MAX]; /* large */
     int ports, rc = EXIT_BAD;
 
     ports = ports_open(o->plan.elements * element_bytes(plan_code(&o->plan)) + 128, &stop);
     if (ports < 0)
         return EXIT_BAD;
-    if (o->mode == SOURCE_BRIDGE && ports != 2) {
+    if (o->mode == SOURCE_BRIDGE && ports != 2)
         complain("--mode bridge takes two ports, here are %d", ports);
-        goto close;
-    }
-    if (play_init(&p, o, (unsigned)ports) < 0) {
-        complain("no memory for the frames: give the EAL more (-m)");
-        goto close;
-    }
-    play_run(&p, &stop);
-    print_report(&p);
-    if (!p.failed && (o->json == NULL || write_json(&p) == 0))
-        rc = EXIT_GOOD;
-    fflush(stdout);
-    if (o->stay)
-        ports_await_end(&stop);
-close:
+    else if (ports % (int)o->jobs != 0)
+        complain("%u jobs cannot share %d ports equally", o->jobs, ports);
+    else
+        rc = play_on(o, p, (unsigned)ports);
     ports_close();
-    if (p.options != NULL)
-        play_free(&p);
+    for (unsigned j = 0; j < o->jobs; j++)
+        if (p[j].options != NULL)
+            play_free(&p[j]);
     return rc;
 }
 

@@ -72,6 +72,9 @@ static const struct option_row rows[] = {
     {"burst", 0, "N", option_unsigned, FIELD(burst), SOURCE_BURST_MAX,
      "frames received or sent at once, 1..256; default 32"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, "the report as one flat object"},
+    {"jobs", 0, "J", option_unsigned, FIELD(jobs), SOURCE_JOBS_MAX,
+     "1..4: as many jobs side by side, alike, on an equal part of the ports each; the next one has the next "
+     "number, and workers whose MAC and IP follow; default 1"},
     {"stay", 0, NULL, option_flag, FIELD(stay), 0,
      "after the report, wait until the other ends have gone, 10 seconds at most: a memif's other end may "
      "crash if this one leaves first"},
@@ -89,6 +92,8 @@ static const struct option_row phases_row = {"phases",
 
 static const char *fault(const struct source_options *o)
 {
+    if (o->jobs == 0)
+        return "--jobs must not be 0";
     if (o->burst == 0 || o->resend_ms == 0)
         return "--burst and --resend-ms must not be 0";
     if (o->open_loop && !rte_is_power_of_2(o->plan.phases))
@@ -114,6 +119,7 @@ int source_parse(struct source_options *o, int argc, char *argv[])
 
     *o = (struct source_options){
         .check_every = 61,
+        .jobs = 1,
         .burst = 32,
         .resend_ms = 20,
         .warmup = 0.2,

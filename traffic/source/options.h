@@ -13,7 +13,8 @@ enum source_mode {
 
 struct source_options {
     enum source_mode mode;
-    struct plan plan;
+    struct plan plan; /* of the first job */
+    unsigned jobs;    /* that are played side by side */
     bool no_udp_checksum;
     bool open_loop;
     double rate;          /* frames a second in an open loop; 0: as many as the ports take */
@@ -27,7 +28,7 @@ struct source_options {
     const char *json; /* NULL: none */
 };
 
-enum { SOURCE_BURST_MAX = 256 };
+enum { SOURCE_BURST_MAX = 256, SOURCE_JOBS_MAX = 4 };
 
 /* OPTIONS_READ; or the exit code: help was printed, or a mistake reported. argv[0] is not an option. */
 int source_parse(struct source_options *o, int argc, char *argv[]);

@@ -62,7 +62,7 @@ static struct flight *take_turn(struct play *p)
     return frames_flight(&p->frames, turn % workers, turn / workers);
 }
 
-int play_init(struct play *p, const struct source_options *o, unsigned ports)
+int play_init(struct play *p, const struct source_options *o, unsigned first, unsigned ports)
 {
     int rc;
 
@@ -74,7 +74,7 @@ int play_init(struct play *p, const struct source_options *o, unsigned ports)
     p->resend_after = o->resend_ms * rte_get_tsc_hz() / MS_PER_S;
     p->now = rte_rdtsc();
     for (unsigned i = 0; i < ports; i++) {
-        p->port[i].id = (uint16_t)i;
+        p->port[i].id = (uint16_t)(first + i);
         p->port[i].room = 2 * frames_count(&p->frames) + SOURCE_BURST_MAX;
         p->port[i].due = calloc(p->port[i].room, sizeof(struct rte_mbuf *));
         if (p->port[i].due == NULL)
@@ -270,17 +270,28 @@ static void play_round(struct play *p)
     p->now = now;
 }
 
-static void play_for(struct play *p, double seconds, unsigned long long packets, const volatile bool *stop)
+/* Whether the job's part of the measurement is over. */
+static bool is_over(const struct play *p, uint64_t until, unsigned long long packets)
 {
-    uint64_t until;
+    return p->failed || p->now >= until || (packets != 0 && p->count.answers >= packets);
+}
 
-    p->now = rte_rdtsc();
-    until = p->now + (uint64_t)(seconds * (double)rte_get_tsc_hz());
-    p->count = (struct play_counts){0};
-    p->offered = 0;
-    p->offered_from = p->now;
-    while (!p->failed && !*stop && p->now < until && (packets == 0 || p->count.answers < packets))
-        play_round(p);
+static void play_for(struct play p[], unsigned n, double seconds, unsigned long long packets,
+                     const volatile bool *stop)
+{
+    const uint64_t now = rte_rdtsc(), until = now + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+    bool over = false;
+
+    for (unsigned j = 0; j < n; j++) {
+        p[j].count = (struct play_counts){0};
+        p[j].offered = 0;
+        p[j].now = p[j].offered_from = now;
+    }
+    while (!over && !*stop)
+        for (unsigned j = 0; j < n; j++) {
+            play_round(&p[j]);
+            over |= is_over(&p[j], until, packets);
+        }
 }
 
 static unsigned discard(const struct play *p, const struct play_port *port)
@@ -325,17 +336,24 @@ static void settle(struct play *p, const volatile bool *stop)
              now - heard_at < patience);
 }
 
-void play_run(struct play *p, const volatile bool *stop)
+static void settle_all(struct play p[], unsigned n, const volatile bool *stop)
 {
-    play_for(p, p->options->warmup, 0, stop);
-    if (p->options->open_loop)
-        settle(p, stop); /* so that answers to frames of the warm-up do not count */
-    play_for(p, p->options->seconds, p->options->packets, stop);
-    if (p->options->open_loop)
-        settle(p, stop);
-    drain(p);
-    if (!p->failed && !*stop && p->count.answers == 0) {
-        complain("no answers came");
-        p->failed = true;
+    for (unsigned j = 0; j < n; j++)
+        if (p[j].options->open_loop)
+            settle(&p[j], stop);
+}
+
+void play_run(struct play p[], unsigned n, const volatile bool *stop)
+{
+    play_for(p, n, p[0].options->warmup, 0, stop);
+    settle_all(p, n, stop); /* so that answers to frames of the warm-up do not count */
+    play_for(p, n, p[0].options->seconds, p[0].options->packets, stop);
+    settle_all(p, n, stop);
+    for (unsigned j = 0; j < n; j++) {
+        drain(&p[j]);
+        if (!p[j].failed && !*stop && p[j].count.answers == 0) {
+            complain("no answers came");
+            p[j].failed = true;
+        }
     }
 }

@@ -40,11 +40,12 @@ struct play {
     bool failed; /* and said why */
 };
 
-/* Ports are open, 0 .. ports - 1. 0, or -ENOMEM. */
-int play_init(struct play *p, const struct source_options *o, unsigned ports);
+/* On so many ports from this one on, which are open. 0, or -ENOMEM. */
+int play_init(struct play *p, const struct source_options *o, unsigned first, unsigned ports);
 void play_free(struct play *p);
 
-/* Warms up and measures; returns early when something is wrong (failed) or stop is set. */
-void play_run(struct play *p, const volatile bool *stop);
+/* Warms up and measures n jobs side by side; returns early when something is wrong (failed) or stop is set.
+ */
+void play_run(struct play p[], unsigned n, const volatile bool *stop);
 
 #endif

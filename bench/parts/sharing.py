@@ -1,0 +1,51 @@
+"""How jobs share a switch: what sharing.sh measured."""
+import statistics
+
+from figures import Figure, Sample, table
+
+FIGURES = (
+    Figure("two_jobs_sum_share", "Two jobs together get {:.1%} of the sums that one alone gets from a full lcore.", ">= 0.95"),
+    Figure("two_jobs_uneven", "Of two equal jobs, the one that gets less is {:.1%} below half.", "<= 0.05"),
+    Figure("weights_3_to_1_ratio", "A job of three times the weight gets {:.2f} times the sums.", first_screen=False),
+    Figure("weights_3_to_1_off", "That is {:.1%} off.", "<= 0.05"),
+    Figure("victim_slowdown", "While another job floods, disagrees and crashes, and a stranger joins and forges, an allreduce on links "
+           "of 100 Mbit/s takes {:.3f} times as long as alone.", "<= 1.05"),
+)
+
+READING = """
+Two jobs: `swagg-source` plays 8 workers a job, each job on a memif port of its own, with 256 frames of 1076 bytes on their way, float32,
+against one lcore; it copies nothing, and leads the lcore. Jobs are those of two tenants. Turns of one job alone, two of equal weight and
+two of weights 3 and 1 follow one another; a run's figures are medians of its turns. The victim: two ranks of `swagg-perf` on two of
+four hosts on veths whose links are limited to 100 Mbit/s, allreduces of 1 MB. On each of the other two hosts, a rank of another job sums
+without a pause, disagrees with its peer, and is killed every two seconds; a process joins the victim's job every 50 ms as another
+rank; and one sends gradient packets of all jobs as fast as its link takes them, in turn as itself and under the victim's address.
+"""
+
+
+def turns(rows, what):
+    """[[report, one a run] of a turn]"""
+    return [reports for key, reports in rows.items() if key[0] == what]
+
+
+def medians(rows, what, value):
+    return [statistics.median(value(report) for report in of_run) for of_run in zip(*turns(rows, what))]
+
+
+def collect(rows):
+    alone = medians(rows, "alone", lambda report: report["answers_pps"])
+    both = medians(rows, "equal", lambda report: report["answers_pps"])
+    uneven = medians(rows, "equal", lambda report: 1 - min(report["by_job_pps"]) / (sum(report["by_job_pps"]) / 2))
+    weighted = medians(rows, "three_to_one", lambda report: report["by_job_pps"][0] / report["by_job_pps"][1])
+    time = {what: medians(rows, what, lambda report: report[0]["mean_us"]) for what in ("quiet", "attacked")}
+    return ({"two_jobs_sum_share": [a / b for a, b in zip(both, alone)], "two_jobs_uneven": uneven,
+             "weights_3_to_1_ratio": weighted, "weights_3_to_1_off": [abs(ratio / 3 - 1) for ratio in weighted],
+             "victim_slowdown": [a / b for a, b in zip(time["attacked"], time["quiet"])]},
+            {"mpps": {"alone": [pps / 1e6 for pps in alone], "equal": [pps / 1e6 for pps in both]},
+             "victim_ms": {what: [us / 1e3 for us in us_of] for what, us_of in time.items()}})
+
+
+def section(data):
+    rows = [("one job alone", Sample(data["mpps"]["alone"]).spread(2)), ("two of equal weight together", Sample(data["mpps"]["equal"]).spread(2))]
+    victim = [("alone", Sample(data["victim_ms"]["quiet"]).spread(1)), ("attacked", Sample(data["victim_ms"]["attacked"]).spread(1))]
+    return ("## Jobs beside one another\n\n" + table(("jobs", "sums sent, million a second"), rows) + "\n\n"
+            + table(("victim", "allreduce of 1 MB, ms"), victim))

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # for script/lib/dut.sh, and what it and tenancy.sh set
+# How jobs share a switch: two on an lcore that cannot keep up with both, of equal weight and of 3 to 1, beside one alone; and a
+# job on links of 100 Mbit/s while another floods, disagrees and crashes, and a stranger joins and forges.
+
+sharing() {
+    local turn turns=5 seconds=0.5 tenants
+    [ -z "$quick" ] || turns=2 seconds=1
+    tenants="{name: a, addresses: [10.0.0.1], weight: WEIGHT}, {name: b, addresses: [10.0.0.2]}"
+    for ((turn = 1; turn <= turns; turn++)); do
+        sharing_plays alone 1 1
+        sharing_plays equal 2 1
+        sharing_plays three_to_one 2 3
+    done
+    sharing_victim
+}
+
+# As many jobs of 8 workers, each on a port of its own, keep 256 frames on their way.
+sharing_plays() { # WHAT JOBS WEIGHT
+    local j slots=$((IN_FLIGHT / 8))
+    memif_config "$NET_DIR/swagg.yaml" "$2" 1076
+    {
+        echo "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]"
+        echo "memory: {mode: $swagg_memory, megabytes: $MEMORY}"
+        echo "idle: {max_sleep_us: 0}"
+        echo "tenants: [${tenants/WEIGHT/$3}]"
+        echo "replay:"
+        for ((j = 0; j < $2; j++)); do
+            printf '  - {workers: 8, slots: %d, phases: %d, tenant: %s, ' "$slots" "$PHASES" "$([ "$j" = 0 ] && echo a || echo b)"
+            printf 'worker_mac: "02:00:00:00:01:%02x", worker_ip: 10.77.0.%d}\n' $((1 + 8 * j)) $((1 + 8 * j))
+        done
+    } >>"$NET_DIR/swagg.yaml"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    play swagg "sharing,$1,$turn" "$2" 1076 --workers 8 --slots "$slots" --jobs "$2"
+    net_swagg_stop
+    played
+}
+
+# Mean times of allreduces of 1 MB on hosts 0 and 1, alone and with everything on hosts 2 and 3 that others can do.
+sharing_victim() {
+    local turn turns=3 calls=20
+    [ -z "$quick" ] || turns=2 calls=8
+    [ "$NET_HOSTS" -ge 4 ] || net_hosts 4
+    net_limit 100mbit
+    net_swagg_config "$NET_DIR/swagg.yaml" "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    for ((turn = 1; turn <= turns; turn++)); do
+        sharing_times quiet
+        sharing_attack
+        sharing_times attacked
+        net_end_processes "$NET_ID-h2"
+        net_end_processes "$NET_ID-h3"
+        wait "${attackers[@]}" 2>/dev/null || true
+    done
+    net_swagg_stop
+}
+
+sharing_times() { # WHAT
+    local perf=("$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job victim --size 2 -b 1M -e 1M -n "$calls" -w 3) other
+    ip netns exec "$NET_ID-h1" "${perf[@]}" --rank 1 >"$NET_DIR/victim.log" 2>&1 &
+    other=$!
+    net_exec 0 "${perf[@]}" --rank 0 --json "$records/$run,swagg,sharing,$1,$turn.json" >"$NET_DIR/victim0.log" 2>&1 ||
+        fail "$1: $(cat "$NET_DIR/victim0.log")"
+    wait "$other" || fail "$1: $(cat "$NET_DIR/victim.log")"
+    printf '  run %s: sharing, %-10s %s\n' "$run" "$1" "$(cut -c1-120 "$records/$run,swagg,sharing,$1,$turn.json" | tr -d '\n')"
+}
+
+sharing_attack() {
+    local host dir
+    dir=$(dirname "${BASH_SOURCE[0]}")
+    attackers=()
+    for host in 2 3; do
+        ip netns exec "$NET_ID-h$host" "$dir/hostile.sh" $((host - 2)) "$(net_switch_ip)" "$NET_BUILD" "$(net_ip 0)" \
+            >"$NET_DIR/hostile$host.log" 2>&1 </dev/null &
+        attackers+=($!)
+    done
+    sleep 1
+}
