@@ -42,6 +42,7 @@ static void what_the_caller_does_not_know_is_the_default(void)
     o.struct_size = offsetof(struct swagg_options, mode);
     CU_ASSERT_EQUAL(open_and_close(&o), SWAGG_OK);
     o.struct_size = sizeof o;
+    o.key_file = NULL; /* a pointer is looked at */
     CU_ASSERT_EQUAL(open_and_close(&o), SWAGG_ERR_ARGUMENT);
     loop_switch_stop(ls);
 }
