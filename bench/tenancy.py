@@ -4,9 +4,9 @@ A part, parts/PART.py, has FIGURES; READING, how it is measured; collect(rows) r
 section(data) returns Markdown. rows: {(what, ...): [report, one a run]}, of its own records."""
 import records
 from figures import figure_table
-from parts import one_lcore
+from parts import one_lcore, sharing
 
-PARTS = {"one_lcore": one_lcore}
+PARTS = {"one_lcore": one_lcore, "sharing": sharing}
 FIGURES = tuple(figure for part in PARTS.values() for figure in part.FIGURES)
 
 

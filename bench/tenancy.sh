@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# script/bench tenancy     many jobs and workers on one switch: what one lcore does for jobs of 8, 64 and 1,024 workers; --quick
+# script/bench tenancy   many jobs and workers on one switch: one lcore with 8, 64 and 1,024 workers, jobs that share it; --quick
 #
 # Measures: tenancy.sh RUNS DIRECTORY [quick]. Each part, bench/parts/PART.sh, has a function PART that does one run of its
 # measurements and leaves DIRECTORY/RUN,DEVICE,PART,WHAT.json; bench/parts/PART.py makes figures of them.
@@ -14,7 +14,7 @@ set -euo pipefail
 runs=$1
 # shellcheck disable=SC2034 # the parts' and dut.sh's
 records=$2 quick=${3:-}
-parts=(one_lcore)
+parts=(one_lcore sharing)
 
 for part in "${parts[@]}"; do
     # shellcheck source=/dev/null
