@@ -31,6 +31,7 @@ static struct {
 } args;
 
 static char memory[128];
+static bool hugepages;
 
 static void __attribute__((format(printf, 1, 2))) add(const char *format, ...)
 {
@@ -129,11 +130,12 @@ static int use_hugepages(const struct config *cfg)
  * stay behind. */
 static int add_memory(const struct config *cfg)
 {
-    int huge = use_hugepages(cfg);
+    const int rc = use_hugepages(cfg);
 
-    if (huge < 0)
-        return huge;
-    if (huge) {
+    if (rc < 0)
+        return rc;
+    hugepages = rc > 0;
+    if (hugepages) {
         add("--in-memory");
     } else {
         add("--no-huge");
@@ -142,7 +144,7 @@ static int add_memory(const struct config *cfg)
     add("-m");
     add("%u", cfg->memory.megabytes);
     snprintf(memory, sizeof(memory), "%u MB in %s", cfg->memory.megabytes,
-             huge ? "hugepages" : "ordinary pages");
+             hugepages ? "hugepages" : "ordinary pages");
     return 0;
 }
 
@@ -230,7 +232,10 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     rte_openlog_stream(log_stream());
     memcpy(argv, args.arg, sizeof(argv)); /* it changes the array */
     if (rte_eal_init(args.n, argv) < 0) {
-        log_error("the EAL does not start: %s (its own messages are above)", rte_strerror(rte_errno));
+        log_error("the EAL does not start: %s (its own messages are above)%s", rte_strerror(rte_errno),
+                  hugepages ? "; if another program has taken the hugepages meanwhile, start swagg again, or "
+                              "set memory.mode: no-huge"
+                            : "");
         return -rte_errno;
     }
     rc = lock_prefix();
