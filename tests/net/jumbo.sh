@@ -6,7 +6,7 @@ set -euo pipefail
 
 net_begin jumbo
 net_hosts 4 9000
-net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 9000" "memory: {mode: no-huge, megabytes: 384}"
+net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 9000" "memory: {mode: no-huge, megabytes: 448}"
 net_swagg_start "$NET_DIR/swagg.yaml"
 
 step "frames of 9000 bytes are switched whole"
