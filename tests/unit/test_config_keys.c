@@ -77,7 +77,7 @@ static const struct {
     {"timers.mac_age_s", "net/keys.sh", "step \"timers.mac_age_s: 1\""},
     {"memory.mode", "net/keys.sh", "step \"memory.mode: no-huge, memory.megabytes: 200\""},
     {"memory.megabytes", "net/keys.sh", "step \"memory.mode: no-huge, memory.megabytes: 200\""},
-    {"idle.spin", "net/keys.sh", "step \"idle.spin: 2^30\""},
+    {"idle.spin", "unit/test_idle.c", "test_it_spins_before_it_naps"},
     {"idle.max_sleep_us", "net/keys.sh", "step \"idle.max_sleep_us: 0\""},
     {"log_level", "net/keys.sh", "step \"log_level\""},
     {"seed", "net/keys.sh", "step \"drop, duplicate, reorder, corrupt, and seed\""},
