@@ -123,6 +123,12 @@ static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[]
 
 static_assert((int)COUNTED_PROTOCOLS * (int)AGG_JOBS <= (int)SHARE_FLOWS, "a flow for every job");
 
+/* Bytes of a turn of this job; 0: it takes none. */
+static uint32_t turn(const struct agg_job *job)
+{
+    return __atomic_load_n(&jobs_of(job)->turn, __ATOMIC_RELAXED);
+}
+
 /* Has a burst of packets of one protocol wait for the turns of their jobs. A sender that is none of a job's
  * members is found out before it can take a place from it. */
 static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
@@ -134,7 +140,8 @@ static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[]
         present(&p[i], frames[i]);
     table->locate(e->protocol[number].jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
-        if (p[i].job == NULL || (p[i].slot == NULL && table->reason[p[i].reason].strange)) {
+        if (p[i].job == NULL || turn(p[i].job) == 0 ||
+            (p[i].slot == NULL && table->reason[p[i].reason].strange)) {
             process(e, number, &frames[i], 1);
         } else if (!fair_put(&e->fair, number * AGG_JOBS + p[i].job->number, frames[i])) {
             count_drop(e->counters, frames[i]->port, DROP_OVER_SHARE, 1);
@@ -162,7 +169,7 @@ static uint32_t turn_of(const struct engine *e, unsigned flow)
 {
     const struct agg_job *job = agg_jobs_find(e->protocol[flow / AGG_JOBS].jobs, flow % AGG_JOBS);
 
-    return job == NULL ? FAIR_TURN_BYTES : __atomic_load_n(&jobs_of(job)->turn, __ATOMIC_RELAXED);
+    return job == NULL || turn(job) == 0 ? FAIR_TURN_BYTES : turn(job);
 }
 
 unsigned engine_serve(struct engine *e)

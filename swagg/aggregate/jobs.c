@@ -73,6 +73,7 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
 {
     memcpy(job->name, plan->name, sizeof(job->name));
     job->tenant = plan->tenant;
+    job->takes_turns = plan->tenant >= 0 || plan->is_static;
     job->founder = plan->founder;
     job->without_udp_sum = f->checked || plan->without_udp_sum;
     job->is_static = plan->is_static;
@@ -183,14 +184,14 @@ static void share_out(struct jobs *jobs)
     uint32_t count = 0, most = 1;
 
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
-        if (running_job(jobs, i) != NULL) {
+        if (running_job(jobs, i) != NULL && running_job(jobs, i)->takes_turns) {
             most = RTE_MAX(most, jobs_weight(jobs, running_job(jobs, i)));
             count++;
         }
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
         struct job *job = running_job(jobs, i);
 
-        if (job != NULL)
+        if (job != NULL && job->takes_turns)
             __atomic_store_n(&job->turn,
                              1 + (uint32_t)((uint64_t)FAIR_TURN_BYTES * jobs_weight(jobs, job) / most),
                              __ATOMIC_RELAXED);

@@ -51,7 +51,8 @@ struct job {
     /* The main lcore's. */
     struct agg_pool_config made_of;
     char name[CONFIG_JOB_MAX];
-    int tenant; /* by number, as in the configuration; -1: nobody's */
+    int tenant;       /* by number, as in the configuration; -1: nobody's */
+    bool takes_turns; /* false: replayed, and nobody's: what is lost is not sent again, so it never waits */
     size_t bytes;
     uint32_t slots;
     uint32_t frames_wanted; /* that it could keep at once */

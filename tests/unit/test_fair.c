@@ -134,6 +134,18 @@ static void test_frames_of_a_job_that_has_ended_are_refused(void)
     close_two();
 }
 
+static void test_a_job_that_takes_no_turns_is_served_as_its_frames_come(void)
+{
+    open_two();
+    flooding.turn = 0;
+    rig.engine.pressed = true;
+    flood(0, FLOOD, 4 * RECEIVE_BURST);
+    rig_round();
+    CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 4 * RECEIVE_BURST);
+    close_two();
+}
+
 static void test_nothing_waits_where_there_is_nobody_to_share_with(void)
 {
     open_two();
@@ -160,6 +172,7 @@ int main(void)
         UNIT_TEST(test_a_flood_leaves_places_to_others),
         UNIT_TEST(test_who_is_in_no_job_takes_no_place),
         UNIT_TEST(test_frames_of_a_job_that_has_ended_are_refused),
+        UNIT_TEST(test_a_job_that_takes_no_turns_is_served_as_its_frames_come),
         UNIT_TEST(test_nothing_waits_where_there_is_nobody_to_share_with),
         CU_TEST_INFO_NULL,
     };

@@ -346,6 +346,23 @@ static void test_kept_frames_are_divided_among_the_jobs(void)
     jobs_free(&jobs);
 }
 
+static void test_a_replayed_job_of_nobody_takes_no_turns(void)
+{
+    struct jobs jobs;
+    const struct job *joined;
+
+    set_up(&jobs, 2);
+    joined = open_one(&jobs);
+    CU_ASSERT(joined->turn > 0 && jobs.count == 1);
+    wish.tenant = -1;
+    CU_ASSERT_EQUAL(open_one(&jobs)->turn, 0);
+    CU_ASSERT_EQUAL(jobs.count, 1);
+    wish.is_static = true;
+    CU_ASSERT_EQUAL(open_one(&jobs)->turn, joined->turn);
+    CU_ASSERT_EQUAL(jobs.count, 2);
+    jobs_free(&jobs);
+}
+
 static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
 {
     struct jobs jobs;
@@ -564,6 +581,7 @@ int main(void)
         UNIT_TEST(test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have),
         UNIT_TEST(test_kept_frames_are_divided_among_the_jobs),
         UNIT_TEST(test_only_frames_that_others_have_let_go_of_are_given_out),
+        UNIT_TEST(test_a_replayed_job_of_nobody_takes_no_turns),
         UNIT_TEST(test_kept_frames_go_by_weight_and_quota),
         UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
         UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
