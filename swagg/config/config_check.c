@@ -22,7 +22,7 @@ static const struct config_number numbers[] = {
     {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},
     {"timers.forming_s", offsetof(struct config, timers.forming_s), 1, 86400, 600},
     {"timers.mac_age_s", offsetof(struct config, timers.mac_age_s), 1, 86400, 300},
-    {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 256},
+    {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 320},
     {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
     {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
 };

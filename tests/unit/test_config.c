@@ -119,9 +119,9 @@ static const struct {
      "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 1025 is out of range (1..1024)\n"},
     {PORT "pool:\n  slots_per_job: 500\n",
      "F:4: pool.slots_per_job: 500 is not a power of two (512, 1024, ...)\n"},
-    {PORT "pool:\n  megabytes: 256\n",
-     "F:1: memory.megabytes: 256 is too little for a pool of 256 and 64 for frames: "
-     "make it 320, or the pool less\n"},
+    {PORT "pool:\n  megabytes: 320\n",
+     "F:1: memory.megabytes: 320 is too little for a pool of 320 and 64 for frames: "
+     "make it 384, or the pool less\n"},
     /* ports */
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
@@ -441,7 +441,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.timers.forming_s, 600);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 300);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
-    CU_ASSERT_EQUAL(c.memory.megabytes, 256);
+    CU_ASSERT_EQUAL(c.memory.megabytes, 320);
     CU_ASSERT_EQUAL(c.idle.spin, 1000);
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
