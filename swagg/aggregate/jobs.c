@@ -77,7 +77,6 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
     job->founder = plan->founder;
     job->without_udp_sum = f->checked || plan->without_udp_sum;
     job->is_static = plan->is_static;
-    job->alone = plan->alone;
     job->bytes = f->bytes;
     job->slots = f->slots;
     job->frames_wanted = frames_wanted(jobs, f);
@@ -187,7 +186,7 @@ static void share_out(struct jobs *jobs)
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
         if (running_job(jobs, i) != NULL && running_job(jobs, i)->takes_turns) {
             most = RTE_MAX(most, jobs_weight(jobs, running_job(jobs, i)));
-            count += !running_job(jobs, i)->alone;
+            count++;
         }
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
         struct job *job = running_job(jobs, i);

@@ -44,7 +44,6 @@ struct job {
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;
-    bool alone;            /* as in jobs_plan */
     uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
     struct job_lane *lane; /* by lcore */
     struct job_member *member; /* by thread (one, but in static jobs), by rank; NULL: nobody has joined it */
@@ -75,7 +74,7 @@ struct jobs {
     struct agg_jobs running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct job */
 
     /* The main lcore's. */
-    uint32_t count;                                  /* running jobs that are not alone; atomic */
+    uint32_t count;                                  /* running jobs that take turns; atomic */
     uint64_t closes;                                 /* so far */
     uint64_t closed_at[COUNTED_PROTOCOLS][JOBS_MAX]; /* closes when the number was freed; 0: never used */
     struct rte_rcu_qsbr *rcu;
@@ -130,9 +129,7 @@ struct jobs_plan {
     bool as_it_is;
     bool is_static;       /* nobody joins it: its members are known by their addresses */
     bool without_udp_sum; /* its packets need no UDP checksum */
-    bool alone; /* not one of several jobs that take turns on a busy lcore: nobody sends its packets again, if
-                   they are dropped as too many */
-    uint8_t threads; /* of each member, from its UDP port on; 0 counts as 1 */
+    uint8_t threads;      /* of each member, from its UDP port on; 0 counts as 1 */
     uint16_t size;
     char name[CONFIG_JOB_MAX];
     int tenant;                                 /* as in struct job */

@@ -37,7 +37,6 @@ static void describe_replayed(struct static_job *job, const struct config_replay
                                    .terms = r->terms,
                                    .as_it_is = true,
                                    .tenant = r->tenant,
-                                   .alone = r->tenant < 0,
                                    .size = (uint16_t)r->workers};
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_replayed(&job->plan.member[rank], r, rank);
