@@ -22,6 +22,26 @@ static void check_reasons(const struct agg_protocol *protocol)
     }
 }
 
+/* Telemetry has those of all protocols in one dictionary. */
+static void check_that_names_differ(const struct agg_protocol *one, const struct agg_protocol *other)
+{
+    for (unsigned i = 0; i < one->reasons; i++)
+        for (unsigned j = 0; j < other->reasons; j++)
+            CU_ASSERT_STRING_NOT_EQUAL(one->reason[i].name, other->reason[j].name);
+}
+
+static void test_reasons_of_different_protocols_have_different_names(void)
+{
+    unsigned n;
+    const struct agg_protocol *const *protocol = agg_protocols(&n);
+
+    for (unsigned i = 0; i < n; i++) {
+        check_reasons(protocol[i]);
+        for (unsigned j = 0; j < i; j++)
+            check_that_names_differ(protocol[i], protocol[j]);
+    }
+}
+
 static void test_every_reason_has_a_name_and_a_meaning(void)
 {
     check_reasons(&sml_protocol);
@@ -297,6 +317,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_reason_has_a_name_and_a_meaning),
+        UNIT_TEST(test_reasons_of_different_protocols_have_different_names),
         UNIT_TEST(test_protocols_are_found_by_number),
         UNIT_TEST(test_shard_keys_are_read_within_the_payload),
         UNIT_TEST(test_switchml_sums_a_burst),
