@@ -24,7 +24,15 @@
 #include "wire/path.h"
 #include "wire/switchml.h"
 
-enum { RIG_PORTS = 3, RIG_MEMBERS = 2, RIG_JOB = 5, RIG_SLOTS = 4, RIG_CHUNK = 1024, RIG_MBUFS = 4095 };
+enum {
+    RIG_PORTS = 3,
+    RIG_LCORES = 2,
+    RIG_MEMBERS = 2,
+    RIG_JOB = 5,
+    RIG_SLOTS = 4,
+    RIG_CHUNK = 1024,
+    RIG_MBUFS = 4095
+};
 
 static const struct net_mac rig_mac = {{2, 0, 0, 0, 0, 0xfe}};
 static const uint32_t rig_ip = RTE_BE32(0x0A0000FE);
@@ -40,7 +48,7 @@ static struct shards rig_shards;
 static struct agg_jobs rig_jobs;
 static struct job rig_job;
 static struct job_member rig_member[RIG_MEMBERS];
-static struct job_lane rig_lane[1];
+static struct job_lane rig_lane[RIG_LCORES];
 static struct lcore rig;
 
 /* Where rank r is; there are stations beyond the members. */
@@ -92,7 +100,7 @@ static inline struct rte_mbuf *rig_data(unsigned rank, uint32_t tag, uint8_t job
 /* What a job of the rig's members is made of. */
 struct rig_job_parts {
     struct job *job;
-    struct job_lane *lane;
+    struct job_lane *lane;  /* RIG_LCORES */
     struct agg_seat *seats; /* 2 * RIG_MEMBERS */
 };
 
@@ -108,7 +116,7 @@ static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t numbe
     sml_terms_build(&cfg.terms, &t);
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
     memset(parts->seats, 0, 2 * RIG_MEMBERS * sizeof(*parts->seats));
-    memset(parts->lane, 0, sizeof(*parts->lane));
+    memset(parts->lane, 0, RIG_LCORES * sizeof(*parts->lane));
     *job = (struct job){
         .frames = 2 * RIG_SLOTS, .turn = FAIR_TURN_BYTES, .lane = parts->lane, .member = rig_member};
     job->common = (struct agg_job){.protocol = &sml_protocol, .number = number, .size = RIG_MEMBERS};

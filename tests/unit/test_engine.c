@@ -300,7 +300,7 @@ static const struct agg_protocol other = {.name = "other",
 /* From station 0, on port 0, to station 5, which was heard on port 2. It waits to be received. */
 static void other_arrive(uint8_t what, size_t bytes)
 {
-    static struct job_lane lane[1];
+    static struct job_lane lane[RIG_LCORES];
     static struct job job = {.frames = 1000, .lane = lane, .common = {.protocol = &other}};
     static struct agg_jobs jobs = {.running = {&job.common}};
     const struct frame_end from = rig_station(0), to = rig_station(5);

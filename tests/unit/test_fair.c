@@ -10,10 +10,10 @@ static struct job flooding;
 static void open_two(void)
 {
     static struct agg_seat seats[2 * RIG_MEMBERS];
-    static struct job_lane lane;
+    static struct job_lane lane[RIG_LCORES];
 
     rig_open();
-    rig_make_job(&(struct rig_job_parts){&flooding, &lane, seats}, FLOOD);
+    rig_make_job(&(struct rig_job_parts){&flooding, lane, seats}, FLOOD);
     running = 2;
     rig.engine.jobs_running = &running;
 }
