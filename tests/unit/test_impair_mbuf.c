@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 
 #include "impair/impair_mbuf.h"
+#include "small_eal.h"
 #include "unit.h"
 
 enum { MBUFS = 511, DATA_ROOM = 64, PART_BYTES = 50, PARTS_MAX = 4 };
@@ -190,17 +191,6 @@ static void test_without_mbufs_frames_pass_untouched(void)
     release(1);
 }
 
-/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
-static int start_eal(void)
-{
-    char lcore[32];
-    char *args[] = {"test",           "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
-                    "--no-telemetry", "--log-level=error", lcore};
-
-    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
-    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -215,7 +205,7 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    if (start_eal() < 0)
+    if (small_eal_start(64) < 0)
         return 1;
     pool = rte_pktmbuf_pool_create("test", MBUFS, 0, 0, RTE_PKTMBUF_HEADROOM + DATA_ROOM, SOCKET_ID_ANY);
     return pool != NULL ? unit_main("impair_mbuf", tests) : 1;

@@ -11,6 +11,7 @@
 #include "aggregate/jobs.h"
 #include "show/delays.h"
 #include "show/writer_json.h"
+#include "small_eal.h"
 #include "switchml/pool.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
@@ -555,17 +556,6 @@ static void test_a_protocol_lowers_its_own_terms(void)
     jobs_free(&jobs);
 }
 
-/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
-static int start_eal(void)
-{
-    char lcore[32];
-    char *args[] = {"test",           "--no-huge",         "-m", "128", "--no-pci", "--no-shconf",
-                    "--no-telemetry", "--log-level=error", lcore};
-
-    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
-    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -591,7 +581,7 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    if (start_eal() < 0)
+    if (small_eal_start(128) < 0)
         return 1;
     rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
     if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0 || rte_rcu_qsbr_thread_register(rcu, LCORE) != 0)

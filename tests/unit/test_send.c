@@ -9,6 +9,7 @@
 
 #include "fake_port.h"
 #include "port/send.h"
+#include "small_eal.h"
 #include "unit.h"
 
 enum { PORTS = 2, DELAY = 1000, RING_SIZE = 256 };
@@ -269,15 +270,6 @@ static void test_a_flood_goes_everywhere_else(void)
     out.ports = PORTS;
 }
 
-static int start_eal(void)
-{
-    char lcore[32], *args[] = {"test_send",      "--no-huge",         "-m", "64", "--no-pci", "--no-shconf",
-                               "--no-telemetry", "--log-level=error", lcore};
-
-    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
-    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
-}
-
 static bool make_ports(void)
 {
     char name[] = "to_send0";
@@ -311,7 +303,7 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    if (start_eal() < 0 || !make_ports())
+    if (small_eal_start(64) < 0 || !make_ports())
         return 1;
     return unit_main("send", tests);
 }

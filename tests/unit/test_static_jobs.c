@@ -9,6 +9,7 @@
 
 #include <rte_eal.h>
 
+#include "small_eal.h"
 #include "switchml/protocol.h"
 #include "switchml/reasons.h"
 #include "switchml/terms.h"
@@ -240,17 +241,6 @@ static void test_a_closed_job_is_not_known_by_address(void)
     tear_down();
 }
 
-/* The smallest EAL there is: ordinary pages, no devices, nothing left behind. */
-static int start_eal(void)
-{
-    char lcore[32];
-    char *args[] = {"test",           "--no-huge",         "-m", "128", "--no-pci", "--no-shconf",
-                    "--no-telemetry", "--log-level=error", lcore};
-
-    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
-    return rte_eal_init(sizeof(args) / sizeof(args[0]), args);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -264,7 +254,7 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    if (start_eal() < 0)
+    if (small_eal_start(128) < 0)
         return 1;
     /* No lcore runs, so nobody has to be waited for. */
     rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
