@@ -18,7 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 
-BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "tenancy")  # in the order of the first screen
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "tenancy", "switches")  # in the order of the first screen
 
 
 def module_of(name):
@@ -80,11 +80,9 @@ def first_screen(measured):
 
 
 def load(docs):
-    measured = {}
-    for name in BENCHES:
-        with open(docs / "results/data" / f"{name}.json") as f:
-            measured[name] = module_of(name), json.load(f)
-    return measured
+    """What has been measured."""
+    data = {name: docs / "results/data" / f"{name}.json" for name in BENCHES}
+    return {name: (module_of(name), json.loads(path.read_text())) for name, path in data.items() if path.exists()}
 
 
 def rendered(docs):

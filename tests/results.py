@@ -20,7 +20,7 @@ import plot
 import reduce
 import report
 from figures import Figure, Sample
-from parts import one_lcore
+from parts import case1, one_lcore
 
 RUNS = (1, 2, 3)
 
@@ -126,11 +126,19 @@ def tenancy_records(directory):
                 put(directory, f"{run},swagg,one_lcore,{what},{turn}.json", {"answers_pps": 4e6 if what == "no_delays" else 3e6})
 
 
+def switches_records(directory):
+    for run in RUNS:
+        for links in case1.LINKS:
+            for where, seconds in (("switch", 1), ("host", 3)):
+                put(directory, f"{run},case1,{where},{links}.json", {"arrays": 9, "median_s": seconds})
+
+
 # The figure that each of them must come to.
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
-            "numbers": ("worst_size_vs_openmpi", 1), "tenancy": ("skew_cost", 0.75)}
+            "numbers": ("worst_size_vs_openmpi", 1), "tenancy": ("skew_cost", 0.75),
+            "switches": ("case1_vs_host", 3)}
 
 
 def run_report(*arguments):

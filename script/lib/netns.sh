@@ -190,6 +190,21 @@ net_hosts() { # COUNT [MTU]
     NET_HOSTS=$1
 }
 
+# Takes hosts and their links down, so that others can be made.
+net_hosts_remove() {
+    local i
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        net_end_processes "$NET_ID-h$i"
+        ip netns delete "$NET_ID-h$i"
+        net_until 10 "the link of host $i is gone" net_has_no_link "$i"
+    done
+    NET_HOSTS=0
+}
+
+net_has_no_link() { # HOST
+    ! ip -n "$NET_ID-sw" link show "p$1"
+}
+
 # A host's link to the switch; deleted (ip -n "$NET_ID-sw" link del pHOST), it can be made again.
 net_link() { # HOST [MTU]
     local mtu=${2:-1500}

@@ -1,0 +1,29 @@
+"""Benchmarks of several parts, which share a page (script/lib/parts.sh).
+
+A part, parts/PART.py, has FIGURES; READING, how it is measured; collect(rows) returns its figures, by name, and further data;
+section(data) returns Markdown. rows: {(what, ...): [report, one a run]}, of its own records. A part that was not measured is left
+out."""
+import records
+from figures import figure_table
+
+
+def figures_of(parts):
+    return tuple(figure for part in parts.values() for figure in part.FIGURES)
+
+
+def collect(parts, directory, before=0):
+    """before: how many words a record's name has between its run and its part."""
+    rows = records.reports(directory)
+    found = {"figures": {}}
+    for name, part in parts.items():
+        own = {key[before + 1:]: reports for key, reports in rows.items() if key[before] == name}
+        if own:
+            figures, found[name] = part.collect(own)
+            found["figures"] |= figures
+    return {"measured": records.measured(max(len(reports) for reports in rows.values())), **found}
+
+
+def page(parts, data):
+    sections = [part.section(data[name]) for name, part in parts.items() if name in data]
+    reading = [part.READING.strip() for name, part in parts.items() if name in data]
+    return "\n\n".join([figure_table(figures_of(parts), data), *sections, "## How it is measured", *reading])

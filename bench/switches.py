@@ -1,0 +1,19 @@
+"""Several switches, the places that one can have, and the ways of the paper that swagg began with: what switches.sh measured, part
+by part (parted.py)."""
+import parted
+from parts import case1
+
+PARTS = {"case1": case1}
+FIGURES = parted.figures_of(PARTS)
+
+
+def collect(directory):
+    return parted.collect(PARTS, directory)
+
+
+def pages(data):
+    return {"switches": parted.page(PARTS, data)}
+
+
+def plots(data):
+    return {}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# script/bench switches   several switches, the places that one can have, and the ways of the paper that swagg began with; --part, --quick
+#
+# Measures: switches.sh RUNS DIRECTORY ""|quick [PART...]. Each part leaves DIRECTORY/RUN,PART,WHAT.json (script/lib/parts.sh).
+set -euo pipefail
+# shellcheck source=script/lib/netns.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
+# shellcheck source=script/lib/parts.sh
+. "$NET_LIB/parts.sh"
+
+# shellcheck disable=SC2034 # the parts' and measure_parts'
+records=$2 quick=$3 wanted=("${@:4}")
+# Hugepages may be in use by others; which pages there are is no matter on veths.
+# shellcheck disable=SC2034 # for net_swagg_config
+NET_SETTINGS=("memory: {mode: no-huge}")
+
+net_begin switches
+measure_parts "$1"
