@@ -10,36 +10,23 @@
 #include "monotonic.h"
 #include "options.h"
 #include "wire/path.h"
+#include "wire/path_lengths.h"
 
 enum {
-    SIZES_MAX = 20,
     ROUND_MS = 50,
-    ROUNDS_ENOUGH = 8,   /* in which a shorter packet came back and a longer one did not */
     REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES,
 };
-
-/* Usual MTUs: jumbo frames, also within tunnels; Ethernet, PPPoE, GRE, VXLAN, WireGuard; the minima of IPv6
- * and IPv4, and ours. */
-static const uint16_t usual_mtus[] = {9000, 8950, 4352, 2048, 1500, 1492, 1476,
-                                      1450, 1420, 1400, 1280, 1006, 576,  CLIENT_MTU_MIN};
 
 struct prober {
     const struct path_wish *wish;
     struct path *path;
     int data_fd, control_fd; /* data_fd is not connected, so that ICMP errors do not disturb it; control_fd
                                 is, so that they are reported */
-    struct {
-        unsigned mtu;
-        size_t bytes;            /* of a payload */
-    } size[SIZES_MAX];           /* falling */
-    unsigned sizes, first, best; /* indexes: first: the longest that this host can send; best: the longest
-                                    that came back, `sizes` if none did */
-    unsigned shortest_sent;      /* index of the size that was sent last in this round, the shortest */
-    unsigned rounds_back;        /* rounds of which the last packet came back */
-    unsigned ports;              /* of the switch; as answers say */
-    uint32_t answered;           /* bit p: a packet of size `best` came back from port p */
+    struct path_lengths lengths;
+    unsigned ports;    /* of the switch; as answers say */
+    uint32_t answered; /* bit p: a packet of size `best` came back from port p */
     uint16_t nonce, round;
     uint64_t rounds; /* that are over; `round` is what of it fits a packet */
     uint64_t incarnation;
@@ -51,16 +38,8 @@ static void add_size(struct prober *p, unsigned mtu)
     enum sml_checksum checksum = p->wish->checksum;
     if (mtu < CLIENT_MTU_MIN || (p->wish->mtu && mtu > p->wish->mtu))
         return;
-    size_t bytes = SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
-    unsigned at = 0;
-    while (at < p->sizes && p->size[at].bytes > bytes)
-        at++;
-    if (at < p->sizes && p->size[at].bytes == bytes)
-        return;
-    memmove(&p->size[at + 1], &p->size[at], (p->sizes - at) * sizeof p->size[0]);
-    p->size[at].mtu = mtu;
-    p->size[at].bytes = bytes;
-    p->sizes++;
+    path_lengths_add(&p->lengths, mtu,
+                     SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum));
 }
 
 /* The kernel's MTU for the path is only one of the lengths to try. */
@@ -68,13 +47,13 @@ static void choose_sizes(struct prober *p)
 {
     int kernels = 0;
     socklen_t bytes = sizeof kernels;
-    for (unsigned i = 0; i < sizeof usual_mtus / sizeof *usual_mtus; i++)
-        add_size(p, usual_mtus[i]);
+    for (unsigned i = 0; i < PATH_USUAL_MTUS; i++)
+        add_size(p, path_usual_mtus[i]);
+    add_size(p, CLIENT_MTU_MIN);
     if (getsockopt(p->control_fd, IPPROTO_IP, IP_MTU, &kernels, &bytes) == 0 && kernels > 0)
         add_size(p, (unsigned)kernels);
     if (p->wish->mtu)
         add_size(p, p->wish->mtu);
-    p->best = p->sizes;
 }
 
 static struct sockaddr_in port_of(const struct prober *p, unsigned port)
@@ -105,12 +84,6 @@ static void close_sockets(const struct prober *p)
         close(p->control_fd);
 }
 
-/* All longer packets have been tried often enough. */
-static bool is_settled(const struct prober *p)
-{
-    return p->best <= p->first || (p->best < p->sizes && p->rounds_back >= ROUNDS_ENOUGH);
-}
-
 static bool all_ports_answer(const struct prober *p)
 {
     return p->answered == (1u << p->ports) - 1;
@@ -118,7 +91,7 @@ static bool all_ports_answer(const struct prober *p)
 
 static bool is_open(const struct prober *p)
 {
-    return is_settled(p) && all_ports_answer(p);
+    return path_lengths_are_settled(&p->lengths) && all_ports_answer(p);
 }
 
 /* Sending */
@@ -126,24 +99,24 @@ static bool is_open(const struct prober *p)
 static void ask(struct prober *p, unsigned port, unsigned size)
 {
     uint8_t payload[PAYLOAD_MAX];
+    struct path_lengths *l = &p->lengths;
     const struct sockaddr_in to = port_of(p, SML_PORT_FIRST + port);
-    path_build_question(payload, p->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
-    if (sendto(p->data_fd, payload, p->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
+    path_build_question(payload, l->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
+    if (sendto(p->data_fd, payload, l->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
                sizeof to) >= 0)
-        p->shortest_sent = size;
-    else if (errno == EMSGSIZE && size == p->first && size + 1 < p->sizes)
-        p->first++; /* too long for the interface */
+        l->shortest_sent = size;
+    else if (errno == EMSGSIZE && size == l->first && size + 1 < l->sizes)
+        l->first++; /* too long for the interface */
     else
         p->path->trouble = errno;
 }
 
 static void ask_lengths(struct prober *p)
 {
-    unsigned last = p->best < p->sizes ? p->best : p->sizes - 1;
-    p->shortest_sent = p->sizes;
-    for (unsigned size = p->first; size <= last; size++) {
+    const unsigned last = path_lengths_begin(&p->lengths);
+    for (unsigned size = p->lengths.first; size <= last; size++) {
         ask(p, 0, size);
-        if (p->round == 0 && p->shortest_sent == size)
+        if (p->round == 0 && p->lengths.shortest_sent == size)
             return; /* nearly always enough */
     }
 }
@@ -152,7 +125,7 @@ static void ask_ports(struct prober *p)
 {
     for (unsigned port = 0; port < p->ports; port++)
         if (!(p->answered >> port & 1))
-            ask(p, port, p->best);
+            ask(p, port, p->lengths.best);
 }
 
 /* A question that any switch answers and that changes nothing: a heartbeat from nobody's incarnation. */
@@ -172,20 +145,13 @@ static void ask_control(struct prober *p)
 
 static void on_answer(struct prober *p, unsigned port, const struct path_answer *a, size_t bytes)
 {
-    unsigned size = 0;
-    while (size < p->sizes && p->size[size].bytes != bytes)
-        size++;
-    if (size == p->sizes)
-        return;
+    const bool now = (uint16_t)a->tag == p->round && port == 0;
+    const enum path_news news = path_lengths_answered(&p->lengths, bytes, now);
     p->ports = a->data_ports;
-    if (size < p->best) {
-        p->best = size;
+    if (news == PATH_BETTER)
         p->answered = 0;
-    }
-    if (size == p->best)
+    if (news != PATH_OLD_NEWS)
         p->answered |= 1u << port;
-    if ((uint16_t)a->tag == p->round && size == p->shortest_sent && port == 0)
-        p->rounds_back++;
 }
 
 static void receive_answers(struct prober *p)
@@ -218,9 +184,10 @@ static void receive_control(struct prober *p)
 /* Receives until the round is over: every answer has come, or its time is up. */
 static void listen_to(struct prober *p, uint64_t until)
 {
-    unsigned rounds_back = p->rounds_back;
-    bool settled = is_settled(p);
-    while (!is_open(p) && is_settled(p) == settled && p->rounds_back == rounds_back) {
+    const struct path_lengths *l = &p->lengths;
+    unsigned rounds_back = l->rounds_back;
+    bool settled = path_lengths_are_settled(l);
+    while (!is_open(p) && path_lengths_are_settled(l) == settled && l->rounds_back == rounds_back) {
         struct pollfd fds[] = {{.fd = p->data_fd, .events = POLLIN}, {.fd = p->control_fd, .events = POLLIN}};
         struct timespec timeout = timespec_until(until, monotonic_ns());
         if (ppoll(fds, 2, &timeout, NULL) <= 0)
@@ -260,7 +227,7 @@ static void probe(struct prober *p)
 {
     uint64_t began = monotonic_ns(), now = began;
     for (; !is_open(p) && !is_hopeless(p, now, began); p->round++, p->rounds++) {
-        if (is_settled(p))
+        if (path_lengths_are_settled(&p->lengths))
             ask_ports(p);
         else
             ask_lengths(p);
@@ -271,7 +238,7 @@ static void probe(struct prober *p)
     }
     if (all_ports_answer(p)) {
         p->path->state = PATH_OPEN;
-        p->path->mtu = p->size[p->best].mtu;
+        p->path->mtu = p->lengths.size[p->lengths.best].mtu;
     }
 }
 
