@@ -48,6 +48,7 @@ static int open_control(struct daemon *d, struct datapath *dp, const struct conf
         .ports = dp->ports,
         .bridge = dp->bridge,
         .claim = &dp->claim,
+        .loops = &dp->loops,
         .inbox = &dp->to_control,
         .registrar = d->registrar,
         .static_jobs = &d->static_jobs,

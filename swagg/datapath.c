@@ -20,6 +20,15 @@ static struct lcore_pace pace(const struct config *cfg)
                                .stall = (LCORE_STALL_MS + cfg->idle.max_sleep_us / 1000) * cycles_per_ms};
 }
 
+/* After the ports. */
+static void make_loops(struct datapath *dp)
+{
+    dp->loops.ports = dp->ports;
+    dp->loops.window = rte_get_tsc_hz();
+    for (unsigned p = 0; p < dp->ports; p++)
+        dp->loops.number[p] = secret64();
+}
+
 int datapath_open(struct datapath **out, const struct config *cfg, const struct placement *placement)
 {
     struct datapath *dp = rte_zmalloc("datapath", sizeof(*dp), RTE_CACHE_LINE_SIZE);
@@ -36,6 +45,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->lcores.n = placement->lcores;
     dp->shards.n = placement->shards;
     dp->pace = pace(cfg);
+    dp->link_local = cfg->link_local;
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
     rc = datapath_make_memory(dp, cfg);
@@ -47,8 +57,10 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         rc = datapath_make_lcores(dp, placement);
     if (rc == 0)
         rc = datapath_check_memory(cfg);
-    if (rc == 0)
+    if (rc == 0) {
+        make_loops(dp);
         datapath_carry_merged(dp, cfg);
+    }
     if (rc < 0) {
         datapath_close(dp);
         return rc;

@@ -13,7 +13,8 @@
 
 #include "aggregate/jobs.h"
 #include "bridge/bridge.h"
-#include "bridge/claim.h"
+#include "bridge/loops.h"
+#include "bridge/sighting.h"
 #include "config/config.h"
 #include "lcore/classifier.h"
 #include "lcore/inbox.h"
@@ -46,7 +47,9 @@ struct datapath {
     struct rte_rcu_qsbr *rcu; /* every polling lcore reports here, thread id = its index */
     bool stop;                /* atomic; the main lcore sets it */
 
-    struct claim claim; /* of other stations to the switch's IP address */
+    struct sighting claim; /* of other stations to the switch's IP address */
+    struct loops loops;
+    enum config_link_local link_local;
 };
 
 /* Makes everything, without starting it: memory, ports, lcores' tasks. After eal_start. *dp is NULL on error,

@@ -65,6 +65,8 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .classifier = &dp->classifier,
                                    .bridge = dp->bridge,
                                    .claim = &dp->claim,
+                                   .loops = &dp->loops,
+                                   .link_local = dp->link_local,
                                    .host = &lc->host,
                                    .engine = &lc->engine,
                                    .to_control = &dp->to_control,
@@ -98,15 +100,27 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
     return lc;
 }
 
+/* Every receive queue of a port may let in its part of what the port may. */
+static void bound_storms(const struct datapath *dp, struct receive *r, unsigned p, unsigned queues)
+{
+    const struct port *port = &dp->port[p];
+
+    for (enum config_storm_kind kind = 0; queues > 0 && kind < CONFIG_STORM_KINDS; kind++)
+        storm_set(&r->storm[p], kind, (uint64_t)port->storm->frames[kind] * queues / port->rx_queues,
+                  rte_get_tsc_hz());
+}
+
 static void give_queues(const struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
 {
     for (unsigned p = 0; p < dp->ports; p++) {
         const int tx_queue = placement_tx_queue(tasks, p);
+        const unsigned before = lc->receive.queues;
 
         for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
             if (tasks->rx[q] & RTE_BIT64(p))
                 lc->receive.queue[lc->receive.queues++] =
                     (struct receive_queue){.port = (uint8_t)p, .queue = (uint8_t)q};
+        bound_storms(dp, &lc->receive, p, lc->receive.queues - before);
         if (tx_queue < 0)
             continue;
         lc->send.own |= RTE_BIT64(p);

@@ -41,14 +41,14 @@ ROOMS = {
     "mpi-shim": ["lib/core/random", "lib/client", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
-    "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol"],  # the list of protocols, whose reasons are counted
+    "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share"],  # the list of protocols, whose reasons are counted
     "swagg/impair": ["lib/core/random", "swagg/base"],
     "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/impair"],
     "swagg/port": ["lib/core/net", "swagg/base", "swagg/capture", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
-    "swagg/lcore": ["lib/core/net", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/lcore": ["lib/core/net", "lib/core/share", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/keys", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "swagg/base"],
     "swagg/operator": ["swagg/base", "swagg/config", "swagg/capture", "swagg/show"],

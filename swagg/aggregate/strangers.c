@@ -2,12 +2,10 @@
 
 #include "wire/path.h"
 
-enum {
-    ANSWERS_AT_ONCE = 64,
-    ANSWER_NS = 100000, /* one in this time: 10,000 a second */
-};
+/* Of all answers of a kind: 10,000 a second. Times are in ns. */
+static const struct share_rate answer_rate = {.burst = 64, .each = 100000};
 
-/* For one address: a quarter of all answers. */
+/* For one address: a quarter of them. */
 static const struct throttle_rate asker_rate = {.burst = 16, .per_second = 2500};
 
 void strangers_init(struct strangers *s, uint64_t seed)
@@ -16,16 +14,9 @@ void strangers_init(struct strangers *s, uint64_t seed)
 }
 
 /* Answers to packets with unproven senders have a fixed rate in all, whoever asks. */
-static bool may_answer(struct allowance *a, uint64_t now)
+static bool may_answer(struct share_bucket *answers, uint64_t now)
 {
-    const uint64_t earned = (now - a->at) / ANSWER_NS;
-
-    a->credit = RTE_MIN(a->credit + earned, (uint64_t)ANSWERS_AT_ONCE);
-    a->at += earned * ANSWER_NS;
-    if (a->credit == 0)
-        return false;
-    a->credit--;
-    return true;
+    return share_take(answers, &answer_rate, 1, now);
 }
 
 static void reject(struct strangers *s, const struct agg_protocol *protocol, const struct agg_packet *p,

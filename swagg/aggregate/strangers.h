@@ -9,11 +9,6 @@
 #include "aggregate/egress.h"
 #include "base/throttle.h"
 
-/* Answers that may be sent. */
-struct allowance {
-    uint64_t credit, at; /* credit: how many answers may be sent now; at: when that was computed, ns */
-};
-
 struct strangers {
     /* Set before the start, then only read. */
     struct egress *egress;
@@ -21,7 +16,7 @@ struct strangers {
     uint64_t boot_id;   /* of this switch, for rejects */
     uint8_t data_ports; /* for path probes: how many UDP ports workers are told to deal their slots to */
 
-    struct allowance rejects, path_answers;
+    struct share_bucket rejects, path_answers; /* of answers that may be sent */
     struct throttle path_askers; /* by IP address, so that one that asks without end delays no other's join */
 };
 

@@ -17,6 +17,8 @@
     X(RUNT, "runt", "frame shorter than an Ethernet header")                                                 \
     X(PORT_DISABLED, "port_disabled",                                                                        \
       "the operator has taken the port down: swaggctl port up NAME brings it up")                            \
+    X(PORT_BLOCKED, "port_blocked",                                                                          \
+      "the port is blocked, since there is a loop behind it: find it, then swaggctl port up NAME")           \
     X(RX_MISSED, "rx_missed",                                                                                \
       "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
     X(OVERSIZE, "oversize",                                                                                  \
@@ -28,7 +30,12 @@
       "IPv4 or ARP whose sender's address is the switch's own: another station uses it, or forges it")       \
     X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
     X(LINK_LOCAL, "link_local",                                                                              \
-      "destination 01:80:c2:00:00:0X, which no switch passes on (STP, LLDP, pause)")                         \
+      "destination 01:80:c2:00:00:0X, which this switch does not pass on (LLDP, LACP, pause): "              \
+      "switch.link_local")                                                                                   \
+    X(STORM_BROADCAST, "storm_broadcast", "more broadcasts than ports.storm.broadcast allows")               \
+    X(STORM_MULTICAST, "storm_multicast", "more multicasts than ports.storm.multicast allows")               \
+    X(STORM_UNKNOWN, "storm_unknown",                                                                        \
+      "more frames to stations that the switch does not know than ports.storm.unknown allows")               \
     X(SAME_PORT, "same_port", "destination is on the port that the frame came from")                         \
     X(NO_EGRESS, "no_egress", "nowhere to flood to: there is no other port")                                 \
     X(ETHERTYPE, "ethertype", "addressed to the switch, but neither ARP nor untagged IPv4")                  \
@@ -96,6 +103,9 @@ static inline unsigned drop_kind(unsigned protocol, unsigned reason)
     X(FLOODED, "flooded", "frames switched to all other ports")                                              \
     X(LEARNED, "stations_learned", "stations that were new to the bridge")                                   \
     X(MOVED, "stations_moved", "stations that came up on another port")                                      \
+    X(MOVERS, "stations_restless",                                                                           \
+      "times that a station was found to move between ports all the time: a loop, or one MAC used twice")    \
+    X(LOOPS_FOUND, "loops_found", "probes that came back, so that there is a loop behind two ports or one")  \
     X(ARP_REPLIES, "arp_replies", "ARP requests for the switch's IP answered")                               \
     X(ECHO_REPLIES, "echo_replies", "pings answered")                                                        \
     X(GRADIENTS, "gradients", "gradient packets of members, given to their slots")                           \

@@ -26,7 +26,7 @@ static struct throttle_source *place_of(struct throttle *t, uint32_t source)
     for (unsigned i = 0; i < THROTTLE_WAYS; i++) {
         if (set[i].source == source)
             return &set[i];
-        if (set[i].full_at < least->full_at)
+        if (set[i].bucket.full_at < least->bucket.full_at)
             least = &set[i];
     }
     *least = (struct throttle_source){.source = source};
@@ -35,13 +35,7 @@ static struct throttle_source *place_of(struct throttle *t, uint32_t source)
 
 bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now)
 {
-    const uint64_t each = SECOND / t->rate.per_second;
-    struct throttle_source *s = place_of(t, source);
+    const struct share_rate rate = {.each = SECOND / t->rate.per_second, .burst = t->rate.burst};
 
-    if (s->full_at < now)
-        s->full_at = now;
-    if (s->full_at - now > (t->rate.burst - 1) * each)
-        return false;
-    s->full_at += each;
-    return true;
+    return share_take(&place_of(t, source)->bucket, &rate, 1, now);
 }

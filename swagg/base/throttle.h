@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "share/bucket.h"
+
 enum { THROTTLE_SETS = 256, THROTTLE_WAYS = 4 };
 
 struct throttle_rate {
@@ -18,7 +20,7 @@ struct throttle_rate {
 
 struct throttle_source {
     uint32_t source;
-    uint64_t full_at; /* when its bucket will be full again; in the past: the place is free */
+    struct share_bucket bucket; /* full: the place is free */
 };
 
 struct throttle {

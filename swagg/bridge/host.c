@@ -3,6 +3,17 @@
 #include "base/frame.h"
 #include "net/arp.h"
 #include "net/icmp.h"
+#include "net/loop_probe.h"
+
+/* An empty buffer for a frame to this port; NULL: none is free, which is counted. */
+static struct rte_mbuf *make(const struct host *h, unsigned port)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(h->mbufs);
+
+    if (m == NULL)
+        count_drop(h->counters, port, DROP_NO_MBUF, 1);
+    return m;
+}
 
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 {
@@ -18,11 +29,9 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
             count_drop(h->counters, port, DROP_ARP_IGNORED, 1);
         return;
     }
-    reply = rte_pktmbuf_alloc(h->mbufs);
-    if (reply == NULL) {
-        count_drop(h->counters, port, DROP_NO_MBUF, 1);
+    reply = make(h, port);
+    if (reply == NULL)
         return;
-    }
     arp_answer((void *)rte_pktmbuf_append(reply, sizeof(*request)), request, &h->mac);
     count_event(h->counters, EVENT_ARP_REPLIES, 1);
     send_put(h->send, port, reply);
@@ -31,12 +40,10 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 /* Broadcasts an ARP request for the switch's address on a port. from: the sender address in it (arp_ask). */
 static void put_arp(const struct host *h, unsigned port, rte_be32_t from)
 {
-    struct rte_mbuf *m = rte_pktmbuf_alloc(h->mbufs);
+    struct rte_mbuf *m = make(h, port);
 
-    if (m == NULL) {
-        count_drop(h->counters, port, DROP_NO_MBUF, 1);
+    if (m == NULL)
         return;
-    }
     arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, h->ip);
     send_put(h->send, port, m);
 }
@@ -49,6 +56,16 @@ void host_announce(const struct host *h, unsigned port)
         return;
     put_arp(h, port, 0);
     put_arp(h, port, h->ip);
+}
+
+void host_probe(const struct host *h, unsigned port, uint64_t number)
+{
+    struct rte_mbuf *m = make(h, port);
+
+    if (m == NULL)
+        return;
+    loop_probe_write(rte_pktmbuf_append(m, NET_LOOP_PROBE_BYTES), &h->mac, number);
+    send_put(h->send, port, m);
 }
 
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)

@@ -23,6 +23,9 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);
  * stations the switch's MAC address (an ARP announcement), in case they remember another. */
 void host_announce(const struct host *h, unsigned port);
 
+/* Sends a loop probe (net/loop_probe.h) with this number on this port. */
+void host_probe(const struct host *h, unsigned port, uint64_t number);
+
 /* Takes over a frame that has passed frame_check_ipv4 and whose protocol is ICMP. An echo request is
  * answered, others are dropped. */
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m);

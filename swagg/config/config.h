@@ -53,12 +53,25 @@ struct config_impair {
     struct impair_config rx, tx; /* hold_for in microseconds */
 };
 
+/* Frames that go to every port. */
+enum config_storm_kind {
+    CONFIG_STORM_BROADCAST,
+    CONFIG_STORM_MULTICAST,
+    CONFIG_STORM_UNKNOWN, /* to one station, which the switch does not know */
+    CONFIG_STORM_KINDS
+};
+
+struct config_storm {
+    uint32_t frames[CONFIG_STORM_KINDS]; /* a second, that a port lets in; 0: any number */
+};
+
 struct config_port {
     char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ... */
     char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
                                        --vdev (net_memif0,role=server); or a PCI address with options */
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
+    struct config_storm storm;
 };
 
 struct config_pool {
@@ -81,6 +94,19 @@ struct config_timers {
     uint32_t lost_after_ms; /* silence after which a worker counts as lost */
     uint32_t forming_s;     /* how long a job may take to form */
     uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
+};
+
+/* Which frames to 01:80:c2:00:00:0X pass. */
+enum config_link_local {
+    CONFIG_LINK_LOCAL_STP,         /* those of spanning trees, in which this switch takes no part */
+    CONFIG_LINK_LOCAL_DROP,        /* none */
+    CONFIG_LINK_LOCAL_TRANSPARENT, /* all but pause frames */
+};
+
+/* Loops that somebody has made by mistake. */
+struct config_loops {
+    uint32_t probe_s; /* how often it is looked for them unasked; 0: never */
+    uint32_t block_s; /* how long a port is blocked; 0: not at all */
 };
 
 struct config_memory {
@@ -166,6 +192,7 @@ struct config {
     bool has_placement; /* false: use placement_default once the CPUs are known */
     struct placement placement;
 
+    enum config_link_local link_local;
     uint32_t mtu;         /* longest IP packet that ports carry, in bytes */
     uint32_t tx_delay_us; /* that a frame may wait for others to the same port */
     struct config_pool pool;
@@ -173,6 +200,7 @@ struct config {
     struct config_timers timers;
     struct config_memory memory;
     struct config_idle idle;
+    struct config_loops loops;
     struct config_control control;
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments */

@@ -22,6 +22,8 @@ static const struct config_number numbers[] = {
     {"timers.lost_after_ms", offsetof(struct config, timers.lost_after_ms), 100, 600000, 5000},
     {"timers.forming_s", offsetof(struct config, timers.forming_s), 1, 86400, 600},
     {"timers.mac_age_s", offsetof(struct config, timers.mac_age_s), 1, 86400, 300},
+    {"loops.probe_s", offsetof(struct config, loops.probe_s), 0, 3600, 0},
+    {"loops.block_s", offsetof(struct config, loops.block_s), 0, 86400, 60},
     {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 320},
     {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
     {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
@@ -81,6 +83,16 @@ static void check_memory(struct config_text *t, const struct config *c)
                      (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
 }
 
+/* What neighbours say to one another over a cable makes no sense if several hear it. */
+static void check_link_local(struct config_text *t, const struct config *c)
+{
+    if (c->link_local == CONFIG_LINK_LOCAL_TRANSPARENT && c->ports != 2)
+        config_fault(t, "switch.link_local",
+                     "transparent is for a switch with two ports, which stands for a cable; this one has %u: "
+                     "write stp, or drop",
+                     c->ports);
+}
+
 void config_check(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -93,6 +105,8 @@ void config_check(struct config_text *t, struct config_raw *raw)
     c->has_ip = config_text_has(t, "switch.ip");
     if (c->has_ip)
         config_parse_ip(t, "switch.ip", raw->sw.ip, &c->ip, &c->prefix);
+    c->link_local = raw->sw.link_local;
+    check_link_local(t, c);
     if (config_text_has(t, "lcores"))
         config_check_lcores(t, raw);
     config_check_numbers(t, "", c, numbers, COUNT(numbers));

@@ -22,6 +22,12 @@ static const struct config_number queues[] = {
     {"rx_queues", offsetof(struct config_port, rx_queues), 1, SWAGG_MAX_QUEUES, 1},
     {"tx_queues", offsetof(struct config_port, tx_queues), 1, SWAGG_MAX_QUEUES, 1},
 };
+static const struct config_number storms[] = {
+    {"storm.broadcast", offsetof(struct config_port, storm.frames[CONFIG_STORM_BROADCAST]), 0, 100000000, 0},
+    {"storm.multicast", offsetof(struct config_port, storm.frames[CONFIG_STORM_MULTICAST]), 0, 100000000, 0},
+    {"storm.unknown", offsetof(struct config_port, storm.frames[CONFIG_STORM_UNKNOWN]), 0, 100000000, 0},
+};
+enum { STORMS = sizeof(storms) / sizeof(storms[0]) };
 enum { QUEUES = sizeof(queues) / sizeof(queues[0]) };
 
 /* The path of a value in a port, for messages. */
@@ -193,6 +199,7 @@ void config_check_ports(struct config_text *t, struct config *c)
         check_name(t, c, p);
         config_default_numbers(t, port_path(path, p, ""), &c->port[p], queues, QUEUES);
         config_check_numbers(t, path, &c->port[p], queues, QUEUES);
+        config_check_numbers(t, path, &c->port[p], storms, STORMS);
         check_device(t, c, p);
         check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);
         check_impair(t, port_path(path, p, "impair.tx"), &c->port[p].impair.tx);

@@ -27,12 +27,22 @@ static const cyaml_schema_field_t directions_fields[] = {
     CYAML_FIELD_END,
 };
 
+#define STORM(name, kind) CYAML_FIELD_UINT(name, OPTIONAL, struct config_storm, frames[kind])
+
+static const cyaml_schema_field_t storm_fields[] = {
+    STORM("broadcast", CONFIG_STORM_BROADCAST),
+    STORM("multicast", CONFIG_STORM_MULTICAST),
+    STORM("unknown", CONFIG_STORM_UNKNOWN),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t port_fields[] = {
     CYAML_FIELD_STRING("name", OPTIONAL, struct config_port, name, 1),
     CYAML_FIELD_STRING("device", CYAML_FLAG_DEFAULT, struct config_port, device, 1),
     CYAML_FIELD_UINT("rx_queues", OPTIONAL, struct config_port, rx_queues),
     CYAML_FIELD_UINT("tx_queues", OPTIONAL, struct config_port, tx_queues),
     CYAML_FIELD_MAPPING("impair", OPTIONAL, struct config_port, impair, directions_fields),
+    CYAML_FIELD_MAPPING("storm", OPTIONAL, struct config_port, storm, storm_fields),
     CYAML_FIELD_END,
 };
 
@@ -40,9 +50,16 @@ static const cyaml_schema_value_t port_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_port, port_fields),
 };
 
+static const cyaml_strval_t link_locals[] = {
+    {"stp", CONFIG_LINK_LOCAL_STP},
+    {"drop", CONFIG_LINK_LOCAL_DROP},
+    {"transparent", CONFIG_LINK_LOCAL_TRANSPARENT},
+};
+
 static const cyaml_schema_field_t switch_fields[] = {
     CYAML_FIELD_STRING("mac", OPTIONAL, struct config_raw_switch, mac, 1),
     CYAML_FIELD_STRING("ip", OPTIONAL, struct config_raw_switch, ip, 1),
+    CYAML_FIELD_ENUM("link_local", CHOICE, struct config_raw_switch, link_local, link_locals, COUNT(link_locals)),
     CYAML_FIELD_END,
 };
 
@@ -103,6 +120,12 @@ static const cyaml_strval_t memory_modes[] = {
 static const cyaml_schema_field_t memory_fields[] = {
     CYAML_FIELD_ENUM("mode", CHOICE, struct config_memory, mode, memory_modes, COUNT(memory_modes)),
     CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_memory, megabytes),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t loops_fields[] = {
+    CYAML_FIELD_UINT("probe_s", OPTIONAL, struct config_loops, probe_s),
+    CYAML_FIELD_UINT("block_s", OPTIONAL, struct config_loops, block_s),
     CYAML_FIELD_END,
 };
 
@@ -224,6 +247,7 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
     CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),
+    CYAML_FIELD_MAPPING("loops", OPTIONAL, struct config_raw, config.loops, loops_fields),
     CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),

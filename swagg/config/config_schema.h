@@ -9,6 +9,7 @@
 /* Values that are still text: they must be checked and resolved before they go into struct config. */
 struct config_raw_switch {
     char mac[64], ip[64];
+    enum config_link_local link_local;
 };
 
 enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* that one list can name */

@@ -17,6 +17,7 @@
 #include "base/throttle.h"
 #include "bridge/host.h"
 #include "control/fair_queue.h"
+#include "control/loop_guard.h"
 #include "control/signals.h"
 #include "control/static_jobs.h"
 #include "lcore/stalls.h"
@@ -46,6 +47,7 @@ struct control {
     bool drop_seen[DROP_KINDS];
     uint64_t links_up; /* bit p: port p, when last asked */
     struct stall_watch stalls;
+    struct loop_guard loops;
     uint64_t looked_at; /* how busy the lcores are */
 };
 
@@ -78,6 +80,13 @@ static void count_missed(struct control *c)
                    (unsigned)c->parts.port[p].device->missed(&c->parts.port[p]));
 }
 
+/* The link of this port has come up. */
+static void greet(struct control *c, unsigned p)
+{
+    host_announce(&c->lcore->host, p);
+    loop_guard_probe(&c->loops, p);
+}
+
 /* Stations behind a dead link may appear at another port, so they are forgotten: frames to them are flooded
  * until they are heard again. */
 static void watch_links(struct control *c)
@@ -96,7 +105,7 @@ static void watch_links(struct control *c)
         c->links_up ^= RTE_BIT64(p);
         log_notice("port %s: link is %s", port->name, up ? "up" : "down");
         if (up)
-            host_announce(&c->lcore->host, p);
+            greet(c, p);
         else
             bridge_forget(c->parts.bridge, (int)p);
     }
@@ -109,7 +118,7 @@ static void watch_claims(struct control *c, uint64_t now)
     struct net_mac station;
     uint8_t port;
 
-    if (now < c->next_defence || !claim_take(c->parts.claim, &station, &port))
+    if (now < c->next_defence || !sighting_take(c->parts.claim, &station, &port))
         return;
     c->next_defence = now + defence_interval_ns;
     net_mac_text(mac, &station);
@@ -139,6 +148,7 @@ static void tick(struct control *c)
     age_stations(c, clock_ns());
     watch_links(c);
     watch_claims(c, clock_ns());
+    loop_guard_tick(&c->loops, clock_ns());
     count_missed(c);
     report_drops(c);
     look_at_lcores(c, clock_ns());
@@ -244,6 +254,12 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     c->lcore = lcores_main(parts->lcores);
     c->signals = c->timer = -1;
     throttle_init(&c->rate, strangers_rate(cfg), rte_rand());
+    c->loops = (struct loop_guard){.loops = parts->loops,
+                                   .port = parts->port,
+                                   .ports = parts->ports,
+                                   .host = &c->lcore->host,
+                                   .bridge = parts->bridge};
+    loop_guard_init(&c->loops, &cfg->loops);
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;
@@ -285,7 +301,7 @@ int control_run(struct control *c)
     watch_links(c);
     for (unsigned p = 0; p < c->parts.ports; p++)
         if (c->links_up & RTE_BIT64(p))
-            host_announce(&c->lcore->host, p);
+            greet(c, p);
     for (;;) {
         struct epoll_event e;
         int stop;

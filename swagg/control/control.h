@@ -5,7 +5,8 @@
 #ifndef SWAGG_CONTROL_CONTROL_H
 #define SWAGG_CONTROL_CONTROL_H
 
-#include "bridge/claim.h"
+#include "bridge/loops.h"
+#include "bridge/sighting.h"
 #include "control/registrar.h"
 
 struct control;
@@ -23,7 +24,8 @@ struct control_parts {
     struct port *port;
     unsigned ports;
     struct bridge *bridge;
-    struct claim *claim; /* of other stations to the switch's IP address */
+    struct sighting *claim; /* of other stations to the switch's IP address */
+    struct loops *loops;
     struct inbox *inbox; /* control messages for the main lcore */
     struct registrar *registrar;
     struct static_jobs *static_jobs; /* open before control_run */

@@ -115,6 +115,19 @@ static const struct classifier_rule *flow_of(const struct receive *r, const stru
     return classifier_find(t, f->ip.dst_addr, f->udp.dst_port);
 }
 
+/* To every other port, unless there are too many such frames. */
+static void flood(struct receive *r, unsigned port, enum config_storm_kind kind, struct rte_mbuf *m)
+{
+    const unsigned frames = linux_gso_frames(m);
+
+    if (storm_admits(&r->storm[port], kind, frames, r->now)) {
+        forward_to_all(r->send, port, m);
+        return;
+    }
+    count_drop(r->counters, port, storm_drops_as(kind), frames);
+    rte_pktmbuf_free(m);
+}
+
 /* A frame to another station. */
 static void passing_input(struct receive *r, const struct classifier_table *t, unsigned port,
                           struct rte_mbuf *m)
@@ -123,8 +136,22 @@ static void passing_input(struct receive *r, const struct classifier_table *t, u
 
     if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
         engine_steer(r->engine, rule->protocol, port, m);
+    else if (!forward_to_known(r->bridge, r->send, port, m))
+        flood(r, port, CONFIG_STORM_UNKNOWN, m);
+}
+
+/* Between neighbours. A pause frame is about one link, whatever is configured. Others pass without a bound:
+ * to lose them in a storm is how networks break. */
+static void link_local_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+{
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+    const enum net_link_local what = net_link_local(&eth->dst_addr);
+
+    if (what != NET_PAUSE && (r->link_local == CONFIG_LINK_LOCAL_TRANSPARENT ||
+                              (r->link_local == CONFIG_LINK_LOCAL_STP && what == NET_BRIDGES)))
+        forward_to_all(r->send, port, m);
     else
-        forward(r->bridge, r->send, port, m);
+        drop(r, port, DROP_LINK_LOCAL, m);
 }
 
 static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
@@ -132,12 +159,26 @@ static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
 
     if (net_is_link_local(&eth->dst_addr)) {
-        drop(r, port, DROP_LINK_LOCAL, m);
+        link_local_input(r, port, m);
         return;
     }
-    if (eth->ether_type == net16(NET_TYPE_ARP) && net_is_broadcast(&eth->dst_addr))
+    if (!net_is_broadcast(&eth->dst_addr)) {
+        flood(r, port, CONFIG_STORM_MULTICAST, m);
+        return;
+    }
+    if (eth->ether_type == net16(NET_TYPE_ARP))
         host_arp(r->host, port, m); /* others may want to hear it, too */
-    forward_to_all(r->send, port, m);
+    flood(r, port, CONFIG_STORM_BROADCAST, m);
+}
+
+static void moved(struct receive *r, unsigned port, const struct net_mac *station)
+{
+    uint64_t number = 0;
+
+    memcpy(&number, station, sizeof(*station));
+    count_event(r->counters, EVENT_MOVED, 1);
+    if (net_moves_note(&r->moves, number, r->now, r->loops->window))
+        sighting_note(&r->loops->mover, station, (uint8_t)port);
 }
 
 /* False: no station can have this source address. */
@@ -148,7 +189,7 @@ static bool learn(struct receive *r, unsigned port, const struct net_mac *source
     if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
         count_event(r->counters, EVENT_LEARNED, 1);
     else if (learned == BRIDGE_MOVED)
-        count_event(r->counters, EVENT_MOVED, 1);
+        moved(r, port, source);
     return learned != BRIDGE_REFUSED;
 }
 
@@ -166,11 +207,12 @@ static void frame_input(struct receive *r, const struct classifier_table *t, uns
         return;
     }
     if (net_same_mac(&eth->src_addr, &t->mac)) {
+        loops_note_own(r->loops, eth, m->data_len, port);
         drop(r, port, DROP_OWN_SOURCE, m);
         return;
     }
     if (t->ip != 0 && arp_or_ipv4_is_from(eth, m->data_len, t->ip)) {
-        claim_note(r->claim, &eth->src_addr, (uint8_t)port);
+        sighting_note(r->claim, &eth->src_addr, (uint8_t)port);
         drop(r, port, DROP_OWN_IP, m);
         return;
     }
@@ -194,12 +236,13 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     const struct classifier_table *t = classifier_table(r->classifier);
     struct impair *impair = port_impairments(&port->rx[q]);
     struct tap *tap = port_tap(port);
+    const enum drop closed = port_drops_as(port);
     uint16_t n = port->device->receive(port, q, received, RECEIVE_BURST);
 
     r->full |= n == RECEIVE_BURST;
     count_event(r->counters, EVENT_RECEIVED, linux_gso_count(received, n));
-    if (unlikely(port_is_disabled(port))) {
-        count_drop(r->counters, p, DROP_PORT_DISABLED, n);
+    if (unlikely(closed != DROP_REASONS)) {
+        count_drop(r->counters, p, closed, n);
         rte_pktmbuf_free_bulk(received, n);
         return n;
     }

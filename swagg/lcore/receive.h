@@ -10,10 +10,13 @@
 #include "aggregate/engine.h"
 #include "base/counters.h"
 #include "bridge/bridge.h"
-#include "bridge/claim.h"
 #include "bridge/host.h"
+#include "bridge/loops.h"
+#include "bridge/sighting.h"
 #include "lcore/classifier.h"
 #include "lcore/inbox.h"
+#include "lcore/storm.h"
+#include "net/moves.h"
 #include "port/port.h"
 #include "port/send.h"
 
@@ -29,15 +32,19 @@ struct receive {
     struct rte_mempool *mbufs;                   /* for the duplicates that impairments make */
     const struct classifier *classifier;
     struct bridge *bridge;
-    struct claim *claim; /* of other stations to the switch's IP address */
+    struct sighting *claim; /* of other stations to the switch's IP address */
+    struct loops *loops;
+    enum config_link_local link_local;
     const struct host *host;
     struct engine *engine;
     struct inbox *to_control; /* control messages for the main lcore */
     struct send *send;
     struct counters *counters;
 
-    uint64_t now; /* TSC at the start of this round; the loop sets it */
-    bool full;    /* the last poll has got a whole burst from some queue, so there may be more */
+    struct storm storm[SWAGG_MAX_PORTS]; /* by port */
+    struct net_moves moves;              /* of stations, between ports */
+    uint64_t now;                        /* TSC at the start of this round; the loop sets it */
+    bool full; /* the last poll has got a whole burst from some queue, so there may be more */
 };
 
 /* The queue by which this lcore receives from the port, the first if it has several; -1: none. */

@@ -28,9 +28,11 @@ static void set_port(const struct action_parts *parts, const char *name, bool do
 {
     const int p = view_find_port(parts->show, name);
 
-    if (port_is_disabled(&parts->port[p]) != down)
+    if (port_is_closed_for(&parts->port[p], PORT_DISABLED) != down)
         log_notice("port %s: %s by the operator", name, down ? "taken down" : "brought up");
-    port_disable(&parts->port[p], down);
+    port_close_for(&parts->port[p], PORT_DISABLED, down);
+    if (!down)
+        port_close_for(&parts->port[p], PORT_BLOCKED, false);
 }
 
 static void port_goes_up(const struct action_parts *parts, const struct request *request, const char *name,

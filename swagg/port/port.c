@@ -118,6 +118,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;
+    port->storm = &pc->storm;
 
     rc = make_impairments(port, index, cfg);
     if (rc == 0)

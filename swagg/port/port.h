@@ -12,6 +12,7 @@
 #include <rte_dev.h>
 #include <rte_ring.h>
 
+#include "base/counters.h"
 #include "config/config.h"
 #include "impair/impair.h"
 #include "net/mac.h"
@@ -33,31 +34,49 @@ struct port {
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
-    bool multi_segment;    /* it sends frames of several segments */
-    bool hashes;           /* it chooses a frame's receive queue by a hash of its flow */
-    uint64_t rx_checksums; /* mbuf flags: of the checksums that the device compares */
-    struct net_mac mac;    /* when it was opened */
-    int lock;              /* of the kernel's interface that it is made on (exclusive.h); -1: none */
+    const struct config_storm *storm; /* the configuration's */
+    bool multi_segment;               /* it sends frames of several segments */
+    bool hashes;                      /* it chooses a frame's receive queue by a hash of its flow */
+    uint64_t rx_checksums;            /* mbuf flags: of the checksums that the device compares */
+    struct net_mac mac;               /* when it was opened */
+    int lock; /* of the kernel's interface that it is made on (exclusive.h); -1: none */
     /* Frames from lcores that have no TX queue of this port; many producers, one consumer: the owner of
      * tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
-    bool disabled;   /* by the operator; atomic */
+    uint8_t closed;  /* why, enum port_closed; atomic; 0, nearly always: it is open */
     struct tap *tap; /* for a capture (capture/tap.h); atomic; NULL: nobody captures here */
 };
 
-/* What comes in by a disabled port, and what is to leave by it, is dropped. By the main lcore; others see it
- * soon.
- */
-static inline void port_disable(struct port *port, bool disabled)
+/* Why a port is closed; several may hold at once. */
+enum port_closed {
+    PORT_DISABLED = 1, /* by the operator */
+    PORT_BLOCKED = 2,  /* there is a loop behind it (control/loop_guard.h) */
+};
+
+/* What comes in by a closed port, and what is to leave by it, is dropped. By the main lcore; others see it
+ * soon. */
+static inline void port_close_for(struct port *port, enum port_closed why, bool closed)
 {
-    __atomic_store_n(&port->disabled, disabled, __ATOMIC_RELAXED);
+    const uint8_t others = port->closed & (uint8_t)~why;
+
+    __atomic_store_n(&port->closed, closed ? others | why : others, __ATOMIC_RELAXED);
 }
 
 /* Any thread. */
-static inline bool port_is_disabled(const struct port *port)
+static inline bool port_is_closed_for(const struct port *port, enum port_closed why)
 {
-    return __atomic_load_n(&port->disabled, __ATOMIC_RELAXED);
+    return __atomic_load_n(&port->closed, __ATOMIC_RELAXED) & why;
+}
+
+/* Drops of a closed port count as this; DROP_REASONS: it is open. */
+static inline enum drop port_drops_as(const struct port *port)
+{
+    const uint8_t closed = __atomic_load_n(&port->closed, __ATOMIC_RELAXED);
+
+    if (__builtin_expect(closed == 0, 1))
+        return DROP_REASONS;
+    return closed & PORT_DISABLED ? DROP_PORT_DISABLED : DROP_PORT_BLOCKED;
 }
 
 /* Whether frames are impaired in a direction. Any thread. */
@@ -88,7 +107,7 @@ static inline struct tap *port_tap(const struct port *port)
 /* Whether it carries frames, as far as is known. Any thread. */
 static inline bool port_is_up(const struct port *port)
 {
-    return !port_is_disabled(port) && port->device->is_up(port);
+    return !port_is_closed_for(port, PORT_DISABLED) && port->device->is_up(port);
 }
 
 /* The data room that packet buffers need if ports have this MTU. */

@@ -22,11 +22,12 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     const uint16_t q = s->queue[p];
     struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
     struct impair *impair = port_impairments(&port->tx[q]);
+    const enum drop closed = port_drops_as(port);
     struct port_refused refused;
     struct tap *tap;
 
-    if (unlikely(port_is_disabled(port))) {
-        drop_rest(s, p, DROP_PORT_DISABLED, frames, n);
+    if (unlikely(closed != DROP_REASONS)) {
+        drop_rest(s, p, closed, frames, n);
         return;
     }
     if (impair != NULL) {

@@ -27,8 +27,10 @@ static bool is_gone(const struct port *port)
 
 static const char *link_of(const struct port *port)
 {
-    if (port_is_disabled(port))
+    if (port_is_closed_for(port, PORT_DISABLED))
         return "disabled";
+    if (port_is_closed_for(port, PORT_BLOCKED))
+        return "blocked";
     if (is_gone(port))
         return "gone";
     return port->device->is_up(port) ? "up" : "down";
@@ -126,7 +128,8 @@ int view_port(const struct show_parts *parts, const char *name, struct writer *w
     writer_mac(w, "mac", &port->mac);
     writer_number(w, "mtu", port->max_frame - FRAME_PORT_BYTES);
     writer_flag(w, "link_up", port->device->is_up(port));
-    writer_flag(w, "disabled", port_is_disabled(port));
+    writer_flag(w, "disabled", port_is_closed_for(port, PORT_DISABLED));
+    writer_flag(w, "blocked", port_is_closed_for(port, PORT_BLOCKED));
     writer_flag(w, "gone", is_gone(port));
     writer_flag(w, "compares_ip_checksum", (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
     writer_flag(w, "compares_udp_checksum", (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);

@@ -41,7 +41,8 @@ static struct rte_mempool *rig_mbufs;
 static struct port rig_port[RIG_PORTS];
 static struct fake_port rig_fake[RIG_PORTS];
 static void *rig_bridge;
-static struct claim rig_claim;
+static struct sighting rig_claim;
+static struct loops rig_loops;
 static struct inbox rig_inbox;
 static struct classifier rig_classifier;
 static struct shards rig_shards;
@@ -170,7 +171,8 @@ static inline void rig_open(void)
     for (unsigned p = 0; p < RIG_PORTS; p++)
         CU_ASSERT_FATAL(fake_port_init(&rig_port[p], &rig_fake[p], "fake", 1));
     rig_bridge = aligned_alloc(64, bridge_footprint(64));
-    rig_claim = (struct claim){0};
+    rig_claim = (struct sighting){0};
+    rig_loops = (struct loops){.ports = RIG_PORTS, .number = {101, 102, 103}, .window = rte_get_tsc_hz()};
     rig_shards = (struct shards){.n = 1, .owned = {1}};
     rig = (struct lcore){.pace = {.cycles_per_ms = 1000, .stall = 100000}};
     rig.send = (struct send){.port = rig_port,
@@ -204,6 +206,7 @@ static inline void rig_open(void)
                                    .classifier = &rig_classifier,
                                    .bridge = rig_bridge,
                                    .claim = &rig_claim,
+                                   .loops = &rig_loops,
                                    .host = &rig.host,
                                    .engine = &rig.engine,
                                    .to_control = &rig_inbox,

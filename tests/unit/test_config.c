@@ -85,7 +85,7 @@ static const struct {
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
     {PORT "    vlan: 3\n",
-     "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair\n"},
+     "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair, storm\n"},
     {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
     {PORT "  - name: b\n", "F:3: ports[1].device: is missing\n"},
     {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
@@ -114,6 +114,14 @@ static const struct {
     {"ports:\n  - device: \"\"\n", "F:2: ports[0].device: has no value\n"},
     /* ranges */
     {PORT "mtu: 100\n", "F:3: mtu: 100 is out of range (256..9600)\n"},
+    {PORT "    storm: {unknown: 100000001}\n",
+     "F:3: ports[0].storm.unknown: 100000001 is out of range (0..100000000)\n"},
+    {PORT "loops: {probe_s: 3601, block_s: 86401}\n",
+     "F:3: loops.probe_s: 3601 is out of range (0..3600)\nF:3: loops.block_s: 86401 is out of range "
+     "(0..86400)\n"},
+    {PORT "switch: {link_local: transparent}\n",
+     "F:3: switch.link_local: transparent is for a switch with two ports, which stands for a cable; this one "
+     "has 1: write stp, or drop\n"},
     {PORT "tx_delay_us: 1001\n", "F:3: tx_delay_us: 1001 is out of range (0..1000)\n"},
     {PORT "limits: {jobs: 0, workers: 1025}\n",
      "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 1025 is out of range (1..1024)\n"},
@@ -364,7 +372,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, timers, memory, idle, control, log_level, seed, static, replay\n"},
+     "pool, limits, tenants, timers, memory, idle, loops, control, log_level, seed, static, replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -446,6 +454,10 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
     CU_ASSERT_EQUAL(c.seed, 1);
+    CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_STP);
+    CU_ASSERT(c.loops.probe_s == 0 && c.loops.block_s == 60);
+    for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
+        CU_ASSERT_EQUAL(c.port[0].storm.frames[kind], 0);
 }
 
 static void test_every_key_arrives(void)
@@ -459,8 +471,10 @@ static void test_every_key_arrives(void)
              "      rx: {drop: 0.01, drop_every: 2, duplicate: 0.02, duplicate_every: 3, corrupt: 0.04,\n"
              "           corrupt_every: 5}\n"
              "      tx: {reorder: 0.03, reorder_every: 4, reorder_by: 7, reorder_for_us: 900}\n"
-             "  - {name: h1, device: \"0000:03:00.0,rx_pkt_burst=64\"}\n"
-             "switch: {mac: \"02:00:00:ab:CD:ef\", ip: 10.1.2.3/16}\n"
+             "  - {name: h1, device: \"0000:03:00.0,rx_pkt_burst=64\", storm: {broadcast: 1, multicast: 2,\n"
+             "     unknown: 3}}\n"
+             "switch: {mac: \"02:00:00:ab:CD:ef\", ip: 10.1.2.3/16, link_local: transparent}\n"
+             "loops: {probe_s: 7, block_s: 8}\n"
              "lcores:\n"
              "  - {cpu: 3, rx: [h1, h0]}\n"
              "  - {tx: [all]}\n"
@@ -490,6 +504,11 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(tx->hold_for, 900);
     CU_ASSERT_TRUE(c.has_mac && memcmp(c.mac, mac, sizeof(mac)) == 0);
     CU_ASSERT_TRUE(c.has_ip && c.ip == htonl(0x0A010203) && c.prefix == 16);
+    CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_BROADCAST], 1);
+    CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_MULTICAST], 2);
+    CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_UNKNOWN], 3);
+    CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_TRANSPARENT);
+    CU_ASSERT(c.loops.probe_s == 7 && c.loops.block_s == 8);
     CU_ASSERT_TRUE_FATAL(c.has_placement);
     CU_ASSERT_EQUAL(c.placement.lcores, 3);
     CU_ASSERT_EQUAL(c.placement.shards, 2);

@@ -105,8 +105,12 @@ static const enum drop tested_otherwise[] = {
     DROP_CONTROL_FULL,
     DROP_NO_MBUF, /* below */
     DROP_PATH_RATE,
-    DROP_RING_FULL,  /* test_engine.c */
-    DROP_OVER_SHARE, /* test_fair.c */
+    DROP_RING_FULL, /* test_engine.c */
+    DROP_PORT_BLOCKED,
+    DROP_STORM_BROADCAST,
+    DROP_STORM_MULTICAST,
+    DROP_STORM_UNKNOWN, /* test_flooding.c */
+    DROP_OVER_SHARE,    /* test_fair.c */
     DROP_TX_FULL,
     DROP_TX_DOWN, /* test_send.c */
     DROP_CONTROL_TOO_SHORT,
@@ -137,10 +141,10 @@ static void test_no_name_is_without_a_test(void)
 static void test_a_disabled_port_receives_nothing(void)
 {
     rig_open();
-    port_disable(&rig_port[0], true);
+    port_close_for(&rig_port[0], PORT_DISABLED, true);
     rig_receive(0, to_switch(1));
     check_dropped(DROP_PORT_DISABLED);
-    port_disable(&rig_port[0], false);
+    port_close_for(&rig_port[0], PORT_DISABLED, false);
     rig_close();
 }
 
@@ -259,7 +263,7 @@ static void test_who_has_the_switchs_address_is_noted(void)
     rte_pktmbuf_mtod(m, struct frame_arp *)->arp.sender_ip = rig_ip;
     rig_receive(0, m);
     check_dropped(DROP_OWN_IP);
-    CU_ASSERT(claim_take(&rig_claim, &station, &port));
+    CU_ASSERT(sighting_take(&rig_claim, &station, &port));
     CU_ASSERT(port == 0 && station.addr_bytes[5] == SENDER);
     rig_close();
 }

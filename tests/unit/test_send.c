@@ -181,13 +181,13 @@ static void test_what_a_device_refuses_is_counted_by_reason(void)
 static void test_a_disabled_port_sends_nothing(void)
 {
     set_up_own();
-    port_disable(&ports[0], true);
+    port_close_for(&ports[0], PORT_DISABLED, true);
     put(0, 5);
     send_flush(&out);
     CU_ASSERT_EQUAL(counters.drop[0][DROP_PORT_DISABLED], 5);
     CU_ASSERT_EQUAL(sent_by_device(), 0);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
-    port_disable(&ports[0], false);
+    port_close_for(&ports[0], PORT_DISABLED, false);
     tear_down_own();
 }
 

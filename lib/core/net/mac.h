@@ -27,12 +27,24 @@ static inline bool net_is_broadcast(const struct net_mac *a)
     return net_same_mac(a, &all);
 }
 
-/* 01:80:c2:00:00:00 to 0f: between neighbours only (IEEE 802.1D, 7.12.6). */
+/* 01:80:c2:00:00:00 to 0f: between neighbours only (IEEE 802.1Q, 8.6.3). */
 static inline bool net_is_link_local(const struct net_mac *a)
 {
     static const uint8_t prefix[] = {0x01, 0x80, 0xC2, 0x00, 0x00};
 
     return memcmp(a->addr_bytes, prefix, sizeof(prefix)) == 0 && a->addr_bytes[5] < 0x10;
+}
+
+/* What an address that is link-local is for. */
+enum net_link_local {
+    NET_BRIDGES = 0, /* the bridge group address: spanning tree */
+    NET_PAUSE = 1,   /* MAC control (IEEE 802.3, Annex 31B) */
+    NET_OTHERS = 2,  /* this and those above: LACP, 802.1X, LLDP, PTP, ... */
+};
+
+static inline enum net_link_local net_link_local(const struct net_mac *a)
+{
+    return a->addr_bytes[5] < NET_OTHERS ? (enum net_link_local)a->addr_bytes[5] : NET_OTHERS;
 }
 
 enum { NET_MAC_TEXT_MAX = 18 };

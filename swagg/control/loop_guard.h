@@ -1,0 +1,42 @@
+/* Keeps a loop that somebody has made by mistake from filling the network: looks for it by probes, and blocks
+ * a port for a while.
+ *
+ * Probes go out when a port's link comes up, when a station moves between ports all the time, after a port
+ * was opened again and, if the configuration says so, every few seconds. If one comes back, the higher
+ * numbered of its two ports is blocked. A switch with one port sends nothing on that it receives, so that one
+ * is never blocked.
+ *
+ * Threads: the main lcore's.
+ */
+#ifndef SWAGG_CONTROL_LOOP_GUARD_H
+#define SWAGG_CONTROL_LOOP_GUARD_H
+
+#include "bridge/bridge.h"
+#include "bridge/host.h"
+#include "bridge/loops.h"
+#include "config/config.h"
+
+struct loop_guard {
+    /* Set before the start, then only read. */
+    struct loops *loops;
+    struct port *port;
+    unsigned ports;
+    const struct host *host;
+    struct bridge *bridge;
+    uint64_t probe_ns,
+        block_ns; /* how often it looks for loops unasked, how long a port is blocked; 0: never */
+
+    uint64_t probed_at;                /* unasked */
+    uint64_t quiet_until;              /* until then no word about stations that move */
+    uint64_t open_at[SWAGG_MAX_PORTS]; /* of blocked ports */
+};
+
+void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg);
+
+/* Looks for a loop behind this port. */
+void loop_guard_probe(const struct loop_guard *g, unsigned port);
+
+/* To be called ten times a second or so. now: clock_ns. */
+void loop_guard_tick(struct loop_guard *g, uint64_t now);
+
+#endif
