@@ -8,7 +8,8 @@
 
 enum { RANKS_MAX = 1024 }; /* of swagg_options */
 
-/* So many calls below the usual crossover are reason enough to join a job in the switch, and to measure. */
+/* So many calls of sizes below the usual ones are reason enough to join a job in the switch, and to measure.
+ */
 enum { SMALL_CALLS = 100 };
 
 static const struct settings *settings;
@@ -101,15 +102,15 @@ struct shim_comm *comm_state(MPI_Comm comm)
     return found ? value : create(comm);
 }
 
-/* The bytes from which on its collectives are for the switch. */
-static int64_t least_bytes(const struct shim_comm *c, bool reduce)
+/* Whether its collectives of so many bytes are for the switch. */
+static bool is_for_switch(const struct shim_comm *c, bool reduce, size_t bytes)
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
-        return settings->min_bytes;
+        return (int64_t)bytes >= settings->min_bytes;
     if (!c->team || !c->team->job)
-        return CROSSOVER_USUAL;
-    const struct crossover *measured = &c->team->facts.crossover;
-    return reduce ? measured->reduce : measured->allreduce;
+        return bytes >= CROSSOVER_USUAL;
+    const struct crossover *measured = &c->team->crossover;
+    return crossover_has(reduce ? measured->reduce : measured->allreduce, bytes);
 }
 
 /* All ranks have made the same calls, and so come to the same answer. */
@@ -122,12 +123,12 @@ static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
 
 enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
 {
-    if (is_time_for_a_team(c, (int64_t)bytes < least_bytes(c, reduce))) {
+    if (is_time_for_a_team(c, !is_for_switch(c, reduce, bytes))) {
         c->settled = true;
         if (can_have_a_team(c->handle))
             c->team = team_take(c->handle, bytes);
     }
-    if ((int64_t)bytes < least_bytes(c, reduce))
+    if (!is_for_switch(c, reduce, bytes))
         return settings->min_bytes == MIN_BYTES_MEASURED ? WHY_FASTER : WHY_SMALL;
     if (!c->team)
         return WHY_COMMUNICATOR;

@@ -1,5 +1,6 @@
 #include "crossover.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536};
@@ -24,16 +25,80 @@ enum way crossover_faster(double seconds[WAYS][CROSSOVER_ROUNDS])
     return median(seconds[WAY_SWITCH]) < CLEARLY * median(seconds[WAY_LIBRARY]) ? WAY_SWITCH : WAY_LIBRARY;
 }
 
-int64_t crossover_from(const enum way best[], unsigned known)
+/* Where a range begins. */
+static size_t range_from(unsigned range)
 {
-    if (known < CROSSOVER_SIZES && crossover_sizes[known] < CROSSOVER_USUAL)
-        return CROSSOVER_USUAL;
-    size_t from = CROSSOVER_USUAL; /* so far, the sizes that are not known */
-    if (crossover_sizes[known - 1] >= CROSSOVER_USUAL)
-        from = crossover_sizes[known - 1] * CROSSOVER_STEP;
-    /* From the largest size that is known down to the first that is better left to the library. */
-    for (unsigned i = known; i-- > 0; from = crossover_sizes[i])
-        if (best[i] == WAY_LIBRARY)
-            return (int64_t)from;
-    return 1;
+    if (range == 0)
+        return 0;
+    return range < CROSSOVER_SIZES ? crossover_sizes[range] / 2 : crossover_sizes[CROSSOVER_SIZES - 1] * 2;
+}
+
+static bool is_usual(unsigned range)
+{
+    return range_from(range) >= CROSSOVER_USUAL;
+}
+
+int64_t crossover_ranges(const enum way best[], unsigned known)
+{
+    int64_t ranges = INT64_C(1) << CROSSOVER_SIZES;
+    for (unsigned i = 0; i < CROSSOVER_SIZES; i++)
+        if (i < known ? best[i] == WAY_SWITCH : is_usual(i))
+            ranges |= INT64_C(1) << i;
+    return ranges;
+}
+
+static bool has_range(int64_t ranges, unsigned range)
+{
+    return ranges >> range & 1;
+}
+
+bool crossover_has(int64_t ranges, size_t bytes)
+{
+    unsigned range = CROSSOVER_SIZES;
+    while (bytes < range_from(range))
+        range--;
+    return has_range(ranges, range);
+}
+
+/* Bytes in words. */
+struct size_text {
+    char text[32];
+};
+
+static struct size_text in_words(size_t bytes)
+{
+    struct size_text t;
+    if (bytes < 1024)
+        snprintf(t.text, sizeof t.text, "%zu bytes", bytes);
+    else
+        snprintf(t.text, sizeof t.text, "%zuK", bytes / 1024);
+    return t;
+}
+
+/* Sizes from one range up to where another begins, that one not included. */
+static int write_run(unsigned first, unsigned end, char *text, size_t room)
+{
+    if (first == 0 && end > CROSSOVER_SIZES)
+        return snprintf(text, room, "always");
+    if (first == 0)
+        return snprintf(text, room, "below %s", in_words(range_from(end)).text);
+    if (end > CROSSOVER_SIZES)
+        return snprintf(text, room, "from %s on", in_words(range_from(first)).text);
+    return snprintf(text, room, "from %s to %s", in_words(range_from(first)).text,
+                    in_words(range_from(end)).text);
+}
+
+void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT])
+{
+    size_t used = 0;
+    unsigned first = 0, end;
+    while (first <= CROSSOVER_SIZES) {
+        for (end = first; end <= CROSSOVER_SIZES && has_range(ranges, end); end++)
+            ;
+        if (end > first) {
+            used += (size_t)snprintf(text + used, CROSSOVER_TEXT - used, "%s", used > 0 ? " and " : "");
+            used += (size_t)write_run(first, end, text + used, CROSSOVER_TEXT - used);
+        }
+        first = end + 1;
+    }
 }

@@ -1,11 +1,14 @@
-/* From which size on the switch is faster than Open MPI's own collectives, by the times that both took. Pure:
+/* Which sizes the switch reduces faster than Open MPI's own collectives, by the times that both took. Pure:
  * what is measured, and when to stop, measure.h.
  *
- * Open MPI is kept unless the switch is clearly faster. Sizes for which too little is known go the way that
- * is usual: to the switch from CROSSOVER_USUAL on. */
+ * Sizes are divided into ranges; one size is measured for each but the last. Open MPI is kept for a range
+ * unless the switch is clearly faster. Ranges for which too little is known go the way that is usual: to the
+ * switch from CROSSOVER_USUAL on. Those of the last range always go to the switch: there the rate of the
+ * links counts, which it needs least of. */
 #ifndef SHIM_CROSSOVER_H
 #define SHIM_CROSSOVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,15 +17,14 @@ enum { CROSSOVER_USUAL = 8192 };
 
 enum { CROSSOVER_SIZES = 5, CROSSOVER_ROUNDS = 5 };
 
-/* The bytes that are measured, ascending; each is CROSSOVER_STEP times the one before. */
-enum { CROSSOVER_STEP = 4 };
+/* The bytes that are measured, ascending. The range of each begins at the half of it, the first range at 0,
+ * and each ends where the next one begins. */
 extern const size_t crossover_sizes[CROSSOVER_SIZES];
 
 /* The two ways that a collective can go. */
 enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };
 
-/* The bytes from which on each collective goes to the switch. Of all that are larger than the largest size
- * measured it is the switch's: there the rate of the links counts, which it needs least of. */
+/* The ranges of sizes that go to the switch: bit i for range i. Never 0 once they are known. */
 struct crossover {
     int64_t allreduce, reduce;
 };
@@ -31,8 +33,14 @@ struct crossover {
  * Sorts the times. */
 enum way crossover_faster(double seconds[WAYS][CROSSOVER_ROUNDS]);
 
-/* The bytes from which on all sizes should go to the switch, by what is best for the `known` smallest of
- * crossover_sizes. At least 1: all should. */
-int64_t crossover_from(const enum way best[], unsigned known);
+/* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes. */
+int64_t crossover_ranges(const enum way best[], unsigned known);
+
+/* Whether so many bytes are in one of these ranges. */
+bool crossover_has(int64_t ranges, size_t bytes);
+
+/* "below 512 bytes and from 128K on" */
+enum { CROSSOVER_TEXT = 80 };
+void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT]);
 
 #endif

@@ -15,7 +15,7 @@ struct job_facts {
     struct place place;      /* the communicator that it was made for; others may share it */
     int ranks;
     int *in_world; /* [ranks]: which ranks of MPI_COMM_WORLD they are */
-    struct crossover crossover;
+    char allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT]; /* which sizes go to the switch */
 };
 
 /* After MPI_Init. */

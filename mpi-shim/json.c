@@ -56,8 +56,8 @@ static void write_job(void *ctx, const struct job_facts *facts, const struct swa
     write_text(l->f, next_item(l), "name", facts->name);
     write_text(l->f, ", ", "communicator", facts->place.text);
     write_number(l->f, "ranks", (uint64_t)facts->ranks);
-    write_number(l->f, "allreduce_from_bytes", (uint64_t)facts->crossover.allreduce);
-    write_number(l->f, "reduce_from_bytes", (uint64_t)facts->crossover.reduce);
+    write_text(l->f, ", ", "allreduce", facts->allreduce);
+    write_text(l->f, ", ", "reduce", facts->reduce);
     write_number(l->f, "slots", s->slots);
     write_number(l->f, "packet_bytes", s->elements_per_packet * UINT64_C(4));
     write_number(l->f, "window", s->window);

@@ -1,6 +1,5 @@
 #include "measure.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -130,17 +129,17 @@ static struct result run_all(MPI_Comm comm, struct swagg_job *job)
 
 static void say_result(MPI_Comm comm, const struct result *r, const struct crossover *c)
 {
-    char name[MPI_MAX_OBJECT_NAME];
+    char name[MPI_MAX_OBJECT_NAME], allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT];
     int rank, size;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &size);
+    crossover_write(c->allreduce, allreduce);
+    crossover_write(c->reduce, reduce);
     if (rank == 0)
         report(SWAGG_LOG_INFO,
-               "%s of %d ranks: MPI_Allreduce goes to the switch from %" PRId64
-               " bytes on, MPI_Reduce from %" PRId64
-               ": measured in %.0f ms, %u of %d sizes%s (SWAGG_MIN_BYTES sets it without measuring)",
-               comm_name(comm, name), size, c->allreduce, c->reduce, r->elapsed * 1e3, r->known,
-               CROSSOVER_SIZES,
+               "%s of %d ranks: MPI_Allreduce goes to the switch %s, MPI_Reduce %s: measured in %.0f ms, %u "
+               "of %d sizes%s (SWAGG_MIN_BYTES sets it without measuring)",
+               comm_name(comm, name), size, allreduce, reduce, r->elapsed * 1e3, r->known, CROSSOVER_SIZES,
                r->failed                    ? ", then the switch failed"
                : r->known < CROSSOVER_SIZES ? ", then time was up"
                                             : "");
@@ -183,7 +182,8 @@ static int64_t host_number(void)
 }
 
 /* Finds out what kind of communicator it is, and whether all its ranks know the crossover of such ones, by
- * one allreduce. They may have it from different communicators: then the lowest counts. */
+ * one allreduce. They may have it from different communicators: then the lowest number
+ * counts, which is as good as any. */
 static struct crossover ask_all(MPI_Comm comm, struct like *like)
 {
     struct {
@@ -212,11 +212,11 @@ struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job)
 {
     struct like like;
     struct crossover c = ask_all(comm, &like);
-    if (c.allreduce > 0)
+    if (c.allreduce != 0)
         return c;
     const struct result r = run_all(comm, job);
-    c.allreduce = crossover_from(r.best[ALLREDUCE], r.known);
-    c.reduce = crossover_from(r.best[REDUCE], r.known);
+    c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known);
+    c.reduce = crossover_ranges(r.best[REDUCE], r.known);
     say_result(comm, &r, &c);
     if (!r.failed)
         keep(&like, c);

@@ -1,5 +1,5 @@
-/* Measures, for a communicator that has a job in the switch, from which size on the switch is the faster way
- * on this network: both ways take turns at a few sizes (crossover.h). */
+/* Measures, for a communicator that has a job in the switch, for which sizes the switch is the faster way on
+ * this network: both ways take turns at a few sizes (crossover.h). */
 #ifndef SHIM_MEASURE_H
 #define SHIM_MEASURE_H
 

@@ -39,12 +39,10 @@ static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_st
     char line[LINE_MAX_BYTES];
     snprintf(line, sizeof line,
              "job %s, made for %s: %" PRIu32 " slots of %" PRIu32 " bytes, window %" PRIu32
-             ", round trip %" PRIu64 " us; allreduce from %" PRId64 " bytes on, reduce from %" PRId64
-             "; %" PRIu64 " packets sent, %" PRIu64 " of them again, %" PRIu64 " probes; outlived %" PRIu32
-             " restarts of the switch",
-             f->name, f->place.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us,
-             f->crossover.allreduce, f->crossover.reduce, s->packets_sent, s->retransmitted, s->probes,
-             s->resumed);
+             ", round trip %" PRIu64 " us; allreduce %s, reduce %s; %" PRIu64 " packets sent, %" PRIu64
+             " of them again, %" PRIu64 " probes; outlived %" PRIu32 " restarts of the switch",
+             f->name, f->place.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us, f->allreduce,
+             f->reduce, s->packets_sent, s->retransmitted, s->probes, s->resumed);
     (*say)(line);
 }
 

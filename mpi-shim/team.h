@@ -32,8 +32,9 @@ struct team {
     int rank, size, slots, slots_wanted;
     unsigned generation;
     char name[48];
-    struct job_facts facts; /* the crossover among them */
-    uint64_t waited_ns;     /* of the job's, so much is accounted for */
+    struct job_facts facts;
+    struct crossover crossover; /* unless SWAGG_MIN_BYTES is set */
+    uint64_t waited_ns;         /* of the job's, so much is accounted for */
     struct team *next;
 };
 

@@ -1,7 +1,9 @@
 #include "team_job.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocate.h"
 #include "measure.h"
@@ -91,9 +93,14 @@ void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *set
     PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
     PMPI_Group_free(&world);
     free(ranks);
-    f->crossover = (struct crossover){settings->min_bytes, settings->min_bytes};
-    if (settings->min_bytes == MIN_BYTES_MEASURED)
-        f->crossover = measure_crossover(comm, team->job);
+    if (settings->min_bytes == MIN_BYTES_MEASURED) {
+        team->crossover = measure_crossover(comm, team->job);
+        crossover_write(team->crossover.allreduce, f->allreduce);
+        crossover_write(team->crossover.reduce, f->reduce);
+    } else {
+        snprintf(f->allreduce, sizeof f->allreduce, "from %" PRId64 " bytes on", settings->min_bytes);
+        memcpy(f->reduce, f->allreduce, sizeof f->reduce);
+    }
     team_job_note(team);
 }
 

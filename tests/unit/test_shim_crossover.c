@@ -24,30 +24,50 @@ static void test_single_rounds_that_were_held_up_do_not_count(void)
     CU_ASSERT_EQUAL(crossover_faster(lucky), L);
 }
 
-static void test_the_first_size_from_which_on_all_are_faster(void)
+/* The sizes for the switch, by what is best for the smallest of those that are measured. */
+static const char *text_of(const enum way best[], unsigned known)
 {
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, S, S, S}, 5), 4096);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, L, L, S}, 5), 65536);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S, L, S, S}, 5), 16384);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S, S, S, S}, 5), 1);
+    static char text[CROSSOVER_TEXT];
+    crossover_write(crossover_ranges(best, known), text);
+    return text;
+}
+
+static void test_each_range_goes_its_own_way(void)
+{
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S, S, S}, 5), "from 2K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L, S, S}, 5), "below 2K and from 8K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, L, L, S, L}, 5),
+                           "below 512 bytes and from 8K to 32K and from 128K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S}, 5), "always");
 }
 
 static void test_larger_sizes_than_are_measured_are_for_the_switch(void)
 {
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, L, L, L}, 5), 262144);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S, S, S, L}, 5), 262144);
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "from 128K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, L}, 5), "below 32K and from 128K on");
 }
 
 static void test_sizes_that_are_not_known_go_the_usual_way(void)
 {
-    CU_ASSERT_EQUAL(crossover_from(NULL, 0), CROSSOVER_USUAL);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S}, 1), CROSSOVER_USUAL);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S}, 2), CROSSOVER_USUAL);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S, L}, 3), CROSSOVER_USUAL);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, S}, 3), 4096);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){S, S, S}, 3), 1);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, L, L}, 4), 65536);
-    CU_ASSERT_EQUAL(crossover_from((enum way[]){L, L, L, S}, 4), 16384);
+    CU_ASSERT_STRING_EQUAL(text_of(NULL, 0), "from 8K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "below 512 bytes and from 8K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S}, 3), "always");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L}, 4), "from 32K on");
+}
+
+static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
+{
+    const int64_t ranges = crossover_ranges((enum way[]){L, S, L, S, L}, 5);
+    const struct {
+        size_t bytes;
+        bool to_switch;
+    } sizes[] = {{0, false},     {511, false},    {512, true},    {2047, true},
+                 {2048, false},  {8191, false},   {8192, true},   {32767, true},
+                 {32768, false}, {131071, false}, {131072, true}, {SIZE_MAX, true}};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        CU_ASSERT_EQUAL(crossover_has(ranges, sizes[i].bytes), sizes[i].to_switch);
+    CU_ASSERT_FALSE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL - 1));
+    CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL));
 }
 
 int main(void)
@@ -55,9 +75,10 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_open_mpi_unless_the_switch_is_clearly_faster),
         UNIT_TEST(test_single_rounds_that_were_held_up_do_not_count),
-        UNIT_TEST(test_the_first_size_from_which_on_all_are_faster),
+        UNIT_TEST(test_each_range_goes_its_own_way),
         UNIT_TEST(test_larger_sizes_than_are_measured_are_for_the_switch),
         UNIT_TEST(test_sizes_that_are_not_known_go_the_usual_way),
+        UNIT_TEST(test_a_size_is_in_the_range_of_the_measured_one_next_to_it),
         CU_TEST_INFO_NULL,
     };
     return unit_main("shim_crossover", tests);
