@@ -20,19 +20,12 @@ dut_cpu=${cpus[-1]}
 # them, or that crashes.
 taskset -cp "$source_cpu,$dut_cpu" $$ >/dev/null
 
-# Hugepages for two processes, if the kernel has them: MEMORY pages of 2 MB. They are given back at the end. Somebody else may do
-# the same meanwhile, so it is by difference.
-pages_taken=0
-change_hugepages() { # BY
-    sysctl -qw vm.nr_hugepages=$(($(cat /proc/sys/vm/nr_hugepages) + $1)) || true
-}
+# Hugepages for two processes, if the kernel has them: MEMORY pages of 2 MB. They are given back at the end.
+# shellcheck source=script/lib/hugepages.sh
+. "$NET_LIB/hugepages.sh"
 take_hugepages() {
-    local before
-    before=$(cat /proc/sys/vm/nr_hugepages)
-    NET_AT_END=give_hugepages_back
-    change_hugepages "$MEMORY"
-    pages_taken=$(($(cat /proc/sys/vm/nr_hugepages) - before))
-    if [ "$(awk '/HugePages_Free/ { print $2 }' /proc/meminfo)" -ge "$MEMORY" ]; then
+    NET_AT_END=hugepages_give_back
+    if hugepages_take "$MEMORY"; then
         eal_memory=(--in-memory -m "$MEMORY")
         swagg_memory=hugepages
     else
@@ -40,9 +33,6 @@ take_hugepages() {
         swagg_memory=no-huge
     fi
     echo "  memory: $swagg_memory"
-}
-give_hugepages_back() {
-    change_hugepages -$pages_taken
 }
 
 start_swagg() { # PORTS SIZE WORKERS SLOTS [REPLAY]

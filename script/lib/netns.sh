@@ -36,8 +36,9 @@ NET_SWAGG_PID=
 # A condition is waited for this long at least, whatever the caller says: a limit ends what hangs, it judges nothing. A machine
 # may stand still for half a minute.
 NET_PATIENCE=${NET_PATIENCE:-120}
-# YAML lines that every configuration gets, unless its caller has the key: ranks that are merely slow are not lost.
-NET_SETTINGS=()
+# YAML lines that every configuration gets, unless its caller has the key. Hugepages that are free are another script's, which
+# measures with them (hugepages.sh).
+NET_SETTINGS=("memory: {mode: no-huge}")
 
 net_die() {
     printf '%s: %s\n' "${NET_NAME:-netns}" "$*" >&2

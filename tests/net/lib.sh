@@ -6,9 +6,9 @@
 COLLECTIVES=$NET_BUILD/tests/collectives
 RANK_PID=()
 RANK_STATUS=()
-# Hugepages that are free when the daemon looks may be another program's when it takes them.
+# Ranks that are merely slow are not lost.
 # shellcheck disable=SC2034 # for net_swagg_config
-NET_SETTINGS=("timers: {lost_after_ms: 30000}" "memory: {mode: no-huge}")
+NET_SETTINGS+=("timers: {lost_after_ms: 30000}")
 
 # Hosts and a running swagg: the usual beginning. NET_IMPAIR as for net_swagg_config.
 begin_with_swagg() { # NAME [YAML...]

@@ -65,6 +65,7 @@ frames_of 1 12 13 14 >"$NET_DIR/short.pcap"
 cat >"$NET_DIR/short.yaml" <<END
 ports: [{device: "net_pcap0,rx_pcap=$NET_DIR/short.pcap,tx_pcap=$NET_DIR/sent.pcap"}]
 switch: {mac: "$NET_SWITCH_MAC", ip: $(net_switch_ip)}
+memory: {mode: no-huge}
 END
 net_swagg_start "$NET_DIR/short.yaml"
 net_until 5 "all have come" has_received 4

@@ -19,6 +19,7 @@ answers() { # REPLAYS [CHECK-OPTION...]
 ports: [{device: "net_pcap0,rx_pcap=$NET_DIR/sent.pcap,tx_pcap=$NET_DIR/answers.pcap"}]
 switch: {mac: "02:00:00:00:01:fe", ip: 10.77.0.254}
 mtu: ${MTU:-1500}
+memory: {mode: no-huge}
 replay: [$replays]
 END
     net_swagg_start "$NET_DIR/replay.yaml"
