@@ -200,7 +200,7 @@ step "also if it was killed: the next one sees to that, whatever its own ports a
 net_swagg_start "$settings"
 net_swagg_kill
 expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
-printf 'ports: [{device: "kernel:p1"}]\n' >"$NET_DIR/other.yaml"
+printf 'ports: [{device: "kernel:p1"}]\nmemory: {mode: no-huge}\n' >"$NET_DIR/other.yaml"
 net_swagg_start "$NET_DIR/other.yaml"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "interface p0 was left merging frames"
 expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" off
@@ -208,6 +208,32 @@ expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
 net_swagg_stop
 expect_equal "merging of p1" "$(feature p1 generic-receive-offload)" off
 ip netns exec "$NET_ID-sw" ethtool -K p2 gro off
+
+step "a killed one's record of a network namespace goes with the namespace"
+records() { # of interface 77
+    find /run/swagg -name "merging-*-77" -exec grep -lx "namespace $elsewhere" {} +
+}
+starts_anew() {
+    net_swagg_start "$NET_DIR/other.yaml"
+    net_swagg_stop
+}
+net_add_namespace else
+elsewhere=$(ip netns exec "$NET_ID-else" stat -L -c %i /proc/self/ns/net)
+ip link add away index 77 netns "$NET_ID-else" type veth peer name away_too netns "$NET_ID-else"
+ip -n "$NET_ID-else" link set away up
+printf 'ports: [{device: "kernel:away"}]\nmemory: {mode: no-huge}\n' >"$NET_DIR/else.yaml"
+ip netns exec "$NET_ID-else" "$NET_BUILD/swagg/swagg" "$NET_DIR/else.yaml" -- --file-prefix="$NET_ID-else" >"$NET_DIR/else.log" 2>&1 </dev/null &
+away=$!
+net_until 20 "it is ready" grep -q ready: "$NET_DIR/else.log"
+kill -KILL "$away"
+net_until 20 "it is gone" net_gone "$away"
+expect_equal "records" "$(records | wc -l)" 1
+starts_anew
+expect_equal "records while the namespace is there" "$(records | wc -l)" 1
+rm -f "/run/swagg/$NET_ID-else.ctl"
+ip netns delete "$NET_ID-else"
+starts_anew
+expect_equal "records once it is gone" "$(records | wc -l)" 0
 
 step "an interface whose MTU is too small is refused, and it is said how to mend it"
 ip -n "$NET_ID-sw" link set p1 mtu 1400

@@ -3,10 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,34 +12,19 @@
 
 #include "base/exclusive.h"
 #include "base/log.h"
+#include "port/linux/namespace.h"
 
 #define DIRECTORY "/run/swagg"
+#define NAMESPACE "namespace" /* a record's line with the inode number of its network namespace */
 
 const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
     "rx-gro", "rx-udp-gro-forwarding", /* Linux 5.12; without it, only datagrams to this machine */
 };
 
-/* The network namespace's cookie, which is never used again; before Linux 5.14, which has none, its inode
- * number. */
-static uint64_t network_namespace(void)
-{
-    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    uint64_t cookie = 0;
-    socklen_t bytes = sizeof(cookie);
-    struct stat inode;
-
-    if (fd >= 0) {
-        getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &bytes);
-        close(fd);
-    }
-    if (cookie == 0 && stat("/proc/self/ns/net", &inode) == 0)
-        cookie = inode.st_ino;
-    return cookie;
-}
-
 static const char *path_of(char path[PATH_MAX], unsigned if_index)
 {
-    snprintf(path, PATH_MAX, DIRECTORY "/merging-%llu-%u", (unsigned long long)network_namespace(), if_index);
+    snprintf(path, PATH_MAX, DIRECTORY "/merging-%llu-%u", (unsigned long long)linux_namespace_cookie(),
+             if_index);
     return path;
 }
 
@@ -56,6 +39,8 @@ int linux_record_write(unsigned if_index, const struct linux_features *on)
     file = fopen(path_of(path, if_index), "we");
     if (file == NULL)
         return -errno;
+    if (fprintf(file, NAMESPACE " %llu\n", (unsigned long long)linux_namespace_inode()) < 0)
+        rc = -EIO;
     for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++)
         if (on->on[f] && fprintf(file, "%s\n", linux_feature_names[f]) < 0)
             rc = -EIO;
@@ -102,9 +87,25 @@ static void settle(unsigned if_index, linux_record_undo *switch_off)
     close(lock);
 }
 
+/* Removes a record of another namespace if that is gone, and its interfaces with it. */
+static void forget(const char *record)
+{
+    char path[PATH_MAX];
+    unsigned long long inode = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), DIRECTORY "/%s", record);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fscanf(file, NAMESPACE " %llu", &inode) == 1 && linux_namespace_is_gone(inode))
+        unlink(path);
+    fclose(file);
+}
+
 void linux_record_settle(linux_record_undo *switch_off)
 {
-    const uint64_t here = network_namespace();
+    const uint64_t here = linux_namespace_cookie();
     DIR *records = opendir(DIRECTORY);
     struct dirent *record;
 
@@ -112,8 +113,12 @@ void linux_record_settle(linux_record_undo *switch_off)
         unsigned long long where;
         unsigned if_index;
 
-        if (sscanf(record->d_name, "merging-%llu-%u", &where, &if_index) == 2 && where == here)
+        if (sscanf(record->d_name, "merging-%llu-%u", &where, &if_index) != 2)
+            continue;
+        if (where == here)
             settle(if_index, switch_off);
+        else
+            forget(record->d_name);
     }
     if (records != NULL)
         closedir(records);

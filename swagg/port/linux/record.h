@@ -23,7 +23,8 @@ int linux_record_write(unsigned if_index, const struct linux_features *on);
 /* Nothing is on any more. */
 void linux_record_remove(unsigned if_index);
 
-/* Calls switch_off for every interface whose record a killed swagg has left; says so in the log. */
+/* Calls switch_off for every interface whose record a killed swagg has left here; says so in the log. Removes
+ * the records of namespaces that are gone. */
 typedef void linux_record_undo(unsigned if_index, struct linux_features *on);
 void linux_record_settle(linux_record_undo *switch_off);
 
