@@ -82,12 +82,14 @@ static struct show_parts shown(const struct daemon *d, const struct datapath *dp
                                .static_jobs = &d->static_jobs};
 }
 
-static struct action_parts changed(const struct daemon *d, struct datapath *dp, const struct config *cfg)
+static struct action_parts changed(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
     return (struct action_parts){.show = &d->shown,
                                  .registrar = d->registrar,
+                                 .static_jobs = &d->static_jobs,
                                  .port = dp->port,
                                  .bridge = dp->bridge,
+                                 .long_buffers = dp->long_buffers,
                                  .seed = cfg->seed,
                                  .rcu = dp->rcu};
 }

@@ -23,8 +23,8 @@ int datapath_make_lcores(struct datapath *dp, const struct placement *placement)
 int datapath_check_memory(const struct config *cfg);
 size_t datapath_free_megabytes(void);
 
-/* Has merged frames carried as they are, if all ports are on interfaces of the kernel's, which can cut them
- * again, and no impairments need single frames. Does without if memory is short. */
+/* Has merged frames carried as they are (port_carry_merged), if all ports are on interfaces of the kernel's,
+ * which can cut them again. Does without if memory is short. */
 void datapath_carry_merged(struct datapath *dp, const struct config *cfg);
 
 #endif

@@ -85,17 +85,12 @@ int datapath_open_ports(struct datapath *dp, const struct config *cfg)
     return rc;
 }
 
-static bool carries_merged(const struct port *port)
-{
-    return port->device->carry != NULL && port->rx[0].impair == NULL && port->tx[0].impair == NULL;
-}
-
 void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
 {
     unsigned queues = 0, buffers;
 
     for (unsigned p = 0; p < dp->ports; p++) {
-        if (!carries_merged(&dp->port[p]))
+        if (dp->port[p].device->carry == NULL)
             return;
         queues += dp->port[p].rx_queues;
     }
@@ -109,6 +104,5 @@ void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
                  "memory.megabytes");
         return;
     }
-    for (unsigned p = 0; p < dp->ports; p++)
-        dp->port[p].device->carry(&dp->port[p], &dp->mac, dp->long_buffers);
+    port_carry_merged(dp->port, dp->ports, &dp->mac, dp->long_buffers);
 }

@@ -12,10 +12,12 @@
 struct action_parts {
     const struct show_parts *show;
     struct registrar *registrar;
+    struct static_jobs *static_jobs;
     struct port *port; /* as many as show->ports */
     struct bridge *bridge;
-    uint64_t seed;            /* of impairments */
-    struct rte_rcu_qsbr *rcu; /* where polling lcores report that they hold nothing */
+    struct rte_mempool *long_buffers; /* of frames that came merged; NULL: none are carried so */
+    uint64_t seed;                    /* of impairments */
+    struct rte_rcu_qsbr *rcu;         /* where polling lcores report that they hold nothing */
 };
 
 /* name: that the action is about; NULL: none was given, or the action takes none. Fills the reply if it

@@ -79,12 +79,10 @@ static bool read_settings(struct impair_config *cfg, const struct request *reque
     return false;
 }
 
-/* Frames that came merged are cut from now on, for impairments are decided frame by frame. */
-static void stop_carrying(const struct action_parts *parts)
+/* NULL: all are cut. */
+static void carry_merged(const struct action_parts *parts, struct rte_mempool *long_buffers)
 {
-    for (unsigned p = 0; p < parts->show->ports; p++)
-        if (parts->port[p].device->carry != NULL)
-            parts->port[p].device->carry(&parts->port[p], &parts->show->mac, NULL);
+    port_carry_merged(parts->port, parts->show->ports, &parts->show->mac, long_buffers);
 }
 
 /* Which ports an lcore must look after even if nothing is to be sent, since frames may be held back. */
@@ -109,7 +107,7 @@ static void change(const struct action_parts *parts, const char *name, unsigned 
     struct port *port = &parts->port[p];
 
     if (impair_active(cfg))
-        stop_carrying(parts);
+        carry_merged(parts, NULL); /* before the first is impaired */
     if (directions & FROM_HOST)
         port_impair(port->rx, port->rx_queues, cfg, &rx);
     if (directions & TO_HOST) {
@@ -151,4 +149,5 @@ void impairments_settle(const struct action_parts *parts, const struct request *
     (void)reply;
     port_settle(port->rx, port->rx_queues);
     port_settle(port->tx, port->tx_queues);
+    carry_merged(parts, parts->long_buffers); /* again, after the last was impaired */
 }

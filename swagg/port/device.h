@@ -66,9 +66,9 @@ struct port_device {
      * The function is NULL if the kind takes no rules. */
     int (*steer)(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why);
     void (*steer_no_more)(const struct port *port); /* drops all rules; NULL where steer is */
-    /* Before start: from then on frames that the kernel has merged are handed over as they are, except those
-     * to this address; they continue in long buffers. long_buffers NULL, at any time: no more of that. NULL:
-     * the kind has single frames only. */
+    /* From then on frames that the kernel has merged are handed over as they are, except those to this
+     * address; they continue in long buffers. long_buffers NULL: no more of that. At any time, by any thread.
+     * NULL: the kind has single frames only. */
     void (*carry)(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers);
     uint64_t (*missed)(struct port *port); /* frames lost since the last call, because too many waited */
     /* Both NULL: such a device cannot disappear. */

@@ -59,6 +59,23 @@ void port_settle(struct port_queue *queue, unsigned queues)
                 impair_mbufs_flush(&queue[q].place[i]);
 }
 
+static bool takes_merged(const struct port *port)
+{
+    return port->device->carry != NULL && port_impairments(&port->rx[0]) == NULL &&
+           port_impairments(&port->tx[0]) == NULL;
+}
+
+void port_carry_merged(struct port port[], unsigned ports, const struct net_mac *local,
+                       struct rte_mempool *long_buffers)
+{
+    for (unsigned p = 0; p < ports; p++)
+        if (!takes_merged(&port[p]))
+            long_buffers = NULL;
+    for (unsigned p = 0; p < ports; p++)
+        if (port[p].device->carry != NULL)
+            port[p].device->carry(&port[p], local, long_buffers);
+}
+
 static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
                                       unsigned stream)
 {

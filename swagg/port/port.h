@@ -98,6 +98,12 @@ void port_impair(struct port_queue *queue, unsigned queues, const struct impair_
                  const struct port_impair_seed *from);
 void port_settle(struct port_queue *queue, unsigned queues);
 
+/* Has these ports, all of the switch, hand over merged frames as they came (port/device.h), if long_buffers
+ * is not NULL, every device can and no port has impairments, which are decided frame by frame; else cut all.
+ * At any time, by one thread at a time. local and long_buffers outlive the ports. */
+void port_carry_merged(struct port port[], unsigned ports, const struct net_mac *local,
+                       struct rte_mempool *long_buffers);
+
 /* The tap that frames are to be shown to; NULL, nearly always: none. By the lcores that receive and send. */
 static inline struct tap *port_tap(const struct port *port)
 {

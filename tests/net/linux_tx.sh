@@ -67,6 +67,21 @@ refuses grep wrong "$NET_DIR/flow0"
 longest=$(awk '{ print $2 }' "$NET_DIR/flow0" | sort -n | tail -n 1)
 [ "$longest" -eq 1514 ] || fail "the longest frame has $longest bytes"
 
+step "while a port is impaired all frames are cut; once none is, they go on merged again"
+grow_merged() { # MEBIBYTES: TCP segments of so much that went on merged
+    local before
+    before=$(sent_to_host merged)
+    bulk "$1"
+    expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
+    grown=$(($(sent_to_host merged) - before))
+}
+net_ctl impair set h3 rx drop_every=1000000000
+grow_merged 2
+expect_equal "TCP segments merged beside an impaired port" "$grown" 0
+net_ctl impair clear h3
+grow_merged 8
+[ "$grown" -gt 1000 ] || fail "only $grown TCP segments merged after the impairments"
+
 step "damaged segments arrive damaged, and are sent again"
 net_swagg_stop
 NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
@@ -74,6 +89,11 @@ net_swagg_start "$NET_DIR/swagg.yaml"
 bulk 8
 expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
 [ "$(errors_at_host TcpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged segment"
+for host in 0 1 2 3; do
+    net_ctl impair clear "h$host"
+done
+grow_merged 8
+[ "$grown" -gt 1000 ] || fail "only $grown TCP segments merged once the configuration's impairments were cleared"
 
 step "frames that may be damaged are sent as they are"
 net_swagg_stop

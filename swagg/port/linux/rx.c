@@ -36,7 +36,7 @@ struct linux_rx {
     struct rte_mempool *mbufs;
     agg_ones_sum_fn *ones_sum;
     struct rte_mempool *long_buffers; /* atomic; NULL: everything is cut */
-    const struct net_mac *local;      /* what is for this address is cut */
+    const struct net_mac *local;      /* atomic: what is for this address is cut */
     struct linux_rx_stats stats;
     unsigned received;  /* messages of the last call */
     unsigned next;      /* the first of them that is not handed over yet */
@@ -83,8 +83,8 @@ struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, const struct port_res
 
 void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers)
 {
-    rx->local = local;
-    __atomic_store_n(&rx->long_buffers, long_buffers, __ATOMIC_RELAXED);
+    __atomic_store_n(&rx->local, local, __ATOMIC_RELAXED);
+    __atomic_store_n(&rx->long_buffers, long_buffers, __ATOMIC_RELEASE);
 }
 
 static void refill_long(struct linux_rx *rx, unsigned i)
@@ -213,9 +213,10 @@ static bool may_carry(struct linux_rx *rx, const struct virtio_net_hdr *how)
     struct tpacket_auxdata aux;
 
     return rx->long_buffer[rx->next] != NULL &&
-           __atomic_load_n(&rx->long_buffers, __ATOMIC_RELAXED) != NULL &&
+           __atomic_load_n(&rx->long_buffers, __ATOMIC_ACQUIRE) != NULL &&
            linux_gso_may_pass(&rx->split, how) && !net_is_group(&eth->dst_addr) &&
-           !net_same_mac(&eth->dst_addr, rx->local) && !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
+           !net_same_mac(&eth->dst_addr, __atomic_load_n(&rx->local, __ATOMIC_RELAXED)) &&
+           !lacks_vlan_tag(&rx->message[rx->next].msg_hdr, &aux);
 }
 
 /* Message `next`, whole. */

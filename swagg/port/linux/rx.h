@@ -30,10 +30,10 @@ enum {
  * caller's. */
 struct linux_rx *linux_rx_open(int fd, uint16_t max_frame, const struct port_resources *resources);
 
-/* Before the first burst: from now on merged frames that the kernel can cut again (gso.h) are not cut, unless
- * they are for this address or a group address. What does not fit into an ordinary buffer continues in a long
- * one; while none is free, frames are cut. Both arguments must outlive rx. With long_buffers NULL, also while
- * frames are received and by any thread: everything is cut from now on. */
+/* From now on merged frames that the kernel can cut again (gso.h) are not cut, unless they are for this
+ * address or a group address. What does not fit into an ordinary buffer continues in a long one; while none
+ * is free, frames are cut. Both arguments must outlive rx. With long_buffers NULL everything is cut from now
+ * on. Also while frames are received; any thread. */
 void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte_mempool *long_buffers);
 
 /* At most max frames; they are the caller's. Those whose UDP or TCP checksum is known to be right say so
