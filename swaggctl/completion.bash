@@ -40,8 +40,8 @@ _swaggctl() {
     local choices
     case "${words[*]}" in
     "") choices=$(swaggctl --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\).*/\1/p') ;;
-    job) choices="drain kill $(_swaggctl_names jobs name)" ;;
-    "job drain" | "job kill" | ranks | slots) choices=$(_swaggctl_names jobs name) ;;
+    job) choices="drain kill reset $(_swaggctl_names jobs name)" ;;
+    "job drain" | "job kill" | "job reset" | ranks | slots) choices=$(_swaggctl_names jobs name) ;;
     port) choices="up down $(_swaggctl_names ports name)" ;;
     "port up" | "port down" | drops | "fdb flush") choices=$(_swaggctl_names ports name) ;;
     fdb) choices="add del flush" ;;

@@ -6,6 +6,7 @@
 
 #include "ask.h"
 #include "capture.h"
+#include "choose.h"
 #include "commands.h"
 #include "places.h"
 #include "print.h"
@@ -205,15 +206,46 @@ static int show(const struct command_line *cl, const json_t *answer)
     return EXIT_SUCCESS;
 }
 
-static int ask_once(const struct command_line *cl, const struct place *place, const json_t *request)
+static int ask_once(const struct command_line *cl, const struct place *place, const json_t *request,
+                    bool is_view);
+
+/* Several jobs are called as the request says: shows them all, or does what is asked to the one that the user
+ * chooses. -1: there is no user to choose. */
+static int ask_each(const struct command_line *cl, const struct place *place, const json_t *request,
+                    const json_t *choices, bool is_view)
+{
+    const int chosen = is_view ? -1 : choose(choices, "which job?");
+    json_t *one = json_copy((json_t *)request), *name;
+    int status = is_view || chosen >= 0 ? EXIT_SUCCESS : -1;
+    size_t i;
+
+    json_array_foreach(choices, i, name)
+    {
+        if (status != EXIT_SUCCESS || (chosen >= 0 && (size_t)chosen != i))
+            continue;
+        if (is_view && i > 0 && !cl->json)
+            putchar('\n');
+        json_object_set(one, "name", name);
+        status = ask_once(cl, place, one, is_view);
+    }
+    json_decref(one);
+    return status;
+}
+
+static int ask_once(const struct command_line *cl, const struct place *place, const json_t *request,
+                    bool is_view)
 {
     char why[PLACE_WHY_MAX];
     json_t *answer = ask(place, request, why);
-    int status;
+    const json_t *choices = json_object_get(answer, "choices");
+    int status = -1;
 
     if (answer == NULL)
         return complain(EXIT_NO_SWITCH, why);
-    status = show(cl, answer);
+    if (choices != NULL)
+        status = ask_each(cl, place, request, choices, is_view);
+    if (status < 0)
+        status = show(cl, answer);
     json_decref(answer);
     return status;
 }
@@ -248,7 +280,7 @@ static int run(const struct command_line *cl, char *const words[], unsigned n, b
     if (place_choose(&place, cl->place, trouble) < 0)
         return complain(EXIT_NO_SWITCH, trouble);
     request = command_request(command, words + used, n - used);
-    status = watch ? ask_again_and_again(cl, &place, request) : ask_once(cl, &place, request);
+    status = watch ? ask_again_and_again(cl, &place, request) : ask_once(cl, &place, request, used == 1);
     json_decref(request);
     return status;
 }

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
+#include "choose.h"
+
 enum { PATIENCE_S = 60 };
 
 struct found {
@@ -135,18 +137,16 @@ void places_visit(void (*visit)(const char *name))
 
 static int ask_which(struct place *place, const struct found *found)
 {
-    char line[32];
-    unsigned long n;
+    json_t *names = json_array();
+    int chosen;
 
     for (unsigned i = 0; i < found->n; i++)
-        fprintf(stderr, "%3u  %s\n", i + 1, found->place[i].name);
-    fprintf(stderr, "which switch? [1-%u] ", found->n);
-    if (fgets(line, sizeof(line), stdin) == NULL)
+        json_array_append_new(names, json_string(found->place[i].name));
+    chosen = choose(names, "which switch?");
+    json_decref(names);
+    if (chosen < 0)
         return -1;
-    n = strtoul(line, NULL, 10);
-    if (n < 1 || n > found->n)
-        return -1;
-    *place = found->place[n - 1];
+    *place = found->place[chosen];
     return 0;
 }
 
@@ -154,7 +154,7 @@ static int choose_of_several(struct place *place, const struct found *found, cha
 {
     size_t used;
 
-    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && ask_which(place, found) == 0)
+    if (ask_which(place, found) == 0)
         return 0;
     used =
         (size_t)snprintf(why, PLACE_WHY_MAX, "%u switches run here; say which by --switch NAME:", found->n);

@@ -49,6 +49,19 @@ int jobs_publish_senders(struct jobs *jobs, unsigned protocol)
     return 0;
 }
 
+const struct job *jobs_of_sender(const struct jobs *jobs, rte_be32_t ip, rte_be16_t port,
+                                 const struct agg_seat **seat)
+{
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *job = static_job(jobs, i / JOBS_MAX, i % JOBS_MAX);
+
+        *seat = job == NULL ? NULL : agg_job_find(&job->common, ip, port);
+        if (*seat != NULL)
+            return job;
+    }
+    return NULL;
+}
+
 void jobs_free_senders(struct jobs *jobs)
 {
     for (unsigned p = 0; p < COUNTED_PROTOCOLS; p++) {

@@ -10,6 +10,11 @@
  * lcore has let go of it. 0, or -ENOMEM: nothing has changed. */
 int jobs_publish_senders(struct jobs *jobs, unsigned protocol);
 
+/* The static job that packets from this address and UDP port belong to, and the seat of their sender; NULL:
+ * none. */
+const struct job *jobs_of_sender(const struct jobs *jobs, rte_be32_t ip, rte_be16_t port,
+                                 const struct agg_seat **seat);
+
 /* No lcore runs. */
 void jobs_free_senders(struct jobs *jobs);
 

@@ -151,6 +151,7 @@ struct config_static {
     enum sml_format format;    /* int32 or fp16, with exponents */
     bool ordered;              /* contributions are added in rank order; else on arrival */
     bool udp_checksum;         /* results have one; else 0 */
+    int tenant;                /* by number; -1: nobody's */
     struct agg_terms terms;    /* made from these keys, as if they had been granted */
     unsigned workers;
     struct config_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */

@@ -18,6 +18,11 @@ void config_check_lcores(struct config_text *t, struct config_raw *raw);
 /* The same for the list of tenants alone (config_tenants.c). */
 void config_check_tenants(struct config_text *t, struct config_raw *raw);
 
+/* The number of the tenant that the key at this path names; -1: the key is absent, or names none, which is
+ * reported. The tenants must be checked. */
+int config_check_tenant_name(struct config_text *t, const char *path, const struct config *c,
+                             const char *name);
+
 /* The same for operators' socket alone (config_control.c). */
 void config_check_control(struct config_text *t, struct config_raw *raw);
 

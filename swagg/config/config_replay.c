@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/config_check.h"
 #include "config/config_value.h"
@@ -62,19 +61,6 @@ static void check_workers_address(struct config_text *t, unsigned i, struct conf
         config_parse_ip(t, path, raw->worker_ip, &r->worker_ip, &prefix);
 }
 
-static void find_tenant(struct config_text *t, const char *path, const struct config *c, const char *name,
-                        struct config_replay *r)
-{
-    r->tenant = -1;
-    if (!config_text_has(t, path))
-        return;
-    for (unsigned i = 0; i < c->tenants; i++)
-        if (strcmp(c->tenant[i].name, name) == 0)
-            r->tenant = (int)i;
-    if (r->tenant < 0)
-        config_fault(t, path, "no tenant is called \"%s\"", name);
-}
-
 /* Turns the keys into the protocol's terms; done nowhere else. */
 static void make_terms(struct config_replay *r)
 {
@@ -110,7 +96,7 @@ void config_check_replay(struct config_text *t, struct config_raw *raw)
                          PHASES_TIMES_SLOTS_MAX);
         check_chunk_bytes(t, replay_path(path, i, "chunk_bytes"), r, c->mtu);
         check_workers_address(t, i, &raw->replay[i], r);
-        find_tenant(t, replay_path(path, i, "tenant"), c, raw->replay[i].tenant, r);
+        r->tenant = config_check_tenant_name(t, replay_path(path, i, "tenant"), c, raw->replay[i].tenant);
         make_terms(r);
     }
 }

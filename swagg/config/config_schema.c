@@ -206,6 +206,7 @@ static const cyaml_schema_field_t static_fields[] = {
     CYAML_FIELD_ENUM("mode", CHOICE, struct config_raw_static, job.ordered, static_modes, COUNT(static_modes)),
     CYAML_FIELD_BOOL("udp_checksum", OPTIONAL, struct config_raw_static, job.udp_checksum),
     CYAML_FIELD_UINT("quiet_ms", OPTIONAL, struct config_raw_static, job.quiet_ms),
+    CYAML_FIELD_STRING("tenant", OPTIONAL, struct config_raw_static, tenant, 1),
     CYAML_FIELD_END,
 };
 

@@ -38,6 +38,7 @@ struct config_raw_static_worker {
 struct config_raw_static {
     struct config_static job;
     struct config_raw_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
+    char tenant[CONFIG_NAME_MAX];
 };
 
 struct config_raw_tenant {

@@ -34,6 +34,8 @@ static void check_name(struct config_text *t, const struct config *c, unsigned t
     if (!config_text_has(t, path))
         return; /* reported by the schema */
     config_check_word(t, path, name);
+    if (strchr(name, '/') != NULL) /* "lab/train" is train of lab */
+        config_fault(t, path, "\"%s\" has a / in it, which separates tenants from their jobs", name);
     for (unsigned other = 0; other < tenant; other++)
         if (strcmp(c->tenant[other].name, name) == 0)
             config_fault(t, path, "\"%s\" is the name of tenants[%u] already", name, other);
@@ -105,6 +107,18 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw)
     }
     if (!c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, "tenants", "without switch.ip there is nothing to join");
+}
+
+int config_check_tenant_name(struct config_text *t, const char *path, const struct config *c,
+                             const char *name)
+{
+    if (!config_text_has(t, path))
+        return -1;
+    for (unsigned i = 0; i < c->tenants; i++)
+        if (strcmp(c->tenant[i].name, name) == 0)
+            return (int)i;
+    config_fault(t, path, "no tenant is called \"%s\"", name);
+    return -1;
 }
 
 static bool has_address(const struct config_tenant *t, uint32_t ip)

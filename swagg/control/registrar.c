@@ -8,6 +8,7 @@
 
 #include <rte_random.h>
 
+#include "aggregate/jobs_senders.h"
 #include "base/clock.h"
 #include "base/frame.h"
 #include "base/log.h"
@@ -121,6 +122,22 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
     return tenant;
 }
 
+static bool is_taken(void *context, uint32_t ip, uint16_t data_port, char text[CTL_TEXT_MAX])
+{
+    const struct registrar *r = context;
+    const uint8_t *at = (const uint8_t *)&ip;
+    const struct agg_seat *seat;
+    const struct job *job = jobs_of_sender(r->parts.jobs, ip, rte_cpu_to_be_16(data_port), &seat);
+
+    if (job != NULL)
+        snprintf(
+            text, CTL_TEXT_MAX,
+            "UDP port %u of %u.%u.%u.%u is worker %u's of job %s in the switch's configuration (static): "
+            "send from another, or take it out there",
+            data_port, at[0], at[1], at[2], at[3], seat->rank, job->name);
+    return job != NULL;
+}
+
 static void release(void *context, const struct ctl_entry *job)
 {
     struct registrar *r = context;
@@ -160,6 +177,12 @@ static void name_tenants(struct registrar *r, const struct config *cfg)
     for (unsigned i = 0; i < cfg->tenants; i++)
         r->tenant[i] =
             (struct ctl_tenant){.name = cfg->tenant[i].name, .jobs = (uint16_t)cfg->tenant[i].quota.jobs};
+    for (unsigned i = 0; i < cfg->static_jobs; i++)
+        if (cfg->static_job[i].tenant >= 0)
+            r->tenant[cfg->static_job[i].tenant].elsewhere++;
+    for (unsigned i = 0; i < cfg->replays; i++)
+        if (cfg->replay[i].tenant >= 0)
+            r->tenant[cfg->replay[i].tenant].elsewhere++;
 }
 
 static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
@@ -186,7 +209,8 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
                     .release = release,
                     .random = random64,
                     .event = report,
-                    .tenant_of = tenant_of},
+                    .tenant_of = tenant_of,
+                    .is_taken = is_taken},
     };
 }
 
@@ -310,36 +334,38 @@ uint64_t registrar_tick(struct registrar *r)
     return r->now;
 }
 
-static bool change_job(struct registrar *r, const char *name,
-                       bool (*change)(struct ctl_registry *, const char *, uint64_t))
+static bool change_job(struct registrar *r, int tenant, const char *name,
+                       bool (*change)(struct ctl_registry *, int, const char *, uint64_t))
 {
     bool any;
 
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
-    any = change(r->registry, name, r->now);
+    any = change(r->registry, tenant, name, r->now);
     pthread_mutex_unlock(&r->lock);
     return any;
 }
 
-bool registrar_end_job(struct registrar *r, const char *name)
+bool registrar_end_job(struct registrar *r, int tenant, const char *name)
 {
-    return change_job(r, name, ctl_registry_end);
+    return change_job(r, tenant, name, ctl_registry_end);
 }
 
-bool registrar_drain_job(struct registrar *r, const char *name)
+bool registrar_drain_job(struct registrar *r, int tenant, const char *name)
 {
-    return change_job(r, name, ctl_registry_drain);
+    return change_job(r, tenant, name, ctl_registry_drain);
 }
 
-/* Whether a failed job lingers beside another of its name, which has begun since or has failed, too. */
+/* Whether a failed job lingers beside another of its tenant and name, which has begun since or has failed,
+ * too. */
 static bool is_superseded(const struct registrar *r, unsigned entry)
 {
     const struct ctl_entry *job = ctl_registry_entry(r->registry, entry), *other;
 
     for (unsigned i = 0; job->state == CTL_ENTRY_FAILED && i < r->cfg->limits.jobs; i++) {
         other = ctl_registry_entry(r->registry, i);
-        if (other->state == CTL_ENTRY_FREE || i == entry || strcmp(other->name, job->name) != 0)
+        if (other->state == CTL_ENTRY_FREE || i == entry || other->tenant != job->tenant ||
+            strcmp(other->name, job->name) != 0)
             continue;
         if (other->state != CTL_ENTRY_FAILED || i < entry)
             return true;

@@ -35,14 +35,14 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 /* To be called at least every lost_after / 10. Returns the time by the clock of the jobs' times. */
 uint64_t registrar_tick(struct registrar *r);
 
-/* The operator ends the jobs of this name, or lets them come to their end (ctl_registry_end, _drain). False:
- * there is none that lives. */
-bool registrar_end_job(struct registrar *r, const char *name);
-bool registrar_drain_job(struct registrar *r, const char *name);
+/* The operator ends a tenant's job of this name, or lets it come to its end (ctl_registry_end, _drain).
+ * False: there is none that lives. */
+bool registrar_end_job(struct registrar *r, int tenant, const char *name);
+bool registrar_drain_job(struct registrar *r, int tenant, const char *name);
 
-/* Calls visit for every job; of several of one name for the one that has not failed. It must be quick and
- * must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the clock of
- * the job's times (listening.h). Any thread. */
+/* Calls visit for every job; of several of one tenant and name for the one that has not failed. It must be
+ * quick and must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the
+ * clock of the job's times (listening.h). Any thread. */
 typedef void registrar_visitor(void *context, const struct ctl_entry *job, uint64_t now);
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 

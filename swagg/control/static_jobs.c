@@ -49,7 +49,7 @@ static void describe_static(struct static_job *job, const struct config_static *
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
                                    .terms = c->terms,
                                    .as_it_is = true,
-                                   .tenant = -1,
+                                   .tenant = c->tenant,
                                    .is_static = true,
                                    .without_udp_sum = !c->udp_checksum,
                                    .threads = (uint8_t)c->threads,
@@ -121,8 +121,12 @@ static void start_over(struct static_jobs *s, struct static_job *job, uint64_t n
     job->worked = false;
     counter_add(&job->runs, 1);
     counter_set(&job->since, now);
-    log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
-               job->quiet_ns / 1000000);
+}
+
+void static_jobs_reset(struct static_jobs *s, const struct static_job *job)
+{
+    start_over(s, &s->job[job - s->job], counter_read(&s->now));
+    log_notice("job %s: its slots start over, as the operator wishes", job->name);
 }
 
 void static_jobs_tick(struct static_jobs *s, uint64_t now)
@@ -135,6 +139,8 @@ void static_jobs_tick(struct static_jobs *s, uint64_t now)
             counter_set(&job->heard_at, now);
         } else if (job->worked && now - job->heard_at >= job->quiet_ns) {
             start_over(s, job, now);
+            log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
+                       job->quiet_ns / 1000000);
         }
     }
     counter_set(&s->now, now);

@@ -45,4 +45,7 @@ void static_jobs_close(struct static_jobs *s);
  * workers (listening.h). To be called several times in the shortest quiet_ms. */
 void static_jobs_tick(struct static_jobs *s, uint64_t now);
 
+/* The operator has one of them, of any kind, start over now. */
+void static_jobs_reset(struct static_jobs *s, const struct static_job *job);
+
 #endif

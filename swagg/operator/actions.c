@@ -6,22 +6,47 @@
 #include "base/log.h"
 #include "operator/actions_impair.h"
 
+/* For jobs that workers have joined. */
+static void change_job(const struct action_parts *parts, const char *name, struct reply *reply,
+                       bool (*change)(struct registrar *, int tenant, const char *name))
+{
+    struct view_job job;
+
+    if (view_find_job(parts->show, name, &job) < 0) /* it was there a moment ago */
+        reply_fail(reply, REPLY_REFUSED, "job %s is over already", name);
+    else if (job.fixed != NULL)
+        reply_fail(reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", name);
+    else if (!change(parts->registrar, job.tenant, job.name))
+        reply_fail(reply, REPLY_REFUSED, "job %s is over already", name);
+}
+
 static void end_job(const struct action_parts *parts, const struct request *request, const char *name,
                     struct reply *reply)
 {
     (void)request;
-    if (!registrar_end_job(parts->registrar, name))
-        reply_fail(reply, REPLY_REFUSED,
-                   "job %s is over already, or nobody joins it (it is in the configuration)", name);
+    change_job(parts, name, reply, registrar_end_job);
 }
 
 static void drain_job(const struct action_parts *parts, const struct request *request, const char *name,
                       struct reply *reply)
 {
     (void)request;
-    if (!registrar_drain_job(parts->registrar, name))
+    change_job(parts, name, reply, registrar_drain_job);
+}
+
+static void reset_job(const struct action_parts *parts, const struct request *request, const char *name,
+                      struct reply *reply)
+{
+    struct view_job job;
+
+    (void)request;
+    if (view_find_job(parts->show, name, &job) < 0 || job.fixed == NULL)
         reply_fail(reply, REPLY_REFUSED,
-                   "job %s is over already, or nobody joins it (it is in the configuration)", name);
+                   "workers joined job %s, which knows when they start anew: only jobs of the configuration "
+                   "are reset",
+                   name);
+    else
+        static_jobs_reset(parts->static_jobs, job.fixed);
 }
 
 static void set_port(const struct action_parts *parts, const char *name, bool down)
@@ -119,6 +144,7 @@ static void set_log_level(const struct action_parts *parts, const struct request
 static const struct action actions[] = {
     {"job drain", drain_job, VIEW_OF_JOB, false, NULL},
     {"job kill", end_job, VIEW_OF_JOB, false, NULL},
+    {"job reset", reset_job, VIEW_OF_JOB, false, NULL},
     {"port up", port_goes_up, VIEW_OF_PORT, false, NULL},
     {"port down", port_goes_down, VIEW_OF_PORT, false, NULL},
     {"impair set", impairments_set, VIEW_OF_PORT, false, impairments_settle},

@@ -143,17 +143,21 @@ static bool choose_job(const struct action_parts *parts, const struct request *r
                        struct tap_filter *filter, struct reply *reply)
 {
     const char *name = request_text(request, "job");
-    unsigned protocol;
+    struct view_job job;
     char names[256];
+    int rc;
 
     if (name == NULL)
         return true;
-    if (!view_find_running(parts->show, name, &protocol, &filter->job)) {
+    rc = view_find_job(parts->show, name, &job);
+    if (rc < 0 || !job.runs) {
         view_subject_list(parts->show, VIEW_OF_JOB, names, sizeof(names));
-        reply_fail(reply, REPLY_UNKNOWN, "no job %s runs; there are: %s", name, names);
+        reply_fail(reply, REPLY_UNKNOWN, "%s job %s runs; there are: %s",
+                   rc == -ENOTUNIQ ? "more than one" : "no", name, names);
         return false;
     }
-    filter->jobs = &parts->show->jobs->running[protocol];
+    filter->job = job.number;
+    filter->jobs = &parts->show->jobs->running[job.protocol];
     return true;
 }
 

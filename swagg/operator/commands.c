@@ -1,10 +1,34 @@
 #include "operator/commands.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "operator/capture.h"
 #include "show/views.h"
 #include "show/writer_json.h"
+
+static void add_choice(void *context, const char *call)
+{
+    json_array_append_new(context, json_string(call));
+}
+
+/* Several tenants have a job of this name. */
+static void ask_which(const struct show_parts *parts, const char *name, struct reply *reply)
+{
+    char calls[REQUEST_TEXT_MAX / 2] = "";
+    json_t *choices = json_array(), *call;
+    size_t i, used = 0;
+
+    view_job_calls(parts, name, add_choice, choices);
+    json_array_foreach(choices, i, call)
+    {
+        if (used < sizeof(calls))
+            used += (size_t)snprintf(calls + used, sizeof(calls) - used, "%s%s", i > 0 ? ", " : "",
+                                     json_string_value(call));
+    }
+    reply_fail(reply, REPLY_AMBIGUOUS, "several tenants have a job %s; say which: %s", name, calls);
+    reply->choices = choices;
+}
 
 static void unknown_subject(const struct show_parts *parts, enum view_subject subject, const char *name,
                             struct reply *reply)
@@ -33,29 +57,10 @@ static void show(const struct show_parts *parts, const struct view *view, const 
     rc = view->write(parts, name, &w.writer);
     if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
         reply_fail(reply, REPLY_FAILED, "no memory for the answer");
+    else if (rc == -ENOTUNIQ)
+        ask_which(parts, name, reply);
     else if (rc < 0)
         unknown_subject(parts, view->of, name, reply);
-}
-
-/* Whether there is something of this name. */
-struct name_search {
-    const char *name;
-    bool found;
-};
-
-static void compare(void *context, const char *name)
-{
-    struct name_search *s = context;
-
-    s->found |= strcmp(name, s->name) == 0;
-}
-
-static bool exists(const struct show_parts *parts, enum view_subject subject, const char *name)
-{
-    struct name_search search = {.name = name};
-
-    view_subject_visit(parts, subject, compare, &search);
-    return search.found;
 }
 
 /* An action on its way to the main lcore. */
@@ -79,8 +84,11 @@ static void act(const struct action_parts *parts, struct handoff *main, const st
 {
     const char *name = request_text(request, "name");
     struct errand errand = {parts, action, request, name, reply};
+    const int found = name == NULL ? 0 : view_subject_find(parts->show, action->of, name);
 
-    if (name == NULL ? !action->optional : !exists(parts->show, action->of, name))
+    if (found == -ENOTUNIQ)
+        ask_which(parts->show, name, reply);
+    else if (name == NULL ? !action->optional : found < 0)
         unknown_subject(parts->show, action->of, name, reply);
     else if (!handoff_call(main, run_errand, &errand))
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char *const code_names[REPLY_CODES] = {
-    [REPLY_OK] = "ok",           [REPLY_BAD_REQUEST] = "bad_request", [REPLY_UNKNOWN] = "unknown",
+    [REPLY_OK] = "ok",           [REPLY_BAD_REQUEST] = "bad_request",
+    [REPLY_UNKNOWN] = "unknown", [REPLY_AMBIGUOUS] = "ambiguous",
     [REPLY_REFUSED] = "refused", [REPLY_FAILED] = "failed",
 };
 
@@ -15,7 +16,8 @@ static void drop_view(struct reply *reply)
 {
     json_decref(reply->view);
     json_decref(reply->counters);
-    reply->view = reply->counters = NULL;
+    json_decref(reply->choices);
+    reply->view = reply->counters = reply->choices = NULL;
 }
 
 void reply_fail(struct reply *reply, enum reply_code code, const char *format, ...)
@@ -59,6 +61,8 @@ char *reply_line(struct reply *reply, const char *daemon)
     if (!ok) {
         json_object_set_new(answer, "code", json_string(code_names[reply->code]));
         json_object_set_new(answer, "error", text(reply->error));
+        if (reply->choices != NULL)
+            json_object_set(answer, "choices", reply->choices);
     } else if (reply->view != NULL) {
         json_object_set(answer, "counters", reply->counters);
         json_object_set(answer, "view", reply->view);

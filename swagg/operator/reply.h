@@ -3,6 +3,8 @@
  *   {"version": 1, "switch": "swagg", "ok": true, "counters": ["ports/rx_frames"], "view": {...}}
  *   {"version": 1, "switch": "swagg", "ok": false, "code": "unknown", "error": "there is no job x; jobs:
  * train"}
+ *   {"version": 1, "switch": "swagg", "ok": false, "code": "ambiguous", "error": "several tenants ...",
+ *    "choices": ["lab/train", "guest/train"]}
  *
  * "counters" has the paths, KEY or TABLE/KEY, of those numbers of the view that only grow.
  *
@@ -18,6 +20,7 @@ enum reply_code {
     REPLY_OK,
     REPLY_BAD_REQUEST, /* the request is none, or its arguments are not what the command takes */
     REPLY_UNKNOWN,     /* what it names is not there */
+    REPLY_AMBIGUOUS,   /* several are called so; "choices" has names of which each means one */
     REPLY_REFUSED,     /* it cannot be done; the text says why */
     REPLY_FAILED,      /* for want of memory, or because the daemon is stopping */
     REPLY_CODES
@@ -26,6 +29,7 @@ enum reply_code {
 struct reply {
     enum reply_code code;
     json_t *view, *counters; /* if REPLY_OK; NULL: there is nothing to show */
+    json_t *choices;         /* if REPLY_AMBIGUOUS */
     char error[REQUEST_TEXT_MAX];
 };
 

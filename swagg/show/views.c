@@ -1,5 +1,6 @@
 #include "show/views.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,36 @@ const char *view_subject_name(enum view_subject subject)
     return subjects[subject].name;
 }
 
+static void visit_names(const struct show_parts *parts, enum view_subject subject, view_name_visitor *visit,
+                        void *context)
+{
+    if (subjects[subject].list != NULL)
+        subjects[subject].list(parts, visit, context);
+}
+
+struct name_search {
+    const char *name;
+    bool found;
+};
+
+static void compare(void *context, const char *name)
+{
+    struct name_search *s = context;
+
+    s->found |= strcmp(name, s->name) == 0;
+}
+
+int view_subject_find(const struct show_parts *parts, enum view_subject subject, const char *name)
+{
+    struct name_search search = {.name = name};
+    struct view_job job;
+
+    if (subject == VIEW_OF_JOB)
+        return view_find_job(parts, name, &job);
+    visit_names(parts, subject, compare, &search);
+    return search.found ? 0 : -ENOENT;
+}
+
 struct name_list {
     char *text;
     size_t room, used;
@@ -65,18 +96,11 @@ static void append_name(void *context, const char *name)
     list->used += (size_t)snprintf(list->text + list->used, list->room - list->used, "%s%s", between, name);
 }
 
-void view_subject_visit(const struct show_parts *parts, enum view_subject subject, view_name_visitor *visit,
-                        void *context)
-{
-    if (subjects[subject].list != NULL)
-        subjects[subject].list(parts, visit, context);
-}
-
 void view_subject_list(const struct show_parts *parts, enum view_subject subject, char *text, size_t room)
 {
     struct name_list list = {.text = text, .room = room};
 
-    view_subject_visit(parts, subject, append_name, &list);
+    visit_names(parts, subject, append_name, &list);
     if (list.used == 0)
         snprintf(text, room, "none");
 }

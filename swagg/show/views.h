@@ -12,8 +12,8 @@
 /* What the parameter of a view names. */
 enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };
 
-/* name: as the parameter; NULL: none was given. 0; -ENOENT: there is nothing of this name; -EINVAL: a name is
- * needed. Nothing has been written then. */
+/* name: as the parameter; NULL: none was given. 0; -ENOENT: there is nothing of this name; -ENOTUNIQ: there
+ * are several; -EINVAL: a name is needed. Nothing has been written then. */
 typedef int view_fn(const struct show_parts *parts, const char *name, struct writer *w);
 
 struct view {
@@ -37,16 +37,27 @@ const char *view_subject_name(enum view_subject subject);
  * "none" if there are none. */
 void view_subject_list(const struct show_parts *parts, enum view_subject subject, char *text, size_t room);
 
-/* Calls visit for each name of a kind. It must be quick, for the jobs do not change meanwhile. */
+/* Calls visit for each name of a kind. */
 typedef void view_name_visitor(void *context, const char *name);
-void view_subject_visit(const struct show_parts *parts, enum view_subject subject, view_name_visitor *visit,
-                        void *context);
 typedef void view_names_fn(const struct show_parts *parts, view_name_visitor *visit, void *context);
 view_names_fn view_port_names, view_lcore_names, view_job_names;
 
-/* Whether a job of this name runs; if so, its protocol (enum agg_protocol_id) and its number there. */
-bool view_find_running(const struct show_parts *parts, const char *name, unsigned *protocol,
-                       unsigned *number);
+/* Whether there is something of this name: 0, -ENOENT or -ENOTUNIQ. */
+int view_subject_find(const struct show_parts *parts, enum view_subject subject, const char *name);
+
+/* A job that is called so (shown_jobs.h). 0, -ENOENT or -ENOTUNIQ. */
+struct view_job {
+    char name[CTL_NAME_MAX];
+    int tenant;                     /* by number; -1: nobody's */
+    const struct static_job *fixed; /* NULL: its workers joined it */
+    bool runs;                      /* if so: */
+    unsigned protocol, number;      /* enum agg_protocol_id; its number there */
+};
+int view_find_job(const struct show_parts *parts, const char *called, struct view_job *found);
+
+/* Calls visit with TENANT/NAME of each job of this name. */
+void view_job_calls(const struct show_parts *parts, const char *name, view_name_visitor *visit,
+                    void *context);
 
 /* The number of the port of this name, or -ENOENT. */
 int view_find_port(const struct show_parts *parts, const char *name);

@@ -4,111 +4,11 @@
 #include <string.h>
 
 #include "aggregate/jobs_frames.h"
-#include "base/counter.h"
 #include "show/delays.h"
+#include "show/shown_jobs.h"
 #include "show/views.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
-
-/* A job, whether its workers joined it or it is in the configuration. */
-struct shown_job {
-    const char *name;
-    enum ctl_entry_state state;
-    uint64_t now, since; /* by the clock of the job's times */
-    uint32_t epoch;
-    uint16_t size, present;
-    uint8_t number; /* while it runs */
-    const struct agg_protocol *protocol;
-    struct agg_terms terms;
-    const struct ctl_failure *failure; /* while it has failed */
-    const struct ctl_entry *joined;    /* or: */
-    const struct static_job *fixed;
-};
-
-struct shown_member {
-    enum ctl_member_state state;
-    uint32_t ip; /* network order */
-    uint16_t data_port, threads;
-    uint64_t heard_ms_ago;
-    struct ctl_heartbeat heartbeat;
-};
-
-typedef void job_visitor(void *context, const struct shown_job *job);
-
-struct visit {
-    job_visitor *visitor;
-    void *context;
-};
-
-static void visit_joined(void *context, const struct ctl_entry *job, uint64_t now)
-{
-    const struct visit *v = context;
-    const struct shown_job shown = {
-        .name = job->name,
-        .state = job->state,
-        .now = now,
-        .since = job->since,
-        .epoch = job->epoch,
-        .size = job->size,
-        .present = job->present,
-        .number = job->number,
-        .protocol = job->protocol,
-        .terms = job->terms,
-        .failure = &job->failure,
-        .joined = job,
-    };
-
-    v->visitor(v->context, &shown);
-}
-
-static void visit_static(const struct visit *v, const struct static_job *job, uint64_t now)
-{
-    const struct shown_job shown = {
-        .name = job->name,
-        .state = CTL_ENTRY_RUNNING,
-        .now = now,
-        .since = counter_read(&job->since),
-        .epoch = (uint32_t)counter_read(&job->runs),
-        .size = job->plan.size,
-        .present = job->plan.size,
-        .number = job->number,
-        .protocol = job->plan.protocol,
-        .terms = job->plan.terms,
-        .fixed = job,
-    };
-
-    v->visitor(v->context, &shown);
-}
-
-static struct shown_member member_of(const struct shown_job *job, uint16_t rank)
-{
-    if (job->joined != NULL) {
-        const struct ctl_member *m = &job->joined->members[rank];
-
-        return (struct shown_member){
-            .state = m->state,
-            .ip = m->endpoint.ip,
-            .data_port = m->data_port,
-            .threads = 1,
-            .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
-            .heartbeat = m->heartbeat};
-    }
-    return (struct shown_member){.state = CTL_MEMBER_JOINED,
-                                 .ip = job->fixed->plan.member[rank].ip,
-                                 .data_port = rte_be_to_cpu_16(job->fixed->plan.member[rank].udp_port),
-                                 .threads = RTE_MAX(job->fixed->plan.threads, 1),
-                                 .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};
-}
-
-/* All jobs: those that workers have joined, then those of the configuration. */
-static void visit_jobs(const struct show_parts *parts, job_visitor *visitor, void *context)
-{
-    struct visit visit = {.visitor = visitor, .context = context};
-
-    registrar_visit(parts->registrar, visit_joined, &visit);
-    for (unsigned i = 0; i < parts->static_jobs->n; i++)
-        visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
-}
 
 /* Visiting must be quick, so that what is listed is copied first. */
 struct job_list {
@@ -119,6 +19,7 @@ struct job_list {
         uint16_t size, present;
         uint64_t in_state_ms;
         const char *protocol;
+        int tenant;
     } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX];
 };
 
@@ -131,7 +32,8 @@ static void list_job(void *context, const struct shown_job *job)
                               .size = job->size,
                               .present = job->present,
                               .in_state_ms = (job->now - job->since) / 1000000,
-                              .protocol = job->protocol->name};
+                              .protocol = job->protocol->name,
+                              .tenant = job->tenant};
     snprintf(to->name, sizeof(to->name), "%s", job->name);
 }
 
@@ -140,7 +42,7 @@ int view_jobs(const struct show_parts *parts, const char *name, struct writer *w
     struct job_list list = {0};
 
     (void)name;
-    visit_jobs(parts, list_job, &list);
+    shown_jobs_visit(parts, list_job, &list);
     writer_table(w, "jobs");
     for (const struct listed_job *job = list.job; job < &list.job[list.n]; job++) {
         writer_row(w);
@@ -150,88 +52,98 @@ int view_jobs(const struct show_parts *parts, const char *name, struct writer *w
         writer_number(w, "size", job->size);
         writer_number(w, "present", job->present);
         writer_text(w, "protocol", job->protocol);
+        writer_text(w, "tenant", shown_job_tenant(parts, job->tenant));
         writer_end(w);
     }
     writer_end(w);
     return 0;
 }
 
+/* Whether another tenant has a job of this name. */
+static bool is_shared_name(const struct job_list *list, const struct listed_job *job)
+{
+    for (unsigned i = 0; i < list->n; i++)
+        if (list->job[i].tenant != job->tenant && strcmp(list->job[i].name, job->name) == 0)
+            return true;
+    return false;
+}
+
 void view_job_names(const struct show_parts *parts, view_name_visitor *visit, void *context)
 {
     struct job_list list = {0};
+    char call[SHOWN_JOB_CALL_MAX];
 
-    visit_jobs(parts, list_job, &list);
-    for (unsigned i = 0; i < list.n; i++)
-        visit(context, list.job[i].name);
+    shown_jobs_visit(parts, list_job, &list);
+    for (const struct listed_job *job = list.job; job < &list.job[list.n]; job++) {
+        shown_job_call(parts, job->tenant, job->name, call);
+        visit(context, is_shared_name(&list, job) ? call : job->name);
+    }
 }
 
-/* Finds the job of a name, and shows it. */
-struct job_search {
-    const char *name;
-    bool found;
-    const struct jobs *jobs;
-    void (*show)(const struct job_search *s, const struct shown_job *job);
+void view_job_calls(const struct show_parts *parts, const char *name, view_name_visitor *visit, void *context)
+{
+    struct job_list list = {0};
+    char call[SHOWN_JOB_CALL_MAX];
+
+    shown_jobs_visit(parts, list_job, &list);
+    for (const struct listed_job *job = list.job; job < &list.job[list.n]; job++) {
+        if (strcmp(job->name, name) != 0)
+            continue;
+        shown_job_call(parts, job->tenant, job->name, call);
+        visit(context, call);
+    }
+}
+
+static void note_job(void *context, const struct shown_job *job)
+{
+    struct view_job *found = context;
+
+    *found = (struct view_job){.tenant = job->tenant,
+                               .fixed = job->fixed,
+                               .runs = job->state == CTL_ENTRY_RUNNING,
+                               .protocol = job->protocol->id,
+                               .number = job->number};
+    snprintf(found->name, sizeof(found->name), "%s", job->name);
+}
+
+int view_find_job(const struct show_parts *parts, const char *called, struct view_job *found)
+{
+    return shown_jobs_find(parts, called, note_job, found);
+}
+
+/* What writes the one that is found. */
+struct job_showing {
+    const struct show_parts *parts;
+    void (*show)(const struct job_showing *s, const struct shown_job *job);
     struct writer *w;
 };
 
-static void show_if_named(void *context, const struct shown_job *job)
+static void show_found(void *context, const struct shown_job *job)
 {
-    struct job_search *s = context;
+    const struct job_showing *s = context;
 
-    if (s->found || strcmp(job->name, s->name) != 0)
-        return;
-    s->found = true;
     s->show(s, job);
 }
 
 static int show_named(const struct show_parts *parts, const char *name, struct writer *w,
-                      void (*show)(const struct job_search *s, const struct shown_job *job))
+                      void (*show)(const struct job_showing *s, const struct shown_job *job))
 {
-    struct job_search s = {.name = name, .jobs = parts->jobs, .show = show, .w = w};
+    struct job_showing s = {.parts = parts, .show = show, .w = w};
 
-    if (name == NULL)
-        return -EINVAL;
-    visit_jobs(parts, show_if_named, &s);
-    return s.found ? 0 : -ENOENT;
+    return name == NULL ? -EINVAL : shown_jobs_find(parts, name, show_found, &s);
 }
 
 /* NULL: it does not run, or is about to get a new pool. */
-static const struct job *running_of(const struct job_search *s, const struct shown_job *job)
+static const struct job *running_of(const struct job_showing *s, const struct shown_job *job)
 {
-    return job->state == CTL_ENTRY_RUNNING ? jobs_find(s->jobs, job->protocol->id, job->number) : NULL;
-}
-
-/* Of the job that was found. */
-struct running_search {
-    const char *name;
-    bool found;
-    unsigned protocol, number;
-};
-
-static void find_running(void *context, const struct shown_job *job)
-{
-    struct running_search *s = context;
-
-    if (job->state != CTL_ENTRY_RUNNING || strcmp(job->name, s->name) != 0)
-        return;
-    *s = (struct running_search){s->name, true, job->protocol->id, job->number};
-}
-
-bool view_find_running(const struct show_parts *parts, const char *name, unsigned *protocol, unsigned *number)
-{
-    struct running_search s = {.name = name};
-
-    visit_jobs(parts, find_running, &s);
-    *protocol = s.protocol;
-    *number = s.number;
-    return s.found;
+    return job->state == CTL_ENTRY_RUNNING ? jobs_find(s->parts->jobs, job->protocol->id, job->number) : NULL;
 }
 
 static void write_missing(struct writer *w, const struct shown_job *job)
 {
     writer_numbers(w, "missing");
     for (uint16_t rank = 0; rank < job->size; rank++)
-        if (member_of(job, rank).state != CTL_MEMBER_JOINED)
+        if (shown_job_member(job, rank).state != CTL_MEMBER_JOINED)
             writer_number(w, NULL, rank);
     writer_end(w);
 }
@@ -249,14 +161,13 @@ static void write_terms(struct writer *w, const struct shown_job *job)
             writer_number(w, list[i].name, list[i].number);
 }
 
-static void show_job(const struct job_search *s, const struct shown_job *job)
+static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
     struct writer *w = s->w;
 
     writer_text(w, "name", job->name);
-    if (job->joined != NULL)
-        writer_text(w, "tenant", s->jobs->quota.tenant[job->joined->tenant].name);
+    writer_text(w, "tenant", shown_job_tenant(s->parts, job->tenant));
     writer_text(w, "state", ctl_entry_state_name(job->state));
     writer_number(w, "in_state_ms", (job->now - job->since) / 1000000);
     writer_number(w, "epoch", job->epoch);
@@ -306,7 +217,7 @@ static void write_member(struct writer *w, uint16_t rank, const struct shown_mem
     writer_number(w, "stalled_ms", m->heartbeat.stalled_ms);
 }
 
-static void show_ranks(const struct job_search *s, const struct shown_job *job)
+static void show_ranks(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
 
@@ -314,7 +225,7 @@ static void show_ranks(const struct job_search *s, const struct shown_job *job)
     write_missing(s->w, job);
     writer_table(s->w, "ranks");
     for (uint16_t rank = 0; rank < job->size; rank++) {
-        const struct shown_member m = member_of(job, rank);
+        const struct shown_member m = shown_job_member(job, rank);
 
         writer_row(s->w);
         write_member(s->w, rank, &m);
@@ -349,7 +260,7 @@ static void write_slot(struct writer *w, unsigned number, const struct agg_slot_
     writer_end(w);
 }
 
-static void show_slots(const struct job_search *s, const struct shown_job *job)
+static void show_slots(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
     struct agg_slot_view slot;

@@ -1,7 +1,6 @@
 /* View of the tenants: what each has of the switch. */
-#include <string.h>
-
 #include "aggregate/jobs_frames.h"
+#include "show/shown_jobs.h"
 #include "show/views.h"
 
 struct used {
@@ -12,21 +11,22 @@ struct used {
     } by[CONFIG_TENANTS_MAX];
 };
 
-static void add_job(void *context, const struct ctl_entry *entry, uint64_t now)
+static void add_job(void *context, const struct shown_job *shown)
 {
     struct used *used = context;
     const struct job *job;
 
-    (void)now;
-    if (!ctl_entry_is_live(entry))
+    if (shown->tenant < 0 || shown->state == CTL_ENTRY_FAILED)
         return;
-    used->by[entry->tenant].jobs++;
-    if (entry->state != CTL_ENTRY_RUNNING)
+    used->by[shown->tenant].jobs++;
+    if (shown->state != CTL_ENTRY_RUNNING)
         return;
-    job = jobs_find(used->jobs, entry->protocol->id, entry->number);
-    used->by[entry->tenant].slots += job->slots;
-    used->by[entry->tenant].bytes += job->bytes;
-    used->by[entry->tenant].frames += jobs_kept_frames(job);
+    job = jobs_find(used->jobs, shown->protocol->id, shown->number);
+    if (job == NULL) /* a static job that is about to get a new pool */
+        return;
+    used->by[shown->tenant].slots += job->slots;
+    used->by[shown->tenant].bytes += job->bytes;
+    used->by[shown->tenant].frames += jobs_kept_frames(job);
 }
 
 int view_tenants(const struct show_parts *parts, const char *params, struct writer *w)
@@ -35,7 +35,7 @@ int view_tenants(const struct show_parts *parts, const char *params, struct writ
     struct used used = {.jobs = parts->jobs};
 
     (void)params;
-    registrar_visit(parts->registrar, add_job, &used);
+    shown_jobs_visit(parts, add_job, &used);
     writer_table(w, "tenants");
     for (unsigned i = 0; i < quota->tenants; i++) {
         const struct config_tenant *t = &quota->tenant[i];

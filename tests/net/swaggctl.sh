@@ -17,7 +17,8 @@ ctl_fails() { # STATUS [ARGUMENT...]
     printf '%s\n' "$said"
 }
 
-begin_with_swagg ctl "control: {mode: \"660\", group: daemon}" "timers: {lost_after_ms: 600000}"
+begin_with_swagg ctl "control: {mode: \"660\", group: daemon}" "timers: {lost_after_ms: 600000}" \
+    "tenants: [{name: lab, addresses: [$NET_SUBNET.1], jobs: [twin]}, {name: guest, addresses: [0.0.0.0/0]}]"
 SOCKET=/run/swagg/$NET_ID.ctl
 
 step "the socket has the mode and the group of the configuration"
@@ -141,6 +142,37 @@ ranks_wait 120
 rank_says 20 0 "operator has ended the job"
 expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job kill nix)" "there is no job nix"
 
+step "jobs of one name of two tenants are told apart"
+for host in 0 1; do # each is the only rank of two that is there
+    ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(net_switch_ip)" --job twin --rank 0 --size 2 --join-timeout 300000 \
+        --answer-timeout 300000 --calls 1 >"$NET_DIR/twin$host.log" 2>&1 </dev/null &
+    twins[host]=$!
+done
+both_form() {
+    [ "$(net_ctl -H -o state job twin | xargs)" = "state forming state forming" ]
+}
+net_until 20 "both form" both_form
+expect_equal "jobs" "$(net_ctl -H -o name,tenant jobs | grep twin | sort | xargs)" "twin guest twin lab"
+expect_equal "both are shown" "$(net_ctl -o tenant job twin | sort | xargs)" "tenant guest tenant lab"
+expect_equal "one of them" "$(net_ctl -o tenant job guest/twin)" "tenant  guest"
+expect_equal "in JSON" "$(net_ctl -j ranks twin | grep -c '"missing"')" 2
+expect_match "which to end" "$(ctl_fails 1 -s "$NET_ID" job kill twin)" "several tenants have a job twin; say which: .*guest/twin"
+expect_match "which to watch" "$(ctl_fails 1 -s "$NET_ID" watch job twin)" "say which: .*lab/twin"
+expect_equal "telemetry of the one" "$(net_telemetry /swagg/job,lab/twin tenant)" lab
+chooses() { # KEYS
+    "$here/terminal.py" 'which job\? \[1-2\] ' "$1\n" -- "$CTL" -s "$NET_ID" job kill twin >"$NET_DIR/asked.log"
+}
+refuses chooses 3
+chooses "$(sed -n 's/^ *\([12]\)  lab.*/\1/p' "$NET_DIR/asked.log")"
+net_until 20 "lab's rank is told" grep -q "operator has ended the job" "$NET_DIR/twin0.log"
+expect_equal "the other one" "$(net_ctl -o state job guest/twin)" "state  forming"
+net_ctl job kill guest/twin
+net_until 20 "guest's rank is told" grep -q "operator has ended the job" "$NET_DIR/twin1.log"
+wait "${twins[@]}" || true
+
+step "top on a terminal: all views, a pause, its end"
+"$here/terminal.py" 'status.*jobs.*ports.*h3 .*lcores.*q ends' ' ' 'paused' ' ' 'q ends' 'q' -- "$CTL" -s "$NET_ID" -n 0.1 top >"$NET_DIR/top.log"
+
 step "watch shows rates, top wants a terminal"
 expect_match "watch" "$(net_ctl watch -c 2 -n 0.1 ports)" "rx_frames/s"
 expect_equal "lines of JSON" "$(net_ctl -j watch --times 3 --every 0.1 drops | python3 -c 'import json, sys; print(sum("runt/s" in json.loads(line) for line in sys.stdin))')" 3
@@ -172,6 +204,24 @@ ranks_run taken 2 --calls 5 --largest 5000
 captured
 expect_equal "frames in the file" "$("$PCAP" show "$NET_DIR/job.pcapng" | wc -l)" "$frames"
 [ "$frames" -gt 20 ] || fail "$frames frames of five collectives"
+RANK_PID=()
+rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
+rank_start watched 1 2 --calls 40 --largest 5000
+net_until 20 "it runs" waits_in watched
+number=$(net_ctl -o number job watched | awk '{ print $2 }')
+captures watched.pcapng --job watched
+for rank in 0 1; do # of another job, on the same hosts
+    ip netns exec "$NET_ID-h$rank" "$COLLECTIVES" --switch "$(net_switch_ip)" --job other --rank "$rank" --size 2 --join-timeout 300000 \
+        --answer-timeout 300000 --call-timeout 300000 --calls 5 --largest 5000 >"$NET_DIR/other$rank.log" 2>&1 </dev/null &
+    others[rank]=$!
+done
+wait "${others[@]}" || fail "the other job failed: $(cat "$NET_DIR"/other?.log)"
+kill -CONT "${RANK_PID[0]}"
+ranks_wait 120
+captured
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0"
+[ "$frames" -gt 20 ] || fail "$frames frames of forty collectives"
+expect_equal "jobs that frames are of" "$("$PCAP" show "$NET_DIR/watched.pcapng" | grep -o ' job [0-9]*' | sort -u)" " job $number"
 "$CTL" -s "$NET_ID" capture --times 4 --write - 2>"$NET_DIR/capture.log" >"$NET_DIR/four.pcapng" &
 capture=$!
 reaches 0 "$(net_ip 1)"
@@ -212,7 +262,7 @@ alone() {
 net_swagg_stop
 [ ! -e "$SOCKET" ] || fail "the switch has left $SOCKET"
 switch() { # NAME PORT PORT [YAML]
-    printf 'ports: [{device: "kernel:%s"}, {device: "kernel:%s"}]\n%s\n' "$2" "$3" "${4:-}" >"$NET_DIR/$1.yaml"
+    printf 'ports: [{device: "kernel:%s"}, {device: "kernel:%s"}]\nmemory: {mode: no-huge}\n%s\n' "$2" "$3" "${4:-}" >"$NET_DIR/$1.yaml"
     alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- --file-prefix="$NET_ID-$1" \
         >"$NET_DIR/$1.log" 2>&1 </dev/null &
     net_until 20 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"

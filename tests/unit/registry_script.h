@@ -4,22 +4,19 @@
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
  * checksum, resume (its tag), was (its job's number before), among (the processes that it was READY with;
  * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
- * data=q: from its host and data port; stranger: it does not know this boot id; moved: it is heard on another
- * port of the switch HEARTBEAT p calls=3 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says
- *   (JOIN has also protocol= and terms=: another protocol, another version of its terms; unlike: the terms
- * are those of a rank that resumes, and the rank is not one, or the other way round) again the last message
- * once more, as it was old p TYPE                a message of this type with a serial before p's last
- *   wait 2.5                  seconds pass, with ticks
- *   sleep 60                  seconds pass without any
- *   restart                   the switch loses all it knew
- *   slow                      from now on pools take time
- *   prepared, lacking         what was put off last is ready; or there is no room for it
- *   full, numberless          prepare says no from now on: there are no slots, no numbers
- *   roomy                     it says yes again
- *   hasty                     a new switch, to which a second is a long silence
- *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
- *   end, drain                the operator ends the job "t", or lets it come to its end
- *   loud                      events are shown from now on
+ * data=q: from its host and data port; fixed: from where a job sends that nobody joins; stranger: it does not
+ * know this boot id; moved: it is heard on another port of the switch HEARTBEAT p calls=3 waiting
+ * stalled=2500 stranger LEAVE p calls=3 ABORT p what it says (JOIN has also protocol= and terms=: another
+ * protocol, another version of its terms; unlike: the terms are those of a rank that resumes, and the rank is
+ * not one, or the other way round) again the last message once more, as it was old p TYPE                a
+ * message of this type with a serial before p's last wait 2.5                  seconds pass, with ticks sleep
+ * 60                  seconds pass without any restart                   the switch loses all it knew slow
+ * from now on pools take time prepared, lacking         what was put off last is ready; or there is no room
+ * for it full, numberless          prepare says no from now on: there are no slots, no numbers roomy it says
+ * yes again hasty                     a new switch, to which a second is a long silence narrow a new switch,
+ * whose ports carry 1000 bytes of UDP payload end j of 1, drain j of 1  the operator ends tenant 1's job "j",
+ * or lets it come to its end; without more, tenant 0's job "t" loud                      events are shown
+ * from now on
  *
  * Some lines stand for several:
  *
@@ -177,7 +174,7 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
 }
 
 /* Nobody may join the job called "closed". In jobs called "shared...", processes a, c, ... are of tenant 1,
- * which may have two jobs; all others are of tenant 0. */
+ * which may have three jobs, one of them one that nobody joins; all others are of tenant 0. */
 static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
@@ -190,6 +187,15 @@ static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, i
     return strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
 }
 
+enum { FIXED_PORT = 4000 /* of a job that nobody joins, at every host */ };
+
+static inline bool effect_is_taken(void *ctx, uint32_t ip, uint16_t data_port, char text[CTL_TEXT_MAX])
+{
+    (void)ctx;
+    snprintf(text, CTL_TEXT_MAX, "port %u of host %u is fixed", data_port, ((const uint8_t *)&ip)[3]);
+    return data_port == FIXED_PORT;
+}
+
 static inline uint64_t effect_random(void *ctx)
 {
     struct stage *s = ctx;
@@ -198,7 +204,7 @@ static inline uint64_t effect_random(void *ctx)
 
 static inline void start_registry(struct stage *s)
 {
-    static const struct ctl_tenant tenants[] = {{.name = "rest"}, {.name = "odd", .jobs = 2}};
+    static const struct ctl_tenant tenants[] = {{.name = "rest"}, {.name = "odd", .jobs = 3, .elsewhere = 1}};
     struct ctl_registry_config cfg = {
         .protocols = spoken,
         .protocols_known = 1,
@@ -209,7 +215,7 @@ static inline void start_registry(struct stage *s)
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
-                    effect_tenant_of},
+                    effect_tenant_of, effect_is_taken},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -288,6 +294,8 @@ static inline void do_join(struct stage *s, char name, const char *line)
     }
     if (host)
         p->endpoint.ip = host->endpoint.ip;
+    if (strstr(line, "fixed"))
+        p->data_port = FIXED_PORT;
     if (like)
         p->endpoint = like->endpoint;
     p->endpoint.port = strstr(line, "moved") != NULL;
@@ -358,6 +366,15 @@ static inline void do_lacking(struct stage *s, int result, const char *why)
     ctl_registry_prepared(s->registry, s->asked, &p, s->now);
 }
 
+/* By the operator. */
+static inline bool do_end(struct stage *s, const char *line,
+                          bool (*end)(struct ctl_registry *, int, const char *, uint64_t))
+{
+    char job[CTL_NAME_MAX] = "t";
+    sscanf(line, "%*s %47s", job);
+    return end(s->registry, (int)number_after(line, " of ", 0), job, s->now);
+}
+
 static inline void do_line(struct stage *s, const char *line)
 {
     char verb[16] = "", name = 'a', type[16] = "";
@@ -398,9 +415,9 @@ static inline void do_line(struct stage *s, const char *line)
     else if (strcmp(verb, "slow") == 0)
         s->slow = true;
     else if (strcmp(verb, "end") == 0)
-        say(s, ctl_registry_end(s->registry, "t", s->now) ? "" : "  nothing\n");
+        say(s, do_end(s, line, ctl_registry_end) ? "" : "  nothing\n");
     else if (strcmp(verb, "drain") == 0)
-        say(s, ctl_registry_drain(s->registry, "t", s->now) ? "" : "  nothing\n");
+        say(s, do_end(s, line, ctl_registry_drain) ? "" : "  nothing\n");
     else if (strcmp(verb, "prepared") == 0)
         ctl_registry_prepared(s->registry, s->asked, &s->prepared, s->now);
     else if (strcmp(verb, "lacking") == 0)

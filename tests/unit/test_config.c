@@ -273,6 +273,8 @@ static const struct {
      "F:5: tenants[0].quota.bytes: unknown key; known here: jobs, slots, megabytes, kept_frames\n"
      "F:5: tenants[0].quota.jobs: 257 is out of range (0..256)\n"
      "F:5: tenants[0].weight: 0 is out of range (1..1000)\n"},
+    {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a/b, addresses: [10.0.0.1]}]\n",
+     "F:4: tenants[0].name: \"a/b\" has a / in it, which separates tenants from their jobs\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
@@ -310,7 +312,7 @@ static const struct {
             "    format: float\n    quiet_ms: 99\n    speed: 1\n",
      "F:10: static[0].format: \"float\" is none of int32, fp16\n"
      "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
-     "udp_checksum, quiet_ms\n"
+     "udp_checksum, quiet_ms, tenant\n"
      "F:5: static[0].name: \"a b\" has spaces or unprintable characters in it\n"
      "F:7: static[0].threads: 33 is out of range (1..32)\n"
      "F:8: static[0].slots: 0 is out of range (1..16384)\n"
@@ -347,6 +349,12 @@ static const struct {
      "F:6: static[1].workers[2]: the UDP ports from 4000 on of 10.0.0.2 are static[0].workers[0]'s, too: "
      "each "
      "thread needs one of its own\n"},
+    {SWITCH "tenants: [{name: a, addresses: [10.0.0.1], quota: {jobs: 1}}]\nstatic:\n"
+            "  - {workers: [" WORKER_2 "], tenant: b}\n"
+            "  - {workers: [{ip: 10.0.0.3, mac: \"02:00:00:00:00:03\"}], tenant: a}\n"
+            "  - {workers: [{ip: 10.0.0.4, mac: \"02:00:00:00:00:04\"}], tenant: a}\n",
+     "F:6: static[0].tenant: no tenant is called \"b\"\n"
+     "F:8: static[2].tenant: a has 2 static jobs, more than the 1 of tenants[0].quota.jobs: raise it\n"},
     {SWITCH "static: [{workers: [" WORKER_2 "], slots: 16384, mode: ordered}]\nreplay: [{slots: 16384}]\n",
      "F:4: static: its jobs take 132 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
     /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */

@@ -97,6 +97,7 @@ static const struct {
     {"static.format", "unit/test_config.c", "format: fp16"},
     {"static.mode", "net/published.sh", "mode: ordered"},
     {"static.udp_checksum", "unit/test_static_jobs.c", "test_results_have_a_udp_checksum_if_asked_for"},
+    {"static.tenant", "unit/test_static_jobs.c", "test_a_static_job_counts_against_its_tenant_s_quota"},
     {"static.quiet_ms", "net/published.sh", "quiet_ms: 5000"},
     {"replay.workers", "net/replay.sh", "{workers: 3,"},
     {"replay.slots", "net/replay.sh", "slots: 16"},

@@ -282,6 +282,43 @@ static void test_a_job_beyond_the_limits_is_refused(void)
     close_registrar();
 }
 
+/* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
+static void test_nobody_joins_from_a_static_worker_s_port(void)
+{
+    const struct sml_terms terms = {.format = SML_FORMAT_INT32,
+                                    .slots = 8,
+                                    .chunk_bytes = 128,
+                                    .plain = true,
+                                    .labelled = true,
+                                    .threads = 2};
+    struct jobs_plan plan = {.protocol = &sml_protocol,
+                             .as_it_is = true,
+                             .is_static = true,
+                             .threads = 2,
+                             .size = 1,
+                             .name = "fixed",
+                             .tenant = -1,
+                             .member = {{.ip = rig_station(0).ip, .udp_port = RTE_BE16(4999)}}};
+    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
+    char text[AGG_TEXT_MAX];
+    struct ctl_message m;
+    uint8_t number;
+
+    open_registrar();
+    sml_terms_build(&plan.terms, &terms);
+    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
+    join(0, 2);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "UDP port 5000 of "));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(m.failure.text, " is worker 0's of job fixed in the switch's configuration"));
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
+    start_pair();
+    close_registrar();
+}
+
 static void test_a_job_ends_with_its_members(void)
 {
     const struct job *job;
@@ -518,6 +555,7 @@ int main(void)
         UNIT_TEST(test_a_job_may_be_of_any_protocol_that_is_spoken),
         UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
+        UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
         UNIT_TEST(test_a_tenant_with_a_key),

@@ -312,8 +312,8 @@ static void test_a_tenant_has_no_more_jobs_than_its_quota(void)
             "JOIN c 0/2 job=shared-2\n"
             "  c PENDING rank 1\n"
             "JOIN e 0/2 job=shared-3\n"
-            "  e REFUSED no jobs: tenant odd has 2 jobs, as many as the switch's tenants[1].quota.jobs "
-            "allows: shared-1, shared-2\n"
+            "  e REFUSED no jobs: tenant odd has 3 jobs, as many as the switch's tenants[1].quota.jobs "
+            "allows: 1 in the switch's configuration, shared-1, shared-2\n"
             "JOIN b 0/2 job=shared-3\n" /* another tenant's */
             "  b PENDING rank 1\n"
             "JOIN e 1/2 job=shared-2\n"

@@ -798,6 +798,42 @@ static void test_a_drained_job_lets_nobody_else_in(void)
             "  c ABORTED not admitted: the switch's operator has ended the job\n");
 }
 
+/* Ranks of the one tenant never get into the other's job, and neither does what the operator does. */
+static void test_the_operator_names_tenants(void)
+{
+    play(4, "JOIN a 0/1 job=shared\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "JOIN b 0/1 job=shared\n"
+            "  open\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "alive a b\n"
+            "drain shared of 1\n"
+            "JOIN c 0/1 job=shared\n"
+            "  c REFUSED not admitted: the switch's operator lets the job of this name come to its end: "
+            "nobody else may join\n"
+            "JOIN d 0/1 job=shared\n"
+            "  d PENDING occupied by rank 0\n"
+            "end shared of 0\n"
+            "  close\n"
+            "  b ABORTED not admitted: the switch's operator has ended the job\n"
+            "alive a\n"
+            "end shared of 0\n"
+            "  nothing\n"
+            "end shared of 1\n"
+            "  close\n"
+            "  a ABORTED not admitted: the switch's operator has ended the job\n");
+}
+
+static void test_nobody_joins_from_a_fixed_worker_s_address(void)
+{
+    play(4, "running 1\n"
+            "JOIN b 0/1 job=other fixed\n"
+            "  b REFUSED not admitted: port 4000 of host 2 is fixed\n"
+            "JOIN c 0/2 job=other\n"
+            "  c PENDING rank 1\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -834,6 +870,8 @@ int main(void)
         UNIT_TEST(test_a_resumed_job_waits_for_its_pool),
         UNIT_TEST(test_the_operator_ends_a_job),
         UNIT_TEST(test_a_drained_job_lets_nobody_else_in),
+        UNIT_TEST(test_the_operator_names_tenants),
+        UNIT_TEST(test_nobody_joins_from_a_fixed_worker_s_address),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, running jobs", tests);

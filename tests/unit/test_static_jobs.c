@@ -2,6 +2,7 @@
  * quiet. */
 #include "control/static_jobs.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static void describe(unsigned i)
     struct config_static *s = &cfg.static_job[i];
 
     *s = (struct config_static){
-        .threads = THREADS, .quiet_ms = QUIET_MS, .udp_checksum = i == 1, .workers = WORKERS};
+        .threads = THREADS, .quiet_ms = QUIET_MS, .udp_checksum = i == 1, .tenant = -1, .workers = WORKERS};
     snprintf(s->name, sizeof(s->name), "job%u", i);
     sml_terms_build(&s->terms, &terms);
     for (unsigned r = 0; r < WORKERS; r++)
@@ -241,6 +242,49 @@ static void test_a_closed_job_is_not_known_by_address(void)
     tear_down();
 }
 
+/* Whatever it was doing, and however lately. */
+static void test_the_operator_resets_a_job(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    complete(0, 9, 0);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
+    wait_ms(&now, 100);
+    static_jobs_reset(&fixed, &fixed.job[0]);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    CU_ASSERT_EQUAL(fixed.job[0].since, now);
+    CU_ASSERT_EQUAL(fixed.job[1].runs, 0);
+    complete(0, 0, 0);
+    complete(0, 0, 1);
+    CU_ASSERT_EQUAL(get_be32(verdict.payload + SML_HEADER_BYTES), 0x03030303);
+    tear_down();
+}
+
+static struct config_tenant tenants[] = {{.name = "rest", .weight = 1},
+                                         {.name = "lab", .weight = 3, .quota = {.slots = THREADS * SLOTS}}};
+
+/* Its weight is its tenant's, and so are its slots and the frames that it may keep. */
+static void test_a_static_job_counts_against_its_tenant_s_quota(void)
+{
+    const struct job *job;
+
+    set_up();
+    tear_down();
+    jobs = (struct jobs){.rcu = rcu,
+                         .kernels = agg_kernels_best(),
+                         .bytes_max = 64 << 20,
+                         .quota = {.tenants = RTE_DIM(tenants), .tenant = tenants}};
+    cfg.static_job[0].tenant = cfg.static_job[1].tenant = 1;
+    CU_ASSERT_EQUAL(static_jobs_open(&fixed, &jobs, &us, &cfg, 0), -ENOSPC); /* there is room for one */
+    job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    CU_ASSERT_EQUAL(job->tenant, 1);
+    CU_ASSERT_EQUAL(jobs_weight(&jobs, job) % 3, 0);
+    tear_down();
+    memset(&cfg.static_job, 0, sizeof(cfg.static_job));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -251,6 +295,8 @@ int main(void)
         UNIT_TEST(test_half_a_sum_is_forgotten),
         UNIT_TEST(test_strange_packets_do_not_keep_a_job_from_starting_over),
         UNIT_TEST(test_a_closed_job_is_not_known_by_address),
+        UNIT_TEST(test_the_operator_resets_a_job),
+        UNIT_TEST(test_a_static_job_counts_against_its_tenant_s_quota),
         CU_TEST_INFO_NULL,
     };
 

@@ -21,9 +21,15 @@ static bool counts(const struct ctl_entry *job, enum scope scope, const struct f
            (scope != OF_HOST || job->founder == f->ip);
 }
 
+static unsigned elsewhere(const struct ctl_registry *r, enum scope scope, const struct founder *f)
+{
+    bool known = scope == OF_TENANT && (unsigned)f->tenant < r->cfg.tenants_known;
+    return known ? r->cfg.tenants[f->tenant].elsewhere : 0;
+}
+
 static unsigned held(const struct ctl_registry *r, enum scope scope, const struct founder *f)
 {
-    unsigned n = 0;
+    unsigned n = elsewhere(r, scope, f);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
         n += counts(&r->entries[i], scope, f);
     return n;
@@ -109,6 +115,11 @@ static void list_jobs(const struct ctl_registry *r, enum scope scope, const stru
 {
     size_t used = strlen(text);
     const char *before = ": ";
+    if (elsewhere(r, scope, f) > 0) {
+        used += (size_t)snprintf(text + used, CTL_TEXT_MAX - used, ": %u in the switch's configuration",
+                                 elsewhere(r, scope, f));
+        before = ", ";
+    }
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         const struct ctl_entry *job = &r->entries[i];
         if (!counts(job, scope, f))

@@ -76,18 +76,33 @@ static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, co
     return key == CTL_NO_KEY ? 0 : key;
 }
 
-/* Whether the operator lets the job of this name come to its end, without newcomers. */
-static bool is_draining(const struct ctl_registry *r, const struct ctl_message *m, struct ctl_failure *why)
+static bool is_named(const struct ctl_entry *job, int tenant, const char *name)
+{
+    return ctl_entry_is_live(job) && job->tenant == tenant && strcmp(job->name, name) == 0;
+}
+
+/* Whether the operator lets the tenant's job of this name come to its end, without newcomers. */
+static bool is_draining(const struct ctl_registry *r, int tenant, const struct ctl_message *m,
+                        struct ctl_failure *why)
 {
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (ctl_entry_is_live(&r->entries[i]) && r->entries[i].draining &&
-            strcmp(r->entries[i].name, m->join.name) == 0) {
+        if (is_named(&r->entries[i], tenant, m->join.name) && r->entries[i].draining) {
             ctl_failure_set(
                 why, CTL_NOT_ADMITTED, m->head.rank,
                 "the switch's operator lets the job of this name come to its end: nobody else may join");
             return true;
         }
     return false;
+}
+
+/* Whether its data packets would be another's, of a job that nobody joins. */
+static bool is_taken(const struct ctl_registry *r, const struct ctl_endpoint *from,
+                     const struct ctl_message *m, struct ctl_failure *why)
+{
+    const struct ctl_registry_actions *a = &r->cfg.actions;
+    why->reason = CTL_NOT_ADMITTED;
+    why->rank = m->head.rank;
+    return a->is_taken && a->is_taken(a->ctx, from->ip, m->join.data_port, why->text);
 }
 
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
@@ -99,7 +114,7 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
-    else if (!job && is_draining(r, m, &why))
+    else if (!job && (is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, &why);
     else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);
@@ -347,26 +362,26 @@ static void drain(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
     ctl_entry_event(r, job, "the operator lets it come to its end: nobody else may join");
 }
 
-static bool for_jobs_of(struct ctl_registry *r, const char *name, uint64_t now,
+static bool for_jobs_of(struct ctl_registry *r, int tenant, const char *name, uint64_t now,
                         void (*act)(struct ctl_registry *, struct ctl_entry *, uint64_t))
 {
     bool any = false;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
-        if (ctl_entry_is_live(&r->entries[i]) && strcmp(r->entries[i].name, name) == 0) {
+        if (is_named(&r->entries[i], tenant, name)) {
             act(r, &r->entries[i], now);
             any = true;
         }
     return any;
 }
 
-bool ctl_registry_end(struct ctl_registry *r, const char *name, uint64_t now)
+bool ctl_registry_end(struct ctl_registry *r, int tenant, const char *name, uint64_t now)
 {
-    return for_jobs_of(r, name, now, end);
+    return for_jobs_of(r, tenant, name, now, end);
 }
 
-bool ctl_registry_drain(struct ctl_registry *r, const char *name, uint64_t now)
+bool ctl_registry_drain(struct ctl_registry *r, int tenant, const char *name, uint64_t now)
 {
-    return for_jobs_of(r, name, now, drain);
+    return for_jobs_of(r, tenant, name, now, drain);
 }
 
 bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *origin, const uint8_t *payload,

@@ -52,6 +52,8 @@
  *   FAILED   resuming, and a JOIN of that roster     FAILED   REFUSED: why it failed
  *   FAILED   JOIN by a newcomer                      FAILED   founds a new job of the same name, next epoch,
  *                                                             beside this one
+ *   (none)   JOIN, its data packets being those of            REFUSED
+ *            a job that nobody joins
  *   any live the operator ends it                    FAILED   release; ABORTED to all
  *   RUNNING  the operator drains it                  RUNNING  from now on: newcomer's JOIN: REFUSED
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
@@ -107,11 +109,11 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
  * missing. */
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 
-/* The switch's operator ends the jobs of this name, or lets them come to their end: nobody else is let in,
- * members stay until they leave. A job that is not RUNNING yet ends at once, too. False: there is none that
- * lives. */
-bool ctl_registry_end(struct ctl_registry *r, const char *name, uint64_t now);
-bool ctl_registry_drain(struct ctl_registry *r, const char *name, uint64_t now);
+/* The switch's operator ends the job that this tenant (as tenant_of counts) has of this name, or lets it come
+ * to its end: nobody else is let in, members stay until they leave. A job that is not RUNNING yet ends at
+ * once, too; so does one that resumes beside it. False: there is none that lives. */
+bool ctl_registry_end(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
+bool ctl_registry_drain(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
 
 /* For telemetry and tests: entry i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);

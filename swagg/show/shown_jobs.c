@@ -1,0 +1,158 @@
+#include "show/shown_jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counter.h"
+
+struct visit {
+    shown_job_visitor *visitor;
+    void *context;
+};
+
+static void visit_joined(void *context, const struct ctl_entry *job, uint64_t now)
+{
+    const struct visit *v = context;
+    const struct shown_job shown = {
+        .name = job->name,
+        .tenant = job->tenant,
+        .state = job->state,
+        .now = now,
+        .since = job->since,
+        .epoch = job->epoch,
+        .size = job->size,
+        .present = job->present,
+        .number = job->number,
+        .protocol = job->protocol,
+        .terms = job->terms,
+        .failure = &job->failure,
+        .joined = job,
+    };
+
+    v->visitor(v->context, &shown);
+}
+
+static void visit_static(const struct visit *v, const struct static_job *job, uint64_t now)
+{
+    const struct shown_job shown = {
+        .name = job->name,
+        .tenant = job->plan.tenant,
+        .state = CTL_ENTRY_RUNNING,
+        .now = now,
+        .since = counter_read(&job->since),
+        .epoch = (uint32_t)counter_read(&job->runs),
+        .size = job->plan.size,
+        .present = job->plan.size,
+        .number = job->number,
+        .protocol = job->plan.protocol,
+        .terms = job->plan.terms,
+        .fixed = job,
+    };
+
+    v->visitor(v->context, &shown);
+}
+
+void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor, void *context)
+{
+    struct visit visit = {.visitor = visitor, .context = context};
+
+    registrar_visit(parts->registrar, visit_joined, &visit);
+    for (unsigned i = 0; i < parts->static_jobs->n; i++)
+        visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
+}
+
+struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
+{
+    if (job->joined != NULL) {
+        const struct ctl_member *m = &job->joined->members[rank];
+
+        return (struct shown_member){
+            .state = m->state,
+            .ip = m->endpoint.ip,
+            .data_port = m->data_port,
+            .threads = 1,
+            .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
+            .heartbeat = m->heartbeat};
+    }
+    return (struct shown_member){.state = CTL_MEMBER_JOINED,
+                                 .ip = job->fixed->plan.member[rank].ip,
+                                 .data_port = rte_be_to_cpu_16(job->fixed->plan.member[rank].udp_port),
+                                 .threads = RTE_MAX(job->fixed->plan.threads, 1),
+                                 .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};
+}
+
+const char *shown_job_tenant(const struct show_parts *parts, int tenant)
+{
+    const struct jobs_quota *quota = &parts->jobs->quota;
+
+    return tenant >= 0 && (unsigned)tenant < quota->tenants ? quota->tenant[tenant].name : "";
+}
+
+void shown_job_call(const struct show_parts *parts, int tenant, const char *name,
+                    char call[SHOWN_JOB_CALL_MAX])
+{
+    snprintf(call, SHOWN_JOB_CALL_MAX, "%s/%s", shown_job_tenant(parts, tenant), name);
+}
+
+/* How well a job answers to a call. */
+enum fit { FITS_NOT, FITS_BY_NAME, FITS_WHOLLY };
+
+static enum fit fit_of(const struct show_parts *parts, const struct shown_job *job, const char *called)
+{
+    char call[SHOWN_JOB_CALL_MAX];
+
+    shown_job_call(parts, job->tenant, job->name, call);
+    if (strcmp(call, called) == 0)
+        return FITS_WHOLLY;
+    return strcmp(job->name, called) == 0 ? FITS_BY_NAME : FITS_NOT;
+}
+
+/* Who answers best; then that one is visited. */
+struct search {
+    const struct show_parts *parts;
+    const char *called;
+    enum fit fit;
+    int tenant;   /* of the first that fits so well */
+    bool several; /* another tenant's does, too */
+    bool visited;
+    struct visit visit;
+};
+
+static void look_at(void *context, const struct shown_job *job)
+{
+    struct search *s = context;
+    const enum fit fit = fit_of(s->parts, job, s->called);
+
+    if (fit == FITS_NOT || fit < s->fit)
+        return;
+    if (fit > s->fit) {
+        s->tenant = job->tenant;
+        s->several = false;
+    }
+    s->several |= job->tenant != s->tenant;
+    s->fit = fit;
+}
+
+static void visit_found(void *context, const struct shown_job *job)
+{
+    struct search *s = context;
+
+    if (s->visited || job->tenant != s->tenant || fit_of(s->parts, job, s->called) != s->fit)
+        return;
+    s->visited = true;
+    s->visit.visitor(s->visit.context, job);
+}
+
+int shown_jobs_find(const struct show_parts *parts, const char *called, shown_job_visitor *visit,
+                    void *context)
+{
+    struct search s = {.parts = parts, .called = called, .visit = {.visitor = visit, .context = context}};
+
+    shown_jobs_visit(parts, look_at, &s);
+    if (s.several)
+        return -ENOTUNIQ;
+    if (s.fit != FITS_NOT)
+        shown_jobs_visit(parts, visit_found, &s);
+    return s.visited ? 0 : -ENOENT; /* it may have ended in between */
+}

@@ -1,0 +1,55 @@
+/* Jobs as views show them, whether their workers joined them or they are in the configuration.
+ *
+ * A job is called by its name, or where several tenants have one of that name by TENANT/NAME; jobs of no
+ * tenant are /NAME then. Any thread.
+ */
+#ifndef SWAGG_SHOW_SHOWN_JOBS_H
+#define SWAGG_SHOW_SHOWN_JOBS_H
+
+#include "show/parts.h"
+
+enum { SHOWN_JOB_CALL_MAX = CONFIG_NAME_MAX + CTL_NAME_MAX };
+
+struct shown_job {
+    const char *name;
+    int tenant; /* by number; -1: nobody's */
+    enum ctl_entry_state state;
+    uint64_t now, since; /* by the clock of the job's times */
+    uint32_t epoch;
+    uint16_t size, present;
+    uint8_t number; /* while it runs */
+    const struct agg_protocol *protocol;
+    struct agg_terms terms;
+    const struct ctl_failure *failure; /* while it has failed */
+    const struct ctl_entry *joined;    /* or: */
+    const struct static_job *fixed;
+};
+
+struct shown_member {
+    enum ctl_member_state state;
+    uint32_t ip; /* network order */
+    uint16_t data_port, threads;
+    uint64_t heard_ms_ago;
+    struct ctl_heartbeat heartbeat;
+};
+
+/* Is called while the job does not change, so it must be quick. */
+typedef void shown_job_visitor(void *context, const struct shown_job *job);
+
+/* All jobs: those that workers have joined, then those of the configuration. */
+void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visit, void *context);
+
+/* Visits the one that is called so. 0; -ENOENT: there is none; -ENOTUNIQ: several tenants have one. */
+int shown_jobs_find(const struct show_parts *parts, const char *called, shown_job_visitor *visit,
+                    void *context);
+
+struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank);
+
+/* "": nobody's. */
+const char *shown_job_tenant(const struct show_parts *parts, int tenant);
+
+/* TENANT/NAME. */
+void shown_job_call(const struct show_parts *parts, int tenant, const char *name,
+                    char call[SHOWN_JOB_CALL_MAX]);
+
+#endif
