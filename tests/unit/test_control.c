@@ -703,7 +703,7 @@ static void stand_forgers(uint64_t seed, bool trace)
 
 static void try_seeds(void life(uint64_t seed, bool trace), const char *name, unsigned seeds)
 {
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
+    for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++) {
         unsigned before = CU_get_number_of_failures();
         life(seed, false);
         if (CU_get_number_of_failures() != before) {

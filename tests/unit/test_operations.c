@@ -122,7 +122,7 @@ static void test_scalar_kernels_do_as_the_reference_does(void)
         const struct agg_operation *op = operation(&agg_kernels_scalar, code);
         unsigned wrong = 0;
 
-        for (unsigned turn = 0; turn < 60; turn++) {
+        for (unsigned turn = 0; turn < unit_cases(60); turn++) {
             const unsigned n = 1 + turn % INPUTS;
             draw_inputs(&in, code, &rng);
             reference_reduce(code, expected, in.hosts, n, COUNT);

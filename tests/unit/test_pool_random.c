@@ -499,7 +499,7 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
     uint64_t seed = rng_seed(2026);
     unsigned wrong = 0;
 
-    for (unsigned scenario = 0; scenario < 300 && wrong == 0; scenario++) {
+    for (unsigned scenario = 0; scenario < unit_cases(300) && wrong == 0; scenario++) {
         w.rng = seed + scenario;
         run(&w);
         wrong += w.wrong != NULL;
@@ -510,9 +510,9 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
         SML_SEND_ALL,       SML_SEND_ONE,   SML_SEND_ANSWER, SML_SEND_MISMATCH, SML_HELD,
         SML_DROP_DUPLICATE, SML_DROP_STALE, SML_DROP_AHEAD,  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)
-        CU_ASSERT(w.verdicts[met[i]] > 1000);
-    CU_ASSERT(w.verdicts[SML_RESTORED] > 100); /* once a slot at most, and in every other job */
-    CU_ASSERT(w.kept_total > 1000);
+        CU_ASSERT(w.verdicts[met[i]] > unit_cases(1000));
+    CU_ASSERT(w.verdicts[SML_RESTORED] > unit_cases(100)); /* once a slot at most, and in every other job */
+    CU_ASSERT(w.kept_total > unit_cases(1000));
 }
 
 int main(void)

@@ -552,13 +552,13 @@ static void test_only_what_a_peer_may_lack_is_copied(void)
 
 static void test_sums_are_exact_whatever_the_network_does(void)
 {
-    for (uint64_t seed = 1; seed <= 800; seed++)
+    for (uint64_t seed = 1; seed <= unit_cases(800); seed++)
         CU_ASSERT_FATAL(play(SML_FORMAT_TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
-static void let_die_at_any_step(enum sml_format format, uint64_t seeds)
+static void let_die_at_any_step(enum sml_format format, unsigned seeds)
 {
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
+    for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++) {
         unsigned steps = play(format, seed, 6, 10, 0, 0);
         CU_ASSERT_FATAL(steps > 0);
         for (unsigned at = 1; at < steps; at++)
@@ -566,9 +566,9 @@ static void let_die_at_any_step(enum sml_format format, uint64_t seeds)
     }
 }
 
-static void let_die_again(enum sml_format format, uint64_t seeds)
+static void let_die_again(enum sml_format format, unsigned seeds)
 {
-    for (uint64_t seed = 1; seed <= seeds; seed++)
+    for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++)
         for (unsigned gap = 1; gap < 400; gap += 3)
             CU_ASSERT_FATAL(play(format, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
 }
@@ -585,7 +585,7 @@ static void test_a_switch_may_die_again_before_all_is_restored(void)
 
 static void test_scaled_sums_are_right_and_alike_whatever_the_network_does(void)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++)
+    for (uint64_t seed = 1; seed <= unit_cases(400); seed++)
         CU_ASSERT_FATAL(play(seed % 3 ? SML_FORMAT_INT32 : SML_FORMAT_FP16, seed, 30, seed % 4 * 10, 0, 0) >
                         0);
 }

@@ -4,6 +4,17 @@
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
+#include <stdlib.h>
+
+/* Of so many random cases, those that are tried: all, or one of UNIT_ONE_OF in the environment, where each
+ * takes many times as long (an emulator). */
+static inline unsigned unit_cases(unsigned usual)
+{
+    const char *thin = getenv("UNIT_ONE_OF");
+    const unsigned one_of = thin != NULL ? (unsigned)strtoul(thin, NULL, 10) : 1;
+
+    return one_of <= 1 ? usual : (usual + one_of - 1) / one_of;
+}
 
 #define UNIT_TEST(function)                                                                                  \
     {                                                                                                        \
