@@ -52,7 +52,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = datapath_open_ports(dp, cfg);
     if (rc == 0)
-        rc = datapath_make_classifier(dp);
+        rc = datapath_make_classifier(dp, cfg);
     if (rc == 0)
         rc = datapath_make_lcores(dp, placement);
     if (rc == 0)

@@ -7,7 +7,8 @@
 #include "protocols.h"
 #include "wire/control.h"
 
-static_assert((int)COUNTED_PROTOCOLS < (int)CLASSIFIER_RULES_MAX, "there is room for all, and for control");
+static_assert((int)COUNTED_PROTOCOLS + 2 * (int)CONFIG_HOSTAGG_JOBS_MAX < (int)CLASSIFIER_RULES_MAX,
+              "there is room for all, and for control");
 
 /* Path probes come to the ports of the protocol whose packets they go ahead of, by the same queues, and are
  * told from these by the engine (aggregate/strangers.h). */
@@ -27,7 +28,25 @@ static void add_protocols(struct classifier_table *t)
     }
 }
 
-int datapath_make_classifier(struct datapath *dp)
+/* What workers send to a host, and the host's questions, which come to the switch. */
+static void add_flows(struct classifier_table *t, const struct config *cfg)
+{
+    for (unsigned i = 0; i < cfg->hostagg_jobs; i++) {
+        const struct config_hostagg *h = &cfg->hostagg[i];
+        struct classifier_rule rule = {.ip = h->host.ip,
+                                       .first = (uint16_t)h->host.port,
+                                       .last = (uint16_t)h->host.port,
+                                       .taker = CLASSIFIER_PROTOCOL,
+                                       .protocol = h->terms.protocol};
+
+        classifier_add(t, &rule);
+        rule.ip = t->ip;
+        if (h->host_gets != HAG_HOST_ABSENT)
+            classifier_add(t, &rule);
+    }
+}
+
+int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
 {
     struct classifier_table t = {.mac = dp->mac, .ip = dp->ip};
     int rc;
@@ -35,6 +54,7 @@ int datapath_make_classifier(struct datapath *dp)
     add_protocols(&t); /* first: most packets are theirs */
     classifier_add(&t, &(struct classifier_rule){
                            .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL});
+    add_flows(&t, cfg);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);
     if (rc < 0)

@@ -13,7 +13,7 @@ int datapath_make_memory(struct datapath *dp, const struct config *cfg);
 int datapath_open_ports(struct datapath *dp, const struct config *cfg);
 
 /* Makes the classifier: which frames are the switch's own, and who takes them. The addresses are known. */
-int datapath_make_classifier(struct datapath *dp);
+int datapath_make_classifier(struct datapath *dp, const struct config *cfg);
 
 /* Makes the lcores. The placement's lcores are the EAL's worker lcores, in order. */
 int datapath_make_lcores(struct datapath *dp, const struct placement *placement);

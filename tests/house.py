@@ -58,6 +58,7 @@ ROOMS = {
     "swagg": ["*"],  # puts the daemon together
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
+    "traffic/samples": [*CORE, "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
     "bench": [*CORE, "lib/client", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
     "tests": ["*"],

@@ -30,15 +30,6 @@ static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct
     return m;
 }
 
-static void send_frame(struct egress *e, unsigned port, const struct frame_header *h, rte_be16_t from_port,
-                       const struct frame_payload *payload, struct rte_mbuf *body)
-{
-    struct rte_mbuf *m = make_frame(e, port, h, from_port, payload, body);
-
-    if (m != NULL)
-        send_put(e->send, port, m);
-}
-
 /* If the job's frames have no UDP checksum, nothing needs to be summed. */
 static struct frame_payload payload_of(const struct egress *e, const struct job *job, const void *bytes,
                                        size_t n)
@@ -47,17 +38,24 @@ static struct frame_payload payload_of(const struct egress *e, const struct job 
                                 : frame_payload(bytes, n, e->ones_sum);
 }
 
-static unsigned port_of(const struct egress *e, const struct job_member *member)
+/* Negative: nobody knows yet. */
+static int port_of(const struct egress *e, const struct job_member *member)
 {
-    int known = bridge_lookup(e->bridge, member->mac.addr_bytes);
+    const int known = bridge_lookup(e->bridge, member->mac.addr_bytes);
 
-    return known < 0 ? member->port : (unsigned)known;
+    return known >= 0 || member->port == JOBS_PORT_UNKNOWN ? known : member->port;
 }
 
 static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
                            const struct frame_payload *payload, struct rte_mbuf *body)
 {
-    send_frame(e, port_of(e, member), &member->header, from_port, payload, body);
+    const int port = port_of(e, member);
+    struct rte_mbuf *m = make_frame(e, RTE_MAX(port, 0), &member->header, from_port, payload, body);
+
+    if (m != NULL && port >= 0)
+        send_put(e->send, (unsigned)port, m);
+    else if (m != NULL)
+        forward_to_all(e->send, SEND_TO_ALL, m);
 }
 
 static uint16_t count_wanted(const struct agg_job *job, const struct agg_verdict *v)
@@ -129,10 +127,13 @@ void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload
     const struct frame_payload body = frame_payload(payload, bytes, e->ones_sum);
     struct frame_header h;
     struct frame_end from, to;
+    struct rte_mbuf *answer;
 
     frame_answer_ends(egress_frame(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    send_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body, NULL);
+    answer = make_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body, NULL);
+    if (answer != NULL)
+        send_put(e->send, m->port, answer);
     count_event(e->counters, event, 1);
 }
 

@@ -39,6 +39,14 @@ static bool may_keep(const struct engine *e, const struct agg_packet *p, const s
            rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 
+/* Whether the packet is of no job here: to be refused, or none of the protocol's. */
+static bool is_foreign(const struct agg_protocol *table, const struct agg_packet *p)
+{
+    const struct agg_reason *reason = &table->reason[p->reason];
+
+    return p->slot == NULL && (reason->strange || reason->action == AGG_PASS_AND_KEEP);
+}
+
 /* Finds the packets' jobs, members and slots; refuses packets of no job. */
 static void locate(struct engine *e, const struct engine_protocol *protocol, struct agg_packet p[],
                    struct rte_mbuf *frames[], unsigned n, uint64_t now)
@@ -49,12 +57,11 @@ static void locate(struct engine *e, const struct engine_protocol *protocol, str
         present(&p[i], frames[i]);
     protocol->table->locate(protocol->jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
-        if (p[i].slot != NULL) {
+        if (p[i].slot != NULL)
             p[i].buffer = may_keep(e, &p[i], frames[i]) ? frames[i] : NULL;
-        } else if (protocol->table->reason[p[i].reason].strange) {
+        else if (protocol->table->reason[p[i].reason].strange)
             strangers_refuse(&e->strangers, protocol->table, &p[i], frames[i], now);
-            ours--;
-        }
+        ours -= is_foreign(protocol->table, &p[i]);
     }
     count_event(e->counters, EVENT_GRADIENTS, ours);
 }
@@ -140,8 +147,7 @@ static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[]
         present(&p[i], frames[i]);
     table->locate(e->protocol[number].jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
-        if (p[i].job == NULL || turn(p[i].job) == 0 ||
-            (p[i].slot == NULL && table->reason[p[i].reason].strange)) {
+        if (p[i].job == NULL || turn(p[i].job) == 0 || is_foreign(table, &p[i])) {
             process(e, number, &frames[i], 1);
         } else if (!fair_put(&e->fair, number * AGG_JOBS + p[i].job->number, frames[i])) {
             count_drop(e->counters, frames[i]->port, DROP_OVER_SHARE, 1);

@@ -40,7 +40,7 @@ static void seat_member(struct job *job, const struct jobs_member *m, const stru
                         unsigned rank, unsigned thread)
 {
     const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + thread);
-    const struct frame_end here = {.mac = us->mac, .ip = us->ip};
+    const struct frame_end here = {.mac = us->mac, .ip = m->hears_from == 0 ? us->ip : m->hears_from};
     const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(udp_port)};
     struct agg_sender sender = {.ip = there.ip, .port = there.port};
     struct job_member *to = &job->member[thread * job->common.size + rank];

@@ -22,12 +22,13 @@ enum {
     JOBS_MAX = AGG_JOBS,
     JOBS_SHARE_FROM_BYTES =
         512, /* shorter sums are copied, which is cheaper than keeping or sharing their buffers */
+    JOBS_PORT_UNKNOWN = 0xff, /* of a member that has not been heard yet */
 };
 
 struct job_member {
     struct frame_header header; /* of what the switch sends it */
     struct net_mac mac;
-    uint8_t port; /* where it joined; the bridge may know better by now */
+    uint8_t port; /* where it joined, or JOBS_PORT_UNKNOWN; the bridge may know better by now */
 };
 
 /* What one lcore alone writes of a job. */
@@ -109,9 +110,10 @@ struct jobs_identity {
 /* A member, which has joined, or is in the configuration. */
 struct jobs_member {
     struct net_mac mac;
-    uint8_t port; /* of the switch, where it was heard; the bridge may know better by now */
+    uint8_t port; /* of the switch, where it was heard, or JOBS_PORT_UNKNOWN */
     rte_be16_t udp_port;
     rte_be32_t ip;
+    rte_be32_t hears_from; /* the address that it is sent packets from; 0: the switch's */
 };
 
 /* Where the switch sends what is for this thread of a rank. */

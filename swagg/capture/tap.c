@@ -76,10 +76,15 @@ static bool is_data_port(rte_be16_t port)
     return false;
 }
 
+static bool is_udp(const struct frame_udp *f, size_t bytes)
+{
+    return bytes >= sizeof(*f) && f->eth.ether_type == net16(NET_TYPE_IPV4) &&
+           f->ip.next_proto_id == NET_PROTOCOL_UDP;
+}
+
 static enum tap_kind kind_of(const struct frame_udp *f, size_t bytes)
 {
-    if (bytes < sizeof(*f) || f->eth.ether_type != net16(NET_TYPE_IPV4) ||
-        f->ip.next_proto_id != NET_PROTOCOL_UDP)
+    if (!is_udp(f, bytes))
         return TAP_OTHER;
     if (is_data_port(f->udp.dst_port) || is_data_port(f->udp.src_port))
         return TAP_DATA;
@@ -88,12 +93,12 @@ static enum tap_kind kind_of(const struct frame_udp *f, size_t bytes)
     return TAP_OTHER;
 }
 
-/* Whether a data packet is from or to a member of the job. */
-static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f)
+/* Whether a packet is from or to a member of the job. */
+static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f, size_t bytes)
 {
     const struct agg_job *job = agg_jobs_find(filter->jobs, filter->job);
 
-    if (job == NULL || job->seats == 0)
+    if (job == NULL || job->seats == 0 || !is_udp(f, bytes))
         return false;
     return agg_job_find(job, f->ip.src_addr, f->udp.src_port) != NULL ||
            agg_job_find(job, f->ip.dst_addr, f->udp.dst_port) != NULL;
@@ -104,9 +109,9 @@ static bool passes(const struct tap_filter *filter, const struct rte_mbuf *m)
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
     const enum tap_kind kind = kind_of(f, m->data_len);
 
-    if ((filter->kinds & kind) == 0)
-        return false;
-    return filter->jobs == NULL || (kind == TAP_DATA && is_of_job(filter, f));
+    if (filter->jobs == NULL)
+        return (filter->kinds & kind) != 0;
+    return (filter->kinds & TAP_DATA) != 0 && kind != TAP_CONTROL && is_of_job(filter, f, m->data_len);
 }
 
 static void copy(struct tap_frame *to, const struct rte_mbuf *m, uint32_t snap)

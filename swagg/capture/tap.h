@@ -16,7 +16,7 @@
 
 /* What a frame is to the switch. */
 enum tap_kind {
-    TAP_DATA = 1 /* of a protocol, probes included */,
+    TAP_DATA = 1 /* at a UDP port that is a protocol's, probes included */,
     TAP_CONTROL = 2,
     TAP_OTHER = 4,
     TAP_ALL = 7
@@ -24,7 +24,7 @@ enum tap_kind {
 
 struct tap_filter {
     unsigned kinds;              /* a sum of tap_kind */
-    const struct agg_jobs *jobs; /* NULL: of any job or none; else data packets ... */
+    const struct agg_jobs *jobs; /* NULL: of any job or none; else data packets, at whatever UDP port ... */
     unsigned job;                /* ... from and to members of the job with this number */
 };
 

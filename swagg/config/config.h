@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "config/placement.h"
+#include "hostagg/pool.h"
 #include "impair/impair.h"
 #include "protocol/terms.h"
 #include "wire/switchml.h"
@@ -20,6 +21,7 @@ enum {
     CONFIG_REPLAYS_MAX = 16,
     CONFIG_STATIC_JOBS_MAX = 16,
     CONFIG_STATIC_WORKERS_MAX = 256,
+    CONFIG_HOSTAGG_JOBS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
     CONFIG_TENANT_JOBS_MAX = 16,
@@ -134,11 +136,11 @@ struct config_replay {
     bool one_host; /* ... or from its port */
 };
 
-/* A worker of a static job. */
-struct config_static_worker {
-    uint8_t mac[6];
-    uint32_t ip;   /* network order */
-    uint32_t port; /* the first thread's UDP port; the others count on from it */
+/* A station that is in a job without joining it. */
+struct config_peer {
+    uint8_t mac[6]; /* its router's, if there is one between */
+    uint32_t ip;    /* network order */
+    uint32_t port;  /* UDP; the first of its threads', the others count on from it */
 };
 
 /* A job of published SwitchML clients, which do not join. */
@@ -154,7 +156,20 @@ struct config_static {
     int tenant;                /* by number; -1: nobody's */
     struct agg_terms terms;    /* made from these keys, as if they had been granted */
     unsigned workers;
-    struct config_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */
+    struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */
+};
+
+/* A job of workers that send their gradients to a host, which the switch sums in its place. */
+struct config_hostagg {
+    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
+    uint32_t number;           /* on the wire */
+    struct config_peer host;   /* port: that the workers send to */
+    enum hag_host host_gets;
+    uint32_t slots;
+    uint32_t elements;      /* in a packet, at most */
+    struct agg_terms terms; /* made from these keys, as if they had been granted */
+    unsigned workers;
+    struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by number */
 };
 
 /* The addresses whose masked value is network; network order. */
@@ -212,6 +227,9 @@ struct config {
     unsigned static_jobs;
     struct config_static static_job[CONFIG_STATIC_JOBS_MAX];
 
+    unsigned hostagg_jobs;
+    struct config_hostagg hostagg[CONFIG_HOSTAGG_JOBS_MAX];
+
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
 };
@@ -235,6 +253,12 @@ int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *j
 
 /* The first tenant with a key that has jobs of this name; -1: none has. */
 int config_key_owner(const struct config *c, const char *job);
+
+/* The job's members: its workers, then the host, unless it gets nothing. */
+static inline unsigned config_hostagg_members(const struct config_hostagg *h)
+{
+    return h->workers + (h->host_gets != HAG_HOST_ABSENT);
+}
 
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);

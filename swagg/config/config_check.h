@@ -33,4 +33,8 @@ void config_check_replay(struct config_text *t, struct config_raw *raw);
  * set. */
 void config_check_static(struct config_text *t, struct config_raw *raw);
 
+/* The same for the list of host-addressed jobs alone (config_hostagg.c); MTU, switch.mac and switch.ip must
+ * be set. */
+void config_check_hostagg(struct config_text *t, struct config_raw *raw);
+
 #endif

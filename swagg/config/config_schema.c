@@ -183,21 +183,21 @@ static const cyaml_strval_t formats[] = {
 static const cyaml_strval_t static_formats[] = {{"int32", SML_FORMAT_INT32}, {"fp16", SML_FORMAT_FP16}};
 static const cyaml_strval_t static_modes[] = {{"on_arrival", false}, {"ordered", true}};
 
-static const cyaml_schema_field_t static_worker_fields[] = {
-    CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_static_worker, ip, 1),
-    CYAML_FIELD_STRING("mac", CYAML_FLAG_DEFAULT, struct config_raw_static_worker, mac, 1),
-    CYAML_FIELD_UINT("port", OPTIONAL, struct config_raw_static_worker, worker.port),
+static const cyaml_schema_field_t peer_fields[] = {
+    CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_peer, ip, 1),
+    CYAML_FIELD_STRING("mac", CYAML_FLAG_DEFAULT, struct config_raw_peer, mac, 1),
+    CYAML_FIELD_UINT("port", OPTIONAL, struct config_raw_peer, peer.port),
     CYAML_FIELD_END,
 };
 
-static const cyaml_schema_value_t static_worker_schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_static_worker, static_worker_fields),
+static const cyaml_schema_value_t peer_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_peer, peer_fields),
 };
 
 static const cyaml_schema_field_t static_fields[] = {
     CYAML_FIELD_STRING("name", OPTIONAL, struct config_raw_static, job.name, 1),
     CYAML_FIELD_SEQUENCE_COUNT("workers", CYAML_FLAG_DEFAULT, struct config_raw_static, worker, job.workers,
-                               &static_worker_schema, 1, CONFIG_STATIC_WORKERS_MAX),
+                               &peer_schema, 1, CONFIG_STATIC_WORKERS_MAX),
     CYAML_FIELD_UINT("threads", OPTIONAL, struct config_raw_static, job.threads),
     CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_static, job.slots),
     CYAML_FIELD_UINT("elements", OPTIONAL, struct config_raw_static, job.elements),
@@ -212,6 +212,31 @@ static const cyaml_schema_field_t static_fields[] = {
 
 static const cyaml_schema_value_t static_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_static, static_fields),
+};
+
+static const cyaml_strval_t hostagg_answers[] = {
+    {"completion", HAG_HOST_HEARS},
+    {"sums", HAG_HOST_GETS_SUMS},
+    {"nothing", HAG_HOST_ABSENT},
+};
+
+static const cyaml_schema_field_t hostagg_fields[] = {
+    CYAML_FIELD_STRING("name", OPTIONAL, struct config_raw_hostagg, job.name, 1),
+    CYAML_FIELD_UINT("job", OPTIONAL, struct config_raw_hostagg, job.number),
+    CYAML_FIELD_MAPPING("host", CYAML_FLAG_DEFAULT, struct config_raw_hostagg, host, peer_fields),
+    CYAML_FIELD_ENUM("host_gets", CHOICE, struct config_raw_hostagg, job.host_gets, hostagg_answers,
+                     COUNT(hostagg_answers)),
+    CYAML_FIELD_SEQUENCE_COUNT("workers", CYAML_FLAG_DEFAULT, struct config_raw_hostagg, worker, job.workers,
+                               &peer_schema, 1, CONFIG_STATIC_WORKERS_MAX),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_hostagg, job.slots),
+    CYAML_FIELD_UINT("elements", OPTIONAL, struct config_raw_hostagg, job.elements),
+    CYAML_FIELD_STRING("type", OPTIONAL, struct config_raw_hostagg, type, 1),
+    CYAML_FIELD_STRING("operation", OPTIONAL, struct config_raw_hostagg, operation, 1),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t hostagg_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_hostagg, hostagg_fields),
 };
 
 static const cyaml_schema_field_t replay_fields[] = {
@@ -254,6 +279,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
     CYAML_FIELD_SEQUENCE_COUNT("static", OPTIONAL, struct config_raw, static_job, config.static_jobs,
                                &static_schema, 1, CONFIG_STATIC_JOBS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("hostagg", OPTIONAL, struct config_raw, hostagg, config.hostagg_jobs,
+                               &hostagg_schema, 1, CONFIG_HOSTAGG_JOBS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,
                                1, CONFIG_REPLAYS_MAX),
     CYAML_FIELD_END,

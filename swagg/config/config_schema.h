@@ -30,15 +30,22 @@ struct config_raw_replay {
     char worker_mac[64], worker_ip[64], tenant[CONFIG_NAME_MAX];
 };
 
-struct config_raw_static_worker {
-    struct config_static_worker worker;
+struct config_raw_peer {
+    struct config_peer peer;
     char mac[64], ip[64];
 };
 
 struct config_raw_static {
     struct config_static job;
-    struct config_raw_static_worker worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
+    struct config_raw_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
     char tenant[CONFIG_NAME_MAX];
+};
+
+struct config_raw_hostagg {
+    struct config_hostagg job;
+    struct config_raw_peer host;
+    char type[16], operation[16];
+    struct config_raw_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
 };
 
 struct config_raw_tenant {
@@ -55,6 +62,7 @@ struct config_raw {
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
     struct config_raw_tenant tenant[CONFIG_TENANTS_MAX];         /* as many as config.tenants */
     struct config_raw_static static_job[CONFIG_STATIC_JOBS_MAX]; /* as many as config.static_jobs */
+    struct config_raw_hostagg hostagg[CONFIG_HOSTAGG_JOBS_MAX];  /* as many as config.hostagg_jobs */
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX];         /* as many as config.replays */
 };
 

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "config/config_check.h"
+#include "config/config_peer.h"
 #include "config/config_value.h"
 #include "protocol/jobs.h"
 #include "switchml/terms.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { HEADERS_BYTES = 20 + 8 + SML_HEADER_BYTES /* IPv4, UDP, SwitchML */, FIRST_PORT = 4000 };
+enum { HEADERS_BYTES = 20 + 8 + SML_HEADER_BYTES /* IPv4, UDP, SwitchML */ };
 
 /* Ports, slots and elements as in the published client's example configuration. quiet_ms has no default of
  * its own. */
@@ -27,23 +28,10 @@ static const char *job_path(char path[CONFIG_PATH_MAX], unsigned job, const char
     return path;
 }
 
-static const char *worker_path(char path[CONFIG_PATH_MAX], unsigned job, unsigned rank, const char *key)
+static const char *worker_path(char path[CONFIG_PATH_MAX], unsigned job, unsigned rank)
 {
-    snprintf(path, CONFIG_PATH_MAX, "static[%u].workers[%u]%s", job, rank, key);
+    snprintf(path, CONFIG_PATH_MAX, "static[%u].workers[%u]", job, rank);
     return path;
-}
-
-static void check_name(struct config_text *t, struct config *c, unsigned i)
-{
-    struct config_static *s = &c->static_job[i];
-    char path[CONFIG_PATH_MAX];
-
-    if (!config_text_has(t, job_path(path, i, "name")))
-        snprintf(s->name, sizeof(s->name), "static[%u]", i);
-    config_check_word(t, path, s->name);
-    for (unsigned other = 0; other < i; other++)
-        if (strcmp(c->static_job[other].name, s->name) == 0)
-            config_fault(t, path, "\"%s\" is the name of static[%u] already", s->name, other);
 }
 
 static size_t chunk_bytes(const struct config_static *s)
@@ -77,8 +65,8 @@ static void check_slots(struct config_text *t, const struct config_static *s, un
                      s->threads, s->slots, SML_MAX_SLOTS);
 }
 
-static bool same_ports(const struct config_static *a, const struct config_static_worker *x,
-                       const struct config_static *b, const struct config_static_worker *y)
+static bool same_ports(const struct config_static *a, const struct config_peer *x,
+                       const struct config_static *b, const struct config_peer *y)
 {
     return x->ip == y->ip && x->port < y->port + b->threads && y->port < x->port + a->threads;
 }
@@ -90,7 +78,7 @@ static void check_distinct(struct config_text *t, const struct config *c, unsign
     const uint8_t *ip = (const uint8_t *)&s->worker[rank].ip;
     char path[CONFIG_PATH_MAX];
 
-    worker_path(path, i, rank, "");
+    worker_path(path, i, rank);
     for (unsigned job = 0; job <= i; job++)
         for (unsigned other = 0; other < (job < i ? c->static_job[job].workers : rank); other++)
             if (same_ports(s, &s->worker[rank], &c->static_job[job], &c->static_job[job].worker[other])) {
@@ -104,28 +92,13 @@ static void check_distinct(struct config_text *t, const struct config *c, unsign
 }
 
 static void check_worker(struct config_text *t, struct config *c, unsigned i, unsigned rank,
-                         struct config_raw_static_worker *raw)
+                         struct config_raw_peer *raw)
 {
     struct config_static *s = &c->static_job[i];
-    struct config_static_worker *w = &s->worker[rank];
     char path[CONFIG_PATH_MAX];
-    uint8_t prefix;
 
-    *w = raw->worker;
-    if (!config_text_has(t, worker_path(path, i, rank, ".port")))
-        w->port = FIRST_PORT;
-    if (w->port < 1 || w->port > UINT16_MAX || w->port + s->threads - 1 > UINT16_MAX)
-        config_fault(t, path, "%u is out of range: %u threads have the ports from it on, and the last is %d",
-                     w->port, s->threads, UINT16_MAX);
-    if (config_text_has(t, worker_path(path, i, rank, ".mac")))
-        config_parse_mac(t, path, raw->mac, w->mac);
-    if (c->has_mac && memcmp(w->mac, c->mac, sizeof(w->mac)) == 0)
-        config_fault(t, path, "is switch.mac, the switch's own");
-    if (config_text_has(t, worker_path(path, i, rank, ".ip")))
-        config_parse_ip(t, path, raw->ip, &w->ip, &prefix);
-    if (c->has_ip && w->ip == c->ip && !config_text_is_faulty(t, path))
-        config_fault(t, path, "is switch.ip, the switch's own address");
-    if (!config_text_is_faulty(t, worker_path(path, i, rank, "")))
+    config_check_peer(t, c, worker_path(path, i, rank), s->threads, raw, &s->worker[rank]);
+    if (!config_text_is_faulty(t, path))
         check_distinct(t, c, i, rank);
 }
 
@@ -171,7 +144,7 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     char path[CONFIG_PATH_MAX];
 
     *s = raw->static_job[i].job;
-    check_name(t, c, i);
+    config_check_name(t, &(struct config_names){"static", c->static_job[0].name, sizeof(*s)}, i);
     config_default_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
     if (!config_text_has(t, job_path(path, i, "format")))
         s->format = SML_FORMAT_INT32;

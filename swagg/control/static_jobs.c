@@ -18,6 +18,7 @@ static void seat_replayed(struct jobs_member *m, const struct config_replay *r, 
     uint32_t mac;
 
     memcpy(m->mac.addr_bytes, r->worker_mac, sizeof(m->mac.addr_bytes));
+    m->port = JOBS_PORT_UNKNOWN;
     m->ip = r->worker_ip;
     if (r->one_host) {
         m->udp_port = rte_cpu_to_be_16((uint16_t)(r->worker_port + rank));
@@ -42,6 +43,15 @@ static void describe_replayed(struct static_job *job, const struct config_replay
         seat_replayed(&job->plan.member[rank], r, rank);
 }
 
+static struct jobs_member seat_of(const struct config_peer *peer)
+{
+    struct jobs_member m = {
+        .port = JOBS_PORT_UNKNOWN, .udp_port = rte_cpu_to_be_16((uint16_t)peer->port), .ip = peer->ip};
+
+    memcpy(m.mac.addr_bytes, peer->mac, sizeof(m.mac.addr_bytes));
+    return m;
+}
+
 static void describe_static(struct static_job *job, const struct config_static *c)
 {
     snprintf(job->name, sizeof(job->name), "%s", c->name);
@@ -54,13 +64,40 @@ static void describe_static(struct static_job *job, const struct config_static *
                                    .without_udp_sum = !c->udp_checksum,
                                    .threads = (uint8_t)c->threads,
                                    .size = (uint16_t)c->workers};
-    for (unsigned rank = 0; rank < c->workers; rank++) {
-        struct jobs_member *m = &job->plan.member[rank];
+    for (unsigned rank = 0; rank < c->workers; rank++)
+        job->plan.member[rank] = seat_of(&c->worker[rank]);
+}
 
-        memcpy(m->mac.addr_bytes, c->worker[rank].mac, sizeof(m->mac.addr_bytes));
-        m->ip = c->worker[rank].ip;
-        m->udp_port = rte_cpu_to_be_16((uint16_t)c->worker[rank].port);
+/* The workers hear from the host, whom they have sent to; the host from the switch. */
+static void describe_hostagg(struct static_job *job, const struct config_hostagg *c)
+{
+    snprintf(job->name, sizeof(job->name), "%s", c->name);
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
+                                   .terms = c->terms,
+                                   .as_it_is = true,
+                                   .tenant = -1,
+                                   .is_static = true,
+                                   .size = (uint16_t)config_hostagg_members(c)};
+    for (unsigned n = 0; n < JOBS_MAX; n++) /* its number on the wire is the one in the configuration */
+        if (n != c->number)
+            job->plan.unusable[n / 64] |= RTE_BIT64(n % 64);
+    for (unsigned rank = 0; rank < c->workers; rank++) {
+        job->plan.member[rank] = seat_of(&c->worker[rank]);
+        job->plan.member[rank].hears_from = c->host.ip;
     }
+    if (job->plan.size > c->workers)
+        job->plan.member[c->workers] = seat_of(&c->host);
+}
+
+/* Job i of all lists, those first whose numbers on the wire depend on it. */
+static void describe(struct static_job *job, const struct config *cfg, unsigned i)
+{
+    if (i < cfg->replays)
+        describe_replayed(job, &cfg->replay[i], i);
+    else if (i - cfg->replays < cfg->static_jobs)
+        describe_static(job, &cfg->static_job[i - cfg->replays]);
+    else
+        describe_hostagg(job, &cfg->hostagg[i - cfg->replays - cfg->static_jobs]);
 }
 
 static int open_job(struct static_jobs *s, struct static_job *job, const struct jobs_identity *us,
@@ -79,7 +116,7 @@ static int open_job(struct static_jobs *s, struct static_job *job, const struct 
     }
     job->plan.protocol->footprint(&jobs_find(s->jobs, job->plan.protocol->id, job->number)->made_of, &f);
     log_notice(
-        "job %u is %s: %u workers, %u slots, packets of %u bytes; it is in the configuration, nobody joins",
+        "job %u is %s: %u members, %u slots, packets of %u bytes; it is in the configuration, nobody joins",
         job->number, job->name, job->plan.size, f.slots, f.payload_bytes);
     return 0;
 }
@@ -87,7 +124,7 @@ static int open_job(struct static_jobs *s, struct static_job *job, const struct 
 int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs_identity *us,
                      const struct config *cfg, uint64_t now)
 {
-    const unsigned n = cfg->replays + cfg->static_jobs;
+    const unsigned n = cfg->replays + cfg->static_jobs + cfg->hostagg_jobs;
     int rc = 0;
 
     s->jobs = jobs;
@@ -98,13 +135,8 @@ int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs
     if (s->job == NULL)
         return -ENOMEM;
     for (; s->n < n && rc == 0; s->n++) {
-        struct static_job *job = &s->job[s->n];
-
-        if (s->n < cfg->replays)
-            describe_replayed(job, &cfg->replay[s->n], s->n);
-        else
-            describe_static(job, &cfg->static_job[s->n - cfg->replays]);
-        rc = open_job(s, job, us, now);
+        describe(&s->job[s->n], cfg, s->n);
+        rc = open_job(s, &s->job[s->n], us, now);
     }
     return rc;
 }
@@ -132,12 +164,10 @@ void static_jobs_reset(struct static_jobs *s, const struct static_job *job)
 void static_jobs_tick(struct static_jobs *s, uint64_t now)
 {
     for (struct static_job *job = s->job; job < s->job + s->n; job++) {
-        if (job->quiet_ns == 0)
-            continue;
         if (job->plan.protocol->heard(jobs_find(s->jobs, job->plan.protocol->id, job->number)->common.pool)) {
             job->worked = true;
             counter_set(&job->heard_at, now);
-        } else if (job->worked && now - job->heard_at >= job->quiet_ns) {
+        } else if (job->quiet_ns > 0 && job->worked && now - job->heard_at >= job->quiet_ns) {
             start_over(s, job, now);
             log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
                        job->quiet_ns / 1000000);

@@ -1,10 +1,11 @@
 /* Jobs in the configuration, which run as long as the daemon: nobody joins or leaves them, and their workers
- * are never considered lost. Those of `static` are published clients', those of `replay` are for captures
- * that are played over and over.
+ * are never considered lost. Those of `static` are published clients', those of `hostagg` sum what workers
+ * send to a host, those of `replay` are for captures that are played over and over.
  *
  * A published client does not say that it has started anew. So a static job starts over when it has been
  * quiet: when for its quiet_ms no packet came that belongs to what its slots are doing, they forget
- * everything (docs/correctness.md, "Static jobs"). Replayed jobs never do.
+ * everything (docs/correctness.md, "Static jobs"). The others never do: host-addressed workers
+ * number their runs.
  *
  * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it.
  */

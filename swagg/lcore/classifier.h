@@ -20,7 +20,7 @@
 
 #include "net/mac.h"
 
-enum { CLASSIFIER_RULES_MAX = 32 };
+enum { CLASSIFIER_RULES_MAX = 64 };
 
 enum classifier_taker {
     CLASSIFIER_CONTROL,  /* the main lcore: control messages; of the switch's own address only */

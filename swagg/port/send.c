@@ -77,7 +77,7 @@ void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
 
 void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
 {
-    unsigned others = s->ports - 1;
+    const unsigned others = s->ports - (except < s->ports);
 
     if (others == 0) {
         drop_rest(s, except, DROP_NO_EGRESS, &frame, 1);

@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "port/port.h"
 
-enum { SEND_BURST = 64 };
+enum { SEND_BURST = 64, SEND_TO_ALL = SWAGG_MAX_PORTS /* no port's number */ };
 
 struct send {
     /* Set before the start, then only read. */
@@ -41,7 +41,7 @@ struct send {
 /* Takes the frame over. */
 void send_put(struct send *s, unsigned port, struct rte_mbuf *frame);
 
-/* The same to every port but one; the frame is shared between them by reference count. */
+/* The same to every port but one, or SEND_TO_ALL; the frame is shared between them by reference count. */
 void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame);
 
 /* Sends everything that waits, and what impairments of this lcore's ports have held back long enough. */

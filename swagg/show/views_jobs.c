@@ -20,7 +20,7 @@ struct job_list {
         uint64_t in_state_ms;
         const char *protocol;
         int tenant;
-    } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX];
+    } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX];
 };
 
 static void list_job(void *context, const struct shown_job *job)

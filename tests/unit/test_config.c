@@ -1,5 +1,6 @@
 /* Configurations, good and bad: the values of each, and every message word for word. */
 #include "config/config.h"
+#include "hostagg/terms.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -334,9 +335,7 @@ static const struct {
      "F:7: static[0].workers[0].ip: is switch.ip, the switch's own address\n"
      "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:8: static[0].workers[1].ip: 127.0.0.1/32 is not an address that a host can have\n"
-     "F:9: static[0].workers[2].port: 65535 is out of range: 2 threads have the ports from it on, and the "
-     "last is "
-     "65535\n"
+     "F:9: static[0].workers[2].port: 65535 is out of range (1..65534)\n"
      "F:9: static[0].workers[2].ip: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
      "F:12: static[1].name: \"x\" is the name of static[0] already\n"},
     {SWITCH
@@ -357,6 +356,30 @@ static const struct {
      "F:8: static[2].tenant: a has 2 static jobs, more than the 1 of tenants[0].quota.jobs: raise it\n"},
     {SWITCH "static: [{workers: [" WORKER_2 "], slots: 16384, mode: ordered}]\nreplay: [{slots: 16384}]\n",
      "F:4: static: its jobs take 132 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
+    /* host-addressed jobs */
+    {PORT "hostagg:\n  - {host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_2
+          "]}\n",
+     "F:4: hostagg[0].host_gets: needs switch.ip, the address that the host hears from; or else let it be "
+     "nothing\n"},
+    {SWITCH "hostagg:\n  - host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\"}\n    workers: [" WORKER_2
+            ", " WORKER_2 "]\n    slots: 48\n    elements: 366\n    type: float\n    operation: band\n"
+            "  - host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 48864}\n    workers: [" WORKER_2
+            ", {ip: 10.0.0.1, mac: x}]\n    operation: band\n    job: 0\n    slots: 0\n",
+     "F:7: hostagg[0].slots: 48 is not a power of two (512, 1024, ...)\n"
+     "F:5: hostagg[0].host.port: is missing: the UDP port that the workers send to\n"
+     "F:6: hostagg[0].workers[1]: UDP port 4000 of 10.0.0.2 is workers[0]'s, too: each needs one of its own\n"
+     "F:9: hostagg[0].type: \"float\" is no type of elements, as float32, bfloat16 and int64 are\n"
+     "F:15: hostagg[1].slots: 0 is out of range (1..16384)\n"
+     "F:14: hostagg[1].job: 0 is the number of hostagg[0], too\n"
+     "F:11: hostagg[1].host.port: 48864 is one of the switch's own ports, 48863 to 48879\n"
+     "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:12: hostagg[1].workers[1].ip: is switch.ip, the switch's own address\n"
+     "F:13: hostagg[1].operation: there is no band of float32\n"},
+    {SWITCH "hostagg:\n  - {name: x, elements: 366, workers: [" WORKER_2
+            "], host: {ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", port: 4000}}\n",
+     "F:5: hostagg[0].workers[0]: has the host's address and port\n"
+     "F:5: hostagg[0].elements: 366 make packets of 1502 bytes, and mtu is 1500: raise it, or have fewer "
+     "elements\n"},
     /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */
     {PORT
      "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
@@ -380,7 +403,8 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, timers, memory, idle, loops, control, log_level, seed, static, replay\n"},
+     "pool, limits, tenants, timers, memory, idle, loops, control, log_level, seed, static, hostagg, "
+     "replay\n"},
 };
 
 static void test_bad_configurations_say_what_is_wrong(void)
@@ -542,6 +566,33 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 0);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
+}
+
+static void test_a_host_addressed_job_has_defaults(void)
+{
+    const struct config c = good(
+        SWITCH
+        "hostagg:\n  - {host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_2
+        ", {ip: 10.0.0.3, mac: \"02:00:00:00:00:03\", port: 7}]}\n"
+        "  - {job: 7, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_3
+        "], name: big, slots: 8, elements: 100, type: float64, operation: max,\n"
+        "     host_gets: sums}\n");
+    struct hag_terms t;
+
+    CU_ASSERT_EQUAL_FATAL(c.hostagg_jobs, 2);
+    CU_ASSERT_STRING_EQUAL(c.hostagg[0].name, "hostagg[0]");
+    CU_ASSERT_EQUAL(c.hostagg[0].number, 0);
+    CU_ASSERT_EQUAL(c.hostagg[0].host.port, 5000);
+    CU_ASSERT_EQUAL(c.hostagg[0].worker[0].port, 4000);
+    CU_ASSERT_EQUAL(c.hostagg[0].worker[1].port, 7);
+    CU_ASSERT_EQUAL(config_hostagg_members(&c.hostagg[0]), 3);
+    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[0].terms));
+    CU_ASSERT(t.host == HAG_HOST_HEARS && t.slots == 64 && t.chunk_bytes == 365 * 4);
+    CU_ASSERT_EQUAL(t.code, agg_code(AGG_F32, AGG_SUM));
+    CU_ASSERT_EQUAL(c.hostagg[1].number, 7);
+    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[1].terms));
+    CU_ASSERT(t.host == HAG_HOST_GETS_SUMS && t.slots == 8 && t.chunk_bytes == 800);
+    CU_ASSERT_EQUAL(t.code, agg_code(AGG_F64, AGG_MAX));
 }
 
 static void test_queues_are_dealt_by_name(void)
@@ -739,6 +790,7 @@ int main(void)
         UNIT_TEST(test_files_that_cannot_be_read),
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),
+        UNIT_TEST(test_a_host_addressed_job_has_defaults),
         UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_static_jobs),
         UNIT_TEST(test_replayed_jobs),

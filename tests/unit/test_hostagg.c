@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "carrier.h"
+#include "hostagg/listener.h"
 #include "hostagg/protocol.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
@@ -10,7 +11,15 @@
 #include "protocols.h"
 #include "random.h"
 
-enum { SLOTS = 4, CHUNK = 64, RUN = 9, HOST = 3, MEMBERS = 4, F32_SUM = AGG_SUM << 4 | AGG_F32 };
+enum {
+    SLOTS = 4,
+    CHUNK = 64,
+    RUN = 9,
+    HOST = 3,
+    MEMBERS = 4,
+    ASK_AFTER = 50,
+    F32_SUM = AGG_SUM << 4 | AGG_F32
+};
 
 static struct agg_terms terms_with(enum hag_host host)
 {
@@ -343,7 +352,10 @@ static void test_terms(void)
     CU_ASSERT_EQUAL(f.slots, SLOTS);
     CU_ASSERT_EQUAL(f.buffers, 0);
     CU_ASSERT_EQUAL(f.payload_bytes, HAG_HEADER_BYTES + CHUNK);
-    CU_ASSERT_EQUAL(hag_protocol.list(&cfg.terms, list), 4);
+    CU_ASSERT_EQUAL_FATAL(hag_protocol.list(&cfg.terms, list), 5);
+    CU_ASSERT_STRING_EQUAL(list[0].word, "hears");
+    CU_ASSERT_STRING_EQUAL(list[1].word, "sum");
+    CU_ASSERT_STRING_EQUAL(list[2].word, "float32");
     CU_ASSERT(!hag_protocol.check(&cfg.terms, false, why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "nobody joins"));
     CU_ASSERT(!hag_protocol.lower(&cfg.terms));
@@ -356,22 +368,120 @@ static void test_terms(void)
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_HOSTAGG), &hag_protocol);
 }
 
-/* Workers and a switch over a network that loses, repeats and reorders, now and then with a packet of the run
- * before. Each worker sums arrays one after the other; all must end with the same exact sums. */
+static void test_telemetry_sees_who_is_waited_for(void)
+{
+    struct agg_slot_view view;
+    struct carrier c;
+
+    open_job(&c, HAG_HOST_HEARS);
+    CU_ASSERT(!hag_protocol.heard(c.job->pool));
+    contribute(&c, 1, RUN, 1, 1);
+    CU_ASSERT(hag_protocol.heard(c.job->pool));
+    CU_ASSERT(!hag_protocol.heard(c.job->pool));
+    contribute(&c, 1, RUN - 1, 1, 1); /* a late copy says nothing */
+    CU_ASSERT(!hag_protocol.heard(c.job->pool));
+    CU_ASSERT(hag_protocol.view(c.job->pool, 1, &view));
+    CU_ASSERT_EQUAL(view.contributed, 1);
+    CU_ASSERT_EQUAL(view.ranks[0], 1 << 1 | 1 << HOST); /* nobody waits for the host */
+    carrier_close(&c);
+}
+
+/* The worker's and the host's side */
+
+static struct hag_worker_config worker_config(unsigned worker, uint16_t run)
+{
+    return (struct hag_worker_config){.job = CARRIER_JOB,
+                                      .code = F32_SUM,
+                                      .worker = (uint16_t)worker,
+                                      .run = run,
+                                      .slots = SLOTS,
+                                      .chunk_bytes = CHUNK,
+                                      .ask_after_ns = ASK_AFTER,
+                                      .kernels = agg_kernels_best()};
+}
+
+static size_t answer(uint8_t *packet, enum hag_kind kind, uint32_t sequence, uint8_t there)
+{
+    hag_build_header(
+        packet, &(struct hag_packet){.kind = kind, .job = CARRIER_JOB, .run = RUN, .sequence = sequence});
+    packet[HAG_HEADER_BYTES] = there;
+    return HAG_HEADER_BYTES + (kind == HAG_WAITING);
+}
+
+static void test_a_worker_knows_who_is_missing(void)
+{
+    const struct hag_worker_config cfg = worker_config(1, RUN);
+    static float data[3 * CHUNK / 4];
+    uint8_t packet[HAG_HEADER_BYTES + CHUNK];
+    struct hag_flight flight[SLOTS];
+    struct hag_worker w;
+
+    hag_worker_init(&w, &cfg, flight);
+    hag_worker_post(&w, data, data, sizeof data);
+    while (hag_worker_send(&w, 0, packet) > 0)
+        continue;
+    for (unsigned worker = 0; worker < 3; worker++)
+        CU_ASSERT(!hag_worker_misses(&w, (uint16_t)worker)); /* the switch has not said so */
+    hag_worker_receive(&w, packet, answer(packet, HAG_WAITING, 1, 0), 1);
+    CU_ASSERT(!hag_worker_misses(&w, 0)); /* it has said so of a later chunk */
+    hag_worker_receive(&w, packet, answer(packet, HAG_WAITING, 0, 1 << 1), 1);
+    CU_ASSERT(hag_worker_misses(&w, 0) && !hag_worker_misses(&w, 1) && hag_worker_misses(&w, 2));
+    CU_ASSERT(!hag_worker_misses(&w, 8)); /* beyond the answer */
+}
+
+static void test_the_host_asks_for_what_it_has_not_heard_of(void)
+{
+    const struct hag_listener_config cfg = {.job = CARRIER_JOB,
+                                            .member = HOST,
+                                            .run = RUN,
+                                            .slots = SLOTS,
+                                            .chunks = SLOTS + 1,
+                                            .ask_after_ns = ASK_AFTER};
+    uint8_t packet[HAG_HEADER_BYTES + 1];
+    struct hag_packet question;
+    uint32_t next[SLOTS];
+    struct hag_listener h;
+
+    hag_listener_init(&h, &cfg, next, 0);
+    CU_ASSERT(!hag_listener_ask(&h, ASK_AFTER - 1, packet));
+    CU_ASSERT(hag_listener_receive(&h, packet, answer(packet, HAG_DONE, 1, 0), 1));
+    CU_ASSERT(hag_listener_receive(&h, packet, answer(packet, HAG_SUM, 2, 0), 1));
+    CU_ASSERT(!hag_listener_receive(&h, packet, answer(packet, HAG_WAITING, 0, 0), 1));
+    CU_ASSERT(
+        !hag_listener_receive(&h, packet, answer(packet, HAG_DONE, SLOTS + 1, 0), 1)); /* beyond the run */
+    CU_ASSERT_EQUAL(h.done, 0);
+    CU_ASSERT(!hag_listener_ask(&h, ASK_AFTER, packet)); /* it has just heard */
+    CU_ASSERT_FATAL(hag_listener_ask(&h, ASK_AFTER + 1, packet));
+    CU_ASSERT(hag_parse(&question, packet, HAG_HEADER_BYTES));
+    CU_ASSERT_EQUAL(question.kind, HAG_ASK);
+    CU_ASSERT_EQUAL(question.worker, HOST);
+    CU_ASSERT_EQUAL(question.sequence, 0);
+    /* The next chunk of a slot is done only once the one before it is. */
+    CU_ASSERT(hag_listener_receive(&h, packet, answer(packet, HAG_DONE, SLOTS, 0), 200));
+    CU_ASSERT_EQUAL(h.done, 3);
+    CU_ASSERT(hag_listener_receive(&h, packet, answer(packet, HAG_DONE, 3, 0), 200));
+    CU_ASSERT(hag_listener_receive(&h, packet, answer(packet, HAG_DONE, 0, 0), 200)); /* late */
+    CU_ASSERT(hag_listener_is_done(&h));
+    CU_ASSERT(!hag_listener_ask(&h, UINT64_MAX, packet));
+}
+
+/* Workers, a host and a switch over a network that loses, repeats and reorders, now and then with a packet of
+ * the run before. Each worker sums arrays one after the other; all must end with the same exact sums, and the
+ * host must hear of every chunk. */
 
 enum {
+    SWITCH = MEMBERS,
     NET = 512,
     ARRAYS = 5,
     FLOATS_MAX = 150,
     WORKERS = 3,
     LOSS_PPM = 100000,
-    ASK_AFTER = 50,
     STEPS_MAX = 200000
 };
 
 struct parcel {
     uint64_t due;
-    unsigned to; /* a worker, or WORKERS: the switch */
+    unsigned to; /* a member, or SWITCH */
     unsigned from;
     size_t bytes;
     uint8_t payload[HAG_HEADER_BYTES + CHUNK];
@@ -383,7 +493,8 @@ struct net {
     struct parcel parcel[NET];
     struct agg_jobs jobs;
     struct agg_job *job;
-    uint64_t dones;
+    struct hag_worker worker[WORKERS];
+    struct hag_listener host;
 };
 
 static void post(struct net *net, unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
@@ -405,10 +516,7 @@ static void post_carried(void *ctx, const struct agg_job *job, const struct agg_
 
     (void)job;
     (void)answered;
-    if (what->rank == HOST)
-        net->dones++;
-    else
-        post(net, WORKERS, what->rank, what->payload, what->bytes);
+    post(net, SWITCH, what->rank, what->payload, what->bytes);
 }
 
 static void switch_takes(struct net *net, struct parcel *parcel)
@@ -423,7 +531,7 @@ static void switch_takes(struct net *net, struct parcel *parcel)
     carry_out(p.job, &p, &v, post_carried, net);
 }
 
-static void deliver(struct net *net, struct hag_worker w[])
+static void deliver(struct net *net)
 {
     for (unsigned i = 0; i < net->n;) {
         struct parcel p = net->parcel[i];
@@ -432,10 +540,12 @@ static void deliver(struct net *net, struct hag_worker w[])
             continue;
         }
         net->parcel[i] = net->parcel[--net->n];
-        if (p.to == WORKERS)
+        if (p.to == SWITCH)
             switch_takes(net, &p);
+        else if (p.to == HOST)
+            hag_listener_receive(&net->host, p.payload, p.bytes, net->now);
         else
-            hag_worker_receive(&w[p.to], p.payload, p.bytes, net->now);
+            hag_worker_receive(&net->worker[p.to], p.payload, p.bytes, net->now);
     }
 }
 
@@ -457,50 +567,60 @@ static void check_array(const float *data, unsigned array, unsigned floats)
         CU_ASSERT_EQUAL(data[i], value_of(0, array, i) + value_of(1, array, i) + value_of(2, array, i));
 }
 
+/* Everything that is due now. */
+static void send_due(struct net *net)
+{
+    uint8_t packet[HAG_HEADER_BYTES + CHUNK];
+    size_t bytes;
+
+    for (unsigned i = 0; i < WORKERS; i++) {
+        while (!hag_worker_is_done(&net->worker[i]) &&
+               (bytes = hag_worker_send(&net->worker[i], net->now, packet)) > 0)
+            post(net, i, SWITCH, packet, bytes);
+        CU_ASSERT(hag_worker_is_done(&net->worker[i]) || hag_worker_wake(&net->worker[i]) > net->now);
+    }
+    if (hag_listener_ask(&net->host, net->now, packet))
+        post(net, HOST, SWITCH, packet, HAG_HEADER_BYTES);
+}
+
 static void play(struct net *net, uint16_t run)
 {
     static struct hag_flight flight[WORKERS][SLOTS];
     static float data[WORKERS][FLOATS_MAX];
-    struct hag_worker w[WORKERS];
     unsigned array[WORKERS] = {0}, floats[ARRAYS], ended = 0;
+    struct hag_listener_config host = {
+        .job = CARRIER_JOB, .member = HOST, .run = run, .slots = SLOTS, .ask_after_ns = ASK_AFTER};
+    uint32_t next[SLOTS];
 
-    for (unsigned a = 0; a < ARRAYS; a++)
+    for (unsigned a = 0; a < ARRAYS; a++) {
         floats[a] = (unsigned)rng_between(&net->rng, 1, FLOATS_MAX);
-    for (unsigned i = 0; i < WORKERS; i++) {
-        hag_worker_init(&w[i],
-                        &(struct hag_worker_config){.job = CARRIER_JOB,
-                                                    .code = F32_SUM,
-                                                    .worker = (uint16_t)i,
-                                                    .run = run,
-                                                    .slots = SLOTS,
-                                                    .chunk_bytes = CHUNK,
-                                                    .ask_after_ns = ASK_AFTER,
-                                                    .kernels = agg_kernels_best()},
-                        flight[i]);
-        start_array(&w[i], data[i], 0, floats[0]);
+        host.chunks += (floats[a] * 4 + CHUNK - 1) / CHUNK;
     }
-    for (unsigned step = 0; step < STEPS_MAX && ended < WORKERS; step++, net->now++) {
+    hag_listener_init(&net->host, &host, next, net->now);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        const struct hag_worker_config cfg = worker_config(i, run);
+        hag_worker_init(&net->worker[i], &cfg, flight[i]);
+        start_array(&net->worker[i], data[i], 0, floats[0]);
+    }
+    for (unsigned step = 0; step < STEPS_MAX && (ended < WORKERS || !hag_listener_is_done(&net->host));
+         step++) {
+        send_due(net);
+        deliver(net);
         for (unsigned i = 0; i < WORKERS; i++) {
-            uint8_t packet[HAG_HEADER_BYTES + CHUNK];
-            size_t bytes;
-            while (array[i] < ARRAYS && (bytes = hag_worker_send(&w[i], net->now, packet)) > 0)
-                post(net, i, WORKERS, packet, bytes);
-            CU_ASSERT(hag_worker_wake(&w[i]) > net->now); /* nothing is due any more */
-        }
-        deliver(net, w);
-        for (unsigned i = 0; i < WORKERS; i++) {
-            if (array[i] == ARRAYS || !hag_worker_is_done(&w[i]))
+            if (array[i] == ARRAYS || !hag_worker_is_done(&net->worker[i]))
                 continue;
             check_array(data[i], array[i], floats[array[i]]);
             if (++array[i] < ARRAYS)
-                start_array(&w[i], data[i], array[i], floats[array[i]]);
+                start_array(&net->worker[i], data[i], array[i], floats[array[i]]);
             else
                 ended++;
         }
+        net->now++;
     }
     CU_ASSERT_EQUAL(ended, WORKERS);
+    CU_ASSERT(hag_listener_is_done(&net->host));
     for (unsigned i = 0; i < WORKERS; i++)
-        CU_ASSERT(!w[i].differs);
+        CU_ASSERT(!net->worker[i].differs);
 }
 
 static void test_all_sums_come_whatever_the_network_does(void)
@@ -519,7 +639,6 @@ static void test_all_sums_come_whatever_the_network_does(void)
     /* What is still on its way when a run ends reaches the next. */
     for (uint16_t run = 0xfff0; run != 0x10; run++)
         play(&net, run);
-    CU_ASSERT(net.dones > 0);
     carry_close(&net.jobs, net.job);
 }
 
@@ -539,6 +658,9 @@ int main(void)
         UNIT_TEST(test_who_sends_what),
         UNIT_TEST(test_what_is_not_ours_passes_on),
         UNIT_TEST(test_terms),
+        UNIT_TEST(test_telemetry_sees_who_is_waited_for),
+        UNIT_TEST(test_a_worker_knows_who_is_missing),
+        UNIT_TEST(test_the_host_asks_for_what_it_has_not_heard_of),
         UNIT_TEST(test_all_sums_come_whatever_the_network_does),
         CU_TEST_INFO_NULL,
     };

@@ -22,6 +22,7 @@
 #include "terms_of.h"
 #include "unit.h"
 #include "wire/control.h"
+#include "wire/hostagg.h"
 
 static const struct plan usual = {
     .workers = 3,
@@ -840,6 +841,30 @@ static void test_packets_in_words(void)
     CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
 }
 
+static void test_host_addressed_packets_in_words(void)
+{
+    static const struct describe how = {.elements = 2, .hostagg_code = AGG_SUM << 4 | AGG_F32};
+    static const float floats[3] = {1.5F, -2, 9};
+    const struct hag_packet sum = {
+        .kind = HAG_SUM, .job = 3, .worker = HAG_EVERYBODY, .sequence = 70000, .run = 2};
+    const struct hag_packet waiting = {.kind = HAG_WAITING, .job = 3, .worker = 1, .sequence = 5, .run = 2};
+    uint8_t packet[HAG_HEADER_BYTES + sizeof(floats)];
+    struct line line = {0};
+
+    hag_build_header(packet, &sum);
+    memcpy(packet + HAG_HEADER_BYTES, floats, sizeof(floats));
+    describe_hostagg(&line, &how, packet, sizeof(packet));
+    CU_ASSERT_STRING_EQUAL(line.text, "SUM job 3 run 2 chunk 70000 3 float32: 1.5 -2 ...");
+    line = (struct line){0};
+    hag_build_header(packet, &waiting);
+    packet[HAG_HEADER_BYTES] = 0x5;
+    describe_hostagg(&line, &how, packet, HAG_HEADER_BYTES + 1);
+    CU_ASSERT_STRING_EQUAL(line.text, "WAITING job 3 worker 1 run 2 chunk 5 contributed: 0 2");
+    line = (struct line){0};
+    describe_hostagg(&line, &how, packet, 3);
+    CU_ASSERT_STRING_EQUAL(line.text, "3 bytes that are no packet of host-addressed aggregation");
+}
+
 /* Once the switch was heard to grant a format, it needs not be told. */
 static void test_the_format_is_learnt_from_ready(void)
 {
@@ -870,6 +895,7 @@ static void test_the_format_is_learnt_from_ready(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(test_host_addressed_packets_in_words),
         UNIT_TEST(test_a_datagram_survives_its_frame),
         UNIT_TEST(test_a_known_frame),
         UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),

@@ -47,7 +47,7 @@ static void describe(unsigned i)
     snprintf(s->name, sizeof(s->name), "job%u", i);
     sml_terms_build(&s->terms, &terms);
     for (unsigned r = 0; r < WORKERS; r++)
-        s->worker[r] = (struct config_static_worker){
+        s->worker[r] = (struct config_peer){
             .mac = {2, 0, 0, 0, (uint8_t)i, (uint8_t)r}, .ip = ip_of(i, r), .port = 4000};
 }
 

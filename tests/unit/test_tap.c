@@ -88,7 +88,8 @@ static void test_a_job_is_known_by_its_members(void)
     const struct frame_end stranger = rig_station(SENDER),
                            us = {.mac = rig_mac, .ip = rig_ip, .port = net16(0xBEE0)};
     const struct agg_seat *seat = NULL;
-    struct rte_mbuf *m[2];
+    const struct frame_end host = rig_station(SENDER + 1);
+    struct rte_mbuf *m[3];
     struct frame_end member;
 
     rig_open();
@@ -101,11 +102,12 @@ static void test_a_job_is_known_by_its_members(void)
     member.port = (uint16_t)seat->sender;
     m[0] = rig_frame(&stranger, &us, "x", 1);
     m[1] = rig_frame(&member, &us, "x", 1);
+    m[2] = rig_frame(&member, &host, "x", 1); /* a protocol may have any UDP port */
     tap = tap_new(&filter, SNAP, 1 << 20);
-    tap_take(tap, 0, PCAPNG_RECEIVED, m, 2, 0);
-    CU_ASSERT_EQUAL(tap->port[0].seen, 1);
-    CU_ASSERT_EQUAL(taken(), 1);
-    rte_pktmbuf_free_bulk(m, 2);
+    tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
+    CU_ASSERT_EQUAL(tap->port[0].seen, 2);
+    CU_ASSERT_EQUAL(taken(), 2);
+    rte_pktmbuf_free_bulk(m, 3);
     tap_free(tap);
     rig_close();
 }

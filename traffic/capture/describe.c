@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "elements.h"
+
 void append(struct line *l, const char *format, ...)
 {
     va_list args;
@@ -14,4 +16,26 @@ void append(struct line *l, const char *format, ...)
     l->length += (size_t)n;
     if (l->length >= sizeof(l->text))
         l->length = sizeof(l->text) - 1;
+}
+
+void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
+                       size_t bytes)
+{
+    const size_t element = element_bytes(code), count = element > 0 ? bytes / element : 0;
+
+    if (element == 0) {
+        append(l, " %zu bytes of an unknown type", bytes);
+        return;
+    }
+    append(l, " %zu %s", count, agg_type_name(code & 15));
+    if (code >> 4 != AGG_SUM)
+        append(l, " (%s)", agg_op_name(code >> 4));
+    for (size_t i = 0; i < count && i < how->elements; i++) {
+        char text[80];
+
+        element_print(text, sizeof(text), code, p + i * element);
+        append(l, "%s%s", i == 0 ? ": " : " ", text);
+    }
+    if (count > how->elements && how->elements > 0)
+        append(l, " ...");
 }

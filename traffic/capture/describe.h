@@ -19,10 +19,18 @@ __attribute__((format(printf, 2, 3))) void append(struct line *l, const char *fo
 struct describe {
     unsigned elements;           /* that are shown of each packet, at most */
     enum sml_format format[256]; /* of the job with this number */
+    uint8_t hostagg_code;        /* type and operation of host-addressed jobs (kernels.h) */
 };
+
+/* How many elements there are, and the first few. */
+void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
+                       size_t bytes);
 
 /* A gradient packet: a UDP payload from or to the ports 0xBEE0..0xBEEF. Untrusted, like all here. */
 void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
+
+/* A packet of host-addressed aggregation: a UDP payload from or to the port that a host has for it. */
+void describe_hostagg(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
 
 /* A control message: a UDP payload from or to port 0xBEDF. Takes over the format that it grants a job. */
 void describe_control(struct line *l, struct describe *how, const uint8_t *payload, size_t bytes);

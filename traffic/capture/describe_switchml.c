@@ -17,29 +17,6 @@ static void append_call(struct line *l, const struct sml_call *c)
         append(l, " to rank %u", c->root);
 }
 
-/* How many, and the first few. */
-static void append_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
-                            size_t bytes)
-{
-    const size_t element = element_bytes(code), count = element > 0 ? bytes / element : 0;
-
-    if (element == 0) {
-        append(l, " %zu bytes of an unknown type", bytes);
-        return;
-    }
-    append(l, " %zu %s", count, agg_type_name(code & 15));
-    if (code >> 4 != AGG_SUM)
-        append(l, " (%s)", agg_op_name(code >> 4));
-    for (size_t i = 0; i < count && i < how->elements; i++) {
-        char text[80];
-
-        element_print(text, sizeof(text), code, p + i * element);
-        append(l, "%s%s", i == 0 ? ": " : " ", text);
-    }
-    if (count > how->elements && how->elements > 0)
-        append(l, " ...");
-}
-
 /* The exponents of the chunk that comes `slots` packets later; those of the elements came as much earlier. */
 static void append_exponents(struct line *l, const struct sml_packet *p)
 {
@@ -72,8 +49,8 @@ static void append_data(struct line *l, const struct describe *how, const struct
     if (scaled && p->body_bytes == 0)
         append(l, " only");
     else
-        append_elements(l, how, sml_elements_code(format, p->e0), p->body + call_bytes,
-                        p->body_bytes - call_bytes);
+        describe_elements(l, how, sml_elements_code(format, p->e0), p->body + call_bytes,
+                          p->body_bytes - call_bytes);
 }
 
 static void append_mismatch(struct line *l, const struct sml_packet *p)

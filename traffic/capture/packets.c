@@ -5,6 +5,7 @@
 #include "wire/switchml.h"
 
 struct walk {
+    uint16_t hostagg_port;
     packet_visitor *visit;
     void *context;
 };
@@ -14,8 +15,10 @@ static bool is_data_port(uint16_t port)
     return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
-static enum packet_kind kind_of(const struct udp_datagram *d)
+static enum packet_kind kind_of(const struct walk *w, const struct udp_datagram *d)
 {
+    if (w->hostagg_port != 0 && (d->from.port == w->hostagg_port || d->to.port == w->hostagg_port))
+        return PACKET_HOSTAGG;
     if (is_data_port(d->from.port) || is_data_port(d->to.port))
         return PACKET_GRADIENT;
     return d->from.port == CTL_PORT || d->to.port == CTL_PORT ? PACKET_CONTROL : PACKET_OTHER;
@@ -48,14 +51,14 @@ static bool visit_frame(void *context, const struct capture_frame *frame)
 
     if (!udp_parse(&p.datagram, frame->bytes, frame->length))
         return w->visit(w->context, &p);
-    p.kind = kind_of(&p.datagram);
+    p.kind = kind_of(w, &p.datagram);
     p.from_switch = is_data_port(p.datagram.from.port);
     return visit_packets(w, &p);
 }
 
-int packets_read(const char *file, packet_visitor *visit, void *context)
+int packets_read(const char *file, uint16_t hostagg_port, packet_visitor *visit, void *context)
 {
-    struct walk w = {visit, context};
+    struct walk w = {hostagg_port, visit, context};
 
     return capture_read(file, visit_frame, &w);
 }

@@ -10,6 +10,7 @@ enum packet_kind {
     PACKET_OTHER,    /* a datagram of another protocol */
     PACKET_CONTROL,  /* from or to the control port */
     PACKET_GRADIENT, /* from or to a data port; one frame may have several (merged.h) */
+    PACKET_HOSTAGG,  /* from or to a port that the caller has named */
 };
 
 struct captured_packet {
@@ -23,8 +24,8 @@ struct captured_packet {
 };
 
 /* Calls visit for every packet of a file, at least once for each frame, until it returns false. As
- * capture_read. */
+ * capture_read. hostagg_port: the UDP port of host-addressed aggregation; 0: none is looked for. */
 typedef bool packet_visitor(void *context, const struct captured_packet *packet);
-int packets_read(const char *file, packet_visitor *visit, void *context);
+int packets_read(const char *file, uint16_t hostagg_port, packet_visitor *visit, void *context);
 
 #endif

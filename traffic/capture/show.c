@@ -11,6 +11,7 @@
 struct show {
     struct describe how;
     enum sml_format format;
+    unsigned hostagg_port;
     uint64_t first_ns; /* time of the first frame of the file */
 };
 
@@ -27,7 +28,7 @@ static bool show_packet(void *context, const struct captured_packet *c)
 
     if (c->frame->number == 1)
         s->first_ns = c->frame->ns;
-    if (c->kind != PACKET_GRADIENT && c->kind != PACKET_CONTROL)
+    if (c->kind == PACKET_NONE || c->kind == PACKET_OTHER)
         return true;
     append(&l, "%" PRIu64 " %.6f ", c->frame->number, (double)(int64_t)(c->frame->ns - s->first_ns) / 1e9);
     append_end(&l, &d->from);
@@ -36,6 +37,8 @@ static bool show_packet(void *context, const struct captured_packet *c)
     append(&l, "%s ", d->bad_checksum ? " (bad checksum)" : "");
     if (c->kind == PACKET_GRADIENT)
         describe_switchml(&l, &s->how, d->payload, d->bytes);
+    else if (c->kind == PACKET_HOSTAGG)
+        describe_hostagg(&l, &s->how, d->payload, d->bytes);
     else
         describe_control(&l, &s->how, d->payload, d->bytes);
     return puts(l.text) >= 0;
@@ -47,11 +50,13 @@ static const struct option_row rows[] = {
     {"format", 0, "FORMAT", option_format, offsetof(struct show, format), 0,
      "of jobs whose forming was not captured: typed (the default), int32 (the published SwitchML format), "
      "fp16"},
+    {"hostagg", 0, "PORT", option_unsigned, offsetof(struct show, hostagg_port), UINT16_MAX,
+     "the UDP port of a host whose packets of host-addressed aggregation (float32) are shown, too"},
 };
 
 int command_show(int argc, char *argv[])
 {
-    struct show s = {.how = {.elements = 4}};
+    struct show s = {.how = {.elements = 4, .hostagg_code = agg_code(AGG_F32, AGG_SUM)}};
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &s};
     const struct command_line line = {
         .intro = "usage: swagg-pcap show [OPTION...] FILE...\n"
@@ -68,7 +73,7 @@ int command_show(int argc, char *argv[])
         s.how.format[job] = s.format;
     ret = EXIT_GOOD;
     for (; optind < argc; optind++) {
-        if (packets_read(argv[optind], show_packet, &s) < 0)
+        if (packets_read(argv[optind], (uint16_t)s.hostagg_port, show_packet, &s) < 0)
             ret = EXIT_BAD;
     }
     return ret;

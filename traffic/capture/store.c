@@ -114,7 +114,7 @@ static bool take(void *context, const struct captured_packet *c)
 
 int store_read(struct store *s, const char *file)
 {
-    if (packets_read(file, take, s) < 0)
+    if (packets_read(file, 0, take, s) < 0)
         return -1;
     if (s->no_memory) {
         complain("%s: not enough memory for the whole capture", file);

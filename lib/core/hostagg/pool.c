@@ -23,6 +23,7 @@ struct hag_pool {
     size_t head_bytes;         /* struct hag_slot with its map, in whole lines */
     size_t slot_bytes;         /* from one slot to the next */
     uint64_t wants[MAP_WORDS]; /* who gets sums */
+    bool heard;                /* see hag_pool_heard; atomic */
 };
 
 /* Written by the slot's owner only; what hag_pool_view reads is stored with publish. */
@@ -270,6 +271,13 @@ static enum hag_reason judge_question(const struct hag_pool *pool, struct hag_sl
                                               : answer(v, HAG_DONE, member, p, 0);
 }
 
+/* The flag's line is all shards', so it is written only where it changes. */
+static void note_heard(struct hag_pool *pool, enum hag_reason reason)
+{
+    if (reason <= HAG_HELD && !__atomic_load_n(&pool->heard, __ATOMIC_RELAXED))
+        publish(pool->heard, true);
+}
+
 static enum hag_reason judge(const struct hag_pool *pool, struct hag_slot *slot, uint16_t member,
                              const struct hag_packet *p, struct agg_verdict *v)
 {
@@ -289,6 +297,12 @@ void hag_pool_apply(struct hag_pool *pool, struct hag_slot *slot, uint16_t membe
     verdict->released = NULL;
     verdict->buffer = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, member, p, verdict);
+    note_heard(pool, verdict->reason);
+}
+
+bool hag_pool_heard(struct hag_pool *pool)
+{
+    return __atomic_exchange_n(&pool->heard, false, __ATOMIC_RELAXED);
 }
 
 bool hag_pool_view(const struct hag_pool *pool, uint32_t i, struct agg_slot_view *view)
@@ -304,5 +318,7 @@ bool hag_pool_view(const struct hag_pool *pool, uint32_t i, struct agg_slot_view
     };
     for (size_t w = 0; w < pool->map_words; w++)
         view->ranks[w] = __atomic_load_n(&slot->seen[w], __ATOMIC_RELAXED);
+    if (pool->cfg.host != HAG_HOST_ABSENT)
+        view->ranks[pool->cfg.workers / 64] |= UINT64_C(1) << pool->cfg.workers % 64;
     return true;
 }

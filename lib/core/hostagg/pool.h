@@ -65,8 +65,13 @@ struct hag_slot *hag_pool_locate(struct hag_pool *pool, uint32_t sequence);
 void hag_pool_apply(struct hag_pool *pool, struct hag_slot *slot, uint16_t member, const struct hag_packet *p,
                     struct agg_verdict *verdict);
 
-/* For telemetry; false: there is no slot i. Any thread may ask; when it is not the slot's owner, the fields
- * can be from different moments. */
+/* Whether, since this was last asked, a packet came that is about what the slots are doing. Any thread may
+ * ask, one at a time. */
+bool hag_pool_heard(struct hag_pool *pool);
+
+/* For telemetry; false: there is no slot i. Nobody waits for the host, so it counts as one that has
+ * contributed. Any thread may ask; when it is not the slot's owner, the fields can be from different
+ * moments. */
 bool hag_pool_view(const struct hag_pool *pool, uint32_t i, struct agg_slot_view *view);
 
 #endif

@@ -62,6 +62,11 @@ static void drain(void *pool, void (*release)(void *buffer))
     (void)release;
 }
 
+static bool heard(void *pool)
+{
+    return hag_pool_heard(pool);
+}
+
 /* Fills in the packet's job, member and slot. HAG_HELD, or the reason for which it is none of ours. */
 static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
@@ -138,6 +143,7 @@ const struct agg_protocol hag_protocol = {
     .footprint = footprint,
     .init = init,
     .drain = drain,
+    .heard = heard,
     .locate = locate,
     .apply = apply,
     .view = view,

@@ -123,7 +123,14 @@ static void take_answer(struct hag_worker *w, const struct hag_packet *p, uint64
 {
     struct hag_flight *f = flight_of(w, p->sequence);
 
-    if (p->body_bytes <= w->cfg.worker / 8u || p->body[w->cfg.worker / 8] >> w->cfg.worker % 8 & 1)
+    if (p->body_bytes <= w->cfg.worker / 8u || p->body_bytes > sizeof w->there)
+        return;
+    if (p->sequence == w->oldest) {
+        w->answered = p->sequence;
+        w->there_bytes = p->body_bytes;
+        memcpy(w->there, p->body, p->body_bytes);
+    }
+    if (p->body[w->cfg.worker / 8] >> w->cfg.worker % 8 & 1)
         return;
     f->resend = true;
     f->due = now;
@@ -145,4 +152,10 @@ void hag_worker_receive(struct hag_worker *w, const uint8_t *packet, size_t byte
         w->differing = p.sequence;
         w->differs_from = get_be16(p.body);
     }
+}
+
+bool hag_worker_misses(const struct hag_worker *w, uint16_t worker)
+{
+    return !hag_worker_is_done(w) && w->answered == w->oldest && worker / 8u < w->there_bytes &&
+           (w->there[worker / 8] >> worker % 8 & 1) == 0;
 }

@@ -13,6 +13,7 @@
 #define SWAGG_CORE_HOSTAGG_WORKER_H
 
 #include "kernels/kernels.h"
+#include "protocol/jobs.h"
 #include "wire/hostagg.h"
 
 /* A chunk under way. */
@@ -50,6 +51,10 @@ struct hag_worker {
     uint32_t differing;     /* a chunk with which another worker's disagrees; meaningful if differs */
     uint16_t differs_from;  /* that worker */
     bool differs;
+    /* The switch's last answer about a chunk that waits: whose contributions are there (HAG_WAITING). */
+    uint32_t answered; /* the chunk; meaningful if there_bytes > 0 */
+    size_t there_bytes;
+    uint8_t there[AGG_MAX_WORKERS / 8];
 };
 
 /* flight: cfg->slots of them, the caller's for the worker's life. */
@@ -74,5 +79,8 @@ static inline bool hag_worker_is_done(const struct hag_worker *w)
 {
     return w->oldest == w->end;
 }
+
+/* Whether the switch has said that the oldest chunk under way lacks this worker's contribution. */
+bool hag_worker_misses(const struct hag_worker *w, uint16_t worker);
 
 #endif

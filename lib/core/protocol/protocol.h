@@ -116,7 +116,8 @@ struct agg_footprint {
 struct agg_slot_view {
     uint32_t chunk;                       /* that is being collected */
     uint16_t contributed;                 /* ranks that have contributed to it; 0: idle */
-    uint64_t ranks[AGG_MAX_WORKERS / 64]; /* which, as in agg_verdict.wants */
+    uint64_t ranks[AGG_MAX_WORKERS / 64]; /* which, as in agg_verdict.wants; members who never contribute are
+                                             among them */
 };
 
 struct agg_protocol {
@@ -161,7 +162,8 @@ struct agg_protocol {
     void (*drain)(void *pool,
                   void (*release)(void *buffer)); /* the end of the pool: gives back all kept buffers */
     /* Whether, since this was last asked, a packet came that belongs to what the pool is doing, so that
-     * somebody works on it. Any thread may ask, one at a time. Only of pools of static jobs. */
+     * somebody works on it. Any thread may ask, one at a time. Only of pools of jobs of the
+     * configuration. */
     bool (*heard)(void *pool);
 
     /* Packets. */

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Host-addressed aggregation: what workers send to a host is summed in the switch, as real processes see it. Frames of 1516 bytes, with
+# 366 floats; lossy links; a worker that is late; what is not to be summed passes on.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+LETTER=$(dirname "${BASH_SOURCE[0]}")/letter.py
+WORKERS=3 HOST=3 ELEMENTS=366 SLOTS=16 FLOATS=20000 ARRAYS=3
+JOB=(--workers "$WORKERS" --slots "$SLOTS" --elements "$ELEMENTS" --floats "$FLOATS" --arrays "$ARRAYS" --timeout 300)
+
+hostagg_job() {
+    local i workers=
+    for ((i = 0; i < WORKERS; i++)); do
+        workers+="{ip: $(net_ip "$i"), mac: \"$(net_mac "$i")\"}, "
+    done
+    printf '  - {name: gradients, slots: %d, elements: %d, host: {ip: %s, mac: "%s", port: 5000}, workers: [%s]}\n' \
+        "$SLOTS" "$ELEMENTS" "$(net_ip "$HOST")" "$(net_mac "$HOST")" "${workers%, }"
+}
+
+program_start() { # HOST PROGRAM [ARGUMENT...]
+    local host=$1 log
+    exec {log}>"$NET_DIR/rank$host.log"
+    ip netns exec "$NET_ID-h$host" "$NET_BUILD/traffic/swagg-hostagg-$2" "${JOB[@]}" "${@:3}" >&"$log" 2>&1 </dev/null &
+    RANK_PID[host]=$!
+    exec {log}>&-
+}
+
+worker_start() { # WORKER RUN [ARGUMENT...]
+    program_start "$1" worker --host "$(net_ip "$HOST"):5000" --worker "$1" --run "$2" "${@:3}"
+}
+
+all_are_right() {
+    ranks_wait 300
+    expect_equal "exit statuses of workers and host ($(tail -qn 3 "$NET_DIR"/rank*.log))" "${RANK_STATUS[*]}" "0 0 0 0"
+}
+
+run_all() { # RUN
+    local i
+    program_start "$HOST" host --switch "$(net_switch_ip)" --run "$1"
+    for ((i = 0; i < WORKERS; i++)); do
+        worker_start "$i" "$1"
+    done
+    all_are_right
+}
+
+# Sends a letter from host 0 until one has come to the host: links lose some.
+letter() { # UDP PORT BYTES
+    local host reader
+    host=$(net_ip "$HOST")
+    ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$LETTER" read 5000 "$2" &
+    reader=$!
+    net_until 60 "the letter has come" sh -c "
+        ip netns exec $NET_ID-h0 python3 $LETTER write $1 $2 $host 5000
+        ! kill -0 $reader"
+    wait "$reader"
+}
+
+verdicts() { # NAME
+    net_telemetry /swagg/verdicts "hostagg_$1"
+}
+
+net_begin hostagg
+net_hosts 4 1502
+NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.01}}" \
+    net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1502" "seed: 7" "hostagg:" "$(hostagg_job)"
+net_swagg_start "$NET_DIR/swagg.yaml"
+
+step "three workers and a host, lossy links; one worker is late"
+program_start "$HOST" host --switch "$(net_switch_ip)" --run 1
+worker_start 0 1
+worker_start 1 1
+rank_says 60 0 "waits: chunk 0 waits for worker 2"
+expect_match "slots that wait" "$(net_ctl slots gradients)" ' 2 +2'
+worker_start 2 1
+all_are_right
+CHUNKS=$((ARRAYS * ((FLOATS + ELEMENTS - 1) / ELEMENTS)))
+expect_equal "chunks summed" "$(verdicts send_all)" "$CHUNKS"
+expect_match "what the host says" "$(rank_log "$HOST")" "$CHUNKS chunks are complete; .* 0 gradients came through"
+[ "$(verdicts send_answer)" -gt 0 ] || fail "nothing was lost that somebody asked for"
+grep -q "[1-9][0-9]* of them again" "$NET_DIR"/rank[012].log || fail "no worker sent anything again"
+expect_match "the job" "$(net_ctl job gradients)" 'type +float32'
+expect_match "its members" "$(net_ctl ranks gradients)" " 3 +joined +$(net_ip "$HOST"):5000"
+
+step "captures of it, in words"
+net_ctl capture --job gradients --times 300 --write "$NET_DIR/capture.pcapng" >"$NET_DIR/capture.log" 2>&1 &
+capture=$!
+net_until 20 "the capture has begun" test -s "$NET_DIR/capture.pcapng"
+run_all 2
+wait "$capture"
+"$NET_BUILD/traffic/swagg-pcap" show --hostagg 5000 "$NET_DIR/capture.pcapng" >"$NET_DIR/shown.log"
+for kind in "GRADIENT job 0 worker 1 run 2 chunk [0-9]+ 366 float32: " "SUM job 0 run 2 chunk [0-9]+ 366 float32: " "DONE job 0 run 2"; do
+    grep -Eq "$kind" "$NET_DIR/shown.log" || fail "the capture has no $kind"
+done
+
+step "what is not to be summed passes to the host"
+letter 4999 0100 # it looks like a gradient, but is no worker's
+letter 4000 0900
+[ "$(verdicts passed_foreign_sender)" -gt 0 ] || fail "a stranger was taken for a worker"
+[ "$(verdicts passed_not_ours)" -gt 0 ] || fail "a letter was taken for a gradient"
+
+step "the switch is killed; the next run goes through the new one"
+program_start "$HOST" host --switch "$(net_switch_ip)" --run 3 --arrays 100000
+for ((i = 0; i < WORKERS; i++)); do worker_start "$i" 3 --arrays 100000; done
+rank_says 60 "$HOST" "array 3 is complete"
+net_swagg_kill
+for i in "${!RANK_PID[@]}"; do kill "${RANK_PID[i]}"; done
+ranks_wait 60
+net_swagg_start "$NET_DIR/swagg.yaml"
+run_all 4
+net_swagg_stop

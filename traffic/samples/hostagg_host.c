@@ -1,0 +1,218 @@
+/* swagg-hostagg-host: the host of a host-addressed job. Behind a switch that sums it hears that chunks are
+ * complete; without one it sums them itself. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hostagg/listener.h"
+#include "samples/datagrams.h"
+#include "samples/job.h"
+#include "samples/summing.h"
+#include "version.h"
+
+enum { MS = 1000000, WAIT_MS = 100 };
+
+struct host_options {
+    const char *through; /* the switch's address */
+    unsigned port;
+    double ask_after_ms;
+    bool sum, version;
+};
+
+struct host {
+    struct host_options own;
+    struct job_options job;
+    int fd;
+    struct hag_listener core;
+    uint32_t *next;
+    struct datagrams *in, *out;
+    struct sockaddr_in through;
+    uint64_t heard, gradients; /* of the switch; what it has not taken out of the way */
+};
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+static bool write_json(const struct host *h, uint64_t sums, uint64_t gradients)
+{
+    FILE *f = h->job.json == NULL ? NULL : fopen(h->job.json, "w");
+
+    if (h->job.json == NULL)
+        return true;
+    if (f == NULL) {
+        complain("%s cannot be written", h->job.json);
+        return false;
+    }
+    fprintf(f,
+            "{\"sums\": %" PRIu64 ", \"gradients\": %" PRIu64 ", \"heard\": %" PRIu64 ", \"asked\": %" PRIu64
+            "}\n",
+            sums, gradients, h->heard, h->core.asked);
+    return fclose(f) == 0;
+}
+
+/* --- summing
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Until somebody stops it. */
+static int sum(struct host *h)
+{
+    struct summing s;
+    bool good = summing_init(&s, &h->job, h->fd);
+
+    if (good)
+        printf("host: sums what comes to UDP port %u\n", h->own.port);
+    fflush(stdout);
+    while (good && !stopped) {
+        good = summing_step(&s);
+        if (good && s.in->n == 0)
+            datagrams_wait(h->fd, (uint64_t)WAIT_MS * MS);
+    }
+    good = good && write_json(h, s.sums, s.gradients);
+    summing_free(&s);
+    return good ? EXIT_GOOD : EXIT_BAD;
+}
+
+/* --- listening
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static bool set_up_listener(struct host *h)
+{
+    const struct hag_listener_config cfg = {.job = (uint8_t)h->job.job,
+                                            .member = (uint16_t)h->job.workers,
+                                            .run = (uint16_t)h->job.run,
+                                            .slots = (uint16_t)h->job.slots,
+                                            .chunks = job_chunks(&h->job) * h->job.arrays,
+                                            .ask_after_ns = (uint64_t)(h->own.ask_after_ms * MS)};
+
+    h->next = calloc(h->job.slots, sizeof(*h->next));
+    h->in = calloc(1, sizeof(*h->in));
+    h->out = calloc(1, sizeof(*h->out));
+    h->through = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)h->own.port)};
+    if (inet_pton(AF_INET, h->own.through, &h->through.sin_addr) != 1) {
+        complain("--switch: \"%s\" is no IPv4 address", h->own.through);
+        return false;
+    }
+    if (h->next == NULL || h->in == NULL || h->out == NULL)
+        return false;
+    datagrams_init(h->in, h->fd);
+    datagrams_init(h->out, h->fd);
+    hag_listener_init(&h->core, &cfg, h->next, datagrams_now());
+    return true;
+}
+
+static void receive(struct host *h)
+{
+    struct hag_packet p;
+
+    if (datagrams_receive(h->in) == 0) {
+        datagrams_wait(h->fd, (uint64_t)(h->own.ask_after_ms * MS));
+        datagrams_receive(h->in);
+    }
+    for (unsigned i = 0; i < h->in->n; i++) {
+        const size_t bytes = datagrams_bytes(h->in, i);
+
+        h->heard += hag_listener_receive(&h->core, h->in->payload[i], bytes, datagrams_now());
+        h->gradients += hag_parse(&p, h->in->payload[i], bytes) && p.kind == HAG_GRADIENT;
+    }
+}
+
+/* False: nothing has been heard for too long, or an error. */
+static bool hear_of_all(struct host *h)
+{
+    uint64_t heard = 0, heard_at = datagrams_now();
+    unsigned arrays = 0;
+
+    while (!hag_listener_is_done(&h->core) && !stopped) {
+        if (hag_listener_ask(&h->core, datagrams_now(), datagrams_place(h->out)) &&
+            (!datagrams_put(h->out, &h->through, HAG_HEADER_BYTES) || !datagrams_flush(h->out)))
+            return false;
+        receive(h);
+        if (h->heard != heard) {
+            heard = h->heard;
+            heard_at = datagrams_now();
+        } else if ((double)(datagrams_now() - heard_at) > h->job.timeout_s * 1e9) {
+            complain("gives up: chunk %" PRIu32 " is not complete", h->core.done);
+            return false;
+        }
+        for (; h->core.done >= (arrays + 1) * job_chunks(&h->job); arrays++)
+            printf("host: array %u is complete\n", arrays);
+        fflush(stdout);
+    }
+    return hag_listener_is_done(&h->core);
+}
+
+static int listen_to_switch(struct host *h)
+{
+    if (!set_up_listener(h) || !hear_of_all(h))
+        return EXIT_BAD;
+    printf("host: %" PRIu32 " chunks are complete; %" PRIu64 " packets from the switch, %" PRIu64
+           " questions, %" PRIu64 " gradients came through\n",
+           h->core.done, h->heard, h->core.asked, h->gradients);
+    return write_json(h, h->core.done, h->gradients) ? EXIT_GOOD : EXIT_BAD;
+}
+
+#define FIELD(name) offsetof(struct host_options, name)
+
+static const struct option_row rows[] = {
+    {"switch", 'S', "IP", option_text, FIELD(through), 0,
+     "the switch that sums, to be asked what is complete"},
+    {"sum", 0, NULL, option_flag, FIELD(sum), 0, "sums itself, until SIGTERM: for comparison"},
+    {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "that the workers send to; default 5000"},
+    {"ask-after", 0, "MS", option_real, FIELD(ask_after_ms), 60000,
+     "without a word, after which to ask the switch; default 200"},
+    {"version", 0, NULL, option_flag, FIELD(version), 0, "which build this is"},
+};
+
+static int options(struct host *h, int argc, char *argv[])
+{
+    const struct option_group groups[] = {{rows, sizeof(rows) / sizeof(rows[0]), &h->own},
+                                          {job_option_rows, job_option_count, &h->job}};
+    const struct command_line line = {
+        .intro = "usage: swagg-hostagg-host --switch IP|--sum [OPTION...]\n"
+                 "The host of a host-addressed job: hears from the switch which chunks are complete, or sums "
+                 "them itself.\n"
+                 "Exit code 0: all are complete; 1: not all; 2: bad arguments.\n",
+        .groups = groups,
+        .count = 2};
+    const int ret = options_read(&line, argc, argv);
+
+    if (ret != OPTIONS_READ)
+        return ret;
+    if (h->own.version) {
+        printf("swagg-hostagg-host %s\n", build_version);
+        return EXIT_GOOD;
+    }
+    if ((h->own.through == NULL) != h->own.sum)
+        complain("one of --switch and --sum: who sums?");
+    else if (h->own.port == 0)
+        complain("--port: 0 is none");
+    else if (job_options_check(&h->job))
+        return OPTIONS_READ;
+    return EXIT_USAGE;
+}
+
+int main(int argc, char *argv[])
+{
+    static struct host h = {.own = {.port = 5000, .ask_after_ms = 200}, .job = JOB_DEFAULTS};
+    const struct sigaction end = {.sa_handler = on_signal};
+    const int ret = options(&h, argc, argv);
+
+    if (ret != OPTIONS_READ)
+        return ret;
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGINT, &end, NULL);
+    h.fd = datagrams_open((uint16_t)h.own.port, NULL);
+    if (h.fd < 0)
+        return EXIT_BAD;
+    return h.own.sum ? sum(&h) : listen_to_switch(&h);
+}
