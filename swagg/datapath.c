@@ -48,6 +48,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->link_local = cfg->link_local;
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
 
+    vlans_make(&dp->vlans, cfg);
     rc = datapath_make_memory(dp, cfg);
     if (rc == 0)
         rc = datapath_open_ports(dp, cfg);

@@ -38,7 +38,8 @@ struct datapath {
     struct rte_mempool *long_buffers; /* for frames that came merged; NULL: all are cut */
     uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */
     struct classifier classifier;
-    struct bridge *bridge;
+    struct vlans vlans;
+    struct bridge *bridge; /* a table for each network */
     struct jobs jobs;
     struct inbox to_control; /* control messages for the main lcore */
     struct lcore_pace pace;

@@ -57,10 +57,13 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
 /* Gives each part of an lcore what it needs; its tasks come later. */
 static void wire(struct datapath *dp, struct lcore *lc)
 {
+    const struct vlans *vlans = dp->vlans.aware ? &dp->vlans : NULL;
+
     lc->pace = dp->pace;
     lc->rcu = dp->rcu;
     lc->stop = &dp->stop;
     lc->receive = (struct receive){.port = dp->port,
+                                   .vlans = vlans,
                                    .mbufs = dp->mbufs,
                                    .classifier = &dp->classifier,
                                    .bridge = dp->bridge,
@@ -74,11 +77,13 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .counters = &lc->counters};
     lc->host = (struct host){.mac = dp->mac,
                              .ip = dp->ip,
+                             .vlans = vlans,
                              .mbufs = dp->mbufs,
                              .ones_sum = dp->jobs.kernels->ones_sum,
                              .send = &lc->send,
                              .counters = &lc->counters};
     lc->send = (struct send){.port = dp->port,
+                             .vlans = vlans,
                              .ports = dp->ports,
                              .counters = &lc->counters,
                              .mbufs = dp->mbufs,

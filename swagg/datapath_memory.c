@@ -45,7 +45,7 @@ static int make_mbufs(struct datapath *dp, const struct config *cfg)
 static int make_shared(struct datapath *dp, const struct config *cfg)
 {
     size_t rcu_bytes = rte_rcu_qsbr_get_memsize(dp->lcores.n);
-    size_t bridge_bytes = bridge_footprint(DATAPATH_STATIONS);
+    size_t bridge_bytes = bridge_tables_footprint(DATAPATH_STATIONS, dp->vlans.n);
     void *bridge = rte_malloc("bridge", bridge_bytes, RTE_CACHE_LINE_SIZE);
 
     dp->rcu = rte_zmalloc("rcu", rcu_bytes, RTE_CACHE_LINE_SIZE);
@@ -54,7 +54,7 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
         log_error("no memory for the bridge: raise memory.megabytes (now %u)", cfg->memory.megabytes);
         return -ENOMEM;
     }
-    dp->bridge = bridge_init(bridge, DATAPATH_STATIONS, rte_rand());
+    dp->bridge = bridge_tables_init(bridge, DATAPATH_STATIONS, dp->vlans.n, rte_rand());
     dp->jobs.rcu = dp->rcu;
     dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
     dp->jobs.frames_max = cfg->pool.kept_frames;

@@ -74,21 +74,34 @@ static int choose_mac(struct datapath *dp, const struct config *cfg)
     return same < 0 ? 0 : refuse_mac(&dp->port[same]);
 }
 
+/* None of the switch's addresses is this machine's. */
+static int check_addresses(const struct datapath *dp)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < dp->vlans.n && rc == 0; i++)
+        rc = linux_rivals_check_ip(dp->vlans.vlan[i].ip, on_kernel(dp));
+    return rc;
+}
+
 int datapath_open_ports(struct datapath *dp, const struct config *cfg)
 {
     int rc = open_all(dp, cfg);
 
     if (rc == 0)
-        rc = linux_rivals_check_ip(dp->ip, on_kernel(dp));
+        rc = check_addresses(dp);
     if (rc == 0)
         rc = choose_mac(dp, cfg);
     return rc;
 }
 
+/* The kernel cuts no merged frames with tags again, so where ports carry VLANs they are cut at once. */
 void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
 {
     unsigned queues = 0, buffers;
 
+    if (dp->vlans.aware)
+        return;
     for (unsigned p = 0; p < dp->ports; p++) {
         if (dp->port[p].device->carry == NULL)
             return;

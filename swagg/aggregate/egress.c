@@ -41,7 +41,7 @@ static struct frame_payload payload_of(const struct egress *e, const struct job 
 /* Negative: nobody knows yet. */
 static int port_of(const struct egress *e, const struct job_member *member)
 {
-    const int known = bridge_lookup(e->bridge, member->mac.addr_bytes);
+    const int known = bridge_lookup(bridge_of(e->bridge, member->network), member->mac.addr_bytes);
 
     return known >= 0 || member->port == JOBS_PORT_UNKNOWN ? known : member->port;
 }
@@ -52,9 +52,12 @@ static void send_to_member(struct egress *e, const struct job_member *member, rt
     const int port = port_of(e, member);
     struct rte_mbuf *m = make_frame(e, RTE_MAX(port, 0), &member->header, from_port, payload, body);
 
-    if (m != NULL && port >= 0)
+    if (m == NULL)
+        return;
+    vlan_put(m, member->network);
+    if (port >= 0)
         send_put(e->send, (unsigned)port, m);
-    else if (m != NULL)
+    else
         forward_to_all(e->send, SEND_TO_ALL, m);
 }
 
@@ -132,8 +135,10 @@ void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload
     frame_answer_ends(egress_frame(m), &from, &to);
     frame_header_init(&h, &from, &to);
     answer = make_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body, NULL);
-    if (answer != NULL)
+    if (answer != NULL) {
+        vlan_put_like(answer, m);
         send_put(e->send, m->port, answer);
+    }
     count_event(e->counters, event, 1);
 }
 
@@ -165,12 +170,14 @@ void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg
     frame_answer_ends(f, &receiver, &sender);
     frame_header_init(&h, &sender, &receiver);
     onward = make_frame(e, m->port, &h, from_port, &payload, NULL);
-    if (onward != NULL)
-        forward(e->bridge, e->send, m->port, onward);
+    if (onward == NULL)
+        return;
+    vlan_put_like(onward, m);
+    forward(bridge_of(e->bridge, vlan_number(m)), e->send, m->port, onward);
 }
 
 void egress_pass(struct egress *e, struct rte_mbuf *m)
 {
     rte_mbuf_refcnt_update(m, 1);
-    forward(e->bridge, e->send, m->port, m);
+    forward(bridge_of(e->bridge, vlan_number(m)), e->send, m->port, m);
 }

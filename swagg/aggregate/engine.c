@@ -20,6 +20,7 @@ static void present(struct agg_packet *p, struct rte_mbuf *m)
     p->bytes = frame_payload_bytes(f);
     p->from.ip = f->ip.src_addr;
     p->from.port = f->udp.src_port;
+    p->from.network = (uint8_t)vlan_number(m);
     memcpy(p->from.mac, f->eth.src_addr.addr_bytes, sizeof(p->from.mac));
 }
 

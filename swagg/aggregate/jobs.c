@@ -42,13 +42,14 @@ static void seat_member(struct job *job, const struct jobs_member *m, const stru
     const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + thread);
     const struct frame_end here = {.mac = us->mac, .ip = m->hears_from == 0 ? us->ip : m->hears_from};
     const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(udp_port)};
-    struct agg_sender sender = {.ip = there.ip, .port = there.port};
+    struct agg_sender sender = {.ip = there.ip, .port = there.port, .network = job->network};
     struct job_member *to = &job->member[thread * job->common.size + rank];
 
     frame_header_init(&to->header, &here, &there);
     to->header.without_udp_sum = job->without_udp_sum;
     to->mac = there.mac;
     to->port = m->port;
+    to->network = job->network;
     memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
     agg_job_seat(&job->common, &sender, rank, thread);
 }
@@ -72,6 +73,7 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
                      const struct agg_footprint *f)
 {
     memcpy(job->name, plan->name, sizeof(job->name));
+    job->network = plan->network;
     job->tenant = plan->tenant;
     job->takes_turns = plan->tenant >= 0 || plan->is_static;
     job->founder = plan->founder;

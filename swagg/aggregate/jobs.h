@@ -28,7 +28,8 @@ enum {
 struct job_member {
     struct frame_header header; /* of what the switch sends it */
     struct net_mac mac;
-    uint8_t port; /* where it joined, or JOBS_PORT_UNKNOWN; the bridge may know better by now */
+    uint8_t port;    /* where it joined, or JOBS_PORT_UNKNOWN; the bridge may know better by now */
+    uint8_t network; /* the job's (port/vlans.h) */
 };
 
 /* What one lcore alone writes of a job. */
@@ -52,6 +53,7 @@ struct job {
     /* The main lcore's. */
     struct agg_pool_config made_of;
     char name[CONFIG_JOB_MAX];
+    uint8_t network;  /* that all its members are in (port/vlans.h) */
     int tenant;       /* by number, as in the configuration; -1: nobody's */
     bool takes_turns; /* false: replayed, and nobody's: what is lost is not sent again, so it never waits */
     size_t bytes;
@@ -134,6 +136,7 @@ struct jobs_plan {
     uint8_t threads;      /* of each member, from its UDP port on; 0 counts as 1 */
     uint16_t size;
     char name[CONFIG_JOB_MAX];
+    uint8_t network;                            /* as in struct job */
     int tenant;                                 /* as in struct job */
     uint32_t founder;                           /* as in struct job */
     uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */

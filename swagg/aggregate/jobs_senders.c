@@ -49,13 +49,13 @@ int jobs_publish_senders(struct jobs *jobs, unsigned protocol)
     return 0;
 }
 
-const struct job *jobs_of_sender(const struct jobs *jobs, rte_be32_t ip, rte_be16_t port,
+const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
                                  const struct agg_seat **seat)
 {
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
         const struct job *job = static_job(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
-        *seat = job == NULL ? NULL : agg_job_find(&job->common, ip, port);
+        *seat = job == NULL ? NULL : agg_job_find(&job->common, sender);
         if (*seat != NULL)
             return job;
     }

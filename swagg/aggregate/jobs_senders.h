@@ -11,8 +11,8 @@
 int jobs_publish_senders(struct jobs *jobs, unsigned protocol);
 
 /* The static job that packets from this address and UDP port belong to, and the seat of their sender; NULL:
- * none. */
-const struct job *jobs_of_sender(const struct jobs *jobs, rte_be32_t ip, rte_be16_t port,
+ * none. The sender's MAC address is not looked at. */
+const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
                                  const struct agg_seat **seat);
 
 /* No lcore runs. */

@@ -29,6 +29,9 @@
     X(OWN_IP, "own_ip",                                                                                      \
       "IPv4 or ARP whose sender's address is the switch's own: another station uses it, or forges it")       \
     X(BAD_SOURCE, "bad_source", "source is a group address or zero")                                         \
+    X(VLAN_ID, "vlan_not_carried", "tag of a VLAN that is not in the port's trunk (ports.trunk)")            \
+    X(VLAN_UNTAGGED, "vlan_untagged", "no tag, on a port that carries tagged VLANs only (ports.vlan)")       \
+    X(VLAN_TAG, "vlan_tag", "two VLAN tags, or the reserved one: not on a switch whose ports have VLANs")    \
     X(LINK_LOCAL, "link_local",                                                                              \
       "destination 01:80:c2:00:00:0X, which this switch does not pass on (LLDP, LACP, pause): "              \
       "switch.link_local")                                                                                   \

@@ -52,6 +52,26 @@ struct bridge *bridge_init(void *mem, unsigned stations, uint64_t seed)
     return b;
 }
 
+/* A table takes whole cache lines, so that the next begins one. */
+size_t bridge_tables_footprint(unsigned stations, unsigned tables)
+{
+    return tables * bridge_footprint(stations);
+}
+
+struct bridge *bridge_tables_init(void *mem, unsigned stations, unsigned tables, uint64_t seed)
+{
+    for (unsigned i = 0; i < tables; i++)
+        bridge_init((uint8_t *)mem + i * bridge_footprint(stations), stations, splitmix_hash(seed + i));
+    return mem;
+}
+
+struct bridge *bridge_table(const struct bridge *tables, unsigned number)
+{
+    const size_t bytes = sizeof(struct bridge) + tables->buckets * BUCKET_WORDS * sizeof(bridge_word);
+
+    return (struct bridge *)((uintptr_t)tables + number * bytes);
+}
+
 static uint64_t mac_to_word(const uint8_t mac[BRIDGE_MAC_BYTES])
 {
     uint64_t m = 0;
@@ -196,6 +216,24 @@ unsigned bridge_forget(struct bridge *b, int port)
         if (w != 0 && !word_is_static(w) && (port < 0 || word_port(w) == port))
             forgotten += replace_word(&b->word[i], w, 0);
     }
+    return forgotten;
+}
+
+unsigned bridge_tables_age(struct bridge *tables, unsigned n)
+{
+    unsigned forgotten = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        forgotten += bridge_age(bridge_of(tables, i));
+    return forgotten;
+}
+
+unsigned bridge_tables_forget(struct bridge *tables, unsigned n, int port)
+{
+    unsigned forgotten = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        forgotten += bridge_forget(bridge_of(tables, i), port);
     return forgotten;
 }
 

@@ -24,6 +24,9 @@ enum {
 
 struct bridge;
 
+/* See bridge_of. */
+struct bridge *bridge_table(const struct bridge *tables, unsigned number);
+
 /* Bytes for a table with room for at least this many stations (rounded up to a power of two, at least 64, at
  * most 2^20). If it gets more than half full, some buckets overflow: ask for twice as many stations as
  * expected. */
@@ -32,6 +35,20 @@ size_t bridge_footprint(unsigned stations);
 /* mem: bridge_footprint(stations) bytes, 64-byte aligned, the caller's. seed makes the hash unpredictable
  * from outside. */
 struct bridge *bridge_init(void *mem, unsigned stations, uint64_t seed);
+
+/* A switch that keeps networks apart has a table for each, of the same size, in one piece of memory: ... */
+size_t bridge_tables_footprint(unsigned stations, unsigned tables);
+struct bridge *bridge_tables_init(void *mem, unsigned stations, unsigned tables, uint64_t seed);
+
+/* ... and this is the table of one of them, by its number from 0 on. Of a table alone it is that. */
+static inline struct bridge *bridge_of(const struct bridge *tables, unsigned number)
+{
+    return number == 0 ? (struct bridge *)tables : bridge_table(tables, number);
+}
+
+/* bridge_age and bridge_forget of each of them. */
+unsigned bridge_tables_age(struct bridge *tables, unsigned n);
+unsigned bridge_tables_forget(struct bridge *tables, unsigned n, int port);
 
 enum bridge_learned {
     BRIDGE_KNOWN = 0, /* nothing new; the usual case */

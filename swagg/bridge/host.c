@@ -18,13 +18,14 @@ static struct rte_mbuf *make(const struct host *h, unsigned port)
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 {
     const struct frame_arp *request = rte_pktmbuf_mtod(m, const struct frame_arp *);
+    const rte_be32_t own = host_ip(h, vlan_number(m));
     struct rte_mbuf *reply;
 
     if (!arp_check(request, m->data_len)) {
         count_drop(h->counters, port, DROP_ARP_MALFORMED, 1);
         return;
     }
-    if (request->arp.operation != net16(NET_ARP_REQUEST) || h->ip == 0 || request->arp.target_ip != h->ip) {
+    if (request->arp.operation != net16(NET_ARP_REQUEST) || own == 0 || request->arp.target_ip != own) {
         if (net_same_mac(&request->eth.dst_addr, &h->mac))
             count_drop(h->counters, port, DROP_ARP_IGNORED, 1);
         return;
@@ -32,40 +33,61 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
     reply = make(h, port);
     if (reply == NULL)
         return;
+    vlan_put_like(reply, m);
     arp_answer((void *)rte_pktmbuf_append(reply, sizeof(*request)), request, &h->mac);
     count_event(h->counters, EVENT_ARP_REPLIES, 1);
     send_put(h->send, port, reply);
 }
 
 /* Broadcasts an ARP request for the switch's address on a port. from: the sender address in it (arp_ask). */
-static void put_arp(const struct host *h, unsigned port, rte_be32_t from)
+static void put_arp(const struct host *h, unsigned port, unsigned network, rte_be32_t from)
 {
     struct rte_mbuf *m = make(h, port);
 
     if (m == NULL)
         return;
-    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, h->ip);
+    vlan_put(m, network);
+    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, host_ip(h, network));
     send_put(h->send, port, m);
 }
 
 /* Another station with this address answers the probe, whose sender address is 0 (RFC 5227); few answer an
  * announcement. */
-void host_announce(const struct host *h, unsigned port)
+static void announce(const struct host *h, unsigned port, unsigned network)
 {
-    if (h->ip == 0)
+    if (host_ip(h, network) == 0)
         return;
-    put_arp(h, port, 0);
-    put_arp(h, port, h->ip);
+    put_arp(h, port, network, 0);
+    put_arp(h, port, network, host_ip(h, network));
 }
 
-void host_probe(const struct host *h, unsigned port, uint64_t number)
+static void probe(const struct host *h, unsigned port, unsigned network, uint64_t number)
 {
     struct rte_mbuf *m = make(h, port);
 
     if (m == NULL)
         return;
+    vlan_put(m, network);
     loop_probe_write(rte_pktmbuf_append(m, NET_LOOP_PROBE_BYTES), &h->mac, number);
     send_put(h->send, port, m);
+}
+
+static unsigned networks(const struct host *h)
+{
+    return h->vlans == NULL ? 1 : h->vlans->n;
+}
+
+/* Where ports carry VLANs, those frames go no further whose VLAN the port does not carry. */
+void host_announce(const struct host *h, unsigned port)
+{
+    for (unsigned i = 0; i < networks(h); i++)
+        announce(h, port, i);
+}
+
+void host_probe(const struct host *h, unsigned port, uint64_t number)
+{
+    for (unsigned i = 0; i < networks(h); i++)
+        probe(h, port, i, number);
 }
 
 void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
@@ -78,7 +100,7 @@ void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
         rte_pktmbuf_free(m);
         return;
     }
-    icmp_answer(f, &h->mac, h->ip, h->ones_sum);
+    icmp_answer(f, &h->mac, f->ip.dst_addr, h->ones_sum);
     count_event(h->counters, EVENT_ECHO_REPLIES, 1);
     send_put(h->send, port, m);
 }

@@ -9,12 +9,19 @@
 /* What an lcore needs to answer for the switch. */
 struct host {
     struct net_mac mac;
-    rte_be32_t ip; /* 0: none */
+    rte_be32_t ip;             /* 0: none; where ports carry VLANs, that of the first */
+    const struct vlans *vlans; /* NULL: the switch has none */
     struct rte_mempool *mbufs;
     agg_ones_sum_fn *ones_sum; /* for checksums */
     struct send *send;
     struct counters *counters;
 };
+
+/* The switch's address in this network (port/vlans.h); 0: none. */
+static inline rte_be32_t host_ip(const struct host *h, unsigned network)
+{
+    return h->vlans == NULL ? h->ip : h->vlans->vlan[network].ip;
+}
 
 /* Answers an ARP request for the switch's IP. m stays the caller's. */
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);

@@ -96,18 +96,26 @@ static enum tap_kind kind_of(const struct frame_udp *f, size_t bytes)
 /* Whether a packet is from or to a member of the job. */
 static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f, size_t bytes)
 {
+    const struct agg_sender sender = {.ip = f->ip.src_addr,
+                                      .port = f->udp.src_port,
+                                      .network = filter->network},
+                            receiver = {
+                                .ip = f->ip.dst_addr, .port = f->udp.dst_port, .network = filter->network};
     const struct agg_job *job = agg_jobs_find(filter->jobs, filter->job);
 
     if (job == NULL || job->seats == 0 || !is_udp(f, bytes))
         return false;
-    return agg_job_find(job, f->ip.src_addr, f->udp.src_port) != NULL ||
-           agg_job_find(job, f->ip.dst_addr, f->udp.dst_port) != NULL;
+    return agg_job_find(job, &sender) != NULL || agg_job_find(job, &receiver) != NULL;
 }
 
 static bool passes(const struct tap_filter *filter, const struct rte_mbuf *m)
 {
-    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    const enum tap_kind kind = kind_of(f, m->data_len);
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+    const uint16_t tag =
+        m->data_len >= sizeof(*eth) && eth->ether_type == net16(NET_TYPE_TAG) ? sizeof(struct net_tag) : 0;
+    /* Behind a tag the packet begins later. Nobody looks at its addresses. */
+    const struct frame_udp *f = rte_pktmbuf_mtod_offset(m, const struct frame_udp *, tag);
+    const enum tap_kind kind = kind_of(f, m->data_len - tag);
 
     if (filter->jobs == NULL)
         return (filter->kinds & kind) != 0;

@@ -25,7 +25,8 @@ enum tap_kind {
 struct tap_filter {
     unsigned kinds;              /* a sum of tap_kind */
     const struct agg_jobs *jobs; /* NULL: of any job or none; else data packets, at whatever UDP port ... */
-    unsigned job;                /* ... from and to members of the job with this number */
+    unsigned job;                /* ... from and to members of the job with this number ... */
+    uint8_t network;             /* ... in this network (struct agg_sender) */
 };
 
 struct tap_frame {

@@ -27,7 +27,8 @@ enum {
     CONFIG_TENANT_JOBS_MAX = 16,
     CONFIG_JOB_MAX = 48,
     CONFIG_FILE_MAX = 256,
-    CONFIG_WEIGHT_MAX = 1000
+    CONFIG_WEIGHT_MAX = 1000,
+    CONFIG_VLANS_MAX = 64
 };
 
 #define CONFIG_CONTROL_NONE "none" /* control.path: no socket for operators */
@@ -74,6 +75,16 @@ struct config_port {
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
     struct config_storm storm;
+    uint32_t vlan;        /* of its untagged frames; 0: it has none */
+    unsigned trunk_count; /* VLANs whose frames have a tag */
+    uint32_t trunk[CONFIG_VLANS_MAX];
+};
+
+/* A network that the switch keeps apart from others. */
+struct config_vlan {
+    uint32_t id;
+    uint32_t ip; /* of the switch in it, in network order; 0: none */
+    uint8_t prefix;
 };
 
 struct config_pool {
@@ -150,6 +161,8 @@ struct config_static {
     uint32_t slots;            /* of each thread */
     uint32_t elements;         /* in a packet */
     uint32_t quiet_ms;         /* silence after which the job starts over */
+    uint32_t vlan;             /* that its workers are in; 0: the first in which the switch has an address */
+    uint8_t network;           /* the place of that in config.vlan */
     enum sml_format format;    /* int32 or fp16, with exponents */
     bool ordered;              /* contributions are added in rank order; else on arrival */
     bool udp_checksum;         /* results have one; else 0 */
@@ -204,6 +217,9 @@ struct config {
     bool has_ip;    /* false: no control, no engine: the daemon is a plain L2 switch */
     uint32_t ip;    /* network order */
     uint8_t prefix; /* 1..32; 32 where none is given */
+    unsigned
+        vlans; /* 0: ports carry none, and tags mean nothing here. Else has_ip, ip, prefix are the first's */
+    struct config_vlan vlan[CONFIG_VLANS_MAX]; /* those in which the switch has an address come first */
 
     bool has_placement; /* false: use placement_default once the CPUs are known */
     struct placement placement;

@@ -107,6 +107,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     c->has_ip = config_text_has(t, "switch.ip");
     if (c->has_ip)
         config_parse_ip(t, "switch.ip", raw->sw.ip, &c->ip, &c->prefix);
+    config_check_vlans(t, raw);
     c->link_local = raw->sw.link_local;
     check_link_local(t, c);
     if (config_text_has(t, "lcores"))

@@ -12,6 +12,14 @@ void config_check(struct config_text *t, struct config_raw *raw);
 /* The same for the list of ports alone (config_ports.c); the MTU must be set. */
 void config_check_ports(struct config_text *t, struct config *c);
 
+/* The same for VLANs alone (config_vlans.c): of ports, and switch.vlans. Sets has_ip, ip and prefix if ports
+ * carry any. */
+void config_check_vlans(struct config_text *t, struct config_raw *raw);
+
+/* Finds the network of a static job: that of a VLAN in which the switch has an address. path: the key's. */
+void config_check_static_vlan(struct config_text *t, const char *path, const struct config *c, uint32_t id,
+                              uint8_t *network);
+
 /* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
 void config_check_lcores(struct config_text *t, struct config_raw *raw);
 

@@ -36,6 +36,10 @@ static const cyaml_schema_field_t storm_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_value_t number_schema = {
+    CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t),
+};
+
 static const cyaml_schema_field_t port_fields[] = {
     CYAML_FIELD_STRING("name", OPTIONAL, struct config_port, name, 1),
     CYAML_FIELD_STRING("device", CYAML_FLAG_DEFAULT, struct config_port, device, 1),
@@ -43,6 +47,8 @@ static const cyaml_schema_field_t port_fields[] = {
     CYAML_FIELD_UINT("tx_queues", OPTIONAL, struct config_port, tx_queues),
     CYAML_FIELD_MAPPING("impair", OPTIONAL, struct config_port, impair, directions_fields),
     CYAML_FIELD_MAPPING("storm", OPTIONAL, struct config_port, storm, storm_fields),
+    CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_port, vlan),
+    CYAML_FIELD_SEQUENCE("trunk", OPTIONAL, struct config_port, trunk, &number_schema, 1, CONFIG_VLANS_MAX),
     CYAML_FIELD_END,
 };
 
@@ -56,9 +62,21 @@ static const cyaml_strval_t link_locals[] = {
     {"transparent", CONFIG_LINK_LOCAL_TRANSPARENT},
 };
 
+static const cyaml_schema_field_t address_fields[] = {
+    CYAML_FIELD_UINT("vlan", CYAML_FLAG_DEFAULT, struct config_raw_address, vlan),
+    CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_address, ip, 1),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t address_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_address, address_fields),
+};
+
 static const cyaml_schema_field_t switch_fields[] = {
     CYAML_FIELD_STRING("mac", OPTIONAL, struct config_raw_switch, mac, 1),
     CYAML_FIELD_STRING("ip", OPTIONAL, struct config_raw_switch, ip, 1),
+    CYAML_FIELD_SEQUENCE("vlans", OPTIONAL, struct config_raw_switch, vlans, &address_schema,
+                         1, CONFIG_VLANS_MAX),
     CYAML_FIELD_ENUM("link_local", CHOICE, struct config_raw_switch, link_local, link_locals, COUNT(link_locals)),
     CYAML_FIELD_END,
 };
@@ -67,17 +85,13 @@ static const cyaml_schema_value_t text_schema = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, CYAML_UNLIMITED),
 };
 
-static const cyaml_schema_value_t shard_schema = {
-    CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t),
-};
-
 static const cyaml_schema_field_t lcore_fields[] = {
     CYAML_FIELD_INT("cpu", OPTIONAL, struct config_raw_lcore, cpu),
     CYAML_FIELD_SEQUENCE("rx", OPTIONAL, struct config_raw_lcore, rx, &text_schema,
                          0, CONFIG_QUEUES_MAX),
     CYAML_FIELD_SEQUENCE("tx", OPTIONAL, struct config_raw_lcore, tx, &text_schema,
                          0, CONFIG_QUEUES_MAX),
-    CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &shard_schema,
+    CYAML_FIELD_SEQUENCE("aggregate", OPTIONAL, struct config_raw_lcore, aggregate, &number_schema,
                          0, SWAGG_MAX_SHARDS),
     CYAML_FIELD_END,
 };
@@ -207,6 +221,7 @@ static const cyaml_schema_field_t static_fields[] = {
     CYAML_FIELD_BOOL("udp_checksum", OPTIONAL, struct config_raw_static, job.udp_checksum),
     CYAML_FIELD_UINT("quiet_ms", OPTIONAL, struct config_raw_static, job.quiet_ms),
     CYAML_FIELD_STRING("tenant", OPTIONAL, struct config_raw_static, tenant, 1),
+    CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_raw_static, job.vlan),
     CYAML_FIELD_END,
 };
 

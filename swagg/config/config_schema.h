@@ -7,9 +7,16 @@
 #include "config/config.h"
 
 /* Values that are still text: they must be checked and resolved before they go into struct config. */
+struct config_raw_address {
+    uint32_t vlan;
+    char ip[64];
+};
+
 struct config_raw_switch {
     char mac[64], ip[64];
     enum config_link_local link_local;
+    unsigned vlans_count;
+    struct config_raw_address vlans[CONFIG_VLANS_MAX];
 };
 
 enum { CONFIG_QUEUES_MAX = 4 * SWAGG_MAX_PORTS }; /* that one list can name */

@@ -68,7 +68,8 @@ static void check_slots(struct config_text *t, const struct config_static *s, un
 static bool same_ports(const struct config_static *a, const struct config_peer *x,
                        const struct config_static *b, const struct config_peer *y)
 {
-    return x->ip == y->ip && x->port < y->port + b->threads && y->port < x->port + a->threads;
+    return a->network == b->network && x->ip == y->ip && x->port < y->port + b->threads &&
+           y->port < x->port + a->threads;
 }
 
 /* Reports a worker that has a port in common with an earlier one, of this job or of another. */
@@ -151,6 +152,8 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     if (!config_text_has(t, job_path(path, i, "quiet_ms")))
         s->quiet_ms = c->timers.lost_after_ms;
     config_check_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
+    if (config_text_has(t, job_path(path, i, "vlan")))
+        config_check_static_vlan(t, path, c, s->vlan, &s->network);
     check_elements(t, c, i);
     check_slots(t, s, i);
     check_tenant(t, raw, i);

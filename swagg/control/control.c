@@ -69,7 +69,7 @@ static void age_stations(struct control *c, uint64_t now)
     if (now - c->aged_at < c->mac_age_tick_ns)
         return;
     c->aged_at = now;
-    bridge_age(c->parts.bridge);
+    bridge_tables_age(c->parts.bridge, c->parts.vlans->n);
 }
 
 /* Counts frames that the devices lost before any lcore saw them. */
@@ -107,7 +107,7 @@ static void watch_links(struct control *c)
         if (up)
             greet(c, p);
         else
-            bridge_forget(c->parts.bridge, (int)p);
+            bridge_tables_forget(c->parts.bridge, c->parts.vlans->n, (int)p);
     }
 }
 
@@ -258,7 +258,8 @@ int control_open(struct control **out, const struct control_parts *parts, const 
                                    .port = parts->port,
                                    .ports = parts->ports,
                                    .host = &c->lcore->host,
-                                   .bridge = parts->bridge};
+                                   .bridge = parts->bridge,
+                                   .networks = parts->vlans->n};
     loop_guard_init(&c->loops, &cfg->loops);
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
     c->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -24,6 +24,7 @@ struct control_parts {
     struct port *port;
     unsigned ports;
     struct bridge *bridge;
+    const struct vlans *vlans;
     struct sighting *claim; /* of other stations to the switch's IP address */
     struct loops *loops;
     struct inbox *inbox; /* control messages for the main lcore */

@@ -30,7 +30,7 @@ static void block(struct loop_guard *g, unsigned p, uint64_t now)
 {
     port_close_for(&g->port[p], PORT_BLOCKED, true);
     g->open_at[p] = now + g->block_ns;
-    bridge_forget(g->bridge, (int)p);
+    bridge_tables_forget(g->bridge, g->networks, (int)p);
 }
 
 static void found(struct loop_guard *g, const struct loops_returned *r, uint64_t now)

@@ -23,6 +23,7 @@ struct loop_guard {
     unsigned ports;
     const struct host *host;
     struct bridge *bridge;
+    unsigned networks;
     uint64_t probe_ns,
         block_ns; /* how often it looks for loops unasked, how long a port is blocked; 0: never */
 

@@ -42,10 +42,10 @@ struct registrar {
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     const struct registrar *r = context;
-    const struct frame_end here = {.mac = r->host->mac, .ip = r->host->ip};
+    const struct frame_end here = {.mac = r->host->mac, .ip = host_ip(r->host, to->network)};
     struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
     struct rte_mbuf *m = rte_pktmbuf_alloc(r->host->mbufs);
-    int known = bridge_lookup(r->parts.bridge, to->mac);
+    int known = bridge_lookup(bridge_of(r->parts.bridge, to->network), to->mac);
     const struct frame_payload body = frame_payload(payload, bytes, r->host->ones_sum);
     struct frame_header h;
 
@@ -53,6 +53,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
         count_drop(r->host->counters, to->port, DROP_NO_MBUF, 1);
         return;
     }
+    vlan_put(m, to->network);
     memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
     frame_header_init(&h, &here, &there);
     frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
@@ -80,11 +81,12 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
                    char text[CTL_TEXT_MAX])
 {
     struct registrar *r = context;
-    const struct jobs_identity us = {.mac = r->host->mac, .ip = r->host->ip};
+    const struct jobs_identity us = {.mac = r->host->mac, .ip = host_ip(r->host, job->network)};
     struct jobs_plan plan = {.protocol = job->protocol,
                              .terms = *terms,
                              .as_it_is = job->resumed,
                              .size = job->size,
+                             .network = job->network,
                              .tenant = job->tenant,
                              .founder = job->founder};
     int rc = terms_check(r->cfg, plan.protocol, plan.size, &plan.terms, text);
@@ -122,12 +124,15 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
     return tenant;
 }
 
-static bool is_taken(void *context, uint32_t ip, uint16_t data_port, char text[CTL_TEXT_MAX])
+static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
+                     char text[CTL_TEXT_MAX])
 {
     const struct registrar *r = context;
-    const uint8_t *at = (const uint8_t *)&ip;
+    const struct agg_sender sender = {
+        .ip = from->ip, .port = rte_cpu_to_be_16(data_port), .network = from->network};
+    const uint8_t *at = (const uint8_t *)&from->ip;
     const struct agg_seat *seat;
-    const struct job *job = jobs_of_sender(r->parts.jobs, ip, rte_cpu_to_be_16(data_port), &seat);
+    const struct job *job = jobs_of_sender(r->parts.jobs, &sender, &seat);
 
     if (job != NULL)
         snprintf(
@@ -287,8 +292,10 @@ void registrar_close(struct registrar *r)
 static struct ctl_endpoint endpoint_of(const struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    struct ctl_endpoint from = {
-        .port = (uint8_t)m->port, .ip = f->ip.src_addr, .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+    struct ctl_endpoint from = {.port = (uint8_t)m->port,
+                                .network = (uint8_t)vlan_number(m),
+                                .ip = f->ip.src_addr,
+                                .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
 
     memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
     return from;

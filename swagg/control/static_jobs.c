@@ -61,6 +61,7 @@ static void describe_static(struct static_job *job, const struct config_static *
                                    .as_it_is = true,
                                    .tenant = c->tenant,
                                    .is_static = true,
+                                   .network = c->network,
                                    .without_udp_sum = !c->udp_checksum,
                                    .threads = (uint8_t)c->threads,
                                    .size = (uint16_t)c->workers};
@@ -100,6 +101,17 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
         describe_hostagg(job, &cfg->hostagg[i - cfg->replays - cfg->static_jobs]);
 }
 
+/* The switch in the network that the job is in. */
+static struct jobs_identity identity(const struct jobs_identity *us, const struct static_job *job,
+                                     const struct config *cfg)
+{
+    struct jobs_identity here = *us;
+
+    if (cfg->vlans > 0)
+        here.ip = cfg->vlan[job->plan.network].ip;
+    return here;
+}
+
 static int open_job(struct static_jobs *s, struct static_job *job, const struct jobs_identity *us,
                     uint64_t now)
 {
@@ -125,6 +137,7 @@ int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs
                      const struct config *cfg, uint64_t now)
 {
     const unsigned n = cfg->replays + cfg->static_jobs + cfg->hostagg_jobs;
+    struct jobs_identity here;
     int rc = 0;
 
     s->jobs = jobs;
@@ -136,7 +149,8 @@ int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs
         return -ENOMEM;
     for (; s->n < n && rc == 0; s->n++) {
         describe(&s->job[s->n], cfg, s->n);
-        rc = open_job(s, &s->job[s->n], us, now);
+        here = identity(us, &s->job[s->n], cfg);
+        rc = open_job(s, &s->job[s->n], &here, now);
     }
     return rc;
 }

@@ -48,6 +48,7 @@ static enum net_found found_udp(const struct receive *r, unsigned port, const st
     return found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
 }
 
+/* To the switch: its address in this network stands for the one that the rules are about. */
 static void udp_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
@@ -58,7 +59,7 @@ static void udp_input(struct receive *r, const struct classifier_table *t, unsig
         drop(r, port, why, m);
         return;
     }
-    rule = classifier_find(t, f->ip.dst_addr, f->udp.dst_port);
+    rule = classifier_find(t, t->ip, f->udp.dst_port);
     if (rule == NULL)
         drop(r, port, DROP_UDP_PORT, m);
     else if (rule->taker == CLASSIFIER_PROTOCOL)
@@ -67,11 +68,18 @@ static void udp_input(struct receive *r, const struct classifier_table *t, unsig
         to_control(r, port, m);
 }
 
+/* The switch's own address in the network that the frame is in; 0: none. */
+static rte_be32_t own_ip(const struct receive *r, const struct classifier_table *t, const struct rte_mbuf *m)
+{
+    return likely(r->vlans == NULL) ? t->ip : r->vlans->vlan[vlan_number(m)].ip;
+}
+
 static void ipv4_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    const rte_be32_t own = own_ip(r, t, m);
     const enum drop why =
-        t->ip == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, t->ip, found_ipv4(r, port, m));
+        own == 0 ? DROP_IP_NOT_OURS : frame_check_ipv4(f, m->data_len, own, found_ipv4(r, port, m));
 
     if (why != DROP_REASONS)
         drop(r, port, why, m);
@@ -136,7 +144,7 @@ static void passing_input(struct receive *r, const struct classifier_table *t, u
 
     if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
         engine_steer(r->engine, rule->protocol, port, m);
-    else if (!forward_to_known(r->bridge, r->send, port, m))
+    else if (!forward_to_known(bridge_of(r->bridge, vlan_number(m)), r->send, port, m))
         flood(r, port, CONFIG_STORM_UNKNOWN, m);
 }
 
@@ -182,9 +190,11 @@ static void moved(struct receive *r, unsigned port, const struct net_mac *statio
 }
 
 /* False: no station can have this source address. */
-static bool learn(struct receive *r, unsigned port, const struct net_mac *source)
+static bool learn(struct receive *r, unsigned port, const struct rte_mbuf *m)
 {
-    enum bridge_learned learned = bridge_learn(r->bridge, source->addr_bytes, (uint8_t)port);
+    const struct net_mac *source = &rte_pktmbuf_mtod(m, const struct net_ethernet *)->src_addr;
+    enum bridge_learned learned =
+        bridge_learn(bridge_of(r->bridge, vlan_number(m)), source->addr_bytes, (uint8_t)port);
 
     if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
         count_event(r->counters, EVENT_LEARNED, 1);
@@ -193,30 +203,24 @@ static bool learn(struct receive *r, unsigned port, const struct net_mac *source
     return learned != BRIDGE_REFUSED;
 }
 
-static void frame_input(struct receive *r, const struct classifier_table *t, unsigned port,
-                        struct rte_mbuf *m)
+/* A frame in one of the switch's networks. */
+static void network_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                          struct rte_mbuf *m)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+    const rte_be32_t own = own_ip(r, t, m);
 
-    if (m->data_len < sizeof(*eth)) {
-        drop(r, port, DROP_RUNT, m);
-        return;
-    }
-    if (m->pkt_len > r->port[port].max_frame && !linux_gso_is_merged(m)) {
-        drop(r, port, DROP_OVERSIZE, m);
-        return;
-    }
     if (net_same_mac(&eth->src_addr, &t->mac)) {
         loops_note_own(r->loops, eth, m->data_len, port);
         drop(r, port, DROP_OWN_SOURCE, m);
         return;
     }
-    if (t->ip != 0 && arp_or_ipv4_is_from(eth, m->data_len, t->ip)) {
+    if (own != 0 && arp_or_ipv4_is_from(eth, m->data_len, own)) {
         sighting_note(r->claim, &eth->src_addr, (uint8_t)port);
         drop(r, port, DROP_OWN_IP, m);
         return;
     }
-    if (!learn(r, port, &eth->src_addr)) {
+    if (!learn(r, port, m)) {
         drop(r, port, DROP_BAD_SOURCE, m);
         return;
     }
@@ -226,6 +230,42 @@ static void frame_input(struct receive *r, const struct classifier_table *t, uns
         group_input(r, port, m);
     else
         passing_input(r, t, port, m);
+}
+
+/* Where ports carry VLANs. What neighbours say to each other is in none of them. */
+static void vlan_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
+{
+    enum drop why;
+
+    if (net_is_link_local(&rte_pktmbuf_mtod(m, const struct net_ethernet *)->dst_addr)) {
+        vlan_put(m, VLAN_NONE);
+        link_local_input(r, port, m);
+        return;
+    }
+    why = vlans_enter(r->vlans, port, m);
+    if (why == DROP_REASONS)
+        network_input(r, t, port, m);
+    else
+        drop(r, port, why, m);
+}
+
+static void frame_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                        struct rte_mbuf *m)
+{
+    if (m->data_len < sizeof(struct net_ethernet)) {
+        drop(r, port, DROP_RUNT, m);
+        return;
+    }
+    if (m->pkt_len > r->port[port].max_frame && !linux_gso_is_merged(m)) {
+        drop(r, port, DROP_OVERSIZE, m);
+        return;
+    }
+    if (unlikely(r->vlans != NULL)) {
+        vlan_input(r, t, port, m);
+        return;
+    }
+    vlan_put(m, 0);
+    network_input(r, t, port, m);
 }
 
 /* r->full: whether there may be more. */

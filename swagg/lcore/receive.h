@@ -30,6 +30,7 @@ struct receive {
         uint8_t port, queue;
     } queue[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
     struct rte_mempool *mbufs;                   /* for the duplicates that impairments make */
+    const struct vlans *vlans;                   /* NULL: the switch has none */
     const struct classifier *classifier;
     struct bridge *bridge;
     struct sighting *claim; /* of other stations to the switch's IP address */

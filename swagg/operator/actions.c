@@ -81,7 +81,8 @@ static void flush_fdb(const struct action_parts *parts, const struct request *re
 {
     (void)request;
     (void)reply;
-    bridge_forget(parts->bridge, name == NULL ? -1 : view_find_port(parts->show, name));
+    bridge_tables_forget(parts->bridge, parts->show->vlans->n,
+                         name == NULL ? -1 : view_find_port(parts->show, name));
 }
 
 /* Reads the request's "mac"; false: the reply says what is wrong with it. */
@@ -100,13 +101,33 @@ static bool read_mac(const struct request *request, uint8_t mac[BRIDGE_MAC_BYTES
     return false;
 }
 
+/* In every network that the port carries. */
+static bool fix(const struct action_parts *parts, const uint8_t mac[BRIDGE_MAC_BYTES], unsigned port)
+{
+    const struct vlans *vlans = parts->show->vlans;
+    bool all = true;
+
+    for (unsigned i = 0; i < vlans->n; i++)
+        if (vlans->vlan[i].ports & RTE_BIT64(port))
+            all &= bridge_fix(bridge_of(parts->bridge, i), mac, (uint8_t)port);
+    return all;
+}
+
+static bool unfix(const struct action_parts *parts, const uint8_t mac[BRIDGE_MAC_BYTES])
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < parts->show->vlans->n; i++)
+        any |= bridge_unfix(bridge_of(parts->bridge, i), mac);
+    return any;
+}
+
 static void add_station(const struct action_parts *parts, const struct request *request, const char *name,
                         struct reply *reply)
 {
     uint8_t mac[BRIDGE_MAC_BYTES];
 
-    if (read_mac(request, mac, reply) &&
-        !bridge_fix(parts->bridge, mac, (uint8_t)view_find_port(parts->show, name)))
+    if (read_mac(request, mac, reply) && !fix(parts, mac, (unsigned)view_find_port(parts->show, name)))
         reply_fail(
             reply, REPLY_REFUSED,
             "%s is a group address or zero, or there are too many static stations like it (swaggctl fdb)",
@@ -119,7 +140,7 @@ static void delete_station(const struct action_parts *parts, const struct reques
     uint8_t mac[BRIDGE_MAC_BYTES];
 
     (void)name;
-    if (read_mac(request, mac, reply) && !bridge_unfix(parts->bridge, mac))
+    if (read_mac(request, mac, reply) && !unfix(parts, mac))
         reply_fail(reply, REPLY_UNKNOWN, "there is no static station %s (swaggctl fdb)",
                    request_text(request, "mac"));
 }

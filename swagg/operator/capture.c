@@ -158,6 +158,7 @@ static bool choose_job(const struct action_parts *parts, const struct request *r
     }
     filter->job = job.number;
     filter->jobs = &parts->show->jobs->running[job.protocol];
+    filter->network = jobs_find(parts->show->jobs, job.protocol, job.number)->network;
     return true;
 }
 

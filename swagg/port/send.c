@@ -16,11 +16,22 @@ static void drop_rest(struct send *s, unsigned port, enum drop reason, struct rt
     rte_pktmbuf_free_bulk(frames, n);
 }
 
+/* Where ports carry VLANs: puts the tags in. Returns how many frames are left. */
+static uint16_t tag(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n, struct rte_mbuf *out[])
+{
+    unsigned lost;
+    const uint16_t left = vlans_leave(s->vlans, p, frames, n, out, s->mbufs, &lost);
+
+    if (lost > 0)
+        count_drop(s->counters, p, DROP_NO_MBUF, lost);
+    return left;
+}
+
 static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n)
 {
     const struct port *port = &s->port[p];
     const uint16_t q = s->queue[p];
-    struct rte_mbuf *impaired[IMPAIR_OUT_MAX];
+    struct rte_mbuf *tagged[SEND_BURST], *impaired[IMPAIR_OUT_MAX];
     struct impair *impair = port_impairments(&port->tx[q]);
     const enum drop closed = port_drops_as(port);
     struct port_refused refused;
@@ -29,6 +40,10 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     if (unlikely(closed != DROP_REASONS)) {
         drop_rest(s, p, closed, frames, n);
         return;
+    }
+    if (unlikely(s->vlans != NULL)) {
+        n = tag(s, p, frames, n, tagged);
+        frames = tagged;
     }
     if (impair != NULL) {
         n = impair_mbufs(impair, frames, n, impaired, s->mbufs, s->now);

@@ -13,6 +13,7 @@
 
 #include "base/counters.h"
 #include "port/port.h"
+#include "port/vlans.h"
 
 enum { SEND_BURST = 64, SEND_TO_ALL = SWAGG_MAX_PORTS /* no port's number */ };
 
@@ -21,7 +22,8 @@ struct send {
     const struct port *port; /* [ports] */
     unsigned ports;
     struct counters *counters;
-    struct rte_mempool *mbufs;      /* for the duplicates that impairments make */
+    struct rte_mempool *mbufs;      /* for the duplicates that impairments make, and copies with tags */
+    const struct vlans *vlans;      /* NULL: the switch has none */
     uint64_t own;                   /* bit p: sends to port p ... */
     uint8_t queue[SWAGG_MAX_PORTS]; /* ... by this queue */
     uint64_t for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */

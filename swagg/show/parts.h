@@ -17,6 +17,7 @@ struct show_parts {
     const struct shards *shards;
     const struct rte_mempool *mbufs;
     const struct bridge *bridge;
+    const struct vlans *vlans;
     uint32_t mac_age_s; /* after which the bridge forgets a station */
     const struct jobs *jobs;
     struct registrar *registrar;

@@ -22,11 +22,11 @@ static unsigned ports_up(const struct show_parts *parts)
 static unsigned stations(const struct show_parts *parts)
 {
     struct bridge_station station;
-    size_t cursor = 0;
     unsigned n = 0;
 
-    while (bridge_next(parts->bridge, &cursor, &station))
-        n++;
+    for (unsigned i = 0; i < parts->vlans->n; i++)
+        for (size_t cursor = 0; bridge_next(bridge_of(parts->bridge, i), &cursor, &station);)
+            n++;
     return n;
 }
 
@@ -126,25 +126,30 @@ int view_verdicts(const struct show_parts *parts, const char *name, struct write
 }
 
 /* A station is silent for silent_ticks and up to one tick more. */
+static void write_station(const struct show_parts *parts, unsigned network, const struct bridge_station *s,
+                          struct writer *w)
+{
+    const uint8_t *m = s->mac;
+
+    writer_row(w);
+    writer_format(w, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+    writer_text(w, "port", parts->port[s->port].name);
+    writer_text(w, "kind", s->fixed ? "static" : "learned");
+    writer_number(w, "silent_s",
+                  s->fixed ? 0 : (uint64_t)s->silent_ticks * parts->mac_age_s / BRIDGE_AGE_TICKS);
+    writer_number(w, "vlan", parts->vlans->vlan[network].id);
+    writer_end(w);
+}
+
 int view_fdb(const struct show_parts *parts, const char *name, struct writer *w)
 {
     struct bridge_station station;
-    size_t cursor = 0;
 
     (void)name;
     writer_table(w, "fdb");
-    while (bridge_next(parts->bridge, &cursor, &station)) {
-        const uint8_t *m = station.mac;
-
-        writer_row(w);
-        writer_format(w, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-        writer_text(w, "port", parts->port[station.port].name);
-        writer_text(w, "kind", station.fixed ? "static" : "learned");
-        writer_number(w, "silent_s",
-                      station.fixed ? 0
-                                    : (uint64_t)station.silent_ticks * parts->mac_age_s / BRIDGE_AGE_TICKS);
-        writer_end(w);
-    }
+    for (unsigned i = 0; i < parts->vlans->n; i++)
+        for (size_t cursor = 0; bridge_next(bridge_of(parts->bridge, i), &cursor, &station);)
+            write_station(parts, i, &station, w);
     writer_end(w);
     return 0;
 }

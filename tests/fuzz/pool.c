@@ -361,7 +361,7 @@ static void open_job(struct world *w)
     w->jobs.senders = calloc(1, sizeof *w->jobs.senders + SENDERS * sizeof w->jobs.senders->place[0]);
     w->jobs.senders->places = SENDERS;
     for (unsigned rank = 0; rank < w->workers; rank++)
-        agg_senders_add(w->jobs.senders, agg_sender_key(members[rank].ip, members[rank].port), JOB);
+        agg_senders_add(w->jobs.senders, agg_sender_key(&members[rank]), JOB);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

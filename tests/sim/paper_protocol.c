@@ -49,7 +49,7 @@ static uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->job = agg_jobs_find(jobs, s->job);
     if (p->job == NULL)
         return SML_REFUSED_UNKNOWN_JOB;
-    seat = agg_job_find(p->job, p->from.ip, p->from.port);
+    seat = agg_job_find(p->job, &p->from);
     if (seat == NULL)
         return SML_REFUSED_FOREIGN_SENDER;
     p->rank = seat->rank;

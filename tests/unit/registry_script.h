@@ -189,10 +189,11 @@ static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, i
 
 enum { FIXED_PORT = 4000 /* of a job that nobody joins, at every host */ };
 
-static inline bool effect_is_taken(void *ctx, uint32_t ip, uint16_t data_port, char text[CTL_TEXT_MAX])
+static inline bool effect_is_taken(void *ctx, const struct ctl_endpoint *from, uint16_t data_port,
+                                   char text[CTL_TEXT_MAX])
 {
     (void)ctx;
-    snprintf(text, CTL_TEXT_MAX, "port %u of host %u is fixed", data_port, ((const uint8_t *)&ip)[3]);
+    snprintf(text, CTL_TEXT_MAX, "port %u of host %u is fixed", data_port, ((const uint8_t *)&from->ip)[3]);
     return data_port == FIXED_PORT;
 }
 
@@ -299,6 +300,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
     if (like)
         p->endpoint = like->endpoint;
     p->endpoint.port = strstr(line, "moved") != NULL;
+    p->endpoint.network = (uint8_t)number_after(line, "network=", 0);
     if (!strstr(line, "stranger"))
         p->boot_id = s->boot_id;
     struct ctl_message m = message_from(name, p, CTL_JOIN);

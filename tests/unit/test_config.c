@@ -85,8 +85,29 @@ static const struct {
     {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
-    {PORT "    vlan: 3\n",
-     "F:3: ports[0].vlan: unknown key; known here: name, device, rx_queues, tx_queues, impair, storm\n"},
+    {PORT "    qinq: 3\n", "F:3: ports[0].qinq: unknown key; known here: name, device, rx_queues, tx_queues, "
+                           "impair, storm, vlan, trunk\n"},
+    {PORT "    vlan: 4095\n    trunk: [0, 7, 7, 4095]\n",
+     "F:3: ports[0].vlan: 4095 is no VLAN (1..4094)\n"
+     "F:4: ports[0].trunk[0]: 0 is no VLAN (1..4094)\n"
+     "F:4: ports[0].trunk[2]: VLAN 7 is there twice\n"
+     "F:4: ports[0].trunk[3]: 4095 is no VLAN (1..4094)\n"
+     "F:4: ports[0].trunk[3]: VLAN 4095 is the port's vlan, whose frames have no tag\n"},
+    {PORTS "    vlan: 3\n",
+     "F:2: ports[0]: carries no VLAN, but other ports do: give it vlan, trunk, or both\n"},
+    {PORT "    vlan: 3\nswitch: {ip: 10.0.0.1}\n",
+     "F:4: switch.ip: an address belongs to one VLAN, where ports carry VLANs: write vlans: [{vlan: 10, ip: "
+     "10.0.0.1}]\n"},
+    {PORT "switch: {vlans: [{vlan: 3, ip: 10.0.0.1}]}\n",
+     "F:3: switch.vlans: no port carries VLANs: give ports vlan or trunk, or write switch.ip\n"},
+    {PORT "    trunk: [3]\nswitch: {vlans: [{vlan: 3, ip: 10.0.0.1}, {vlan: 3, ip: 10.0.0.2}, {vlan: 4, ip: "
+          "10.0.0.0/24}]}\n",
+     "F:4: switch.vlans[1].vlan: VLAN 3 is there twice\n"
+     "F:4: switch.vlans[2].vlan: no port carries VLAN 4 (ports.vlan, ports.trunk)\n"
+     "F:4: switch.vlans[2].ip: 10.0.0.0/24 is the network's own address; choose a host's\n"},
+    {PORT "    trunk: [3, 4]\nswitch: {vlans: [{vlan: 3, ip: 10.0.0.1}]}\nstatic:\n  - {workers: [" WORKER_2
+          "], vlan: 4}\n",
+     "F:6: static[0].vlan: the switch has no address in VLAN 4 (switch.vlans)\n"},
     {PORT "mtu: 1500\npool: {}\nmtu: 1500\n", "F:5: mtu: is given twice, first in line 3\n"},
     {PORT "  - name: b\n", "F:3: ports[1].device: is missing\n"},
     {PORT "[a, b]: 3\n", "F:3: a key must be a word\n"},
@@ -313,7 +334,7 @@ static const struct {
             "    format: float\n    quiet_ms: 99\n    speed: 1\n",
      "F:10: static[0].format: \"float\" is none of int32, fp16\n"
      "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
-     "udp_checksum, quiet_ms, tenant\n"
+     "udp_checksum, quiet_ms, tenant, vlan\n"
      "F:5: static[0].name: \"a b\" has spaces or unprintable characters in it\n"
      "F:7: static[0].threads: 33 is out of range (1..32)\n"
      "F:8: static[0].slots: 0 is out of range (1..16384)\n"
@@ -595,6 +616,27 @@ static void test_a_host_addressed_job_has_defaults(void)
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F64, AGG_MAX));
 }
 
+static void test_vlans_are_numbered_from_those_with_an_address_on(void)
+{
+    const struct config c =
+        good("ports:\n"
+             "  - {name: a, device: kernel:a, vlan: 7}\n"
+             "  - {name: b, device: kernel:b, vlan: 8, trunk: [7, 30]}\n"
+             "switch: {vlans: [{vlan: 30, ip: 10.0.30.1/24}, {vlan: 7, ip: 10.0.7.1/16}]}\n"
+             "static:\n"
+             "  - {workers: [" WORKER_2 "], vlan: 7}\n"
+             "  - {workers: [" WORKER_2 "]}\n");
+
+    CU_ASSERT_EQUAL_FATAL(c.vlans, 3);
+    CU_ASSERT(c.vlan[0].id == 30 && c.vlan[0].ip == htonl(0x0A001E01) && c.vlan[0].prefix == 24);
+    CU_ASSERT(c.vlan[1].id == 7 && c.vlan[1].ip == htonl(0x0A000701) && c.vlan[1].prefix == 16);
+    CU_ASSERT(c.vlan[2].id == 8 && c.vlan[2].ip == 0);
+    CU_ASSERT(c.has_ip && c.ip == c.vlan[0].ip && c.prefix == 24);
+    CU_ASSERT(c.port[0].vlan == 7 && c.port[0].trunk_count == 0);
+    CU_ASSERT(c.port[1].vlan == 8 && c.port[1].trunk_count == 2 && c.port[1].trunk[1] == 30);
+    CU_ASSERT(c.static_job[0].network == 1 && c.static_job[1].network == 0);
+}
+
 static void test_queues_are_dealt_by_name(void)
 {
     struct config c = good("ports:\n  - {device: net_tap0, name: a, rx_queues: 3, tx_queues: 2}\n"
@@ -791,6 +833,7 @@ int main(void)
         UNIT_TEST(test_defaults),
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_a_host_addressed_job_has_defaults),
+        UNIT_TEST(test_vlans_are_numbered_from_those_with_an_address_on),
         UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_static_jobs),
         UNIT_TEST(test_replayed_jobs),

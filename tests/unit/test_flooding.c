@@ -129,8 +129,12 @@ static void open_guard(unsigned ports, uint32_t block_s, uint32_t probe_s)
 {
     rig_open();
     now = 1000 * SECOND;
-    guard = (struct loop_guard){
-        .loops = &rig_loops, .port = rig_port, .ports = ports, .host = &rig.host, .bridge = rig_bridge};
+    guard = (struct loop_guard){.loops = &rig_loops,
+                                .port = rig_port,
+                                .ports = ports,
+                                .host = &rig.host,
+                                .bridge = rig_bridge,
+                                .networks = 1};
     loop_guard_init(&guard, &(struct config_loops){.block_s = block_s, .probe_s = probe_s});
     guard.probed_at = now;
 }

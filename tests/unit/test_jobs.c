@@ -78,7 +78,8 @@ static const struct job *open_one(struct jobs *jobs)
 
 static int rank_of(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
 {
-    const struct agg_seat *seat = agg_job_find(&job->common, ip, udp_port);
+    const struct agg_sender sender = {.ip = ip, .port = udp_port};
+    const struct agg_seat *seat = agg_job_find(&job->common, &sender);
 
     return seat == NULL ? -1 : seat->rank;
 }
@@ -93,12 +94,13 @@ static void test_every_member_is_found_and_nobody_else(void)
         set_up(&jobs, size);
         job = open_one(&jobs);
         for (unsigned r = 0; r < size; r++) {
-            rte_be16_t port = rte_cpu_to_be_16(port_of(r));
+            const struct agg_sender sender = {.ip = ip_of(r), .port = rte_cpu_to_be_16(port_of(r))};
+            const rte_be16_t port = sender.port;
 
             CU_ASSERT_EQUAL(rank_of(job, ip_of(r), port), (int)r);
             CU_ASSERT_EQUAL(rank_of(job, ip_of(r), rte_cpu_to_be_16(50000)), -1);
             CU_ASSERT_EQUAL(rank_of(job, RTE_BE32(0x0A0000FD), port), -1);
-            CU_ASSERT_EQUAL(agg_job_find(&job->common, ip_of(r), port)->mac[5], (uint8_t)r);
+            CU_ASSERT_EQUAL(agg_job_find(&job->common, &sender)->mac[5], (uint8_t)r);
             CU_ASSERT_EQUAL(job->member[r].mac.addr_bytes[5], (uint8_t)r);
         }
         CU_ASSERT_EQUAL(rank_of(job, 0, 0), -1); /* an empty seat is nobody's */
@@ -524,7 +526,7 @@ static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
     CU_ASSERT_PTR_EQUAL(job->common.protocol, &tally);
     CU_ASSERT_PTR_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0)->common.protocol, &sml_protocol);
     CU_ASSERT_EQUAL(job->frames, 0); /* it keeps no frames */
-    CU_ASSERT_PTR_NOT_NULL(agg_job_find(&job->common, ip_of(1), rte_cpu_to_be_16(port_of(1))));
+    CU_ASSERT_EQUAL(rank_of(job, ip_of(1), rte_cpu_to_be_16(port_of(1))), 1);
     jobs_close(&jobs, TALLY, 0);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
     CU_ASSERT_PTR_NOT_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0));

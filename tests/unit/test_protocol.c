@@ -246,7 +246,7 @@ static void test_members_of_static_jobs_are_found_by_address(void)
     carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
     p = contribution(memory, 1, 100, 1, SML_FLAG_WANT);
     senders->places = 8;
-    agg_senders_add(senders, agg_sender_key(p.from.ip, p.from.port), CARRIER_JOB);
+    agg_senders_add(senders, agg_sender_key(&p.from), CARRIER_JOB);
     c.jobs.senders = senders;
     for (unsigned named = 0; named < AGG_JOBS; named++) {
         memory[1] = (uint8_t)named;

@@ -110,7 +110,10 @@ static const enum drop tested_otherwise[] = {
     DROP_STORM_BROADCAST,
     DROP_STORM_MULTICAST,
     DROP_STORM_UNKNOWN, /* test_flooding.c */
-    DROP_OVER_SHARE,    /* test_fair.c */
+    DROP_VLAN_ID,
+    DROP_VLAN_UNTAGGED,
+    DROP_VLAN_TAG,   /* test_vlans.c */
+    DROP_OVER_SHARE, /* test_fair.c */
     DROP_TX_FULL,
     DROP_TX_DOWN, /* test_send.c */
     DROP_CONTROL_TOO_SHORT,

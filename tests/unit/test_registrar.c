@@ -221,7 +221,9 @@ static void test_a_job_whose_ranks_are_there_has_a_pool(void)
     CU_ASSERT(job->frames == 2 * 16 && jobs.bytes > 0);
     CU_ASSERT_EQUAL(job->founder, rig_station(0).ip);
     for (uint16_t r = 0; r < 2; r++) {
-        seat = agg_job_find(&job->common, rig_station(r).ip, rte_cpu_to_be_16(5000 + r));
+        const struct agg_sender sender = {.ip = rig_station(r).ip, .port = rte_cpu_to_be_16(5000 + r)};
+
+        seat = agg_job_find(&job->common, &sender);
         CU_ASSERT_PTR_NOT_NULL_FATAL(seat);
         CU_ASSERT_EQUAL(seat->rank, r);
         CU_ASSERT_EQUAL(job->member[r].port, r);

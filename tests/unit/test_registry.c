@@ -305,6 +305,29 @@ static void test_each_tenant_has_names_of_its_own(void)
             "  c READY 128 slots 1460 bytes\n");
 }
 
+/* Two jobs of one name, and a member that is heard in another network than its job's is none. */
+static void test_each_network_has_names_of_its_own(void)
+{
+    play(4, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 0/2 network=1\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 1/2 network=1\n"
+            "  open\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "JOIN d 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  d READY 128 slots 1460 bytes\n"
+            "HEARTBEAT d\n"
+            "  d ALIVE\n"
+            "JOIN d 1/2 network=1\n"
+            "  d PENDING occupied by ranks 0 and 1\n"
+            "HEARTBEAT d\n"
+            "  d UNKNOWN\n");
+}
+
 static void test_a_tenant_has_no_more_jobs_than_its_quota(void)
 {
     play(8, "JOIN a 0/2 job=shared-1\n"
@@ -667,6 +690,7 @@ int main(void)
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
         UNIT_TEST(test_who_may_not_join_founds_nothing),
         UNIT_TEST(test_each_tenant_has_names_of_its_own),
+        UNIT_TEST(test_each_network_has_names_of_its_own),
         UNIT_TEST(test_a_tenant_has_no_more_jobs_than_its_quota),
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),

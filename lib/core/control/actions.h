@@ -33,9 +33,9 @@ struct ctl_registry_actions {
      * a job; text says why. May be NULL: the key alone says it, and everybody without one is tenant 0. */
     int (*tenant_of)(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
                      char text[CTL_TEXT_MAX]);
-    /* Whether packets from this IP address (network order) and UDP port are those of a job that nobody joins;
-     * text says whose. May be NULL: there are no such jobs. */
-    bool (*is_taken)(void *ctx, uint32_t ip, uint16_t data_port, char text[CTL_TEXT_MAX]);
+    /* Whether packets from this IP address and network, and this UDP port, are those of a job that nobody
+     * joins; text says whose. May be NULL: there are no such jobs. */
+    bool (*is_taken)(void *ctx, const struct ctl_endpoint *from, uint16_t data_port, char text[CTL_TEXT_MAX]);
 };
 
 enum { CTL_NO_KEY = -1 };

@@ -11,7 +11,8 @@ struct agg_protocol;
 struct ctl_endpoint {
     uint8_t mac[6];
     uint8_t port;      /* the switch's port it was heard on; only a hint for the first answer */
-    uint8_t reserved;  /* zero */
+    uint8_t network;   /* of several that the switch keeps apart: which it was heard in. A job's members are
+                          all in one, and each network has names of its own */
     uint32_t ip;       /* network order */
     uint16_t udp_port; /* host order: of the control socket */
     uint16_t key;      /* the registry's own, 0 outside: which of its keys the messages are sealed with, from
@@ -62,6 +63,7 @@ struct ctl_entry {
     enum ctl_entry_state state;
     char name[CTL_NAME_MAX]; /* each tenant has names of its own */
     int tenant;              /* whose job it is (ctl_registry_actions.tenant_of) */
+    uint8_t network;         /* of its members' endpoints */
     bool keyed;              /* its members have the tenant's key, and nobody else can be one */
     uint32_t epoch;
     uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */

@@ -22,7 +22,8 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         const struct ctl_entry *job = &r->entries[i];
         struct ctl_failure why;
-        if (!job->resumed || job->roster != m->join.roster || job->keyed != (from->key != 0))
+        if (!job->resumed || job->roster != m->join.roster || job->keyed != (from->key != 0) ||
+            job->network != from->network)
             continue;
         if (job->state == CTL_ENTRY_FAILED)
             why = job->failure;
@@ -42,20 +43,24 @@ static bool is_closed(const struct ctl_entry *job)
     return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
-static bool is_called(const struct ctl_entry *job, int tenant, bool keyed, const char *name)
+/* Whether a process at this end may mean the job by this name. */
+static bool is_called(const struct ctl_entry *job, int tenant, const struct ctl_endpoint *from,
+                      const char *name)
 {
-    return job->tenant == tenant && job->keyed == keyed && strcmp(job->name, name) == 0;
+    return job->tenant == tenant && job->keyed == (from->key != 0) && job->network == from->network &&
+           strcmp(job->name, name) == 0;
 }
 
 /* The tenant's job of this name that concerns a rank which does not resume: the one that is closed to
  * newcomers, else the one that is forming. For a rank that has waited since before a restart, a forming one
  * comes first, since it may belong there. */
-static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, bool keyed, const char *name)
+static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
+                                      const char *name)
 {
     struct ctl_entry *best = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_live(job) || !is_called(job, tenant, keyed, name))
+        if (!ctl_entry_is_live(job) || !is_called(job, tenant, from, name))
             continue;
         if (is_closed(job) && ctl_entry_is_forming(job))
             return job;
@@ -86,13 +91,13 @@ static bool clear_for_resumers(struct ctl_registry *r, struct ctl_entry *job, co
 }
 
 /* Found by its roster, which only its members know; anybody can use its name. */
-static struct ctl_entry *find_to_resume(struct ctl_registry *r, int tenant, bool keyed,
+static struct ctl_entry *find_to_resume(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                                         const struct ctl_message *m)
 {
     struct ctl_entry *open = NULL;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (!ctl_entry_is_forming(job) || !is_called(job, tenant, keyed, m->join.name))
+        if (!ctl_entry_is_forming(job) || !is_called(job, tenant, from, m->join.name))
             continue;
         if (!job->resumed)
             open = job;
@@ -174,11 +179,10 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
 {
     struct ctl_failure why;
     enum ctl_origin origin = origin_of(&m->join);
-    bool keyed = from->key != 0;
     if (origin == CTL_RESUMES && is_too_late(r, from, m))
         return;
-    struct ctl_entry *job = origin == CTL_RESUMES ? find_to_resume(r, tenant, keyed, m)
-                                                  : find_by_name(r, tenant, keyed, m->join.name);
+    struct ctl_entry *job = origin == CTL_RESUMES ? find_to_resume(r, tenant, from, m)
+                                                  : find_by_name(r, tenant, from, m->join.name);
     int rival = job ? keep_out(r, &job, from, m) : -1;
     if (job && (rival >= 0 || (origin == CTL_IS_NEW && is_closed(job)))) {
         if (rival >= 0)

@@ -14,12 +14,14 @@ enum {
 
 /* Finding */
 
-struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head, int key)
+struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head,
+                               const struct ctl_endpoint *from)
 {
+    int key = ctl_guard_tenant(r, from);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
         if (job->state == CTL_ENTRY_FREE || (job->keyed ? job->tenant : CTL_NO_KEY) != key ||
-            head->rank >= job->size)
+            job->network != from->network || head->rank >= job->size)
             continue;
         const struct ctl_member *member = &job->members[head->rank];
         if (member->state != CTL_MEMBER_ABSENT && member->incarnation == head->incarnation)
@@ -89,6 +91,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
     job->founder = from->ip;
+    job->network = from->network;
     job->keyed = from->key != 0;
     job->size = m->head.size;
     job->protocol = ctl_registry_protocol(&r->cfg, m->join.terms.protocol);

@@ -4,9 +4,10 @@
 
 #include "control/state.h"
 
-/* The job that this process is or was a member of, or NULL. key: the tenant whose key it has, or CTL_NO_KEY:
- * in a job with a key there is nobody without it. */
-struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head, int key);
+/* The job that this process is or was a member of, or NULL: in a job with a key there is nobody without it,
+ * and nobody in it speaks from another network. from->key is filled in. */
+struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head,
+                               const struct ctl_endpoint *from);
 
 /* A free entry becomes a FORMING job of this tenant without members, under the terms of this JOIN. */
 void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *place, int tenant,

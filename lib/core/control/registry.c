@@ -102,7 +102,7 @@ static bool is_taken(const struct ctl_registry *r, const struct ctl_endpoint *fr
     const struct ctl_registry_actions *a = &r->cfg.actions;
     why->reason = CTL_NOT_ADMITTED;
     why->rank = m->head.rank;
-    return a->is_taken && a->is_taken(a->ctx, from->ip, m->join.data_port, why->text);
+    return a->is_taken && a->is_taken(a->ctx, from, m->join.data_port, why->text);
 }
 
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
@@ -314,7 +314,7 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
         return error;
     }
     ctl_entry_note_start(r, now);
-    struct ctl_entry *job = ctl_entry_of(r, &m.head, ctl_guard_tenant(r, &from));
+    struct ctl_entry *job = ctl_entry_of(r, &m.head, &from);
     if (job && !note_heard(r, job, &m.head, now))
         return CTL_PARSED;
     switch (m.head.type) {
@@ -391,7 +391,7 @@ bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *origi
     struct ctl_endpoint from = *origin;
     uint64_t challenge;
     return read_message(r, &m, payload, bytes, &from, &challenge) == CTL_PARSED &&
-           ctl_entry_of(r, &m.head, ctl_guard_tenant(r, &from)) != NULL;
+           ctl_entry_of(r, &m.head, &from) != NULL;
 }
 
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i)

@@ -79,7 +79,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->job = agg_jobs_find(jobs, parsed(p)->job);
     if (p->job == NULL)
         return HAG_PASSED_NOT_OURS;
-    seat = agg_job_find(p->job, p->from.ip, p->from.port);
+    seat = agg_job_find(p->job, &p->from);
     if (seat == NULL)
         return HAG_PASSED_FOREIGN_SENDER;
     if (memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)

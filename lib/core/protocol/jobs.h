@@ -23,6 +23,7 @@ enum {
     AGG_MAX_WORKERS = 1024, /* ranks that a job can have */
     AGG_MAX_THREADS = 32,   /* of a member of a static job, each with a UDP port of its own */
     AGG_MAC_BYTES = 6,
+    AGG_NETWORKS = 128,
 };
 
 /* Where a packet came from. */
@@ -30,6 +31,8 @@ struct agg_sender {
     uint32_t ip;
     uint16_t port; /* UDP */
     uint8_t mac[AGG_MAC_BYTES];
+    uint8_t network; /* 0 .. AGG_NETWORKS - 1: of several that are kept apart, so that each has addresses of
+                        its own */
 };
 
 /* The place of a member's thread: open addressing, at most half of the seats are taken. */
@@ -75,10 +78,10 @@ static inline struct agg_job *agg_jobs_find(const struct agg_jobs *jobs, unsigne
     return number < AGG_JOBS ? __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* Never 0, whatever a packet contains: 0 marks an empty seat. */
-static inline uint64_t agg_sender_key(uint32_t ip, uint16_t port)
+/* 56 bits. Never 0, whatever a packet contains: 0 marks an empty seat. */
+static inline uint64_t agg_sender_key(const struct agg_sender *from)
 {
-    return UINT64_C(1) << 48 | (uint64_t)ip << 16 | port;
+    return (uint64_t)from->network << 49 | UINT64_C(1) << 48 | (uint64_t)from->ip << 16 | from->port;
 }
 
 static inline unsigned agg_seat_of(const struct agg_job *job, uint64_t sender)
@@ -101,7 +104,7 @@ static inline uint32_t agg_seats_for(uint32_t members)
 static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *member, unsigned rank,
                                 unsigned thread)
 {
-    uint64_t sender = agg_sender_key(member->ip, member->port);
+    uint64_t sender = agg_sender_key(member);
     unsigned i = agg_seat_of(job, sender);
 
     while (job->seat[i].sender != 0)
@@ -110,11 +113,11 @@ static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *me
     memcpy(job->seat[i].mac, member->mac, AGG_MAC_BYTES);
 }
 
-/* The seat of the member that sends from this address and UDP port; NULL: there is no such member. The caller
- * compares the MAC address. */
-static inline const struct agg_seat *agg_job_find(const struct agg_job *job, uint32_t ip, uint16_t port)
+/* The seat of the member that sends from this address and UDP port of this network; NULL: there is no such
+ * member. The caller compares the MAC address. */
+static inline const struct agg_seat *agg_job_find(const struct agg_job *job, const struct agg_sender *from)
 {
-    uint64_t sender = agg_sender_key(ip, port);
+    uint64_t sender = agg_sender_key(from);
 
     for (unsigned i = agg_seat_of(job, sender);; i = (i + 1) & (job->seats - 1u)) {
         if (job->seat[i].sender == sender)
@@ -144,7 +147,7 @@ static inline uint8_t agg_jobs_number(const struct agg_jobs *jobs, const struct 
                                       uint8_t named)
 {
     const struct agg_senders *senders = __atomic_load_n(&jobs->senders, __ATOMIC_ACQUIRE);
-    const uint64_t sender = agg_sender_key(from->ip, from->port);
+    const uint64_t sender = agg_sender_key(from);
 
     if (senders == NULL)
         return named;

@@ -93,7 +93,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->job = agg_jobs_find(jobs, agg_jobs_number(jobs, &p->from, parsed(p)->job));
     if (p->job == NULL)
         return SML_REFUSED_UNKNOWN_JOB;
-    seat = agg_job_find(p->job, p->from.ip, p->from.port);
+    seat = agg_job_find(p->job, &p->from);
     if (seat == NULL)
         return SML_REFUSED_FOREIGN_SENDER;
     if (memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)

@@ -1,0 +1,302 @@
+/* A switch whose ports carry VLANs: who hears whom, what has a tag where, and that jobs and addresses of one
+ * VLAN are none of another's. Port 0 is in VLAN 10, port 1 carries 10 and 20 with tags, port 2 carries 20
+ * with a tag and is in 10. */
+#include "lcore_rig.h"
+#include "net/arp.h"
+#include "net/vlan.h"
+
+enum { TEN = 0, TWENTY = 1, PRIORITY = 0xA000, AT_TYPE = 12, TAG = sizeof(struct net_tag) };
+
+static struct vlans vlans;
+static uint8_t last[2048];
+static const struct net_mac everybody = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
+static const uint32_t ip_in_20 = RTE_BE32(0x140000FE);
+
+static void open_with_vlans(void)
+{
+    static const struct config cfg = {
+        .ports = RIG_PORTS,
+        .vlans = 2,
+        .vlan = {{.id = 10, .ip = RTE_BE32(0x0A0000FE)}, {.id = 20, .ip = RTE_BE32(0x140000FE)}},
+        .port = {{.vlan = 10},
+                 {.trunk_count = 2, .trunk = {10, 20}},
+                 {.vlan = 10, .trunk_count = 1, .trunk = {20}}}};
+
+    rig_open();
+    free(rig_bridge);
+    rig_bridge = aligned_alloc(64, bridge_tables_footprint(64, 2));
+    rig.receive.bridge = bridge_tables_init(rig_bridge, 64, 2, 1);
+    rig.engine.egress.bridge = rig_bridge;
+    vlans_make(&vlans, &cfg);
+    rig.receive.vlans = rig.send.vlans = rig.host.vlans = &vlans;
+}
+
+/* tci < 0: without a tag. */
+static struct rte_mbuf *frame(unsigned station, const struct net_mac *to, int tci)
+{
+    const struct frame_end from = rig_station(station), there = {.mac = *to, .ip = rig_station(9).ip};
+    struct rte_mbuf *m = rig_frame(&from, &there, "x", 1);
+
+    if (tci >= 0)
+        net_tag(rte_pktmbuf_prepend(m, TAG), (uint16_t)tci);
+    return m;
+}
+
+/* The frames that a port has sent, and the TCI of the last; -1: it had no tag. */
+struct sent {
+    unsigned n;
+    int tci;
+};
+
+static struct sent sent(unsigned port)
+{
+    struct sent s = {.n = rig_sent(port, last), .tci = -1};
+    const struct net_vlan v = net_vlan_of((const void *)last, sizeof(last));
+
+    if (s.n > 0 && v.has_tag)
+        s.tci = v.tci;
+    return s;
+}
+
+/* n frames, the last with this tag. */
+static void expect_sent(unsigned port, unsigned n, int tci)
+{
+    const struct sent s = sent(port);
+
+    CU_ASSERT_EQUAL(s.n, n);
+    if (n > 0)
+        CU_ASSERT_EQUAL(s.tci, tci);
+}
+
+static void test_a_broadcast_is_heard_in_its_vlan_with_each_ports_tags(void)
+{
+    open_with_vlans();
+    rig_receive(0, frame(0, &everybody, -1));
+    expect_sent(1, 1, 10);
+    expect_sent(2, 1, -1);
+    rig_receive(1, frame(1, &everybody, 10));
+    expect_sent(0, 1, -1);
+    expect_sent(2, 1, -1);
+    rig_receive(1, frame(1, &everybody, 20));
+    expect_sent(0, 0, -1);
+    expect_sent(2, 1, 20);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_close();
+}
+
+static void test_a_priority_is_kept(void)
+{
+    open_with_vlans();
+    rig_receive(1, frame(1, &everybody, PRIORITY | 20));
+    expect_sent(2, 1, PRIORITY | 20);
+    rig_receive(0, frame(0, &everybody, PRIORITY)); /* a tag with a priority only */
+    expect_sent(1, 1, PRIORITY | 10);
+    expect_sent(2, 1, -1);
+    rig_close();
+}
+
+static void test_what_a_port_does_not_carry_is_refused_by_name(void)
+{
+    struct rte_mbuf *m;
+
+    open_with_vlans();
+    rig_receive(0, frame(0, &everybody, 10)); /* it has no tags, not even this */
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_VLAN_ID), 1);
+    rig_receive(0, frame(0, &everybody, 20));
+    rig_receive(1, frame(1, &everybody, 30));
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_VLAN_ID), 2);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_VLAN_ID), 1);
+    rig_receive(1, frame(1, &everybody, -1));
+    rig_receive(1, frame(1, &everybody, PRIORITY));
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_VLAN_UNTAGGED), 2);
+    m = frame(1, &everybody, 20);
+    net_tag(rte_pktmbuf_prepend(m, TAG), 10); /* to hop into another VLAN */
+    rig_receive(2, m);
+    rig_receive(1, frame(1, &everybody, 4095));
+    CU_ASSERT_EQUAL(rig_dropped(2, DROP_VLAN_TAG), 1);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_VLAN_TAG), 1);
+    m = frame(1, &everybody, 20);
+    rte_pktmbuf_trim(m, (uint16_t)(m->data_len - sizeof(struct net_ethernet) - 1));
+    rig_receive(1, m);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_RUNT), 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
+static void test_a_station_is_learned_in_its_vlan_alone(void)
+{
+    const struct net_mac it = rig_station(7).mac;
+
+    open_with_vlans();
+    rig_receive(2, frame(7, &everybody, 20));
+    rig_receive(0, frame(7, &everybody, -1)); /* the same address elsewhere: another station */
+    rig_sent_all();
+    rig_receive(1, frame(1, &it, 20));
+    expect_sent(0, 0, -1);
+    expect_sent(2, 1, 20);
+    rig_receive(1, frame(1, &it, 10));
+    expect_sent(0, 1, -1);
+    expect_sent(2, 0, -1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVED], 0);
+    rig_close();
+}
+
+static void test_what_neighbours_say_has_no_vlan(void)
+{
+    const struct net_mac bridges = {{1, 0x80, 0xC2, 0, 0, 0}};
+
+    open_with_vlans();
+    rig_receive(1, frame(1, &bridges, -1));
+    expect_sent(0, 1, -1);
+    expect_sent(2, 1, -1);
+    rig_close();
+}
+
+static void ask_for(unsigned port, int tci, uint32_t ip)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+    const struct frame_end from = rig_station(port);
+
+    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &from.mac, from.ip, ip);
+    if (tci >= 0)
+        net_tag(rte_pktmbuf_prepend(m, TAG), (uint16_t)tci);
+    rig_receive(port, m);
+}
+
+static void test_the_switch_has_an_address_in_each_vlan(void)
+{
+    open_with_vlans();
+    ask_for(0, -1, rig_ip);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 1);
+    expect_sent(0, 1, -1);
+    ask_for(0, -1, ip_in_20);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 1);
+    rig_sent_all();
+    ask_for(1, PRIORITY | 20, ip_in_20);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 2);
+    expect_sent(1, 1, PRIORITY | 20);
+    rig_close();
+}
+
+/* A frame of the rig, addressed to the switch, with a tag. */
+static struct rte_mbuf *tagged(struct rte_mbuf *m, uint16_t tci)
+{
+    net_tag(rte_pktmbuf_prepend(m, TAG), tci);
+    return m;
+}
+
+/* The job of the rig is in VLAN 10, a member on port 0 and one on port 1. */
+static void test_results_have_the_tags_of_the_members_ports(void)
+{
+    open_with_vlans();
+    rig_receive(0, rig_data(0, 0, RIG_JOB, 1));
+    rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 10));
+    expect_sent(0, 1, -1);
+    expect_sent(1, 1, 10);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 2);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_close();
+}
+
+static void test_a_member_in_another_vlan_is_none(void)
+{
+    struct rte_mbuf *m;
+
+    open_with_vlans();
+    rig_receive(0, rig_data(0, 0, RIG_JOB, 1));
+    m = rig_data(1, 0, RIG_JOB, 2);
+    rte_pktmbuf_mtod(m, struct frame_udp *)->ip.dst_addr = ip_in_20;
+    rte_pktmbuf_mtod(m, struct frame_udp *)->udp.dgram_cksum = 0;
+    rte_pktmbuf_mtod(m, struct frame_udp *)->ip.hdr_checksum = 0;
+    rte_pktmbuf_mtod(m, struct frame_udp *)->ip.hdr_checksum =
+        (uint16_t)~net_ipv4_sum(&rte_pktmbuf_mtod(m, struct frame_udp *)->ip);
+    rig_receive(1, tagged(m, 20));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_REJECTS], 1);
+    expect_sent(1, 1, 20); /* the reject goes back where the packet came from */
+    rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 10));
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 2);
+    rig_close();
+}
+
+static void test_another_vlans_address_is_not_the_switchs_here(void)
+{
+    open_with_vlans();
+    rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 20)); /* to the address in VLAN 10 */
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_IP_NOT_OURS), 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
+static void test_what_the_switch_says_unasked_it_says_in_every_vlan(void)
+{
+    open_with_vlans();
+    host_announce(&rig.host, 0);
+    send_flush(&rig.send);
+    expect_sent(0, 2, -1);
+    host_announce(&rig.host, 1);
+    send_flush(&rig.send);
+    expect_sent(1, 4, 20);
+    host_probe(&rig.host, 2, 103);
+    send_flush(&rig.send);
+    expect_sent(2, 2, 20);
+    rig_close();
+}
+
+/* A flooded frame is one buffer for all ports: the tag of one must not be another's. */
+static void test_a_shared_frame_is_not_changed(void)
+{
+    struct rte_mbuf *m[3], *shared;
+
+    open_with_vlans();
+    fake_port_arrive(&rig_fake[0], 0, frame(0, &everybody, -1));
+    rig_round();
+    m[1] = fake_port_take(&rig_fake[1], 0);
+    m[2] = fake_port_take(&rig_fake[2], 0);
+    CU_ASSERT_FATAL(m[1] != NULL && m[2] != NULL && m[1] != m[2]);
+    CU_ASSERT_EQUAL(rte_pktmbuf_pkt_len(m[1]), rte_pktmbuf_pkt_len(m[2]) + TAG);
+    shared = m[2];
+    CU_ASSERT(memcmp(rte_pktmbuf_mtod_offset(m[1], uint8_t *, AT_TYPE + TAG),
+                     rte_pktmbuf_mtod_offset(shared, uint8_t *, AT_TYPE), shared->data_len - AT_TYPE) == 0);
+    rte_pktmbuf_free(m[1]);
+    rte_pktmbuf_free(m[2]);
+    rig_close();
+}
+
+static void test_without_buffers_a_frame_that_must_be_copied_is_dropped_by_name(void)
+{
+    static struct rte_mbuf *taken[RIG_MBUFS];
+    struct rte_mbuf *m;
+    unsigned n = 0;
+
+    open_with_vlans();
+    m = frame(0, &everybody, -1);
+    while ((taken[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
+        n++;
+    rig_receive(0, m);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_NO_MBUF), 1);
+    expect_sent(2, 1, -1);
+    rte_pktmbuf_free_bulk(taken, n);
+    rig_close();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_broadcast_is_heard_in_its_vlan_with_each_ports_tags),
+        UNIT_TEST(test_a_priority_is_kept),
+        UNIT_TEST(test_what_a_port_does_not_carry_is_refused_by_name),
+        UNIT_TEST(test_a_station_is_learned_in_its_vlan_alone),
+        UNIT_TEST(test_what_neighbours_say_has_no_vlan),
+        UNIT_TEST(test_the_switch_has_an_address_in_each_vlan),
+        UNIT_TEST(test_results_have_the_tags_of_the_members_ports),
+        UNIT_TEST(test_a_member_in_another_vlan_is_none),
+        UNIT_TEST(test_another_vlans_address_is_not_the_switchs_here),
+        UNIT_TEST(test_what_the_switch_says_unasked_it_says_in_every_vlan),
+        UNIT_TEST(test_a_shared_frame_is_not_changed),
+        UNIT_TEST(test_without_buffers_a_frame_that_must_be_copied_is_dropped_by_name),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("vlans", tests);
+}
