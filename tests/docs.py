@@ -133,6 +133,7 @@ PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-perf": "bench/swagg-perf",
     "swagg-pcap": "traffic/swagg-pcap",
+    "swagg-thc-table": "traffic/swagg-thc-table",
     "swagg-sim": "tests/sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
     "swagg-source": "traffic/swagg-source",

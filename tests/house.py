@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
 NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
-CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/hostagg"]
+CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/hostagg", "lib/core/thc"]
 DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
 # A room, and the rooms that it may include besides itself.
@@ -33,6 +33,7 @@ ROOMS = {
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/numbers", "lib/core/wire", "lib/core/protocol"],
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
+    "lib/core/thc": [],
     "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
     "lib/keys": ["lib/core/keys"],
@@ -59,6 +60,7 @@ ROOMS = {
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/samples": [*CORE, "lib/version", "traffic"],
+    "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
     "bench": [*CORE, "lib/client", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
     "tests": ["*"],
