@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "pktgen-profiles", "script", "swagg", "swaggctl", "tests",
+TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "script", "swagg", "swaggctl", "tests",
        "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|net_af_xdp\d|fail_over_mac|pktgen_config_ports|x_\w+")
@@ -183,7 +183,7 @@ def check_command(place, command):
             complain(place, f"{program} --help does not have {option[0]}")
     if program == "script/test":
         for suite in ours:
-            if re.fullmatch(r"[a-z]+", suite) and not re.search(rf"^  {suite} ", said, re.M):
+            if re.fullmatch(r"[a-z][a-z0-9]*", suite) and not re.search(rf"^  {suite} ", said, re.M):
                 complain(place, f"script/test has no suite {suite}")
 
 
