@@ -48,7 +48,9 @@ struct job {
     uint32_t frames;
     uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
     struct job_lane *lane; /* by lcore */
-    struct job_member *member; /* by thread (one, but in static jobs), by rank; NULL: nobody has joined it */
+    /* By thread (one, but in static jobs), by rank; NULL: nobody has joined it. Atomic: all are replaced at
+     * once, if a member's MAC address changes (jobs_move). */
+    struct job_member *member;
 
     /* The main lcore's. */
     struct agg_pool_config made_of;
@@ -121,7 +123,9 @@ struct jobs_member {
 /* Where the switch sends what is for this thread of a rank. */
 static inline const struct job_member *jobs_member(const struct job *job, unsigned thread, unsigned rank)
 {
-    return &job->member[thread * job->common.size + rank];
+    const struct job_member *member = __atomic_load_n(&job->member, __ATOMIC_ACQUIRE);
+
+    return &member[thread * job->common.size + rank];
 }
 
 /* What a job is to be like, whether its members join or are in the configuration. */
@@ -154,6 +158,17 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
 /* Gives the job a new pool in the memory of the old one, as if it had been closed and opened again; nothing
  * of what came before is left. Waits for the lcores, which drop its packets meanwhile. */
 void jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number);
+
+/* Where a member is now. */
+struct jobs_place {
+    struct net_mac mac;
+    uint8_t port;
+};
+
+/* From now on this rank of a job that it has joined sends from there and is sent to there. Waits for the
+ * lcores. -ENOMEM: nothing has changed. */
+int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned rank,
+              const struct jobs_place *to);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);

@@ -150,6 +150,18 @@ static void release(void *context, const struct ctl_entry *job)
     jobs_close(r->parts.jobs, job->protocol->id, job->number);
 }
 
+static void moved(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    struct registrar *r = context;
+    const struct ctl_endpoint *now = &job->members[rank].endpoint;
+    struct jobs_place to = {.port = now->port};
+
+    memcpy(to.mac.addr_bytes, now->mac, sizeof(to.mac.addr_bytes));
+    if (jobs_move(r->parts.jobs, job->protocol->id, job->number, rank, &to) < 0)
+        log_warning("job %s: no memory to note the new MAC address of rank %u: raise memory.megabytes",
+                    job->name, rank);
+}
+
 static uint64_t random64(void *context)
 {
     (void)context;
@@ -212,6 +224,7 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
                     .send = send_message,
                     .prepare = prepare,
                     .release = release,
+                    .moved = moved,
                     .random = random64,
                     .event = report,
                     .tenant_of = tenant_of,

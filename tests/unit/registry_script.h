@@ -5,18 +5,18 @@
  * checksum, resume (its tag), was (its job's number before), among (the processes that it was READY with;
  * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
  * data=q: from its host and data port; fixed: from where a job sends that nobody joins; stranger: it does not
- * know this boot id; moved: it is heard on another port of the switch HEARTBEAT p calls=3 waiting
- * stalled=2500 stranger LEAVE p calls=3 ABORT p what it says (JOIN has also protocol= and terms=: another
- * protocol, another version of its terms; unlike: the terms are those of a rank that resumes, and the rank is
- * not one, or the other way round) again the last message once more, as it was old p TYPE                a
- * message of this type with a serial before p's last wait 2.5                  seconds pass, with ticks sleep
- * 60                  seconds pass without any restart                   the switch loses all it knew slow
- * from now on pools take time prepared, lacking         what was put off last is ready; or there is no room
- * for it full, numberless          prepare says no from now on: there are no slots, no numbers roomy it says
- * yes again hasty                     a new switch, to which a second is a long silence narrow a new switch,
- * whose ports carry 1000 bytes of UDP payload end j of 1, drain j of 1  the operator ends tenant 1's job "j",
- * or lets it come to its end; without more, tenant 0's job "t" loud                      events are shown
- * from now on
+ * know this boot id; network=: of the switch's; moved: it is heard on another port of the switch HEARTBEAT p
+ * calls=3 mac=9 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says (JOIN has also protocol=
+ * and terms=: another protocol, another version of its terms; unlike: the terms are those of a rank that
+ * resumes, and the rank is not one, or the other way round) again mac=9 the last message once more, as it
+ * was, but for the MAC address that it comes from old p TYPE                a message of this type with a
+ * serial before p's last wait 2.5                  seconds pass, with ticks sleep 60                  seconds
+ * pass without any restart                   the switch loses all it knew slow from now on pools take time
+ * prepared, lacking         what was put off last is ready; or there is no room for it full, numberless
+ * prepare says no from now on: there are no slots, no numbers roomy it says yes again hasty a new switch, to
+ * which a second is a long silence narrow a new switch, whose ports carry 1000 bytes of UDP payload end j of
+ * 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its end; without more, tenant 0's
+ * job "t" loud                      events are shown from now on
  *
  * Some lines stand for several:
  *
@@ -197,6 +197,11 @@ static inline bool effect_is_taken(void *ctx, const struct ctl_endpoint *from, u
     return data_port == FIXED_PORT;
 }
 
+static inline void effect_moved(void *ctx, const struct ctl_entry *job, unsigned rank)
+{
+    say(ctx, "  rank %u moved to %u\n", rank, job->members[rank].endpoint.mac[5]);
+}
+
 static inline uint64_t effect_random(void *ctx)
 {
     struct stage *s = ctx;
@@ -216,7 +221,7 @@ static inline void start_registry(struct stage *s)
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
-                    effect_tenant_of, effect_is_taken},
+                    effect_tenant_of, effect_is_taken, effect_moved},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -258,6 +263,17 @@ static inline void deliver(struct stage *s, const struct process *p, const struc
     s->last_from = p->endpoint;
     CU_ASSERT_EQUAL(ctl_registry_receive(s->registry, &s->last_from, s->last, s->last_bytes, s->now),
                     CTL_PARSED);
+}
+
+/* The last message once more, perhaps from another MAC address. */
+static inline void do_again(struct stage *s, const char *line)
+{
+    struct ctl_message m;
+
+    CU_ASSERT_EQUAL(ctl_parse(&m, s->last, s->last_bytes), CTL_PARSED);
+    s->last_from.mac[5] = (uint8_t)number_after(line, "mac=", s->last_from.mac[5]);
+    s->processes[m.head.incarnation - 'a'].endpoint = s->last_from;
+    ctl_registry_receive(s->registry, &s->last_from, s->last, s->last_bytes, s->now);
 }
 
 static inline struct ctl_message message_from(char name, struct process *p, uint8_t type)
@@ -330,6 +346,7 @@ static inline void do_message(struct stage *s, char name, uint8_t type, const ch
 {
     struct process *p = &s->processes[name - 'a'];
     struct ctl_message m = message_from(name, p, type);
+    p->endpoint.mac[5] = (uint8_t)number_after(line, "mac=", p->endpoint.mac[5]);
     if (strstr(line, "stranger"))
         m.head.boot_id++;
     if (type == CTL_ABORT) {
@@ -391,7 +408,7 @@ static inline void do_line(struct stage *s, const char *line)
     else if (strcmp(verb, "ABORT") == 0)
         do_message(s, name, CTL_ABORT, line);
     else if (strcmp(verb, "again") == 0)
-        ctl_registry_receive(s->registry, &s->last_from, s->last, s->last_bytes, s->now);
+        do_again(s, line);
     else if (strcmp(verb, "old") == 0)
         do_old(s, name, type);
     else if (sscanf(line, "wait %lf", &seconds) == 1)

@@ -558,6 +558,32 @@ static void test_a_protocol_lowers_its_own_terms(void)
     jobs_free(&jobs);
 }
 
+static void test_a_member_moves_to_another_mac_address(void)
+{
+    const struct jobs_place to = {.mac = {{2, 9, 9, 9, 9, 9}}, .port = 7};
+    const struct net_ethernet *eth;
+    const struct job *job;
+    struct jobs jobs;
+
+    set_up(&jobs, 3);
+    job = open_one(&jobs);
+    CU_ASSERT_EQUAL(jobs_move(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number, 1, &to), 0);
+    for (unsigned r = 0; r < 3; r++) {
+        const struct agg_sender sender = {.ip = ip_of(r), .port = rte_cpu_to_be_16(port_of(r))};
+        const struct agg_seat *seat = agg_job_find(&job->common, &sender);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(seat);
+        eth = (const void *)jobs_member(job, 0, r)->header.bytes;
+        CU_ASSERT_EQUAL(memcmp(seat->mac, to.mac.addr_bytes, sizeof(seat->mac)) == 0, r == 1);
+        CU_ASSERT_EQUAL(net_same_mac(&eth->dst_addr, &to.mac), r == 1);
+        CU_ASSERT_EQUAL(net_same_mac(&jobs_member(job, 0, r)->mac, &to.mac), r == 1);
+        CU_ASSERT_EQUAL(jobs_member(job, 0, r)->port == to.port, r == 1);
+    }
+    CU_ASSERT_EQUAL(jobs_move(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number + 1, 1, &to),
+                    0); /* it has ended */
+    jobs_free(&jobs);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -580,6 +606,7 @@ int main(void)
         UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),
         UNIT_TEST(test_a_job_of_another_protocol_has_a_number_of_its_own),
         UNIT_TEST(test_a_protocol_lowers_its_own_terms),
+        UNIT_TEST(test_a_member_moves_to_another_mac_address),
         CU_TEST_INFO_NULL,
     };
 

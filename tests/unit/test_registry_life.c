@@ -834,6 +834,49 @@ static void test_nobody_joins_from_a_fixed_worker_s_address(void)
             "  c PENDING rank 1\n");
 }
 
+/* Another router, say: from the same IP address and port, and knowing the job. */
+static void test_a_member_may_get_another_mac_address(void)
+{
+    play(
+        4,
+        "running 2\n"
+        "alive a b\n"
+        "loud\n"
+        "HEARTBEAT a mac=77\n"
+        "  rank 0 moved to 77\n"
+        "  job 't': rank 0 speaks from MAC address 02:00:00:00:00:4d now: another router or network card has "
+        "taken over\n"
+        "  a ALIVE\n"
+        "HEARTBEAT a\n"
+        "  a ALIVE\n"
+        "ABORT b gone\n" /* a hears of it where it is now */
+        "  close\n"
+        "  job 't': failed (application): gone\n"
+        "  ab ABORTED application: gone\n");
+}
+
+static void test_a_copy_moves_nobody(void)
+{
+    play(4, "running 2\n"
+            "alive a b\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n"
+            "again mac=77\n"
+            "  a ALIVE\n"
+            "HEARTBEAT a mac=97\n" /* where it always was */
+            "  a ALIVE\n");
+}
+
+static void test_a_stranger_moves_nobody(void)
+{
+    play(4, "running 2\n"
+            "alive a b\n"
+            "HEARTBEAT a stranger mac=77\n"
+            "  a UNKNOWN\n"
+            "HEARTBEAT a mac=97\n"
+            "  a ALIVE\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -872,6 +915,9 @@ int main(void)
         UNIT_TEST(test_a_drained_job_lets_nobody_else_in),
         UNIT_TEST(test_the_operator_names_tenants),
         UNIT_TEST(test_nobody_joins_from_a_fixed_worker_s_address),
+        UNIT_TEST(test_a_member_may_get_another_mac_address),
+        UNIT_TEST(test_a_copy_moves_nobody),
+        UNIT_TEST(test_a_stranger_moves_nobody),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, running jobs", tests);

@@ -36,6 +36,9 @@ struct ctl_registry_actions {
     /* Whether packets from this IP address and network, and this UDP port, are those of a job that nobody
      * joins; text says whose. May be NULL: there are no such jobs. */
     bool (*is_taken)(void *ctx, const struct ctl_endpoint *from, uint16_t data_port, char text[CTL_TEXT_MAX]);
+    /* A member of a RUNNING job speaks from another MAC address now: another router or network card has taken
+     * over. Its endpoint has it already. May be NULL. */
+    void (*moved)(void *ctx, const struct ctl_entry *job, unsigned rank);
 };
 
 enum { CTL_NO_KEY = -1 };

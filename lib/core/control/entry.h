@@ -50,8 +50,8 @@ struct ctl_member {
     struct agg_terms wish; /* of its JOIN */
     uint64_t incarnation;
     uint64_t joined_at, heard_at;
-    uint32_t serial;      /* the newest heard */
-    uint32_t join_serial; /* that of the JOIN which its endpoint is from */
+    uint32_t serial;          /* the newest heard */
+    uint32_t endpoint_serial; /* that of the message which its endpoint is from */
     enum ctl_origin origin;
     uint8_t resume_job;
     bool confirmed;                 /* has shown that it knows of READY */

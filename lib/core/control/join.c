@@ -160,7 +160,7 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
                                                      .joined_at = now,
                                                      .heard_at = now,
                                                      .serial = m->head.serial,
-                                                     .join_serial = m->head.serial,
+                                                     .endpoint_serial = m->head.serial,
                                                      .origin = origin_of(&m->join),
                                                      .resume_job = m->join.job};
     job->present++;
@@ -208,9 +208,9 @@ void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct 
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_member *member = &job->members[m->head.rank];
-    if (member->join_serial != m->head.serial) /* a copy may come from another MAC address */
+    if (member->endpoint_serial != m->head.serial) /* a copy may come from another MAC address */
         member->endpoint = *from;
-    member->join_serial = m->head.serial;
+    member->endpoint_serial = m->head.serial;
     if (member->origin == origin_of(&m->join) && !ctl_admission_terms_differ(job, m))
         member->wish = m->join.terms;
     ctl_answer_pending(r, from, &m->head, job, false, now);

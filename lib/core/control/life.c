@@ -253,6 +253,31 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     ctl_entry_push(r, job);
 }
 
+static bool has_only_moved(const struct ctl_endpoint *before, const struct ctl_endpoint *now)
+{
+    return now->ip == before->ip && now->udp_port == before->udp_port && now->key == before->key &&
+           memcmp(now->mac, before->mac, sizeof now->mac) != 0;
+}
+
+void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,
+                          const struct ctl_endpoint *from, uint32_t serial)
+{
+    struct ctl_member *member = &job->members[rank];
+    const uint8_t *m = from->mac;
+    if (member->endpoint_serial == serial)
+        return;
+    member->endpoint_serial = serial;
+    if (!has_only_moved(&member->endpoint, from))
+        return;
+    member->endpoint = *from;
+    if (r->cfg.actions.moved)
+        r->cfg.actions.moved(r->cfg.actions.ctx, job, rank);
+    ctl_entry_event(r, job,
+                    "rank %u speaks from MAC address %02x:%02x:%02x:%02x:%02x:%02x now: another router or "
+                    "network card has taken over",
+                    rank, m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, enum ctl_member_state state)
 {
     if (job->state == CTL_ENTRY_PREPARING) {

@@ -41,6 +41,12 @@ void ctl_entry_prepared(struct ctl_registry *r, struct ctl_entry *job, const str
 void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_failure *why,
                     uint64_t now);
 
+/* RUNNING: this rank was heard from there, in a message with this serial that shows that it is the member. It
+ * moves if only its MAC address is another; packets and results follow. A copy of the message moves nobody,
+ * for it may come from elsewhere. */
+void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,
+                          const struct ctl_endpoint *from, uint32_t serial);
+
 /* The member is no longer JOINED; a PREPARING job is FORMING again. Drops the job if that was its last
  * member; returns whether the job is still there. */
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,

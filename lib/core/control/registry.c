@@ -175,6 +175,7 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     }
     member->confirmed = true;
     member->heartbeat = m->heartbeat;
+    ctl_entry_heard_from(r, job, m->head.rank, from, m->head.serial);
     answer(r, from, &m->head, CTL_ALIVE);
     is_left_behind(r, job, member, now);
 }

@@ -1,7 +1,8 @@
 /* The running jobs of a protocol, as a packet finds them: by the job's number, and in the job by the address
  * of the sender. Members of static jobs do not know their job's number: it is found by their address.
  *
- * The maker of a job fills it in, publishes it (agg_jobs_set), and does not change it any more; from then on
+ * The maker of a job fills it in, publishes it (agg_jobs_set), and does not change it any more, but for its
+ * seats, which are replaced as a whole; from then on
  * any thread may find it, without a lock. After taking a job out, its maker must wait until no thread can
  * still hold it before it uses the memory again. All memory is the caller's.
  *
@@ -58,7 +59,7 @@ struct agg_job {
     uint8_t number;
     uint16_t size;  /* ranks */
     uint32_t seats; /* a power of two, agg_seats_for(); 0: nobody has joined, and nobody is looked up */
-    struct agg_seat *seat;
+    struct agg_seat *seat; /* atomic: all are replaced at once, if a member's MAC address changes */
 };
 
 struct agg_jobs {
@@ -117,12 +118,13 @@ static inline void agg_job_seat(struct agg_job *job, const struct agg_sender *me
  * member. The caller compares the MAC address. */
 static inline const struct agg_seat *agg_job_find(const struct agg_job *job, const struct agg_sender *from)
 {
+    const struct agg_seat *seat = __atomic_load_n(&job->seat, __ATOMIC_ACQUIRE);
     uint64_t sender = agg_sender_key(from);
 
     for (unsigned i = agg_seat_of(job, sender);; i = (i + 1) & (job->seats - 1u)) {
-        if (job->seat[i].sender == sender)
-            return &job->seat[i];
-        if (job->seat[i].sender == 0)
+        if (seat[i].sender == sender)
+            return &seat[i];
+        if (seat[i].sender == 0)
             return NULL;
     }
 }

@@ -65,7 +65,7 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                                     AGG_DROP, true},
     [SML_REFUSED_FOREIGN_MAC] = {"sml_foreign_mac",
                                  "gradient packet from a member's address and UDP port, but not from the MAC "
-                                 "that it joined from: forged, or the member's MAC, or its router's, has "
-                                 "changed since: start the job again",
+                                 "that it was last heard from: forged, or the member's MAC, or its "
+                                 "router's, has changed, which its next heartbeat tells",
                                  AGG_DROP, true},
 };
