@@ -29,7 +29,8 @@ def label_of(payload):
 class Pair:
     """The two switches, and the packets between them and a crowd."""
 
-    def __init__(self, core, chip, seed, program=ROOT / "p4/swagg.p4"):
+    def __init__(self, core, chip, seed, program=ROOT / "p4/swagg.p4", spoiled=0.02):
+        self.spoiled = spoiled  # share of packets that are damaged
         self.random = random.Random(seed)
         self.core, self.switch = Core(core), Switch(chip, program)
         self.crowd = Crowd(self.random, self.random.sample(SHAPES, 3))
@@ -63,7 +64,8 @@ class Pair:
         if what == 0:
             return worker, payload[:1] + bytes([self.random.randrange(256)]) + payload[2:]  # job
         if what == 1:
-            return worker, payload[:6] + self.random.randrange(0x4000).to_bytes(2, "big") + payload[8:]  # slot
+            slot = self.random.randrange(2) << 15 | self.random.choice((self.random.randrange(0x4000), self.random.randrange(2 * life.job.slots)))
+            return worker, payload[:6] + slot.to_bytes(2, "big") + payload[8:]
         if what == 2:
             return worker, payload[:6] + bytes([payload[6] | 0x40]) + payload[7:]  # reserved bit
         if what == 3:
@@ -78,7 +80,7 @@ class Pair:
             self.again(self.random.randrange(len(self.people)))
         if found is None:
             return
-        spoiled = self.spoil(*found) if self.random.random() < 0.02 else None
+        spoiled = self.spoil(*found) if self.random.random() < self.spoiled else None
         self.pass_on(*(spoiled or found))
 
     def pass_on(self, worker, payload):

@@ -265,8 +265,8 @@ class Mutants(unittest.TestCase):
                 self.assertTrue(self.notices(f"{folder}/swagg.p4"), f"not noticed: {wrong}")
 
     def notices(self, program):
-        for seed in range(12):
-            pair = side_by_side.Pair(CORE, "tofino", seed, program)
+        for seed in range(20):
+            pair = side_by_side.Pair(CORE, "tofino", seed, program, spoiled=0.2)
             try:
                 while pair.sent < 400:
                     pair.step()
