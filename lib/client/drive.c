@@ -62,8 +62,11 @@ static int receive(struct swagg_job *job, uint64_t *now)
     if (n < 0)
         return fail_system(job, -n);
     *now = monotonic_ns();
+    bool doubt = false;
     for (int i = 0; i < n; i++)
-        sml_stream_receive(job->stream, packets[i].payload, packets[i].bytes, *now);
+        doubt |= sml_stream_receive(job->stream, packets[i].payload, packets[i].bytes, *now) == SML_RX_DOUBT;
+    if (doubt)
+        membership_rejected(&job->membership);
     if (n > 0)
         job_note_waits(job, *now);
     return n;
@@ -149,7 +152,8 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     if (rc < 0)
         return rc;
     uint64_t now = monotonic_ns();
-    if (sml_stream_resume(job->stream, job->number, job->terms.first_tag, now) < 0) {
+    const struct keys_shared shared = ctl_session_shared(session);
+    if (sml_stream_resume(job->stream, job->number, job->terms.first_tag, &shared, now) < 0) {
         char text[CTL_TEXT_MAX];
         snprintf(text, sizeof text, "rank %u: the switch has restarted, and %s", job->options.rank,
                  job->terms.plain ? "takes back no sums that ranks hold: it knows the published packets only"

@@ -75,8 +75,9 @@ static void log_news(const struct logger *log, const struct ctl_session *s)
     case CTL_SESSION_READY:
         sml_terms_parse(&terms, &s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
-                     "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet", s->cfg.join.name,
-                     s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes);
+                     "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet%s",
+                     s->cfg.join.name, s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes,
+                     terms.keyed ? ", keyed" : "");
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",

@@ -131,7 +131,8 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
                                    .mode = o->format == SML_FORMAT_INT32 ? SML_ON_ARRIVAL : o->mode,
                                    .checksum = o->checksum,
                                    .slots = o->slots,
-                                   .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum)};
+                                   .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum),
+                                   .keyed = keys};
     sml_terms_build(&config.join.terms, &wish);
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
@@ -207,15 +208,17 @@ static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s
     }
 }
 
-static int open_stream(struct swagg_job *job)
+static int open_stream(struct swagg_job *job, const struct ctl_session *session)
 {
+    const struct keys_shared shared = ctl_session_shared(session);
     struct sml_stream_config config = {
         .rank = job->options.rank,
         .workers = job->options.size,
         .slots = job->terms.slots,
         .chunk_bytes = job->terms.chunk_bytes,
         .job = job->number,
-        .checksum = job->options.checksum,
+        .checksum = sml_terms_checksum(&job->terms),
+        .shared = &shared,
         .format = job->terms.format,
         .plain = job->terms.plain,
         .first_tag = job->terms.first_tag,
@@ -243,7 +246,7 @@ static int open_all(struct swagg_job *job)
     if ((rc = open_transport(job, deadline)) < 0 || (rc = open_control(job, deadline)) < 0 ||
         (rc = wait_until_all_are_there(job, &session)) < 0 || (rc = job_adopt_terms(job, &session)) < 0)
         return rc;
-    if ((rc = open_stream(job)) == SWAGG_OK)
+    if ((rc = open_stream(job, &session)) == SWAGG_OK)
         job_show(job);
     return rc;
 }

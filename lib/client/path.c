@@ -16,7 +16,7 @@ enum {
     ROUND_MS = 50,
     REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
-    PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES,
+    PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX,
 };
 
 struct prober {

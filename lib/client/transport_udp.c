@@ -31,7 +31,7 @@ struct outgoing {
     struct iovec iov[3 * TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
     uint8_t *made; /* room for TRANSPORT_BATCH bodies that cannot be sent from where they lie */
-    uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_BYTES];
+    uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_MAX];
 };
 
 /* A message may be one packet or a run of packets that the kernel has merged. */
@@ -76,7 +76,8 @@ static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *io
         iov[n++] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
     if (p->checksum != SML_CHECKSUM_NONE) {
         sml_send_trailer(p, body, u->out.trailer[index]);
-        iov[n++] = (struct iovec){.iov_base = u->out.trailer[index], .iov_len = SML_TRAILER_BYTES};
+        iov[n++] =
+            (struct iovec){.iov_base = u->out.trailer[index], .iov_len = sml_trailer_bytes(p->checksum)};
     }
     return n;
 }

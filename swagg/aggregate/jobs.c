@@ -96,6 +96,7 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
     job->common.protocol = plan->protocol;
     job->common.number = cfg->job;
     job->made_of = *cfg;
+    job->made_of.shared = NULL; /* is gone when the pool is made */
     job->common.size = plan->size;
     job->common.seats = agg_seats_for(plan->size * threads_of(plan));
     job->common.seat =
@@ -210,7 +211,8 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
                                   .shards = jobs->shards,
                                   .delays = jobs->delays,
                                   .terms = plan->terms,
-                                  .kernels = jobs->kernels};
+                                  .kernels = jobs->kernels,
+                                  .shared = plan->shared};
     struct agg_footprint wished;
     struct job *job;
 

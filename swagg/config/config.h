@@ -204,6 +204,7 @@ struct config_tenant {
     struct config_network address[CONFIG_TENANT_ADDRESSES_MAX]; /* of its hosts */
     char jobs[CONFIG_TENANT_JOBS_MAX][CONFIG_JOB_MAX]; /* patterns for its jobs' names, as in fnmatch(3) */
     char key_file[CONFIG_FILE_MAX];                    /* of its shared key; "": it has none */
+    bool data_keys; /* with a key: the data packets of its jobs are keyed, not only its control messages */
     struct config_quota quota;
     uint32_t weight; /* its share of what the switch can do, beside others' weights */
 };

@@ -179,6 +179,7 @@ static const cyaml_schema_field_t tenant_fields[] = {
     CYAML_FIELD_SEQUENCE("jobs", OPTIONAL, struct config_raw_tenant, jobs, &text_schema,
                          1, CONFIG_TENANT_JOBS_MAX),
     CYAML_FIELD_STRING("key_file", OPTIONAL, struct config_raw_tenant, tenant.key_file, 1),
+    CYAML_FIELD_BOOL("data_keys", OPTIONAL, struct config_raw_tenant, tenant.data_keys),
     CYAML_FIELD_MAPPING("quota", OPTIONAL, struct config_raw_tenant, tenant.quota, quota_fields),
     CYAML_FIELD_UINT("weight", OPTIONAL, struct config_raw_tenant, tenant.weight),
     CYAML_FIELD_END,

@@ -80,6 +80,16 @@ static void check_jobs(struct config_text *t, unsigned i, const struct config_ra
     snprintf(to->jobs[0], CONFIG_JOB_MAX, "*");
 }
 
+static void check_data_keys(struct config_text *t, unsigned i, struct config_tenant *to)
+{
+    char path[CONFIG_PATH_MAX];
+
+    if (!config_text_has(t, tenant_path(path, i, "data_keys")))
+        to->data_keys = to->key_file[0] != '\0';
+    else if (to->data_keys && to->key_file[0] == '\0')
+        config_fault(t, path, "there is no key to key data packets with: add key_file");
+}
+
 /* Without a list, everybody is one tenant. */
 static void set_everybody(struct config *c)
 {
@@ -102,6 +112,7 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw)
         check_name(t, c, i);
         check_addresses(t, i, &raw->tenant[i], &c->tenant[i]);
         check_jobs(t, i, &raw->tenant[i], &c->tenant[i]);
+        check_data_keys(t, i, &c->tenant[i]);
         config_default_numbers(t, tenant_path(path, i, ""), &c->tenant[i], numbers, COUNT(numbers));
         config_check_numbers(t, path, &c->tenant[i], numbers, COUNT(numbers));
     }

@@ -89,13 +89,20 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
                              .network = job->network,
                              .tenant = job->tenant,
                              .founder = job->founder};
-    int rc = terms_check(r->cfg, plan.protocol, plan.size, &plan.terms, text);
+    struct keys_shared shared = {.library = keys_sodium()};
+    int rc;
 
+    if (job->keyed) {
+        memcpy(shared.secret, job->secret, sizeof(shared.secret));
+        plan.shared = &shared;
+    }
+    rc = terms_check(r->cfg, plan.protocol, plan.size, plan.shared, &plan.terms, text);
     if (rc < 0)
         return rc;
     snprintf(plan.name, sizeof(plan.name), "%s", job->name);
     plan_members(&plan, job);
     rc = jobs_open(r->parts.jobs, &plan, &us, number, text);
+    keys_erase(&shared, sizeof(shared));
     *terms = plan.terms;
     return rc;
 }
@@ -192,8 +199,9 @@ static void report_lines_left_out(struct registrar *r)
 static void name_tenants(struct registrar *r, const struct config *cfg)
 {
     for (unsigned i = 0; i < cfg->tenants; i++)
-        r->tenant[i] =
-            (struct ctl_tenant){.name = cfg->tenant[i].name, .jobs = (uint16_t)cfg->tenant[i].quota.jobs};
+        r->tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
+                                           .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
+                                           .data_keys = cfg->tenant[i].data_keys};
     for (unsigned i = 0; i < cfg->static_jobs; i++)
         if (cfg->static_job[i].tenant >= 0)
             r->tenant[cfg->static_job[i].tenant].elsewhere++;

@@ -21,9 +21,9 @@ static bool lower_to(uint32_t slots, const struct agg_protocol *protocol, struct
 }
 
 int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
-                struct agg_terms *terms, char text[AGG_TEXT_MAX])
+                const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
 {
-    struct agg_pool_config pool = {.workers = ranks, .terms = *terms};
+    struct agg_pool_config pool = {.workers = ranks, .terms = *terms, .shared = shared};
     struct agg_footprint f;
 
     if (!protocol->footprint(&pool, &f))

@@ -11,9 +11,10 @@
 /* The length of the longest UDP payload that the ports carry. */
 uint16_t terms_payload_bytes(const struct config *cfg);
 
-/* Checks the terms of a job whose ranks are all there, and lowers them to the slots that a job may have. 0,
- * or -EINVAL: the job is not within the limits; text says why and names the key. */
+/* Checks the terms of a job whose ranks are all there and share this (NULL: no secret), and lowers them to
+ * the slots that a job may have. 0, or -EINVAL: the job is not within the limits; text says why and names the
+ * key. */
 int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
-                struct agg_terms *terms, char text[AGG_TEXT_MAX]);
+                const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX]);
 
 #endif

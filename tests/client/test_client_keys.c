@@ -12,6 +12,7 @@
 #include "key_file.h"
 #include "unit.h"
 #include "wire/control.h"
+#include "wire/switchml.h"
 
 enum { RANKS = 3 };
 
@@ -70,16 +71,23 @@ static int sum_twice(struct crew_member *m)
     return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
 }
 
-/* Answers the next message to the switch, which is not there, in its place: the job is over. */
-static void answer_in_its_place(const char *ip)
+static int open_at(const char *ip, uint16_t port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)}, from;
-    socklen_t length = sizeof from;
-    uint8_t payload[CTL_MESSAGE_MAX];
-    struct ctl_message m;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     inet_pton(AF_INET, ip, &at.sin_addr);
     CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+/* Answers the next message to the switch, which is not there, in its place: the job is over. */
+static void answer_in_its_place(const char *ip)
+{
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    uint8_t payload[CTL_MESSAGE_MAX];
+    struct ctl_message m;
+    int fd = open_at(ip, CTL_PORT);
     ssize_t bytes = recvfrom(fd, payload, sizeof payload, 0, (struct sockaddr *)&from, &length);
     CU_ASSERT_EQUAL_FATAL(ctl_parse(&m, payload, (size_t)bytes), CTL_PARSED);
     for (int sealed = 0; sealed <= 1; sealed++) {
@@ -115,6 +123,93 @@ static void a_job_with_a_key_outlives_its_switch(void)
         unproven += crew.member[r].stats.unproven_messages;
     }
     CU_ASSERT_EQUAL(unproven, 2);
+    loop_switch_stop(ls);
+    remove_files(&files);
+}
+
+/* What a switch could answer this packet with, but for the key: the sum, in all ways to prove it without,
+ * news and that it knows no such job. Sends one of them. */
+static void answer_falsely(int fd, unsigned which, uint8_t *payload, size_t bytes,
+                           const struct sockaddr_in *to)
+{
+    enum { RESULT_BACK, RESULT_UNKEYED, RESULT_UNPROVEN, NACK, REJECT, ANSWERS };
+    struct sml_packet p;
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, payload, bytes), SML_OK);
+    CU_ASSERT_EQUAL(p.checksum, SML_CHECKSUM_KEYED);
+    switch (which % ANSWERS) {
+    case RESULT_UNKEYED:
+        p.checksum = SML_CHECKSUM_NONE;
+        sml_build_header(payload, &p);
+        bytes -= SML_AUTH_BYTES;
+        break;
+    case RESULT_UNPROVEN:
+        payload[bytes - 1] ^= 1;
+        break;
+    case NACK:
+        p.kind = SML_NACK;
+        sml_build_header(payload, &p);
+        bytes = SML_HEADER_BYTES + SML_AUTH_BYTES;
+        break;
+    case REJECT:
+        bytes = sml_build_reject(payload, &p, 1);
+        break;
+    default: /* as it came */
+        break;
+    }
+    CU_ASSERT(sendto(fd, payload, bytes, 0, (const struct sockaddr *)to, sizeof *to) > 0);
+}
+
+static void answer_data_in_its_place(const char *ip, unsigned packets)
+{
+    int fd = open_at(ip, SML_PORT_FIRST);
+    for (unsigned i = 0; i < packets; i++) {
+        uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX];
+        struct sockaddr_in from;
+        socklen_t length = sizeof from;
+        ssize_t bytes = recvfrom(fd, payload, sizeof payload, 0, (struct sockaddr *)&from, &length);
+        CU_ASSERT_FATAL(bytes > 0);
+        answer_falsely(fd, i, payload, (size_t)bytes, &from);
+    }
+    close(fd);
+}
+
+struct forgery {
+    atomic_uint summed;
+    atomic_bool killed;
+};
+
+static int sum_while_somebody_forges(struct crew_member *m)
+{
+    struct forgery *f = m->crew->arg;
+    int rc = crew_sum(m, &tensor, -1, false);
+    atomic_fetch_add(&f->summed, 1);
+    while (!atomic_load(&f->killed))
+        sleep_ms(1);
+    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
+}
+
+static void nobody_without_the_key_answers_data_in_the_switchs_place(void)
+{
+    const struct files files = make_files();
+    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct forgery forgery = {0};
+    struct crew crew = crew_of(RANKS, ls, "forged", sum_while_somebody_forges, &forgery);
+    uint64_t damaged = 0;
+    crew.options.key_file = files.ours;
+    crew_start(&crew);
+    while (atomic_load(&forgery.summed) < RANKS)
+        sleep_ms(1);
+    loop_switch_kill(ls);
+    atomic_store(&forgery.killed, true);
+    answer_data_in_its_place(loop_switch_ip(ls), 50);
+    loop_switch_revive(ls);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    for (int r = 0; r < RANKS; r++) {
+        damaged += crew.member[r].stats.damaged_packets;
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "bytes a packet, keyed"));
+    }
+    CU_ASSERT(damaged > 0);
     loop_switch_stop(ls);
     remove_files(&files);
 }
@@ -174,8 +269,10 @@ static void a_bad_key_file_is_named(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {UNIT_TEST(a_job_with_a_key_outlives_its_switch), UNIT_TEST(the_wrong_key_is_told),
-                           UNIT_TEST(a_bad_key_file_is_named), CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {UNIT_TEST(a_job_with_a_key_outlives_its_switch),
+                           UNIT_TEST(nobody_without_the_key_answers_data_in_the_switchs_place),
+                           UNIT_TEST(the_wrong_key_is_told), UNIT_TEST(a_bad_key_file_is_named),
+                           CU_TEST_INFO_NULL};
     seed_from_environment();
     return unit_main("client/keys", tests);
 }

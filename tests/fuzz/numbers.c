@@ -266,7 +266,7 @@ static void resume(struct world *w, struct input *in)
 {
     const uint32_t back = take8(in) % (w->cfg.slots + 3u);
     const uint8_t job = take8(in);
-    int rc = sml_stream_resume(w->stream, job, sml_stream_oldest(w->stream) - back, w->now);
+    int rc = sml_stream_resume(w->stream, job, sml_stream_oldest(w->stream) - back, NULL, w->now);
 
     REQUIRE(rc == 0 || rc == -ENODATA);
     REQUIRE(rc == 0 || back > 0 || w->cfg.plain);

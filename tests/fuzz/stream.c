@@ -262,7 +262,7 @@ static void resume(struct world *w, struct input *in)
     uint32_t back = take8(in) % (w->cfg.slots + 3u);
     uint8_t job = take8(in);
     uint32_t first_tag = sml_stream_oldest(w->stream) - back;
-    int rc = sml_stream_resume(w->stream, job, first_tag, w->now);
+    int rc = sml_stream_resume(w->stream, job, first_tag, NULL, w->now);
     REQUIRE(rc == 0 || rc == -ENODATA);
     REQUIRE(rc == 0 || back > 0);
     if (rc < 0)

@@ -118,7 +118,7 @@ key_file other.key
 net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}, \
 {name: all, addresses: [0.0.0.0/0]}]"
 net_swagg_start "$NET_DIR/swagg.yaml"
-job_start secret --key-file "$NET_DIR/lab.key"
+job_start secret --key-file "$NET_DIR/lab.key" --largest 150
 running=("${RANK_PID[@]}")
 key_refused() { # JOB REGEX [ARGUMENT...]
     ranks_start "$1" 1 --join-timeout 60000 --answer-timeout 3000 "${@:3}"
@@ -130,13 +130,32 @@ key_refused secret "need the key of tenant lab"
 key_refused secret "does not show that it has the key in .*other.key" --key-file "$NET_DIR/other.key"
 key_refused open "key is tenant lab's, who has no jobs of this name" --key-file "$NET_DIR/lab.key"
 [ "$(net_telemetry /swagg/drops,h0 control_unknown_key)" -gt 0 ] || fail "no message counts as sealed with an unknown key"
+
+step "data_keys: whoever forges a rank's packets, but lacks the key, changes no sum, over a restart of the switch, too"
+expect_equal "checksum" "$(net_telemetry /swagg/job,secret checksum)" keyed
+forge() {
+    net_exec 0 "$(dirname "${BASH_SOURCE[0]}")/forger.py" "$NET_SWITCH_MAC" "$(net_switch_ip)" "$(net_ip 0)" \
+        "$(net_telemetry /swagg/job,secret slots)" 1000
+    [ "$(net_telemetry /swagg/verdicts drop_unproven)" -gt 0 ] || fail "no forged packet counts as unproven"
+    for rank in 0 1; do # each checks each sum
+        kill -0 "${running[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")"
+    done
+}
+forge
 net_swagg_kill
 net_swagg_start "$NET_DIR/swagg.yaml"
 has_resumed() {
     grep -q 'job secret: resumed' "$NET_DIR/swagg.log"
 }
 net_until 90 "the job is resumed" has_resumed
+forge
 RANK_PID=("${running[@]}")
+job_kill
+net_swagg_stop
+sed -i 's/key_file:/data_keys: false, &/' "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+job_start secret --key-file "$NET_DIR/lab.key"
+expect_equal "checksum" "$(net_telemetry /swagg/job,secret checksum)" none
 job_kill
 net_swagg_stop
 chmod o+r "$NET_DIR/lab.key"

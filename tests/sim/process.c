@@ -68,6 +68,7 @@ static void compute(struct process *p)
 
 static void open_stream(struct process *p)
 {
+    const struct keys_shared shared = ctl_session_shared(&p->session);
     drive_adopt(p);
     struct sml_stream_config cfg = {
         .rank = (uint16_t)p->cfg.rank,
@@ -77,7 +78,8 @@ static void open_stream(struct process *p)
         .slots = p->terms.slots,
         .chunk_bytes = p->terms.chunk_bytes,
         .job = p->session.ready.job,
-        .checksum = p->cfg.program->checksum,
+        .checksum = sml_terms_checksum(&p->terms),
+        .shared = &shared,
         .first_tag = p->terms.first_tag,
         .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
         .window_max = p->cfg.program->window,

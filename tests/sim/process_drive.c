@@ -67,24 +67,28 @@ bool drive_fail_and_tell(struct process *p, enum ctl_reason reason, const char *
 static unsigned receive(struct process *p)
 {
     unsigned n = 0;
+    bool doubt = false;
 
     for (struct frame *f; (f = socket_take(&p->data)) != NULL; frame_free(f), n++) {
         enum sml_receive worth = sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
         if (f->damaged && worth != SML_RX_DAMAGED && worth != SML_RX_BAD)
             oracle_fail(p->cfg.oracle, "%s: a damaged packet is taken (%d)", p->name, worth);
+        doubt |= worth == SML_RX_DOUBT;
     }
+    if (doubt)
+        ctl_session_rejected(&p->session, process_now(p));
     return n;
 }
 
 static void send_due(struct process *p)
 {
     struct sml_send send;
-    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX];
 
     while (sml_stream_poll(p->stream, process_now(p), &send)) {
         size_t bytes = sml_send_copy(&send, payload);
         star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload, bytes,
-                     send.checksum != SML_CHECKSUM_NONE);
+                     send.checksum == SML_CHECKSUM_CRC32C);
     }
 }
 
@@ -115,10 +119,12 @@ static bool prepare_to_rejoin(struct process *p)
 
 static bool resume(struct process *p)
 {
+    const struct keys_shared shared = ctl_session_shared(&p->session);
+
     drive_adopt(p);
     sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,
               sml_stream_oldest(p->stream));
-    if (sml_stream_resume(p->stream, p->ready.job, p->terms.first_tag, process_now(p)) < 0)
+    if (sml_stream_resume(p->stream, p->ready.job, p->terms.first_tag, &shared, process_now(p)) < 0)
         return drive_fail_and_tell(p, CTL_CANNOT_RESUME, "some rank lags too far behind to be helped");
     p->rejoining = false;
     return true;

@@ -11,6 +11,7 @@
 #include "paper_protocol.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
+#include "toy_keys.h"
 
 struct switch_job {
     struct agg_job *job;
@@ -71,7 +72,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     sml_terms_build(terms, &t);
     struct switch_job *j = memory_of(sizeof(*j));
     struct agg_footprint f;
-    j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &f);
+    j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &toy_library, &f);
     if (j->job == NULL)
         sim_die("the terms of a job are out of range");
     keeping_init(&j->keeping, t.slots, &s->broken);

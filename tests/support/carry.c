@@ -45,12 +45,18 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
 }
 
 struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
-                                  const struct agg_terms *terms, struct agg_footprint *f)
+                                  const struct agg_terms *terms, const struct keys_library *library,
+                                  struct agg_footprint *f)
 {
-    const struct agg_pool_config cfg = {
-        .job = number, .workers = joined->size, .terms = *terms, .kernels = agg_kernels_best()};
+    struct keys_shared shared = {.library = library};
+    const struct agg_pool_config cfg = {.job = number,
+                                        .workers = joined->size,
+                                        .terms = *terms,
+                                        .kernels = agg_kernels_best(),
+                                        .shared = joined->keyed ? &shared : NULL};
     struct agg_sender members[AGG_MAX_WORKERS];
 
+    memcpy(shared.secret, joined->secret, sizeof(shared.secret));
     for (uint16_t rank = 0; rank < joined->size; rank++) {
         const struct ctl_member *m = &joined->members[rank];
         members[rank] = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);

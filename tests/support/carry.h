@@ -15,9 +15,11 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
                            const struct agg_pool_config *cfg, const struct agg_sender members[],
                            struct agg_footprint *f);
 
-/* The same of a job that has been joined, under the terms that it is granted. */
+/* The same of a job that has been joined, under the terms that it is granted. library: of the keys that
+ * members may have. */
 struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
-                                  const struct agg_terms *terms, struct agg_footprint *f);
+                                  const struct agg_terms *terms, const struct keys_library *library,
+                                  struct agg_footprint *f);
 
 /* Takes the job out and frees it. The caller drains its pool before. */
 void carry_close(struct agg_jobs *jobs, struct agg_job *job);

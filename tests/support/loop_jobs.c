@@ -25,7 +25,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
         return -EMFILE;
     }
     *number = (uint8_t)i;
-    if (carry_open_joined(&life->jobs, job, *number, terms, NULL))
+    if (carry_open_joined(&life->jobs, job, *number, terms, keys_sodium(), NULL))
         return 0;
     snprintf(text, CTL_TEXT_MAX, "the terms are out of range");
     return -EINVAL;
@@ -54,12 +54,15 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
 {
     *life = (struct loop_life){.boot_id = boot_id, .random = boot_id, .send = send, .ctx = ctx};
     static const struct agg_protocol *const protocols[] = {&sml_protocol};
+    static const struct ctl_tenant tenants[] = {{.name = "all"}, {.name = "keyed", .data_keys = true}};
     if (key)
         life->key = (struct ctl_tenant_key){.key = *key, .tenant = 1};
     struct ctl_registry_config config = {
         .protocols = protocols,
         .protocols_known = 1,
         .max_jobs = LOOP_JOBS,
+        .tenants_known = sizeof tenants / sizeof *tenants,
+        .tenants = tenants,
         .boot_id = boot_id,
         .lost_after_ns = lost_after_ns,
         .library = keys_sodium(),

@@ -175,6 +175,8 @@ static inline const char *script_worth_name(enum sml_receive worth)
         return "duplicate";
     case SML_RX_DAMAGED:
         return "damaged";
+    case SML_RX_DOUBT:
+        return "doubt";
     case SML_RX_BAD:
         return "bad";
     }
@@ -281,7 +283,8 @@ static inline void script_step(struct script *sc)
         SCRIPT_CHECK(sc, sml_stream_left(sc->stream) == number[1]);
         SCRIPT_CHECK(sc, sml_stream_completed(sc->stream) == number[2]);
     } else if (strcmp(word[0], "resume") == 0) {
-        int rc = sml_stream_resume(sc->stream, (uint8_t)number[1], script_first_tag + number[2], sc->now);
+        int rc =
+            sml_stream_resume(sc->stream, (uint8_t)number[1], script_first_tag + number[2], NULL, sc->now);
         if (rc == 0)
             sc->cfg.job = (uint8_t)number[1];
         SCRIPT_CHECK(sc, rc == (strcmp(word[3], "ok") == 0 ? 0 : -ENODATA));

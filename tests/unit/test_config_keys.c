@@ -77,6 +77,7 @@ static const struct {
     {"tenants.quota.kept_frames", "unit/test_jobs.c", "test_kept_frames_go_by_weight_and_quota"},
     {"tenants.weight", "unit/test_jobs.c", "test_kept_frames_go_by_weight_and_quota"},
     {"tenants.key_file", "unit/test_config.c", "test_which_tenant_may_join_which_jobs"},
+    {"tenants.data_keys", "net/keys.sh", "step \"data_keys: whoever forges"},
     {"control.path", "net/swaggctl.sh",
      "step \"a second switch: it has a socket elsewhere, and is found all the same\""},
     {"control.mode", "net/swaggctl.sh",

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "toy_keys.h"
 #include "unit.h"
 
 enum { RANKS = 4 };
@@ -66,9 +67,10 @@ static void test_terms_survive_the_wire(void)
                                 .resumed = true,
                                 .first_tag = 0x89abcdef,
                                 .tag_bits = 20,
-                                .plain = true};
-    static const uint8_t bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40,
-                                                   0x89, 0xab, 0xcd, 0xef, 20,   1,    0,    0};
+                                .plain = true,
+                                .keyed = true};
+    static const uint8_t bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,  0x12, 0x34, 0x1f, 0x40, 0x89,
+                                                   0xab, 0xcd, 0xef, 20, 1,    0,    0,    1};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -77,11 +79,13 @@ static void test_terms_survive_the_wire(void)
     CU_ASSERT_FATAL(sml_terms_parse(&back, &terms));
     CU_ASSERT(back.format == t.format && back.mode == t.mode && back.checksum == t.checksum);
     CU_ASSERT(back.slots == t.slots && back.chunk_bytes == t.chunk_bytes && back.resumed);
-    CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain);
+    CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain && back.keyed);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1;
+    terms.bytes = SML_TERMS_BYTES_LEAST; /* those of before there were keyed packets */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
+    terms.bytes = SML_TERMS_BYTES_LEAST - 1;
     CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
     terms.bytes = AGG_TERMS_MAX + 1;
     CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
@@ -169,15 +173,22 @@ static void test_wishes_that_cannot_both_be_granted(void)
     CU_ASSERT_FALSE(sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
 }
 
-static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, struct sml_terms *granted,
-                  struct agg_refusal *why)
+static bool grant_by(const struct agg_limits *limits, const struct sml_terms wishes[RANKS],
+                     struct sml_terms *granted, struct agg_refusal *why)
 {
-    const struct agg_limits limits = {.payload_bytes = payload_bytes, .random = UINT64_C(0x1111111122222222)};
     struct agg_terms wish[RANKS], terms;
 
     for (unsigned r = 0; r < RANKS; r++)
         wish[r] = terms_of(wishes[r]);
-    return sml_protocol.grant(wish, RANKS, &limits, &terms, why) && sml_terms_parse(granted, &terms);
+    return sml_protocol.grant(wish, RANKS, limits, &terms, why) && sml_terms_parse(granted, &terms);
+}
+
+static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, struct sml_terms *granted,
+                  struct agg_refusal *why)
+{
+    const struct agg_limits limits = {.payload_bytes = payload_bytes, .random = UINT64_C(0x1111111122222222)};
+
+    return grant_by(&limits, wishes, granted, why);
 }
 
 static void test_a_new_job_gets_the_least_of_all_wishes(void)
@@ -197,6 +208,105 @@ static void test_a_new_job_gets_the_least_of_all_wishes(void)
     CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - SML_TRAILER_BYTES) / 4 * 4);
     CU_ASSERT_FATAL(grant(wishes, 9172, &t, &why));
     CU_ASSERT_EQUAL(t.chunk_bytes, 8960);
+}
+
+static bool grant_keyed(const struct sml_terms wishes[RANKS], uint16_t payload_bytes,
+                        struct sml_terms *granted, struct agg_refusal *why)
+{
+    const struct agg_limits limits = {.payload_bytes = payload_bytes, .keyed = true};
+
+    return grant_by(&limits, wishes, granted, why);
+}
+
+/* Every rank's path carries what it wished for, with the checksum that it wished for. */
+static void test_keyed_packets_fit_where_others_fitted(void)
+{
+    struct sml_terms wishes[RANKS], t;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual_but_chunk_bytes(1460);
+        wishes[r].keyed = true;
+    }
+    CU_ASSERT(grant(wishes, 0, &t, &why) && !t.keyed && t.chunk_bytes == 1460);
+    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.keyed && t.chunk_bytes == 1452);
+    CU_ASSERT_EQUAL(sml_terms_checksum(&t), SML_CHECKSUM_KEYED);
+    CU_ASSERT(grant_keyed(wishes, 1000, &t, &why) && t.chunk_bytes == (1000 - 18) / 4 * 4);
+    for (unsigned r = 0; r < RANKS; r++)
+        wishes[r].checksum = SML_CHECKSUM_CRC32C;
+    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 1456);
+    wishes[1].chunk_bytes = 1000;
+    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 996);
+}
+
+static void test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it(void)
+{
+    struct sml_terms wishes[RANKS] = {usual, usual, usual, usual}, t;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < RANKS; r++)
+        wishes[r].keyed = r != 2; /* whose libswagg does not know of it */
+    CU_ASSERT_FALSE(grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT(why.rank == 2 && strstr(why.text, "set the tenant's data_keys to false") != NULL);
+    wishes[2].keyed = true;
+    CU_ASSERT(grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT_FALSE(grant_keyed(wishes, 80, &t, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "64 bytes at least, there is room for 60"));
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r].plain = true;
+        wishes[r].format = SML_FORMAT_INT32;
+    }
+    CU_ASSERT_FALSE(grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys: false"));
+}
+
+/* Whatever the tenant's data_keys are by now. */
+static void test_a_resumed_job_stays_keyed_or_not(void)
+{
+    struct sml_terms wishes[RANKS] = {usual_but_resumed(true), usual, usual_but_resumed(true), usual}, t;
+    struct agg_refusal why;
+
+    wishes[1].keyed = true; /* it can */
+    CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && !t.keyed);
+    wishes[0].keyed = wishes[2].keyed = true;
+    CU_ASSERT(grant(wishes, 0, &t, &why) && t.keyed);
+    wishes[2].keyed = false;
+    CU_ASSERT_FALSE(grant(wishes, 0, &t, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "rank 0 were keyed, those of rank 2 were not keyed"));
+}
+
+static void test_a_rank_without_a_key_takes_no_keyed_terms(void)
+{
+    struct sml_terms wish = usual, job = usual;
+    struct agg_terms wished = terms_of(wish), granted;
+    uint32_t progress;
+
+    job.keyed = true;
+    granted = terms_of(job);
+    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
+    wish.keyed = true;
+    wished = terms_of(wish);
+    CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
+    granted = sml_worker.resume(&granted, 7);
+    CU_ASSERT(sml_terms_parse(&job, &granted) && job.keyed && job.resumed && job.first_tag == 7);
+}
+
+static void test_a_keyed_pool_needs_the_secret(void)
+{
+    static const struct keys_shared shared = {.library = &toy_library};
+    struct sml_terms t = usual;
+    struct agg_pool_config cfg = {.workers = RANKS, .kernels = agg_kernels_best()};
+    struct agg_footprint f, without;
+
+    cfg.terms = terms_of(t);
+    CU_ASSERT(sml_protocol.footprint(&cfg, &without));
+    t.keyed = true;
+    cfg.terms = terms_of(t);
+    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+    cfg.shared = &shared;
+    CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
+    CU_ASSERT(f.payload_bytes == SML_HEADER_BYTES + 1024 + SML_AUTH_BYTES && !f.checked);
+    CU_ASSERT(f.bytes > without.bytes + 1024);
 }
 
 static void test_published_packets_have_published_lengths(void)
@@ -324,6 +434,11 @@ int main(void)
         UNIT_TEST(test_wishes_out_of_range_are_refused_in_words),
         UNIT_TEST(test_wishes_that_cannot_both_be_granted),
         UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
+        UNIT_TEST(test_keyed_packets_fit_where_others_fitted),
+        UNIT_TEST(test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it),
+        UNIT_TEST(test_a_resumed_job_stays_keyed_or_not),
+        UNIT_TEST(test_a_rank_without_a_key_takes_no_keyed_terms),
+        UNIT_TEST(test_a_keyed_pool_needs_the_secret),
         UNIT_TEST(test_published_packets_have_published_lengths),
         UNIT_TEST(test_a_rank_goes_by_published_packets_if_the_switch_says_so),
         UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),

@@ -12,6 +12,7 @@
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "tags.h"
+#include "toy_keys.h"
 #include "unit.h"
 
 enum {
@@ -19,7 +20,7 @@ enum {
     CALLS_MAX = 5,
     TENSOR_MAX = 2080, /* bytes */
     CHUNK_BYTES = 64,
-    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES,
+    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + SML_TRAILER_MAX,
     BAG_MAX = 512,
     STEPS_MAX = 200000,
 };
@@ -44,6 +45,7 @@ struct world {
     uint64_t seed, random;
     unsigned loss, duplication; /* percent */
     struct sml_pool_config cfg;
+    struct keys_shared shared; /* by the ranks of the job, and its switch */
     unsigned calls_count;
     struct sml_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];
@@ -260,11 +262,9 @@ static void send_to(struct world *w, unsigned rank, const uint8_t *payload, size
 
 static void reject(struct world *w, unsigned rank, struct sml_packet p)
 {
-    uint8_t payload[SML_HEADER_BYTES + 8] = {0};
+    uint8_t payload[SML_REJECT_BYTES];
 
-    p.kind = SML_REJECT;
-    sml_build_header(payload, &p);
-    send_to(w, rank, payload, sizeof(payload));
+    send_to(w, rank, payload, sml_build_reject(payload, &p, 0));
 }
 
 static void at_switch(struct world *w, const struct packet *in)
@@ -320,7 +320,7 @@ static void deliver(struct world *w, const struct packet *p)
     if (off_network(&w->ranks[p->rank]))
         return;
     enum sml_receive worth = sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
-    if (worth == SML_RX_BAD && w->restart_at == 0)
+    if ((worth == SML_RX_BAD || worth == SML_RX_DAMAGED) && w->restart_at == 0)
         fail(w, "a bad packet");
 }
 
@@ -338,6 +338,7 @@ static void kill_switch(struct world *w)
         w->ranks[r].joined = w->ranks[r].resumed = false;
     w->cfg.resumed = true;
     w->cfg.first_tag = 0;
+    w->shared.secret[0]++;
     w->cfg.job++; /* a number that it did not have before: what is on its way still counts for nothing */
 }
 
@@ -348,7 +349,8 @@ static void rejoin(struct world *w)
     bool all_joined = true, any_joined = false;
 
     if (w->pool != NULL) {
-        if (!k->resumed && sml_stream_resume(k->stream, w->cfg.job, w->cfg.first_tag, w->now) != 0)
+        if (!k->resumed &&
+            sml_stream_resume(k->stream, w->cfg.job, w->cfg.first_tag, &w->shared, w->now) != 0)
             fail(w, "resume");
         k->resumed = true;
         return;
@@ -444,6 +446,7 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
     struct world *w = calloc(1, sizeof(*w));
 
     w->seed = w->random = seed;
+    w->shared.library = &toy_library;
     w->loss = loss;
     w->restart_at = restart_at;
     w->again_at = again_at;
@@ -454,6 +457,8 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
         .chunk_bytes = CHUNK_BYTES,
         .job = (uint8_t)draw(w, 256),
         .format = format,
+        .checksum = seed % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_NONE,
+        .shared = &w->shared,
         .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_ORDERED,
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
@@ -468,6 +473,8 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
             .chunk_bytes = CHUNK_BYTES,
             .job = w->cfg.job,
             .format = format,
+            .checksum = w->cfg.checksum,
+            .shared = &w->shared,
             .first_tag = w->cfg.first_tag,
             .buffer_reduces = w->ranks[r].buffers,
             .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),

@@ -22,7 +22,7 @@ static int check(uint16_t *slots)
     text[0] = '\0';
     job.slots = *slots;
     sml_terms_build(&terms, &job);
-    rc = terms_check(&cfg, &sml_protocol, ranks, &terms, text);
+    rc = terms_check(&cfg, &sml_protocol, ranks, NULL, &terms, text);
     CU_ASSERT_FATAL(sml_terms_parse(&job, &terms));
     *slots = job.slots;
     return rc;
@@ -78,10 +78,10 @@ static void test_a_protocol_lowers_its_own_slots(void)
 {
     struct agg_terms terms = tally_terms(200);
 
-    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, &terms, text), 0);
+    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, NULL, &terms, text), 0);
     CU_ASSERT_EQUAL(tally_slots(&terms), 64);
     terms = tally_terms(0);
-    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, &terms, text), -EINVAL);
+    CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, NULL, &terms, text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "no pool of tally serves 1 ranks under these terms");
 }
 

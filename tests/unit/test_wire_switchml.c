@@ -9,7 +9,7 @@
 #include "random.h"
 #include "unit.h"
 
-enum { CHECKSUM_BIT = 0x08 };
+enum { CHECKSUM_BIT = 0x08, KEYED = 5 /* size code */ };
 
 /* Parses a copy of the payload that ends where its memory ends. */
 static enum sml_parse_error parse(const uint8_t *payload, size_t bytes, struct sml_packet *p)
@@ -103,10 +103,10 @@ static void test_bad_kind(void)
 
 static void test_bad_size_code(void)
 {
-    for (unsigned low = SML_SIZE_AGREED + 1; low < 8; low++) {
+    for (unsigned low = KEYED + 1; low < 8; low++)
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | low), 128), SML_BAD_SIZE_CODE);
+    for (unsigned low = SML_SIZE_AGREED + 1; low < 8; low++)
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | CHECKSUM_BIT | low), 132), SML_BAD_SIZE_CODE);
-    }
     for (unsigned code = SML_SIZE_32; code < SML_SIZE_AGREED; code++) {
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_OPEN << 4 | code), SML_CALL_BYTES), SML_BAD_SIZE_CODE);
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_RESTORE << 4 | code), 128), SML_BAD_SIZE_CODE);
@@ -256,6 +256,40 @@ static void test_a_checksum_holds_for_its_sender_and_undamaged_only(void)
     CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 3));
 }
 
+/* Size code 5 stands for the agreed size and an authenticator. */
+static void test_keyed_packets_say_so(void)
+{
+    static const uint8_t kinds[] = {SML_DATA, SML_OPEN, SML_PROBE, SML_NACK, SML_WAIT, SML_RESTORE};
+    uint8_t payload[SML_HEADER_BYTES + 64 + SML_AUTH_BYTES] = {0};
+    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED}, parsed;
+
+    for (unsigned i = 0; i < sizeof kinds; i++) {
+        const size_t body = kinds[i] == SML_PROBE || kinds[i] == SML_NACK ? 0 : 64;
+
+        p.kind = kinds[i];
+        sml_build_header(payload, &p);
+        CU_ASSERT_EQUAL(payload[0], kinds[i] << 4 | KEYED);
+        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + body + SML_AUTH_BYTES, &parsed), SML_OK);
+        CU_ASSERT(parsed.size_code == SML_SIZE_AGREED && parsed.checksum == SML_CHECKSUM_KEYED);
+        CU_ASSERT_EQUAL(parsed.body_bytes, body);
+        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_AUTH_BYTES - 1, &parsed), SML_TOO_SHORT);
+    }
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 0)); /* in a job that is not keyed */
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 0));
+}
+
+/* A switch that does not know the job has no key of it. */
+static void test_a_reject_is_never_keyed(void)
+{
+    const struct sml_packet p = {
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED, .job = 9, .tag = 77};
+    struct sml_packet r;
+    uint8_t out[SML_REJECT_BYTES];
+
+    CU_ASSERT_EQUAL_FATAL(parse(out, sml_build_reject(out, &p, 1), &r), SML_OK);
+    CU_ASSERT(r.kind == SML_REJECT && r.checksum == SML_CHECKSUM_NONE && r.job == 9 && r.tag == 77);
+}
+
 static void test_a_reject_echoes_the_packet_and_its_checksum(void)
 {
     static const uint8_t boot_id[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -386,6 +420,8 @@ int main(void)
         UNIT_TEST(test_a_trailer_ends_the_packet_and_is_not_of_its_body),
         UNIT_TEST(test_the_trailer_byte_by_byte),
         UNIT_TEST(test_a_checksum_holds_for_its_sender_and_undamaged_only),
+        UNIT_TEST(test_keyed_packets_say_so),
+        UNIT_TEST(test_a_reject_is_never_keyed),
         UNIT_TEST(test_a_reject_echoes_the_packet_and_its_checksum),
         UNIT_TEST(test_what_a_switch_says_is_not_rejected),
         UNIT_TEST(test_a_call_is_big_endian_and_comes_back),

@@ -62,6 +62,9 @@ static int conclude(const struct check *c)
         printf("captured before a device: %" PRIu64 " packets in one frame with others, %" PRIu64
                " frames without their checksum yet\n",
                c->store.merged, c->store.unchecked);
+    if (c->store.keyed > 0)
+        printf("keyed: %" PRIu64 " packets; only who has the job's key can tell whether one is forged\n",
+               c->store.keyed);
     if (right == 0)
         complain("check: no result could be compared");
     return right > 0 && wrong == 0 && (missing == 0 || !c->complete) ? EXIT_GOOD : EXIT_BAD;

@@ -71,6 +71,8 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
     static const char *const kinds[] = {
         [SML_DATA] = "DATA", [SML_OPEN] = "OPEN",         [SML_PROBE] = "PROBE",   [SML_NACK] = "NACK",
         [SML_WAIT] = "WAIT", [SML_MISMATCH] = "MISMATCH", [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE"};
+    static const char *const checksums[] = {
+        [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
     struct sml_packet p;
 
     if (sml_parse(&p, payload, bytes) != SML_OK) {
@@ -78,7 +80,7 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         return;
     }
     append(l, "%s job %u tag %u slot %u.%u%s", kinds[p.kind], p.job, p.tag, p.slot, p.ver,
-           p.checksum == SML_CHECKSUM_NONE ? "" : " CRC32C");
+           checksums[p.checksum]);
     switch (p.kind) {
     case SML_DATA:
     case SML_OPEN:

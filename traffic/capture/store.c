@@ -67,11 +67,14 @@ static void take_control(struct store *s, const struct udp_datagram *d)
     s->format[m.ready.job] = terms.format;
 }
 
-/* Whether the job's own checksum is right, if the packet has one. A worker's rank is not known here. */
+/* Whether the job's own checksum is right, if the packet has one that can be checked. A worker's rank is not
+ * known here. */
 static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
 {
     uint16_t rank = 0;
 
+    if (p->checksum == SML_CHECKSUM_KEYED)
+        return true;
     if (from_switch)
         return sml_checksum_holds(p, p->checksum, SML_SWITCH);
     while (rank < SML_MAX_WORKERS && !sml_checksum_holds(p, p->checksum, rank))
@@ -86,9 +89,12 @@ static bool take_gradient(struct store *s, const struct captured_packet *c)
 
     s->unchecked += c->first && c->datagram.left_to_device;
     s->merged += c->merged;
-    if (sml_parse(&p, c->datagram.payload, c->datagram.bytes) != SML_OK)
+    if (sml_parse(&p, c->datagram.payload, c->datagram.bytes) != SML_OK) {
         s->malformed++;
-    else if (!checksum_is_right(&p, c->from_switch))
+        return true;
+    }
+    s->keyed += p.checksum == SML_CHECKSUM_KEYED;
+    if (!checksum_is_right(&p, c->from_switch))
         s->damaged++;
     else if (p.kind != SML_DATA && p.kind != SML_OPEN)
         s->others++;

@@ -31,6 +31,7 @@ struct store {
     enum sml_format format[256];
     uint64_t others;    /* gradient packets of other kinds */
     uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
+    uint64_t keyed;     /* taken for right, since only who has their job's key can tell */
     uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
     uint64_t merged;    /* packets that came in one frame with others */
     uint64_t unchecked; /* frames whose checksum was left to a device */

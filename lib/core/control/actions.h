@@ -62,6 +62,7 @@ struct ctl_tenant {
     const char *name;
     uint16_t jobs;      /* that it may have at once; 0: as many as there are */
     uint16_t elsewhere; /* of these, jobs that nobody joins, so that the registry does not know them */
+    bool data_keys;     /* the data packets of its jobs with a key are keyed, too */
 };
 
 struct ctl_registry_config {

@@ -150,12 +150,20 @@ static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
     return true;
 }
 
+/* Whether a new job's data packets are to be keyed. */
+static bool keys_data(const struct ctl_registry *r, const struct ctl_entry *job)
+{
+    return job->keyed && (unsigned)job->tenant < r->cfg.tenants_known &&
+           r->cfg.tenants[job->tenant].data_keys;
+}
+
 /* What the job is granted of what its ranks wish for. */
 static bool grant(struct ctl_registry *r, struct ctl_entry *job, struct ctl_failure *why)
 {
     struct agg_terms wish[CTL_RANKS_MAX];
     const struct agg_limits limits = {.payload_bytes = r->cfg.payload_bytes,
-                                      .random = r->cfg.actions.random(r->cfg.actions.ctx)};
+                                      .random = r->cfg.actions.random(r->cfg.actions.ctx),
+                                      .keyed = keys_data(r, job)};
     struct agg_refusal refusal;
     if (job->resumed && job->roster != ctl_entry_roster(job)) {
         ctl_failure_set(

@@ -1,5 +1,7 @@
 #include "control/session_proof.h"
 
+#include <string.h>
+
 size_t ctl_session_seal(const struct ctl_session *s, uint8_t *message, size_t bytes)
 {
     const struct ctl_credentials *c = s->cfg.credentials;
@@ -19,6 +21,13 @@ bool ctl_session_is_proven(struct ctl_session *s, const struct ctl_message *m, e
     if (parsed == CTL_PARSED && m->head.type == CTL_REFUSED)
         s->hint = m->failure;
     return false;
+}
+
+struct keys_shared ctl_session_shared(const struct ctl_session *s)
+{
+    struct keys_shared shared = {.library = s->cfg.credentials ? s->cfg.credentials->library : NULL};
+    memcpy(shared.secret, s->secret, sizeof shared.secret);
+    return shared;
 }
 
 bool ctl_session_note_answered(struct ctl_session *s, uint32_t serial)

@@ -50,6 +50,22 @@ void keys_cover(uint8_t out[KEYS_SECRET_BYTES], const struct keys_library *libra
         out[i] = in[i] ^ cover[i];
 }
 
+void keys_stream(uint8_t *out, size_t bytes, const struct keys_shared *shared, const char *what_for)
+{
+    uint8_t number[4], block[KEYS_HASH_BYTES];
+    const struct keys_piece pieces[] = {{what_for, strlen(what_for)}, {number, sizeof(number)}};
+
+    for (uint32_t i = 0; bytes > 0; i++) {
+        const size_t n = bytes < sizeof(block) ? bytes : sizeof(block);
+
+        put(number, i, sizeof(number));
+        shared->library->hash(block, shared->secret, pieces, 2);
+        memcpy(out, block, n);
+        out += n;
+        bytes -= n;
+    }
+}
+
 bool keys_equal(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
     volatile uint8_t differ = 0;

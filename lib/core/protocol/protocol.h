@@ -20,10 +20,12 @@
 #include "protocol/jobs.h"
 #include "protocol/terms.h"
 
+struct keys_shared;
+
 enum {
     AGG_MAX_REASONS = 32,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
-    AGG_ANSWER_BYTES = 144, /* of the longest answer that does not lie in a slot */
+    AGG_ANSWER_BYTES = 152, /* of the longest answer that does not lie in a slot */
 };
 
 /* What is to be done with a packet. */
@@ -101,6 +103,8 @@ struct agg_pool_config {
     bool delays;            /* keep what view_rank shows, if the protocol can */
     struct agg_terms terms; /* granted */
     const struct agg_kernels *kernels;
+    const struct keys_shared *shared; /* by the job's members and the switch; read by footprint and init only.
+                                         NULL: they share no secret */
 };
 
 /* What a pool needs. */
@@ -109,7 +113,7 @@ struct agg_footprint {
     uint32_t slots;
     uint32_t buffers;       /* that it may keep at once */
     uint16_t payload_bytes; /* of the longest packet */
-    bool checked;           /* packets have a checksum of their own, so they need none of UDP's */
+    bool checked;           /* packets go without UDP's checksum, since they have one of their own */
 };
 
 /* For telemetry: what a slot is doing. */

@@ -6,6 +6,7 @@
 #ifndef SWAGG_CORE_PROTOCOL_TERMS_H
 #define SWAGG_CORE_PROTOCOL_TERMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Protocols, as membership and telemetry number them. */
@@ -28,6 +29,8 @@ struct agg_terms {
 struct agg_limits {
     uint16_t payload_bytes; /* of the longest payload that its ports carry; 0: any */
     uint64_t random;        /* unpredictable: where the numbers of a new job's packets begin */
+    bool keyed; /* the job's packets are to be keyed: its members share a secret, and their tenant's data_keys
+                   say so */
 };
 
 /* One of the terms, for telemetry. */

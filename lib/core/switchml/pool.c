@@ -24,13 +24,20 @@ static bool slots_valid(const struct sml_pool_config *cfg)
     return (cfg->slots & (cfg->slots - 1)) == 0 && threads_of(cfg) == 1;
 }
 
+/* Published clients' packets cannot be keyed, nor can a capture that is replayed. */
+static bool checksum_valid(const struct sml_pool_config *cfg)
+{
+    if (cfg->checksum == SML_CHECKSUM_KEYED)
+        return cfg->shared != NULL && !cfg->labelled && cfg->tag_bits == 0;
+    return cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C;
+}
+
 static bool config_valid(const struct sml_pool_config *cfg)
 {
     return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
-           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) &&
-           (cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C) &&
+           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
            (!cfg->labelled || sml_has_exponents(cfg->format)) && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
@@ -59,13 +66,18 @@ static size_t arrivals_bytes(const struct sml_pool *pool)
     return pool->cfg.arrivals ? pool->cfg.shards * pool->cfg.workers * sizeof(struct sml_arrivals) : 0;
 }
 
+static size_t auth_bytes(const struct sml_pool_config *cfg)
+{
+    return cfg->checksum == SML_CHECKSUM_KEYED ? sml_auth_footprint(cfg->chunk_bytes) : 0;
+}
+
 size_t sml_pool_footprint(const struct sml_pool_config *cfg)
 {
     if (!config_valid(cfg))
         return 0;
     const struct sml_pool pool = layout(cfg);
 
-    return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes + arrivals_bytes(&pool);
+    return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes + arrivals_bytes(&pool) + auth_bytes(cfg);
 }
 
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
@@ -81,11 +93,16 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
         slot->expected = tag;
         for (unsigned ver = 0; ver < 2; ver++) {
             slot->body[ver] = sml_slot_memory(pool, slot, ver);
-            *sml_slot_result(pool, slot, ver) = (struct sml_result){0};
+            /* the next chunk of either version: a tag that has wrapped already is of the second round */
+            *sml_slot_result(pool, slot, ver) = (struct sml_result){.wraps = tag < cfg->first_tag};
         }
     }
     if (cfg->arrivals)
         pool->arrivals = memset(sml_slot_at(pool, cfg->slots), 0, arrivals_bytes(pool));
+    if (cfg->checksum == SML_CHECKSUM_KEYED)
+        pool->auth = sml_auth_init((uint8_t *)sml_slot_at(pool, cfg->slots) + arrivals_bytes(pool),
+                                   cfg->shared, cfg->chunk_bytes);
+    pool->cfg.shared = NULL;
     return pool;
 }
 

@@ -15,6 +15,7 @@
 #ifndef SWAGG_CORE_SWITCHML_POOL_H
 #define SWAGG_CORE_SWITCHML_POOL_H
 
+#include "keys/keys.h"
 #include "protocol/protocol.h"
 #include "switchml/reasons.h"
 #include "wire/switchml.h"
@@ -36,7 +37,8 @@ struct sml_pool_config {
     enum sml_format format;
     enum sml_mode mode;
     enum sml_checksum checksum;
-    bool arrivals;      /* note who is late (sml_pool_view_rank) */
+    const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: what the members share. Read by init only */
+    bool arrivals;                    /* note who is late (sml_pool_view_rank) */
     uint16_t shards;    /* slot i is of shard i % shards; the slots of one shard have the same owner. 0: 1 */
     uint32_t first_tag; /* the first chunk's tag */
     bool resumed; /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold

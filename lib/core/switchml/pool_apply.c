@@ -4,11 +4,12 @@
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "switchml/pool_arrivals.h"
+#include "switchml/pool_auth.h"
 #include "switchml/pool_reduce.h"
 #include "switchml/pool_state.h"
 
-static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES &&
-                  (int)SML_HEADER_BYTES + SML_MAX_WORKERS / 8 + SML_TRAILER_BYTES <= AGG_ANSWER_BYTES,
+static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_MAX <= AGG_ANSWER_BYTES &&
+                  (int)SML_HEADER_BYTES + SML_MAX_WORKERS / 8 + SML_TRAILER_MAX <= AGG_ANSWER_BYTES,
               "the longest answers, MISMATCH and WAIT, have room");
 
 /* Whether the body starts with the call of a collective. */
@@ -40,17 +41,22 @@ static enum sml_reason inspect(const struct sml_pool *pool, const struct sml_pac
     return SML_HELD;
 }
 
-/* Appends the trailer, if the job has one, to a payload of so many bytes; returns the length of both. */
-static size_t finish(const struct sml_pool *pool, uint8_t *payload, size_t bytes)
+/* Appends the trailer, if the job has one, to a payload of so many bytes about the chunk with this tag, for
+ * receiver (sml_receiver). Returns the length of both. */
+static size_t finish(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag, uint16_t receiver,
+                     uint8_t *payload, size_t head_bytes, size_t bytes)
 {
-    if (pool->cfg.checksum != SML_CHECKSUM_NONE)
+    if (pool->cfg.checksum == SML_CHECKSUM_CRC32C)
         sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
+    else if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
+        sml_slot_prove(pool, slot, tag, receiver, payload, head_bytes, bytes);
     return bytes + sml_trailer_bytes(pool->cfg.checksum);
 }
 
-/* Completes an answer about the packet's chunk; its body, if any, was written before. */
-static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v, enum sml_kind kind,
-                              const struct sml_packet *p, size_t body_bytes)
+/* Completes an answer to rank about its packet's chunk; its body, if any, was written before. */
+static enum sml_reason answer(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                              const struct sml_packet *p, enum sml_kind kind, size_t body_bytes,
+                              struct agg_verdict *v)
 {
     struct sml_packet head = *p;
 
@@ -58,7 +64,8 @@ static enum sml_reason answer(const struct sml_pool *pool, struct agg_verdict *v
     head.e1 = 0;
     sml_build_header(v->answer, &head);
     v->payload = v->answer;
-    v->bytes = finish(pool, v->answer, SML_HEADER_BYTES + body_bytes);
+    v->bytes = finish(pool, slot, p->tag, sml_receiver(kind, rank), v->answer, SML_HEADER_BYTES,
+                      SML_HEADER_BYTES + body_bytes);
     v->buffer = NULL;
     return kind == SML_MISMATCH ? SML_SEND_MISMATCH : SML_SEND_ANSWER;
 }
@@ -69,9 +76,12 @@ static bool wants(const struct sml_pool *pool, const struct sml_packet *p)
     return sml_has_exponents(pool->cfg.format) || p->e1 & SML_FLAG_WANT;
 }
 
-static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
+/* Of the chunk of p. */
+static void show_result(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                         struct agg_verdict *v)
 {
+    const unsigned ver = p->ver;
+
     v->payload = v->brief = slot->body[ver] - SML_HEADER_BYTES;
     v->bytes = sml_slot_result(pool, slot, ver)->bytes;
     v->buffer = sml_slot_result(pool, slot, ver)->buffer;
@@ -80,13 +90,13 @@ static void show_result(const struct sml_pool *pool, struct sml_slot *slot, unsi
     if (pool->cfg.checksum == SML_CHECKSUM_NONE)
         return;
     v->brief = memcpy(v->answer, v->payload, SML_HEADER_BYTES);
-    v->brief_bytes = finish(pool, v->answer, SML_HEADER_BYTES);
+    v->brief_bytes = finish(pool, slot, p->tag, SML_SWITCH, v->answer, SML_HEADER_BYTES, SML_HEADER_BYTES);
 }
 
 static enum sml_reason resend(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                               struct agg_verdict *v)
 {
-    show_result(pool, slot, p->ver, v);
+    show_result(pool, slot, p, v);
     if (!wants(pool, p)) {
         v->payload = v->brief;
         v->bytes = v->brief_bytes;
@@ -152,7 +162,7 @@ static enum sml_reason answer_mismatch(const struct sml_pool *pool, struct sml_s
     if (slot->kind == SML_OPEN)
         sml_parse_call(&m.peers, slot->body[p->ver], slot->body_bytes);
     sml_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
-    return answer(pool, v, SML_MISMATCH, p, SML_MISMATCH_BYTES);
+    return answer(pool, slot, rank, p, SML_MISMATCH, SML_MISMATCH_BYTES, v);
 }
 
 /* What the result says of all contributions in its bytes 8 and 9. */
@@ -180,7 +190,10 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     uint8_t *result = slot->body[p->ver] - SML_HEADER_BYTES;
     sml_build_header(result, &head);
     sml_slot_result(pool, slot, p->ver)->bytes =
-        (uint16_t)finish(pool, result, SML_HEADER_BYTES + slot->body_bytes);
+        (uint16_t)finish(pool, slot, p->tag, SML_SWITCH, result, SML_HEADER_BYTES + slot->call_bytes,
+                         SML_HEADER_BYTES + slot->body_bytes);
+    if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
+        sml_slot_number_next(pool, slot);
     if (pool->cfg.labelled)
         sml_slot_labels(pool, slot)->before = sml_label_of(p);
     else
@@ -188,7 +201,7 @@ static void complete(const struct sml_pool *pool, struct sml_slot *slot, const s
     sml_publish(slot->contributed, 0);
     sml_map_clear(pool, sml_slot_seen(slot));
     sml_map_clear(pool, sml_slot_want(pool, slot, !p->ver));
-    show_result(pool, slot, p->ver, v);
+    show_result(pool, slot, p, v);
 }
 
 /* Inlined, though judge_labelled has it, too: as a function it took 35 instructions more a packet. */
@@ -248,10 +261,10 @@ static enum sml_reason answer_probe(const struct sml_pool *pool, struct sml_slot
     size_t map_bytes = (pool->cfg.workers + 7u) / 8;
 
     if (!sml_map_has(seen, rank))
-        return answer(pool, v, SML_NACK, p, 0);
+        return answer(pool, slot, rank, p, SML_NACK, 0, v);
     for (size_t i = 0; i < map_bytes; i++)
         v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
-    return answer(pool, v, SML_WAIT, p, map_bytes);
+    return answer(pool, slot, rank, p, SML_WAIT, map_bytes, v);
 }
 
 static bool comes_from_workers(const struct sml_pool *pool, const struct sml_packet *p)
@@ -311,14 +324,27 @@ static bool is_its_slot(const struct sml_pool *pool, const struct sml_packet *p)
            pool->cfg.labelled;
 }
 
+/* SML_HELD if the packet is as rank has sent it, as far as its job can tell, else the reason to drop it. */
+static inline enum sml_reason check(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                    const struct sml_packet *p)
+{
+    size_t call_bytes;
+
+    if (pool->cfg.checksum != SML_CHECKSUM_KEYED)
+        return sml_checksum_holds(p, pool->cfg.checksum, rank) ? SML_HELD : SML_DROP_BAD_CHECKSUM;
+    call_bytes = opens(pool, p) && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+    return sml_slot_believes(pool, slot, rank, p, call_bytes) ? SML_HELD : SML_DROP_UNPROVEN;
+}
+
 static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
+    const enum sml_reason checked = check(pool, slot, rank, p);
     uint32_t slots = pool->cfg.slots;
     int32_t behind;
 
-    if (!sml_checksum_holds(p, pool->cfg.checksum, rank))
-        return SML_DROP_BAD_CHECKSUM;
+    if (checked != SML_HELD)
+        return checked;
     if (!comes_from_workers(pool, p))
         return SML_DROP_BAD_KIND;
     if (!is_its_slot(pool, p))
@@ -342,7 +368,7 @@ static enum sml_reason judge(struct sml_pool *pool, struct sml_slot *slot, uint1
     if (behind == (int32_t)(slots << pool->tag_shift))
         return p->kind == SML_RESTORE ? SML_DROP_DUPLICATE : resend(pool, slot, p, v);
     /* Whoever contributed to the shadow held all results before it, the sender of this old probe too. */
-    return p->kind == SML_PROBE ? answer(pool, v, SML_DATA, p, 0) : SML_DROP_STALE;
+    return p->kind == SML_PROBE ? answer(pool, slot, rank, p, SML_DATA, 0, v) : SML_DROP_STALE;
 }
 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,

@@ -8,13 +8,14 @@
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with what is rarely needed of the result (struct sml_result). Up to 64 workers,
  * struct sml_slot with its maps is one line. Behind the last slot lie the arrivals (pool_arrivals.h), by
- * shard and rank, if they are kept.
+ * shard and rank, if they are kept, and behind them what a keyed job's packets are proven with.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
 #define SWAGG_CORE_SWITCHML_POOL_STATE_H
 
 #include "switchml/labels.h"
 #include "switchml/pool.h"
+#include "wire/auth.h"
 
 enum { SML_LINE = 64 };
 
@@ -29,6 +30,7 @@ struct sml_pool {
     size_t slot_bytes;             /* from one slot to the next */
     uint64_t shards_inverse;       /* 2^32 / shards, rounded up */
     struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
+    const struct sml_auth *auth;   /* SML_CHECKSUM_KEYED */
 };
 
 /* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
@@ -58,6 +60,7 @@ struct sml_result {
     void *buffer;        /* that it lies in; NULL: in own memory */
     uint16_t bytes;      /* header and trailer included; 0: there has not been one */
     uint16_t first_rank; /* that contributed to it, or to what is being collected in its place */
+    uint32_t wraps;      /* keyed: of its chunk, or of the one that is being collected (struct sml_route) */
 };
 
 static_assert(sizeof(struct sml_result) + SML_HEADER_BYTES <= SML_LINE, "the header has room in its line");

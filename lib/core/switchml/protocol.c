@@ -28,7 +28,8 @@ static bool pool_config(const struct agg_pool_config *cfg, struct sml_pool_confi
         .job = cfg->job,
         .format = t.format,
         .mode = t.mode,
-        .checksum = t.checksum,
+        .checksum = sml_terms_checksum(&t),
+        .shared = cfg->shared,
         .arrivals = cfg->delays,
         .shards = cfg->shards,
         .first_tag = t.first_tag,
@@ -52,7 +53,7 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
         .slots = pool.slots,
         .buffers = 2u * pool.slots,
         .payload_bytes = (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + sml_trailer_bytes(pool.checksum)),
-        .checked = pool.checksum != SML_CHECKSUM_NONE,
+        .checked = pool.checksum == SML_CHECKSUM_CRC32C,
     };
     return true;
 }

@@ -40,6 +40,9 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                                "damaged on the way: the job's checksum is missing or wrong, or there is one "
                                "though none was agreed",
                                AGG_DROP, false},
+    [SML_DROP_UNPROVEN] = {"drop_unproven",
+                           "does not show that its sender has the job's key: forged, or damaged on the way",
+                           AGG_DROP, false},
     [SML_DROP_MISMATCH] = {"drop_mismatch",
                            "a published client's contribution that differs from the others in its length or "
                            "size code: its configuration is not theirs",

@@ -21,6 +21,7 @@ enum sml_reason {
     SML_DROP_BAD_LENGTH,
     SML_DROP_BAD_TYPE,
     SML_DROP_BAD_CHECKSUM,
+    SML_DROP_UNPROVEN, /* a keyed job's authenticator is missing or wrong */
     SML_DROP_MISMATCH, /* as SML_SEND_MISMATCH, from a published client, which knows no such answer */
     SML_DROP_BAD_KIND, /* OPEN in the published format, RESTORE in a job that was not resumed, ... */
     SML_VERDICTS,

@@ -20,16 +20,35 @@ static bool format_ok(const struct sml_stream_config *c)
 {
     if (!sml_has_exponents(c->format))
         return c->format == SML_FORMAT_TYPED && !c->plain;
-    return c->format < SML_FORMATS && c->checksum == SML_CHECKSUM_NONE && !c->buffer_reduces &&
+    return c->format < SML_FORMATS && c->checksum != SML_CHECKSUM_CRC32C && !c->buffer_reduces &&
            (!c->plain || sml_size_code(c->chunk_bytes) < SML_SIZE_AGREED);
+}
+
+static bool checksum_ok(const struct sml_stream_config *c)
+{
+    if (c->checksum == SML_CHECKSUM_KEYED)
+        return c->shared != NULL && !c->plain;
+    return c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C;
 }
 
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
-           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 &&
-           (c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C) && format_ok(c);
+           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) && format_ok(c);
+}
+
+static size_t auth_bytes(const struct sml_stream_config *c)
+{
+    return c->checksum == SML_CHECKSUM_KEYED ? aligned(sml_auth_footprint(c->chunk_bytes)) : 0;
+}
+
+/* A new life of the job begins at this position. */
+static void begin_life(struct sml_stream *s, uint64_t position, const struct keys_shared *shared)
+{
+    s->round = position >> 32 << 32;
+    if (s->auth != NULL)
+        sml_auth_init(s->auth, shared, s->cfg.chunk_bytes);
 }
 
 size_t sml_stream_footprint(const struct sml_stream_config *cfg)
@@ -38,7 +57,7 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
         return 0;
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
            aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) + aligned(sml_exponents(cfg)) +
-           (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg);
+           auth_bytes(cfg) + (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg);
 }
 
 /* Some slots stay in reserve: while a chunk is held up by a loss, as many more can still be sent. */
@@ -67,10 +86,14 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     memset(p, NUM_NO_BLOCK, sml_exponents(cfg));
     p += aligned(sml_exponents(cfg));
     s->numbers = num_loops_for(cfg->kernels);
+    s->auth = cfg->checksum == SML_CHECKSUM_KEYED ? (struct sml_auth *)p : NULL;
+    p += auth_bytes(cfg);
     s->kept_data = p;
 
     /* Positions begin above 2^32, so that one can look back from the first. */
     s->shared = (UINT64_C(1) << 32) + cfg->first_tag;
+    begin_life(s, s->shared, cfg->shared);
+    s->cfg.shared = NULL;
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
@@ -272,7 +295,8 @@ uint32_t sml_stream_oldest(const struct sml_stream *s)
     return (uint32_t)s->oldest;
 }
 
-int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now)
+int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_shared *shared,
+                      uint64_t now)
 {
     int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
     if (s->cfg.plain || back < 0 || (uint64_t)back > s->oldest - s->shared)
@@ -286,6 +310,7 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uin
     s->in_flight = 0;
     s->cfg.job = job;
     s->head = s->next = s->oldest - (uint64_t)back;
+    begin_life(s, s->head, shared);
     sml_window_restart(&s->window, s->next);
     sml_reorder_restart(&s->reorder, s->next);
     s->furthest = s->head;

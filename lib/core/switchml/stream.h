@@ -17,7 +17,7 @@
 
 #include "kernels/kernels.h"
 #include "switchml/blocks.h"
-#include "wire/switchml.h"
+#include "wire/auth.h"
 
 struct sml_stream;
 
@@ -27,6 +27,7 @@ struct sml_stream_config {
     uint16_t chunk_bytes; /* as agreed at join */
     uint8_t job;
     enum sml_checksum checksum;
+    const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: the job's secret. Read by init only */
     enum sml_format format;
     bool plain; /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
                    resumed */
@@ -79,6 +80,8 @@ struct sml_send {
     size_t elements_bytes; /* of the body, without the zeros that fill a published packet up */
     uint16_t rank;         /* the sender */
     enum sml_checksum checksum;
+    const struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
+    uint32_t wraps;              /* ... of struct sml_route */
 };
 
 /* The body in wire order, of body_bytes. It is in the caller's tensor; or in the buffer, which must have room
@@ -86,7 +89,7 @@ struct sml_send {
 const void *sml_send_body(const struct sml_send *send, void *buffer);
 
 /* The trailer, of sml_trailer_bytes(send->checksum); body: as it travels. */
-void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES]);
+void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX]);
 
 /* The whole packet, one after the other; returns its length. */
 size_t sml_send_copy(const struct sml_send *send, uint8_t *payload);
@@ -94,8 +97,10 @@ size_t sml_send_copy(const struct sml_send *send, uint8_t *payload);
 /* The next packet that should leave now; false: none for now (see sml_stream_timer). Call until false. */
 bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
 
-/* Takes a packet from the switch (a whole UDP payload, untrusted). Returns its kind, for counting. */
-enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED };
+/* Takes a packet from the switch (a whole UDP payload, untrusted). Returns its kind, for counting. DOUBT: in
+ * a keyed job somebody says, as a switch that has restarted would, that the job is not known. He cannot prove
+ * it, and nothing has changed: ask the switch, by ctl_session_rejected. */
+enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED, SML_RX_DOUBT };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
 /* Whether reduces that were DONE early are not complete yet: then the stream must still be polled and fed.
@@ -121,9 +126,11 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *c
  * sends its own contributions again where nobody has a result. Returns 0, or -ENODATA if first_tag lies
  * further back than what is kept, or the switch takes no results from workers: the job cannot be resumed.
  * Works between collectives too: then others may still need our results, so the stream must be polled and fed
- * until its timer says that nothing is outstanding. */
+ * until its timer says that nothing is outstanding. shared: of a keyed job, its new secret; read during the
+ * call only. */
 uint32_t sml_stream_oldest(const struct sml_stream *s);
-int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, uint64_t now);
+int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_shared *shared,
+                      uint64_t now);
 
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t sml_stream_timer(const struct sml_stream *s);
@@ -148,7 +155,8 @@ struct sml_stream_stats {
     uint64_t sent, retransmitted, probes, results, duplicates, bad, timeouts;
     uint64_t
         kept; /* chunks that were copied, because others may still ask for them when their call has ended */
-    uint64_t damaged; /* the agreed checksum was missing or wrong, or there was one though none was agreed */
+    uint64_t damaged; /* the agreed checksum was missing or wrong, or there was one though none was agreed; in
+                         a keyed job: unproven, forged or damaged */
     uint64_t srtt_ns, rttvar_ns, rto_ns;
     uint32_t window;
 };

@@ -222,13 +222,22 @@ static enum sml_receive on_mismatch(struct sml_stream *s, const struct sml_packe
     return SML_RX_NEWS;
 }
 
+/* A switch that does not know the job has no key of it, so in a keyed one anybody may have said this. */
 static enum sml_receive on_reject(struct sml_stream *s, const struct sml_packet *p)
 {
+    if (s->cfg.checksum == SML_CHECKSUM_KEYED)
+        return SML_RX_DOUBT;
     s->boot_id = 0;
     for (size_t i = 0; i < p->body_bytes; i++)
         s->boot_id = s->boot_id << 8 | p->body[i];
     s->rejected = true;
     return SML_RX_NEWS;
+}
+
+/* Of the chunk with this tag: less than 2^31 chunks from the head. */
+static uint64_t position_tagged(const struct sml_stream *s, uint32_t tag)
+{
+    return s->head + (uint64_t)(int64_t)(int32_t)(tag - (uint32_t)s->head);
 }
 
 static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p, uint64_t now)
@@ -237,7 +246,7 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
         p->ver != sml_tag_ver(p->tag, s->cfg.slots))
         return SML_RX_BAD;
 
-    uint64_t position = s->head + (uint64_t)(int64_t)(int32_t)(p->tag - (uint32_t)s->head);
+    const uint64_t position = position_tagged(s, p->tag);
     if (p->kind == SML_DATA || p->kind == SML_OPEN)
         return on_result(s, position, p, now);
 
@@ -259,6 +268,19 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
     }
 }
 
+static bool is_believed(const struct sml_stream *s, const struct sml_packet *p)
+{
+    struct sml_route route = {.sender = SML_SWITCH, .receiver = sml_receiver(p->kind, s->cfg.rank)};
+    const bool has_call = p->kind == SML_OPEN && p->body_bytes >= SML_CALL_BYTES;
+
+    if (s->cfg.checksum != SML_CHECKSUM_KEYED)
+        return sml_checksum_holds(p, s->cfg.checksum, SML_SWITCH);
+    if (p->kind == SML_REJECT)
+        return p->checksum == SML_CHECKSUM_NONE;
+    route.wraps = sml_wraps(s, position_tagged(s, p->tag));
+    return sml_auth_holds(s->auth, &route, p, has_call ? SML_CALL_BYTES : 0);
+}
+
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct sml_packet p;
@@ -266,7 +288,7 @@ enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload
 
     if (sml_parse(&p, payload, bytes) != SML_OK)
         worth = SML_RX_BAD;
-    else if (!sml_checksum_holds(&p, s->cfg.checksum, SML_SWITCH))
+    else if (!is_believed(s, &p))
         worth = SML_RX_DAMAGED;
     else
         worth = receive(s, &p, now);

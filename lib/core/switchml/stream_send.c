@@ -79,8 +79,11 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         .tag = (uint32_t)position,
     };
 
-    *send =
-        (struct sml_send){.head_bytes = SML_HEADER_BYTES, .rank = s->cfg.rank, .checksum = s->cfg.checksum};
+    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES,
+                              .rank = s->cfg.rank,
+                              .checksum = s->cfg.checksum,
+                              .auth = s->auth,
+                              .wraps = sml_wraps(s, position)};
     if (what != SML_DUE_PROBE) {
         send->elements = chunk.elements;
         send->elements_bytes = send->body_bytes = chunk.elements.bytes;
@@ -132,9 +135,13 @@ size_t sml_send_copy(const struct sml_send *send, uint8_t *payload)
     return bytes + sml_trailer_bytes(send->checksum);
 }
 
-void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_BYTES])
+void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX])
 {
-    if (send->checksum != SML_CHECKSUM_NONE)
+    const struct sml_route route = {.sender = send->rank, .receiver = SML_SWITCH, .wraps = send->wraps};
+
+    if (send->checksum == SML_CHECKSUM_KEYED)
+        sml_auth_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
+    else if (send->checksum == SML_CHECKSUM_CRC32C)
         sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);
 }
 

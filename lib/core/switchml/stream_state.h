@@ -38,7 +38,9 @@ struct sml_stream {
     struct sml_kept *kept;      /* [sml_kept_chunks] */
     int8_t *exponents;          /* [sml_exponents]: of the results that this rank has, where they have some */
     const struct num_loops *numbers;
-    uint8_t *kept_data; /* [sml_kept_chunks][chunk_bytes] */
+    struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
+    uint64_t round;        /* the position whose running number in the present life is 0 (struct sml_route) */
+    uint8_t *kept_data;    /* [sml_kept_chunks][chunk_bytes] */
 
     /* the collective in progress */
     struct sml_call call;
@@ -101,6 +103,11 @@ static inline bool sml_have(const struct sml_stream *s, uint64_t position)
 static inline uint32_t sml_kept_chunks(const struct sml_stream_config *cfg)
 {
     return cfg->buffer_reduces ? 2u * cfg->slots : cfg->slots;
+}
+/* How often tags had wrapped in the switch's present life before this position. */
+static inline uint32_t sml_wraps(const struct sml_stream *s, uint64_t position)
+{
+    return (uint32_t)((position - s->round) >> 32);
 }
 /* Where a kept chunk is. */
 static inline uint32_t sml_kept_place(const struct sml_stream *s, uint64_t position)

@@ -54,12 +54,13 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[13] = t->plain;
     out->data[14] = t->labelled;
     out->data[15] = t->threads;
+    out->data[16] = t->keyed;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
 {
     if (in->protocol != AGG_PROTOCOL_SWITCHML || in->version != SML_TERMS_VERSION ||
-        in->bytes < SML_TERMS_BYTES || in->bytes > AGG_TERMS_MAX)
+        in->bytes < SML_TERMS_BYTES_LEAST || in->bytes > AGG_TERMS_MAX)
         return false;
     *t = (struct sml_terms){
         .format = format_of_code(in->data[0]),
@@ -73,6 +74,7 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .plain = in->data[13] != 0,
         .labelled = in->data[14] != 0,
         .threads = in->data[15],
+        .keyed = in->bytes >= SML_TERMS_BYTES && in->data[16] != 0,
     };
     return true;
 }
@@ -91,6 +93,14 @@ static const char *mode_words(enum sml_mode mode)
     return mode == SML_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
+static const char *checksum_name(enum sml_checksum checksum)
+{
+    static const char *const names[] = {
+        [SML_CHECKSUM_NONE] = "none", [SML_CHECKSUM_CRC32C] = "crc32c", [SML_CHECKSUM_KEYED] = "keyed"};
+
+    return names[checksum];
+}
+
 static const char *checksum_words(enum sml_checksum checksum)
 {
     return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
@@ -99,6 +109,11 @@ static const char *checksum_words(enum sml_checksum checksum)
 static const char *plain_words(bool plain)
 {
     return plain ? "published packets only" : "packets of all kinds";
+}
+
+static const char *keyed_words(bool keyed)
+{
+    return keyed ? "keyed" : "not keyed";
 }
 
 static bool is_power_of_two(unsigned n)
@@ -190,6 +205,9 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
             return no(why->text,
                       "rank %u had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
                       first_rank, first.slots, first.chunk_bytes, rank, t.slots, t.chunk_bytes);
+        if (t.keyed != first.keyed)
+            return no(why->text, "the packets of rank %u were %s, those of rank %u were %s: not the same job",
+                      first_rank, keyed_words(first.keyed), rank, keyed_words(t.keyed));
         int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
         oldest = ahead < oldest ? ahead : oldest;
         newest = ahead > newest ? ahead : newest;
@@ -227,6 +245,41 @@ static uint16_t published_length(uint16_t chunk_bytes)
     return length >= PUBLISHED_BYTES_MIN ? length : 0;
 }
 
+/* How long a rank's chunk may be if its packets are keyed, and no longer than it wished. */
+static uint16_t keyed_chunk_bytes(const struct sml_terms *wish)
+{
+    const size_t payload = SML_HEADER_BYTES + wish->chunk_bytes + sml_trailer_bytes(wish->checksum);
+
+    return chunk_bytes_that_fit(payload, SML_CHECKSUM_KEYED);
+}
+
+/* Has the packets of a new job keyed, whose terms are complete otherwise. */
+static bool key_packets(const struct agg_terms wish[], uint16_t n, struct sml_terms *job,
+                        struct agg_refusal *why)
+{
+    struct sml_terms t;
+
+    if (job->plain)
+        return no(why->text, "published packets cannot be keyed: that needs data_keys: false for the tenant");
+    for (uint16_t rank = 0; rank < n; rank++) {
+        sml_terms_parse(&t, &wish[rank]);
+        why->rank = rank;
+        if (!t.keyed)
+            return no(
+                why->text,
+                "rank %u cannot key its packets, its libswagg is too old: update it, or set the tenant's "
+                "data_keys to false",
+                rank);
+        if (keyed_chunk_bytes(&t) < job->chunk_bytes)
+            job->chunk_bytes = keyed_chunk_bytes(&t);
+    }
+    why->rank = UINT16_MAX;
+    job->keyed = true;
+    return job->chunk_bytes >= SML_MIN_CHUNK_BYTES ||
+           no(why->text, "keyed packets have chunks of %d bytes at least, there is room for %u",
+              SML_MIN_CHUNK_BYTES, job->chunk_bytes);
+}
+
 bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why)
 {
@@ -245,13 +298,17 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         }
         if (rank == 0) {
             job = t;
-            job.chunk_bytes = chunk_bytes_that_fit(limits->payload_bytes, t.checksum);
+            job.keyed = false;
+            job.chunk_bytes =
+                chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? SML_CHECKSUM_KEYED : t.checksum);
         }
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;
         while (slots > t.slots)
             slots /= 2;
     }
+    if (limits->keyed && !key_packets(wish, n, &job, why))
+        return false;
     if (job.plain && published_length(job.chunk_bytes) == 0)
         return no(why->text, "the published packets have chunks of %d bytes at least, there is room for %u",
                   PUBLISHED_BYTES_MIN, job.chunk_bytes);
@@ -282,13 +339,12 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     if (!sml_terms_parse(&t, terms))
         return 0;
 
-    if (t.format >= SML_FORMATS)
+    if (t.format >= SML_FORMATS || t.checksum > SML_CHECKSUM_CRC32C)
         return 0;
     list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
     list[n++] =
         (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
-    list[n++] =
-        (struct agg_term){.name = "checksum", .word = t.checksum == SML_CHECKSUM_NONE ? "none" : "crc32c"};
+    list[n++] = (struct agg_term){.name = "checksum", .word = checksum_name(sml_terms_checksum(&t))};
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};

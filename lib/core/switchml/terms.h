@@ -5,7 +5,7 @@
 #include "protocol/terms.h"
 #include "switchml/pool.h"
 
-enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 16 };
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 17, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
     enum sml_format format;
@@ -23,7 +23,15 @@ struct sml_terms {
     /* Of jobs in a switch's configuration; no rank may wish for them. */
     bool labelled;   /* as in switchml/pool.h */
     uint8_t threads; /* as in switchml/pool.h; else 0 */
+    bool keyed;      /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
+                        checksum      that the ranks wished for is left out */
 };
+
+/* Under these terms, which are granted. */
+static inline enum sml_checksum sml_terms_checksum(const struct sml_terms *t)
+{
+    return t->keyed ? SML_CHECKSUM_KEYED : t->checksum;
+}
 
 /* "typed", "int32", "fp16": as in terms that are shown, and in the options of tools. By name: SML_FORMATS if
  * there is none. */
@@ -31,10 +39,11 @@ const char *sml_format_name(enum sml_format format);
 enum sml_format sml_format_named(const char *name);
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
- * first_tag (4); tag_bits, plain, labelled, threads. t must be within its types' ranges. */
+ * first_tag (4); tag_bits, plain, labelled, threads; keyed. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
-/* False: they are of another protocol or version, or too short. Further bytes are ignored, so that fields can
+/* False: they are of another protocol or version, or too short (those of older versions have no `keyed`,
+ * which is false then). Further bytes are ignored, so that fields can
  * be added. A format that is not known becomes SML_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 

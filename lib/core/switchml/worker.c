@@ -9,7 +9,7 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
     if (!sml_terms_parse(&mine, wish) || !sml_terms_parse(&job, granted))
         return false;
     if (job.format != mine.format || job.mode != mine.mode || job.checksum != mine.checksum ||
-        job.tag_bits != 0)
+        job.tag_bits != 0 || (job.keyed && (!mine.keyed || job.plain)))
         return false;
     if (job.plain ? !sml_terms_published(&job) : mine.plain)
         return false;

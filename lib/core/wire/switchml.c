@@ -13,7 +13,8 @@ enum {
     E1 = 9,
 
     CHECKSUM_BIT = 0x08,
-    SIZE_CODE_MASK = 0x07,
+    KEYED_BIT = 0x01, /* with SML_SIZE_AGREED, which has it 0 */
+    FORM_MASK = 0x0f,
     VERSION_BIT = 0x8000,
     RESERVED_BIT = 0x4000,
     SLOT_MASK = 0x3fff,
@@ -21,6 +22,35 @@ enum {
     BOOT_ID_BYTES = 8,
     MAX_BITMAP_BYTES = SML_MAX_WORKERS / 8,
 };
+
+/* What the low four bits of byte 0 say. */
+struct form {
+    uint8_t size_code, checksum, trailer_bytes;
+};
+
+enum { NO_SIZE = 0xff };
+
+static const struct form forms[FORM_MASK + 1] = {
+    {SML_SIZE_32, SML_CHECKSUM_NONE, 0},
+    {SML_SIZE_64, SML_CHECKSUM_NONE, 0},
+    {SML_SIZE_128, SML_CHECKSUM_NONE, 0},
+    {SML_SIZE_256, SML_CHECKSUM_NONE, 0},
+    {SML_SIZE_AGREED, SML_CHECKSUM_NONE, 0},
+    {SML_SIZE_AGREED, SML_CHECKSUM_KEYED, SML_AUTH_BYTES},
+    {NO_SIZE, 0, 0},
+    {NO_SIZE, 0, 0},
+    {SML_SIZE_32, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {SML_SIZE_64, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {SML_SIZE_128, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {SML_SIZE_256, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {SML_SIZE_AGREED, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {NO_SIZE, 0, 0},
+    {NO_SIZE, 0, 0},
+    {NO_SIZE, 0, 0},
+};
+
+static const uint8_t checksum_bits[] = {
+    [SML_CHECKSUM_CRC32C] = CHECKSUM_BIT, [SML_CHECKSUM_KEYED] = KEYED_BIT};
 
 static bool size_code_fits(const struct sml_packet *p)
 {
@@ -67,12 +97,13 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     if (p->kind < SML_DATA || p->kind > SML_RESTORE)
         return SML_BAD_KIND;
 
-    p->size_code = payload[KIND_AND_SIZE] & SIZE_CODE_MASK;
+    const struct form *form = &forms[payload[KIND_AND_SIZE] & FORM_MASK];
+    p->size_code = form->size_code;
     if (!size_code_fits(p))
         return SML_BAD_SIZE_CODE;
 
-    p->checksum = payload[KIND_AND_SIZE] & CHECKSUM_BIT ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
-    if (bytes < SML_HEADER_BYTES + sml_trailer_bytes(p->checksum))
+    p->checksum = form->checksum;
+    if (bytes < SML_HEADER_BYTES + (size_t)form->trailer_bytes)
         return SML_TOO_SHORT;
 
     uint16_t index = get_be16(payload + POOL_INDEX);
@@ -87,13 +118,13 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     p->e0 = payload[E0];
     p->e1 = payload[E1];
     p->body = payload + SML_HEADER_BYTES;
-    p->body_bytes = bytes - SML_HEADER_BYTES - sml_trailer_bytes(p->checksum);
+    p->body_bytes = bytes - SML_HEADER_BYTES - form->trailer_bytes;
     return length_fits(p) ? SML_OK : SML_BAD_LENGTH;
 }
 
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p)
 {
-    out[KIND_AND_SIZE] = (uint8_t)(p->kind << 4 | (p->checksum ? CHECKSUM_BIT : 0) | p->size_code);
+    out[KIND_AND_SIZE] = (uint8_t)(p->kind << 4 | checksum_bits[p->checksum] | p->size_code);
     out[JOB] = p->job;
     for (unsigned i = 0; i < 4; i++)
         out[TAG + i] = (uint8_t)(p->tag >> 8 * i);
@@ -117,13 +148,10 @@ void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const vo
     put_be32(out, checksum_of(sender, head, head_bytes, body, body_bytes));
 }
 
-bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender)
+bool sml_crc32c_holds(const struct sml_packet *p, uint16_t sender)
 {
-    if (p->checksum != agreed)
-        return false;
-    return agreed == SML_CHECKSUM_NONE ||
-           get_be32(p->body + p->body_bytes) ==
-               checksum_of(sender, p->body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL, 0);
+    return get_be32(p->body + p->body_bytes) ==
+           checksum_of(sender, p->body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL, 0);
 }
 
 static bool is_from_worker(uint8_t kind)
@@ -140,11 +168,12 @@ size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *
         return 0;
     head.kind = SML_REJECT;
     head.size_code = SML_SIZE_AGREED;
+    head.checksum = p->checksum == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     sml_build_header(out, &head);
     put_be64(out + SML_HEADER_BYTES, boot_id);
-    if (p->checksum != SML_CHECKSUM_NONE)
+    if (head.checksum != SML_CHECKSUM_NONE)
         sml_build_trailer(out + bytes, SML_SWITCH, out, bytes, NULL, 0);
-    return bytes + sml_trailer_bytes(p->checksum);
+    return bytes + sml_trailer_bytes(head.checksum);
 }
 
 void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c)

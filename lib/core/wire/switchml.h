@@ -16,7 +16,9 @@ enum {
     SML_PORT_FIRST = 0xBEE0, /* the switch's UDP ports, first and last */
     SML_PORT_LAST = 0xBEEF,
     SML_HEADER_BYTES = 10,
-    SML_TRAILER_BYTES = 4,  /* of a packet with a checksum */
+    SML_TRAILER_BYTES = 4, /* of a packet with a checksum */
+    SML_AUTH_BYTES = 8,    /* of the trailer of a keyed packet (auth.h) */
+    SML_TRAILER_MAX = SML_AUTH_BYTES,
     SML_CALL_BYTES = 20,    /* a descriptor in front of the elements of an opening packet */
     SML_MAX_WORKERS = 1024, /* ranks a job can have */
     SML_MAX_SLOTS = 16384,  /* 14 bits of pool index */
@@ -41,7 +43,8 @@ enum sml_kind {
     SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
 };
 
-/* Low three bits of byte 0: elements of 4 bytes a packet carries. */
+/* Low three bits of byte 0: elements of 4 bytes a packet carries. 5 on the wire is SML_SIZE_AGREED in a keyed
+ * packet. */
 enum sml_size { SML_SIZE_32 = 0, SML_SIZE_64 = 1, SML_SIZE_128 = 2, SML_SIZE_256 = 3, SML_SIZE_AGREED = 4 };
 
 /* Bytes of elements that a size code 0..3 stands for. */
@@ -110,13 +113,18 @@ static inline uint8_t sml_held_worst(uint8_t e1, uint8_t other)
 /* What protects a job's packets besides the network's own checksums; agreed when the job is joined. A packet
  * with SML_CHECKSUM_CRC32C says so in bit 3 of byte 0 and ends with a trailer: the CRC32C, big endian, of its
  * header, its body and two bytes that do not travel: the sender's rank, or SML_SWITCH, big endian. So it also
- * vouches for the sender, whom only the UDP port tells from the other ranks on its host. */
-enum sml_checksum { SML_CHECKSUM_NONE = 0, SML_CHECKSUM_CRC32C = 1 };
+ * vouches for the sender, whom only the UDP port tells from the other ranks on its host.
+ *
+ * A packet with SML_CHECKSUM_KEYED has size code 5 and ends with an authenticator (auth.h), which nobody can
+ * make who lacks the job's secret. The switch decides whether a job has it; no rank wishes for it. */
+enum sml_checksum { SML_CHECKSUM_NONE = 0, SML_CHECKSUM_CRC32C = 1, SML_CHECKSUM_KEYED = 2 };
 enum { SML_SWITCH = 0xFFFF };
 
 static inline size_t sml_trailer_bytes(enum sml_checksum checksum)
 {
-    return checksum == SML_CHECKSUM_NONE ? 0 : SML_TRAILER_BYTES;
+    if (checksum == SML_CHECKSUM_NONE)
+        return 0;
+    return checksum == SML_CHECKSUM_CRC32C ? SML_TRAILER_BYTES : SML_AUTH_BYTES;
 }
 
 /* One packet, parsed or to be built. body points into the packet's buffer (parse) or at the caller's bytes
@@ -124,9 +132,10 @@ static inline size_t sml_trailer_bytes(enum sml_checksum checksum)
 struct sml_packet {
     uint8_t kind;      /* enum sml_kind */
     uint8_t size_code; /* enum sml_size */
-    uint8_t checksum;  /* enum sml_checksum; parsed, but not yet compared: sml_checksum_holds */
-    uint8_t job;       /* job number on the wire */
-    uint8_t ver;       /* 0 or 1: which of the slot's two versions */
+    uint8_t
+        checksum; /* enum sml_checksum; parsed, but not yet compared: sml_checksum_holds, sml_auth_holds */
+    uint8_t job;  /* job number on the wire */
+    uint8_t ver;  /* 0 or 1: which of the slot's two versions */
     uint16_t slot;
     uint32_t tag;   /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the
                        published client writes it */
@@ -166,7 +175,8 @@ enum sml_parse_error {
     SML_OK = 0,
     SML_TOO_SHORT,     /* fewer than ten bytes, or no room for a trailer that is announced */
     SML_BAD_KIND,      /* high nibble is none of enum sml_kind */
-    SML_BAD_SIZE_CODE, /* a size code of 5..7; in OPEN and RESTORE, which are ours, anything but 4 */
+    SML_BAD_SIZE_CODE, /* a size code of 6 or 7, or 5 with a CRC32C; in OPEN and RESTORE, which are ours,
+                          anything but 4 and 5 */
     SML_BAD_SLOT,      /* bit 14 of the pool index set */
     SML_BAD_LENGTH,    /* the body's length contradicts the kind or the size code */
 };
@@ -181,16 +191,23 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
  * one. */
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p);
 
-/* The trailer of a packet in two pieces; sender: a rank, or SML_SWITCH. */
+/* The CRC32C of a packet in two pieces; sender: a rank, or SML_SWITCH. */
 void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
                        const void *body, size_t body_bytes);
 
-/* Whether a parsed packet, still in its buffer, has the checksum that its job has agreed on, and whether that
- * is right. */
-bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender);
+/* Whether the CRC32C of a parsed packet that has one, still in its buffer, is right. */
+bool sml_crc32c_holds(const struct sml_packet *p, uint16_t sender);
 
-/* The answer to a packet of a job or sender that this switch does not know: a UDP payload. Returns its
- * length; 0 if only a switch sends such packets: two switches would answer one another for ever. */
+/* Whether a parsed packet has the checksum that its job has agreed on, and whether that is right. Not for
+ * keyed jobs. */
+static inline bool sml_checksum_holds(const struct sml_packet *p, enum sml_checksum agreed, uint16_t sender)
+{
+    return p->checksum == agreed && (agreed == SML_CHECKSUM_NONE || sml_crc32c_holds(p, sender));
+}
+
+/* The answer to a packet of a job or sender that this switch does not know: a UDP payload, never keyed, since
+ * the switch has no key of that job. Returns its length; 0 if only a switch sends such packets: two switches
+ * would answer one another for ever. */
 enum { SML_REJECT_BYTES = SML_HEADER_BYTES + 8 + SML_TRAILER_BYTES };
 size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id);
 

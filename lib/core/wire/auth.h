@@ -1,0 +1,48 @@
+/* The authenticator of a keyed job's data packets: eight bytes by which the receiver knows that the sender
+ * has the job's secret, that the packet is as it was sent, by whom, to whom, and for which chunk of this life
+ * of the job (docs/protocol.md, "Keyed packets"). Pure and reentrant.
+ *
+ * It is SipHash of the header, of what does not travel, and of a sum of the body that differs from that of
+ * any other body of its length, but with a probability of 2^-64: NH on words of 64 bits ("UMAC: Fast and
+ * Secure Message Authentication", Black et al., CRYPTO '99, section 4.2).
+ */
+#ifndef SWAGG_CORE_WIRE_AUTH_H
+#define SWAGG_CORE_WIRE_AUTH_H
+
+#include "keys/keys.h"
+#include "wire/switchml.h"
+
+/* What is made of a job's secret, once in each of its lives. Never changes; any thread may use it. */
+struct sml_auth;
+
+/* Bytes for the keys of chunks up to this length, and of whatever else a packet carries. */
+size_t sml_auth_footprint(size_t chunk_bytes);
+/* mem: sml_auth_footprint(chunk_bytes), 8-byte aligned, the caller's. shared is read during the call only. */
+struct sml_auth *sml_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes);
+
+/* What an authenticator vouches for and does not travel. */
+struct sml_route {
+    uint16_t sender;   /* a rank, or SML_SWITCH */
+    uint16_t receiver; /* the rank that is answered; SML_SWITCH: the switch, or all ranks */
+    uint32_t
+        wraps; /* how often tags have wrapped in this life before this chunk: the upper half of its
+                  running    number, of which the tag is the lower. The first chunk's number is its tag */
+};
+
+/* Whom a packet of this kind is for, which a switch sends because of one of this rank. */
+static inline uint16_t sml_receiver(uint8_t kind, uint16_t rank)
+{
+    return kind == SML_NACK || kind == SML_WAIT || kind == SML_MISMATCH ? rank : SML_SWITCH;
+}
+
+/* The authenticator of a packet in two pieces. head: the header, and the call of a packet that has one; body:
+ * what follows. */
+void sml_auth_build(uint8_t out[SML_AUTH_BYTES], const struct sml_auth *auth, const struct sml_route *route,
+                    const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes);
+
+/* Whether a parsed packet, still in its buffer, is keyed and has the right one. call_bytes: at the begin of
+ * its body, at most SML_CALL_BYTES. False, too, if the body is longer than the keys. */
+bool sml_auth_holds(const struct sml_auth *auth, const struct sml_route *route, const struct sml_packet *p,
+                    size_t call_bytes);
+
+#endif
