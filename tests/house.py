@@ -33,7 +33,7 @@ ROOMS = {
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/keys", "lib/core/numbers", "lib/core/wire", "lib/core/protocol"],
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
-    "lib/core/thc": [],
+    "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
     "lib/keys": ["lib/core/keys"],
