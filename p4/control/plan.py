@@ -228,6 +228,17 @@ class Areas:
             self.free.setdefault(found, []).append(base + found)
         return base
 
+    def take_at(self, base, length):
+        """This very area, which is free."""
+        found = next((n, b) for n, bases in self.free.items() for b in bases if b <= base and base + length <= b + n)
+        n, start = found
+        self.free[n].remove(start)
+        while n > length:
+            n //= 2
+            keep = start + n if base >= start + n else start
+            self.free.setdefault(n, []).append(start if keep != start else start + n)
+            start = keep
+
     def give(self, base, length):
         """Back, joined with its neighbour where that is free, too."""
         while base ^ length in self.free.get(length, []):

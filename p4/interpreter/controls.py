@@ -222,7 +222,7 @@ class Control:
             if before or kind == LITERAL or (isinstance(kind, Bits) and kind.signed):
                 self.program.source.refuse(key, "this cannot be matched")
             codes.append((code, kind))
-            keys.append((code.removeprefix("s."), str(match), 1 if kind == BOOL else kind.width))
+            keys.append((self.program.source.text(expression), str(match), 1 if kind == BOOL else kind.width))
         return codes, keys
 
     def _action(self, node, name):

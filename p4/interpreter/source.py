@@ -50,6 +50,7 @@ class Source:
         return "\n".join(kept)
 
     def _parse(self, text):
+        self._text = text
         try:
             return grammar().parse(text)
         except lark.UnexpectedInput as e:
@@ -66,6 +67,10 @@ class Source:
         """Where a node of the tree, or a token, is in the program."""
         line = getattr(node, "line", None)
         return self._place(line if line is not None else getattr(getattr(node, "meta", None), "line", None))
+
+    def text(self, node):
+        """An expression as it is written."""
+        return self._text[node.meta.start_pos:node.meta.end_pos]
 
     def refuse(self, node, what):
         raise Refused(f"{self.place(node)}: {what}")

@@ -15,7 +15,7 @@ class Entry:
 
 
 class Table:
-    """keys: [(name, kind of match, width)]; actions: name -> (function, [(parameter, width)])."""
+    """keys: [(name in the program, kind of match, width)]; actions: name -> (function, [(parameter, width)])."""
 
     def __init__(self, path, keys, actions, default, size, fixed):
         self.path, self.keys, self.actions, self.size = path, keys, actions, size

@@ -1,0 +1,154 @@
+"""Writes to a switch by BF Runtime, through the client that comes with the switch's software (bfrt_grpc.client). Names of key
+and data fields are the switch's own: they come in the program's order, as a plan's values do."""
+
+AT_ONCE = 1000  # entries in one message
+ALL_PIPES = 0xFFFF
+
+
+class SwitchError(Exception):
+    """The switch has refused something; the text says what."""
+
+
+class Bfrt:
+    """client: the module bfrt_grpc.client, or one like it."""
+
+    def __init__(self, client, address, program, client_id=0, device=0):
+        self.client = client
+        try:
+            self.interface = client.ClientInterface(address, client_id, device)
+            self.interface.bind_pipeline_config(program)
+            self.info = self.interface.bfrt_info_get(program)
+        except Exception as problem:
+            raise SwitchError(f"no switch at {address} that runs {program}: {problem}") from problem
+        self.target = client.Target(device, ALL_PIPES)
+
+    def table(self, name):
+        return self.info.table_get(name if name.startswith("$") else f"pipe.{name}")
+
+    # --- the program's tables ------------------------------------------------------------------------------------
+
+    def _key(self, table, values, priority=None):
+        """values: a value, (value, mask) or None for each field. priority None: matched exactly."""
+        names = [n for n in table.info.key_field_name_list_get() if n != "$MATCH_PRIORITY"]
+        tuples = []
+        for name, value in zip(names, values, strict=True):
+            if priority is None:
+                tuples.append(self.client.KeyTuple(name, value))
+            else:
+                value, mask = (0, 0) if value is None else value if isinstance(value, tuple) else (value, None)
+                bits = table.info.key_field_size_get(name)[1]
+                tuples.append(self.client.KeyTuple(name, value, (1 << bits) - 1 if mask is None else mask))
+        if priority is not None:
+            tuples.append(self.client.KeyTuple("$MATCH_PRIORITY", priority))
+        return table.make_key(tuples)
+
+    def _is_ternary(self, table):
+        return "$MATCH_PRIORITY" in table.info.key_field_name_list_get()
+
+    def _key_of(self, table, write):
+        return self._key(table, write.keys, write.priority if self._is_ternary(table) else None)
+
+    def add(self, write):
+        """One entry (plan.Write)."""
+        table = self.table(write.table)
+        action = f"{write.table.rpartition('.')[0]}.{write.action}"
+        names = table.info.data_field_name_list_get(action)
+        data = table.make_data([self.client.DataTuple(n, v) for n, v in zip(names, write.arguments, strict=True)], action)
+        self._do(f"{write.table}: an entry {write.action}", table.entry_add, [self._key_of(table, write)], [data])
+
+    def remove(self, write):
+        table = self.table(write.table)
+        self._do(f"{write.table}: removing an entry", table.entry_del, [self._key_of(table, write)])
+
+    def add_value(self, value_set, value):
+        table = self.table(value_set)
+        name, = table.info.key_field_name_list_get()
+        bits = table.info.key_field_size_get(name)[1]
+        key = table.make_key([self.client.KeyTuple(name, value, (1 << bits) - 1)])
+        self._do(f"{value_set}: {value}", table.entry_add, [key], None)
+
+    # --- registers and counters ----------------------------------------------------------------------------------
+
+    def set_registers(self, name, words):
+        """words: row -> values of its fields."""
+        table = self.table(name)
+        fields = [n for n in table.info.data_field_name_list_get(None) if not n.startswith("$")]
+        rows = list(words.items())
+        for at in range(0, len(rows), AT_ONCE):
+            part = rows[at:at + AT_ONCE]
+            keys = [table.make_key([self.client.KeyTuple("$REGISTER_INDEX", row)]) for row, _ in part]
+            data = [table.make_data([self.client.DataTuple(f, v) for f, v in zip(fields, values, strict=True)])
+                    for _, values in part]
+            self._do(f"{name}: {len(part)} rows", table.entry_mod, keys, data)
+
+    def get_registers(self, name, rows):
+        """row -> values of its fields in the pipe that has used it: where it is largest."""
+        table = self.table(name)
+        fields = [n for n in table.info.data_field_name_list_get(None) if not n.startswith("$")]
+        keys = [table.make_key([self.client.KeyTuple("$REGISTER_INDEX", row)]) for row in rows]
+        found = {}
+        for data, key in self._do(name, lambda: list(table.entry_get(self.target, keys, {"from_hw": True}))):
+            values = data.to_dict()
+            found[key.to_dict()["$REGISTER_INDEX"]["value"]] = tuple(_largest(values[f]) for f in fields)
+        return found
+
+    def get_counters(self, name, indexes):
+        """index -> packets."""
+        table = self.table(name)
+        keys = [table.make_key([self.client.KeyTuple("$COUNTER_INDEX", i)]) for i in indexes]
+        return {key.to_dict()["$COUNTER_INDEX"]["value"]: data.to_dict()["$COUNTER_SPEC_PKTS"]
+                for data, key in self._do(name, lambda: list(table.entry_get(self.target, keys, {"from_hw": True})))}
+
+    # --- replication ---------------------------------------------------------------------------------------------
+
+    def add_group(self, group, copies):
+        """copies: (replication id, port); each is a node of its own, numbered by its replication id."""
+        node, tree = self.table("$pre.node"), self.table("$pre.mgid")
+        for rid, port in copies:
+            key = node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])
+            data = node.make_data([self.client.DataTuple("$MULTICAST_RID", rid),
+                                   self.client.DataTuple("$MULTICAST_LAG_ID", int_arr_val=[]),
+                                   self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
+            self._do(f"copy {rid} to port {port}", node.entry_add, [key], [data])
+        nodes = [rid for rid, _ in copies]
+        data = tree.make_data([self.client.DataTuple("$MULTICAST_NODE_ID", int_arr_val=nodes),
+                               self.client.DataTuple("$MULTICAST_NODE_L1_XID_VALID", bool_arr_val=[False] * len(nodes)),
+                               self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[0] * len(nodes))])
+        self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
+
+    def _group_key(self, tree, group):
+        return tree.make_key([self.client.KeyTuple("$MGID", group)])
+
+    def remove_group(self, group, copies):
+        node, tree = self.table("$pre.node"), self.table("$pre.mgid")
+        self._do(f"multicast group {group}", tree.entry_del, [self._group_key(tree, group)])
+        for rid, _ in copies:
+            self._do(f"copy {rid}", node.entry_del, [node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])])
+
+    def never_back(self, port):
+        """Packets of a group with this port's number for their exclusion id do not go to the port."""
+        prune = self.table("$pre.prune")
+        key = prune.make_key([self.client.KeyTuple("$MULTICAST_L2_XID", port)])
+        data = prune.make_data([self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
+        self._do(f"port {port}: no copies back", prune.entry_mod, [key], [data])
+
+    # --- digests -------------------------------------------------------------------------------------------------
+
+    def digests(self, name, seconds):
+        """What the program has told since, as tuples; waits so long for the first."""
+        learn = self.info.learn_get(name)
+        try:
+            message = self.interface.digest_get(seconds)
+        except Exception:  # the client's way to say that nothing has come
+            return []
+        return [tuple(d.to_dict().values()) for d in learn.make_data_list(message)]
+
+    def _do(self, what, function, *arguments):
+        try:
+            return function(self.target, *arguments) if arguments else function()
+        except Exception as problem:
+            raise SwitchError(f"{what}: {problem}") from problem
+
+
+def _largest(value):
+    return max(value) if isinstance(value, list) else value

@@ -1,0 +1,146 @@
+"""What control writes, by BF Runtime, to a switch that checks each write against the program."""
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import fake_bfrt
+from rig import LOOP, ROOT, SWITCH_IP, SWITCH_MAC, data, frame, result, workers
+
+from control import plan
+from control.bfrt import Bfrt, SwitchError
+from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Tofino
+from interpreter.chip import Chip
+
+CPU, PEOPLE = 100, workers(3)
+
+
+def packet(value, tag=0, number=5):
+    return data(64, number, tag, tag // 4 % 2, tag % 4, value, 0, [value] * 64)
+
+
+class Control(unittest.TestCase):
+    def setUp(self):
+        self.chip = Chip(ROOT / "p4/swagg.p4")
+        self.chip.loops.add(LOOP)
+        fake_bfrt.connect("switch:50052", self.chip)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.state = Path(folder.name) / "state"
+        self.switch = self.start()
+        self.tables = self.chip.program.tables
+
+    def start(self):
+        return Tofino(Bfrt(fake_bfrt, "switch:50052", "swagg"), "tofino", SWITCH_MAC, SWITCH_IP, (0, 1, 2), (LOOP,), CPU, state=self.state)
+
+    def job(self, **more):
+        return plan.Job(5, 64, 4, PEOPLE, **more)
+
+    def contribute(self, rank, value, tag=0):
+        return self.chip.send(PEOPLE[rank].egress, frame(PEOPLE[rank], packet(value, tag)))
+
+    def sum_of_all(self, tag=0):
+        for rank in range(3):
+            out = self.contribute(rank, rank + 1, tag)
+        want = packet(0, tag)[:8] + bytes([3, 0]) + (6).to_bytes(4, "big") * 64
+        self.assertEqual(dict(out), {w.egress: result(w, want) for w in PEOPLE})
+
+    def entries(self):
+        return {name: len(t.entries) for name, t in self.tables.items() if not t.fixed}
+
+    def test_a_job_from_beginning_to_end(self):
+        before, groups = self.entries(), set(self.chip.groups)
+        self.switch.open(self.job())
+        self.sum_of_all()
+        self.contribute(0, 1, 1)
+        self.assertEqual(self.switch.counters()["send_all"], 1)
+        self.assertEqual(self.switch.counters()["held"], 3)
+        shown = {(s["slot"], s["version"]): s["ranks"] for s in self.switch.slots(5)}
+        self.assertEqual((shown[0, 0], shown[1, 0], shown[2, 0]), ([0, 1, 2], [0], []))
+        self.switch.close(5)
+        self.assertEqual((self.entries(), set(self.chip.groups)), (before, groups))
+        self.assertEqual(self.chip.nodes.keys(), {0x8000 + p for p in (0, 1, 2, CPU)})
+
+    def test_a_new_life_of_control_goes_on(self):
+        self.switch.open(self.job())
+        self.contribute(0, 1)
+        self.switch = self.start()
+        self.contribute(1, 2)
+        self.assertEqual(dict(self.contribute(2, 3))[0][52:56], (6).to_bytes(4, "big"))
+        with self.assertRaisesRegex(plan.DoesNotFit, "there is a job 5"):
+            self.switch.open(self.job())
+        self.switch.open(plan.Job(6, 32, 2, workers(2, 10)))
+        bases = [(home.base, plan.rows(job)) for job, home in self.switch.jobs.values()]
+        self.assertTrue(bases[0][0] + bases[0][1] <= bases[1][0] or bases[1][0] + bases[1][1] <= bases[0][0])
+        self.switch.close(5)
+        self.switch.close(6)
+
+    def test_what_cannot_be_written_is_taken_back(self):
+        before, groups, nodes = self.entries(), set(self.chip.groups), set(self.chip.nodes)
+        table = self.tables["Ingress.senders.senders"]
+        table.size = len(table.entries) + 5
+        with self.assertRaisesRegex(SwitchError, "Ingress.senders.senders: an entry .* is full"):
+            self.switch.open(self.job())
+        self.assertEqual((self.entries(), set(self.chip.groups), set(self.chip.nodes)), (before, groups, nodes))
+        table.size = 2048
+        self.switch.open(self.job())
+        self.sum_of_all()
+
+    def test_jobs_until_the_rows_are_used_up(self):
+        for number in range(8):
+            self.switch.open(plan.Job(number, 64, 1024, workers(1, number)))
+        with self.assertRaisesRegex(plan.DoesNotFit, "2048 rows"):
+            self.switch.open(plan.Job(9, 64, 1024, workers(1, 9)))
+        self.switch.close(3)
+        self.switch.open(plan.Job(9, 64, 1024, workers(1, 9)))
+
+    def test_no_switch(self):
+        with self.assertRaisesRegex(SwitchError, "no switch at nowhere"):
+            Bfrt(fake_bfrt, "nowhere", "swagg")
+
+    def ethernet(self, dst, src):
+        return dst.to_bytes(6, "big") + src.to_bytes(6, "big") + b"\x08\x06" + bytes(46)
+
+    def test_addresses(self):
+        a, b = 0x02000000AAAA, 0x02000000BBBB
+        self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(b, a))], [0, 2, CPU])
+        self.assertEqual((self.switch.learn(0), self.switch.port_of(a)), (1, 1))
+        self.assertEqual([p for p, _ in self.chip.send(2, self.ethernet(a, b))], [1])
+        self.assertEqual([p for p, _ in self.chip.send(2, self.ethernet(SWITCH_MAC, b))], [CPU])
+        self.switch.learn(0)
+        self.chip.send(0, self.ethernet(b, a))  # it has moved
+        self.switch.learn(0)
+        self.assertEqual((self.switch.port_of(a), [p for p, _ in self.chip.send(2, self.ethernet(a, b))]), (0, [0]))
+        self.assertEqual(self.switch.learn(0), 0)
+        again = self.start()
+        self.assertEqual((again.port_of(a), again.port_of(b)), (0, 2))
+
+    def test_the_address_heard_longest_ago_gives_way(self):
+        for i in range(ADDRESSES + 5):
+            self.switch._put(0x020000100000 + i, i % 3)
+        self.assertIsNone(self.switch.port_of(0x020000100000))
+        self.assertEqual(self.switch.port_of(0x020000100000 + ADDRESSES + 4), (ADDRESSES + 4) % 3)
+        self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES - 1, ADDRESSES))
+
+
+class Areas(unittest.TestCase):
+    def test_what_is_taken_at_a_place(self):
+        r = random.Random(5)
+        for _ in range(200):
+            areas, held = plan.Areas(512), []
+            for _ in range(12):
+                length = 1 << r.randrange(1, 7)
+                base = areas.take(length)
+                if base is not None:
+                    held.append((base, length))
+            again = plan.Areas(512)
+            r.shuffle(held)
+            for base, length in held:
+                again.take_at(base, length)
+            free = lambda a: sorted((b, n) for n, bases in a.free.items() for b in bases)  # noqa: E731
+            self.assertEqual(free(again), free(areas))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
