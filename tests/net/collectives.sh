@@ -58,21 +58,6 @@ RANK_PID=("${first[@]}")
 ranks_wait 60
 expect_equal "exit statuses of the first job" "${RANK_STATUS[*]}" "0 0 0 0"
 
-step "a rank behind a router: its MAC is the router's, in its JOIN and in what follows"
-net_add_namespace h4
-ip link add eth0 netns "$NET_ID-h4" type veth peer name eth1 netns "$NET_ID-h3"
-net_real_frames "$NET_ID-h4" eth0
-net_real_frames "$NET_ID-h3" eth1
-ip -n "$NET_ID-h4" addr add 10.78.0.2/24 dev eth0
-ip -n "$NET_ID-h3" addr add 10.78.0.1/24 dev eth1
-ip -n "$NET_ID-h4" link set eth0 up
-ip -n "$NET_ID-h3" link set eth1 up
-ip -n "$NET_ID-h4" route add default via 10.78.0.1
-net_exec 3 sysctl -qw net.ipv4.ip_forward=1
-NET_HOSTS=5
-ranks_run routed 5 --sizes 1,365,100003 --calls 20
-expect_equal "packets from another MAC" "$(net_telemetry /swagg/drops sml_foreign_mac)" 0
-
 step "slots and jobs are given back"
 net_until 10 "no job is left" jobs_are_gone
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# A dedicated aggregator: swagg with one port beside an ordinary switch (a Linux bridge), reached by its IP address, also by hosts behind a
+# router; several jobs; and the router's MAC address changes while a job runs. Frames are jumbo frames where the way allows.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+net_begin box
+net_hosts 3 9000
+# The box's cable: `box` is its port, `plug` the bridge's.
+ip -n "$NET_ID-sw" link add box mtu 9000 type veth peer name plug mtu 9000
+net_real_frames "$NET_ID-sw" box
+net_real_frames "$NET_ID-sw" plug
+ip -n "$NET_ID-sw" link add br0 mtu 9000 type bridge forward_delay 0 mcast_snooping 0
+for port in p0 p1 p2 plug; do
+    ip -n "$NET_ID-sw" link set "$port" up master br0
+done
+ip -n "$NET_ID-sw" link set box up promisc on
+ip -n "$NET_ID-sw" link set br0 up
+# h3 and h4 are behind a router, r, whose other leg is in the bridge.
+net_add_namespace r
+ip link add outer netns "$NET_ID-r" mtu 9000 type veth peer name p3 netns "$NET_ID-sw" mtu 9000
+net_real_frames "$NET_ID-r" outer
+net_real_frames "$NET_ID-sw" p3
+ip -n "$NET_ID-sw" link set p3 up master br0
+ip -n "$NET_ID-r" addr add 10.77.0.200/24 dev outer
+ip -n "$NET_ID-r" link set outer up
+ip netns exec "$NET_ID-r" sysctl -qw net.ipv4.ip_forward=1
+for i in 3 4; do
+    net_add_namespace "h$i"
+    ip link add eth0 netns "$NET_ID-h$i" type veth peer name "inner$i" netns "$NET_ID-r"
+    net_real_frames "$NET_ID-h$i" eth0
+    net_real_frames "$NET_ID-r" "inner$i"
+    ip -n "$NET_ID-h$i" addr add "10.78.$i.2/24" dev eth0
+    ip -n "$NET_ID-r" addr add "10.78.$i.1/24" dev "inner$i"
+    ip -n "$NET_ID-h$i" link set eth0 up
+    ip -n "$NET_ID-r" link set "inner$i" up
+    ip -n "$NET_ID-h$i" route add default via "10.78.$i.1"
+done
+NET_HOSTS=5
+
+cat >"$NET_DIR/box.yaml" <<END
+ports: [{name: net, device: "kernel:box"}]
+switch: {ip: $(net_switch_ip)/24}
+mtu: 9000
+END
+printf '%s\n' "${NET_SETTINGS[@]}" >>"$NET_DIR/box.yaml"
+net_swagg_start "$NET_DIR/box.yaml"
+
+step "every host reaches the box, also through the router"
+for i in 0 1 2 3 4; do
+    reaches "$i" "$(net_switch_ip)"
+done
+
+step "two jobs at once: one on the bridge, with jumbo frames, one with ranks behind the router"
+NET_HOSTS=3
+ranks_start near 3 --sizes 1,2240,100003 --calls 100 --seed 6
+near=("${RANK_PID[@]}")
+for rank in 0 1 2; do
+    mv "$NET_DIR/rank$rank.log" "$NET_DIR/near$rank.log"
+done
+NET_HOSTS=5
+ranks_run routed 5 --sizes 1,365,100003 --calls 40 --seed 7
+RANK_PID=("${near[@]}")
+ranks_wait 60
+expect_equal "exit statuses of the near job" "${RANK_STATUS[*]}" "0 0 0"
+grep -q '8960 bytes a packet' "$NET_DIR/near0.log" || fail "no jumbo frames: $(cat "$NET_DIR/near0.log")"
+grep -q '1460 bytes a packet' "$NET_DIR/rank0.log" || fail "not as long as the way allows: $(rank_log 0)"
+expect_equal "packets from another MAC" "$(net_telemetry /swagg/drops sml_foreign_mac)" 0
+
+step "the router's MAC address changes in the middle of a job, which goes on"
+ranks_start moved 5 --sizes 10003 --calls 1000000
+for rank in 0 3; do
+    rank_says 60 "$rank" "rank $rank: open"
+done
+before=$(net_telemetry /swagg/counters results)
+net_until 60 "collectives go on" more_results_than $((before + 1000))
+ip -n "$NET_ID-r" link set outer address 02:00:00:00:0f:99
+for rank in 3 4; do
+    net_until 60 "rank $rank is followed" grep -q "rank $rank speaks from MAC address 02:00:00:00:0f:99 now" "$NET_DIR/swagg.log"
+done
+after=$(net_telemetry /swagg/counters results)
+net_until 60 "collectives go on" more_results_than $((after + 1000))
+for rank in 0 1 2 3 4; do
+    kill "${RANK_PID[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")" # a wrong sum, or an error, would have ended it
+done
+ranks_wait 60
+
+net_swagg_stop
