@@ -1,5 +1,7 @@
 #include "daemon.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,8 +11,11 @@
 #include "eal.h"
 #include "operator/operators.h"
 #include "protocols.h"
+#include "reload.h"
 #include "show/banner.h"
 #include "show/telemetry.h"
+
+enum { COMPLAINT_END = 64 /* room for how many lines were left out */ };
 
 /* What the main lcore has beside the data path. */
 struct daemon {
@@ -18,7 +23,10 @@ struct daemon {
     struct control *control;
     struct static_jobs static_jobs;
     struct handoff handoff; /* from operators to the main lcore */
+    pthread_mutex_t shown_lock;
     struct show_parts shown;
+    struct impairing impairing;
+    struct reload reload;
     struct action_parts changed;
     struct operators *operators;
 };
@@ -40,12 +48,21 @@ static void serve_operators(void *handoff)
     handoff_serve(handoff);
 }
 
+static void reload_on_signal(void *reload)
+{
+    struct config_changes *changes = malloc(sizeof(*changes));
+
+    if (changes != NULL)
+        reload_run(reload, changes);
+    free(changes);
+}
+
 static int open_control(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
     const struct control_parts parts = {
         .lcores = &dp->lcores,
         .port = dp->port,
-        .ports = dp->ports,
+        .ports = &dp->ports,
         .bridge = dp->bridge,
         .vlans = &dp->vlans,
         .claim = &dp->claim,
@@ -53,63 +70,124 @@ static int open_control(struct daemon *d, struct datapath *dp, const struct conf
         .inbox = &dp->to_control,
         .registrar = d->registrar,
         .static_jobs = &d->static_jobs,
-        .guest = {.fd = d->handoff.wake, .serve = serve_operators, .context = &d->handoff}};
+        .guest = {.fd = d->handoff.wake, .serve = serve_operators, .context = &d->handoff},
+        .reload = {.run = reload_on_signal, .context = &d->reload}};
 
     return control_open(&d->control, &parts, cfg);
 }
 
 static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    const struct jobs_identity us = {.mac = dp->mac, .ip = dp->ip};
-
-    return static_jobs_open(&d->static_jobs, &dp->jobs, &us, cfg, clock_ns());
+    d->static_jobs =
+        (struct static_jobs){.jobs = &dp->jobs, .us = (struct jobs_identity){.mac = dp->mac, .ip = dp->ip}};
+    return static_jobs_open(&d->static_jobs, cfg, clock_ns());
 }
 
-static struct show_parts shown(const struct daemon *d, const struct datapath *dp, const struct config *cfg)
+static struct show_parts shown(struct daemon *d, const struct datapath *dp, const struct config *cfg)
 {
-    return (struct show_parts){.name = eal_name(),
+    return (struct show_parts){.lock = &d->shown_lock,
+                               .name = eal_name(),
                                .started = clock_ns(),
                                .mac = dp->mac,
                                .ip = dp->ip,
                                .port = dp->port,
-                               .ports = dp->ports,
+                               .ports = &dp->ports,
                                .lcores = &dp->lcores,
                                .shards = &dp->shards,
                                .mbufs = dp->mbufs,
                                .bridge = dp->bridge,
                                .vlans = &dp->vlans,
-                               .mac_age_s = cfg->timers.mac_age_s,
+                               .config = cfg,
                                .jobs = &dp->jobs,
                                .registrar = d->registrar,
                                .static_jobs = &d->static_jobs};
 }
 
-static struct action_parts changed(struct daemon *d, struct datapath *dp, const struct config *cfg)
+static struct impairing impairing(struct datapath *dp)
+{
+    return (struct impairing){.port = dp->port,
+                              .ports = &dp->ports,
+                              .lcores = &dp->lcores,
+                              .rcu = dp->rcu,
+                              .mac = dp->mac,
+                              .long_buffers = dp->long_buffers};
+}
+
+static struct reload reload(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
+{
+    return (struct reload){.file = cfg->file,
+                           .running = cfg->running,
+                           .dp = dp,
+                           .registrar = d->registrar,
+                           .control = d->control,
+                           .static_jobs = &d->static_jobs,
+                           .impairing = &d->impairing,
+                           .shown = &d->shown};
+}
+
+/* What is wrong, for an operator, as far as there is room. */
+struct complaint {
+    char *text;
+    size_t used;
+    unsigned left_out;
+};
+
+static void complain(void *context, const char *text)
+{
+    struct complaint *c = context;
+    const size_t room = REQUEST_TEXT_MAX - COMPLAINT_END, length = strlen(text);
+
+    if (c->left_out > 0 || c->used + length + 1 >= room) {
+        c->left_out++;
+        return;
+    }
+    c->used += (size_t)snprintf(c->text + c->used, room - c->used, "%s%s", c->used == 0 ? "" : "\n", text);
+}
+
+static bool reload_for_operator(void *reload, struct config_changes *changes, char why[REQUEST_TEXT_MAX])
+{
+    struct complaint c = {.text = why};
+    const struct log_listener listener = {complain, &c};
+    bool done;
+
+    log_listen(&listener);
+    done = reload_run(reload, changes) == 0;
+    log_listen(NULL);
+    if (c.left_out > 0)
+        snprintf(why + c.used, REQUEST_TEXT_MAX - c.used,
+                 "\nand %u lines more, which are in the switch's log", c.left_out);
+    return done;
+}
+
+static struct action_parts changed(struct daemon *d, struct datapath *dp, struct config *running)
 {
     return (struct action_parts){.show = &d->shown,
                                  .registrar = d->registrar,
                                  .static_jobs = &d->static_jobs,
                                  .port = dp->port,
                                  .bridge = dp->bridge,
-                                 .long_buffers = dp->long_buffers,
-                                 .seed = cfg->seed,
-                                 .rcu = dp->rcu};
+                                 .running = running,
+                                 .rcu = dp->rcu,
+                                 .impairing = d->impairing,
+                                 .reloading = {.reload = reload_for_operator, .context = &d->reload}};
 }
 
-static int start(struct daemon *d, struct datapath *dp, const struct config *cfg)
+static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
-    int rc = open_registrar(d, dp, cfg);
+    int rc = open_registrar(d, dp, cfg->running);
 
     if (rc == 0)
-        rc = open_control(d, dp, cfg);
+        rc = open_control(d, dp, cfg->running);
     if (rc == 0)
-        rc = open_static_jobs(d, dp, cfg);
-    d->shown = shown(d, dp, cfg);
-    d->changed = changed(d, dp, cfg);
+        rc = open_static_jobs(d, dp, cfg->running);
+    d->shown = shown(d, dp, cfg->running);
+    d->impairing = impairing(dp);
+    d->reload = reload(d, dp, cfg);
+    d->changed = changed(d, dp, cfg->running);
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)
-        rc = operators_start(&d->operators, &d->changed, &d->handoff, &cfg->control);
+        rc = operators_start(&d->operators, &d->changed, &d->handoff, &cfg->running->control);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)
@@ -117,9 +195,9 @@ static int start(struct daemon *d, struct datapath *dp, const struct config *cfg
     return rc;
 }
 
-int daemon_run(struct datapath *dp, const struct config *cfg)
+int daemon_run(struct datapath *dp, const struct daemon_config *cfg)
 {
-    struct daemon d = {0};
+    struct daemon d = {.shown_lock = PTHREAD_MUTEX_INITIALIZER};
     int rc = handoff_open(&d.handoff);
 
     if (rc < 0) {

@@ -4,7 +4,13 @@
 
 #include "datapath.h"
 
+/* What it runs by, and where that is from, for a reload (reload.h). */
+struct daemon_config {
+    const char *file;
+    struct config *running;
+};
+
 /* dp: open, not started; it is stopped afterwards. 0, or -errno after logging. */
-int daemon_run(struct datapath *dp, const struct config *cfg);
+int daemon_run(struct datapath *dp, const struct daemon_config *cfg);
 
 #endif

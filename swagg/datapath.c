@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_malloc.h>
 
@@ -10,22 +9,10 @@
 #include "base/secret.h"
 #include "datapath_make.h"
 
-static struct lcore_pace pace(const struct config *cfg)
-{
-    const uint64_t cycles_per_ms = rte_get_tsc_hz() / MS_PER_S;
-
-    return (struct lcore_pace){.spin = cfg->idle.spin,
-                               .max_sleep_us = cfg->idle.max_sleep_us,
-                               .cycles_per_ms = cycles_per_ms,
-                               .stall = (LCORE_STALL_MS + cfg->idle.max_sleep_us / 1000) * cycles_per_ms};
-}
-
-/* After the ports. */
 static void make_loops(struct datapath *dp)
 {
-    dp->loops.ports = dp->ports;
     dp->loops.window = rte_get_tsc_hz();
-    for (unsigned p = 0; p < dp->ports; p++)
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
         dp->loops.number[p] = secret64();
 }
 
@@ -44,9 +31,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     dp->boot_id = secret64() | 1;
     dp->lcores.n = placement->lcores;
     dp->shards.n = placement->shards;
-    dp->pace = pace(cfg);
-    dp->link_local = cfg->link_local;
-    dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
+    dp->placement = *placement;
+    datapath_set_pace(dp, cfg);
 
     vlans_make(&dp->vlans, cfg);
     rc = datapath_make_memory(dp, cfg);
@@ -55,7 +41,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     if (rc == 0)
         rc = datapath_make_classifier(dp, cfg);
     if (rc == 0)
-        rc = datapath_make_lcores(dp, placement);
+        rc = datapath_make_lcores(dp);
     if (rc == 0)
         rc = datapath_check_memory(cfg);
     if (rc == 0) {
@@ -94,8 +80,8 @@ void datapath_close(struct datapath *dp)
         rte_free(dp->lcores.lcore[i]);
     for (unsigned i = 0; i < dp->lcores.n; i++)
         free_ring(dp->shards.inbox[i]);
-    for (unsigned p = 0; p < dp->ports; p++)
-        port_close(&dp->port[p]);
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1)
+        port_close(&dp->port[rte_bsf64(left)]);
     classifier_free(&dp->classifier);
     inbox_close(&dp->to_control);
     jobs_free(&dp->jobs);

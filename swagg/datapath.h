@@ -27,7 +27,7 @@ struct datapath {
     rte_be32_t ip;    /* 0: none; then the switch only switches */
     uint64_t boot_id; /* random: so that workers notice a restart */
 
-    unsigned ports;
+    uint64_t ports; /* atomic: bit p: there is a port p */
     struct port port[SWAGG_MAX_PORTS];
     bool multi_segment; /* every port sends frames of several segments */
     struct lcores lcores;
@@ -41,7 +41,8 @@ struct datapath {
     struct vlans vlans;
     struct bridge *bridge; /* a table for each network */
     struct jobs jobs;
-    struct inbox to_control; /* control messages for the main lcore */
+    struct inbox to_control;    /* control messages for the main lcore */
+    struct placement placement; /* which lcore polls what */
     struct lcore_pace pace;
     uint64_t tx_delay; /* in TSC cycles: struct send, delay */
 

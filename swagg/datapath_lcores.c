@@ -16,16 +16,6 @@
 #include "protocols.h"
 #include "switchml/protocol.h"
 
-static uint64_t impaired_ports(const struct datapath *dp)
-{
-    uint64_t ports = 0;
-
-    for (unsigned p = 0; p < dp->ports; p++)
-        if (port_impairments(&dp->port[p].tx[0]) != NULL)
-            ports |= RTE_BIT64(p);
-    return ports;
-}
-
 static void wire_engine(struct datapath *dp, struct lcore *lc)
 {
     unsigned protocols;
@@ -41,7 +31,6 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
                                             .counters = &lc->counters,
                                             .mbufs = dp->mbufs,
                                             .ones_sum = dp->jobs.kernels->ones_sum,
-                                            .multi_segment = dp->multi_segment,
                                             .mergeable = dp->mergeable},
                                  .strangers = {.egress = &lc->engine.egress,
                                                .counters = &lc->counters,
@@ -59,7 +48,6 @@ static void wire(struct datapath *dp, struct lcore *lc)
 {
     const struct vlans *vlans = dp->vlans.aware ? &dp->vlans : NULL;
 
-    lc->pace = dp->pace;
     lc->rcu = dp->rcu;
     lc->stop = &dp->stop;
     lc->receive = (struct receive){.port = dp->port,
@@ -69,7 +57,6 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .bridge = dp->bridge,
                                    .claim = &dp->claim,
                                    .loops = &dp->loops,
-                                   .link_local = dp->link_local,
                                    .host = &lc->host,
                                    .engine = &lc->engine,
                                    .to_control = &dp->to_control,
@@ -82,12 +69,7 @@ static void wire(struct datapath *dp, struct lcore *lc)
                              .ones_sum = dp->jobs.kernels->ones_sum,
                              .send = &lc->send,
                              .counters = &lc->counters};
-    lc->send = (struct send){.port = dp->port,
-                             .vlans = vlans,
-                             .ports = dp->ports,
-                             .counters = &lc->counters,
-                             .mbufs = dp->mbufs,
-                             .delay = dp->tx_delay};
+    lc->send = (struct send){.port = dp->port, .vlans = vlans, .counters = &lc->counters, .mbufs = dp->mbufs};
     wire_engine(dp, lc);
 }
 
@@ -105,43 +87,12 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
     return lc;
 }
 
-/* Every receive queue of a port may let in its part of what the port may. */
-static void bound_storms(const struct datapath *dp, struct receive *r, unsigned p, unsigned queues)
-{
-    const struct port *port = &dp->port[p];
-
-    for (enum config_storm_kind kind = 0; queues > 0 && kind < CONFIG_STORM_KINDS; kind++)
-        storm_set(&r->storm[p], kind, (uint64_t)port->storm->frames[kind] * queues / port->rx_queues,
-                  rte_get_tsc_hz());
-}
-
-static void give_queues(const struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
-{
-    for (unsigned p = 0; p < dp->ports; p++) {
-        const int tx_queue = placement_tx_queue(tasks, p);
-        const unsigned before = lc->receive.queues;
-
-        for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
-            if (tasks->rx[q] & RTE_BIT64(p))
-                lc->receive.queue[lc->receive.queues++] =
-                    (struct receive_queue){.port = (uint8_t)p, .queue = (uint8_t)q};
-        bound_storms(dp, &lc->receive, p, lc->receive.queues - before);
-        if (tx_queue < 0)
-            continue;
-        lc->send.own |= RTE_BIT64(p);
-        lc->send.queue[p] = (uint8_t)tx_queue;
-    }
-    lc->send.for_others = tasks->tx[0];
-    lc->send.impaired = lc->send.own & impaired_ports(dp);
-}
-
-static int give_tasks(struct datapath *dp, struct lcore *lc, const struct placement_lcore *tasks)
+static int give_shards(struct datapath *dp, struct lcore *lc)
 {
     char name[RTE_RING_NAMESIZE];
     struct rte_ring *inbox;
 
-    give_queues(dp, lc, tasks);
-    lc->shards = tasks->shards;
+    lc->shards = dp->placement.lcore[lc->index].shards;
     if (lc->shards == 0)
         return 0;
     snprintf(name, sizeof(name), "inbox_%u", lc->index);
@@ -163,13 +114,14 @@ static struct steer_ports data_ports_of(const struct agg_protocol *protocol)
                                 .count = protocol->udp_ports.last - protocol->udp_ports.first + 1};
 }
 
-int datapath_make_lcores(struct datapath *dp, const struct placement *placement)
+int datapath_make_lcores(struct datapath *dp)
 {
     const struct steer_ports data = data_ports_of(&sml_protocol);
     unsigned id = (unsigned)-1;
     int rc = 0;
 
-    dp->data_ports = (uint8_t)steer_data_ports(dp->port, dp->ports, &data, dp->shards.n);
+    dp->data_ports =
+        (uint8_t)steer_data_ports(dp->port, (unsigned)__builtin_popcountll(dp->ports), &data, dp->shards.n);
     for (unsigned i = 0; i < dp->lcores.n && rc == 0; i++) {
         id = rte_get_next_lcore(id, 1, 0);
         if (id == RTE_MAX_LCORE) {
@@ -177,12 +129,13 @@ int datapath_make_lcores(struct datapath *dp, const struct placement *placement)
             return -EINVAL;
         }
         dp->lcores.lcore[i] = make_lcore(dp, i, id);
-        rc =
-            dp->lcores.lcore[i] == NULL ? -ENOMEM : give_tasks(dp, dp->lcores.lcore[i], &placement->lcore[i]);
+        rc = dp->lcores.lcore[i] == NULL ? -ENOMEM : give_shards(dp, dp->lcores.lcore[i]);
     }
     dp->lcores.lcore[dp->lcores.n] = make_lcore(dp, dp->lcores.n, rte_get_main_lcore());
     if (rc == 0 && dp->lcores.lcore[dp->lcores.n] == NULL)
         rc = -ENOMEM;
+    if (rc == 0)
+        datapath_assign(dp);
     return rc;
 }
 
@@ -201,7 +154,7 @@ static void steer(const struct datapath *dp, unsigned p)
     struct steer_queues to = {.data = data_ports_of(&sml_protocol), .shards = dp->shards.n};
 
     for (unsigned s = 0; s < dp->shards.n; s++)
-        to.queue[s] = receive_queue_of(&dp->lcores.lcore[dp->shards.owner[s]]->receive, p);
+        to.queue[s] = placement_rx_queue(&dp->placement.lcore[dp->shards.owner[s]], p);
     steer_port(&dp->port[p], &to);
 }
 
@@ -209,10 +162,10 @@ int datapath_start(struct datapath *dp)
 {
     int rc = 0;
 
-    for (unsigned p = 0; p < dp->ports && rc == 0; p++) {
-        rc = port_start(&dp->port[p]);
+    for (uint64_t left = dp->ports; left != 0 && rc == 0; left &= left - 1) {
+        rc = port_start(&dp->port[rte_bsf64(left)]);
         if (rc == 0)
-            steer(dp, p);
+            steer(dp, rte_bsf64(left));
     }
     for (unsigned i = 0; i < dp->lcores.n && rc == 0; i++)
         rc = launch(dp->lcores.lcore[i]);

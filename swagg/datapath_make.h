@@ -1,5 +1,6 @@
 /* The steps in which the data path is made, in this order (datapath_open). Each logs what is wrong and
- * returns 0 or -errno; datapath_close frees what was made. Called by the main lcore, before the others start.
+ * returns 0 or -errno; datapath_close frees what was made. Called by the main lcore, before the others start;
+ * what says so, also while they run.
  */
 #ifndef SWAGG_DATAPATH_MAKE_H
 #define SWAGG_DATAPATH_MAKE_H
@@ -16,7 +17,18 @@ int datapath_open_ports(struct datapath *dp, const struct config *cfg);
 int datapath_make_classifier(struct datapath *dp, const struct config *cfg);
 
 /* Makes the lcores. The placement's lcores are the EAL's worker lcores, in order. */
-int datapath_make_lcores(struct datapath *dp, const struct placement *placement);
+int datapath_make_lcores(struct datapath *dp);
+
+/* Gives lcores their tasks, according to placement, ports and pace. Also while they run, one change at a
+ * time. */
+void datapath_assign(struct datapath *dp);
+
+/* Takes from the configuration what an lcore's tasks have of it, but for ports: idle, tx_delay_us,
+ * switch.link_local. */
+void datapath_set_pace(struct datapath *dp, const struct config *cfg);
+
+/* The same for the running data path, the ports' storm included, and assigns it. */
+void datapath_follow(struct datapath *dp, const struct config *cfg);
 
 /* Checks that enough memory is left for pool.megabytes, so that the operator learns of it now and not from
  * the first job. */

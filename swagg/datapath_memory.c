@@ -56,15 +56,8 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     }
     dp->bridge = bridge_tables_init(bridge, DATAPATH_STATIONS, dp->vlans.n, rte_rand());
     dp->jobs.rcu = dp->rcu;
-    dp->jobs.bytes_max = (size_t)cfg->pool.megabytes << 20;
-    dp->jobs.frames_max = cfg->pool.kept_frames;
-    dp->jobs.quota = (struct jobs_quota){.slots = cfg->pool.slots,
-                                         .bytes_a_job = (size_t)cfg->pool.megabytes_per_job << 20,
-                                         .frames_a_job = cfg->pool.kept_frames_per_job,
-                                         .tenants = cfg->tenants,
-                                         .tenant = cfg->tenant};
+    jobs_limit(&dp->jobs, cfg);
     dp->jobs.shards = (uint16_t)dp->shards.n;
-    dp->jobs.delays = cfg->pool.delays;
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores.n);
 }
 

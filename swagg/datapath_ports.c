@@ -25,7 +25,7 @@ static int open_all(struct datapath *dp, const struct config *cfg)
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
         rc = port_open(&dp->port[i], i, cfg, &resources);
         dp->multi_segment &= dp->port[i].multi_segment;
-        dp->ports = i + 1;
+        dp->ports |= RTE_BIT64(i);
     }
     return rc;
 }
@@ -34,8 +34,8 @@ static bool on_kernel(const struct datapath *dp)
 {
     bool any = false;
 
-    for (unsigned p = 0; p < dp->ports; p++)
-        any |= dp->port[p].lock >= 0;
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1)
+        any |= dp->port[rte_bsf64(left)].lock >= 0;
     return any;
 }
 
@@ -63,14 +63,14 @@ static int choose_mac(struct datapath *dp, const struct config *cfg)
     struct net_mac of_port[SWAGG_MAX_PORTS];
     int same;
 
-    for (unsigned p = 0; p < dp->ports; p++)
+    for (unsigned p = 0; p < cfg->ports; p++)
         of_port[p] = dp->port[p].mac;
     if (!cfg->has_mac) {
-        switch_mac_derive(&dp->mac, of_port, dp->ports);
+        switch_mac_derive(&dp->mac, of_port, cfg->ports);
         return 0;
     }
     memcpy(dp->mac.addr_bytes, cfg->mac, sizeof(dp->mac.addr_bytes));
-    same = switch_mac_find(&dp->mac, of_port, dp->ports);
+    same = switch_mac_find(&dp->mac, of_port, cfg->ports);
     return same < 0 ? 0 : refuse_mac(&dp->port[same]);
 }
 
@@ -102,10 +102,10 @@ void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
 
     if (dp->vlans.aware)
         return;
-    for (unsigned p = 0; p < dp->ports; p++) {
-        if (dp->port[p].device->carry == NULL)
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1) {
+        if (dp->port[rte_bsf64(left)].device->carry == NULL)
             return;
-        queues += dp->port[p].rx_queues;
+        queues += dp->port[rte_bsf64(left)].rx_queues;
     }
     buffers = queues * LINUX_RX_LONG_BUFFERS;
     if (datapath_free_megabytes() >=

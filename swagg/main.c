@@ -139,8 +139,9 @@ static int place(struct placement *placement, const struct config *cfg)
     return -EINVAL;
 }
 
-static int start(const struct config *cfg, char *const eal_arguments[])
+static int start(struct config *cfg, const struct command_line *cl)
 {
+    const struct daemon_config config = {.file = cl->file, .running = cfg};
     struct placement placement;
     struct datapath *dp;
     int main_cpu = place(&placement, cfg), rc;
@@ -151,13 +152,13 @@ static int start(const struct config *cfg, char *const eal_arguments[])
     log_with_time();
     priority_raise_session();
     log_notice("version %s", build_version);
-    rc = eal_start(cfg, &placement, main_cpu, eal_arguments);
+    rc = eal_start(cfg, &placement, main_cpu, cl->eal);
     if (rc < 0)
         return EXIT_FAILURE;
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
-        rc = daemon_run(dp, cfg);
+        rc = daemon_run(dp, &config);
     datapath_close(dp);
     eal_stop();
     return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -176,5 +177,5 @@ int main(int argc, char *argv[])
     if (cl.check)
         return check(&cfg, cl.file);
     log_set_level((enum log_level)cfg.log_level);
-    return start(&cfg, cl.eal);
+    return start(&cfg, &cl);
 }

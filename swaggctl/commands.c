@@ -50,6 +50,11 @@ const struct command commands[] = {
      "fdb add",
      "a station is on this port, whatever comes"},
     {{"fdb", "del"}, {ARGUMENT_MAC}, false, "fdb del", "a station that was added is learned again"},
+    {{"reload"},
+     {0},
+     false,
+     "reload",
+     "have the switch read its configuration anew, and print what has changed"},
     {{"log", "level"}, {ARGUMENT_LEVEL}, false, "log level", "error, warning, notice, info or debug"},
 };
 
@@ -135,6 +140,12 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
     command_usage(usage, sizeof(usage), near);
     snprintf(why, COMMAND_WHY_MAX, "usage: swaggctl %s", usage);
     return NULL;
+}
+
+/* Those of two words do. */
+bool command_acts(const struct command *c)
+{
+    return c->words[1] != NULL || strcmp(c->words[0], "reload") == 0;
 }
 
 /* What is no number stays text, and the switch says what is wrong with it. */

@@ -22,7 +22,7 @@ enum command_argument {
 };
 
 struct command {
-    const char *words[COMMAND_WORDS_MAX]; /* as typed; two: it changes something, else it shows a view */
+    const char *words[COMMAND_WORDS_MAX]; /* as typed */
     enum command_argument takes[COMMAND_ARGUMENTS_MAX];
     bool optional;       /* the last argument may be left out */
     const char *request; /* the command as the switch knows it */
@@ -36,6 +36,9 @@ extern const unsigned commands_count;
  * itself. NULL: why says what is wrong. */
 const struct command *command_find(char *const words[], unsigned n, unsigned *used,
                                    char why[COMMAND_WHY_MAX]);
+
+/* Whether it changes something; else it shows a view. */
+bool command_acts(const struct command *command);
 
 /* The request for it; to be released. */
 json_t *command_request(const struct command *command, char *const arguments[], unsigned n);

@@ -275,7 +275,7 @@ static int run(const struct command_line *cl, char *const words[], unsigned n, b
 
     if (command == NULL)
         return complain(EXIT_USAGE, why);
-    if (watch && used > 1)
+    if (watch && command_acts(command))
         return complain(EXIT_USAGE, "watch shows views; this command changes something");
     if (place_choose(&place, cl->place, trouble) < 0)
         return complain(EXIT_NO_SWITCH, trouble);

@@ -203,6 +203,37 @@ static void share_out(struct jobs *jobs)
     jobs_divide_frames(jobs);
 }
 
+void jobs_limit(struct jobs *jobs, const struct config *cfg)
+{
+    jobs->bytes_max = (size_t)cfg->pool.megabytes << 20;
+    jobs->frames_max = cfg->pool.kept_frames;
+    jobs->quota = (struct jobs_quota){.slots = cfg->pool.slots,
+                                      .bytes_a_job = (size_t)cfg->pool.megabytes_per_job << 20,
+                                      .frames_a_job = cfg->pool.kept_frames_per_job,
+                                      .tenants = cfg->tenants + cfg->leaving,
+                                      .tenant = cfg->tenant};
+    jobs->delays = cfg->pool.delays;
+}
+
+void jobs_follow(struct jobs *jobs, const struct config *cfg, const int tenant[])
+{
+    jobs_limit(jobs, cfg);
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
+        if (running_job(jobs, i) != NULL && running_job(jobs, i)->tenant >= 0)
+            running_job(jobs, i)->tenant = tenant[running_job(jobs, i)->tenant];
+    share_out(jobs);
+}
+
+void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int tenant)
+{
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+
+    if (job->tenant == tenant)
+        return;
+    job->tenant = tenant;
+    share_out(jobs);
+}
+
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                          uint8_t number, char text[AGG_TEXT_MAX])
 {

@@ -174,6 +174,17 @@ int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned ran
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);
 
+/* Takes what jobs may hold from the configuration, which outlives them: pool, tenants. Jobs that run keep
+ * what they have. */
+void jobs_limit(struct jobs *jobs, const struct config *cfg);
+
+/* The same while there are jobs, when *cfg has changed: tenant[t] is the number that tenant t has now. What
+ * running jobs share is divided anew. */
+void jobs_follow(struct jobs *jobs, const struct config *cfg, const int tenant[]);
+
+/* The job is this tenant's from now on; -1: nobody's. */
+void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int tenant);
+
 /* How much of what the switch can do is the job's, beside others' weights: its tenant's weight, divided among
  * the tenant's running jobs. At least 1. */
 uint32_t jobs_weight(const struct jobs *jobs, const struct job *job);

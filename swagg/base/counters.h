@@ -19,6 +19,7 @@
       "the operator has taken the port down: swaggctl port up NAME brings it up")                            \
     X(PORT_BLOCKED, "port_blocked",                                                                          \
       "the port is blocked, since there is a loop behind it: find it, then swaggctl port up NAME")           \
+    X(NO_PORT, "no_port", "to a port that the operator has removed meanwhile")                               \
     X(RX_MISSED, "rx_missed",                                                                                \
       "more frames waited than the device holds: a larger ring where it has one, or another lcore")          \
     X(OVERSIZE, "oversize",                                                                                  \

@@ -97,6 +97,13 @@ static void write_line(const char *prefix, const char *text)
     pthread_mutex_unlock(&out.lock);
 }
 
+static _Thread_local const struct log_listener *listens;
+
+void log_listen(const struct log_listener *listener)
+{
+    listens = listener;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", "", "debug: "};
@@ -109,6 +116,8 @@ void log_line(enum log_level level, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     write_line(prefix[level], text);
+    if (level == LOG_LEVEL_ERROR && listens != NULL)
+        listens->hear(listens->context, text);
 }
 
 /* stdio gives whole lines, one or more: log_stream's buffer ends with them. */

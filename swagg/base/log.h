@@ -27,6 +27,15 @@ const char *log_level_name(enum log_level level);
  * called while there is only one thread. */
 void log_with_time(void);
 
+/* Who else hears of errors. */
+struct log_listener {
+    void (*hear)(void *context, const char *text);
+    void *context;
+};
+
+/* From here on errors that the calling thread logs go to the listener, too. NULL: to nobody any more. */
+void log_listen(const struct log_listener *listener);
+
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A stream for libraries that write their own lines to the log, whatever the level. NULL: no memory. */

@@ -10,7 +10,7 @@ void loops_note_own(struct loops *l, const struct net_ethernet *eth, size_t byte
 
     if (!loop_probe_read(eth, bytes, &number))
         return;
-    for (unsigned p = 0; p < l->ports; p++)
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
         if (l->number[p] == number)
             __atomic_store_n(&l->returned, ANY | p << 8 | port, __ATOMIC_RELAXED);
 }

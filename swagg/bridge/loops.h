@@ -11,7 +11,6 @@
 
 struct loops {
     /* Set before the start, then only read. */
-    unsigned ports;
     uint64_t number[SWAGG_MAX_PORTS]; /* in the probes of each port; random */
     uint64_t window;                  /* in which a station must not move too often; in TSC cycles */
 

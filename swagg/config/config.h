@@ -69,7 +69,8 @@ struct config_storm {
 };
 
 struct config_port {
-    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ... */
+    char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ...; "": there
+                                       is no port of this number (config_align.h) */
     char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
                                        --vdev (net_memif0,role=server); or a PCI address with options */
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
@@ -239,6 +240,7 @@ struct config {
     uint64_t seed; /* of the impairments */
 
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
+    unsigned leaving; /* after them, those that a reload has taken out while they had jobs (config_align.h) */
     struct config_tenant tenant[CONFIG_TENANTS_MAX];
 
     unsigned static_jobs;

@@ -167,10 +167,20 @@ int placement_find_stray(const struct placement *p, const int cpu[], unsigned cp
     return -1;
 }
 
-int placement_tx_queue(const struct placement_lcore *l, unsigned port)
+static int first_queue(const uint64_t ports[SWAGG_MAX_QUEUES], unsigned port)
 {
     for (int q = 0; q < SWAGG_MAX_QUEUES; q++)
-        if (l->tx[q] >> port & 1)
+        if (ports[q] >> port & 1)
             return q;
     return -1;
+}
+
+int placement_rx_queue(const struct placement_lcore *l, unsigned port)
+{
+    return first_queue(l->rx, port);
+}
+
+int placement_tx_queue(const struct placement_lcore *l, unsigned port)
+{
+    return first_queue(l->tx, port);
 }

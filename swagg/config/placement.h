@@ -72,7 +72,8 @@ void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
 /* The first lcore whose CPU is not among cpu[]; -1: there is none. */
 int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);
 
-/* The queue of this port by which lcore l sends, the first if it has several; -1: none. */
+/* The queue of this port by which lcore l receives, or sends, the first if it has several; -1: none. */
+int placement_rx_queue(const struct placement_lcore *l, unsigned port);
 int placement_tx_queue(const struct placement_lcore *l, unsigned port);
 
 #endif

@@ -55,7 +55,9 @@ struct control {
 static void report_drops(struct control *c)
 {
     for (unsigned d = 0; d < DROP_KINDS; d++)
-        for (unsigned p = 0; p < c->parts.ports && !c->drop_seen[d]; p++) {
+        for (uint64_t left = ports_there(c->parts.ports); left != 0 && !c->drop_seen[d]; left &= left - 1) {
+            const unsigned p = rte_bsf64(left);
+
             if (drop_name(d) == NULL || lcores_drops(c->parts.lcores, p, d) == 0)
                 continue;
             c->drop_seen[d] = true;
@@ -75,9 +77,12 @@ static void age_stations(struct control *c, uint64_t now)
 /* Counts frames that the devices lost before any lcore saw them. */
 static void count_missed(struct control *c)
 {
-    for (unsigned p = 0; p < c->parts.ports; p++)
-        count_drop(&c->lcore->counters, p, DROP_RX_MISSED,
-                   (unsigned)c->parts.port[p].device->missed(&c->parts.port[p]));
+    for (uint64_t left = ports_there(c->parts.ports); left != 0; left &= left - 1) {
+        struct port *port = &c->parts.port[rte_bsf64(left)];
+
+        count_drop(&c->lcore->counters, rte_bsf64(left), DROP_RX_MISSED,
+                   (unsigned)port->device->missed(port));
+    }
 }
 
 /* The link of this port has come up. */
@@ -91,7 +96,8 @@ static void greet(struct control *c, unsigned p)
  * until they are heard again. */
 static void watch_links(struct control *c)
 {
-    for (unsigned p = 0; p < c->parts.ports; p++) {
+    for (uint64_t left = ports_there(c->parts.ports); left != 0; left &= left - 1) {
+        const unsigned p = rte_bsf64(left);
         struct port *port = &c->parts.port[p];
         bool was_up = c->links_up & RTE_BIT64(p), up;
 
@@ -125,8 +131,8 @@ static void watch_claims(struct control *c, uint64_t now)
     log_warning("station %s on port %s uses the switch's IP address, or forges it: what it sends under it is "
                 "dropped; give it another, or change switch.ip",
                 mac, c->parts.port[port].name);
-    for (unsigned p = 0; p < c->parts.ports; p++)
-        host_announce(&c->lcore->host, p);
+    for (uint64_t left = ports_there(c->parts.ports); left != 0; left &= left - 1)
+        host_announce(&c->lcore->host, rte_bsf64(left));
 }
 
 static void look_at_lcores(struct control *c, uint64_t now)
@@ -242,6 +248,13 @@ static struct throttle_rate strangers_rate(const struct config *cfg)
         .per_second = STRANGERS_PER_SECOND};
 }
 
+void control_follow(struct control *c, const struct config *cfg)
+{
+    c->rate.rate = strangers_rate(cfg);
+    loop_guard_init(&c->loops, &cfg->loops);
+    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
+}
+
 int control_open(struct control **out, const struct control_parts *parts, const struct config *cfg)
 {
     struct control *c = calloc(1, sizeof(*c));
@@ -260,8 +273,7 @@ int control_open(struct control **out, const struct control_parts *parts, const 
                                    .host = &c->lcore->host,
                                    .bridge = parts->bridge,
                                    .networks = parts->vlans->n};
-    loop_guard_init(&c->loops, &cfg->loops);
-    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
+    control_follow(c, cfg);
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     rc = c->epoll < 0 ? -errno : 0;
     if (rc == 0)
@@ -300,12 +312,11 @@ int control_run(struct control *c)
 {
     c->links_up = ~UINT64_C(0); /* so that only links that are down are logged */
     watch_links(c);
-    for (unsigned p = 0; p < c->parts.ports; p++)
-        if (c->links_up & RTE_BIT64(p))
-            greet(c, p);
+    for (uint64_t left = ports_there(c->parts.ports) & c->links_up; left != 0; left &= left - 1)
+        greet(c, rte_bsf64(left));
     for (;;) {
         struct epoll_event e;
-        int stop;
+        int signal;
 
         if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
             int rc = -errno;
@@ -313,9 +324,11 @@ int control_run(struct control *c)
             log_error("the main thread cannot wait for events: %s", strerror(-rc));
             return rc;
         }
-        stop = signals_take(c->signals);
-        if (stop > 0)
-            return stop;
+        signal = signals_take(c->signals);
+        if (signal == SIGNALS_RELOAD)
+            c->parts.reload.run(c->parts.reload.context);
+        else if (signal > 0)
+            return signal;
         take_messages(c);
         c->parts.guest.serve(c->parts.guest.context);
         tick(c);

@@ -18,11 +18,17 @@ struct control_guest {
     void *context;
 };
 
+/* What SIGHUP asks for. */
+struct control_reload {
+    void (*run)(void *context);
+    void *context;
+};
+
 /* What it works on; all of it outlives the control. */
 struct control_parts {
     const struct lcores *lcores;
     struct port *port;
-    unsigned ports;
+    const uint64_t *ports; /* atomic: bit p: there is a port p */
     struct bridge *bridge;
     const struct vlans *vlans;
     struct sighting *claim; /* of other stations to the switch's IP address */
@@ -31,11 +37,15 @@ struct control_parts {
     struct registrar *registrar;
     struct static_jobs *static_jobs; /* open before control_run */
     struct control_guest guest;
+    struct control_reload reload;
 };
 
 /* *c is NULL on error, which was logged. Signals must be blocked (signals.h). */
 int control_open(struct control **c, const struct control_parts *parts, const struct config *cfg);
 void control_close(struct control *c);
+
+/* Takes what another configuration says: timers.mac_age_s, limits.workers. */
+void control_follow(struct control *c, const struct config *cfg);
 
 /* Runs until a signal comes that stops the daemon; returns its number, or -errno after logging. */
 int control_run(struct control *c);

@@ -21,8 +21,8 @@ void loop_guard_probe(const struct loop_guard *g, unsigned port)
 
 static void probe_all(const struct loop_guard *g)
 {
-    for (unsigned p = 0; p < g->ports; p++)
-        loop_guard_probe(g, p);
+    for (uint64_t left = ports_there(g->ports); left != 0; left &= left - 1)
+        loop_guard_probe(g, rte_bsf64(left));
 }
 
 /* What is known of stations there may have come round the loop. */
@@ -36,7 +36,7 @@ static void block(struct loop_guard *g, unsigned p, uint64_t now)
 static void found(struct loop_guard *g, const struct loops_returned *r, uint64_t now)
 {
     const unsigned p = RTE_MAX(r->left, r->at);
-    const bool blocks = g->ports > 1 && g->block_ns > 0;
+    const bool blocks = (ports_there(g->ports) & (ports_there(g->ports) - 1)) != 0 && g->block_ns > 0;
 
     if (port_is_closed_for(&g->port[p], PORT_BLOCKED) || (!blocks && now < g->quiet_until))
         return;
@@ -79,7 +79,9 @@ static void watch_movers(struct loop_guard *g, uint64_t now)
 /* Ports that have been blocked for long enough, and those that the operator has opened. */
 static void open_ports(struct loop_guard *g, uint64_t now)
 {
-    for (unsigned p = 0; p < g->ports; p++) {
+    for (uint64_t left = ports_there(g->ports); left != 0; left &= left - 1) {
+        const unsigned p = rte_bsf64(left);
+
         if (g->open_at[p] == 0)
             continue;
         if (port_is_closed_for(&g->port[p], PORT_BLOCKED) && now < g->open_at[p])

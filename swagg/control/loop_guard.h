@@ -20,7 +20,7 @@ struct loop_guard {
     /* Set before the start, then only read. */
     struct loops *loops;
     struct port *port;
-    unsigned ports;
+    const uint64_t *ports; /* atomic: bit p: there is a port p */
     const struct host *host;
     struct bridge *bridge;
     unsigned networks;
@@ -32,6 +32,7 @@ struct loop_guard {
     uint64_t open_at[SWAGG_MAX_PORTS]; /* of blocked ports */
 };
 
+/* Also while it runs. */
 void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg);
 
 /* Looks for a loop behind this port. */

@@ -1,7 +1,6 @@
 #include "control/registrar.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "base/throttle.h"
-#include "control/keyring.h"
-#include "control/listening.h"
+#include "control/registrar_state.h"
 #include "control/terms.h"
 #include "port/steer.h"
 
@@ -23,21 +20,6 @@ enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
 /* The lines about the beginning and end of the largest job fit into the burst. */
 enum { LINES_AT_ONCE = 1024, LINES_PER_SECOND = 16, LINES_A_RANK = 4 };
-
-struct registrar {
-    struct registrar_parts parts;
-    const struct host *host; /* the main lcore's: the switch as a host */
-    const struct config *cfg;
-    struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
-    rte_be32_t heard; /* the address whose message is being handled; 0: none is */
-    struct throttle lines;
-    unsigned lines_left_out;
-    struct listening listening;
-    pthread_mutex_t lock; /* protects what follows: the main lcore changes it, telemetry reads it */
-    uint64_t now;         /* of the registry's clock, when it was last called */
-    struct ctl_registry *registry;
-    struct keyring keyring;
-};
 
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
@@ -196,28 +178,15 @@ static void report_lines_left_out(struct registrar *r)
     r->lines_left_out = 0;
 }
 
-static void name_tenants(struct registrar *r, const struct config *cfg)
-{
-    for (unsigned i = 0; i < cfg->tenants; i++)
-        r->tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
-                                           .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
-                                           .data_keys = cfg->tenant[i].data_keys};
-    for (unsigned i = 0; i < cfg->static_jobs; i++)
-        if (cfg->static_job[i].tenant >= 0)
-            r->tenant[cfg->static_job[i].tenant].elsewhere++;
-    for (unsigned i = 0; i < cfg->replays; i++)
-        if (cfg->replay[i].tenant >= 0)
-            r->tenant[cfg->replay[i].tenant].elsewhere++;
-}
-
-static struct ctl_registry_config registry_config(struct registrar *r, const struct config *cfg)
+struct ctl_registry_config registrar_config(struct registrar *r, const struct config *cfg,
+                                            const struct keyring *keys)
 {
     return (struct ctl_registry_config){
         .protocols = r->parts.protocols,
         .protocols_known = r->parts.protocols_known,
         .max_jobs = (uint16_t)cfg->limits.jobs,
         .max_workers = (uint16_t)cfg->limits.workers,
-        .tenants_known = cfg->tenants,
+        .tenants_known = cfg->tenants + cfg->leaving,
         .tenants = r->tenant,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
@@ -226,8 +195,8 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
         .data_ports = r->parts.data_ports,
         .payload_bytes = terms_payload_bytes(cfg),
         .library = keys_sodium(),
-        .key = r->keyring.key,
-        .keys = r->keyring.keys,
+        .key = keys->key,
+        .keys = keys->keys,
         .actions = {.ctx = r,
                     .send = send_message,
                     .prepare = prepare,
@@ -240,24 +209,25 @@ static struct ctl_registry_config registry_config(struct registrar *r, const str
     };
 }
 
-/* Short pauses of a polling thread count as time, since it may go on being slow for long. */
-static void start_clock(struct registrar *r, const struct config *cfg)
+static bool receives(const struct lcore *lc)
 {
-    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);
-
-    listening_init(&r->listening, ms * 1000000 + cfg->idle.max_sleep_us * UINT64_C(1000), clock_ns());
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        if (lc->tasks->queues.rx[q] != 0)
+            return true;
+    return false;
 }
 
-/* Of the registry's clock. The main lcore's. */
+/* Of the registry's clock, which does not wait for lcores that do not receive. The main lcore's. */
 static uint64_t registry_time(struct registrar *r)
 {
+    const uint64_t now = clock_ns();
     uint64_t rounds[SWAGG_MAX_LCORES];
-    unsigned receivers = 0;
 
     for (unsigned i = 0; i < r->parts.lcores->n; i++)
-        if (r->parts.lcores->lcore[i]->receive.queues > 0)
-            rounds[receivers++] = counter_read(&r->parts.lcores->lcore[i]->counters.event[EVENT_ROUNDS]);
-    return listening_time(&r->listening, rounds, receivers, clock_ns());
+        rounds[i] = receives(r->parts.lcores->lcore[i])
+                        ? counter_read(&r->parts.lcores->lcore[i]->counters.event[EVENT_ROUNDS])
+                        : now;
+    return listening_time(&r->listening, rounds, r->parts.lcores->n, now);
 }
 
 static struct throttle_rate log_rate(const struct config *cfg)
@@ -265,6 +235,32 @@ static struct throttle_rate log_rate(const struct config *cfg)
     return (struct throttle_rate){.burst =
                                       RTE_MAX((uint32_t)LINES_AT_ONCE, LINES_A_RANK * cfg->limits.workers),
                                   .per_second = LINES_PER_SECOND};
+}
+
+/* Short pauses of a polling thread count as time, since it may go on being slow for long. */
+static uint64_t pause_ns(const struct config *cfg)
+{
+    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);
+
+    return ms * 1000000 + cfg->idle.max_sleep_us * UINT64_C(1000);
+}
+
+void registrar_follow(struct registrar *r)
+{
+    const struct config *cfg = r->cfg;
+
+    for (unsigned i = 0; i < cfg->tenants + cfg->leaving; i++)
+        r->tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
+                                           .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
+                                           .data_keys = cfg->tenant[i].data_keys};
+    for (unsigned i = 0; i < cfg->static_jobs; i++)
+        if (cfg->static_job[i].tenant >= 0)
+            r->tenant[cfg->static_job[i].tenant].elsewhere++;
+    for (unsigned i = 0; i < cfg->replays; i++)
+        if (cfg->replay[i].tenant >= 0)
+            r->tenant[cfg->replay[i].tenant].elsewhere++;
+    r->lines.rate = log_rate(cfg);
+    r->listening.pause_ns = pause_ns(cfg);
 }
 
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
@@ -280,13 +276,13 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->host = &lcores_main(parts->lcores)->host;
     r->cfg = cfg;
     throttle_init(&r->lines, log_rate(cfg), rte_rand());
-    start_clock(r, cfg);
-    name_tenants(r, cfg);
+    listening_init(&r->listening, pause_ns(cfg), clock_ns());
+    registrar_follow(r);
     if (keyring_load(&r->keyring, cfg) < 0) {
         free(r);
         return -EINVAL;
     }
-    rc = registry_config(r, cfg);
+    rc = registrar_config(r, cfg, &r->keyring);
     mem = malloc(ctl_registry_footprint(&rc));
     if (mem == NULL) {
         log_error("no memory for %u jobs (limits.jobs)", cfg->limits.jobs);

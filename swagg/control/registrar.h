@@ -5,7 +5,7 @@
 #define SWAGG_CONTROL_REGISTRAR_H
 
 #include "aggregate/jobs.h"
-#include "config/config.h"
+#include "config/config_changes.h"
 #include "control/registry.h"
 #include "lcore/lcores.h"
 
@@ -25,6 +25,21 @@ struct registrar_parts {
 /* *r is NULL on error, which was logged. cfg must outlive it. */
 int registrar_open(struct registrar **r, const struct registrar_parts *parts, const struct config *cfg);
 void registrar_close(struct registrar *r);
+
+/* Another configuration, in two steps. The first checks and makes all that it takes: 0, or -errno after
+ * logging what is wrong. Then the second follows, when *cfg of registrar_open has become the next
+ * configuration. Running jobs go on. tenant: the numbers that tenants with jobs get
+ * (config_align.h). */
+struct registrar_next;
+int registrar_prepare(struct registrar *r, const struct config *cfg, const int tenant[],
+                      struct registrar_next **next);
+/* Lists which tenants of cfg have other keys. */
+void registrar_compare(const struct registrar *r, const struct registrar_next *next, const struct config *cfg,
+                       const int tenant[], struct config_changes *changes);
+void registrar_commit(struct registrar *r, struct registrar_next *next, const int tenant[]);
+
+/* Bit t: tenant t has jobs, also such as have failed. */
+uint64_t registrar_tenants(const struct registrar *r);
 
 /* Whether a checked frame to CTL_PORT is from a member of some job. */
 bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);

@@ -12,21 +12,13 @@
 
 static const struct {
     int number;
-    bool stops;
+    enum { MEANS_NOTHING, STOPS, RELOADS } means;
 } known[] = {
-    {SIGINT, true},   {SIGTERM, true},  {SIGHUP, true},     {SIGUSR1, false},
-    {SIGUSR2, false}, {SIGALRM, false}, {SIGVTALRM, false}, {SIGPROF, false},
+    {SIGINT, STOPS},          {SIGTERM, STOPS},         {SIGHUP, RELOADS},          {SIGUSR1, MEANS_NOTHING},
+    {SIGUSR2, MEANS_NOTHING}, {SIGALRM, MEANS_NOTHING}, {SIGVTALRM, MEANS_NOTHING}, {SIGPROF, MEANS_NOTHING},
 };
 
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-
-/* Whether a signal is ignored; if blocked, it would be delivered all the same. */
-static bool is_ignored(int number)
-{
-    struct sigaction now;
-
-    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
 
 static sigset_t watched(void)
 {
@@ -34,8 +26,7 @@ static sigset_t watched(void)
 
     sigemptyset(&set);
     for (unsigned i = 0; i < KNOWN; i++)
-        if (known[i].number != SIGHUP || !is_ignored(SIGHUP))
-            sigaddset(&set, known[i].number);
+        sigaddset(&set, known[i].number);
     return set;
 }
 
@@ -61,10 +52,11 @@ int signals_take(int fd)
     if (read(fd, &come, sizeof(come)) != sizeof(come))
         return 0;
     for (unsigned i = 0; i < KNOWN; i++)
-        if (known[i].number == (int)come.ssi_signo && known[i].stops)
-            return known[i].number;
-    log_notice("signal %u (%s) from process %u means nothing here; SIGTERM stops swagg, and it reads its "
-               "configuration only at the start",
-               come.ssi_signo, strsignal((int)come.ssi_signo), come.ssi_pid);
+        if (known[i].number == (int)come.ssi_signo && known[i].means != MEANS_NOTHING)
+            return known[i].means == RELOADS ? SIGNALS_RELOAD : known[i].number;
+    log_notice(
+        "signal %u (%s) from process %u means nothing here; SIGTERM stops swagg, SIGHUP has it read its "
+        "configuration anew",
+        come.ssi_signo, strsignal((int)come.ssi_signo), come.ssi_pid);
     return 0;
 }

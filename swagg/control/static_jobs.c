@@ -102,26 +102,27 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
 }
 
 /* The switch in the network that the job is in. */
-static struct jobs_identity identity(const struct jobs_identity *us, const struct static_job *job,
+static struct jobs_identity identity(const struct static_jobs *s, const struct static_job *job,
                                      const struct config *cfg)
 {
-    struct jobs_identity here = *us;
+    struct jobs_identity here = s->us;
 
     if (cfg->vlans > 0)
         here.ip = cfg->vlan[job->plan.network].ip;
     return here;
 }
 
-static int open_job(struct static_jobs *s, struct static_job *job, const struct jobs_identity *us,
-                    uint64_t now)
+/* cfg: where it is described. */
+static int open_job(struct static_jobs *s, struct static_job *job, const struct config *cfg, uint64_t now)
 {
+    const struct jobs_identity here = identity(s, job, cfg);
     char why[AGG_TEXT_MAX];
     struct agg_footprint f;
     int rc;
 
     job->since = job->heard_at = now;
     snprintf(job->plan.name, sizeof(job->plan.name), "%s", job->name);
-    rc = jobs_open(s->jobs, &job->plan, us, &job->number, why);
+    rc = jobs_open(s->jobs, &job->plan, &here, &job->number, why);
     if (rc < 0) {
         log_error("%s: %s", job->name, why);
         return rc;
@@ -133,24 +134,27 @@ static int open_job(struct static_jobs *s, struct static_job *job, const struct 
     return 0;
 }
 
-int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs_identity *us,
-                     const struct config *cfg, uint64_t now)
+static void close_job(struct static_jobs *s, const struct static_job *job)
 {
-    const unsigned n = cfg->replays + cfg->static_jobs + cfg->hostagg_jobs;
-    struct jobs_identity here;
+    jobs_close(s->jobs, job->plan.protocol->id, job->number);
+}
+
+static unsigned jobs_in(const struct config *cfg)
+{
+    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs;
+}
+
+int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now)
+{
     int rc = 0;
 
-    s->jobs = jobs;
     s->now = now;
-    if (n == 0)
-        return 0;
-    s->job = calloc(n, sizeof(*s->job));
+    s->job = calloc(jobs_in(cfg) + 1, sizeof(*s->job));
     if (s->job == NULL)
         return -ENOMEM;
-    for (; s->n < n && rc == 0; s->n++) {
+    for (; s->n < jobs_in(cfg) && rc == 0; s->n++) {
         describe(&s->job[s->n], cfg, s->n);
-        here = identity(us, &s->job[s->n], cfg);
-        rc = open_job(s, &s->job[s->n], &here, now);
+        rc = open_job(s, &s->job[s->n], cfg, now);
     }
     return rc;
 }
@@ -158,7 +162,127 @@ int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs
 void static_jobs_close(struct static_jobs *s)
 {
     free(s->job);
-    *s = (struct static_jobs){0};
+    s->job = NULL;
+    s->n = 0;
+}
+
+/* Another configuration */
+
+/* The place of job n until now; -1: it is new, or another than it was. Only those of `static` may be. */
+static int place_until_now(const struct config *running, const struct config *cfg, unsigned n)
+{
+    const unsigned i = n - cfg->replays;
+    int was;
+
+    if (n < cfg->replays)
+        return (int)n;
+    if (i >= cfg->static_jobs)
+        return (int)(n - cfg->static_jobs + running->static_jobs);
+    was = config_find(running, CONFIG_GROUP_STATIC, cfg->static_job[i].name);
+    if (was < 0 ||
+        config_item_differs(CONFIG_GROUP_STATIC, running, (unsigned)was, cfg, i, CONFIG_WHEN_QUIET))
+        return -1;
+    return (int)running->replays + was;
+}
+
+/* Jobs that are gone or others must be quiet, so that nothing is cut off in its midst. */
+static int check_quiet(const struct static_jobs *s, const struct static_jobs_next *next)
+{
+    for (unsigned n = 0; n < s->n; n++)
+        if (!next->stays[n] && s->job[n].worked) {
+            log_error("static[%s]: the job is at work, and can be changed or taken out only while it is "
+                      "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
+                      "(swaggctl job reset)",
+                      s->job[n].name, s->job[n].quiet_ns / 1000000);
+            return -EBUSY;
+        }
+    return 0;
+}
+
+/* The number that a tenant of the next configuration has until the change; -1: it has none. */
+static int tenant_until_now(const struct config *running, const int tenant[], int next)
+{
+    for (unsigned t = 0; t < running->tenants; t++)
+        if (next >= 0 && tenant[t] == next)
+            return (int)t;
+    return -1;
+}
+
+/* Those that stay are copied when all has succeeded: until then they go on changing. */
+static int make_next(struct static_jobs *s, struct static_jobs_next *next,
+                     const struct static_jobs_change *change)
+{
+    int rc = check_quiet(s, next);
+
+    for (; next->n < jobs_in(change->next) && rc == 0; next->n++) {
+        struct static_job *job = &next->job[next->n];
+
+        if (next->was[next->n] >= 0)
+            continue;
+        describe(job, change->next, next->n);
+        job->plan.tenant = tenant_until_now(change->running, change->tenant, job->plan.tenant);
+        rc = open_job(s, job, change->next, s->now);
+        if (rc < 0)
+            break;
+    }
+    return rc;
+}
+
+int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *change,
+                        struct static_jobs_next *next)
+{
+    const unsigned jobs = jobs_in(change->next);
+    int rc;
+
+    *next = (struct static_jobs_next){.job = calloc(jobs + 1, sizeof(*next->job))};
+    if (next->job == NULL)
+        return -ENOMEM;
+    for (unsigned n = 0; n < jobs; n++) {
+        next->was[n] = place_until_now(change->running, change->next, n);
+        if (next->was[n] >= 0)
+            next->stays[next->was[n]] = true;
+    }
+    rc = make_next(s, next, change);
+    if (rc < 0)
+        static_jobs_forget(s, next);
+    return rc;
+}
+
+/* What may be different of a job that stays: how long it is quiet, and the number of its tenant, which that
+ * of a new one has now, too. */
+static void follow(struct static_jobs *s, struct static_job *job, const struct config *cfg, unsigned n)
+{
+    if (n < cfg->replays) {
+        job->plan.tenant = cfg->replay[n].tenant;
+    } else if (n - cfg->replays < cfg->static_jobs) {
+        job->plan.tenant = cfg->static_job[n - cfg->replays].tenant;
+        job->quiet_ns = cfg->static_job[n - cfg->replays].quiet_ms * UINT64_C(1000000);
+    }
+    jobs_set_tenant(s->jobs, job->plan.protocol->id, job->number, job->plan.tenant);
+}
+
+void static_jobs_commit(struct static_jobs *s, struct static_jobs_next *next, const struct config *cfg)
+{
+    for (unsigned n = 0; n < s->n; n++)
+        if (!next->stays[n])
+            close_job(s, &s->job[n]);
+    for (unsigned n = 0; n < next->n; n++) {
+        if (next->was[n] >= 0)
+            next->job[n] = s->job[next->was[n]];
+        follow(s, &next->job[n], cfg, n);
+    }
+    free(s->job);
+    s->job = next->job;
+    s->n = next->n;
+}
+
+void static_jobs_forget(struct static_jobs *s, struct static_jobs_next *next)
+{
+    for (unsigned n = 0; n < next->n; n++)
+        if (next->was[n] < 0)
+            close_job(s, &next->job[n]);
+    free(next->job);
+    *next = (struct static_jobs_next){0};
 }
 
 static void start_over(struct static_jobs *s, struct static_job *job, uint64_t now)

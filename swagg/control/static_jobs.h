@@ -1,6 +1,6 @@
-/* Jobs in the configuration, which run as long as the daemon: nobody joins or leaves them, and their workers
- * are never considered lost. Those of `static` are published clients', those of `hostagg` sum what workers
- * send to a host, those of `replay` are for captures that are played over and over.
+/* Jobs in the configuration, which run as long as they are in it: nobody joins or leaves them, and their
+ * workers are never considered lost. Those of `static` are published clients', those of `hostagg` sum what
+ * workers send to a host, those of `replay` are for captures that are played over and over.
  *
  * A published client does not say that it has started anew. So a static job starts over when it has been
  * quiet: when for its quiet_ms no packet came that belongs to what its slots are doing, they forget
@@ -13,7 +13,7 @@
 #define SWAGG_CONTROL_STATIC_JOBS_H
 
 #include "aggregate/jobs.h"
-#include "config/config.h"
+#include "config/config_changes.h"
 
 struct static_job {
     char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
@@ -28,19 +28,42 @@ struct static_job {
 };
 
 struct static_jobs {
+    struct jobs *jobs; /* of the data path */
+    struct jobs_identity us;
     unsigned n;
     struct static_job *job;
-    struct jobs *jobs;
     uint64_t now; /* atomic: at the last tick */
 };
 
-/* s: all zero. To be called before any other job is opened, so that the numbers of replayed jobs on the wire
- * are 0, 1, ... in the configuration's order. now: of the clock of the ticks. 0, or -errno after logging;
- * static_jobs_close follows in any case. */
-int static_jobs_open(struct static_jobs *s, struct jobs *jobs, const struct jobs_identity *us,
-                     const struct config *cfg, uint64_t now);
+/* s: all zero, but for jobs and us. To be called before any other job is opened, so that the numbers of
+ * replayed jobs on the wire are 0, 1, ... in the configuration's order. now: of the clock of the ticks. 0, or
+ * -errno after logging; static_jobs_close follows in any case. */
+int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now);
 /* Frees the descriptions; the jobs themselves end with jobs_free. */
 void static_jobs_close(struct static_jobs *s);
+
+/* Another configuration, in two steps. Its replayed jobs and those of `hostagg` are those until now. */
+struct static_jobs_change {
+    const struct config *running, *next;
+    const int *tenant; /* by the number until now: that in next (config_align.h) */
+};
+
+enum { STATIC_JOBS_MAX = CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX };
+struct static_jobs_next {
+    unsigned n;
+    struct static_job *job;      /* of those that are new, or others than they were */
+    int was[STATIC_JOBS_MAX];    /* where a job was until now; -1: it is one of those */
+    bool stays[STATIC_JOBS_MAX]; /* by its place until now */
+};
+
+/* Opens the jobs that are new, or other than they were. 0, or -errno after logging, and nothing has changed:
+ * -EBUSY, a job that would be changed or closed is at work; or as jobs_open. */
+int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *change,
+                        struct static_jobs_next *next);
+/* After jobs_follow: closes those that they take the place of, or that are in the configuration no more. */
+void static_jobs_commit(struct static_jobs *s, struct static_jobs_next *next, const struct config *cfg);
+/* Or closes what static_jobs_prepare has opened. */
+void static_jobs_forget(struct static_jobs *s, struct static_jobs_next *next);
 
 /* Lets jobs that have been quiet start over. now: by a clock that runs only while the switch can hear its
  * workers (listening.h). To be called several times in the shortest quiet_ms. */

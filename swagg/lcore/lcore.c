@@ -75,6 +75,86 @@ unsigned lcore_round(struct lcore *lc, uint64_t now)
     return work;
 }
 
+void lcore_assign(struct lcore *lc, const struct lcore_tasks *tasks)
+{
+    struct lcore_tasks *next = &lc->place[lc->tasks == &lc->place[0]];
+
+    *next = *tasks;
+    __atomic_store_n(&lc->tasks, next, __ATOMIC_RELEASE);
+}
+
+bool lcore_has_taken(const struct lcore *lc)
+{
+    return __atomic_load_n(&lc->taken, __ATOMIC_ACQUIRE) == lc->tasks;
+}
+
+unsigned lcore_rx_queues(const struct lcore *lc, struct port_queue_id queue[PORT_QUEUES_MAX])
+{
+    const struct placement_lcore *has = &lc->tasks->queues;
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+            if (has->rx[q] & RTE_BIT64(p))
+                queue[n++] = (struct port_queue_id){.port = (uint8_t)p, .queue = (uint8_t)q};
+    return n;
+}
+
+unsigned lcore_tx_queues(const struct lcore *lc, struct port_queue_id queue[PORT_QUEUES_MAX])
+{
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++) {
+        const int q = placement_tx_queue(&lc->tasks->queues, p);
+
+        if (q >= 0)
+            queue[n++] = (struct port_queue_id){.port = (uint8_t)p, .queue = (uint8_t)q};
+    }
+    return n;
+}
+
+static void take_receiving(struct lcore *lc, const struct lcore_tasks *t)
+{
+    struct receive *r = &lc->receive;
+
+    r->queues = lcore_rx_queues(lc, r->queue);
+    r->link_local = t->link_local;
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
+            storm_set(&r->storm[p], kind, t->storm[p].frames[kind], rte_get_tsc_hz());
+}
+
+static void take_sending(struct lcore *lc, const struct lcore_tasks *t)
+{
+    struct port_queue_id queue[PORT_QUEUES_MAX];
+    const unsigned queues = lcore_tx_queues(lc, queue);
+    struct send *s = &lc->send;
+
+    s->ports = t->ports;
+    s->delay = t->tx_delay;
+    s->for_others = t->queues.tx[0];
+    s->own = 0;
+    for (unsigned i = 0; i < queues; i++) {
+        s->own |= RTE_BIT64(queue[i].port);
+        s->queue[queue[i].port] = queue[i].queue;
+    }
+}
+
+bool lcore_take(struct lcore *lc)
+{
+    const struct lcore_tasks *t = __atomic_load_n(&lc->tasks, __ATOMIC_ACQUIRE);
+
+    if (t == lc->taken)
+        return false;
+    send_flush(&lc->send);
+    take_receiving(lc, t);
+    take_sending(lc, t);
+    lc->engine.egress.multi_segment = t->multi_segment;
+    lc->pace = t->pace;
+    __atomic_store_n(&lc->taken, t, __ATOMIC_RELEASE);
+    return true;
+}
+
 static void start(struct lcore *lc)
 {
     const int rc = priority_raise_thread();
@@ -93,13 +173,14 @@ int lcore_run(void *lcore)
     unsigned work = 0;
 
     start(lc);
-    idle_init(&idle, &lc->receive);
     rte_rcu_qsbr_thread_register(lc->rcu, lc->index);
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
 
     while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
         const uint64_t now = rte_rdtsc();
 
+        if (lcore_take(lc))
+            idle_init(&idle, &lc->receive);
         if (work > 0) /* in the last round, which ends here */
             counter_add(&lc->busy, now - lc->receive.now);
         work = lcore_round(lc, now);

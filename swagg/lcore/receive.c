@@ -299,14 +299,6 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     return n;
 }
 
-int receive_queue_of(const struct receive *r, unsigned port)
-{
-    for (unsigned i = 0; i < r->queues; i++)
-        if (r->queue[i].port == port)
-            return r->queue[i].queue;
-    return -1;
-}
-
 unsigned receive_poll(struct receive *r)
 {
     unsigned frames = 0;

@@ -24,13 +24,9 @@ enum { RECEIVE_BURST = 64 };
 
 struct receive {
     /* Set before the start, then only read. */
-    const struct port *port; /* all of the switch's */
-    unsigned queues;
-    struct receive_queue {
-        uint8_t port, queue;
-    } queue[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* that it receives from */
-    struct rte_mempool *mbufs;                   /* for the duplicates that impairments make */
-    const struct vlans *vlans;                   /* NULL: the switch has none */
+    const struct port *port;   /* all of the switch's */
+    struct rte_mempool *mbufs; /* for the duplicates that impairments make */
+    const struct vlans *vlans; /* NULL: the switch has none */
     const struct classifier *classifier;
     struct bridge *bridge;
     struct sighting *claim; /* of other stations to the switch's IP address */
@@ -42,14 +38,15 @@ struct receive {
     struct send *send;
     struct counters *counters;
 
+    /* Changed by its thread alone. */
+    unsigned queues;
+    struct port_queue_id queue[PORT_QUEUES_MAX]; /* that it receives from */
+
     struct storm storm[SWAGG_MAX_PORTS]; /* by port */
     struct net_moves moves;              /* of stations, between ports */
     uint64_t now;                        /* TSC at the start of this round; the loop sets it */
     bool full; /* the last poll has got a whole burst from some queue, so there may be more */
 };
-
-/* The queue by which this lcore receives from the port, the first if it has several; -1: none. */
-int receive_queue_of(const struct receive *r, unsigned port);
 
 /* Receives a burst from each of this lcore's receive queues and handles it; returns how many frames. */
 unsigned receive_poll(struct receive *r);

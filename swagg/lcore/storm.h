@@ -23,6 +23,7 @@ static inline void storm_set(struct storm *s, enum config_storm_kind kind, uint6
 {
     const uint64_t tenth = frames / 10;
 
+    s->rate[kind] = (struct share_rate){0};
     if (frames > 0)
         s->rate[kind] = (struct share_rate){.each = frames < hz ? hz / frames : 1,
                                             .burst = tenth > STORM_BURST_LEAST ? tenth : STORM_BURST_LEAST};

@@ -1,10 +1,12 @@
 #include "operator/actions.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "operator/actions_impair.h"
+#include "show/writer_json.h"
 
 /* For jobs that workers have joined. */
 static void change_job(const struct action_parts *parts, const char *name, struct reply *reply,
@@ -150,11 +152,11 @@ static void set_log_level(const struct action_parts *parts, const struct request
 {
     const char *wanted = request_text(request, "level");
 
-    (void)parts;
     (void)name;
     for (enum log_level level = 0; level < LOG_LEVELS; level++)
         if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
             log_set_level(level);
+            parts->running->log_level = (enum config_log_level)level;
             log_line(level, "log level set to %s by the operator", wanted);
             return;
         }
@@ -162,18 +164,55 @@ static void set_log_level(const struct action_parts *parts, const struct request
                wanted == NULL ? "nothing" : wanted);
 }
 
+static void show_changes(const struct config_changes *changes, struct reply *reply)
+{
+    static const char *const when[CONFIG_RELOADS] = {
+        [CONFIG_AT_ONCE] = "now", [CONFIG_NEW_JOBS] = "new jobs", [CONFIG_WHEN_QUIET] = "now"};
+    struct writer_json w;
+
+    writer_json_init(&w);
+    writer_table(&w.writer, "changes");
+    for (unsigned i = 0; i < changes->n; i++) {
+        writer_row(&w.writer);
+        writer_text(&w.writer, "key", changes->change[i].key);
+        writer_text(&w.writer, "from", changes->change[i].from);
+        writer_text(&w.writer, "to", changes->change[i].to);
+        writer_text(&w.writer, "for", when[changes->change[i].reload]);
+        writer_end(&w.writer);
+    }
+    writer_end(&w.writer);
+    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
+        reply_fail(reply, REPLY_FAILED, "it is done, but there is no memory to say what has changed");
+}
+
+static void reload(const struct action_parts *parts, const struct request *request, const char *name,
+                   struct reply *reply)
+{
+    struct config_changes *changes = malloc(sizeof(*changes));
+    char why[REQUEST_TEXT_MAX] = "no memory";
+
+    (void)request;
+    (void)name;
+    if (changes != NULL && parts->reloading.reload(parts->reloading.context, changes, why))
+        show_changes(changes, reply);
+    else
+        reply_fail(reply, REPLY_REFUSED, "%s", why);
+    free(changes);
+}
+
 static const struct action actions[] = {
-    {"job drain", drain_job, VIEW_OF_JOB, false, NULL},
-    {"job kill", end_job, VIEW_OF_JOB, false, NULL},
-    {"job reset", reset_job, VIEW_OF_JOB, false, NULL},
-    {"port up", port_goes_up, VIEW_OF_PORT, false, NULL},
-    {"port down", port_goes_down, VIEW_OF_PORT, false, NULL},
-    {"impair set", impairments_set, VIEW_OF_PORT, false, impairments_settle},
-    {"impair clear", impairments_clear, VIEW_OF_PORT, false, impairments_settle},
-    {"fdb flush", flush_fdb, VIEW_OF_PORT, true, NULL},
-    {"fdb add", add_station, VIEW_OF_PORT, false, NULL},
-    {"fdb del", delete_station, VIEW_OF_ALL, true, NULL},
-    {"log level", set_log_level, VIEW_OF_ALL, true, NULL},
+    {"job drain", drain_job, VIEW_OF_JOB, false},
+    {"job kill", end_job, VIEW_OF_JOB, false},
+    {"job reset", reset_job, VIEW_OF_JOB, false},
+    {"port up", port_goes_up, VIEW_OF_PORT, false},
+    {"port down", port_goes_down, VIEW_OF_PORT, false},
+    {"impair set", impairments_set, VIEW_OF_PORT, false},
+    {"impair clear", impairments_clear, VIEW_OF_PORT, false},
+    {"fdb flush", flush_fdb, VIEW_OF_PORT, true},
+    {"fdb add", add_station, VIEW_OF_PORT, false},
+    {"fdb del", delete_station, VIEW_OF_ALL, true},
+    {"log level", set_log_level, VIEW_OF_ALL, true},
+    {"reload", reload, VIEW_OF_ALL, true},
 };
 
 const struct action *actions_find(const char *name)

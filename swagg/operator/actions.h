@@ -5,19 +5,29 @@
 #ifndef SWAGG_OPERATOR_ACTIONS_H
 #define SWAGG_OPERATOR_ACTIONS_H
 
+#include "config/config_changes.h"
+#include "lcore/impairing.h"
 #include "operator/reply.h"
 #include "show/views.h"
+
+/* Has the switch become what its configuration's file says now (reload.h). False: it says why not, and
+ * nothing has changed. */
+struct reloading {
+    bool (*reload)(void *context, struct config_changes *changes, char why[REQUEST_TEXT_MAX]);
+    void *context;
+};
 
 /* What is changed; all of it outlives the operators' thread. */
 struct action_parts {
     const struct show_parts *show;
     struct registrar *registrar;
     struct static_jobs *static_jobs;
-    struct port *port; /* as many as show->ports */
+    struct port *port; /* those of show */
     struct bridge *bridge;
-    struct rte_mempool *long_buffers; /* of frames that came merged; NULL: none are carried so */
-    uint64_t seed;                    /* of impairments */
-    struct rte_rcu_qsbr *rcu;         /* where polling lcores report that they hold nothing */
+    struct config *running;   /* the configuration as it is now, also by what operators have changed */
+    struct rte_rcu_qsbr *rcu; /* where polling lcores report that they hold nothing */
+    struct impairing impairing;
+    struct reloading reloading;
 };
 
 /* name: that the action is about; NULL: none was given, or the action takes none. Fills the reply if it
@@ -30,8 +40,6 @@ struct action {
     action_fn *run;
     enum view_subject of; /* what "name" names, which is checked before */
     bool optional;        /* it may be left out */
-    action_fn
-        *then; /* on the operators' thread, once no polling lcore has what it had before; NULL: nothing */
 };
 
 /* NULL: there is none of this name. */

@@ -79,41 +79,18 @@ static bool read_settings(struct impair_config *cfg, const struct request *reque
     return false;
 }
 
-/* NULL: all are cut. */
-static void carry_merged(const struct action_parts *parts, struct rte_mempool *long_buffers)
-{
-    port_carry_merged(parts->port, parts->show->ports, &parts->show->mac, long_buffers);
-}
-
-/* Which ports an lcore must look after even if nothing is to be sent, since frames may be held back. */
-static void note_sender(const struct action_parts *parts, unsigned p, bool active)
-{
-    const struct lcores *lcores = parts->show->lcores;
-
-    for (unsigned i = 0; i < lcores->n; i++) {
-        struct send *s = &lcores->lcore[i]->send;
-
-        if (s->own & RTE_BIT64(p))
-            __atomic_store_n(&s->impaired, active ? s->impaired | RTE_BIT64(p) : s->impaired & ~RTE_BIT64(p),
-                             __ATOMIC_RELAXED);
-    }
-}
-
 static void change(const struct action_parts *parts, const char *name, unsigned directions,
                    const struct impair_config *cfg)
 {
     const unsigned p = (unsigned)view_find_port(parts->show, name);
-    const struct port_impair_seed rx = {parts->seed, p * 2}, tx = {parts->seed, p * 2 + 1};
-    struct port *port = &parts->port[p];
+    struct config_impair *now = &parts->running->port[p].impair;
 
-    if (impair_active(cfg))
-        carry_merged(parts, NULL); /* before the first is impaired */
     if (directions & FROM_HOST)
-        port_impair(port->rx, port->rx_queues, cfg, &rx);
-    if (directions & TO_HOST) {
-        port_impair(port->tx, port->tx_queues, cfg, &tx);
-        note_sender(parts, p, impair_active(cfg));
-    }
+        now->rx = *cfg;
+    if (directions & TO_HOST)
+        now->tx = *cfg;
+    impairing_change(&parts->impairing, p, directions & FROM_HOST ? cfg : NULL,
+                     directions & TO_HOST ? cfg : NULL, parts->running->seed);
     log_notice("port %s: impairments %s by the operator%s", name, impair_active(cfg) ? "set" : "cleared",
                directions == FROM_HOST ? ", on receiving"
                : directions == TO_HOST ? ", on sending"
@@ -134,20 +111,8 @@ void impairments_clear(const struct action_parts *parts, const struct request *r
                        struct reply *reply)
 {
     const unsigned directions = directions_of(request, reply);
-    const struct impair_config none = {0};
+    const struct impair_config none = {.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
 
     if (directions != 0)
         change(parts, name, directions, &none);
-}
-
-void impairments_settle(const struct action_parts *parts, const struct request *request, const char *name,
-                        struct reply *reply)
-{
-    const struct port *port = &parts->port[view_find_port(parts->show, name)];
-
-    (void)request;
-    (void)reply;
-    port_settle(port->rx, port->rx_queues);
-    port_settle(port->tx, port->tx_queues);
-    carry_merged(parts, parts->long_buffers); /* again, after the last was impaired */
 }

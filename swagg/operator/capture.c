@@ -20,6 +20,7 @@ struct capture {
     uint64_t ports; /* bit p: captures on port p */
     struct tap *tap;
     uint64_t tsc, time;              /* the same moment by both clocks, ns since 1970 */
+    unsigned interfaces_max;         /* ports are interfaces, by their numbers */
     unsigned interfaces, statistics; /* that have been written */
     bool begun, stopped;
 };
@@ -39,9 +40,8 @@ static uint64_t time_of(const struct capture *c, uint64_t tsc)
 
 static void publish(const struct capture *c, struct tap *tap)
 {
-    for (unsigned p = 0; p < c->parts->show->ports; p++)
-        if (c->ports & RTE_BIT64(p))
-            __atomic_store_n(&c->parts->port[p].tap, tap, __ATOMIC_RELEASE);
+    for (uint64_t left = c->ports; left != 0; left &= left - 1)
+        __atomic_store_n(&c->parts->port[rte_bsf64(left)].tap, tap, __ATOMIC_RELEASE);
 }
 
 /* From here on no polling lcore has the tap. Waits for a round of each. */
@@ -82,7 +82,7 @@ static size_t write_frame(struct capture *c, uint8_t *to, struct tap_frame *f)
 /* The next block; 0: there is none now. to: room for any. */
 static size_t write_block(struct capture *c, uint8_t *to)
 {
-    const unsigned ports = c->parts->show->ports, s = c->statistics;
+    const unsigned ports = c->interfaces_max, s = c->statistics;
     struct tap_frame *f;
 
     if (!c->begun) {
@@ -126,7 +126,9 @@ static bool choose_ports(const struct action_parts *parts, const struct request 
         reply_fail(reply, REPLY_UNKNOWN, "there is no port %s; there are: %s", name, names);
         return false;
     }
-    for (unsigned p = 0; p < parts->show->ports; p++) {
+    for (uint64_t left = ports_there(parts->show->ports); left != 0; left &= left - 1) {
+        const unsigned p = rte_bsf64(left);
+
         if (only >= 0 && p != (unsigned)only)
             continue;
         if (parts->port[p].tap != NULL) {
@@ -205,6 +207,7 @@ void capture_open(const struct action_parts *parts, const struct request *reques
     }
     c->parts = parts;
     c->ports = ports;
+    c->interfaces_max = 64 - (unsigned)__builtin_clzll(ports_there(parts->show->ports));
     c->tsc = rte_rdtsc();
     c->time = real_time();
     publish(c, c->tap);

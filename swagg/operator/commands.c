@@ -19,7 +19,9 @@ static void ask_which(const struct show_parts *parts, const char *name, struct r
     json_t *choices = json_array(), *call;
     size_t i, used = 0;
 
+    view_lock(parts);
     view_job_calls(parts, name, add_choice, choices);
+    view_unlock(parts);
     json_array_foreach(choices, i, call)
     {
         if (used < sizeof(calls))
@@ -35,7 +37,9 @@ static void unknown_subject(const struct show_parts *parts, enum view_subject su
 {
     char names[512];
 
+    view_lock(parts);
     view_subject_list(parts, subject, names, sizeof(names));
+    view_unlock(parts);
     if (name == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "which %s? There are: %s", view_subject_name(subject), names);
     else
@@ -54,13 +58,25 @@ static void show(const struct show_parts *parts, const struct view *view, const 
         return;
     }
     writer_json_init(&w);
+    view_lock(parts);
     rc = view->write(parts, name, &w.writer);
+    view_unlock(parts);
     if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
         reply_fail(reply, REPLY_FAILED, "no memory for the answer");
     else if (rc == -ENOTUNIQ)
         ask_which(parts, name, reply);
     else if (rc < 0)
         unknown_subject(parts, view->of, name, reply);
+}
+
+static int find(const struct show_parts *parts, enum view_subject subject, const char *name)
+{
+    int found;
+
+    view_lock(parts);
+    found = view_subject_find(parts, subject, name);
+    view_unlock(parts);
+    return found;
 }
 
 /* An action on its way to the main lcore. */
@@ -72,30 +88,28 @@ struct errand {
     struct reply *reply;
 };
 
+/* On the main lcore, so that what the action is about does not go away meanwhile. */
 static void run_errand(void *argument)
 {
     const struct errand *e = argument;
 
-    e->action->run(e->parts, e->request, e->name, e->reply);
+    const int found = e->name == NULL ? 0 : find(e->parts->show, e->action->of, e->name);
+
+    if (found == -ENOTUNIQ)
+        ask_which(e->parts->show, e->name, e->reply);
+    else if (e->name == NULL ? !e->action->optional : found < 0)
+        unknown_subject(e->parts->show, e->action->of, e->name, e->reply);
+    else
+        e->action->run(e->parts, e->request, e->name, e->reply);
 }
 
 static void act(const struct action_parts *parts, struct handoff *main, const struct action *action,
                 const struct request *request, struct reply *reply)
 {
-    const char *name = request_text(request, "name");
-    struct errand errand = {parts, action, request, name, reply};
-    const int found = name == NULL ? 0 : view_subject_find(parts->show, action->of, name);
+    struct errand errand = {parts, action, request, request_text(request, "name"), reply};
 
-    if (found == -ENOTUNIQ)
-        ask_which(parts->show, name, reply);
-    else if (name == NULL ? !action->optional : found < 0)
-        unknown_subject(parts->show, action->of, name, reply);
-    else if (!handoff_call(main, run_errand, &errand))
+    if (!handoff_call(main, run_errand, &errand))
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");
-    else if (action->then != NULL) {
-        rte_rcu_qsbr_synchronize(parts->rcu, RTE_QSBR_THRID_INVALID);
-        action->then(parts, request, name, reply);
-    }
 }
 
 void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,
@@ -107,9 +121,11 @@ void commands_run(const struct action_parts *parts, struct handoff *main, const 
     const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
 
     *reply = (struct reply){.code = REPLY_OK};
-    if (strcmp(request->command, "capture") == 0)
+    if (strcmp(request->command, "capture") == 0) {
+        view_lock(parts->show);
         capture_open(parts, request, reply, stream);
-    else if (view == NULL && action == NULL)
+        view_unlock(parts->show);
+    } else if (view == NULL && action == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
     else if (name != NULL && of == VIEW_OF_ALL)
         reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);

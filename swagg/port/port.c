@@ -65,15 +65,18 @@ static bool takes_merged(const struct port *port)
            port_impairments(&port->tx[0]) == NULL;
 }
 
-void port_carry_merged(struct port port[], unsigned ports, const struct net_mac *local,
+void port_carry_merged(struct port port[], uint64_t ports, const struct net_mac *local,
                        struct rte_mempool *long_buffers)
 {
-    for (unsigned p = 0; p < ports; p++)
-        if (!takes_merged(&port[p]))
+    for (uint64_t left = ports; left != 0; left &= left - 1)
+        if (!takes_merged(&port[rte_bsf64(left)]))
             long_buffers = NULL;
-    for (unsigned p = 0; p < ports; p++)
-        if (port[p].device->carry != NULL)
-            port[p].device->carry(&port[p], local, long_buffers);
+    for (uint64_t left = ports; left != 0; left &= left - 1) {
+        struct port *p = &port[rte_bsf64(left)];
+
+        if (p->device->carry != NULL)
+            p->device->carry(p, local, long_buffers);
+    }
 }
 
 static struct port_queue *make_queues(unsigned n, const struct impair_config *cfg, uint64_t seed,
@@ -135,7 +138,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;
-    port->storm = &pc->storm;
+    port->storm = pc->storm;
 
     rc = make_impairments(port, index, cfg);
     if (rc == 0)

@@ -18,7 +18,16 @@
 #include "net/mac.h"
 #include "port/device.h"
 
-enum { PORT_RING_SIZE = 1024, PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };
+enum {
+    PORT_RING_SIZE = 1024,
+    PORT_QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8,
+    PORT_QUEUES_MAX = SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES /* of all ports, in one direction */
+};
+
+/* A queue by its numbers. */
+struct port_queue_id {
+    uint8_t port, queue;
+};
 
 /* One direction of a queue. */
 struct port_queue {
@@ -34,12 +43,12 @@ struct port {
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
-    const struct config_storm *storm; /* the configuration's */
-    bool multi_segment;               /* it sends frames of several segments */
-    bool hashes;                      /* it chooses a frame's receive queue by a hash of its flow */
-    uint64_t rx_checksums;            /* mbuf flags: of the checksums that the device compares */
-    struct net_mac mac;               /* when it was opened */
-    int lock; /* of the kernel's interface that it is made on (exclusive.h); -1: none */
+    struct config_storm storm; /* the configuration's */
+    bool multi_segment;        /* it sends frames of several segments */
+    bool hashes;               /* it chooses a frame's receive queue by a hash of its flow */
+    uint64_t rx_checksums;     /* mbuf flags: of the checksums that the device compares */
+    struct net_mac mac;        /* when it was opened */
+    int lock;                  /* of the kernel's interface that it is made on (exclusive.h); -1: none */
     /* Frames from lcores that have no TX queue of this port; many producers, one consumer: the owner of
      * tx[0]. */
     struct rte_ring *to_send;
@@ -98,10 +107,10 @@ void port_impair(struct port_queue *queue, unsigned queues, const struct impair_
                  const struct port_impair_seed *from);
 void port_settle(struct port_queue *queue, unsigned queues);
 
-/* Has these ports, all of the switch, hand over merged frames as they came (port/device.h), if long_buffers
- * is not NULL, every device can and no port has impairments, which are decided frame by frame; else cut all.
- * At any time, by one thread at a time. local and long_buffers outlive the ports. */
-void port_carry_merged(struct port port[], unsigned ports, const struct net_mac *local,
+/* Has these ports (bit p: port p), all of the switch, hand over merged frames as they came (port/device.h),
+ * if long_buffers is not NULL, every device can and no port has impairments, which are decided frame by
+ * frame; else cut all. At any time, by one thread at a time. local and long_buffers outlive the ports. */
+void port_carry_merged(struct port port[], uint64_t ports, const struct net_mac *local,
                        struct rte_mempool *long_buffers);
 
 /* The tap that frames are to be shown to; NULL, nearly always: none. By the lcores that receive and send. */
@@ -114,6 +123,12 @@ static inline struct tap *port_tap(const struct port *port)
 static inline bool port_is_up(const struct port *port)
 {
     return !port_is_closed_for(port, PORT_DISABLED) && port->device->is_up(port);
+}
+
+/* Which ports of an array there are: bit p stands for port p. Any thread. */
+static inline uint64_t ports_there(const uint64_t *ports)
+{
+    return __atomic_load_n(ports, __ATOMIC_RELAXED);
 }
 
 /* The data room that packet buffers need if ports have this MTU. */

@@ -82,6 +82,10 @@ static void flush_port(struct send *s, unsigned p)
 
 void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
 {
+    if (unlikely((s->ports & RTE_BIT64(port)) == 0)) {
+        drop_rest(s, port, DROP_NO_PORT, &frame, 1);
+        return;
+    }
     if (s->to[port].n == 0)
         s->to[port].since = s->now;
     s->to[port].frame[s->to[port].n++] = frame;
@@ -92,16 +96,15 @@ void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
 
 void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
 {
-    const unsigned others = s->ports - (except < s->ports);
+    uint64_t others = except == SEND_TO_ALL ? s->ports : s->ports & ~RTE_BIT64(except);
 
     if (others == 0) {
         drop_rest(s, except, DROP_NO_EGRESS, &frame, 1);
         return;
     }
-    rte_pktmbuf_refcnt_update(frame, others - 1);
-    for (unsigned p = 0; p < s->ports; p++)
-        if (p != except)
-            send_put(s, p, frame);
+    rte_pktmbuf_refcnt_update(frame, (int16_t)(__builtin_popcountll(others) - 1));
+    for (; others != 0; others &= others - 1)
+        send_put(s, rte_bsf64(others), frame);
 }
 
 static void flush_ports(struct send *s, uint64_t ports)

@@ -19,20 +19,22 @@ enum { SEND_BURST = 64, SEND_TO_ALL = SWAGG_MAX_PORTS /* no port's number */ };
 
 struct send {
     /* Set before the start, then only read. */
-    const struct port *port; /* [ports] */
-    unsigned ports;
+    const struct port *port; /* [SWAGG_MAX_PORTS] */
     struct counters *counters;
-    struct rte_mempool *mbufs;      /* for the duplicates that impairments make, and copies with tags */
-    const struct vlans *vlans;      /* NULL: the switch has none */
+    struct rte_mempool *mbufs; /* for the duplicates that impairments make, and copies with tags */
+    const struct vlans *vlans; /* NULL: the switch has none */
+
+    /* Changed by its thread alone, while no frame waits. */
+    uint64_t ports;                 /* bit p: there is a port p; frames to others are dropped */
     uint64_t own;                   /* bit p: sends to port p ... */
     uint8_t queue[SWAGG_MAX_PORTS]; /* ... by this queue */
     uint64_t for_others; /* ports for which it sends what other lcores have: those whose queue 0 it has */
+    uint64_t delay; /* TSC cycles that a frame may wait for others to the same port while there is work */
+
     uint64_t impaired; /* atomic, the main lcore may change it: those of own with impairments, which may hold
                           back frames to be sent later */
-    uint64_t delay;    /* TSC cycles that a frame may wait for others to the same port while there is work */
-
-    uint64_t now;     /* TSC at the start of this round; the loop sets it */
-    uint64_t waiting; /* bit p: there are frames for port p */
+    uint64_t now;      /* TSC at the start of this round; the loop sets it */
+    uint64_t waiting;  /* bit p: there are frames for port p */
     struct {
         uint16_t n;
         uint64_t since; /* TSC, of the first frame's round */

@@ -16,27 +16,30 @@ static int append_queue(char text[LIST_MAX], int n, const struct port *port, uns
     return n;
 }
 
-static const char *rx_list(char text[LIST_MAX], const struct receive *r)
+static const char *rx_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc)
 {
-    int n = snprintf(text, LIST_MAX, "%s", r->queues == 0 ? " -" : "");
+    struct port_queue_id queue[PORT_QUEUES_MAX];
+    const unsigned queues = lcore_rx_queues(lc, queue);
+    int n = snprintf(text, LIST_MAX, "%s", queues == 0 ? " -" : "");
 
-    for (unsigned i = 0; i < r->queues; i++) {
-        const struct port *port = &r->port[r->queue[i].port];
+    for (unsigned i = 0; i < queues; i++) {
+        const struct port *port = &parts->port[queue[i].port];
 
-        n = append_queue(text, n, port, port->rx_queues, r->queue[i].queue);
+        n = append_queue(text, n, port, port->rx_queues, queue[i].queue);
     }
     return text;
 }
 
-static const char *tx_list(char text[LIST_MAX], const struct send *s)
+static const char *tx_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc)
 {
-    int n = snprintf(text, LIST_MAX, "%s", s->own == 0 ? " -" : "");
+    struct port_queue_id queue[PORT_QUEUES_MAX];
+    const unsigned queues = lcore_tx_queues(lc, queue);
+    int n = snprintf(text, LIST_MAX, "%s", queues == 0 ? " -" : "");
 
-    for (uint64_t ports = s->own; ports != 0; ports &= ports - 1) {
-        const unsigned p = rte_bsf64(ports);
-        const struct port *port = &s->port[p];
+    for (unsigned i = 0; i < queues; i++) {
+        const struct port *port = &parts->port[queue[i].port];
 
-        n = append_queue(text, n, port, port->tx_queues, s->queue[p]);
+        n = append_queue(text, n, port, port->tx_queues, queue[i].queue);
     }
     return text;
 }
@@ -57,7 +60,7 @@ static void show_lcore(const struct show_parts *parts, const struct lcore *lc)
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
-               lcore_cpu(lc), rx_list(rx, &lc->receive), tx_list(tx, &lc->send),
+               lcore_cpu(lc), rx_list(rx, parts, lc), tx_list(tx, parts, lc),
                (unsigned)__builtin_popcountll(lc->shards), parts->shards->n);
 }
 
@@ -65,14 +68,15 @@ void banner_ready(const struct show_parts *parts)
 {
     char mac[NET_MAC_TEXT_MAX];
     const uint8_t *ip = (const uint8_t *)&parts->ip;
+    const unsigned ports = (unsigned)__builtin_popcountll(ports_there(parts->ports));
 
-    for (unsigned p = 0; p < parts->ports; p++)
-        show_port(&parts->port[p]);
+    for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1)
+        show_port(&parts->port[rte_bsf64(left)]);
     for (unsigned i = 0; i < parts->lcores->n; i++)
         show_lcore(parts, parts->lcores->lcore[i]);
     net_mac_text(mac, &parts->mac);
     if (parts->ip == 0)
-        log_notice("ready: %u ports, MAC %s, no IP: switching only", parts->ports, mac);
+        log_notice("ready: %u ports, MAC %s, no IP: switching only", ports, mac);
     else
-        log_notice("ready: %u ports, MAC %s, IP %u.%u.%u.%u", parts->ports, mac, ip[0], ip[1], ip[2], ip[3]);
+        log_notice("ready: %u ports, MAC %s, IP %u.%u.%u.%u", ports, mac, ip[0], ip[1], ip[2], ip[3]);
 }

@@ -1,24 +1,27 @@
 /* The parts of the daemon that telemetry, swaggctl and the log show. They are only read, and outlive their
- * readers. */
+ * readers; what a reload changes of them does not change while the lock is held (show/views.h). */
 #ifndef SWAGG_SHOW_PARTS_H
 #define SWAGG_SHOW_PARTS_H
+
+#include <pthread.h>
 
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 
 struct show_parts {
+    pthread_mutex_t *lock;
     const char *name; /* of this daemon among others: DPDK's file prefix */
     uint64_t started; /* clock_ns */
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     const struct port *port;
-    unsigned ports;
+    const uint64_t *ports; /* atomic: bit p: there is a port p */
     const struct lcores *lcores;
     const struct shards *shards;
     const struct rte_mempool *mbufs;
     const struct bridge *bridge;
     const struct vlans *vlans;
-    uint32_t mac_age_s; /* after which the bridge forgets a station */
+    const struct config *config; /* that runs */
     const struct jobs *jobs;
     struct registrar *registrar;
     const struct static_jobs *static_jobs;

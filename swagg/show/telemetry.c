@@ -26,7 +26,9 @@ static int run_command(const char *name, const char *params, struct rte_tel_data
     pthread_mutex_lock(&shown.lock);
     if (shown.parts.lcores != NULL && view != NULL) {
         writer_telemetry_init(&w, d);
+        view_lock(&shown.parts);
         rc = view->write(&shown.parts, view->of == VIEW_OF_ALL ? NULL : params, &w.writer);
+        view_unlock(&shown.parts);
     }
     pthread_mutex_unlock(&shown.lock);
     return rc;

@@ -25,6 +25,16 @@ const struct view views[] = {
 
 const unsigned views_count = sizeof(views) / sizeof(views[0]);
 
+void view_lock(const struct show_parts *parts)
+{
+    pthread_mutex_lock(parts->lock);
+}
+
+void view_unlock(const struct show_parts *parts)
+{
+    pthread_mutex_unlock(parts->lock);
+}
+
 const struct view *views_find(const char *name)
 {
     for (unsigned i = 0; i < views_count; i++)

@@ -27,6 +27,11 @@ struct view {
 extern const struct view views[];
 extern const unsigned views_count;
 
+/* Whoever shows something holds the lock meanwhile, and so does the main lcore while it changes ports,
+ * tenants or static jobs. Between two views anything may have changed. */
+void view_lock(const struct show_parts *parts);
+void view_unlock(const struct show_parts *parts);
+
 /* NULL: there is none of this name. */
 const struct view *views_find(const char *name);
 

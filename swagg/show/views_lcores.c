@@ -34,26 +34,27 @@ static const struct lcore *find_lcore(const struct show_parts *parts, const char
     return NULL;
 }
 
-static void write_tasks(const struct lcore *lc, struct writer *w)
+static void write_tasks(const struct show_parts *parts, const struct lcore *lc, struct writer *w)
 {
-    const struct receive *r = &lc->receive;
-    const struct send *s = &lc->send;
     char name[PORT_QUEUE_NAME_MAX];
+    struct port_queue_id queue[PORT_QUEUES_MAX];
+    unsigned n = lcore_rx_queues(lc, queue);
 
     writer_number(w, "lcore", lc->eal_id);
     writer_number(w, "cpu", (uint64_t)lcore_cpu(lc));
     writer_texts(w, "rx");
-    for (unsigned i = 0; i < r->queues; i++) {
-        const struct port *port = &r->port[r->queue[i].port];
+    for (unsigned i = 0; i < n; i++) {
+        const struct port *port = &parts->port[queue[i].port];
 
-        writer_text(w, NULL, port_queue_name(name, port, port->rx_queues, r->queue[i].queue));
+        writer_text(w, NULL, port_queue_name(name, port, port->rx_queues, queue[i].queue));
     }
     writer_end(w);
     writer_texts(w, "tx");
-    for (uint64_t ports = s->own; ports != 0; ports &= ports - 1) {
-        const unsigned p = rte_bsf64(ports);
+    n = lcore_tx_queues(lc, queue);
+    for (unsigned i = 0; i < n; i++) {
+        const struct port *port = &parts->port[queue[i].port];
 
-        writer_text(w, NULL, port_queue_name(name, &s->port[p], s->port[p].tx_queues, s->queue[p]));
+        writer_text(w, NULL, port_queue_name(name, port, port->tx_queues, queue[i].queue));
     }
     writer_end(w);
     writer_number(w, "shards", (uint64_t)__builtin_popcountll(lc->shards));
@@ -70,7 +71,7 @@ int view_lcores(const struct show_parts *parts, const char *name, struct writer 
         const struct lcore *lc = parts->lcores->lcore[i];
 
         writer_row(w);
-        write_tasks(lc, w);
+        write_tasks(parts, lc, w);
         writer_number(w, "busy_percent", lcore_busy_percent(lc));
         for (unsigned e = 0; e < RTE_DIM(shown); e++)
             writer_counter(w, event_name(shown[e]), counter_read(&lc->counters.event[shown[e]]));
@@ -96,7 +97,7 @@ int view_lcore(const struct show_parts *parts, const char *name, struct writer *
 
     if (lc == NULL)
         return name == NULL ? -EINVAL : -ENOENT;
-    write_tasks(lc, w);
+    write_tasks(parts, lc, w);
     writer_number(w, "busy_percent", lcore_busy_percent(lc));
     for (enum event e = 0; e < EVENTS; e++)
         writer_counter(w, event_name(e), counter_read(&lc->counters.event[e]));

@@ -8,16 +8,16 @@
 
 int view_find_port(const struct show_parts *parts, const char *name)
 {
-    for (unsigned p = 0; p < parts->ports; p++)
-        if (strcmp(parts->port[p].name, name) == 0)
-            return (int)p;
+    for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1)
+        if (strcmp(parts->port[rte_bsf64(left)].name, name) == 0)
+            return (int)rte_bsf64(left);
     return -ENOENT;
 }
 
 void view_port_names(const struct show_parts *parts, view_name_visitor *visit, void *context)
 {
-    for (unsigned p = 0; p < parts->ports; p++)
-        visit(context, parts->port[p].name);
+    for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1)
+        visit(context, parts->port[rte_bsf64(left)].name);
 }
 
 static bool is_gone(const struct port *port)
@@ -65,9 +65,9 @@ int view_ports(const struct show_parts *parts, const char *name, struct writer *
 {
     (void)name;
     writer_table(w, "ports");
-    for (unsigned p = 0; p < parts->ports; p++) {
+    for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1) {
         writer_row(w);
-        write_row(parts, p, w);
+        write_row(parts, rte_bsf64(left), w);
         writer_end(w);
     }
     writer_end(w);

@@ -14,8 +14,8 @@ static unsigned ports_up(const struct show_parts *parts)
 {
     unsigned up = 0;
 
-    for (unsigned p = 0; p < parts->ports; p++)
-        up += port_is_up(&parts->port[p]);
+    for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1)
+        up += port_is_up(&parts->port[rte_bsf64(left)]);
     return up;
 }
 
@@ -48,7 +48,7 @@ int view_status(const struct show_parts *parts, const char *name, struct writer 
     writer_number(w, "up_s", (clock_ns() - parts->started) / 1000000000u);
     writer_mac(w, "mac", &parts->mac);
     writer_ip(w, "ip", parts->ip);
-    writer_number(w, "ports", parts->ports);
+    writer_number(w, "ports", (uint64_t)__builtin_popcountll(ports_there(parts->ports)));
     writer_number(w, "ports_up", ports_up(parts));
     writer_number(w, "lcores", parts->lcores->n);
     writer_number(w, "shards", parts->shards->n);
@@ -92,7 +92,7 @@ int view_drops(const struct show_parts *parts, const char *name, struct writer *
 
         if (drop_name(kind) == NULL)
             continue;
-        for (unsigned p = 0; p < parts->ports; p++)
+        for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++) /* also of those that are there no more */
             if (only < 0 || p == (unsigned)only)
                 sum += lcores_drops(parts->lcores, p, kind);
         writer_counter(w, drop_name(kind), sum);
@@ -136,7 +136,8 @@ static void write_station(const struct show_parts *parts, unsigned network, cons
     writer_text(w, "port", parts->port[s->port].name);
     writer_text(w, "kind", s->fixed ? "static" : "learned");
     writer_number(w, "silent_s",
-                  s->fixed ? 0 : (uint64_t)s->silent_ticks * parts->mac_age_s / BRIDGE_AGE_TICKS);
+                  s->fixed ? 0
+                           : (uint64_t)s->silent_ticks * parts->config->timers.mac_age_s / BRIDGE_AGE_TICKS);
     writer_number(w, "vlan", parts->vlans->vlan[network].id);
     writer_end(w);
 }

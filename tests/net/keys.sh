@@ -162,6 +162,45 @@ chmod o+r "$NET_DIR/lab.key"
 "$NET_BUILD/swagg/swagg" --check "$NET_DIR/swagg.yaml" >"$NET_DIR/check.log" 2>&1 && fail "a key that all can read is good"
 expect_match "what --check says" "$(cat "$NET_DIR/check.log")" 'tenants\[0\].key_file: .*lab.key can be read'
 
+step "reload: a job notices nothing while its tenant gets another name, and its key is retired"
+key_file first.key
+key_file next.key
+cp "$NET_DIR/first.key" "$NET_DIR/lab.key"
+chmod go= "$NET_DIR/lab.key"
+net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}]"
+net_swagg_start "$NET_DIR/swagg.yaml"
+job_start secret --key-file "$NET_DIR/first.key"
+running=("${RANK_PID[@]}")
+cat "$NET_DIR/next.key" >"$NET_DIR/lab.key"
+sed -i 's/^tenants:.*/tenants: [{name: all, addresses: [0.0.0.0\/0]}, {name: lab, jobs: [secret, "s*"], weight: 3, key_file: '"${NET_DIR//\//\\/}"'\/lab.key}]\npool: {slots_per_job: 64}\nlimits: {jobs: 2}/' "$NET_DIR/swagg.yaml"
+told=$(net_ctl --no-header reload | tr -s ' ')
+for line in 'pool.slots_per_job 1024 64 new jobs' 'limits.jobs 16 2 now' 'tenants\[all\] - added now' \
+    'tenants\[lab\].weight 1 3 now' 'tenants\[lab\].key_file: keys - 1 new, 1 retired now'; do
+    expect_match "what swaggctl tells" "$told" "$line"
+done
+results=$(net_telemetry /swagg/counters results)
+net_until 30 "the job goes on" more_results_than $((results + 100))
+key_refused second "no longer takes this key for new jobs" --key-file "$NET_DIR/first.key"
+RANK_PID=()
+ranks_start second 1 --calls 1000000000 --pause 5 --key-file "$NET_DIR/next.key"
+rank_says 60 0 open
+expect_equal "slots of a job from before" "$(net_telemetry /swagg/job,secret slots)" 1024
+expect_equal "slots of a new one" "$(net_telemetry /swagg/job,second slots)" 64
+expect_equal "its tenant" "$(net_telemetry /swagg/job,secret tenant)" lab
+net_ctl job kill second
+ranks_wait 90
+
+step "reload: a tenant with a running job leaves, and the file is as the switch"
+sed -i 's/, {name: lab.*/]/' "$NET_DIR/swagg.yaml"
+expect_match "what swaggctl tells" "$(net_ctl reload)" 'tenants\[lab\] *- *removed'
+expect_equal "the job's tenant" "$(net_telemetry /swagg/job,secret tenant)" lab
+results=$(net_telemetry /swagg/counters results)
+net_until 30 "the job goes on" more_results_than $((results + 100))
+expect_equal "what is left to change" "$(net_ctl --json reload | tr -d ' \n')" '{"changes":[]}'
+RANK_PID=("${running[@]}")
+job_kill
+net_swagg_stop
+
 step "log_level"
 says() { # LEVEL: the number of lines of one that cannot start
     printf 'ports: [{device: "kernel:nothere"}]\nlog_level: %s\n' "$1" >"$NET_DIR/level.yaml"

@@ -172,11 +172,11 @@ static inline void rig_open(void)
         CU_ASSERT_FATAL(fake_port_init(&rig_port[p], &rig_fake[p], "fake", 1));
     rig_bridge = aligned_alloc(64, bridge_footprint(64));
     rig_claim = (struct sighting){0};
-    rig_loops = (struct loops){.ports = RIG_PORTS, .number = {101, 102, 103}, .window = rte_get_tsc_hz()};
+    rig_loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
     rig_shards = (struct shards){.n = 1, .owned = {1}};
     rig = (struct lcore){.pace = {.cycles_per_ms = 1000, .stall = 100000}};
     rig.send = (struct send){.port = rig_port,
-                             .ports = RIG_PORTS,
+                             .ports = RTE_BIT64(RIG_PORTS) - 1,
                              .counters = &rig.counters,
                              .mbufs = rig_mbufs,
                              .own = RTE_BIT64(RIG_PORTS) - 1};
@@ -215,7 +215,7 @@ static inline void rig_open(void)
     rig.send.now = rig.engine.now = rig.receive.now =
         rte_get_tsc_hz(); /* a second, in which nothing was answered */
     for (uint8_t p = 0; p < RIG_PORTS; p++)
-        rig.receive.queue[rig.receive.queues++] = (struct receive_queue){.port = p};
+        rig.receive.queue[rig.receive.queues++] = (struct port_queue_id){.port = p};
     CU_ASSERT_FATAL(inbox_open(&rig_inbox, RIG_PORTS) == 0);
     rig_classify(NULL);
     rig_open_job();

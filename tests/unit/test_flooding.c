@@ -123,15 +123,16 @@ static void test_spanning_tree_is_not_bounded(void)
 /* Loops. */
 
 static struct loop_guard guard;
-static uint64_t now;
+static uint64_t now, guarded_ports;
 
 static void open_guard(unsigned ports, uint32_t block_s, uint32_t probe_s)
 {
     rig_open();
     now = 1000 * SECOND;
+    guarded_ports = RTE_BIT64(ports) - 1;
     guard = (struct loop_guard){.loops = &rig_loops,
                                 .port = rig_port,
-                                .ports = ports,
+                                .ports = &guarded_ports,
                                 .host = &rig.host,
                                 .bridge = rig_bridge,
                                 .networks = 1};

@@ -70,21 +70,26 @@ static uint64_t effect_random(void *ctx)
     return splitmix_next(&random_state);
 }
 
-static void start_switch(uint64_t boot_id)
+static struct ctl_registry_config config(uint64_t boot_id, unsigned keys_known)
 {
     static const struct agg_protocol *const protocols[] = {&sml_protocol};
-    const struct ctl_registry_config cfg = {.protocols = protocols,
-                                            .protocols_known = 1,
-                                            .max_jobs = 4,
-                                            .boot_id = boot_id,
-                                            .lost_after_ns = 5 * SECOND,
-                                            .library = &toy_library,
-                                            .key = keys,
-                                            .keys = 3,
-                                            .actions = {.send = effect_send,
-                                                        .prepare = effect_prepare,
-                                                        .release = effect_release,
-                                                        .random = effect_random}};
+    return (struct ctl_registry_config){.protocols = protocols,
+                                        .protocols_known = 1,
+                                        .max_jobs = 4,
+                                        .boot_id = boot_id,
+                                        .lost_after_ns = 5 * SECOND,
+                                        .library = &toy_library,
+                                        .key = keys,
+                                        .keys = keys_known,
+                                        .actions = {.send = effect_send,
+                                                    .prepare = effect_prepare,
+                                                    .release = effect_release,
+                                                    .random = effect_random}};
+}
+
+static void start_switch(uint64_t boot_id)
+{
+    const struct ctl_registry_config cfg = config(boot_id, 3);
     keys[0] = (struct ctl_tenant_key){.key = toy_key(1), .tenant = 1};
     keys[1] = (struct ctl_tenant_key){.key = toy_key(2), .tenant = 2};
     keys[2] = (struct ctl_tenant_key){.key = toy_key(NEXT_KEY), .tenant = 1};
@@ -300,6 +305,79 @@ static void test_copies_of_answers(void)
     CU_ASSERT_EQUAL(a.session.unproven, 0);
 }
 
+/* The switch's configuration has changed; what is in keys counts. */
+static void change(uint64_t boot_id, unsigned keys_known)
+{
+    static const int same[] = {0, 1, 2};
+    const struct ctl_registry_config cfg = config(boot_id, keys_known);
+    struct ctl_registry *old = registry;
+    registry = ctl_registry_move(malloc(ctl_registry_footprint(&cfg)), &cfg, old, same);
+    free(old);
+}
+
+/* Who is in a job with it stays; with another key of the tenant's, newcomers get in. */
+static void test_a_key_is_retired(void)
+{
+    struct worker a, b, late, *all[] = {&a, &b, &late};
+    start_switch(21);
+    make(&a, 1, 0, 3, 1000);
+    make(&b, 1, 1, 3, 1001);
+    make(&late, NEXT_KEY, 2, 3, 1002);
+    talk(&a, all, 3);
+    CU_ASSERT(ctl_registry_has_key(registry, 0) && !ctl_registry_has_key(registry, 2));
+    keys[0].retired = true;
+    change(21, 3);
+    talk(&b, all, 3);
+    CU_ASSERT_EQUAL(b.session.state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(b.session.failure.reason, CTL_BAD_KEY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(b.session.failure.text, "no longer takes this key for new jobs"));
+    make(&b, NEXT_KEY, 1, 3, 1003);
+    talk(&b, all, 3);
+    talk(&late, all, 3);
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(b.session.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(late.session.state, CTL_SESSION_READY);
+    now += 2 * SECOND;
+    sends = 0;
+    talk(&a, all, 3); /* a heartbeat, which is answered */
+    CU_ASSERT_EQUAL(sends, 1);
+    CU_ASSERT_TRUE(is_sealed(0));
+    CU_ASSERT_EQUAL(jobs(true), 1);
+}
+
+/* Whatever it says, even sealed by nothing but zeros. */
+static void test_a_place_without_a_key_is_nobodys(void)
+{
+    struct worker a, *all[] = {&a};
+    start_switch(22);
+    keys[1] = (struct ctl_tenant_key){.tenant = CTL_NO_KEY};
+    change(22, 3);
+    make(&a, 2, 0, 1, 1000);
+    a.credentials.key = (struct keys_key){0};
+    CU_ASSERT_EQUAL(talk(&a, all, 1), CTL_UNKNOWN_KEY);
+    CU_ASSERT_EQUAL(jobs(true), 0);
+}
+
+static void test_a_switch_gets_its_first_keys(void)
+{
+    struct worker none, a, *all[] = {&none, &a};
+    start_switch(23);
+    change(23, 0);
+    make(&none, 0, 0, 1, 1000);
+    talk(&none, all, 2);
+    CU_ASSERT_EQUAL(none.session.state, CTL_SESSION_READY);
+    change(23, 3);
+    make(&a, 1, 0, 1, 1001);
+    talk(&a, all, 2);
+    CU_ASSERT_EQUAL(a.session.state, CTL_SESSION_READY);
+    CU_ASSERT(jobs(true) == 1 && jobs(false) == 1);
+    now += 2 * SECOND;
+    sends = 0;
+    talk(&none, all, 2);
+    CU_ASSERT_EQUAL(sends, 1);
+    CU_ASSERT_FALSE(is_sealed(0));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),
@@ -308,6 +386,9 @@ int main(void)
                            UNIT_TEST(test_a_copy_takes_no_rank),
                            UNIT_TEST(test_a_copy_moves_nobody),
                            UNIT_TEST(test_copies_of_answers),
+                           UNIT_TEST(test_a_key_is_retired),
+                           UNIT_TEST(test_a_place_without_a_key_is_nobodys),
+                           UNIT_TEST(test_a_switch_gets_its_first_keys),
                            CU_TEST_INFO_NULL};
     int rc = unit_main("guard", tests);
     free(registry);

@@ -35,12 +35,13 @@ static void open_flow(enum hag_host host_gets)
 
     rig_open();
     jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    fixed = (struct static_jobs){.jobs = &jobs, .us = us};
     cfg.hostagg_jobs = 1;
     *h = (struct config_hostagg){.number = NUMBER, .host = peer(HOST), .host_gets = host_gets, .workers = 2};
     hag_terms_build(&h->terms, &terms);
     h->worker[0] = peer(0);
     h->worker[1] = peer(1);
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &jobs, &us, &cfg, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
     rig.engine.protocol[AGG_PROTOCOL_HOSTAGG] =
         (struct engine_protocol){.table = &hag_protocol, .jobs = &jobs.running[AGG_PROTOCOL_HOSTAGG]};
     rig_classify(&flow);

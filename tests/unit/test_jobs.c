@@ -411,6 +411,33 @@ static void test_kept_frames_go_by_weight_and_quota(void)
     jobs_free(&jobs);
 }
 
+/* Tenants have other numbers now, and another weight; the jobs that run keep what they have. */
+static void test_running_jobs_follow_their_tenants(void)
+{
+    static struct config cfg;
+    static const int number[] = {1, 0};
+    const struct job *lab, *rest;
+    struct jobs jobs;
+
+    set_up(&jobs, 2);
+    use_tenants(&jobs, &(struct config_quota){0});
+    jobs.frames_max = 3 * SLOTS;
+    lab = open_one(&jobs);
+    wish.tenant = 1;
+    rest = open_one(&jobs);
+    CU_ASSERT_EQUAL(lab->turn, rest->turn);
+    cfg = (struct config){
+        .pool = {.megabytes = 1, .slots = 1, .kept_frames = 3 * SLOTS}, .tenants = 1, .leaving = 1};
+    cfg.tenant[0].weight = 1;
+    cfg.tenant[1].weight = 3;
+    jobs_follow(&jobs, &cfg, number);
+    CU_ASSERT(lab->tenant == 1 && rest->tenant == 0);
+    CU_ASSERT_EQUAL(jobs_weight(&jobs, lab), 3 * jobs_weight(&jobs, rest));
+    CU_ASSERT(lab->frames > rest->frames && lab->turn > rest->turn);
+    CU_ASSERT_EQUAL(lab->slots, SLOTS);
+    jobs_free(&jobs);
+}
+
 /* A packet of the only rank, in a frame of this pool. */
 static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs, uint32_t tag)
 {
@@ -601,6 +628,7 @@ int main(void)
         UNIT_TEST(test_only_frames_that_others_have_let_go_of_are_given_out),
         UNIT_TEST(test_a_replayed_job_of_nobody_takes_no_turns),
         UNIT_TEST(test_kept_frames_go_by_weight_and_quota),
+        UNIT_TEST(test_running_jobs_follow_their_tenants),
         UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
         UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
         UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),

@@ -188,6 +188,9 @@ static void test_owners(void)
     p.lcore[1].tx[0] = 1;
     CU_ASSERT_EQUAL(placement_tx_queue(&p.lcore[1], 1), 2);
     CU_ASSERT_EQUAL(placement_tx_queue(&p.lcore[0], 1), -1);
+    p.lcore[0].rx[3] = p.lcore[0].rx[5] = 2;
+    CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[0], 1), p.lcore[0].rx[0] & 2 ? 0 : 3);
+    CU_ASSERT_EQUAL(placement_rx_queue(&p.lcore[0], 40), -1);
     CU_ASSERT_EQUAL(p.lcore[3].shards, 1 << 1);
 }
 

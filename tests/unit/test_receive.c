@@ -97,6 +97,7 @@ static void test_what_is_wrong_is_dropped_by_name(void)
 /* Those that a frame to be received is not dropped under, or whose test is below or elsewhere. */
 static const enum drop tested_otherwise[] = {
     DROP_PORT_DISABLED, /* below */
+    DROP_NO_PORT,       /* test_send.c */
     DROP_RX_MISSED,     /* devices */
     DROP_OVERSIZE,
     DROP_NO_EGRESS,
@@ -589,16 +590,6 @@ static void test_the_switchs_address_behind_anothers_mac(void)
     rig_close();
 }
 
-static void test_the_queue_of_a_port(void)
-{
-    struct receive r = {.queues = 3,
-                        .queue = {{.port = 4, .queue = 2}, {.port = 4}, {.port = 1, .queue = 5}}};
-
-    CU_ASSERT_EQUAL(receive_queue_of(&r, 4), 2);
-    CU_ASSERT_EQUAL(receive_queue_of(&r, 1), 5);
-    CU_ASSERT_EQUAL(receive_queue_of(&r, 0), -1);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -625,7 +616,6 @@ int main(void)
         UNIT_TEST(test_control_messages_to_others_are_the_bridges),
         UNIT_TEST(test_what_else_passes_by_a_flow_is_the_bridges),
         UNIT_TEST(test_the_switchs_address_behind_anothers_mac),
-        UNIT_TEST(test_the_queue_of_a_port),
         CU_TEST_INFO_NULL,
     };
 

@@ -362,13 +362,74 @@ static void test_an_abort_ends_the_job_of_all(void)
     close_registrar();
 }
 
-static void write_key_file(char path[32])
+static struct config_changes changes; /* in the keys, by the last reload */
+
+/* Another configuration; cfg is what runs. */
+static int reload(const struct config *next, const int tenant[])
+{
+    struct registrar_next *prepared;
+    const int rc = registrar_prepare(registrar, next, tenant, &prepared);
+
+    if (rc < 0)
+        return rc;
+    memset(&changes, 0, sizeof(changes));
+    registrar_compare(registrar, prepared, next, tenant, &changes);
+    cfg = *next;
+    registrar_commit(registrar, prepared, tenant);
+    return 0;
+}
+
+/* A job runs, and one more is forming, while the switch gets room for fewer and larger ones. */
+static void test_jobs_go_on_under_another_configuration(void)
+{
+    static const int tenant[] = {1};
+    const struct agg_terms terms = switchml_terms();
+    struct config next;
+    struct ctl_message m;
+
+    open_registrar();
+    registrar_close(registrar);
+    cfg.limits.workers = 3;
+    set_up();
+    join(0, 2);
+    rig_sent_all();
+    join(1, 2);
+    CU_ASSERT(sent(0).head.type == CTL_READY && sent(1).head.type == CTL_READY);
+    registrar_receive(registrar, join_frame(2, 3, "k", &terms));
+    send_flush(&rig.send);
+    rig_sent_all();
+    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
+    next = cfg;
+    next.limits.jobs = 1;
+    CU_ASSERT_EQUAL(reload(&next, tenant), -EBUSY);
+    next.limits.jobs = 2;
+    next.limits.workers = 2;
+    CU_ASSERT_EQUAL(reload(&next, tenant), -EBUSY);
+    next.limits.workers = 8;
+    next.tenants = 2;
+    next.tenant[1] = next.tenant[0];
+    next.tenant[0] = (struct config_tenant){.name = "nobody"};
+    CU_ASSERT_EQUAL(reload(&next, tenant), 0);
+    CU_ASSERT_EQUAL(registrar_tenants(registrar), 2);
+
+    m = message(CTL_HEARTBEAT, 0, 2);
+    receive(&m);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_ALIVE);
+    CU_ASSERT_EQUAL(jobs.count, 1);
+    m = message(CTL_ABORT, 0, 2);
+    strcpy(m.failure.text, "had enough");
+    receive(&m);
+    rig_sent_all();
+    close_registrar();
+}
+
+static void write_key_file(char path[32], char digit)
 {
     char digits[2 * KEYS_SECRET_BYTES];
     int fd;
 
     strcpy(path, "/tmp/swagg-key-XXXXXX");
-    memset(digits, 'a', sizeof(digits));
+    memset(digits, digit, sizeof(digits));
     fd = mkstemp(path);
     CU_ASSERT_FATAL(fd >= 0);
     CU_ASSERT_EQUAL(write(fd, digits, sizeof(digits)), (ssize_t)sizeof(digits));
@@ -399,7 +460,7 @@ static void test_a_tenant_with_a_key(void)
     struct ctl_message m;
     struct keys_key unknown;
 
-    write_key_file(path);
+    write_key_file(path, 'a');
     CU_ASSERT_EQUAL_FATAL(key_file_read(&file, path, why), 0);
     open_registrar();
     registrar_close(registrar);
@@ -433,6 +494,45 @@ static void test_a_tenant_with_a_key(void)
 
     unlink(path);
     CU_ASSERT_EQUAL(registrar_open(&registrar, &(struct registrar_parts){.lcores = &lcores}, &cfg), -EINVAL);
+}
+
+/* Another key in the file: who is in a job with the one before stays, and is answered with it. */
+static void test_a_tenants_key_is_retired(void)
+{
+    static const int tenant[] = {0};
+    struct key_file old, other;
+    char path[32], second[32], why[KEY_FILE_WHY_MAX];
+    struct config next;
+
+    write_key_file(path, 'a');
+    write_key_file(second, 'b');
+    CU_ASSERT_EQUAL_FATAL(key_file_read(&old, path, why), 0);
+    CU_ASSERT_EQUAL_FATAL(key_file_read(&other, second, why), 0);
+    open_registrar();
+    registrar_close(registrar);
+    strcpy(cfg.tenant[0].key_file, path);
+    strcpy(cfg.tenant[0].name, "lab");
+    set_up();
+    join_sealed(0, &old.key[0], 0); /* it is told the challenge, which it would repeat */
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_PENDING);
+
+    next = cfg;
+    strcpy(next.tenant[0].key_file, "/nowhere");
+    CU_ASSERT_EQUAL(reload(&next, tenant), -ENOENT);
+    join_sealed(0, &other.key[0], 0);
+    CU_ASSERT(sent(0).failure.reason == CTL_BAD_KEY && rig_dropped(0, DROP_CONTROL_UNKNOWN_KEY) == 1);
+    strcpy(next.tenant[0].key_file, second);
+    CU_ASSERT_EQUAL(reload(&next, tenant), 0);
+    CU_ASSERT_STRING_EQUAL(changes.change[0].key, "tenants[lab].key_file: keys");
+    CU_ASSERT_STRING_EQUAL(changes.change[0].to, "1 new, 1 retired");
+    join_sealed(0, &other.key[0], 0);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_PENDING);
+    join_sealed(1, &old.key[0], 0);
+    CU_ASSERT_EQUAL(sent(1).failure.reason, CTL_BAD_KEY);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_UNKNOWN_KEY), 1); /* nobody had it in a job */
+    close_registrar();
+    unlink(path);
+    unlink(second);
 }
 
 static void test_who_is_not_admitted_is_told_so(void)
@@ -560,7 +660,9 @@ int main(void)
         UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
+        UNIT_TEST(test_jobs_go_on_under_another_configuration),
         UNIT_TEST(test_a_tenant_with_a_key),
+        UNIT_TEST(test_a_tenants_key_is_retired),
         UNIT_TEST(test_who_is_not_admitted_is_told_so),
         UNIT_TEST(test_what_is_no_message_is_dropped_by_name),
         UNIT_TEST(test_members_are_known_and_strangers_are_not),

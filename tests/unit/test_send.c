@@ -17,7 +17,7 @@ enum { PORTS = 2, DELAY = 1000, RING_SIZE = 256 };
 static struct port ports[PORTS];
 static struct fake_port fake; /* of port 0 */
 static struct counters counters;
-static struct send out = {.port = ports, .ports = PORTS, .counters = &counters};
+static struct send out = {.port = ports, .ports = RTE_BIT64(PORTS) - 1, .counters = &counters};
 static uint32_t sent_last, put_last;
 
 static void set_up(uint64_t delay)
@@ -267,7 +267,20 @@ static void test_a_flood_goes_everywhere_else(void)
     send_flood(&out, 0, m);
     CU_ASSERT_EQUAL(counters.drop[0][DROP_NO_EGRESS], 1);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
-    out.ports = PORTS;
+    out.ports = RTE_BIT64(PORTS) - 1;
+}
+
+static void test_what_is_for_a_port_that_is_gone_is_dropped(void)
+{
+    set_up(0);
+    memset(&counters, 0, sizeof(counters));
+    out.ports = 1;
+    put(1, 3);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(left(1), 0);
+    CU_ASSERT_EQUAL(counters.drop[1][DROP_NO_PORT], 3);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    out.ports = RTE_BIT64(PORTS) - 1;
 }
 
 static bool make_ports(void)
@@ -300,6 +313,7 @@ int main(void)
         UNIT_TEST(test_what_others_have_is_collected_and_sent),
         UNIT_TEST(test_a_full_ring_drops_the_rest),
         UNIT_TEST(test_a_flood_goes_everywhere_else),
+        UNIT_TEST(test_what_is_for_a_port_that_is_gone_is_dropped),
         CU_TEST_INFO_NULL,
     };
 

@@ -60,10 +60,12 @@ static void set_up(void)
     jobs.rcu = rcu;
     jobs.kernels = agg_kernels_best();
     jobs.bytes_max = 64 << 20;
+    fixed.jobs = &jobs;
+    fixed.us = us;
     cfg.static_jobs = 2;
     describe(0);
     describe(1);
-    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &jobs, &us, &cfg, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
 }
 
 static void tear_down(void)
@@ -276,13 +278,104 @@ static void test_a_static_job_counts_against_its_tenant_s_quota(void)
                          .bytes_max = 64 << 20,
                          .quota = {.tenants = RTE_DIM(tenants), .tenant = tenants}};
     cfg.static_job[0].tenant = cfg.static_job[1].tenant = 1;
-    CU_ASSERT_EQUAL(static_jobs_open(&fixed, &jobs, &us, &cfg, 0), -ENOSPC); /* there is room for one */
+    CU_ASSERT_EQUAL(static_jobs_open(&fixed, &cfg, 0), -ENOSPC); /* there is room for one */
     job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
     CU_ASSERT_EQUAL(job->tenant, 1);
     CU_ASSERT_EQUAL(jobs_weight(&jobs, job) % 3, 0);
     tear_down();
     memset(&cfg.static_job, 0, sizeof(cfg.static_job));
+}
+
+/* Another configuration */
+
+static struct config changed;
+static struct static_jobs_next coming;
+
+static int prepare(void)
+{
+    static const int tenant[CONFIG_TENANTS_MAX] = {1, 0};
+
+    return static_jobs_prepare(&fixed, &(struct static_jobs_change){&cfg, &changed, tenant}, &coming);
+}
+
+static void commit(void)
+{
+    static_jobs_commit(&fixed, &coming, &changed);
+    cfg = changed;
+}
+
+/* Nothing of a job that stays is touched, not even what it is collecting. */
+static void test_jobs_come_and_go_while_another_works(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 0, 0), SML_HELD);
+    wait_ms(&now, 100);
+    changed = cfg;
+    changed.static_job[0].quiet_ms = 2 * QUIET_MS;
+    strcpy(changed.static_job[1].name, "other");
+    for (unsigned r = 0; r < WORKERS; r++)
+        changed.static_job[1].worker[r].ip = ip_of(2, r);
+    CU_ASSERT_EQUAL_FATAL(prepare(), 0);
+    commit();
+    CU_ASSERT_EQUAL(fixed.n, 2);
+    CU_ASSERT_STRING_EQUAL(fixed.job[1].name, "other");
+    CU_ASSERT_EQUAL(send(0, 1, 4000, 0, 0), SML_SEND_ALL);
+    CU_ASSERT_EQUAL(send(1, 0, 4000, 77, 0), SML_REFUSED_UNKNOWN_JOB);
+    wait_ms(&now, QUIET_MS + 300);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0); /* by its new quiet_ms */
+    wait_ms(&now, QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    tear_down();
+}
+
+static void test_a_job_that_works_is_not_changed(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    complete(1, 0, 0);
+    wait_ms(&now, 100);
+    changed = cfg;
+    changed.static_jobs = 1;
+    CU_ASSERT_EQUAL(prepare(), -EBUSY);
+    changed = cfg;
+    changed.static_job[1].udp_checksum = false;
+    CU_ASSERT_EQUAL(prepare(), -EBUSY);
+    CU_ASSERT_EQUAL(send(1, 0, 4000, 0, 0), SML_SEND_ONE);
+    wait_ms(&now, 2 * QUIET_MS);
+    CU_ASSERT_EQUAL_FATAL(prepare(), 0);
+    commit();
+    complete(1, 0, 0);
+    CU_ASSERT_EQUAL(fixed.job[1].plan.without_udp_sum, true);
+    CU_ASSERT_EQUAL(jobs.count, 2);
+    tear_down();
+}
+
+/* One of two that are new finds no room: neither is there. */
+static void test_what_cannot_be_made_leaves_no_trace(void)
+{
+    size_t bytes;
+
+    set_up();
+    bytes = jobs.bytes;
+    jobs.bytes_max = bytes + bytes / 2;
+    changed = cfg;
+    changed.static_jobs = 4;
+    for (unsigned i = 2; i < 4; i++) {
+        changed.static_job[i] = cfg.static_job[0];
+        snprintf(changed.static_job[i].name, sizeof(changed.static_job[i].name), "new%u", i);
+        for (unsigned r = 0; r < WORKERS; r++)
+            changed.static_job[i].worker[r].ip = ip_of(i, r);
+    }
+    CU_ASSERT_EQUAL(prepare(), -ENOSPC);
+    jobs_reclaim(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, bytes);
+    CU_ASSERT_EQUAL(send(2, 0, 4000, 77, 0), SML_REFUSED_UNKNOWN_JOB);
+    complete(0, 0, 0);
+    tear_down();
 }
 
 int main(void)
@@ -297,6 +390,9 @@ int main(void)
         UNIT_TEST(test_a_closed_job_is_not_known_by_address),
         UNIT_TEST(test_the_operator_resets_a_job),
         UNIT_TEST(test_a_static_job_counts_against_its_tenant_s_quota),
+        UNIT_TEST(test_jobs_come_and_go_while_another_works),
+        UNIT_TEST(test_a_job_that_works_is_not_changed),
+        UNIT_TEST(test_what_cannot_be_made_leaves_no_trace),
         CU_TEST_INFO_NULL,
     };
 

@@ -46,7 +46,8 @@ enum { CTL_NO_KEY = -1 };
 /* One of the keys that workers may have. */
 struct ctl_tenant_key {
     struct keys_key key;
-    int tenant; /* whose it is, as tenant_of counts; a tenant may have several */
+    int tenant; /* whose it is, as tenant_of counts; a tenant may have several. CTL_NO_KEY: there is no key */
+    bool retired; /* who is in a job with it stays; nobody joins one with it any more */
 };
 
 /* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */

@@ -55,7 +55,7 @@ enum ctl_parse_error ctl_guard_check(const struct ctl_registry *r, const struct 
     if (!ctl_seal_parse(&seal, message, bytes))
         return CTL_TOO_SHORT;
     for (unsigned i = 0; i < r->cfg.keys; i++) {
-        if (r->cfg.key[i].key.id != seal.key_id)
+        if (r->cfg.key[i].tenant == CTL_NO_KEY || r->cfg.key[i].key.id != seal.key_id)
             continue;
         if (!ctl_seal_holds(message, bytes, r->cfg.library, &r->cfg.key[i].key, &worker))
             return CTL_BAD_SEAL;
@@ -75,6 +75,11 @@ bool ctl_guard_is_fresh(const struct ctl_registry *r, const struct ctl_endpoint 
                         uint64_t challenge)
 {
     return !from->key || challenge == challenge_of(r, incarnation);
+}
+
+bool ctl_guard_is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from)
+{
+    return from->key && r->cfg.key[from->key - 1].retired;
 }
 
 void ctl_guard_note_gone(struct ctl_registry *r, uint64_t incarnation)

@@ -27,6 +27,9 @@ int ctl_guard_tenant(const struct ctl_registry *r, const struct ctl_endpoint *fr
 bool ctl_guard_is_fresh(const struct ctl_registry *r, const struct ctl_endpoint *from, uint64_t incarnation,
                         uint64_t challenge);
 
+/* Whether it has a key that is retired. */
+bool ctl_guard_is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from);
+
 /* The process of this incarnation is in no job any more. */
 void ctl_guard_note_gone(struct ctl_registry *r, uint64_t incarnation);
 

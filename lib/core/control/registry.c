@@ -105,16 +105,37 @@ static bool is_taken(const struct ctl_registry *r, const struct ctl_endpoint *fr
     return a->is_taken && a->is_taken(a->ctx, from, m->join.data_port, why->text);
 }
 
+static bool is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from,
+                       const struct ctl_message *m, struct ctl_failure *why)
+{
+    if (!ctl_guard_is_retired(r, from))
+        return false;
+    ctl_failure_set(why, CTL_BAD_KEY, m->head.rank,
+                    "the switch no longer takes this key for new jobs: the tenant's key_file has another");
+    return true;
+}
+
+/* Of which tenant a process is, or would be; -1: it may not join, and *why says so. A member of a job that
+ * does not form any more was asked before, and need not be a second time. */
+static int tenant_for(struct ctl_registry *r, const struct ctl_entry *job, const struct ctl_endpoint *from,
+                      const struct ctl_message *m, struct ctl_failure *why)
+{
+    if (!ctl_admission_arguments(&r->cfg, m, why))
+        return -1;
+    return job && !ctl_entry_is_forming(job) ? job->tenant : tenant_of(r, from, m, why);
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
     struct ctl_failure why;
-    int tenant = ctl_admission_arguments(&r->cfg, m, &why) ? tenant_of(r, from, m, &why) : -1;
+    int tenant = tenant_for(r, job, from, m, &why);
     if (tenant < 0)
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
-    else if (!job && (is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
+    else if (!job &&
+             (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, &why);
     else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);

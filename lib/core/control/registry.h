@@ -58,6 +58,7 @@
  *   RUNNING  the operator drains it                  RUNNING  from now on: newcomer's JOIN: REFUSED
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
  *            LEAVE or ABORT of nobody's incarnation
+ *   (none)   JOIN with a key that is retired                  REFUSED
  *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from
  *                                                             before a restart; a live worker learns the id
  *   any      sealed JOIN of one that is in no job,            PENDING, no more: it may be a copy; a live
@@ -114,6 +115,19 @@ void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
  * once, too; so does one that resumes beside it. False: there is none that lives. */
 bool ctl_registry_end(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
 bool ctl_registry_drain(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
+
+/* How many entries are in use, and how many ranks the largest of these jobs has. */
+void ctl_registry_in_use(const struct ctl_registry *r, unsigned *jobs, unsigned *workers);
+
+/* Whether somebody in a job has key i of the configuration. */
+bool ctl_registry_has_key(const struct ctl_registry *r, unsigned i);
+
+/* A registry with another configuration, and all that old has, which is to be forgotten then, without
+ * anything being done to its jobs: they go on here. mem: ctl_registry_footprint(cfg) bytes, which are not
+ * old's. cfg has room for what is in use; its boot_id and lost_after_ns are old's; keys that somebody in a
+ * job has are at the same places. tenant[t]: the number that tenant t of old has here. */
+struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_config *cfg,
+                                       const struct ctl_registry *old, const int tenant[]);
 
 /* For telemetry and tests: entry i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);

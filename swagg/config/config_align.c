@@ -1,0 +1,102 @@
+#include "config/config_align.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "config/config_changes.h"
+
+static_assert(CONFIG_TENANTS_MAX <= 64 && SWAGG_MAX_PORTS <= 64, "a bit of a word each");
+
+static uint64_t bit(unsigned n)
+{
+    return UINT64_C(1) << n;
+}
+
+static uint64_t numbers_in_use(const struct config *c)
+{
+    uint64_t used = 0;
+
+    for (unsigned p = 0; p < c->ports; p++)
+        if (c->port[p].name[0] != '\0')
+            used |= bit(p);
+    return used;
+}
+
+/* Of each port of next the number that it gets. False: there is none for some. */
+static bool choose_numbers(const struct config *next, const struct config *running,
+                           unsigned number[SWAGG_MAX_PORTS])
+{
+    uint64_t used = numbers_in_use(running);
+
+    for (unsigned p = 0; p < next->ports; p++) {
+        const int known = config_find(running, CONFIG_GROUP_PORTS, next->port[p].name);
+
+        if (known < 0 && used == UINT64_MAX)
+            return false;
+        number[p] = known >= 0 ? (unsigned)known : (unsigned)__builtin_ctzll(~used);
+        used |= bit(number[p]);
+    }
+    return true;
+}
+
+static uint64_t renumber(uint64_t ports, const unsigned number[])
+{
+    uint64_t to = 0;
+
+    for (; ports != 0; ports &= ports - 1)
+        to |= bit(number[__builtin_ctzll(ports)]);
+    return to;
+}
+
+static void renumber_placement(struct placement *p, const unsigned number[])
+{
+    for (unsigned l = 0; l < p->lcores; l++)
+        for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++) {
+            p->lcore[l].rx[q] = renumber(p->lcore[l].rx[q], number);
+            p->lcore[l].tx[q] = renumber(p->lcore[l].tx[q], number);
+        }
+}
+
+bool config_align_ports(struct config *next, const struct config *running)
+{
+    struct config_port listed[SWAGG_MAX_PORTS];
+    unsigned number[SWAGG_MAX_PORTS], ports = next->ports;
+
+    if (!choose_numbers(next, running, number))
+        return false;
+    memcpy(listed, next->port, sizeof(listed));
+    memset(next->port, 0, sizeof(next->port));
+    next->ports = 0;
+    for (unsigned p = 0; p < ports; p++) {
+        next->port[number[p]] = listed[p];
+        if (number[p] >= next->ports)
+            next->ports = number[p] + 1;
+    }
+    renumber_placement(&next->placement, number);
+    return true;
+}
+
+/* Nobody joins its jobs any more, and what those have counts against no quota of its own. */
+static struct config_tenant leaving(const struct config_tenant *t)
+{
+    struct config_tenant stays = {.weight = t->weight};
+
+    memcpy(stays.name, t->name, sizeof(stays.name));
+    return stays;
+}
+
+bool config_keep_tenants(struct config *next, const struct config *running, uint64_t with_jobs,
+                         int number[CONFIG_TENANTS_MAX])
+{
+    next->leaving = 0;
+    for (unsigned t = 0; t < running->tenants + running->leaving; t++) {
+        number[t] = config_find(next, CONFIG_GROUP_TENANTS, running->tenant[t].name);
+        if (number[t] >= 0 || (with_jobs & bit(t)) == 0)
+            continue;
+        if (next->tenants + next->leaving == CONFIG_TENANTS_MAX)
+            return false;
+        number[t] = (int)(next->tenants + next->leaving++);
+        next->tenant[number[t]] = leaving(&running->tenant[t]);
+    }
+    return true;
+}

@@ -1,0 +1,123 @@
+/* Another configuration for a registrar whose jobs go on. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "control/registrar_state.h"
+
+struct registrar_next {
+    struct keyring keyring;
+    void *memory; /* for the registry */
+};
+
+uint64_t registrar_tenants(const struct registrar *r)
+{
+    uint64_t tenants = 0;
+
+    for (unsigned i = 0; i < r->cfg->limits.jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(r->registry, i);
+
+        if (job->state != CTL_ENTRY_FREE)
+            tenants |= RTE_BIT64(job->tenant);
+    }
+    return tenants;
+}
+
+static int check_limits(const struct registrar *r, const struct config_limits *limits)
+{
+    unsigned jobs, workers;
+
+    ctl_registry_in_use(r->registry, &jobs, &workers);
+    if (jobs > limits->jobs)
+        log_error("limits.jobs: %u are too few for the %u jobs that there are: let some come to their end "
+                  "first (swaggctl job drain)",
+                  limits->jobs, jobs);
+    else if (workers > limits->workers)
+        log_error("limits.workers: %u are too few for a job that has %u workers: let it come to its end "
+                  "first (swaggctl job drain)",
+                  limits->workers, workers);
+    else
+        return 0;
+    return -EBUSY;
+}
+
+static bool key_is_used(const void *registrar, unsigned key)
+{
+    const struct registrar *r = registrar;
+
+    return ctl_registry_has_key(r->registry, key);
+}
+
+static void forget(struct registrar_next *next)
+{
+    if (next == NULL)
+        return;
+    free(next->memory);
+    keys_erase(&next->keyring, sizeof(next->keyring));
+    free(next);
+}
+
+int registrar_prepare(struct registrar *r, const struct config *cfg, const int tenant[],
+                      struct registrar_next **out)
+{
+    struct registrar_next *next = calloc(1, sizeof(*next));
+    const struct keyring_before before = {&r->keyring, tenant, key_is_used, r};
+    struct ctl_registry_config config;
+    int rc;
+
+    *out = NULL;
+    if (next == NULL)
+        return -ENOMEM;
+    rc = check_limits(r, &cfg->limits);
+    if (rc == 0)
+        rc = keyring_load(&next->keyring, cfg);
+    if (rc == 0)
+        rc = keyring_follow(&next->keyring, &before, cfg);
+    config = registrar_config(r, cfg, &next->keyring);
+    if (rc == 0)
+        next->memory = malloc(ctl_registry_footprint(&config));
+    if (rc == 0 && next->memory == NULL) {
+        log_error("no memory for %u jobs (limits.jobs)", cfg->limits.jobs);
+        rc = -ENOMEM;
+    }
+    if (rc < 0) {
+        forget(next);
+        return rc;
+    }
+    *out = next;
+    return 0;
+}
+
+void registrar_compare(const struct registrar *r, const struct registrar_next *next, const struct config *cfg,
+                       const int tenant[], struct config_changes *changes)
+{
+    const struct keyring_before before = {&r->keyring, tenant, key_is_used, r};
+
+    for (unsigned t = 0; t < cfg->tenants; t++) {
+        const struct keyring_changes keys = keyring_compare(&next->keyring, &before, t);
+        struct config_change change = {.from = "-", .reload = CONFIG_AT_ONCE};
+
+        if (keys.added == 0 && keys.gone == 0)
+            continue;
+        snprintf(change.key, sizeof(change.key), "tenants[%s].key_file: keys", cfg->tenant[t].name);
+        snprintf(change.to, sizeof(change.to), "%u new, %u retired", keys.added, keys.gone);
+        config_changes_add(changes, &change);
+    }
+}
+
+void registrar_commit(struct registrar *r, struct registrar_next *next, const int tenant[])
+{
+    struct ctl_registry *old = r->registry;
+    struct ctl_registry_config config;
+
+    pthread_mutex_lock(&r->lock);
+    registrar_follow(r);
+    r->keyring = next->keyring;
+    config = registrar_config(r, r->cfg, &r->keyring);
+    r->registry = ctl_registry_move(next->memory, &config, old, tenant);
+    pthread_mutex_unlock(&r->lock);
+    free(old);
+    next->memory = NULL;
+    forget(next);
+}

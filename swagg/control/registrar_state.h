@@ -1,0 +1,36 @@
+/* The registrar's private state. */
+#ifndef SWAGG_CONTROL_REGISTRAR_STATE_H
+#define SWAGG_CONTROL_REGISTRAR_STATE_H
+
+#include <pthread.h>
+
+#include "base/throttle.h"
+#include "bridge/host.h"
+#include "control/keyring.h"
+#include "control/listening.h"
+#include "control/registrar.h"
+
+struct registrar {
+    struct registrar_parts parts;
+    const struct host *host; /* the main lcore's: the switch as a host */
+    const struct config *cfg;
+    struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
+    rte_be32_t heard; /* the address whose message is being handled; 0: none is */
+    struct throttle lines;
+    unsigned lines_left_out;
+    struct listening listening;
+    pthread_mutex_t lock; /* protects what follows: the main lcore changes it, telemetry reads it */
+    uint64_t now;         /* of the registry's clock, when it was last called */
+    struct ctl_registry *registry;
+    struct keyring keyring;
+};
+
+/* Takes from r->cfg what is not the registry's: the tenants' names and quotas, the rate of lines in the log,
+ * and which pauses count as time. */
+void registrar_follow(struct registrar *r);
+
+/* For the registry: what cfg says, with these keys. */
+struct ctl_registry_config registrar_config(struct registrar *r, const struct config *cfg,
+                                            const struct keyring *keys);
+
+#endif

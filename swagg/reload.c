@@ -1,0 +1,177 @@
+#include "reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config_align.h"
+#include "datapath_make.h"
+#include "show/views.h"
+
+/* A change on its way. */
+struct change {
+    const struct reload *reload;
+    struct config *next;
+    int tenant[CONFIG_TENANTS_MAX]; /* by the number until now: that in next; -1: it is gone */
+    struct registrar_next *registrar;
+    struct static_jobs_next static_jobs;
+    struct config_changes *list;
+};
+
+static void report(void *context, const char *message)
+{
+    (void)context;
+    log_error("%s", message);
+}
+
+/* Of those that jobs belong to. */
+static uint64_t tenants_with_jobs(const struct reload *r)
+{
+    uint64_t tenants = registrar_tenants(r->registrar);
+
+    for (unsigned i = 0; i < r->static_jobs->n; i++)
+        if (r->static_jobs->job[i].plan.tenant >= 0)
+            tenants |= RTE_BIT64(r->static_jobs->job[i].plan.tenant);
+    return tenants;
+}
+
+static int read_next(struct change *c)
+{
+    const struct config *running = c->reload->running;
+    int rc = config_load(c->next, c->reload->file, report, NULL);
+
+    if (rc < 0)
+        return rc;
+    if (!config_align_ports(c->next, running)) {
+        log_error("%s: ports: there are no more than %d, with those that would be removed", c->reload->file,
+                  SWAGG_MAX_PORTS);
+        return -ENOSPC;
+    }
+    if (!config_keep_tenants(c->next, running, tenants_with_jobs(c->reload), c->tenant)) {
+        log_error("%s: tenants: there are no more than %d, with those that are gone but whose jobs go on",
+                  c->reload->file, CONFIG_TENANTS_MAX);
+        return -ENOSPC;
+    }
+    config_compare(c->list, running, c->next);
+    return 0;
+}
+
+/* Names the keys that a reload cannot change. */
+static int check_keys(const struct change *c)
+{
+    for (unsigned i = 0; i < c->list->n; i++) {
+        const struct config_change *change = &c->list->change[i];
+
+        if (change->reload == CONFIG_RESTART)
+            log_error("%s: %s: %s -> %s needs a restart", c->reload->file, change->key, change->from,
+                      change->to);
+    }
+    return c->list->of[CONFIG_RESTART] > 0 ? -EPERM : 0;
+}
+
+/* Pools take their memory as jobs come. */
+static int check_memory(const struct change *c)
+{
+    const struct jobs *jobs = &c->reload->dp->jobs;
+    const size_t left = datapath_free_megabytes() + (jobs->bytes >> 20);
+
+    if (c->next->pool.megabytes <= c->reload->running->pool.megabytes || left >= c->next->pool.megabytes)
+        return 0;
+    log_error("%s: pool.megabytes: %u are more than the %zu that memory.megabytes (%u) has left, and that "
+              "cannot be raised without a restart",
+              c->reload->file, c->next->pool.megabytes, left, c->next->memory.megabytes);
+    return -ENOMEM;
+}
+
+static int prepare(struct change *c)
+{
+    const struct reload *r = c->reload;
+    int rc = read_next(c);
+
+    if (rc == 0)
+        rc = check_keys(c);
+    if (rc == 0)
+        rc = check_memory(c);
+    if (rc == 0)
+        rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
+                                 &c->static_jobs);
+    if (rc < 0)
+        return rc;
+    rc = registrar_prepare(r->registrar, c->next, c->tenant, &c->registrar);
+    if (rc == 0)
+        registrar_compare(r->registrar, c->registrar, c->next, c->tenant, c->list);
+    else
+        static_jobs_forget(r->static_jobs, &c->static_jobs);
+    return rc;
+}
+
+static bool same_impairments(const struct impair_config *a, const struct impair_config *b)
+{
+    for (unsigned k = 0; k < IMPAIR_KINDS; k++)
+        if (a->rate[k].probability != b->rate[k].probability || a->rate[k].every != b->rate[k].every)
+            return false;
+    return a->hold_frames == b->hold_frames && a->hold_for == b->hold_for;
+}
+
+/* Which are different; with another seed, all that there are. */
+static void change_impairments(const struct change *c)
+{
+    const struct config *next = c->next, *running = c->reload->running;
+
+    for (uint64_t left = ports_there(&c->reload->dp->ports); left != 0; left &= left - 1) {
+        const unsigned p = rte_bsf64(left);
+        const struct config_impair *now = &running->port[p].impair, *to = &next->port[p].impair;
+        const bool seed = next->seed != running->seed;
+        const bool rx = !same_impairments(&now->rx, &to->rx) || (seed && impair_active(&to->rx));
+        const bool tx = !same_impairments(&now->tx, &to->tx) || (seed && impair_active(&to->tx));
+
+        if (rx || tx)
+            impairing_change(c->reload->impairing, p, rx ? &to->rx : NULL, tx ? &to->tx : NULL, next->seed);
+    }
+}
+
+/* From here on nothing can go wrong. */
+static void commit(struct change *c)
+{
+    const struct reload *r = c->reload;
+
+    change_impairments(c);
+    view_lock(r->shown);
+    *r->running = *c->next;
+    jobs_follow(&r->dp->jobs, r->running, c->tenant);
+    static_jobs_commit(r->static_jobs, &c->static_jobs, r->running);
+    registrar_commit(r->registrar, c->registrar, c->tenant);
+    view_unlock(r->shown);
+    control_follow(r->control, r->running);
+    datapath_follow(r->dp, r->running);
+    log_set_level((enum log_level)r->running->log_level);
+}
+
+static void tell(const struct change *c)
+{
+    static const char *const when[CONFIG_RELOADS] = {[CONFIG_NEW_JOBS] = ", for jobs that begin from now on"};
+
+    for (unsigned i = 0; i < c->list->n; i++) {
+        const struct config_change *change = &c->list->change[i];
+
+        log_notice("reload: %s: %s -> %s%s", change->key, change->from, change->to,
+                   when[change->reload] == NULL ? "" : when[change->reload]);
+    }
+    log_notice("reload: %s: %s", c->reload->file, c->list->n == 0 ? "nothing has changed" : "done");
+}
+
+int reload_run(const struct reload *r, struct config_changes *changes)
+{
+    struct change c = {.reload = r, .list = changes, .next = malloc(sizeof(*c.next))};
+    int rc = c.next == NULL ? -ENOMEM : prepare(&c);
+
+    if (rc == 0) {
+        commit(&c);
+        tell(&c);
+    } else {
+        log_error("reload: %s is not good for the running switch, and nothing has changed", r->file);
+    }
+    free(c.next);
+    return rc;
+}

@@ -1,0 +1,427 @@
+/* Two configurations compared: every key has an entry in the table of what a reload does about it, each
+ * change is found, and the documentation says the same of every key. And the numbers of ports and tenants,
+ * which stay what they are. */
+#include "config/config_changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_align.h"
+#include "config/config_schema.h"
+#include "unit.h"
+
+static struct config running, next;
+static struct config_changes changes;
+
+/* Two of everything. */
+static void describe(struct config *c)
+{
+    static const char *const names[] = {"first", "second"};
+
+    memset(c, 0, sizeof(*c));
+    c->ports = c->tenants = c->static_jobs = c->hostagg_jobs = c->replays = c->placement.lcores = 2;
+    for (unsigned i = 0; i < 2; i++) {
+        strcpy(c->port[i].name, names[i]);
+        strcpy(c->tenant[i].name, names[i]);
+        strcpy(c->static_job[i].name, names[i]);
+        strcpy(c->hostagg[i].name, names[i]);
+        c->replay[i].tenant = c->static_job[i].tenant = -1;
+    }
+}
+
+static void compare(void)
+{
+    config_compare(&changes, &running, &next);
+}
+
+static bool is_one(const char *key, const char *from, const char *to, enum config_reload reload)
+{
+    const struct config_change *c = &changes.change[0];
+    const bool right = changes.n == 1 && strcmp(c->key, key) == 0 && strcmp(c->from, from) == 0 &&
+                       strcmp(c->to, to) == 0 && c->reload == reload;
+
+    if (!right)
+        printf("\n%s: %u changes, the first is %s: %s -> %s\n", key, changes.n, c->key, c->from, c->to);
+    return right;
+}
+
+/* The table is complete */
+
+static const struct config_key *find_key(const char *path)
+{
+    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
+        for (unsigned k = 0; k < config_groups[g].keys; k++)
+            if (strcmp(config_groups[g].key[k].path, path) == 0)
+                return &config_groups[g].key[k];
+    return NULL;
+}
+
+static void visit_keys(const char *parent, const cyaml_schema_value_t *value, void (*visit)(const char *path))
+{
+    char path[CONFIG_KEY_MAX];
+
+    if (value->type == CYAML_SEQUENCE && value->sequence.entry->type == CYAML_MAPPING)
+        value = value->sequence.entry;
+    if (value->type != CYAML_MAPPING) {
+        visit(parent);
+        return;
+    }
+    for (const cyaml_schema_field_t *f = value->mapping.fields; f->key != NULL; f++) {
+        CU_ASSERT_FATAL(snprintf(path, sizeof(path), "%s%s%s", parent, parent[0] != '\0' ? "." : "", f->key) <
+                        CONFIG_KEY_MAX);
+        visit_keys(path, &f->value, visit);
+    }
+}
+
+static void check_entry(const char *path)
+{
+    if (find_key(path) == NULL)
+        printf("\n%s: swagg/config/config_keys.c does not say whether a reload changes it\n", path);
+    CU_ASSERT_PTR_NOT_NULL(find_key(path));
+}
+
+static unsigned visited;
+
+static void count_key(const char *path)
+{
+    (void)path;
+    visited++;
+}
+
+static void test_every_key_is_in_the_table(void)
+{
+    unsigned in_table = 0;
+
+    visit_keys("", &config_schema, check_entry);
+    visit_keys("", &config_schema, count_key);
+    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
+        for (unsigned k = 0; k < config_groups[g].keys; k++) /* some have two values */
+            in_table += k == 0 || strcmp(config_groups[g].key[k].path, config_groups[g].key[k - 1].path) != 0;
+    CU_ASSERT_EQUAL(in_table, visited);
+}
+
+/* Where a key's value is in next, in the second item of its list. */
+static void *value_of(enum config_group_id group, const struct config_key *key)
+{
+    static const size_t second[CONFIG_GROUPS] = {
+        [CONFIG_GROUP_PORTS] = offsetof(struct config, port[1]),
+        [CONFIG_GROUP_LCORES] = offsetof(struct config, placement.lcore[1]),
+        [CONFIG_GROUP_TENANTS] = offsetof(struct config, tenant[1]),
+        [CONFIG_GROUP_STATIC] = offsetof(struct config, static_job[1]),
+        [CONFIG_GROUP_HOSTAGG] = offsetof(struct config, hostagg[1]),
+        [CONFIG_GROUP_REPLAY] = offsetof(struct config, replay[1]),
+    };
+
+    return (char *)&next + second[group] + key->offset;
+}
+
+static void test_every_change_is_found(void)
+{
+    char path[CONFIG_KEY_MAX];
+
+    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
+        for (unsigned k = 0; k < config_groups[g].keys; k++) {
+            const struct config_key *key = &config_groups[g].key[k];
+            const bool named = g != CONFIG_GROUP_LCORES && g != CONFIG_GROUP_REPLAY;
+
+            if (strstr(key->path, ".name") != NULL || strcmp(key->path, "hostagg.operation") == 0)
+                continue; /* another name is another item; type and operation are one value */
+            describe(&running);
+            describe(&next);
+            *(uint8_t *)value_of(g, key) ^= key->form == CONFIG_TENANT ? 0xFF : 1;
+            if (key->form == CONFIG_TENANT)
+                *(int *)value_of(g, key) = 0;
+            compare();
+            snprintf(path, sizeof(path), "%s%s%s", config_groups[g].list,
+                     g == CONFIG_GROUP_FILE ? ""
+                     : named                ? "[second]"
+                                            : "[1]",
+                     key->path + strlen(config_groups[g].list));
+            CU_ASSERT_EQUAL(changes.n, strcmp(key->path, "hostagg.type") == 0 ? 2 : 1);
+            CU_ASSERT_STRING_EQUAL(changes.change[0].key, path);
+            CU_ASSERT_STRING_NOT_EQUAL(changes.change[0].from, changes.change[0].to);
+            CU_ASSERT_EQUAL(changes.change[0].reload, key->reload);
+            CU_ASSERT_EQUAL(changes.of[key->reload], changes.n);
+        }
+}
+
+static void test_what_is_the_same_is_no_change(void)
+{
+    describe(&running);
+    describe(&next);
+    memset(running.port[0].name + 8, 'x', 4); /* behind its end */
+    compare();
+    CU_ASSERT_EQUAL(changes.n, 0);
+}
+
+/* What the documentation says */
+
+static char *read_page(void)
+{
+    static char page[1 << 18];
+    FILE *f = fopen(TESTS_DIRECTORY "/../docs/configuration.md", "r");
+    size_t n;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    n = fread(page, 1, sizeof(page) - 1, f);
+    fclose(f);
+    page[n] = '\0';
+    return page;
+}
+
+/* Whether a line has the key, or a group that it is in, in backticks. */
+static bool has_key(const char *line, const char *path)
+{
+    char quoted[CONFIG_KEY_MAX + 2], part[CONFIG_KEY_MAX];
+
+    snprintf(part, sizeof(part), "%s", path);
+    for (;;) {
+        char *dot = strrchr(part, '.');
+
+        snprintf(quoted, sizeof(quoted), "`%s`", part);
+        if (strstr(line, quoted) != NULL)
+            return true;
+        if (dot == NULL)
+            return false;
+        *dot = '\0';
+    }
+}
+
+/* The row of the table that has the key. Of several, that which has it alone, not with its group. */
+static void test_the_documentation_says_what_a_reload_changes(void)
+{
+    static const char *const rows[CONFIG_RELOADS] = {[CONFIG_AT_ONCE] = "| at once |",
+                                                     [CONFIG_NEW_JOBS] = "| for jobs that begin later |",
+                                                     [CONFIG_WHEN_QUIET] = "| while the job is quiet |",
+                                                     [CONFIG_RESTART] = "| not without a restart |"};
+    char *page = strstr(read_page(), "## Changing it while it runs\n");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
+        for (unsigned k = 0; k < config_groups[g].keys; k++) {
+            const struct config_key *key = &config_groups[g].key[k];
+
+            for (enum config_reload r = 0; r < CONFIG_RELOADS; r++) {
+                char line[8192];
+                const char *row = strstr(page, rows[r]);
+
+                CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+                snprintf(line, sizeof(line), "%.*s", (int)strcspn(row, "\n"), row);
+                if (has_key(line, key->path) != (r == key->reload))
+                    printf("\ndocs/configuration.md: %s: the table has it wrong (%s)\n", key->path, rows[r]);
+                CU_ASSERT_EQUAL(has_key(line, key->path), r == key->reload);
+            }
+        }
+}
+
+/* Lists */
+
+static void test_values_are_shown(void)
+{
+    describe(&running);
+    describe(&next);
+    next.limits.jobs = 32;
+    compare();
+    CU_ASSERT(is_one("limits.jobs", "0", "32", CONFIG_AT_ONCE));
+    describe(&next);
+    next.log_level = CONFIG_LOG_DEBUG;
+    compare();
+    CU_ASSERT(is_one("log_level", "error", "debug", CONFIG_AT_ONCE));
+    describe(&next);
+    strcpy(next.tenant[0].key_file, "lab.key");
+    compare();
+    CU_ASSERT(is_one("tenants[first].key_file", "-", "lab.key", CONFIG_AT_ONCE));
+    describe(&next);
+    next.port[1].impair.rx.rate[IMPAIR_DROP].probability = 0.25;
+    compare();
+    CU_ASSERT(is_one("ports[second].impair.rx.drop", "0", "0.25", CONFIG_AT_ONCE));
+    describe(&next);
+    memcpy(&next.ip, (uint8_t[]){10, 0, 0, 1}, 4);
+    next.prefix = 24;
+    compare();
+    CU_ASSERT(is_one("switch.ip", "0.0.0.0", "10.0.0.1", CONFIG_RESTART));
+    describe(&next);
+    next.control.mode = 0640;
+    compare();
+    CU_ASSERT(is_one("control.mode", "0", "640", CONFIG_RESTART));
+}
+
+static void test_items_come_and_go_by_their_names(void)
+{
+    describe(&running);
+    describe(&next);
+    next.tenant[0] = next.tenant[1];
+    next.tenants = 1;
+    compare();
+    CU_ASSERT(is_one("tenants[first]", "-", "removed", CONFIG_AT_ONCE));
+    describe(&next);
+    strcpy(next.static_job[next.static_jobs++].name, "third");
+    compare();
+    CU_ASSERT(is_one("static[third]", "-", "added", CONFIG_AT_ONCE));
+    describe(&next);
+    next.static_jobs = 1;
+    compare();
+    CU_ASSERT(is_one("static[second]", "-", "removed", CONFIG_WHEN_QUIET));
+    describe(&next);
+    next.replays = 1;
+    compare();
+    CU_ASSERT(is_one("replay", "2 items", "1 items", CONFIG_RESTART));
+}
+
+/* A process belongs to the first tenant that it may belong to. */
+static void test_the_order_of_tenants_counts(void)
+{
+    describe(&running);
+    describe(&next);
+    next.tenant[0] = running.tenant[1];
+    next.tenant[1] = running.tenant[0];
+    compare();
+    CU_ASSERT(is_one("tenants", "-", "in another order", CONFIG_AT_ONCE));
+}
+
+/* Replayed jobs name a tenant; it is the same one if its name is. */
+static void test_a_tenant_is_the_same_by_its_name(void)
+{
+    describe(&running);
+    describe(&next);
+    running.replay[0].tenant = next.replay[0].tenant = 0;
+    next.tenant[0] = running.tenant[1];
+    next.tenant[1] = running.tenant[0];
+    compare();
+    CU_ASSERT_EQUAL(changes.of[CONFIG_RESTART], 1);
+    next.replay[0].tenant = 1;
+    compare();
+    CU_ASSERT_EQUAL(changes.of[CONFIG_RESTART], 0);
+}
+
+static void test_more_changes_than_are_listed_are_counted(void)
+{
+    describe(&running);
+    describe(&next);
+    running.ports = next.ports = SWAGG_MAX_PORTS;
+    for (unsigned p = 2; p < SWAGG_MAX_PORTS; p++)
+        snprintf(running.port[p].name, CONFIG_NAME_MAX, "p%u", p);
+    memcpy(next.port, running.port, sizeof(next.port));
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        for (unsigned k = 0; k < IMPAIR_KINDS; k++) {
+            next.port[p].impair.rx.rate[k].every = 7;
+            next.port[p].impair.tx.rate[k].every = 7;
+        }
+    compare();
+    CU_ASSERT_EQUAL(changes.n, CONFIG_CHANGES_MAX);
+    CU_ASSERT_EQUAL(changes.of[CONFIG_AT_ONCE], SWAGG_MAX_PORTS * IMPAIR_KINDS * 2);
+}
+
+/* Numbers */
+
+static void test_ports_keep_their_numbers(void)
+{
+    describe(&running);
+    running.ports = 4;
+    strcpy(running.port[3].name, "fourth"); /* there is none with number 2 */
+    describe(&next);
+    strcpy(next.port[0].name, "new");
+    strcpy(next.port[1].name, "fourth");
+    strcpy(next.port[next.ports++].name, "first");
+    next.placement.lcore[0].rx[1] = 1 | 2; /* of new and fourth */
+    next.placement.lcore[1].tx[0] = 4;     /* of first */
+    CU_ASSERT_TRUE_FATAL(config_align_ports(&next, &running));
+    CU_ASSERT_EQUAL(next.ports, 4);
+    CU_ASSERT_STRING_EQUAL(next.port[0].name, "first");
+    CU_ASSERT_STRING_EQUAL(next.port[1].name, ""); /* is still second's */
+    CU_ASSERT_STRING_EQUAL(next.port[2].name, "new");
+    CU_ASSERT_STRING_EQUAL(next.port[3].name, "fourth");
+    CU_ASSERT_EQUAL(next.placement.lcore[0].rx[1], 4 | 8);
+    CU_ASSERT_EQUAL(next.placement.lcore[1].tx[0], 1);
+}
+
+static void test_numbers_of_ports_run_out(void)
+{
+    describe(&running);
+    running.ports = SWAGG_MAX_PORTS;
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        snprintf(running.port[p].name, CONFIG_NAME_MAX, "p%u", p);
+    next = running;
+    CU_ASSERT_TRUE(config_align_ports(&next, &running));
+    CU_ASSERT_EQUAL(memcmp(next.port, running.port, sizeof(next.port)), 0);
+    strcpy(next.port[5].name, "new");
+    CU_ASSERT_FALSE(config_align_ports(&next, &running));
+}
+
+/* They stay without addresses, key, quotas, so that nobody joins their jobs any more. */
+static void test_tenants_with_jobs_stay_as_long_as_those(void)
+{
+    int number[CONFIG_TENANTS_MAX];
+
+    describe(&running);
+    running.tenant[0].weight = 3;
+    running.tenant[0].patterns = 1;
+    running.tenant[0].quota.jobs = 2;
+    strcpy(running.tenant[running.tenants++].name, "third");
+    describe(&next);
+    next.tenants = 1;
+    strcpy(next.tenant[0].name, "third");
+    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 1, number));
+    CU_ASSERT_EQUAL(number[0], 1);
+    CU_ASSERT_EQUAL(number[1], -1);
+    CU_ASSERT_EQUAL(number[2], 0);
+    CU_ASSERT(next.tenants == 1 && next.leaving == 1);
+    CU_ASSERT_STRING_EQUAL(next.tenant[1].name, "first");
+    CU_ASSERT(next.tenant[1].weight == 3 && next.tenant[1].patterns == 0 && next.tenant[1].quota.jobs == 0);
+    compare();
+    CU_ASSERT_EQUAL(changes.n, 2); /* first and second are removed; order has no say */
+    running = next;                /* once more; its jobs have ended */
+    next.leaving = 0;
+    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 0, number));
+    CU_ASSERT(number[0] == 0 && number[1] == -1 && next.leaving == 0);
+    compare();
+    CU_ASSERT_EQUAL(changes.n, 0);
+}
+
+static void test_a_tenant_that_is_leaving_can_come_back(void)
+{
+    int number[CONFIG_TENANTS_MAX];
+
+    describe(&running);
+    running.tenants = running.leaving = 1;
+    describe(&next);
+    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 3, number));
+    CU_ASSERT(number[0] == 0 && number[1] == 1 && next.leaving == 0);
+    compare();
+    CU_ASSERT(is_one("tenants[second]", "-", "added", CONFIG_AT_ONCE));
+}
+
+static void test_there_may_be_too_many_tenants(void)
+{
+    int number[CONFIG_TENANTS_MAX];
+
+    describe(&running);
+    memset(&next, 0, sizeof(next));
+    next.tenants = CONFIG_TENANTS_MAX - 1;
+    CU_ASSERT_TRUE(config_keep_tenants(&next, &running, 1, number));
+    CU_ASSERT_FALSE(config_keep_tenants(&next, &running, 3, number));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_key_is_in_the_table),
+        UNIT_TEST(test_every_change_is_found),
+        UNIT_TEST(test_what_is_the_same_is_no_change),
+        UNIT_TEST(test_the_documentation_says_what_a_reload_changes),
+        UNIT_TEST(test_values_are_shown),
+        UNIT_TEST(test_items_come_and_go_by_their_names),
+        UNIT_TEST(test_the_order_of_tenants_counts),
+        UNIT_TEST(test_a_tenant_is_the_same_by_its_name),
+        UNIT_TEST(test_more_changes_than_are_listed_are_counted),
+        UNIT_TEST(test_ports_keep_their_numbers),
+        UNIT_TEST(test_numbers_of_ports_run_out),
+        UNIT_TEST(test_tenants_with_jobs_stay_as_long_as_those),
+        UNIT_TEST(test_a_tenant_that_is_leaving_can_come_back),
+        UNIT_TEST(test_there_may_be_too_many_tenants),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("config_changes", tests);
+}
