@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # what switches.sh sets
+# The places that a switch can have beside ordinary ones. A bump in the wire: two hosts behind a Linux bridge on either side, and between
+# the bridges a third one, which is only a cable, or swagg. A box: swagg with one port on the bridge that all hosts are on. Ways take
+# turns in each run.
+
+BUMP_LINK=100mbit
+
+bump() {
+    local limit way
+    net_hosts 4
+    bump_cable left lside
+    bump_cable right rside
+    bump_bridge lbr p0 p1 lside
+    bump_bridge rbr p2 p3 rside
+    for limit in none "$BUMP_LINK"; do
+        net_limit "$limit"
+        for way in bridge swagg; do
+            "bump_by_$way"
+            bump_tcp "$limit,$way"
+            bump_ping "$limit,$way"
+            [ "$limit,$way" != "$BUMP_LINK,swagg" ] || bump_allreduce bump
+            "bump_end_$way"
+        done
+    done
+    bump_box
+    for device in lbr rbr left right; do
+        ip -n "$NET_ID-sw" link del "$device"
+    done
+}
+
+bump_cable() { # END END
+    ip -n "$NET_ID-sw" link add "$1" type veth peer name "$2"
+    for end; do
+        net_real_frames "$NET_ID-sw" "$end"
+        ip -n "$NET_ID-sw" link set "$end" up promisc on
+    done
+}
+
+bump_bridge() { # NAME PORT...
+    local name=$1 port
+    shift
+    ip -n "$NET_ID-sw" link add "$name" type bridge forward_delay 0 mcast_snooping 0
+    for port; do
+        ip -n "$NET_ID-sw" link set "$port" master "$name"
+    done
+    ip -n "$NET_ID-sw" link set "$name" up
+}
+
+bump_by_bridge() {
+    bump_bridge mid left right
+}
+
+bump_end_bridge() {
+    ip -n "$NET_ID-sw" link del mid
+}
+
+bump_by_swagg() {
+    {
+        cat "$NET_ROOT/conf/bump.yaml"
+        printf '%s\n' "${NET_SETTINGS[@]}"
+    } >"$NET_DIR/bump.yaml"
+    net_swagg_start "$NET_DIR/bump.yaml"
+}
+
+bump_end_swagg() {
+    net_swagg_stop
+}
+
+bump_tcp() { # WHAT
+    local seconds=5 to=$records/$run,bump,tcp,$1.json
+    [ -z "$quick" ] || seconds=2
+    ip netns exec "$NET_ID-h2" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h2 ss -ltn | grep -q :5201"
+    net_exec 0 timeout 100 iperf3 -J -O 1 -t "$seconds" -c "$(net_ip 2)" >"$to" || fail "iperf3: $(tail -5 "$to")"
+    printf '  run %s: bump, tcp, %s: %s Mbit/s\n' "$run" "$1" \
+        "$(python3 -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["end"]["sum_received"]["bits_per_second"] / 1e6))' "$to")"
+}
+
+# The middle one of many.
+bump_ping() { # WHAT
+    local count=200
+    [ -z "$quick" ] || count=50
+    net_exec 0 ping -i 0.01 -c "$count" "$(net_ip 2)" | sed -n 's/.* time=\([0-9.]*\) ms/\1/p' | sort -n |
+        awk '{ t[NR] = $1 } END { printf "{\"median_ms\": %s, \"pings\": %d}\n", t[int((NR + 1) / 2)], NR }' \
+            >"$records/$run,bump,ping,$1.json"
+    printf '  run %s: bump, ping, %s: %s\n' "$run" "$1" "$(cat "$records/$run,bump,ping,$1.json")"
+}
+
+# A rank on each host.
+bump_allreduce() { # WHERE
+    local calls=20 rank others=() perf
+    [ -z "$quick" ] || calls=5
+    perf=("$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1" --size 4 -b 1M -e 1M -n "$calls" -w 3)
+    for rank in 1 2 3; do
+        ip netns exec "$NET_ID-h$rank" "${perf[@]}" --rank "$rank" >"$NET_DIR/perf$rank.log" 2>&1 &
+        others+=($!)
+    done
+    net_exec 0 "${perf[@]}" --rank 0 --json "$records/$run,bump,allreduce,$1.json" >"$NET_DIR/perf0.log" 2>&1 ||
+        fail "$1: $(cat "$NET_DIR/perf0.log")"
+    for rank in 1 2 3; do
+        wait "${others[rank - 1]}" || fail "$1: $(cat "$NET_DIR/perf$rank.log")"
+    done
+    printf '  run %s: bump, allreduce, %-4s %s\n' "$run" "$1" "$(tr -d '\n' <"$records/$run,bump,allreduce,$1.json" | cut -c1-120)"
+}
+
+# The bridges become one by a cable, and the box has a port on it. Its cable has no limit: it carries what all hosts' links do.
+bump_box() {
+    bump_cable inner outer
+    ip -n "$NET_ID-sw" link set inner master lbr
+    ip -n "$NET_ID-sw" link set outer master rbr
+    ip -n "$NET_ID-sw" link set rside nomaster
+    {
+        printf 'ports: [{name: net, device: "kernel:left"}]\nswitch: {ip: %s/24}\n' "$(net_switch_ip)"
+        printf '%s\n' "${NET_SETTINGS[@]}"
+    } >"$NET_DIR/box.yaml"
+    net_swagg_start "$NET_DIR/box.yaml"
+    bump_allreduce box
+    net_swagg_stop
+    ip -n "$NET_ID-sw" link del inner
+}
