@@ -99,9 +99,14 @@ int job_make_room(struct swagg_job *job, size_t n)
 void job_report(struct swagg_job *job, uint64_t now)
 {
     bool waiting = job->calling || sml_stream_buffered(job->stream);
+    struct sml_stream_stats stats;
+    sml_stream_stats(job->stream, &stats);
     struct ctl_heartbeat progress = {.calls = sml_stream_completed(job->stream),
                                      .waiting = waiting,
-                                     .progress = sml_stream_oldest(job->stream)};
+                                     .progress = sml_stream_oldest(job->stream),
+                                     .window = stats.window,
+                                     .resumed = job->resumed,
+                                     .retransmitted = stats.retransmitted};
     if (waiting)
         progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
     membership_progress(&job->membership, &progress, waiting && !job->rejoining);

@@ -38,6 +38,11 @@ struct job_lane {
         RTE_CACHE_LINE_SIZE) uint32_t kept; /* frames that the pool keeps of this lcore's shards; atomic */
 };
 
+/* Of all members together. */
+struct job_rate {
+    uint64_t contributions, bytes; /* that counted; bytes without headers */
+};
+
 struct job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
     bool
@@ -52,7 +57,10 @@ struct job {
      * once, if a member's MAC address changes (jobs_move). */
     struct job_member *member;
 
+    struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_rates.h) */
+
     /* The main lcore's. */
+    struct job_rate counted; /* in all, when its rate was noted last */
     struct agg_pool_config made_of;
     char name[CONFIG_JOB_MAX];
     uint8_t network;  /* that all its members are in (port/vlans.h) */
@@ -91,6 +99,7 @@ struct jobs {
     uint32_t frames_max;     /* that all pools together may keep */
     uint32_t frames;         /* of these, given out or still kept, when they were last divided; atomic */
     struct jobs_quota quota;
+    uint64_t rated_at; /* jobs_rates.h */
 };
 
 /* The job around what its protocol sees of it. */

@@ -7,6 +7,7 @@
 
 #include <rte_random.h>
 
+#include "aggregate/jobs_rates.h"
 #include "aggregate/jobs_senders.h"
 #include "base/clock.h"
 #include "base/frame.h"
@@ -354,6 +355,7 @@ uint64_t registrar_tick(struct registrar *r)
     ctl_registry_tick(r->registry, r->now);
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->lock);
+    jobs_rates_tick(r->parts.jobs, clock_ns());
     report_lines_left_out(r);
     return r->now;
 }

@@ -67,6 +67,8 @@ void delays_write_job(struct writer *w, const struct job *running)
         }
     }
     write_counts(w, &all);
+    writer_number(w, "contributions_per_s", __atomic_load_n(&running->rate.contributions, __ATOMIC_RELAXED));
+    writer_number(w, "bytes_per_s", __atomic_load_n(&running->rate.bytes, __ATOMIC_RELAXED));
     writer_number(w, "latest_rank", latest_rank);
     writer_number(w, "latest_us_mean", mean_us(&latest));
 }

@@ -73,6 +73,7 @@ struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
             .data_port = m->data_port,
             .threads = 1,
             .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
+            .restarts = job->joined->restarts + m->restarts,
             .heartbeat = m->heartbeat};
     }
     return (struct shown_member){.state = CTL_MEMBER_JOINED,

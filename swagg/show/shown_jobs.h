@@ -30,6 +30,7 @@ struct shown_member {
     uint32_t ip; /* network order */
     uint16_t data_port, threads;
     uint64_t heard_ms_ago;
+    uint32_t restarts; /* processes that had this rank before, as far as the switch remembers */
     struct ctl_heartbeat heartbeat;
 };
 

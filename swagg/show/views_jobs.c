@@ -161,6 +161,28 @@ static void write_terms(struct writer *w, const struct shown_job *job)
             writer_number(w, list[i].name, list[i].number);
 }
 
+/* What the workers say of themselves. */
+static void write_workers(struct writer *w, const struct shown_job *job)
+{
+    uint32_t least = UINT32_MAX, most = 0, resumed = 0;
+    uint64_t retransmitted = 0;
+
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct shown_member m = shown_job_member(job, rank);
+
+        retransmitted += m.heartbeat.retransmitted;
+        resumed = RTE_MAX(resumed, m.heartbeat.resumed);
+        most = RTE_MAX(most, m.heartbeat.window);
+        if (m.heartbeat.window > 0)
+            least = RTE_MIN(least, m.heartbeat.window);
+    }
+    writer_counter(w, "retransmitted", retransmitted);
+    writer_number(w, "window_least", most == 0 ? 0 : least);
+    writer_number(w, "window_most", most);
+    writer_number(w, "restarts", job->joined->restarts);
+    writer_number(w, "resumed", resumed);
+}
+
 static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -182,6 +204,8 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
         writer_number(w, "kept_frames_max", running->frames);
         delays_write_job(w, running);
     }
+    if (job->joined != NULL)
+        write_workers(w, job);
     if (job->state == CTL_ENTRY_FAILED) {
         writer_text(w, "reason", ctl_reason_name(job->failure->reason));
         writer_text(w, "failure", job->failure->text);
@@ -217,6 +241,15 @@ static void write_member(struct writer *w, uint16_t rank, const struct shown_mem
     writer_number(w, "stalled_ms", m->heartbeat.stalled_ms);
 }
 
+/* Of this rank by its worker, and of the workers before it; 0 in static jobs. */
+static void write_told(struct writer *w, const struct shown_member *m)
+{
+    writer_counter(w, "retransmitted", m->heartbeat.retransmitted);
+    writer_number(w, "window", m->heartbeat.window);
+    writer_number(w, "restarts", m->restarts);
+    writer_number(w, "resumed", m->heartbeat.resumed);
+}
+
 static void show_ranks(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -230,6 +263,7 @@ static void show_ranks(const struct job_showing *s, const struct shown_job *job)
         writer_row(s->w);
         write_member(s->w, rank, &m);
         delays_write_rank(s->w, running, rank);
+        write_told(s->w, &m);
         writer_end(s->w);
     }
     writer_end(s->w);

@@ -50,6 +50,10 @@ stop_daemon() { # SECONDS
 step "the switch's polling thread, then all of it, stands still for longer than lost_after: nobody is lost"
 ranks_start still 4 --calls 400 --largest 600K --pause 5 --seed 9
 all_open
+windows_are_told() { # in heartbeats
+    [ "$(net_ctl -H -o window ranks still | sort -n | head -n 1)" -gt 0 ] && [ "$(net_ctl -o window_most job still | awk '{ print $2 }')" -gt 0 ]
+}
+net_until 10 "the ranks have told their windows" windows_are_told
 for stop in stop_polling_thread stop_daemon; do
     net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
     $stop 4.5

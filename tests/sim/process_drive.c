@@ -36,8 +36,12 @@ void drive_control(struct process *p)
 void drive_report(struct process *p)
 {
     bool waiting = is_waiting(p);
+    struct sml_stream_stats stats;
 
+    sml_stream_stats(p->stream, &stats);
     p->session.heartbeat = (struct ctl_heartbeat){
+        .window = stats.window,
+        .retransmitted = stats.retransmitted,
         .calls = sml_stream_completed(p->stream),
         .waiting = waiting,
         .stalled_ms = waiting ? (uint32_t)((process_now(p) - sml_stream_progress(p->stream)) / MS) : 0,

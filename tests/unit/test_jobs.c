@@ -8,7 +8,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "aggregate/jobs.h"
+#include "aggregate/jobs_rates.h"
 #include "show/delays.h"
 #include "show/writer_json.h"
 #include "small_eal.h"
@@ -147,6 +147,8 @@ static void test_the_views_name_the_late_rank(void)
     for (uint16_t rank = 0; rank < 3; rank++)
         contribute(job, rank, rank == 2 ? 6000000 : (rank + 1) * 1000000);
     contribute(job, 1, 7000000); /* again */
+    jobs_rates_tick(&jobs, 1999999999);
+    jobs_rates_tick(&jobs, 2000000000); /* too soon */
     writer_json_init(&w);
     delays_write_rank(&w.writer, job, 2);
     check_view(&w, "{\"contributions\":1,\"bytes\":64,\"repeated\":0,\"probes\":0,\"was_last\":1,"
@@ -154,8 +156,11 @@ static void test_the_views_name_the_late_rank(void)
                    "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
     writer_json_init(&w);
     delays_write_job(&w.writer, job);
-    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,\"latest_rank\":2,"
+    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,"
+                   "\"contributions_per_s\":1,\"bytes_per_s\":96,\"latest_rank\":2,"
                    "\"latest_us_mean\":5000}");
+    jobs_rates_tick(&jobs, 3000000000);
+    CU_ASSERT(job->rate.contributions == 0 && job->rate.bytes == 0);
     writer_json_init(&w);
     delays_write_rank(&w.writer, NULL, 2); /* a job that does not run yet */
     check_view(&w, "{}");

@@ -519,6 +519,33 @@ static void test_bad_heads_and_reasons(void)
     close_stage(s);
 }
 
+static void do_script(struct stage *s, const char *lines[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        do_line(s, lines[i]);
+}
+
+/* Rank 1's process is started anew while the job forms; then the whole job, and another in its place. */
+static void test_restarts_are_counted(void)
+{
+    static const char *forming[] = {"JOIN a 0/3", "JOIN b 1/3", "LEAVE b", "JOIN c 1/3", "JOIN d 2/3"},
+                      *anew[] = {"ABORT a over", "LEAVE a", "LEAVE c", "LEAVE d", "JOIN e 0/2"},
+                      *others[] = {"LEAVE e", "JOIN f 0/2 job=other", "LEAVE f", "JOIN g 0/2"};
+    struct stage *s = open_stage(1);
+    const struct ctl_entry *job = ctl_registry_entry(s->registry, 0);
+
+    do_script(s, forming, sizeof forming / sizeof *forming);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
+    CU_ASSERT(job->restarts == 0 && job->members[0].restarts == 0 && job->members[1].restarts == 1);
+    do_script(s, anew, sizeof anew / sizeof *anew);
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_FORMING);
+    CU_ASSERT(job->restarts == 1 && job->members[0].restarts == 0 && job->members[1].restarts == 0);
+    do_script(s, others, sizeof others / sizeof *others);
+    CU_ASSERT_STRING_EQUAL(job->name, "t");
+    CU_ASSERT_EQUAL(job->restarts, 0); /* the only entry was another's meanwhile */
+    close_stage(s);
+}
+
 static uint64_t first_zero(void *ctx)
 {
     struct stage *s = ctx;
@@ -704,6 +731,7 @@ int main(void)
         UNIT_TEST(test_footprint),
         UNIT_TEST(test_extremes),
         UNIT_TEST(test_state_names),
+        UNIT_TEST(test_restarts_are_counted),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry", tests);

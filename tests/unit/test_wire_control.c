@@ -17,7 +17,7 @@ static size_t message_bytes(uint8_t type)
         return 40 + 132;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        return 40 + 16;
+        return 40 + 32;
     case CTL_READY:
         return 40 + 92;
     case CTL_PENDING:
@@ -74,8 +74,13 @@ static struct ctl_message sample(uint8_t type)
         break;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        m.heartbeat = (struct ctl_heartbeat){
-            .calls = 0x61626364, .waiting = true, .stalled_ms = 1500, .progress = 0x71727374};
+        m.heartbeat = (struct ctl_heartbeat){.calls = 0x61626364,
+                                             .waiting = true,
+                                             .stalled_ms = 1500,
+                                             .progress = 0x71727374,
+                                             .window = 0x81828384,
+                                             .resumed = 0x91929394,
+                                             .retransmitted = UINT64_C(0xa1a2a3a4a5a6a7a8)};
         break;
     case CTL_ABORT:
     case CTL_REFUSED:
@@ -148,8 +153,9 @@ static void test_layout_bodies(void)
                                     6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 4, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
-    static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,
-                                        0,    0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74};
+    static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,    0,    0,    0x05,
+                                        0xdc, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84, 0x91, 0x92,
+                                        0x93, 0x94, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8};
     static const uint8_t failure[] = {0,   CTL_RANK_LOST, 0,   3,   'r', 'a', 'n', 'k',
                                       ' ', '3',           ' ', 'l', 'o', 's', 't', 0};
     check_body(CTL_READY, ready, sizeof ready);
@@ -172,12 +178,30 @@ static enum ctl_parse_error parse_exactly(struct ctl_message *m, const uint8_t *
     return error;
 }
 
+/* Of workers that tell no more; what follows a sealed one is its seal. */
+static void test_a_short_heartbeat_tells_less(void)
+{
+    const struct ctl_message in = sample(CTL_HEARTBEAT);
+    struct ctl_message out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    const size_t length = ctl_build(bytes, &in), before = length - 16;
+    for (unsigned sealed = 0; sealed < 2; sealed++) {
+        bytes[6] = (uint8_t)sealed;
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, before + sealed * CTL_SEAL_BYTES), CTL_PARSED);
+        CU_ASSERT_EQUAL(out.heartbeat.progress, in.heartbeat.progress);
+        CU_ASSERT(out.heartbeat.window == 0 && out.heartbeat.resumed == 0 &&
+                  out.heartbeat.retransmitted == 0);
+        CU_ASSERT_EQUAL(parse_exactly(&out, bytes, before + sealed * CTL_SEAL_BYTES - 1), CTL_TOO_SHORT);
+    }
+}
+
 static void test_too_short(void)
 {
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[CTL_MESSAGE_MAX];
-        size_t length = ctl_build(bytes, &in);
+        bool tells_more = types[i] == CTL_HEARTBEAT || types[i] == CTL_LEAVE;
+        size_t length = ctl_build(bytes, &in) - (tells_more ? 16 : 0);
         for (size_t n = 0; n < length; n++) {
             CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
             struct ctl_head head = n < CTL_HEAD_BYTES ? (struct ctl_head){0} : in.head;
@@ -422,6 +446,7 @@ int main(void)
         UNIT_TEST(test_round_trip),
         UNIT_TEST(test_layout_head_and_join),
         UNIT_TEST(test_layout_bodies),
+        UNIT_TEST(test_a_short_heartbeat_tells_less),
         UNIT_TEST(test_too_short),
         UNIT_TEST(test_terms_fit_the_message),
         UNIT_TEST(test_a_data_port_is_one_at_least),

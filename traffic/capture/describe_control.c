@@ -55,6 +55,9 @@ static void append_heartbeat(struct line *l, const struct ctl_heartbeat *h)
     append(l, " %u calls done, progress %u", h->calls, h->progress);
     if (h->waiting)
         append(l, ", waiting, no progress for %u ms", h->stalled_ms);
+    if (h->window > 0)
+        append(l, ", window %u, %" PRIu64 " retransmitted, %u resumed", h->window, h->retransmitted,
+               h->resumed);
 }
 
 static void append_failure(struct line *l, const struct ctl_failure *f)

@@ -54,6 +54,7 @@ struct ctl_member {
     uint32_t endpoint_serial; /* that of the message which its endpoint is from */
     enum ctl_origin origin;
     uint8_t resume_job;
+    uint32_t restarts;              /* processes that had this rank before it, while the job formed */
     bool confirmed;                 /* has shown that it knows of READY */
     struct ctl_heartbeat heartbeat; /* the last one */
     struct ctl_challenge challenge;
@@ -66,10 +67,12 @@ struct ctl_entry {
     uint8_t network;         /* of its members' endpoints */
     bool keyed;              /* its members have the tenant's key, and nobody else can be one */
     uint32_t epoch;
-    uint64_t since;         /* when it entered this state; PREPARING: since it has been FORMING */
-    uint64_t give_up_at;    /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
-    uint64_t preparation;   /* while PREPARING: which call of prepare it waits for */
-    uint32_t founder;       /* the IP address of its first member */
+    uint64_t since;       /* when it entered this state; PREPARING: since it has been FORMING */
+    uint64_t give_up_at;  /* while FORMING or PREPARING: it fails if it is not RUNNING by then */
+    uint64_t preparation; /* while PREPARING: which call of prepare it waits for */
+    uint32_t restarts;    /* jobs of its tenant and name before it, as far as the switch remembers. Stays, as
+                             do tenant, keyed and name, while FREE */
+    uint32_t founder;     /* the IP address of its first member */
     uint16_t size, present; /* present: members JOINED */
     uint8_t number;         /* on the wire; valid while RUNNING */
     const struct agg_protocol *protocol;

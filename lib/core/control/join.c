@@ -152,6 +152,7 @@ static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from,
 static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
+    const struct ctl_member before = job->members[m->head.rank];
     job->members[m->head.rank] = (struct ctl_member){.state = CTL_MEMBER_JOINED,
                                                      .endpoint = *from,
                                                      .data_port = m->join.data_port,
@@ -162,6 +163,7 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
                                                      .serial = m->head.serial,
                                                      .endpoint_serial = m->head.serial,
                                                      .origin = origin_of(&m->join),
+                                                     .restarts = before.restarts + (before.incarnation != 0),
                                                      .resume_job = m->join.job};
     job->present++;
     if (m->join.resume && !job->resumed)

@@ -83,9 +83,23 @@ static uint64_t forming_ends(const struct ctl_registry *r, const struct ctl_entr
     return job->since + (r->cfg.forming_max_ns ? r->cfg.forming_max_ns : FORMING_MAX_MS * CTL_MS);
 }
 
+/* How many jobs of this name the tenant had before, as far as entries tell. */
+static uint32_t count_restarts(const struct ctl_registry *r, int tenant, bool keyed, const char *name)
+{
+    uint32_t restarts = 0;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        const struct ctl_entry *job = &r->entries[i];
+        if (!ctl_entry_is_live(job) && job->tenant == tenant && job->keyed == keyed &&
+            strcmp(job->name, name) == 0 && job->restarts >= restarts)
+            restarts = job->restarts + 1;
+    }
+    return restarts;
+}
+
 void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
                      const struct ctl_endpoint *from, const struct ctl_message *m, uint64_t now)
 {
+    job->restarts = count_restarts(r, tenant, from->key != 0, m->join.name);
     memset(job->members, 0, m->head.size * sizeof *job->members);
     job->tenant = tenant;
     job->epoch = new_epoch(r);
@@ -120,7 +134,10 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state != CTL_MEMBER_ABSENT)
             ctl_guard_note_gone(r, job->members[rank].incarnation);
-    *job = (struct ctl_entry){.members = job->members};
+    struct ctl_entry left = {
+        .members = job->members, .tenant = job->tenant, .keyed = job->keyed, .restarts = job->restarts};
+    memcpy(left.name, job->name, sizeof left.name);
+    *job = left;
 }
 
 /* Jobs that ran before a restart get room first. */

@@ -57,7 +57,11 @@ enum {
     HEARTBEAT_WAITING = 4,
     HEARTBEAT_STALLED_MS = 8,
     HEARTBEAT_PROGRESS = 12,
-    HEARTBEAT_BYTES = 16,
+    HEARTBEAT_BYTES = 16, /* what every reader expects */
+    HEARTBEAT_WINDOW = 16,
+    HEARTBEAT_RESUMED = 20,
+    HEARTBEAT_RETRANSMITTED = 24,
+    HEARTBEAT_LONG_BYTES = 32,
 
     FAILURE_REASON = 0,
     FAILURE_RANK = 2,
@@ -210,14 +214,23 @@ static void build_heartbeat(uint8_t *b, const struct ctl_heartbeat *h)
     b[HEARTBEAT_WAITING] = h->waiting;
     put_be32(b + HEARTBEAT_STALLED_MS, h->stalled_ms);
     put_be32(b + HEARTBEAT_PROGRESS, h->progress);
+    put_be32(b + HEARTBEAT_WINDOW, h->window);
+    put_be32(b + HEARTBEAT_RESUMED, h->resumed);
+    put_be64(b + HEARTBEAT_RETRANSMITTED, h->retransmitted);
 }
 
-static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b)
+/* bytes: of the body, HEARTBEAT_BYTES at least. */
+static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b, size_t bytes)
 {
     h->calls = get_be32(b + HEARTBEAT_CALLS);
     h->waiting = b[HEARTBEAT_WAITING] & 1;
     h->stalled_ms = get_be32(b + HEARTBEAT_STALLED_MS);
     h->progress = get_be32(b + HEARTBEAT_PROGRESS);
+    if (bytes < HEARTBEAT_LONG_BYTES)
+        return;
+    h->window = get_be32(b + HEARTBEAT_WINDOW);
+    h->resumed = get_be32(b + HEARTBEAT_RESUMED);
+    h->retransmitted = get_be64(b + HEARTBEAT_RETRANSMITTED);
 }
 
 static void build_failure(uint8_t *b, const struct ctl_failure *f)
@@ -288,12 +301,19 @@ static void parse_head(struct ctl_head *h, const uint8_t *in)
     h->serial = get_be32(in + SERIAL);
 }
 
+static size_t built_bytes(const struct ctl_message *m)
+{
+    if (m->head.type == CTL_PENDING)
+        return PENDING_MISSING + 8 * pending_words(&m->pending);
+    if (m->head.type == CTL_HEARTBEAT || m->head.type == CTL_LEAVE)
+        return HEARTBEAT_LONG_BYTES;
+    return body_bytes(&m->head);
+}
+
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
 {
     uint8_t *body = out + CTL_HEAD_BYTES;
-    size_t bytes = CTL_HEAD_BYTES + body_bytes(&m->head);
-    if (m->head.type == CTL_PENDING)
-        bytes += 8 * (pending_words(&m->pending) - PENDING_WORDS_LEAST);
+    size_t bytes = CTL_HEAD_BYTES + built_bytes(m);
     memset(out, 0, bytes);
     build_head(out, &m->head);
     switch (m->head.type) {
@@ -330,7 +350,7 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
         return parse_pending(&m->pending, body, bytes);
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        parse_heartbeat(&m->heartbeat, body);
+        parse_heartbeat(&m->heartbeat, body, m->head.sealed ? bytes - CTL_SEAL_BYTES : bytes);
         break;
     case CTL_ABORT:
     case CTL_REFUSED:
@@ -352,7 +372,7 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_OTHER_VERSION;
     if (!is_type(m->head.type))
         return CTL_BAD_TYPE;
-    if (bytes < CTL_HEAD_BYTES + body_bytes(&m->head))
+    if (bytes < CTL_HEAD_BYTES + body_bytes(&m->head) + (m->head.sealed ? CTL_SEAL_BYTES : 0))
         return CTL_TOO_SHORT;
     return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
 }

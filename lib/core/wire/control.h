@@ -119,6 +119,10 @@ struct ctl_heartbeat {
     uint32_t stalled_ms; /* and without progress for this long */
     uint32_t progress;   /* how far this rank is, as the protocol counts; SwitchML: the oldest chunk without a
                             result */
+    /* For people; 0 in messages of workers that do not tell. */
+    uint32_t window;        /* packets that it keeps on their way now */
+    uint32_t resumed;       /* restarts of the switch that it has outlived in this job */
+    uint64_t retransmitted; /* packets that it has sent again */
 };
 
 /* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job; whoever
