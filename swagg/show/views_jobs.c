@@ -180,7 +180,7 @@ static void write_workers(struct writer *w, const struct shown_job *job)
     writer_number(w, "window_least", most == 0 ? 0 : least);
     writer_number(w, "window_most", most);
     writer_number(w, "restarts", job->joined->restarts);
-    writer_number(w, "resumed", resumed);
+    writer_number(w, "resumed_most", resumed);
 }
 
 static void show_job(const struct job_showing *s, const struct shown_job *job)

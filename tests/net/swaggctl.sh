@@ -130,7 +130,7 @@ waits_in() { # JOB
 }
 net_until 20 "it runs" waits_in drained
 expect_equal "restarts" "$(net_ctl -H -o restarts,resumed ranks drained | xargs)" "0 0 0 0"
-expect_match "the job" "$(net_ctl job drained)" "bytes_per_s +[0-9]+.*retransmitted +[0-9]+.*window_least +[0-9]+.*window_most +[0-9]+.*restarts +0.*resumed +0"
+expect_match "the job" "$(net_ctl job drained)" "bytes_per_s +[0-9]+.*retransmitted +[0-9]+.*window_least +[0-9]+.*window_most +[0-9]+.*restarts +0.*resumed_most +0"
 net_ctl job drain drained
 expect_equal "draining" "$(net_ctl -o draining job drained)" "draining  yes"
 stranger=$(net_exec 3 "$COLLECTIVES" --switch "$(net_switch_ip)" --job drained --rank 0 --size 2 --join-timeout 300000 --calls 1 2>&1 || true)

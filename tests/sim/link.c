@@ -175,9 +175,12 @@ void link_send(struct link *link, struct frame *f)
         return;
     }
     if (rng_chance(&link->rng, link->quality.duplicate_ppm)) {
+        struct frame *copy =
+            frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed);
+
+        copy->forged = f->forged;
         link->stats.duplicated++;
-        travel(link, leaves,
-               frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed));
+        travel(link, leaves, copy);
     }
     travel(link, leaves, f);
 }

@@ -15,6 +15,7 @@ struct frame {
     uint16_t switch_port, host_port; /* UDP */
     bool damaged;                    /* a bit has flipped on the way */
     bool unsummed;                   /* without UDP's checksum, so the receiver does not notice damage */
+    bool forged;                     /* by somebody on the cable (forger.h) */
     uint16_t bytes;
     const uint8_t *payload;
     struct buffer *buffer; /* that it lies in */

@@ -40,8 +40,10 @@ struct formation *oracle_ready(struct oracle *o, struct program *program, unsign
     while (f != NULL && (f->program != program || f->key != key))
         f = f->next;
     if (f == NULL) {
-        f = memory_of(sizeof(*f));
-        *f = (struct formation){.next = o->formations, .program = program, .key = key};
+        f = memory_of(sizeof(*f) + program->size * sizeof(f->rank[0]));
+        f->next = o->formations;
+        f->program = program;
+        f->key = key;
         o->formations = f;
     }
     if (f->rank[rank].ready)

@@ -13,7 +13,7 @@
 #include "program.h"
 #include "sim.h"
 
-enum { ORACLE_RANKS_MAX = 64, ORACLE_TEXT_MAX = 240 };
+enum { ORACLE_TEXT_MAX = 240 };
 
 /* How far a rank came in one life of a job. */
 struct oracle_life {
@@ -28,8 +28,8 @@ struct formation {
     struct formation *next;
     struct program *program;
     uint64_t key;
-    struct oracle_life rank[ORACLE_RANKS_MAX];
     uint64_t digest[PROGRAM_CALLS_MAX]; /* of the sum that the first rank got; 0: none has */
+    struct oracle_life rank[];          /* as many as the program has */
 };
 
 struct oracle {

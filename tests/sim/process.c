@@ -5,7 +5,9 @@
 
 #include "memory.h"
 #include "process_drive.h"
+#include "switch_node.h"
 #include "switchml/worker.h"
+#include "toy_keys.h"
 
 enum {
     TICK_MS = 100,
@@ -415,6 +417,13 @@ struct process *process_start(const struct process_config *cfg)
     snprintf(p->name, sizeof(p->name), "%s.%u", program->name, cfg->rank);
     sim_trace(cfg->sim, p->name, "starts");
     enter(p, PROCESS_JOINING);
+    if (program->key != NULL) {
+        p->credentials = (struct ctl_credentials){
+            .library = &toy_library,
+            .key = *program->key,
+            .address = {.ip = switch_endpoint(cfg->host, 0).ip, .udp_port = cfg->control_port}};
+        session.credentials = &p->credentials;
+    }
     ctl_session_init(&p->session, &session, cfg->sim->now);
     turn(p);
     return p;

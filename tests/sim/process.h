@@ -47,7 +47,8 @@ struct process {
     uint64_t wake_at;                 /* the earliest wake-up that is scheduled */
 
     struct ctl_session session;
-    enum ctl_session_state seen_state; /* what the caller was told of */
+    struct ctl_credentials credentials; /* if the program has a key */
+    enum ctl_session_state seen_state;  /* what the caller was told of */
     unsigned seen_generation;
     bool changed;
 

@@ -7,7 +7,10 @@
 #include "switchml/pool.h"
 #include "wire/control.h"
 
-enum { PROGRAM_CALLS_MAX = 10 };
+enum {
+    PROGRAM_CALLS_MAX = 10,
+    PROGRAM_FEW = 12 /* ranks: numbers are chosen so that sums of more may not fit */
+};
 
 /* How one rank deviates from the others. */
 enum program_deviation {
@@ -29,8 +32,10 @@ struct program {
     enum sml_format format;
     bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
-    uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
-    bool whole;       /* numbers that give the same result in any order only */
+    uint64_t buffers;           /* bit r % 64: rank r buffers the reduces whose sum it does not want */
+    bool whole;                 /* numbers that give the same result in any order only */
+    unsigned tenant;            /* whose it is (tenancy.h) */
+    const struct keys_key *key; /* that its ranks have; NULL: none */
     unsigned calls;
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
     uint64_t compute_ns;                     /* at most, before each call */

@@ -32,6 +32,12 @@ static void add(struct world_result *sum, const struct world_result *r)
     for (unsigned i = 0; i < FAULTS; i++)
         sum->faults[i] += r->faults[i];
     sum->strangers += r->strangers;
+    sum->forged += r->forged;
+    sum->operated += r->operated;
+    sum->tensors += r->tensors;
+    sum->refused += r->refused;
+    sum->waited += r->waited;
+    sum->over_share += r->over_share;
     for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
         sum->reasons[i] += r->reasons[i];
 }
@@ -44,6 +50,11 @@ static void play(struct runner_tally *t, uint64_t seed)
     t->benign += r.benign;
     t->paper += r.paper;
     t->failed += r.failed;
+    t->many += r.parts.many;
+    t->tenants += r.parts.tenants;
+    t->forgers += r.parts.forger;
+    t->fixed += r.parts.fixed;
+    t->operated += r.parts.operated;
     add(&t->sum, &r);
     if (r.failed) {
         printf("seed %" PRIu64 ": %s\n  replay: swagg-sim run --seed %" PRIu64 " --trace\n", seed, r.text,
@@ -68,6 +79,11 @@ static void collect(struct runner_tally *t, const struct child *child, int statu
     t->benign += c->benign;
     t->paper += c->paper;
     t->failed += c->failed;
+    t->many += c->many;
+    t->tenants += c->tenants;
+    t->forgers += c->forgers;
+    t->fixed += c->fixed;
+    t->operated += c->operated;
     add(&t->sum, &c->sum);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
@@ -129,6 +145,12 @@ void runner_print(const struct runner_tally *t, double seconds)
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
     printf("; %" PRIu64 " messages of strangers", s->strangers);
+    printf("\n  in %" PRIu64 " scenarios a job of 65 or 200 ranks; in %" PRIu64 " tenants: %" PRIu64
+           " refusals, %" PRIu64 " frames waited for their turns and %" PRIu64 " found no place",
+           t->many, t->tenants, s->refused, s->waited, s->over_share);
+    printf("\n  in %" PRIu64 " a forger: %" PRIu64 " messages; in %" PRIu64 " an operator: %" PRIu64
+           " jobs; in %" PRIu64 " a static job: %" PRIu64 " tensors had their exact sum",
+           t->forgers, s->forged, t->operated, s->operated, t->fixed, s->tensors);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

@@ -2,9 +2,11 @@
 
 #include "paper_switch.h"
 #include "reference.h"
+#include "scenario_parts.h"
 #include "switchml/terms.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 const char *const fault_names[FAULTS] = {
     [FAULT_KILL_SWITCH] = "switch killed",
@@ -216,7 +218,7 @@ static uint64_t latest_end(const struct scenario *s)
             longest += 2 * s->fault[f].lasts + life;
         end = longest > end ? longest : end;
     }
-    return end;
+    return end + scenario_fixed_takes(s);
 }
 
 /* Of a million: none, all, or as many as happens. */
@@ -246,10 +248,15 @@ void scenario_make(struct scenario *s, uint64_t seed)
         .lost_after_ns = rng_magnitude(&r, 500 * MS, 5 * S),
     };
     s->programs = rng_below(&r, 10) < 7 ? 1 : (unsigned)rng_between(&r, 1, SCENARIO_PROGRAMS_MAX);
+    s->parts = scenario_parts_of(seed, paper);
+    if (s->parts.tenants && s->programs == 1)
+        s->programs = SCENARIO_PROGRAMS_MAX;
     for (unsigned i = 0; i < s->programs; i++) {
         make_program(&s->program[i], &r, i, s->benign);
         if (paper)
             use_published_packets(&s->program[i], &r, s->benign);
+        if (i == 0 && s->parts.many)
+            scenario_make_many(&s->program[i], seed);
         s->hosts += s->program[i].size;
     }
     s->quality = make_quality(&r, s->benign ? WORST_BENIGN_PPM : 200000);
@@ -263,15 +270,17 @@ void scenario_make(struct scenario *s, uint64_t seed)
         s->stranger_every = rng_magnitude(&r, 1 * MS, 200 * MS);
     s->stranger_host = (unsigned)rng_below(&r, s->hosts);
     for (unsigned i = 0; i < s->programs; i++)
-        if (rng_below(&r, 4) == 0 && !paper)
+        if (rng_below(&r, 4) == 0 && !paper && s->program[i].size <= PROGRAM_FEW)
             use_scaled_numbers(&s->program[i], &r, s->benign);
     if (paper)
         have_the_papers_switch(s);
+    scenario_add_parts(s);
     s->over_by = latest_end(s);
 }
 
 void scenario_fini(struct scenario *s)
 {
+    free(s->host_tenant);
     for (unsigned i = 0; i < s->programs; i++)
         program_fini(&s->program[i]);
 }
@@ -312,6 +321,7 @@ void scenario_print(const struct scenario *s, FILE *out)
             s->switch_config.refer ? "references" : "copies", s->switch_config.lost_after_ns / MS,
             s->calm_at / MS);
     print_quality(&s->quality, out);
+    scenario_print_parts(s, out);
     for (unsigned i = 0; i < s->programs; i++)
         print_program(&s->program[i], out);
     if (s->stranger_every != 0)

@@ -28,14 +28,28 @@ struct fault {
     struct link_quality quality;
 };
 
+/* What some scenarios have besides, by the seed; they leave all others as they are. */
+struct scenario_parts {
+    bool many;     /* a job of 65 or 200 ranks */
+    bool tenants;  /* with quotas and weights; some with keys */
+    bool forger;   /* and somebody who lacks these */
+    bool fixed;    /* a static job */
+    bool operated; /* by somebody who ends and drains jobs */
+};
+
 struct scenario {
     uint64_t seed;
+    struct scenario_parts parts;
     unsigned programs, hosts;
     struct program program[SCENARIO_PROGRAMS_MAX];
     struct switch_config switch_config;
     struct link_quality quality; /* of every link, until calm_at */
     unsigned faults;
     struct fault fault[SCENARIO_FAULTS_MAX];
+    uint64_t forger_every;   /* on average, until calm_at; 0: there is none */
+    uint64_t operator_every; /* the same */
+    unsigned all_hosts;      /* those of the static job, too, which come after the programs' */
+    uint8_t *host_tenant;    /* [all_hosts] */
     uint64_t stranger_every; /* on average, until calm_at; 0: there is none */
     unsigned stranger_host;
     uint64_t calm_at; /* from here on every link is sound and nothing new goes wrong */

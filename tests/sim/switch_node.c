@@ -13,15 +13,17 @@
 #include "switchml/terms.h"
 #include "toy_keys.h"
 
+enum { FIXED_NUMBER = AGG_JOBS - 1 /* of the static job */ };
+
 struct switch_job {
     struct agg_job *job;
     struct keeping keeping;
     uint16_t slots;
+    int tenant;    /* whose it is */
     bool unsummed; /* its packets have a checksum of their own in the place of UDP's */
 };
 
-/* Hosts' addresses are their numbers. */
-static struct ctl_endpoint endpoint_of(unsigned host, uint16_t udp_port)
+struct ctl_endpoint switch_endpoint(unsigned host, uint16_t udp_port)
 {
     return (struct ctl_endpoint){.mac = {2, 0, 0, 0, (uint8_t)(host >> 8), (uint8_t)host},
                                  .port = (uint8_t)host,
@@ -36,10 +38,25 @@ static unsigned host_of(const struct ctl_endpoint *e)
 
 /* The registry's actions */
 
+/* Whoever is refused for want of room is told how to mend that. */
+static void check_refusal(struct switch_node *s, const uint8_t *payload, size_t bytes)
+{
+    struct ctl_message m;
+
+    if (ctl_parse(&m, payload, bytes) != CTL_PARSED ||
+        (m.head.type != CTL_REFUSED && m.head.type != CTL_ABORTED) ||
+        (m.failure.reason != CTL_NO_SLOTS && m.failure.reason != CTL_NO_JOBS))
+        return;
+    s->refused++;
+    if (!tenancy_names_key(m.failure.text))
+        s->broken = "is refused without a word on which key would lift the bound";
+}
+
 static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     struct switch_node *s = ctx;
 
+    check_refusal(s, payload, bytes);
     star_send_down(s->star, host_of(to), to->udp_port, CTL_PORT, payload, bytes, false);
 }
 
@@ -48,11 +65,29 @@ static int free_number(const struct switch_node *s, const struct ctl_entry *job)
 {
     int best = -1;
 
-    for (int i = 0; i < AGG_JOBS; i++)
+    for (int i = 0; i < FIXED_NUMBER; i++)
         if (s->jobs[i] == NULL && !ctl_entry_had_number(job, (uint8_t)i) &&
             (best < 0 || s->freed[i] < s->freed[best]))
             best = i;
     return best;
+}
+
+static int tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct switch_node *s = ctx;
+
+    return tenancy_of(&s->cfg.tenancy, host_of(from), key, name, text);
+}
+
+static void note_slots(struct switch_node *s, int tenant, int slots)
+{
+    const struct tenant *t = &s->cfg.tenancy.tenant[tenant];
+
+    s->slots.used += (unsigned)slots;
+    s->slots.of_tenant[tenant] += (unsigned)slots;
+    if (t->slots != 0 && s->slots.of_tenant[tenant] > t->slots)
+        s->broken = "is of a tenant that has more slots than its quota";
 }
 
 static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
@@ -63,12 +98,11 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     int n = free_number(s, job);
 
     sml_terms_parse(&t, terms);
-    while (!t.resumed && t.slots > 2 && t.slots > s->cfg.slots_max - s->slots_used)
+    while (!t.resumed && t.slots > 2 &&
+           !tenancy_has_room(&s->cfg.tenancy, &s->slots, job->tenant, t.slots, text))
         t.slots /= 2;
-    if (n < 0 || t.slots > s->cfg.slots_max - s->slots_used) {
-        snprintf(text, CTL_TEXT_MAX, "%u of %u slots are in use", s->slots_used, s->cfg.slots_max);
+    if (n < 0 || !tenancy_has_room(&s->cfg.tenancy, &s->slots, job->tenant, t.slots, text))
         return n < 0 ? -EMFILE : -ENOSPC;
-    }
     sml_terms_build(terms, &t);
     struct switch_job *j = memory_of(sizeof(*j));
     struct agg_footprint f;
@@ -77,9 +111,11 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
         sim_die("the terms of a job are out of range");
     keeping_init(&j->keeping, t.slots, &s->broken);
     j->slots = t.slots;
+    j->tenant = job->tenant;
     j->unsummed = f.checked;
     s->jobs[n] = j;
-    s->slots_used += t.slots;
+    note_slots(s, j->tenant, j->slots);
+    busy_reweigh(&s->busy);
     *number = (uint8_t)n;
     sim_trace(s->sim, "switch", "job %s: pool %d of %u slots, first tag %u%s", job->name, n, t.slots,
               t.first_tag, t.resumed ? ", resumed" : "");
@@ -90,7 +126,8 @@ static void free_job(struct switch_node *s, unsigned number)
 {
     struct switch_job *j = s->jobs[number];
 
-    s->slots_used -= j->slots;
+    note_slots(s, j->tenant, -(int)j->slots);
+    busy_reweigh(&s->busy);
     s->jobs[number] = NULL;
     s->freed[number] = ++s->frees;
     keeping_fini(&j->keeping, j->job);
@@ -120,7 +157,33 @@ static uint64_t next_random(void *ctx)
     return rng_next(&s->rng);
 }
 
+/* As swagg/aggregate's jobs_weight and share_out: a tenant's weight is divided among its jobs. */
+static uint32_t weight_of(const struct switch_node *s, int tenant)
+{
+    const uint32_t weight = tenant < (int)s->cfg.tenancy.tenants ? s->cfg.tenancy.tenant[tenant].weight : 1;
+    unsigned sharing = 0;
+
+    for (unsigned i = 0; i < FIXED_NUMBER; i++)
+        sharing += s->jobs[i] != NULL && s->jobs[i]->tenant == tenant;
+    return weight * (1u << 12) / (sharing > 0 ? sharing : 1);
+}
+
+static uint32_t quantum(void *ctx, unsigned flow)
+{
+    const struct switch_node *s = ctx;
+    uint32_t most = 1u << 12; /* a static job's, which is nobody's */
+    const uint32_t own = s->jobs[flow] != NULL ? weight_of(s, s->jobs[flow]->tenant) : most;
+
+    for (unsigned i = 0; i < s->cfg.tenancy.tenants; i++) {
+        const uint32_t weight = weight_of(s, (int)i);
+        most = weight > most ? weight : most;
+    }
+    return 1 + (uint32_t)((uint64_t)BUSY_TURN_BYTES * own / most);
+}
+
 /* Life and death */
+
+static void serve(void *ctx, struct frame *f);
 
 static void tick(void *ctx, uint64_t boot)
 {
@@ -129,6 +192,8 @@ static void tick(void *ctx, uint64_t boot)
     if (boot != s->boots || !switch_is_up(s))
         return;
     ctl_registry_tick(s->registry, s->sim->now);
+    if (fixed_job_tick(&s->fixed, s->sim->now))
+        sim_trace(s->sim, "switch", "the static job starts over");
     sim_at(s->sim, s->sim->now + s->cfg.lost_after_ns / 10, tick, s, boot);
 }
 
@@ -139,6 +204,16 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
     s->protocol = cfg->paper ? paper_protocol() : sml_protocol;
     s->protocols = &s->protocol;
     s->keeps = rng_fork(&s->rng);
+    s->slots.max = cfg->slots_max;
+    for (unsigned i = 0; i < cfg->tenancy.tenants; i++) {
+        const struct tenant *t = &s->cfg.tenancy.tenant[i];
+        s->tenants[i] = (struct ctl_tenant){.name = t->name, .jobs = t->jobs};
+        if (t->keyed)
+            s->keys[s->keyed++] = (struct ctl_tenant_key){.key = t->key, .tenant = (int)i};
+    }
+    const struct busy_config busy = {
+        .sim = sim, .ns_per_kb = cfg->ns_per_kb, .serve = serve, .quantum = quantum, .ctx = s};
+    busy_init(&s->busy, &busy);
 }
 
 void switch_start(struct switch_node *s)
@@ -149,7 +224,13 @@ void switch_start(struct switch_node *s)
         .max_jobs = s->cfg.max_jobs,
         .boot_id = rng_next(&s->rng) | 1,
         .lost_after_ns = s->cfg.lost_after_ns,
-        .actions = {s, send_message, prepare, release, next_random, event},
+        .max_workers = s->cfg.max_workers,
+        .tenants_known = s->cfg.tenancy.tenants,
+        .tenants = s->tenants,
+        .library = &toy_library,
+        .key = s->keys,
+        .keys = s->keyed,
+        .actions = {s, send_message, prepare, release, next_random, event, tenant_of},
     };
 
     switch_kill(s);
@@ -157,6 +238,8 @@ void switch_start(struct switch_node *s)
     s->boots++;
     s->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&cfg)), &cfg);
     sim_trace(s->sim, "switch", "starts");
+    if (s->cfg.fixed.workers > 0)
+        fixed_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, FIXED_NUMBER, s->sim->now);
     tick(s, s->boots);
 }
 
@@ -168,6 +251,8 @@ void switch_kill(struct switch_node *s)
     for (unsigned i = 0; i < AGG_JOBS; i++)
         if (s->jobs[i] != NULL)
             free_job(s, i);
+    fixed_job_close(&s->fixed, &s->running);
+    busy_drop(&s->busy);
     memset(s->freed, 0, sizeof(s->freed));
     s->frees = 0;
     free(s->registry);
@@ -197,11 +282,10 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
                       const struct carried *what)
 {
     const struct arrival *a = ctx;
-    const bool unsummed = a->s->jobs[job->number]->unsummed;
+    const bool unsummed = a->s->jobs[job->number] != NULL && a->s->jobs[job->number]->unsummed;
     const unsigned host = what->member->ip - 1;
-    const uint16_t port = ntohs(what->member->port);
+    const uint16_t port = (uint16_t)(ntohs(what->member->port) + answered->thread);
 
-    (void)answered;
     if (what->buffer == NULL || !a->s->cfg.refer) {
         star_send_down(a->s->star, host, port, a->f->switch_port, what->payload, what->bytes, unsummed);
         return;
@@ -237,28 +321,49 @@ static void count(struct switch_node *s, const struct frame *f, const struct agg
     }
 }
 
-static void receive_data(struct switch_node *s, const struct frame *f)
+static struct agg_packet packet_of(struct switch_node *s, const struct frame *f)
 {
-    const struct ctl_endpoint from = endpoint_of(f->host, 0);
+    const struct ctl_endpoint from = switch_endpoint(f->host, 0);
     struct agg_packet p = {
         .payload = f->buffer->at, .bytes = f->bytes, .from = carry_sender(from.mac, from.ip, f->host_port)};
-    struct arrival arrival = {s, f};
-    struct agg_verdict v;
 
     s->protocol.locate(&s->running, &p, 1);
-    if (p.slot != NULL && may_keep(s, f))
+    return p;
+}
+
+/* Its turn has come; or nobody waits. */
+static void serve(void *ctx, struct frame *f)
+{
+    struct switch_node *s = ctx;
+    struct arrival arrival = {s, f};
+    struct agg_packet p = packet_of(s, f);
+    struct agg_verdict v;
+
+    if (p.slot != NULL && p.job->number != FIXED_NUMBER && may_keep(s, f))
         p.buffer = f->buffer;
     s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);
     if (s->protocol.reason[v.reason].strange) {
         reject(s, f, &p);
-        return;
+    } else {
+        sim_trace(s->sim, "switch", "job %u, rank %u: %s", p.job->number, p.rank,
+                  s->protocol.reason[v.reason].name);
+        if (p.slot != NULL && s->jobs[p.job->number] != NULL)
+            keeping_settle(&s->jobs[p.job->number]->keeping, &p, &v);
+        carry_out(p.job, &p, &v, send_data, &arrival);
     }
-    sim_trace(s->sim, "switch", "job %u, rank %u: %s", p.job->number, p.rank,
-              s->protocol.reason[v.reason].name);
+    frame_free(f);
+}
+
+/* Members' packets wait for their turns, if the switch is busy; others' do not. */
+static void receive_data(struct switch_node *s, struct frame *f)
+{
+    const struct agg_packet p = packet_of(s, f);
+
     if (p.slot != NULL)
-        keeping_settle(&s->jobs[p.job->number]->keeping, &p, &v);
-    carry_out(p.job, &p, &v, send_data, &arrival);
+        busy_put(&s->busy, p.job->number, f);
+    else
+        serve(s, f);
 }
 
 void switch_receive(void *ctx, struct frame *f)
@@ -268,11 +373,12 @@ void switch_receive(void *ctx, struct frame *f)
     if (frame_is_dropped(f)) {
         s->damaged++;
     } else if (switch_is_up(s) && f->switch_port == CTL_PORT) {
-        struct ctl_endpoint from = endpoint_of(f->host, f->host_port);
-        s->malformed +=
-            ctl_registry_receive(s->registry, &from, f->payload, f->bytes, s->sim->now) != CTL_PARSED;
+        struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
+        enum ctl_parse_error e = ctl_registry_receive(s->registry, &from, f->payload, f->bytes, s->sim->now);
+        s->malformed += e != CTL_PARSED && !f->forged;
     } else if (switch_is_up(s)) {
         receive_data(s, f);
+        return;
     }
     frame_free(f);
 }

@@ -3,18 +3,25 @@
 #ifndef SWAGG_SIM_SWITCH_NODE_H
 #define SWAGG_SIM_SWITCH_NODE_H
 
+#include "busy.h"
 #include "control/registry.h"
+#include "fixed_job.h"
 #include "protocol/protocol.h"
 #include "star.h"
+#include "tenancy.h"
 
 struct switch_config {
     unsigned slots_max; /* of all jobs together */
     uint16_t max_jobs;
+    uint16_t max_workers; /* of a job; 0: any */
     uint64_t lost_after_ns;
     /* The share of frames that a pool may keep; others count as referred to elsewhere. */
     uint32_t keep_ppm;
     bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
+    uint64_t ns_per_kb;            /* of gradient packets, if it cannot keep up (busy.h); else 0 */
+    struct tenancy tenancy;        /* whose its jobs are */
+    struct published_config fixed; /* a static job, if it has workers */
 };
 
 struct switch_job;
@@ -34,12 +41,18 @@ struct switch_node {
     struct switch_job *jobs[AGG_JOBS]; /* by number on the wire; NULL: free */
     uint64_t freed[AGG_JOBS];          /* when the number became free; 0: never used */
     uint64_t frees;
-    unsigned slots_used;
+    struct tenancy_slots slots;
+    struct ctl_tenant tenants[TENANTS_MAX]; /* as the registry knows them */
+    struct ctl_tenant_key keys[TENANTS_MAX];
+    unsigned keyed; /* how many there are */
+    struct busy busy;
+    struct fixed_job fixed;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */
     uint64_t deceived;                 /* damaged packets that it did not drop */
     uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */
-    const char *broken;                /* the first rule of keeping.h that a pool broke; NULL: none */
+    uint64_t refused;                  /* jobs and ranks, for want of room or by a quota */
+    const char *broken; /* the first rule of keeping.h, or of its own, that was broken; NULL: none */
 };
 
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint64_t *rng,
@@ -50,6 +63,9 @@ static inline bool switch_is_up(const struct switch_node *s)
 {
     return s->boot_id != 0;
 }
+
+/* Hosts' addresses are their numbers. */
+struct ctl_endpoint switch_endpoint(unsigned host, uint16_t udp_port);
 
 /* A link_receiver. */
 void switch_receive(void *ctx, struct frame *frame);

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "forger.h"
 #include "memory.h"
+#include "operator.h"
 #include "process.h"
+#include "published.h"
 #include "stranger.h"
 #include "switch_node.h"
 #include "switchml/reasons.h"
@@ -31,10 +34,15 @@ struct world {
     struct switch_node node;
     struct oracle oracle;
     struct stranger stranger;
+    struct forger forger;
+    struct operator operator;
+    struct published published;
     struct seat *seats; /* by host */
     struct ended_process *ended;
     bool fault_done[SCENARIO_FAULTS_MAX];
-    unsigned switch_holds; /* faults that keep the switch down */
+    uint64_t fixed_runs;                     /* of the static job, when last looked at */
+    uint64_t over_at[SCENARIO_PROGRAMS_MAX]; /* when all its ranks had left; 0: they have not */
+    unsigned switch_holds;                   /* faults that keep the switch down */
     uint64_t faults[FAULTS];
 };
 
@@ -93,12 +101,23 @@ static void on_exit_of(void *ctx, struct process *process)
 static void at_host(void *ctx, struct frame *f)
 {
     struct world *w = ctx;
-    struct process *p = w->seats[f->host].process;
 
+    if (published_receive(&w->published, f))
+        return;
+    forger_see(&w->forger, f, false);
+    struct process *p = w->seats[f->host].process;
     if (!buffer_is_intact(f->buffer))
         oracle_fail(&w->oracle, "a result has changed on its way to host %u", f->host);
     if (frame_is_dropped(f) || p == NULL || !process_receive(p, f))
         frame_free(f);
+}
+
+static void at_switch(void *ctx, struct frame *f)
+{
+    struct world *w = ctx;
+
+    forger_see(&w->forger, f, true);
+    switch_receive(&w->node, f);
 }
 
 /* Faults */
@@ -228,7 +247,7 @@ static void on_calm(void *ctx, uint64_t argument)
 
     (void)argument;
     sim_trace(&w->sim, "world", "is calm from here on");
-    for (unsigned h = 0; h < w->scenario.hosts; h++)
+    for (unsigned h = 0; h < w->scenario.all_hosts; h++)
         set_quality(w, h, &sound, true, true);
 }
 
@@ -270,6 +289,40 @@ static void admit_stranger(struct world *w)
     stranger_start(&w->stranger, &cfg);
 }
 
+/* Others */
+
+static void admit_others(struct world *w)
+{
+    const struct forger_config forger = {.sim = &w->sim,
+                                         .star = &w->star,
+                                         .seed = w->scenario.seed + 2,
+                                         .every = w->scenario.forger_every,
+                                         .until = w->scenario.calm_at};
+    const struct operator_config operator= {.sim = &w->sim,
+                                            .scenario = &w->scenario,
+                                            .node = &w->node,
+                                            .oracle = &w->oracle,
+                                            .seed = w->scenario.seed + 3};
+
+    admit_stranger(w);
+    forger_start(&w->forger, &forger);
+    operator_start(&w->operator, & operator);
+    published_start(&w->published, &w->sim, &w->star, &w->oracle, &w->scenario.switch_config.fixed,
+                    &w->node.boots);
+}
+
+/* The static job's links are as bad, but have no narrow queues: its clients send again after a fixed time. */
+static void open_links(struct world *w)
+{
+    struct link_quality wide = w->scenario.quality;
+
+    wide.queue_bytes = 0;
+    wide.bits_per_s = 0;
+    star_init(&w->star, &w->sim, &w->rng, w->scenario.all_hosts, at_switch, w, at_host, w);
+    for (unsigned h = 0; h < w->scenario.all_hosts; h++)
+        set_quality(w, h, h < w->scenario.hosts ? &w->scenario.quality : &wide, true, true);
+}
+
 /* The whole */
 
 static void open_seats(struct world *w)
@@ -291,13 +344,11 @@ static void open_world(struct world *w, uint64_t seed, FILE *trace)
     w->rng = ~seed;
     sim_init(&w->sim, trace);
     oracle_init(&w->oracle, &w->sim);
-    star_init(&w->star, &w->sim, &w->rng, w->scenario.hosts, switch_receive, &w->node, at_host, w);
-    for (unsigned h = 0; h < w->scenario.hosts; h++)
-        set_quality(w, h, &w->scenario.quality, true, true);
+    open_links(w);
     switch_init(&w->node, &w->sim, &w->star, &w->rng, &w->scenario.switch_config);
     switch_start(&w->node);
     open_seats(w);
-    admit_stranger(w);
+    admit_others(w);
     for (unsigned i = 0; i < w->scenario.faults; i++)
         if (!w->scenario.fault[i].at_event)
             sim_at(&w->sim, w->scenario.fault[i].at, on_fault_time, w, 0);
@@ -316,6 +367,7 @@ static void close_world(struct world *w)
         free(e);
     }
     free(w->seats);
+    published_fini(&w->published);
     switch_kill(&w->node);
     star_fini(&w->star);
     oracle_fini(&w->oracle);
@@ -327,13 +379,15 @@ static void close_world(struct world *w)
 static void check_switch_forgets(struct world *w)
 {
     stranger_stop(&w->stranger);
+    forger_stop(&w->forger);
+    operator_stop(&w->operator);
     uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
 
     while (w->sim.now < until && sim_step(&w->sim) && (switch_jobs(&w->node) > 0 || w->switch_holds > 0))
         ;
-    if (switch_jobs(&w->node) > 0 || w->node.slots_used > 0)
+    if (switch_jobs(&w->node) > 0 || w->node.slots.used > 0)
         oracle_fail(&w->oracle, "the switch still holds %u jobs and %u slots, and nobody is left",
-                    switch_jobs(&w->node), w->node.slots_used);
+                    switch_jobs(&w->node), w->node.slots.used);
 }
 
 static void check_verdicts(struct world *w)
@@ -352,10 +406,49 @@ static void check_verdicts(struct world *w)
         oracle_fail(&w->oracle, "the switch cannot read a worker's control message");
 }
 
+/* Once all ranks of a program with a key have left, nobody founds a job of its name: a forger has but copies
+ * of what they sent. In a benign scenario nobody comes back. */
+static void check_ghosts(struct world *w, const struct program *program)
+{
+    for (unsigned h = 0; h < w->scenario.hosts; h++)
+        if (w->seats[h].program == program &&
+            (w->seats[h].process == NULL || !process_is_over(w->seats[h].process)))
+            return;
+    uint64_t *over_at = &w->over_at[program - w->scenario.program];
+    if (*over_at == 0)
+        *over_at = w->sim.now;
+    for (unsigned i = 0; switch_is_up(&w->node) && i < w->scenario.switch_config.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(w->node.registry, i);
+        if (ctl_entry_is_live(job) && job->tenant == (int)program->tenant && job->since > *over_at &&
+            strcmp(job->name, program->name) == 0)
+            oracle_fail(&w->oracle, "job %s was founded by copies of what others sent, who have left",
+                        job->name);
+    }
+}
+
+static void check_all_ghosts(struct world *w)
+{
+    for (unsigned i = 0; w->scenario.benign && w->scenario.parts.forger && i < w->scenario.programs; i++)
+        if (w->scenario.program[i].key != NULL)
+            check_ghosts(w, &w->scenario.program[i]);
+}
+
+/* While its clients are at it, a static job does not start over, unless all that they send is lost. */
+static void check_fixed(struct world *w)
+{
+    const uint64_t runs = w->node.fixed.runs;
+
+    if (w->scenario.benign && runs > w->fixed_runs && published_are_at_it(&w->published))
+        oracle_fail(&w->oracle, "the static job starts over while its clients are at it");
+    w->fixed_runs = runs;
+}
+
 static void check_keeping(struct world *w)
 {
     if (w->node.broken != NULL)
-        oracle_fail(&w->oracle, "a pool %s", w->node.broken);
+        oracle_fail(&w->oracle, "a pool or job %s", w->node.broken);
+    if (w->node.busy.broken != NULL)
+        oracle_fail(&w->oracle, "the busy switch %s", w->node.busy.broken);
 }
 
 static bool all_are_over(const struct world *w)
@@ -367,7 +460,7 @@ static bool all_are_over(const struct world *w)
              seat->lives < seat->program->lives))
             return false;
     }
-    return true;
+    return published_are_over(&w->published);
 }
 
 static void check_all_are_over(struct world *w)
@@ -380,6 +473,8 @@ static void check_all_are_over(struct world *w)
         else if (w->scenario.benign && p->formation == NULL)
             oracle_fail(&w->oracle, "%s could not open its job, for no good reason", p->name);
     }
+    if (!published_are_over(&w->published))
+        oracle_fail(&w->oracle, "the static job hangs in run %u", w->published.run);
 }
 
 static void collect(const struct world *w, struct world_result *result)
@@ -396,9 +491,16 @@ static void collect(const struct world *w, struct world_result *result)
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
     result->strangers = w->stranger.messages;
+    result->parts = w->scenario.parts;
+    result->forged = w->forger.messages;
+    result->operated = w->operator.ended + w->operator.drained;
+    result->tensors = w->published.tensors;
+    result->refused = w->node.refused;
+    result->waited = w->node.busy.waited;
+    result->over_share = w->node.busy.lost;
     result->kept = w->node.kept;
     result->referred = w->node.referred;
-    for (unsigned i = 0; i < 2 * w->scenario.hosts; i++) {
+    for (unsigned i = 0; i < 2 * w->scenario.all_hosts; i++) {
         const struct link *l = i % 2 ? &w->star.up[i / 2] : &w->star.down[i / 2];
         result->frames += l->stats.sent;
         result->lost += l->stats.lost + l->stats.overflowed + l->stats.cut;
@@ -417,6 +519,8 @@ struct world_result world_play(uint64_t seed, FILE *trace)
         scenario_print(&w->scenario, trace);
     while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim)) {
         check_keeping(w);
+        check_all_ghosts(w);
+        check_fixed(w);
         consider_faults(w);
     }
     if (!w->oracle.failed) {

@@ -17,6 +17,12 @@ struct world_result {
     uint64_t calls_succeeded, formations_well, formations_failed;
     uint64_t faults[FAULTS]; /* that happened */
     uint64_t strangers;      /* messages of theirs */
+    struct scenario_parts parts;
+    uint64_t forged;             /* messages */
+    uint64_t operated;           /* jobs that the operator ended or drained */
+    uint64_t tensors;            /* of static jobs' threads, that had their exact sums */
+    uint64_t refused;            /* ranks and jobs, for want of room or by a quota */
+    uint64_t waited, over_share; /* frames that waited for their turn, or found no place to */
     uint64_t frames, lost, duplicated, corrupted;
     uint64_t kept, referred;           /* frames that a pool kept; frames that referred to those */
     uint64_t reasons[AGG_MAX_REASONS]; /* of the switch's verdicts on data packets */

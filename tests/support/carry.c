@@ -64,6 +64,20 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
     return carry_open(jobs, joined->protocol, &cfg, members, f);
 }
 
+void carry_seat_threads(struct agg_job *job, unsigned threads)
+{
+    free(job->seat);
+    job->seats = agg_seats_for(job->size * threads);
+    job->seat = memory_of(job->seats * sizeof(*job->seat));
+    for (unsigned rank = 0; rank < job->size; rank++)
+        for (unsigned t = 0; t < threads; t++) {
+            struct agg_sender at = ((const struct carry_job *)job)->member[rank];
+
+            at.port = htons((uint16_t)(ntohs(at.port) + t));
+            agg_job_seat(job, &at, rank, t);
+        }
+}
+
 void carry_close(struct agg_jobs *jobs, struct agg_job *job)
 {
     agg_jobs_set(jobs, job->number, NULL);

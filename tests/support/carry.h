@@ -21,6 +21,9 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
                                   const struct agg_terms *terms, const struct keys_library *library,
                                   struct agg_footprint *f);
 
+/* Gives further threads of each member their seats, at the UDP ports that follow its own. */
+void carry_seat_threads(struct agg_job *job, unsigned threads);
+
 /* Takes the job out and frees it. The caller drains its pool before. */
 void carry_close(struct agg_jobs *jobs, struct agg_job *job);
 

@@ -825,6 +825,22 @@ static void test_the_operator_names_tenants(void)
             "  a ABORTED not admitted: the switch's operator has ended the job\n");
 }
 
+/* Another than the one that began under its name after the restart. */
+static void test_a_job_resumes_beside_a_drained_one_of_its_name(void)
+{
+    play(4, "running 1\n"
+            "drain\n"
+            "JOIN b 0/2 resume=5 among=bc\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 1/2 resume=5 among=bc\n"
+            "  open\n"
+            "  b READY 128 slots 1460 bytes resumed at 5\n"
+            "  c READY 128 slots 1460 bytes resumed at 5\n"
+            "JOIN d 0/2\n"
+            "  d REFUSED not admitted: the switch's operator lets the job of this name come to its end: "
+            "nobody else may join\n");
+}
+
 static void test_nobody_joins_from_a_fixed_worker_s_address(void)
 {
     play(4, "running 1\n"
@@ -914,6 +930,7 @@ int main(void)
         UNIT_TEST(test_the_operator_ends_a_job),
         UNIT_TEST(test_a_drained_job_lets_nobody_else_in),
         UNIT_TEST(test_the_operator_names_tenants),
+        UNIT_TEST(test_a_job_resumes_beside_a_drained_one_of_its_name),
         UNIT_TEST(test_nobody_joins_from_a_fixed_worker_s_address),
         UNIT_TEST(test_a_member_may_get_another_mac_address),
         UNIT_TEST(test_a_copy_moves_nobody),

@@ -81,11 +81,12 @@ static bool is_named(const struct ctl_entry *job, int tenant, const char *name)
     return ctl_entry_is_live(job) && job->tenant == tenant && strcmp(job->name, name) == 0;
 }
 
-/* Whether the operator lets the tenant's job of this name come to its end, without newcomers. */
+/* Whether the operator lets the tenant's job of this name come to its end, without newcomers. Who resumes is
+ * none: its job is another, or this one. */
 static bool is_draining(const struct ctl_registry *r, int tenant, const struct ctl_message *m,
                         struct ctl_failure *why)
 {
-    for (unsigned i = 0; i < r->cfg.max_jobs; i++)
+    for (unsigned i = 0; i < r->cfg.max_jobs && !m->join.resume; i++)
         if (is_named(&r->entries[i], tenant, m->join.name) && r->entries[i].draining) {
             ctl_failure_set(
                 why, CTL_NOT_ADMITTED, m->head.rank,

@@ -1,0 +1,129 @@
+#include "busy.h"
+
+void busy_init(struct busy *b, const struct busy_config *cfg)
+{
+    *b = (struct busy){.cfg = *cfg};
+    share_turns_init(&b->turns);
+}
+
+static uint32_t cost_of(const struct frame *f)
+{
+    return f == NULL ? 0 : f->bytes + (uint32_t)BUSY_FRAME_BYTES;
+}
+
+/* From now on other jobs wait, or with other weights. */
+void busy_reweigh(struct busy *b)
+{
+    for (unsigned i = 0; i < AGG_JOBS; i++)
+        b->line[i].served = 0;
+}
+
+/* That of one divided by its quantum, and that of the other, differ by two turns at most (the one may have
+ * begun a turn that the other has yet to begin, and the first may have been half over), and by a frame of
+ * each. */
+static void compare(struct busy *b, unsigned one, unsigned other)
+{
+    enum { FRAME_MAX = 2 << 10 };
+    const int64_t q = b->cfg.quantum(b->cfg.ctx, one), r = b->cfg.quantum(b->cfg.ctx, other);
+    const int64_t difference = (int64_t)b->line[one].served * r - (int64_t)b->line[other].served * q;
+
+    if (difference > 2 * q * r + FRAME_MAX * (q + r) || -difference > 2 * q * r + FRAME_MAX * (q + r))
+        b->broken = "serves jobs that wait otherwise than by their weights";
+}
+
+static void note_served(struct busy *b, unsigned flow, uint32_t cost)
+{
+    if (b->line[flow].n == 0) {
+        busy_reweigh(b);
+        return;
+    }
+    b->line[flow].served += cost;
+    for (unsigned i = 0; i < AGG_JOBS; i++)
+        if (b->line[i].n > 0 && i != flow)
+            compare(b, flow, i);
+}
+
+static struct frame *take(struct busy *b, unsigned flow)
+{
+    struct busy_line *line = &b->line[flow];
+    struct frame *f = line->first;
+
+    line->first = f->next;
+    line->n--;
+    b->held--;
+    return f;
+}
+
+/* The next frame, by turns; one waits. */
+static struct frame *next_frame(struct busy *b)
+{
+    for (;;) {
+        const unsigned flow = share_turns_first(&b->turns);
+        const uint32_t left = share_turns_left(&b->turns, b->cfg.quantum(b->cfg.ctx, flow));
+        const uint32_t cost = cost_of(b->line[flow].first);
+
+        if (cost > left) {
+            share_turns_served(&b->turns, 0, cost);
+            continue;
+        }
+        struct frame *f = take(b, flow);
+        share_turns_served(&b->turns, cost, b->line[flow].n > 0 ? cost_of(b->line[flow].first) : 0);
+        note_served(b, flow, cost);
+        return f;
+    }
+}
+
+static void on_turn(void *ctx, uint64_t stint)
+{
+    struct busy *b = ctx;
+
+    if (stint != b->stint)
+        return;
+    b->serving = b->held > 0;
+    if (!b->serving)
+        return;
+    struct frame *f = next_frame(b);
+    sim_at(b->cfg.sim, b->cfg.sim->now + cost_of(f) * b->cfg.ns_per_kb / 1024, on_turn, b, b->stint);
+    b->cfg.serve(b->cfg.ctx, f);
+}
+
+void busy_put(struct busy *b, unsigned flow, struct frame *f)
+{
+    struct busy_line *line = &b->line[flow];
+
+    if (b->cfg.ns_per_kb == 0) {
+        b->cfg.serve(b->cfg.ctx, f);
+        return;
+    }
+    if (line->n >= 2 * (BUSY_PLACES - b->held)) {
+        b->lost++;
+        frame_free(f);
+        return;
+    }
+    f->next = NULL;
+    if (line->n++ == 0) {
+        line->first = f;
+        busy_reweigh(b);
+    } else {
+        line->last->next = f;
+    }
+    line->last = f;
+    b->held++;
+    b->waited++;
+    share_turns_wait(&b->turns, flow);
+    if (!b->serving) {
+        b->serving = true;
+        sim_at(b->cfg.sim, b->cfg.sim->now, on_turn, b, b->stint);
+    }
+}
+
+void busy_drop(struct busy *b)
+{
+    for (unsigned i = 0; i < AGG_JOBS; i++)
+        while (b->line[i].n > 0)
+            frame_free(take(b, i));
+    share_turns_init(&b->turns);
+    busy_reweigh(b);
+    b->stint++;
+    b->serving = false;
+}

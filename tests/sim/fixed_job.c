@@ -1,0 +1,70 @@
+#include "fixed_job.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "carry.h"
+#include "memory.h"
+#include "sim.h"
+#include "switch_node.h"
+
+/* By address, all threads of all members. */
+static void publish_senders(struct fixed_job *f, struct agg_jobs *jobs)
+{
+    const uint32_t places = agg_seats_for(f->cfg->workers * f->cfg->threads);
+    struct agg_senders *senders = memory_of(sizeof(*senders) + places * sizeof(senders->place[0]));
+
+    senders->places = places;
+    for (uint32_t i = 0; i < f->job->seats; i++)
+        if (f->job->seat[i].sender != 0)
+            agg_senders_add(senders, f->job->seat[i].sender, f->job->number);
+    jobs->senders = senders;
+}
+
+void fixed_job_open(struct fixed_job *f, struct agg_jobs *jobs, const struct agg_protocol *protocol,
+                    const struct published_config *cfg, uint8_t number, uint64_t now)
+{
+    const struct sml_terms terms = published_terms(cfg);
+    struct agg_sender *members = memory_of(cfg->workers * sizeof(*members));
+
+    *f = (struct fixed_job){.cfg = cfg, .heard_at = now};
+    f->pool = (struct agg_pool_config){
+        .job = number, .workers = (uint16_t)cfg->workers, .delays = true, .kernels = agg_kernels_best()};
+    sml_terms_build(&f->pool.terms, &terms);
+    for (unsigned r = 0; r < cfg->workers; r++) {
+        const struct ctl_endpoint at = switch_endpoint(cfg->first_host + r, PUBLISHED_PORT);
+        members[r] = carry_sender(at.mac, at.ip, at.udp_port);
+    }
+    f->job = carry_open(jobs, protocol, &f->pool, members, NULL);
+    free(members);
+    if (f->job == NULL)
+        sim_die("the terms of a static job are out of range");
+    carry_seat_threads(f->job, cfg->threads);
+    publish_senders(f, jobs);
+}
+
+void fixed_job_close(struct fixed_job *f, struct agg_jobs *jobs)
+{
+    if (f->job == NULL)
+        return;
+    carry_close(jobs, f->job);
+    free(jobs->senders);
+    jobs->senders = NULL;
+    f->job = NULL;
+}
+
+bool fixed_job_tick(struct fixed_job *f, uint64_t now)
+{
+    if (f->job == NULL)
+        return false;
+    if (f->job->protocol->heard(f->job->pool)) {
+        f->worked = true;
+        f->heard_at = now;
+    }
+    if (!f->worked || now - f->heard_at < f->cfg->quiet_ns)
+        return false;
+    f->job->pool = f->job->protocol->init(f->job->pool, &f->pool);
+    f->worked = false;
+    f->runs++;
+    return true;
+}

@@ -1,0 +1,112 @@
+#include "forger.h"
+
+#include <string.h>
+
+#include "toy_keys.h"
+
+enum { OWN_SECRET = 255 };
+
+void forger_see(struct forger *f, const struct frame *frame, bool up)
+{
+    struct forger_message *to = &f->message[f->seen % FORGER_SEEN];
+    struct ctl_message m;
+
+    if (f->cfg.every == 0 || frame->forged || frame->switch_port != CTL_PORT ||
+        ctl_parse(&m, frame->payload, frame->bytes) != CTL_PARSED || !m.head.sealed)
+        return;
+    *to = (struct forger_message){
+        .up = up, .host = frame->host, .host_port = frame->host_port, .bytes = frame->bytes};
+    memcpy(to->payload, frame->payload, frame->bytes);
+    f->seen++;
+}
+
+static void inject(struct forger *f, const struct forger_message *m)
+{
+    struct frame *frame = frame_new(m->host, CTL_PORT, m->host_port, m->payload, m->bytes, false);
+
+    frame->forged = true;
+    f->messages++;
+    sim_trace(f->cfg.sim, "forger", "%s, %s host %u", ctl_type_name(m->payload[5]), m->up ? "from" : "to",
+              m->host);
+    link_send(m->up ? &f->cfg.star->up[m->host] : &f->cfg.star->down[m->host], frame);
+}
+
+/* Another type of message of the same end, later than all before, as the worker or the switch it is about
+ * would send it. */
+static void retell(struct forger *f, struct forger_message *to)
+{
+    static const uint8_t ups[] = {CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT},
+                         downs[] = {CTL_READY, CTL_REFUSED, CTL_LEFT, CTL_ABORTED, CTL_UNKNOWN};
+    struct ctl_message m, other = {0};
+
+    if (ctl_parse(&m, to->payload, to->bytes) != CTL_PARSED)
+        return;
+    other.head = m.head;
+    other.head.serial += (uint32_t)rng_below(&f->rng, 100);
+    other.head.type = to->up ? ups[rng_below(&f->rng, sizeof ups)] : downs[rng_below(&f->rng, sizeof downs)];
+    if (other.head.type == m.head.type)
+        other = m;
+    if (other.head.type == CTL_JOIN && other.join.name[0] == '\0')
+        snprintf(other.join.name, sizeof other.join.name, "job0");
+    other.head.sealed = rng_below(&f->rng, 2);
+    to->bytes = (uint16_t)ctl_build(to->payload, &other);
+}
+
+/* With the right key's name, and a tag by another. */
+static void seal(struct forger *f, struct forger_message *to, const struct ctl_seal *from)
+{
+    const struct ctl_address address = {.ip = to->host + 1, .udp_port = to->host_port};
+    struct keys_key key = toy_key(OWN_SECRET);
+
+    if (rng_below(&f->rng, 2))
+        key.id = from->key_id;
+    to->bytes =
+        (uint16_t)ctl_seal_append(to->payload, to->bytes, &toy_library, &key, &address, from->challenge);
+}
+
+static void forge(struct forger *f, struct forger_message *to)
+{
+    struct ctl_seal from;
+
+    switch (rng_below(&f->rng, 4)) {
+    case 0: /* again, as it was */
+        break;
+    case 1: /* elsewhere */
+        to->host = (unsigned)rng_below(&f->rng, f->cfg.star->hosts);
+        break;
+    case 2: /* changed */
+        to->payload[rng_below(&f->rng, to->bytes)] ^= (uint8_t)(1u << rng_below(&f->rng, 8));
+        break;
+    default:
+        ctl_seal_parse(&from, to->payload, to->bytes);
+        retell(f, to);
+        struct ctl_message m;
+        if (ctl_parse(&m, to->payload, to->bytes) == CTL_PARSED && m.head.sealed)
+            seal(f, to, &from);
+        break;
+    }
+}
+
+static void on_turn(void *ctx, uint64_t argument)
+{
+    struct forger *f = ctx;
+
+    (void)argument;
+    if (f->gone || f->cfg.sim->now >= f->cfg.until)
+        return;
+    if (f->seen > 0) {
+        const unsigned known = f->seen < FORGER_SEEN ? f->seen : FORGER_SEEN;
+        struct forger_message m = f->message[rng_below(&f->rng, known)];
+
+        forge(f, &m);
+        inject(f, &m);
+    }
+    sim_at(f->cfg.sim, f->cfg.sim->now + rng_between(&f->rng, 1, 2 * f->cfg.every), on_turn, f, 0);
+}
+
+void forger_start(struct forger *f, const struct forger_config *cfg)
+{
+    *f = (struct forger){.cfg = *cfg, .rng = cfg->seed};
+    if (cfg->every != 0)
+        on_turn(f, 0);
+}

@@ -1,0 +1,43 @@
+/* Somebody on every cable, who sees the control messages of jobs with a key and can send any frame, but lacks
+ * the key: sends old messages again, to and from where they went and elsewhere, changed, without their seal,
+ * or with one of his own making. */
+#ifndef SWAGG_SIM_FORGER_H
+#define SWAGG_SIM_FORGER_H
+
+#include "star.h"
+#include "wire/seal.h"
+
+enum { FORGER_SEEN = 64 };
+
+struct forger_config {
+    struct sim *sim;
+    struct star *star;
+    uint64_t seed;
+    uint64_t every; /* on average; 0: there is nobody */
+    uint64_t until;
+};
+
+struct forger {
+    struct forger_config cfg;
+    uint64_t rng;
+    uint64_t messages;
+    bool gone;
+    unsigned seen; /* so far */
+    struct forger_message {
+        bool up; /* from a worker */
+        unsigned host;
+        uint16_t host_port, bytes;
+        uint8_t payload[CTL_MESSAGE_MAX];
+    } message[FORGER_SEEN];
+};
+
+void forger_start(struct forger *f, const struct forger_config *cfg);
+static inline void forger_stop(struct forger *f)
+{
+    f->gone = true;
+}
+
+/* A frame on its way, up or down; he takes note of sealed messages. */
+void forger_see(struct forger *f, const struct frame *frame, bool up);
+
+#endif

@@ -1,0 +1,177 @@
+#include "scenario_parts.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "toy_keys.h"
+
+enum { MANY_SLOTS = 8, MANY_CALLS = 2, MANY_ELEMENTS = 600, FULL_SLOTS = 128 };
+
+struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
+{
+    const uint64_t bits = splitmix_hash(~seed);
+    struct scenario_parts parts = {
+        .many = bits % 64 == 0,
+        .tenants = (bits >> 8) % 4 == 0,
+        .forger = (bits >> 16) % 2 == 0,
+        .fixed = (bits >> 24) % 6 == 0,
+        .operated = (bits >> 32) % 6 == 0,
+    };
+
+    parts.forger &= parts.tenants;
+    return paper ? (struct scenario_parts){0} : parts;
+}
+
+/* The order of adding matters for floats, and whole numbers are whole for a few ranks only. */
+void scenario_make_many(struct program *p, uint64_t seed)
+{
+    uint64_t r = ~seed;
+
+    p->size = rng_below(&r, 2) ? 65 : 200;
+    p->whole = false;
+    p->slots = p->slots < MANY_SLOTS ? p->slots : MANY_SLOTS;
+    p->calls = p->calls < MANY_CALLS ? p->calls : MANY_CALLS;
+    for (unsigned c = 0; c < p->calls; c++)
+        p->call[c].count %= MANY_ELEMENTS;
+    if (p->deviation.call >= p->calls)
+        p->deviation.kind = DEVIATION_NONE;
+}
+
+/* Whoever is to come to his end must have room. */
+static void set_quotas(struct scenario *s, uint64_t *r)
+{
+    struct tenancy *t = &s->switch_config.tenancy;
+
+    for (unsigned i = 0; i < t->tenants; i++) {
+        struct tenant *tenant = &t->tenant[i];
+        unsigned jobs = 0;
+
+        for (unsigned p = 0; p < s->programs; p++)
+            jobs += s->program[p].tenant == i;
+        *tenant = (struct tenant){.weight = (uint32_t)rng_magnitude(r, 1, 1000), .keyed = rng_below(r, 2)};
+        snprintf(tenant->name, sizeof(tenant->name), "tenant%u", i);
+        tenant->key = toy_key((uint8_t)(i + 1));
+        if (rng_below(r, 2))
+            tenant->jobs = (uint16_t)(s->benign ? jobs : rng_between(r, 1, 3));
+        if (rng_below(r, 2))
+            tenant->slots = s->benign ? jobs * FULL_SLOTS : (unsigned)rng_magnitude(r, 2, 2 * FULL_SLOTS);
+    }
+}
+
+/* Each program is some tenant's. Those of two tenants may have the same name, if both have keys or neither.
+ */
+static void deal_programs(struct scenario *s, uint64_t *r)
+{
+    struct tenancy *t = &s->switch_config.tenancy;
+
+    t->tenants = (unsigned)rng_between(r, 1, TENANTS_MAX);
+    for (unsigned i = 0; i < s->programs; i++)
+        s->program[i].tenant = i < t->tenants ? i : (unsigned)rng_below(r, t->tenants);
+    set_quotas(s, r);
+    for (unsigned i = 0; i < s->programs; i++) {
+        struct program *p = &s->program[i];
+        const struct tenant *own = &t->tenant[p->tenant], *first = &t->tenant[s->program[0].tenant];
+
+        if (i > 0 && i < t->tenants && own->keyed == first->keyed && rng_below(r, 2))
+            memcpy(p->name, s->program[0].name, sizeof(p->name));
+        p->key = own->keyed ? &own->key : NULL;
+        memcpy(t->name[t->names].job, p->name, sizeof(p->name));
+        t->name[t->names++].tenant = p->tenant;
+    }
+}
+
+static void place_tenants(struct scenario *s)
+{
+    unsigned host = 0;
+
+    s->host_tenant = memory_of(s->all_hosts);
+    for (unsigned i = 0; i < s->programs; i++)
+        for (unsigned rank = 0; rank < s->program[i].size; rank++)
+            s->host_tenant[host++] = (uint8_t)s->program[i].tenant;
+    s->switch_config.tenancy.of_host = s->host_tenant;
+}
+
+/* The longest that a packet is under way, with some patience; links of the static job have no narrow queues.
+ */
+static uint64_t longest_way(const struct scenario *s)
+{
+    return 2 * (s->quality.delay + s->quality.jitter + s->quality.held_ns) + 500 * MS;
+}
+
+static void add_fixed(struct scenario *s, uint64_t *r)
+{
+    struct published_config *c = &s->switch_config.fixed;
+    const uint64_t longest = longest_way(s);
+
+    *c = (struct published_config){
+        .workers = (unsigned)rng_between(r, 1, 6),
+        .threads = (unsigned)rng_between(r, 1, PUBLISHED_THREADS_MAX),
+        .window = (unsigned)rng_magnitude(r, 1, 16),
+        .elements = 32u << rng_below(r, 3),
+        .tensors = (unsigned)rng_between(r, 1, PUBLISHED_TENSORS_MAX),
+        .packets = (unsigned)rng_magnitude(r, 1, 40),
+        .mode = rng_below(r, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
+        .runs = (unsigned)rng_between(r, 1, PUBLISHED_RUNS_MAX),
+        .quiet_ns = longest + rng_magnitude(r, 100 * MS, 2 * S),
+        .timeout_ns = rng_magnitude(r, 20 * MS, 200 * MS),
+        .first_host = s->hosts,
+        .seed = rng_next(r),
+    };
+    c->quiet_ns += 10 * c->timeout_ns; /* so many packets are not lost in a row */
+    c->pause_ns = c->quiet_ns + longest + s->switch_config.lost_after_ns / 5;
+    s->all_hosts += c->workers;
+}
+
+uint64_t scenario_fixed_takes(const struct scenario *s)
+{
+    const struct published_config *c = &s->switch_config.fixed;
+    uint64_t takes = c->runs * (2 * c->pause_ns + 600 * S);
+
+    for (unsigned i = 0; i < s->faults; i++)
+        takes += s->fault[i].lasts + c->pause_ns;
+    return c->workers == 0 ? 0 : s->calm_at + takes;
+}
+
+void scenario_add_parts(struct scenario *s)
+{
+    uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x5bd1e995);
+
+    s->all_hosts = s->hosts;
+    if (s->parts.many)
+        s->switch_config.max_workers = CTL_RANKS_MAX;
+    if (s->parts.fixed)
+        add_fixed(s, &r);
+    if (s->parts.tenants) {
+        deal_programs(s, &r);
+        place_tenants(s);
+        if (rng_below(&r, 2))
+            s->switch_config.ns_per_kb = rng_magnitude(&r, 1 * US, 100 * US);
+    }
+    if (s->parts.forger)
+        s->forger_every = rng_magnitude(&r, 1 * MS, 100 * MS);
+    if (s->parts.operated)
+        s->operator_every = rng_magnitude(&r, 100 * MS, 5 * S);
+}
+
+void scenario_print_parts(const struct scenario *s, FILE *out)
+{
+    const struct published_config *c = &s->switch_config.fixed;
+    const struct tenancy *t = &s->switch_config.tenancy;
+
+    for (unsigned i = 0; i < t->tenants; i++)
+        fprintf(out, "%s: %u jobs, %u slots, weight %u%s\n", t->tenant[i].name, t->tenant[i].jobs,
+                t->tenant[i].slots, t->tenant[i].weight, t->tenant[i].keyed ? ", with a key" : "");
+    for (unsigned i = 0; t->tenants > 0 && i < s->programs; i++)
+        fprintf(out, "%s is %s's\n", s->program[i].name, t->tenant[s->program[i].tenant].name);
+    if (s->switch_config.ns_per_kb != 0)
+        fprintf(out, "the switch takes %" PRIu64 " ns a KB\n", s->switch_config.ns_per_kb);
+    if (s->forger_every != 0)
+        fprintf(out, "a forger, about every %" PRIu64 " us\n", s->forger_every / US);
+    if (s->operator_every != 0)
+        fprintf(out, "an operator, about every %" PRIu64 " ms\n", s->operator_every / MS);
+    if (c->workers > 0)
+        fprintf(out,
+                "static job: %u workers of %u threads, window %u, %u elements, %u runs, quiet after %" PRIu64
+                " ms\n",
+                c->workers, c->threads, c->window, c->elements, c->runs, c->quiet_ns / MS);
+}
