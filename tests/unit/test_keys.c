@@ -54,16 +54,18 @@ static void test_derived_keys(void)
 /* The example in docs/protocol.md. */
 static void test_a_sealed_message(void)
 {
-    static const struct ctl_message m = {.head = {.type = CTL_HEARTBEAT,
-                                                  .version = CTL_VERSION,
-                                                  .sealed = true,
-                                                  .boot_id = UINT64_C(0x0102030405060708),
-                                                  .incarnation = UINT64_C(0x1112131415161718),
-                                                  .epoch = 0x21222324,
-                                                  .rank = 1,
-                                                  .size = 2,
-                                                  .serial = 7},
-                                         .heartbeat = {.calls = 5, .waiting = true, .progress = 9}};
+    static const struct ctl_message m = {
+        .head = {.type = CTL_HEARTBEAT,
+                 .version = CTL_VERSION,
+                 .sealed = true,
+                 .boot_id = UINT64_C(0x0102030405060708),
+                 .incarnation = UINT64_C(0x1112131415161718),
+                 .epoch = 0x21222324,
+                 .rank = 1,
+                 .size = 2,
+                 .serial = 7},
+        .heartbeat = {
+            .calls = 5, .waiting = true, .progress = 9, .window = 64, .resumed = 1, .retransmitted = 2}};
     struct ctl_address worker = {.udp_port = 40001};
     struct keys_key key;
     struct ctl_seal seal;
@@ -75,8 +77,8 @@ static void test_a_sealed_message(void)
         ctl_seal_append(out, ctl_build(out, &m), library, &key, &worker, UINT64_C(0x3132333435363738));
     CU_ASSERT(is_hex(out, bytes,
                      "53574147020201000102030405060708111213141516171821222324000100020000000700000000"
-                     "00000005010000000000000000000009"
-                     "8e7d3f5b21829cdf3132333435363738410a0d22f5e34beb9aece0b87b73c473"));
+                     "0000000501000000000000000000000900000040000000010000000000000002"
+                     "8e7d3f5b21829cdf31323334353637383f05cc0b3e95817a621251db93559828"));
     CU_ASSERT_EQUAL(ctl_parse(&parsed, out, bytes), CTL_PARSED);
     CU_ASSERT(parsed.head.sealed);
     CU_ASSERT(ctl_seal_parse(&seal, out, bytes));
