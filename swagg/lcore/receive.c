@@ -137,14 +137,14 @@ static void flood(struct receive *r, unsigned port, enum config_storm_kind kind,
 }
 
 /* A frame to another station. */
-static void passing_input(struct receive *r, const struct classifier_table *t, unsigned port,
-                          struct rte_mbuf *m)
+static void passing_input(struct receive *r, const struct classifier_table *t, const struct bridge *stations,
+                          unsigned port, struct rte_mbuf *m)
 {
     const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
 
     if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
         engine_steer(r->engine, rule->protocol, port, m);
-    else if (!forward_to_known(bridge_of(r->bridge, vlan_number(m)), r->send, port, m))
+    else if (!forward_to_known(stations, r->send, port, m))
         flood(r, port, CONFIG_STORM_UNKNOWN, m);
 }
 
@@ -190,11 +190,9 @@ static void moved(struct receive *r, unsigned port, const struct net_mac *statio
 }
 
 /* False: no station can have this source address. */
-static bool learn(struct receive *r, unsigned port, const struct rte_mbuf *m)
+static bool learn(struct receive *r, struct bridge *b, unsigned port, const struct net_mac *source)
 {
-    const struct net_mac *source = &rte_pktmbuf_mtod(m, const struct net_ethernet *)->src_addr;
-    enum bridge_learned learned =
-        bridge_learn(bridge_of(r->bridge, vlan_number(m)), source->addr_bytes, (uint8_t)port);
+    enum bridge_learned learned = bridge_learn(b, source->addr_bytes, (uint8_t)port);
 
     if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
         count_event(r->counters, EVENT_LEARNED, 1);
@@ -208,6 +206,7 @@ static void network_input(struct receive *r, const struct classifier_table *t, u
                           struct rte_mbuf *m)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+    struct bridge *stations = bridge_of(r->bridge, vlan_number(m));
     const rte_be32_t own = own_ip(r, t, m);
 
     if (net_same_mac(&eth->src_addr, &t->mac)) {
@@ -220,7 +219,7 @@ static void network_input(struct receive *r, const struct classifier_table *t, u
         drop(r, port, DROP_OWN_IP, m);
         return;
     }
-    if (!learn(r, port, m)) {
+    if (!learn(r, stations, port, &eth->src_addr)) {
         drop(r, port, DROP_BAD_SOURCE, m);
         return;
     }
@@ -229,24 +228,24 @@ static void network_input(struct receive *r, const struct classifier_table *t, u
     else if (net_is_group(&eth->dst_addr))
         group_input(r, port, m);
     else
-        passing_input(r, t, port, m);
+        passing_input(r, t, stations, port, m);
 }
 
-/* Where ports carry VLANs. What neighbours say to each other is in none of them. */
-static void vlan_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
+/* Where ports carry VLANs. What neighbours say to each other is in none of them. False: the frame has been
+ * dealt with. */
+static bool enter_vlan(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
     enum drop why;
 
     if (net_is_link_local(&rte_pktmbuf_mtod(m, const struct net_ethernet *)->dst_addr)) {
         vlan_put(m, VLAN_NONE);
         link_local_input(r, port, m);
-        return;
+        return false;
     }
     why = vlans_enter(r->vlans, port, m);
-    if (why == DROP_REASONS)
-        network_input(r, t, port, m);
-    else
+    if (why != DROP_REASONS)
         drop(r, port, why, m);
+    return why == DROP_REASONS;
 }
 
 static void frame_input(struct receive *r, const struct classifier_table *t, unsigned port,
@@ -260,11 +259,10 @@ static void frame_input(struct receive *r, const struct classifier_table *t, uns
         drop(r, port, DROP_OVERSIZE, m);
         return;
     }
-    if (unlikely(r->vlans != NULL)) {
-        vlan_input(r, t, port, m);
+    if (likely(r->vlans == NULL))
+        vlan_put(m, 0);
+    else if (!enter_vlan(r, port, m))
         return;
-    }
-    vlan_put(m, 0);
     network_input(r, t, port, m);
 }
 

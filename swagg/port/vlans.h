@@ -42,10 +42,9 @@ static inline unsigned vlan_number(const struct rte_mbuf *m)
     return m->vlan_tci_outer;
 }
 
-/* A frame that is made here. */
+/* A frame that is made here, and so has no priority in vlan_tci; or one that came without VLANs. */
 static inline void vlan_put(struct rte_mbuf *m, unsigned number)
 {
-    m->vlan_tci = 0;
     m->vlan_tci_outer = (uint16_t)number;
 }
 
