@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "script", "swagg", "swaggctl", "tests",
-       "traffic"}
+       "tofino", "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|net_af_xdp\d|fail_over_mac|pktgen_config_ports|x_\w+")
 complaints = []
@@ -138,6 +138,7 @@ PROGRAMS = {
     "mpi-perf": "bench/mpi-perf",
     "swagg-source": "traffic/swagg-source",
     "swaggctl": "swaggctl/swaggctl",
+    "swagg-tofino": "tofino/swagg-tofino",
 }
 # Tools of others: the package of Debian's that script/bootstrap installs. None: part of any Debian, or said not to be.
 TOOLS = {"dpdk-telemetry.py": "dpdk-dev", "dpdk-testpmd": "dpdk-dev", "dpdk-devbind.py": "dpdk", "ethtool": "ethtool",
@@ -211,7 +212,7 @@ def check_quoted_commands(page, place, line):
 
 
 def check_help_lists_all_options():
-    for path in ("bench/mpi-perf.c", "swagg/main.c", "tests/net/collectives.c", "tests/sim/swagg_sim.c"):
+    for path in ("bench/mpi-perf.c", "swagg/main.c", "tofino/main.c", "tests/net/collectives.c", "tests/sim/swagg_sim.c"):
         code = source(path)
         options = re.findall(r'\{"([a-z][\w-]+)", (?:(?:no|required|optional)_argument|\d)', code)
         for option in options:

@@ -57,6 +57,7 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
+    "tofino": [*CORE, "lib/core/control", "lib/version", "swagg/base", "swagg/config"],
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/samples": [*CORE, "lib/version", "traffic"],
@@ -93,7 +94,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

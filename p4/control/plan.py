@@ -161,8 +161,7 @@ def plan(job, home, chip):
     for rank, worker in enumerate(job.workers):
         made.tables += _worker(job, home, chip, rank, worker)
         made.tables.append(Write(WORKERS, (home.rid + rank,), "worker", (worker.mac, worker.ip, worker.port)))
-    if not job.labelled:
-        made.tables.append(_refusal((None,) * 3 + (job.number,) + (None,) * 5, "sml_foreign_sender", 3))
+    made.tables.append(_refusal((None,) * 3 + (job.number,) + (None,) * 5, "sml_foreign_sender", 3))
     return made
 
 

@@ -38,7 +38,7 @@ class Tofino:
         self.bfrt.add_group(FLOOD_GROUP, [(FLOOD_COPIES + port, port) for port in everywhere])
         for port in everywhere:
             self.bfrt.never_back(port)
-        self.bfrt.add(plan.Write(DESTINATIONS, (self.mac,), "forward", (self.cpu,)))
+        self._write_place(self.mac, self.cpu)
         self._keep()
 
     def _keep(self):
@@ -123,7 +123,8 @@ class Tofino:
         """Takes in what the program has told of addresses; waits so long for something. Returns how many were new."""
         heard = dict(self.bfrt.digests("IngressDeparser.learn", seconds))
         for mac, port in heard.items():
-            self._put(mac, port)
+            if mac != self.mac:  # nobody takes ours
+                self._put(mac, port)
         if heard:
             self._keep()
         return len(heard)
@@ -131,13 +132,16 @@ class Tofino:
     def _put(self, mac, port):
         known = self.addresses.pop(mac, None)
         if known is None and len(self.addresses) >= ADDRESSES - 1:  # one is our own
-            known, mac_out = None, next(iter(self.addresses))
-            self._take_out(mac_out, self.addresses.pop(mac_out))
+            oldest = next(iter(self.addresses))
+            self._take_out(oldest, self.addresses.pop(oldest))
         if known is not None:
             self._take_out(mac, known)
+        self._write_place(mac, port)
+        self.addresses[mac] = port
+
+    def _write_place(self, mac, port):
         self.bfrt.add(plan.Write(SOURCES, (mac,), "known", (port,)))
         self.bfrt.add(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
-        self.addresses[mac] = port
 
     def _take_out(self, mac, port):
         self.bfrt.remove(plan.Write(SOURCES, (mac,), "known", (port,)))

@@ -1,4 +1,5 @@
 """What control writes, by BF Runtime, to a switch that checks each write against the program."""
+import json
 import random
 import sys
 import tempfile
@@ -8,7 +9,7 @@ from pathlib import Path
 import fake_bfrt
 from rig import LOOP, ROOT, SWITCH_IP, SWITCH_MAC, data, frame, result, workers
 
-from control import plan
+from control import plan, requests
 from control.bfrt import Bfrt, SwitchError
 from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Tofino
 from interpreter.chip import Chip
@@ -20,8 +21,11 @@ def packet(value, tag=0, number=5):
     return data(64, number, tag, tag // 4 % 2, tag % 4, value, 0, [value] * 64)
 
 
-class Control(unittest.TestCase):
+class Rig(unittest.TestCase):
+    """A switch and its control."""
+
     def setUp(self):
+        self.people = PEOPLE
         self.chip = Chip(ROOT / "p4/swagg.p4")
         self.chip.loops.add(LOOP)
         fake_bfrt.connect("switch:50052", self.chip)
@@ -35,20 +39,25 @@ class Control(unittest.TestCase):
         return Tofino(Bfrt(fake_bfrt, "switch:50052", "swagg"), "tofino", SWITCH_MAC, SWITCH_IP, (0, 1, 2), (LOOP,), CPU, state=self.state)
 
     def job(self, **more):
-        return plan.Job(5, 64, 4, PEOPLE, **more)
+        return plan.Job(5, 64, 4, self.people, **more)
 
     def contribute(self, rank, value, tag=0):
-        return self.chip.send(PEOPLE[rank].egress, frame(PEOPLE[rank], packet(value, tag)))
+        return self.chip.send(self.people[rank].egress, frame(self.people[rank], packet(value, tag)))
 
     def sum_of_all(self, tag=0):
         for rank in range(3):
             out = self.contribute(rank, rank + 1, tag)
         want = packet(0, tag)[:8] + bytes([3, 0]) + (6).to_bytes(4, "big") * 64
-        self.assertEqual(dict(out), {w.egress: result(w, want) for w in PEOPLE})
+        self.assertEqual(dict(out), {w.egress: result(w, want) for w in self.people})
 
     def entries(self):
         return {name: len(t.entries) for name, t in self.tables.items() if not t.fixed}
 
+    def ethernet(self, dst, src):
+        return dst.to_bytes(6, "big") + src.to_bytes(6, "big") + b"\x08\x06" + bytes(46)
+
+
+class Control(Rig):
     def test_a_job_from_beginning_to_end(self):
         before, groups = self.entries(), set(self.chip.groups)
         self.switch.open(self.job())
@@ -99,9 +108,6 @@ class Control(unittest.TestCase):
         with self.assertRaisesRegex(SwitchError, "no switch at nowhere"):
             Bfrt(fake_bfrt, "nowhere", "swagg")
 
-    def ethernet(self, dst, src):
-        return dst.to_bytes(6, "big") + src.to_bytes(6, "big") + b"\x08\x06" + bytes(46)
-
     def test_addresses(self):
         a, b = 0x02000000AAAA, 0x02000000BBBB
         self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(b, a))], [0, 2, CPU])
@@ -121,7 +127,53 @@ class Control(unittest.TestCase):
             self.switch._put(0x020000100000 + i, i % 3)
         self.assertIsNone(self.switch.port_of(0x020000100000))
         self.assertEqual(self.switch.port_of(0x020000100000 + ADDRESSES + 4), (ADDRESSES + 4) % 3)
-        self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES - 1, ADDRESSES))
+        self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES, ADDRESSES))
+
+    def test_nobody_takes_the_switchs_own_address(self):
+        self.chip.send(1, self.ethernet(0x02000000AAAA, SWITCH_MAC))
+        self.assertEqual((self.switch.learn(0), self.switch.port_of(SWITCH_MAC)), (1, None))
+        self.assertEqual([p for p, _ in self.chip.send(2, self.ethernet(SWITCH_MAC, 0x02000000BBBB))], [CPU])
+
+
+class Requests(Rig):
+    """What swagg-tofino asks for."""
+
+    def ask(self, **request):
+        answer = json.loads(requests.answer(self.switch, json.dumps({"id": 7, **request})))
+        self.assertEqual(answer.pop("id"), 7)
+        return answer
+
+    def open_request(self, number=5, slots=4):
+        people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
+        return self.ask(do="open", number=number, elements=64, slots=slots, first_tag=0, workers=people)
+
+    def hear(self):
+        for w in self.people:
+            self.chip.send(w.egress, self.ethernet(SWITCH_MAC, w.mac))
+        self.switch.learn(0)
+
+    def setUp(self):
+        super().setUp()
+        self.people = tuple(plan.Worker(w.ip, w.port, 0x020000000001 + w.egress, w.egress) for w in PEOPLE)
+
+    def test_a_job(self):
+        self.assertRegex(self.open_request()["error"], "rank 0's MAC address 020000000001 has not been heard")
+        self.hear()
+        self.assertEqual(self.open_request(), {"ok": True})
+        self.sum_of_all()
+        self.assertRegex(self.open_request(6, 8192)["error"], "rows of registers")
+        found = requests.shown(self.switch)
+        self.assertEqual((found["counters"]["send_all"], found["jobs"][0]["workers"][2]["ip"]), (1, "10.77.0.2"))
+        self.assertEqual(self.ask(do="close", number=5), {"ok": True})
+        self.assertEqual(self.switch.jobs, {})
+
+    def test_a_new_life_of_swagg_tofino_ends_the_jobs_of_the_one_before(self):
+        self.hear()
+        before = self.entries()
+        self.open_request()
+        self.switch = self.start()
+        requests.begin(self.switch)
+        self.assertEqual((self.switch.jobs, self.entries()), ({}, before))
 
 
 class Areas(unittest.TestCase):

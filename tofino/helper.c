@@ -1,0 +1,129 @@
+#include "helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 1 << 16 };
+
+struct helper {
+    pid_t pid;
+    int fd;
+    uint64_t asked;
+    size_t used; /* of line */
+    char line[LINE_MAX_BYTES];
+};
+
+_Noreturn static void become(char *const argv[], int fd)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    dup2(fd, STDIN_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+struct helper *helper_start(char *const argv[])
+{
+    struct helper *h = calloc(1, sizeof(*h));
+    int ends[2];
+
+    if (h == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+        free(h);
+        return NULL;
+    }
+    h->pid = fork();
+    if (h->pid == 0)
+        become(argv, ends[1]);
+    close(ends[1]);
+    h->fd = ends[0];
+    if (h->pid > 0)
+        return h;
+    close(h->fd);
+    free(h);
+    return NULL;
+}
+
+void helper_stop(struct helper *h)
+{
+    close(h->fd); /* its end of input: it ends */
+    while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    free(h);
+}
+
+int helper_fd(const struct helper *h)
+{
+    return h->fd;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        const ssize_t done = send(fd, bytes, n, MSG_NOSIGNAL);
+
+        if (done < 0 && errno != EINTR)
+            return false;
+        bytes += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
+uint64_t helper_ask(struct helper *h, json_t *request)
+{
+    char *text;
+    bool sent;
+
+    json_object_set_new(request, "id", json_integer((json_int_t)++h->asked));
+    text = json_dumps(request, JSON_COMPACT);
+    json_decref(request);
+    if (text == NULL)
+        return 0;
+    sent = write_all(h->fd, text, strlen(text)) && write_all(h->fd, "\n", 1);
+    free(text);
+    return sent ? h->asked : 0;
+}
+
+static bool hand_out(const char *line, size_t bytes, helper_answered *answered, void *context)
+{
+    json_t *answer = json_loadb(line, bytes, 0, NULL);
+    const json_t *id = json_object_get(answer, "id");
+
+    if (!json_is_integer(id)) {
+        json_decref(answer);
+        return false;
+    }
+    answered(context, (uint64_t)json_integer_value(id), json_string_value(json_object_get(answer, "error")));
+    json_decref(answer);
+    return true;
+}
+
+bool helper_receive(struct helper *h, helper_answered *answered, void *context)
+{
+    const ssize_t n = recv(h->fd, h->line + h->used, sizeof(h->line) - h->used, MSG_DONTWAIT);
+    char *begin = h->line, *end;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    if (n <= 0)
+        return false;
+    h->used += (size_t)n;
+    while ((end = memchr(begin, '\n', h->used - (size_t)(begin - h->line))) != NULL) {
+        if (!hand_out(begin, (size_t)(end - begin), answered, context))
+            return false;
+        begin = end + 1;
+    }
+    h->used -= (size_t)(begin - h->line);
+    memmove(h->line, begin, h->used);
+    return h->used < sizeof(h->line);
+}

@@ -1,0 +1,269 @@
+/* swagg-tofino: the control process of a Tofino that runs p4/swagg.p4 (docs/tofino.md). Runs on the switch's
+ * CPU, on the interface that leads to the chip and has the switch's IP address. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <net/if_arp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "membership.h"
+#include "version.h"
+#include "wire/path.h"
+
+enum { EXIT_USAGE = 2, DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
+
+/* The sockets, in the order in which they are polled. */
+enum { CONTROL, DATA, HELPER = DATA + DATA_PORTS, SIGNALS, SOURCES };
+
+struct process {
+    const char *interface;
+    struct config cfg;
+    struct helper *helper;
+    struct membership *membership;
+    struct pollfd source[SOURCES];
+};
+
+static const char usage[] =
+    "usage: swagg-tofino --interface NAME [--elements N] [--check] FILE -- HELPER...\n"
+    "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n"
+    "\n"
+    "  FILE               the configuration, as the daemon's (docs/configuration.md)\n"
+    "  --interface NAME   that leads to the chip, and has the configuration's switch.ip\n"
+    "  --elements N       of a packet, at most: 32, 64, 128 or 256 (default 64)\n"
+    "  --check            only say whether the configuration is good\n"
+    "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
+    "  -h, --help, --version\n";
+
+static void complain(const char *what)
+{
+    fprintf(stderr, "swagg-tofino: %s\n", what);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* --- messages
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void send_control(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    const struct process *p = context;
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_addr.s_addr = to->ip, .sin_port = htons(to->udp_port)};
+
+    /* What is lost here is as if it had been lost on the way. */
+    (void)sendto(p->source[CONTROL].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)&at,
+                 sizeof(at));
+}
+
+static void log_job(const char *job, const char *what)
+{
+    fprintf(stderr, "swagg-tofino: job %s: %s\n", job, what);
+}
+
+/* The MAC address of a neighbour. False: the kernel does not know it. */
+static bool find_mac(const struct process *p, const struct sockaddr_in *from, uint8_t mac[6])
+{
+    struct arpreq ask = {0};
+
+    memcpy(&ask.arp_pa, from, sizeof(*from));
+    ((struct sockaddr_in *)&ask.arp_pa)->sin_port = 0;
+    snprintf(ask.arp_dev, sizeof(ask.arp_dev), "%s", p->interface);
+    if (ioctl(p->source[CONTROL].fd, SIOCGARP, &ask) < 0 || !(ask.arp_flags & ATF_COM))
+        return false;
+    memcpy(mac, ask.arp_ha.sa_data, 6);
+    return true;
+}
+
+static void take_control(struct process *p, const struct sockaddr_in *from, const uint8_t *payload,
+                         size_t bytes)
+{
+    struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
+
+    if (find_mac(p, from, sender.mac))
+        membership_receive(p->membership, &sender, payload, bytes, now_ns());
+    else /* the kernel asks for it before it sends this, and the message comes again */
+        (void)sendto(p->source[CONTROL].fd, NULL, 0, MSG_DONTWAIT, (const struct sockaddr *)from,
+                     sizeof(*from));
+}
+
+static void take_question(const struct process *p, unsigned source, const struct sockaddr_in *from,
+                          uint8_t *payload, size_t bytes)
+{
+    if (!path_is_question(payload, bytes))
+        return;
+    path_answer(payload, 1);
+    (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
+                 sizeof(*from));
+}
+
+static void receive(struct process *p, unsigned source)
+{
+    static uint8_t payload[PAYLOAD_MAX];
+
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        struct sockaddr_in from;
+        socklen_t length = sizeof(from);
+        const ssize_t n = recvfrom(p->source[source].fd, payload, sizeof(payload), MSG_DONTWAIT,
+                                   (struct sockaddr *)&from, &length);
+
+        if (n < 0)
+            return;
+        if (source == CONTROL)
+            take_control(p, &from, payload, (size_t)n);
+        else
+            take_question(p, source, &from, payload, (size_t)n);
+    }
+}
+
+static void answered(void *context, uint64_t id, const char *error)
+{
+    struct process *p = context;
+
+    membership_answered(p->membership, id, error, now_ns());
+}
+
+/* --- life
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static int bound_socket(uint32_t ip, uint16_t port)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    char text[INET_ADDRSTRLEN];
+
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+        return fd;
+    fprintf(stderr, "swagg-tofino: no UDP port %u of %s: %s; --interface must have switch.ip\n", port,
+            inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text)), strerror(errno));
+    return -1;
+}
+
+static bool open_sources(struct process *p)
+{
+    sigset_t ends;
+
+    for (unsigned i = 0; i < SOURCES; i++)
+        p->source[i].events = POLLIN;
+    p->source[CONTROL].fd = bound_socket(p->cfg.ip, CTL_PORT);
+    for (unsigned i = 0; i < DATA_PORTS && p->source[CONTROL].fd >= 0; i++) {
+        p->source[DATA + i].fd = bound_socket(p->cfg.ip, (uint16_t)(SML_PORT_FIRST + i));
+        if (p->source[DATA + i].fd < 0)
+            return false;
+    }
+    p->source[HELPER].fd = helper_fd(p->helper);
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    p->source[SIGNALS].fd = signalfd(-1, &ends, SFD_CLOEXEC);
+    return p->source[CONTROL].fd >= 0 && p->source[SIGNALS].fd >= 0;
+}
+
+static int run(struct process *p)
+{
+    const int tick_ms = (int)(p->cfg.timers.lost_after_ms / 10);
+    uint64_t tick_at = 0;
+
+    for (;;) {
+        poll(p->source, SOURCES, tick_ms);
+        if (p->source[SIGNALS].revents)
+            return EXIT_SUCCESS;
+        if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
+            complain("the helper has ended, or said what is no answer (above: why)");
+            return EXIT_FAILURE;
+        }
+        for (unsigned i = CONTROL; i < HELPER; i++)
+            if (p->source[i].revents)
+                receive(p, i);
+        if (now_ns() >= tick_at) {
+            tick_at = now_ns() + (uint64_t)tick_ms * 1000000;
+            membership_tick(p->membership, now_ns());
+        }
+    }
+}
+
+static int start(struct process *p, unsigned elements, char *const helper[])
+{
+    const struct membership_parts parts = {
+        .cfg = &p->cfg, .elements = elements, .send = send_control, .log = log_job, .context = p};
+    struct membership_parts whole = parts;
+    int status = EXIT_FAILURE;
+
+    p->helper = helper_start(helper);
+    if (p->helper == NULL) {
+        complain("the helper cannot be started");
+        return EXIT_FAILURE;
+    }
+    whole.helper = p->helper;
+    p->membership = membership_open(&whole);
+    if (p->membership == NULL)
+        complain("no memory, or limits.jobs and timers.lost_after_ms are out of range");
+    else if (open_sources(p))
+        status = run(p);
+    helper_stop(p->helper);
+    if (p->membership != NULL)
+        membership_close(p->membership);
+    return status;
+}
+
+static void report_fault(void *context, const char *message)
+{
+    (void)context;
+    complain(message);
+}
+
+static bool read_config(struct process *p, const char *file)
+{
+    if (config_load(&p->cfg, file, report_fault, NULL) < 0)
+        return false;
+    if (!p->cfg.has_ip)
+        complain("switch.ip is missing: workers send to it");
+    return p->cfg.has_ip;
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"interface", required_argument, NULL, 'i'}, {"elements", required_argument, NULL, 'e'},
+        {"check", no_argument, NULL, 'k'},           {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},         {NULL, 0, NULL, 0}};
+    static struct process p;
+    unsigned elements = 64;
+    bool check = false;
+
+    for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
+        if (option == 'i')
+            p.interface = optarg;
+        else if (option == 'e')
+            elements = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 'k')
+            check = true;
+        else if (option == 'v')
+            return printf("swagg-tofino %s\n", build_version) < 0;
+        else
+            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
+    }
+    const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
+    if (optind >= argc || sml_size_code(4 * elements) == SML_SIZE_AGREED ||
+        (!check && (!p.interface || !has_helper)))
+        return fputs(usage, stderr), EXIT_USAGE;
+    if (!read_config(&p, argv[optind]))
+        return EXIT_FAILURE;
+    return check ? EXIT_SUCCESS : start(&p, elements, &argv[optind + 2]);
+}
