@@ -1,5 +1,5 @@
-/* One rank that makes collectives over libswagg and compares every sum, bit for bit, with one that it
- * computes itself.
+/* One rank, or several in threads, that make collectives over libswagg and compare every sum, bit for bit,
+ * with one that they compute themselves.
  *
  *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S]
  *                 [--sizes 1,365,4M] [--calls C] [--mode arrival]
@@ -14,11 +14,13 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "random/splitmix.h"
@@ -35,6 +37,7 @@ struct plan {
     size_t largest;
     long pause_ms;        /* between calls */
     unsigned stop_before; /* the number of a call */
+    unsigned ranks;       /* in this process, from options.rank on */
 };
 
 struct call {
@@ -54,8 +57,9 @@ static const char usage[] =
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
     "                   [--key-file FILE]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
-    "                   [--answer-timeout MS] [--stop-before CALL]\n"
-    "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n";
+    "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N]\n"
+    "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n"
+    "--ranks: is this rank and those that follow, N in all, a thread each.\n";
 
 static uint64_t random_bits(const struct call *c, int rank, size_t i)
 {
@@ -286,6 +290,7 @@ static void parse(struct plan *p, int argc, char *argv[])
                                             {"call-timeout", 1, 0, 't'},
                                             {"join-timeout", 1, 0, 'T'},
                                             {"answer-timeout", 1, 0, 'A'},
+                                            {"ranks", 1, 0, 'R'},
                                             {0}};
     struct swagg_options *o = &p->options;
     int option;
@@ -349,6 +354,9 @@ static void parse(struct plan *p, int argc, char *argv[])
         case 'A':
             o->answer_timeout_ms = atoi(optarg);
             break;
+        case 'R':
+            p->ranks = (unsigned)atoi(optarg);
+            break;
         default:
             bad_usage("unknown option");
         }
@@ -365,34 +373,86 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
         fprintf(stderr, "collectives: rank %d: %s\n", p->options.rank, line);
 }
 
-int main(int argc, char *argv[])
+/* One rank, from its opening of the job to its end. Returns the exit status. */
+static int run_rank(struct plan *p)
 {
-    struct plan p = {
-        .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX};
     struct swagg_stats stats = SWAGG_STATS_INIT;
     struct swagg_job *job;
     unsigned made = 0;
     int rc, status;
 
-    parse(&p, argc, argv);
-    p.options.log = log_line;
-    p.options.log_ctx = &p;
-    rc = swagg_open(&job, &p.options);
+    p->options.log = log_line;
+    p->options.log_ctx = p;
+    rc = swagg_open(&job, &p->options);
     if (rc < 0) {
-        fprintf(stderr, "collectives: rank %d: open: %s: %s\n", p.options.rank, swagg_strerror(rc),
+        fprintf(stderr, "collectives: rank %d: open: %s: %s\n", p->options.rank, swagg_strerror(rc),
                 swagg_last_error());
         return EXIT_FAILED;
     }
-    printf("rank %d: open\n", p.options.rank);
+    printf("rank %d: open\n", p->options.rank);
     fflush(stdout);
-    status = run_sizes(&p, job, &made);
+    status = run_sizes(p, job, &made);
     if (status == 0)
-        status = run_random(&p, job, &made);
+        status = run_random(p, job, &made);
     swagg_get_stats(job, &stats);
     swagg_close(job);
     printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64
            " probes, %" PRIu64 " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
-           p.options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes, stats.damaged_packets,
-           stats.resumed, p.seed);
+           p->options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes,
+           stats.damaged_packets, stats.resumed, p->seed);
     return status;
+}
+
+struct thread {
+    pthread_t id;
+    struct plan plan;
+    int status;
+};
+
+static void *run_thread(void *argument)
+{
+    struct thread *t = argument;
+
+    t->status = run_rank(&t->plan);
+    return NULL;
+}
+
+/* A rank has a few descriptors. */
+static void raise_limit_of_files(void)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Returns the first exit status of a rank that is not 0. */
+static int run_ranks(const struct plan *p)
+{
+    struct thread *thread = allocate(p->ranks * sizeof(*thread));
+    int status = 0;
+
+    raise_limit_of_files();
+    for (unsigned i = 0; i < p->ranks; i++) {
+        thread[i].plan = *p;
+        thread[i].plan.options.rank += (int)i;
+        if (pthread_create(&thread[i].id, NULL, run_thread, &thread[i]) != 0)
+            abort();
+    }
+    for (unsigned i = 0; i < p->ranks; i++) {
+        pthread_join(thread[i].id, NULL);
+        status = status == 0 ? thread[i].status : status;
+    }
+    free(thread);
+    return status;
+}
+
+int main(int argc, char *argv[])
+{
+    struct plan p = {
+        .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX, .ranks = 1};
+
+    parse(&p, argc, argv);
+    return p.ranks == 1 ? run_rank(&p) : run_ranks(&p);
 }

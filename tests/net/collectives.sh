@@ -60,5 +60,17 @@ expect_equal "exit statuses of the first job" "${RANK_STATUS[*]}" "0 0 0 0"
 
 step "slots and jobs are given back"
 net_until 10 "no job is left" jobs_are_gone
+net_swagg_stop
+
+step "1,024 ranks, a quarter of them on each of four hosts"
+net_swagg_config "$NET_DIR/many.yaml" "limits: {workers: 1024}"
+net_swagg_start "$NET_DIR/many.yaml"
+RANK_PID=()
+for rank in 0 256 512 768; do
+    rank_start_on $((rank / 256)) many "$rank" 1024 --ranks 256 --calls 2 --largest 500 --seed 3
+done
+ranks_wait 300
+expect_equal "exit statuses of the processes" "${RANK_STATUS[*]}" "0 0 0 0"
+expect_equal "ranks whose sums were right" "$(cat "$NET_DIR"/rank{0,256,512,768}.log | grep -c ': 2 collectives right')" 1024
 
 net_swagg_stop

@@ -34,13 +34,18 @@ transfer() { # FROM TO [IPERF OPTION...]
         fail "iperf3: $(cat "$NET_DIR/transfer.log")"
 }
 
-# Ranks are dealt to the hosts in turn. Their deadlines are long unless given: they end what hangs, and judge nothing.
+# Ranks are dealt to the hosts in turn.
 rank_start() { # JOB RANK SIZE [ARGUMENT...]
-    local job=$1 rank=$2 size=$3 log
-    shift 3
+    rank_start_on $(($2 % NET_HOSTS)) "$@"
+}
+
+# Deadlines are long unless given: they end what hangs, and judge nothing.
+rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
+    local host=$1 job=$2 rank=$3 size=$4 log
+    shift 4
     rm -f "$NET_DIR/rank$rank.log" # an earlier rank may still write to its own
     exec {log}>"$NET_DIR/rank$rank.log"
-    ip netns exec "$NET_ID-h$((rank % NET_HOSTS))" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
+    ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
         --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" \
         >&"$log" 2>&1 </dev/null &
     RANK_PID[rank]=$!

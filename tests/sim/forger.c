@@ -4,29 +4,16 @@
 
 #include "toy_keys.h"
 
-enum { OWN_SECRET = 255 };
-
-void forger_see(struct forger *f, const struct frame *frame, bool up)
-{
-    struct forger_message *to = &f->message[f->seen % FORGER_SEEN];
-    struct ctl_message m;
-
-    if (f->cfg.every == 0 || frame->forged || frame->switch_port != CTL_PORT ||
-        ctl_parse(&m, frame->payload, frame->bytes) != CTL_PARSED || !m.head.sealed)
-        return;
-    *to = (struct forger_message){
-        .up = up, .host = frame->host, .host_port = frame->host_port, .bytes = frame->bytes};
-    memcpy(to->payload, frame->payload, frame->bytes);
-    f->seen++;
-}
+enum { OWN_SECRET = 255, AT_ONCE_ONE_OF = 8 /* before others have it, and while it counts */ };
 
 static void inject(struct forger *f, const struct forger_message *m)
 {
-    struct frame *frame = frame_new(m->host, CTL_PORT, m->host_port, m->payload, m->bytes, false);
+    struct frame *frame = frame_new(m->host, m->switch_port, m->host_port, m->payload, m->bytes, false);
 
     frame->forged = true;
     f->messages++;
-    sim_trace(f->cfg.sim, "forger", "%s, %s host %u", ctl_type_name(m->payload[5]), m->up ? "from" : "to",
+    sim_trace(f->cfg.sim, "forger", "%s, %s host %u",
+              m->switch_port == CTL_PORT ? ctl_type_name(m->payload[5]) : "data", m->up ? "from" : "to",
               m->host);
     link_send(m->up ? &f->cfg.star->up[m->host] : &f->cfg.star->down[m->host], frame);
 }
@@ -64,18 +51,37 @@ static void seal(struct forger *f, struct forger_message *to, const struct ctl_s
         (uint16_t)ctl_seal_append(to->payload, to->bytes, &toy_library, &key, &address, from->challenge);
 }
 
+/* To or from another end of which he has seen such a frame. */
+static void redirect(struct forger *f, struct forger_message *to)
+{
+    const unsigned known = f->seen < FORGER_SEEN ? f->seen : FORGER_SEEN;
+    const struct forger_message *other = &f->message[rng_below(&f->rng, known)];
+
+    if (other->up != to->up || other->switch_port != to->switch_port)
+        return;
+    to->host = other->host;
+    to->host_port = other->host_port;
+}
+
+static void flip(struct forger *f, struct forger_message *to)
+{
+    to->payload[rng_below(&f->rng, to->bytes)] ^= (uint8_t)(1u << rng_below(&f->rng, 8));
+}
+
 static void forge(struct forger *f, struct forger_message *to)
 {
     struct ctl_seal from;
 
-    switch (rng_below(&f->rng, 4)) {
+    switch (rng_below(&f->rng, to->switch_port == CTL_PORT ? 4 : 3)) {
     case 0: /* again, as it was */
         break;
-    case 1: /* elsewhere */
-        to->host = (unsigned)rng_below(&f->rng, f->cfg.star->hosts);
+    case 1: /* elsewhere, as it was or changed */
+        redirect(f, to);
+        if (rng_below(&f->rng, 2))
+            flip(f, to);
         break;
-    case 2: /* changed */
-        to->payload[rng_below(&f->rng, to->bytes)] ^= (uint8_t)(1u << rng_below(&f->rng, 8));
+    case 2:
+        flip(f, to);
         break;
     default:
         ctl_seal_parse(&from, to->payload, to->bytes);
@@ -87,6 +93,39 @@ static void forge(struct forger *f, struct forger_message *to)
     }
 }
 
+static void imitate(struct forger *f, struct forger_message m)
+{
+    forge(f, &m);
+    inject(f, &m);
+}
+
+/* Whoever changes what is neither sealed nor keyed does harm, and nobody has promised otherwise. */
+static bool may_imitate(const struct forger *f, const struct frame *frame)
+{
+    struct ctl_message m;
+
+    if (frame->switch_port != CTL_PORT)
+        return f->cfg.keyed != NULL && f->cfg.keyed[frame->host] && frame->bytes <= FORGER_BYTES_MAX;
+    return ctl_parse(&m, frame->payload, frame->bytes) == CTL_PARSED && m.head.sealed;
+}
+
+void forger_see(struct forger *f, const struct frame *frame, bool up)
+{
+    struct forger_message *to = &f->message[f->seen % FORGER_SEEN];
+
+    if (f->cfg.every == 0 || frame->forged || !may_imitate(f, frame))
+        return;
+    *to = (struct forger_message){.up = up,
+                                  .host = frame->host,
+                                  .host_port = frame->host_port,
+                                  .switch_port = frame->switch_port,
+                                  .bytes = frame->bytes};
+    memcpy(to->payload, frame->payload, frame->bytes);
+    f->seen++;
+    if (frame->switch_port != CTL_PORT && rng_below(&f->rng, AT_ONCE_ONE_OF) == 0)
+        imitate(f, *to);
+}
+
 static void on_turn(void *ctx, uint64_t argument)
 {
     struct forger *f = ctx;
@@ -96,10 +135,8 @@ static void on_turn(void *ctx, uint64_t argument)
         return;
     if (f->seen > 0) {
         const unsigned known = f->seen < FORGER_SEEN ? f->seen : FORGER_SEEN;
-        struct forger_message m = f->message[rng_below(&f->rng, known)];
 
-        forge(f, &m);
-        inject(f, &m);
+        imitate(f, f->message[rng_below(&f->rng, known)]);
     }
     sim_at(f->cfg.sim, f->cfg.sim->now + rng_between(&f->rng, 1, 2 * f->cfg.every), on_turn, f, 0);
 }

@@ -1,13 +1,13 @@
-/* Somebody on every cable, who sees the control messages of jobs with a key and can send any frame, but lacks
- * the key: sends old messages again, to and from where they went and elsewhere, changed, without their seal,
- * or with one of his own making. */
+/* Somebody on every cable, who sees the sealed control messages and the keyed data packets of jobs with a key
+ * and can send any frame, but lacks the key: sends old ones again, to and from where they went and elsewhere,
+ * changed, messages also without their seal or with one of his own making. */
 #ifndef SWAGG_SIM_FORGER_H
 #define SWAGG_SIM_FORGER_H
 
 #include "star.h"
 #include "wire/seal.h"
 
-enum { FORGER_SEEN = 64 };
+enum { FORGER_SEEN = 64, FORGER_BYTES_MAX = 2048 };
 
 struct forger_config {
     struct sim *sim;
@@ -15,6 +15,7 @@ struct forger_config {
     uint64_t seed;
     uint64_t every; /* on average; 0: there is nobody */
     uint64_t until;
+    const uint8_t *keyed; /* by host: whether its data packets are; NULL: none are */
 };
 
 struct forger {
@@ -26,8 +27,8 @@ struct forger {
     struct forger_message {
         bool up; /* from a worker */
         unsigned host;
-        uint16_t host_port, bytes;
-        uint8_t payload[CTL_MESSAGE_MAX];
+        uint16_t host_port, switch_port, bytes;
+        uint8_t payload[FORGER_BYTES_MAX];
     } message[FORGER_SEEN];
 };
 
@@ -37,7 +38,7 @@ static inline void forger_stop(struct forger *f)
     f->gone = true;
 }
 
-/* A frame on its way, up or down; he takes note of sealed messages. */
+/* A frame on its way, up or down; he takes note of those that he may imitate. */
 void forger_see(struct forger *f, const struct frame *frame, bool up);
 
 #endif

@@ -404,6 +404,7 @@ struct process *process_start(const struct process_config *cfg)
                                    .plain = program->plain,
                                    .mode = program->mode,
                                    .checksum = program->checksum,
+                                   .keyed = program->key != NULL,
                                    .slots = program->slots,
                                    .chunk_bytes = program->chunk_bytes};
 

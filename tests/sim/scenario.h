@@ -50,6 +50,7 @@ struct scenario {
     uint64_t operator_every; /* the same */
     unsigned all_hosts;      /* those of the static job, too, which come after the programs' */
     uint8_t *host_tenant;    /* [all_hosts] */
+    uint8_t *host_keyed;     /* [all_hosts]: whether its data packets are keyed; NULL: none are */
     uint64_t stranger_every; /* on average, until calm_at; 0: there is none */
     unsigned stranger_host;
     uint64_t calm_at; /* from here on every link is sound and nothing new goes wrong */

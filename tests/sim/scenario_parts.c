@@ -5,7 +5,13 @@
 #include "memory.h"
 #include "toy_keys.h"
 
-enum { MANY_SLOTS = 8, MANY_CALLS = 2, MANY_ELEMENTS = 600, FULL_SLOTS = 128 };
+enum {
+    MANY_SLOTS = 8,
+    MANY_CALLS = 2,
+    MANY_ELEMENTS = 600,
+    FULL_SLOTS = 128,
+    KEYED_CHUNK_MIN = 96 /* some bytes are the key's */
+};
 
 struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
 {
@@ -44,11 +50,15 @@ static void set_quotas(struct scenario *s, uint64_t *r)
 
     for (unsigned i = 0; i < t->tenants; i++) {
         struct tenant *tenant = &t->tenant[i];
-        unsigned jobs = 0;
+        unsigned jobs = 0, plain = 0;
 
-        for (unsigned p = 0; p < s->programs; p++)
+        for (unsigned p = 0; p < s->programs; p++) {
             jobs += s->program[p].tenant == i;
+            plain += s->program[p].tenant == i && s->program[p].plain;
+        }
         *tenant = (struct tenant){.weight = (uint32_t)rng_magnitude(r, 1, 1000), .keyed = rng_below(r, 2)};
+        tenant->data_keys =
+            tenant->keyed && rng_below(r, 2) && plain == 0; /* published packets cannot be keyed */
         snprintf(tenant->name, sizeof(tenant->name), "tenant%u", i);
         tenant->key = toy_key((uint8_t)(i + 1));
         if (rng_below(r, 2))
@@ -75,6 +85,8 @@ static void deal_programs(struct scenario *s, uint64_t *r)
         if (i > 0 && i < t->tenants && own->keyed == first->keyed && rng_below(r, 2))
             memcpy(p->name, s->program[0].name, sizeof(p->name));
         p->key = own->keyed ? &own->key : NULL;
+        if (own->data_keys && p->chunk_bytes < KEYED_CHUNK_MIN)
+            p->chunk_bytes = KEYED_CHUNK_MIN;
         memcpy(t->name[t->names].job, p->name, sizeof(p->name));
         t->name[t->names++].tenant = p->tenant;
     }
@@ -85,9 +97,13 @@ static void place_tenants(struct scenario *s)
     unsigned host = 0;
 
     s->host_tenant = memory_of(s->all_hosts);
+    s->host_keyed = memory_of(s->all_hosts);
     for (unsigned i = 0; i < s->programs; i++)
-        for (unsigned rank = 0; rank < s->program[i].size; rank++)
-            s->host_tenant[host++] = (uint8_t)s->program[i].tenant;
+        for (unsigned rank = 0; rank < s->program[i].size; rank++, host++) {
+            const struct program *p = &s->program[i];
+            s->host_tenant[host] = (uint8_t)p->tenant;
+            s->host_keyed[host] = s->switch_config.tenancy.tenant[p->tenant].data_keys;
+        }
     s->switch_config.tenancy.of_host = s->host_tenant;
 }
 
@@ -160,7 +176,10 @@ void scenario_print_parts(const struct scenario *s, FILE *out)
 
     for (unsigned i = 0; i < t->tenants; i++)
         fprintf(out, "%s: %u jobs, %u slots, weight %u%s\n", t->tenant[i].name, t->tenant[i].jobs,
-                t->tenant[i].slots, t->tenant[i].weight, t->tenant[i].keyed ? ", with a key" : "");
+                t->tenant[i].slots, t->tenant[i].weight,
+                t->tenant[i].data_keys ? ", with a key for all packets"
+                : t->tenant[i].keyed   ? ", with a key"
+                                       : "");
     for (unsigned i = 0; t->tenants > 0 && i < s->programs; i++)
         fprintf(out, "%s is %s's\n", s->program[i].name, t->tenant[s->program[i].tenant].name);
     if (s->switch_config.ns_per_kb != 0)

@@ -207,7 +207,7 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
     s->slots.max = cfg->slots_max;
     for (unsigned i = 0; i < cfg->tenancy.tenants; i++) {
         const struct tenant *t = &s->cfg.tenancy.tenant[i];
-        s->tenants[i] = (struct ctl_tenant){.name = t->name, .jobs = t->jobs};
+        s->tenants[i] = (struct ctl_tenant){.name = t->name, .jobs = t->jobs, .data_keys = t->data_keys};
         if (t->keyed)
             s->keys[s->keyed++] = (struct ctl_tenant_key){.key = t->key, .tenant = (int)i};
     }
@@ -316,7 +316,7 @@ static void count(struct switch_node *s, const struct frame *f, const struct agg
     if (f->damaged) {
         s->damaged++;
         s->deceived += v->action != AGG_DROP;
-    } else {
+    } else if (!f->forged) {
         s->reasons[v->reason]++;
     }
 }

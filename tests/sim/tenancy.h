@@ -12,7 +12,7 @@ struct tenant {
     uint16_t jobs; /* quotas, of jobs and of slots; 0: none */
     unsigned slots;
     uint32_t weight;
-    bool keyed;
+    bool keyed, data_keys; /* data_keys: and so are its jobs' data packets */
     struct keys_key key;
 };
 

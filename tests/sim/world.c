@@ -297,7 +297,8 @@ static void admit_others(struct world *w)
                                          .star = &w->star,
                                          .seed = w->scenario.seed + 2,
                                          .every = w->scenario.forger_every,
-                                         .until = w->scenario.calm_at};
+                                         .until = w->scenario.calm_at,
+                                         .keyed = w->scenario.host_keyed};
     const struct operator_config operator= {.sim = &w->sim,
                                             .scenario = &w->scenario,
                                             .node = &w->node,
