@@ -119,6 +119,7 @@ enum config_link_local {
 
 /* Loops that somebody has made by mistake. */
 struct config_loops {
+    bool find;        /* look for them by probes */
     uint32_t probe_s; /* how often it is looked for them unasked; 0: never */
     uint32_t block_s; /* how long a port is blocked; 0: not at all */
 };

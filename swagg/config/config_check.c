@@ -37,6 +37,8 @@ enum {
 static void set_defaults(struct config_text *t, struct config *c)
 {
     config_default_numbers(t, "", c, numbers, COUNT(numbers));
+    if (!config_text_has(t, "loops.find"))
+        c->loops.find = true;
     if (!config_text_has(t, "log_level"))
         c->log_level = CONFIG_LOG_NOTICE;
     if (!config_text_has(t, "seed"))

@@ -138,6 +138,7 @@ static const cyaml_schema_field_t memory_fields[] = {
 };
 
 static const cyaml_schema_field_t loops_fields[] = {
+    CYAML_FIELD_BOOL("find", OPTIONAL, struct config_loops, find),
     CYAML_FIELD_UINT("probe_s", OPTIONAL, struct config_loops, probe_s),
     CYAML_FIELD_UINT("block_s", OPTIONAL, struct config_loops, block_s),
     CYAML_FIELD_END,

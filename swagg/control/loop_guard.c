@@ -10,13 +10,15 @@ enum { QUIET_S = 10 };
 
 void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg)
 {
+    g->finds = cfg->find;
     g->probe_ns = cfg->probe_s * SECOND;
     g->block_ns = cfg->block_s * SECOND;
 }
 
 void loop_guard_probe(const struct loop_guard *g, unsigned port)
 {
-    host_probe(g->host, port, g->loops->number[port]);
+    if (g->finds)
+        host_probe(g->host, port, g->loops->number[port]);
 }
 
 static void probe_all(const struct loop_guard *g)

@@ -24,6 +24,7 @@ struct loop_guard {
     const struct host *host;
     struct bridge *bridge;
     unsigned networks;
+    bool finds; /* sends probes */
     uint64_t probe_ns,
         block_ns; /* how often it looks for loops unasked, how long a port is blocked; 0: never */
 

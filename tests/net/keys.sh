@@ -229,6 +229,7 @@ ports:
   - {name: a, device: "net_pcap0,rx_pcap=$NET_DIR/in.pcap,tx_pcap=$NET_DIR/a.pcap"}
   - {name: b, device: "net_pcap1,rx_pcap=$NET_DIR/none.pcap,tx_pcap=$NET_DIR/b.pcap"}
 seed: $3
+loops: {find: false} # whose probes would be among the frames that are counted
 END
     sed -i "s/name: $port,/&  impair: {$1: {$2}},/" "$NET_DIR/hits.yaml"
     net_swagg_start "$NET_DIR/hits.yaml"

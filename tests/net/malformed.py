@@ -92,7 +92,7 @@ def ethernet_and_ip():
         ("the switch's IP as the source of a packet to it", "own_ip", ip(good, source=SWITCH_IP)),
         ("the switch's IP as the source of a packet to somebody else", "own_ip",
          raw.ethernet(raw.mac("02:00:00:00:01:01"), wire.mac, 0x0800, raw.ipv4(SWITCH_IP, "10.77.0.1", 17, good))),
-        ("link local", "link_local", raw.ethernet(raw.mac("01:80:c2:00:00:00"), wire.mac, 0x0026, bytes(46))),
+        ("link local", "link_local", raw.ethernet(raw.mac("01:80:c2:00:00:0e"), wire.mac, 0x88CC, bytes(46))),
         ("ARP cut short", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, request[:20])),
         ("ARP about no Ethernet", "arp_malformed", raw.ethernet(switch, wire.mac, 0x0806, b"\0\x07" + request[2:])),
         ("an ARP answer", "arp_ignored",

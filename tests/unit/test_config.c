@@ -508,7 +508,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
     CU_ASSERT_EQUAL(c.seed, 1);
     CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_STP);
-    CU_ASSERT(c.loops.probe_s == 0 && c.loops.block_s == 60);
+    CU_ASSERT(c.loops.find && c.loops.probe_s == 0 && c.loops.block_s == 60);
     for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
         CU_ASSERT_EQUAL(c.port[0].storm.frames[kind], 0);
 }
@@ -527,7 +527,7 @@ static void test_every_key_arrives(void)
              "  - {name: h1, device: \"0000:03:00.0,rx_pkt_burst=64\", storm: {broadcast: 1, multicast: 2,\n"
              "     unknown: 3}}\n"
              "switch: {mac: \"02:00:00:ab:CD:ef\", ip: 10.1.2.3/16, link_local: transparent}\n"
-             "loops: {probe_s: 7, block_s: 8}\n"
+             "loops: {find: false, probe_s: 7, block_s: 8}\n"
              "lcores:\n"
              "  - {cpu: 3, rx: [h1, h0]}\n"
              "  - {tx: [all]}\n"
@@ -561,7 +561,7 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_MULTICAST], 2);
     CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_UNKNOWN], 3);
     CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_TRANSPARENT);
-    CU_ASSERT(c.loops.probe_s == 7 && c.loops.block_s == 8);
+    CU_ASSERT(!c.loops.find && c.loops.probe_s == 7 && c.loops.block_s == 8);
     CU_ASSERT_TRUE_FATAL(c.has_placement);
     CU_ASSERT_EQUAL(c.placement.lcores, 3);
     CU_ASSERT_EQUAL(c.placement.shards, 2);

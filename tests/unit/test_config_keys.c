@@ -46,6 +46,7 @@ static const struct {
     {"ports.storm.multicast", "unit/test_flooding.c", "test_each_kind_has_a_bound_of_its_own"},
     {"ports.storm.unknown", "unit/test_flooding.c", "test_each_kind_has_a_bound_of_its_own"},
     {"switch.link_local", "unit/test_flooding.c", "test_link_local_frames_pass_as_configured"},
+    {"loops.find", "unit/test_flooding.c", "test_it_does_not_look_for_loops_unless_it_shall"},
     {"loops.probe_s", "unit/test_flooding.c", "test_it_looks_for_loops_every_so_often"},
     {"loops.block_s", "unit/test_flooding.c", "test_a_blocked_port_is_opened_after_a_while_and_probed_again"},
     {"switch.mac", "net/switching.sh", "arping"},

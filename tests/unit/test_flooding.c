@@ -136,7 +136,7 @@ static void open_guard(unsigned ports, uint32_t block_s, uint32_t probe_s)
                                 .host = &rig.host,
                                 .bridge = rig_bridge,
                                 .networks = 1};
-    loop_guard_init(&guard, &(struct config_loops){.block_s = block_s, .probe_s = probe_s});
+    loop_guard_init(&guard, &(struct config_loops){.find = true, .block_s = block_s, .probe_s = probe_s});
     guard.probed_at = now;
 }
 
@@ -302,6 +302,17 @@ static void test_it_looks_for_loops_every_so_often(void)
     rig_close();
 }
 
+static void test_it_does_not_look_for_loops_unless_it_shall(void)
+{
+    open_guard(RIG_PORTS, BLOCK_S, 5);
+    loop_guard_init(&guard, &(struct config_loops){.find = false, .probe_s = 5});
+    now += 5 * SECOND;
+    guarded();
+    loop_guard_probe(&guard, 0);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -321,6 +332,7 @@ int main(void)
         UNIT_TEST(test_a_station_that_moves_all_the_time_has_it_look_for_loops),
         UNIT_TEST(test_a_station_that_moves_a_few_times_does_not),
         UNIT_TEST(test_it_looks_for_loops_every_so_often),
+        UNIT_TEST(test_it_does_not_look_for_loops_unless_it_shall),
         CU_TEST_INFO_NULL,
     };
 
