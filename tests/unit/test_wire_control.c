@@ -107,6 +107,59 @@ static void test_round_trip(void)
     }
 }
 
+/* What only trees of switches need is not there otherwise. */
+static void test_a_join_passed_up_by_switches(void)
+{
+    static const uint8_t expected[] = {2, 7, 9, 0, 0,  0, 0, 0, /* levels above, the job's numbers there */
+                                       3, 0, 0, 0, 10, 0, 0, 7, 10, 0, 1, 9}; /* hops, host, its switch */
+    struct ctl_message in = sample(CTL_JOIN), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    const size_t usual = ctl_build(bytes, &in);
+    in.join.above = (struct ctl_above){.levels = 2, .number = {7, 9}};
+    in.join.hops = 3;
+    memcpy(&in.join.host, expected + 12, 4);
+    memcpy(&in.join.via, expected + 16, 4);
+    CU_ASSERT_EQUAL(ctl_build(bytes, &in), usual + sizeof expected);
+    CU_ASSERT_EQUAL(memcmp(bytes + usual, expected, sizeof expected), 0);
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, usual + sizeof expected), CTL_PARSED);
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, usual + sizeof expected - 1), CTL_PARSED);
+    CU_ASSERT_EQUAL(out.join.hops, 0);
+}
+
+static void test_a_ready_for_a_switch(void)
+{
+    struct ctl_message in = sample(CTL_READY), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    const size_t usual = ctl_build(bytes, &in);
+    in.ready.above = (struct ctl_above){.levels = CTL_LEVELS_MAX - 1, .number = {1, 2, 3, 4, 5, 6, 7}};
+    ctl_ranks_add(&in.ready.bundle, 0);
+    ctl_ranks_add(&in.ready.bundle, CTL_RANKS_MAX - 1);
+    const size_t length = ctl_build(bytes, &in);
+    CU_ASSERT_EQUAL(length, usual + 16 + CTL_RANKS_MAX / 8);
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_PARSED);
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    bytes[usual + 0] = CTL_LEVELS_MAX; /* more than there can be */
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length - 1), CTL_PARSED);
+    CU_ASSERT_EQUAL(out.ready.above.levels, 0);
+    CU_ASSERT_EQUAL(ctl_ranks_count(&out.ready.bundle), 1);
+}
+
+/* A seal is not taken for it. */
+static void test_a_seal_is_no_part_for_trees(void)
+{
+    const uint8_t types_[] = {CTL_JOIN, CTL_READY};
+    for (size_t i = 0; i < sizeof types_; i++) {
+        struct ctl_message in = sample(types_[i]), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        in.head.sealed = true;
+        const size_t length = ctl_build(bytes, &in);
+        memset(bytes + length, 0x03, CTL_SEAL_BYTES);
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length + CTL_SEAL_BYTES), CTL_PARSED);
+        CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    }
+}
+
 static bool is_zero(const void *p, size_t bytes)
 {
     const uint8_t *b = p;
@@ -282,6 +335,10 @@ static void test_appended_fields_are_ignored(void)
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[2 * CTL_MESSAGE_MAX];
         memset(bytes, 0xff, sizeof bytes);
+        if (types[i] == CTL_JOIN) /* with the parts that are there in trees only */
+            in.join.hops = 1;
+        if (types[i] == CTL_READY)
+            ctl_ranks_add(&in.ready.bundle, 3);
         ctl_build(bytes, &in);
         CU_ASSERT_EQUAL(ctl_parse(&out, bytes, sizeof bytes), CTL_PARSED);
         CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
@@ -444,6 +501,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_round_trip),
+        UNIT_TEST(test_a_join_passed_up_by_switches),
+        UNIT_TEST(test_a_ready_for_a_switch),
+        UNIT_TEST(test_a_seal_is_no_part_for_trees),
         UNIT_TEST(test_layout_head_and_join),
         UNIT_TEST(test_layout_bodies),
         UNIT_TEST(test_a_short_heartbeat_tells_less),

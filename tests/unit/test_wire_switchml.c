@@ -98,7 +98,17 @@ static void test_bad_kind(void)
 {
     CU_ASSERT_EQUAL(verdict(0x04, 0), SML_BAD_KIND);
     for (unsigned kind = SML_RESTORE + 1; kind < 16; kind++)
-        CU_ASSERT_EQUAL(verdict((uint8_t)(kind << 4 | SML_SIZE_AGREED), 0), SML_BAD_KIND);
+        if (kind != SML_ASK)
+            CU_ASSERT_EQUAL(verdict((uint8_t)(kind << 4 | SML_SIZE_AGREED), 0), SML_BAD_KIND);
+}
+
+static void test_a_switch_asks_with_a_bitmap(void)
+{
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 0), SML_BAD_LENGTH);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 1), SML_OK);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_WORKERS / 8), SML_OK);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_WORKERS / 8 + 1), SML_BAD_LENGTH);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_32, 1), SML_BAD_SIZE_CODE);
 }
 
 static void test_bad_size_code(void)
@@ -413,6 +423,7 @@ int main(void)
         UNIT_TEST(test_a_header_that_is_built_parses_to_what_it_was_built_from),
         UNIT_TEST(test_too_short),
         UNIT_TEST(test_bad_kind),
+        UNIT_TEST(test_a_switch_asks_with_a_bitmap),
         UNIT_TEST(test_bad_size_code),
         UNIT_TEST(test_bad_slot),
         UNIT_TEST(test_bad_length),

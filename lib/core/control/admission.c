@@ -67,13 +67,14 @@ static int strongest(const struct ctl_entry *job, unsigned rank)
     return best;
 }
 
-/* Data packets are told apart by IP address and port. */
-static int same_data_source(const struct ctl_entry *job, const struct ctl_endpoint *from, uint16_t data_port)
+/* Data packets are told apart by IP address and port. Those of a switch are for all ranks that come by it. */
+static int same_data_source(const struct ctl_entry *job, const struct ctl_endpoint *from,
+                            const struct ctl_join *join)
 {
     for (unsigned r = 0; r < job->size; r++) {
         const struct ctl_member *member = &job->members[r];
         if (member->state == CTL_MEMBER_JOINED && member->endpoint.ip == from->ip &&
-            member->data_port == data_port)
+            member->data_port == join->data_port && (member->hops == 0 || join->hops == 0))
             return (int)r;
     }
     return -1;
@@ -87,7 +88,7 @@ int ctl_admission_rival(const struct ctl_entry *job, const struct ctl_endpoint *
         return (int)rank;
     if (ctl_admission_terms_differ(job, m))
         return strongest(job, rank);
-    return same_data_source(job, from, m->join.data_port);
+    return same_data_source(job, from, &m->join);
 }
 
 void ctl_admission_refusal(const struct ctl_registry_config *cfg, const struct ctl_entry *job, unsigned rank,

@@ -17,6 +17,15 @@ struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member
     return set;
 }
 
+struct ctl_ranks ctl_entry_missing(const struct ctl_entry *job)
+{
+    struct ctl_ranks set = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].state == CTL_MEMBER_RECALLED)
+            ctl_ranks_add(&set, rank);
+    return set;
+}
+
 struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since)
 {
     struct ctl_ranks set = {0};

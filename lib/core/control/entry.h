@@ -26,7 +26,13 @@ enum ctl_entry_state {
     CTL_ENTRY_RUNNING,
     CTL_ENTRY_FAILED,
 };
-enum ctl_member_state { CTL_MEMBER_ABSENT = 0, CTL_MEMBER_JOINED, CTL_MEMBER_LEFT, CTL_MEMBER_LOST };
+enum ctl_member_state {
+    CTL_MEMBER_ABSENT = 0,
+    CTL_MEMBER_JOINED,
+    CTL_MEMBER_LEFT,
+    CTL_MEMBER_LOST,
+    CTL_MEMBER_RECALLED, /* it was in the job, and is to join again: a switch below has restarted */
+};
 
 /* What a member was before the switch restarted, as its JOIN says. */
 enum ctl_origin {
@@ -45,9 +51,11 @@ struct ctl_challenge {
 
 struct ctl_member {
     enum ctl_member_state state;
-    struct ctl_endpoint endpoint;
-    uint16_t data_port;
-    struct agg_terms wish; /* of its JOIN */
+    struct ctl_endpoint endpoint; /* its own, or that of the switch that it comes by */
+    uint16_t data_port;           /* of who sends its sums */
+    uint8_t hops;                 /* switches that it comes by; 0: it sends for itself */
+    uint32_t host, via;           /* hops > 0: IP addresses of the rank and of its own switch */
+    struct agg_terms wish;        /* of its JOIN */
     uint64_t incarnation;
     uint64_t joined_at, heard_at;
     uint32_t serial;          /* the newest heard */
@@ -110,6 +118,8 @@ bool ctl_entry_had_number(const struct ctl_entry *job, uint8_t number);
 /* JOINED members not heard since then. */
 struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since);
 struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member_state state);
+/* Those that are not JOINED and may be, ABSENT or RECALLED. */
+struct ctl_ranks ctl_entry_missing(const struct ctl_entry *job);
 /* Whether some JOINED member is of this origin. */
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin);
 /* The exclusive or of all members' incarnations. */

@@ -150,19 +150,22 @@ static void challenge(struct ctl_member *rival, const struct ctl_endpoint *from,
 }
 
 static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
-                     const struct ctl_message *m, uint64_t now)
+                     const struct ctl_message *m, enum ctl_origin origin, uint64_t now)
 {
     const struct ctl_member before = job->members[m->head.rank];
     job->members[m->head.rank] = (struct ctl_member){.state = CTL_MEMBER_JOINED,
                                                      .endpoint = *from,
                                                      .data_port = m->join.data_port,
+                                                     .hops = m->join.hops,
+                                                     .host = m->join.host,
+                                                     .via = m->join.via,
                                                      .wish = m->join.terms,
                                                      .incarnation = m->head.incarnation,
                                                      .joined_at = now,
                                                      .heard_at = now,
                                                      .serial = m->head.serial,
                                                      .endpoint_serial = m->head.serial,
-                                                     .origin = origin_of(&m->join),
+                                                     .origin = origin,
                                                      .restarts = before.restarts + (before.incarnation != 0),
                                                      .resume_job = m->join.job};
     job->present++;
@@ -202,7 +205,14 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
         }
         ctl_entry_found(r, job, tenant, from, m, now);
     }
-    sit_down(r, job, from, m, now);
+    sit_down(r, job, from, m, origin, now);
+}
+
+/* A rank that never heard READY has waited, whether it knows of the restart or not. */
+void ctl_join_back(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
+                   const struct ctl_message *m, uint64_t now)
+{
+    sit_down(r, job, from, m, m->join.resume ? CTL_RESUMES : CTL_WAITED, now);
 }
 
 /* Whatever it says now, it is still one of this job. */
@@ -210,8 +220,10 @@ void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct 
                     const struct ctl_message *m, uint64_t now)
 {
     struct ctl_member *member = &job->members[m->head.rank];
-    if (member->endpoint_serial != m->head.serial) /* a copy may come from another MAC address */
+    if (member->endpoint_serial != m->head.serial) { /* a copy may come from another MAC address */
         member->endpoint = *from;
+        member->data_port = m->join.data_port;
+    }
     member->endpoint_serial = m->head.serial;
     if (member->origin == origin_of(&m->join) && !ctl_admission_terms_differ(job, m))
         member->wish = m->join.terms;

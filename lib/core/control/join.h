@@ -9,6 +9,10 @@
 void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                    const struct ctl_message *m, uint64_t now);
 
+/* The same, from a process that this job has recalled (ctl_entry_recall), and that is expected. */
+void ctl_join_back(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
+                   const struct ctl_message *m, uint64_t now);
+
 /* The same, from a process that is in this job, which is not RUNNING yet. */
 void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now);

@@ -104,7 +104,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->tenant = tenant;
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
-    job->founder = from->ip;
+    job->founder = m->join.hops > 0 ? m->join.host : from->ip;
     job->network = from->network;
     job->keyed = from->key != 0;
     job->size = m->head.size;
@@ -125,6 +125,28 @@ static void release_pool(struct ctl_registry *r, const struct ctl_entry *job)
 {
     if (job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_PREPARING)
         r->cfg.actions.release(r->cfg.actions.ctx, job);
+}
+
+void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, uint64_t now)
+{
+    char who[CTL_WHO_MAX];
+    struct ctl_failure why;
+    ctl_entry_who_is(job, rank, who);
+    if (job->first_left) {
+        ctl_failure_set(&why, CTL_CANNOT_RESUME, (unsigned)(job->first_left - job->members),
+                        "a switch above %s has restarted, and rank %u has left, so the job cannot resume",
+                        who, (unsigned)(job->first_left - job->members));
+        ctl_entry_fail(r, job, &why, now);
+        return;
+    }
+    release_pool(r, job);
+    enter(job, CTL_ENTRY_FORMING, now);
+    ctl_entry_event(r, job, "a switch above %s has restarted: all ranks are to join again", who);
+    for (unsigned i = 0; i < job->size; i++)
+        job->members[i].state = CTL_MEMBER_RECALLED;
+    job->present = 0;
+    job->epoch = new_epoch(r);
+    ctl_entry_resume(r, job, job->roster, now);
 }
 
 void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *why)
@@ -303,6 +325,16 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
                     rank, m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
+/* Their job does not resume any more; what they know of it finds another one, or founds it. */
+static void forget_recalled(struct ctl_registry *r, struct ctl_entry *job)
+{
+    for (unsigned rank = 0; rank < job->size; rank++)
+        if (job->members[rank].state == CTL_MEMBER_RECALLED) {
+            job->members[rank].state = CTL_MEMBER_ABSENT;
+            ctl_guard_note_gone(r, job->members[rank].incarnation);
+        }
+}
+
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, enum ctl_member_state state)
 {
     if (job->state == CTL_ENTRY_PREPARING) {
@@ -316,6 +348,7 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
         if (job->state == CTL_ENTRY_FORMING && job->resumed && !ctl_entry_has(job, CTL_RESUMES)) {
             job->resumed = false;
             job->give_up_at = forming_ends(r, job);
+            forget_recalled(r, job);
         }
         return true;
     }

@@ -16,6 +16,11 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *place, int tenant
 /* FORMING: from now on it is the job of this roster, from before a restart. */
 void ctl_entry_resume(struct ctl_registry *r, struct ctl_entry *job, uint64_t roster, uint64_t now);
 
+/* RUNNING: a switch between this one and some rank has restarted, so what it had collected is lost. All
+ * members are to join again, as if this switch had restarted: FORMING, resuming. FAILED instead, if one has
+ * left. */
+void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, uint64_t now);
+
 /* For how long after its start the switch gives precedence to jobs that ran before a restart, and waits for
  * all ranks of such a job. */
 uint64_t ctl_entry_come_back_ns(const struct ctl_registry *r);

@@ -6,6 +6,7 @@
 #include "control/guard.h"
 #include "control/join.h"
 #include "control/life.h"
+#include "control/recall.h"
 #include "control/tell.h"
 
 enum { IN_FLIGHT_MS = 100 /* packets of a dead process may arrive this much later */ };
@@ -138,6 +139,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
     else if (!job &&
              (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, &why);
+    else if (job && ctl_recall_join(r, job, from, m, now))
+        return;
     else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);
     else if (job)
@@ -187,7 +190,10 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
         m->head.boot_id != r->cfg.boot_id) {
         if (m->head.boot_id != r->cfg.boot_id)
             ctl_entry_expect_old(r, now);
-        answer(r, from, &m->head, CTL_UNKNOWN);
+        if (job && ctl_recall_expects(job, m->head.rank))
+            ctl_recall_answer(r, from, &m->head);
+        else
+            answer(r, from, &m->head, CTL_UNKNOWN);
         return;
     }
     struct ctl_member *member = &job->members[m->head.rank];
@@ -202,6 +208,15 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     is_left_behind(r, job, member, now);
 }
 
+static void leaves_unresumed(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, uint64_t now)
+{
+    struct ctl_failure why;
+    char who[CTL_WHO_MAX];
+    ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "%s left, so the job cannot resume",
+                    ctl_entry_who_is(job, rank, who));
+    ctl_entry_fail(r, job, &why, now);
+}
+
 static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
@@ -210,6 +225,11 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     if (!job)
         return;
     struct ctl_member *member = &job->members[rank];
+    if (ctl_recall_expects(job, rank)) {
+        member->state = CTL_MEMBER_LEFT;
+        leaves_unresumed(r, job, rank, now);
+        return;
+    }
     if (member->state != CTL_MEMBER_JOINED) {
         member->state = CTL_MEMBER_LEFT;
         return;
@@ -222,11 +242,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     if (job->state == CTL_ENTRY_RUNNING) {
         note_left(r, job, member, now);
     } else if (job->state == CTL_ENTRY_FORMING && !forget) {
-        struct ctl_failure why;
-        char who[CTL_WHO_MAX];
-        ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "%s left, so the job cannot resume",
-                        ctl_entry_who_is(job, rank, who));
-        ctl_entry_fail(r, job, &why, now);
+        leaves_unresumed(r, job, rank, now);
     }
 }
 
@@ -235,7 +251,8 @@ static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct
 {
     if (!job) {
         answer(r, from, &m->head, CTL_UNKNOWN);
-    } else if (job->state == CTL_ENTRY_FAILED || job->members[m->head.rank].state != CTL_MEMBER_JOINED) {
+    } else if (job->state == CTL_ENTRY_FAILED || (job->members[m->head.rank].state != CTL_MEMBER_JOINED &&
+                                                  !ctl_recall_expects(job, m->head.rank))) {
         answer_member(r, from, &m->head, job);
     } else {
         struct ctl_failure why = m->failure;

@@ -240,6 +240,7 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
     s->boot_id = boot_id;
     s->cfg.join.resume = true;
     s->cfg.join.job = s->ready.job;
+    s->cfg.join.above = s->ready.above;
     s->cfg.join.roster = s->ready.roster;
     s->cfg.join.waited = false;
     start_joining(s, CTL_SESSION_REJOINING, now);

@@ -1,5 +1,6 @@
 #include "control/tell.h"
 #include "control/guard.h"
+#include "control/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,31 @@ static void append(char text[CTL_WHO_MAX], size_t *used, const char *words, uint
         (size_t)snprintf(text + *used, CTL_WHO_MAX - *used, "%s%u.%u.%u.%u", words, b[0], b[1], b[2], b[3]);
 }
 
+static uint32_t host_of(const struct ctl_member *member)
+{
+    return member->hops > 0 ? member->host : member->endpoint.ip;
+}
+
+/* ", at switch 10.0.1.1 on level 2", if all of these ranks are at one switch below this one; the root is
+ * level 1. */
+static size_t where(const struct ctl_entry *job, const struct ctl_ranks *set, char *text, size_t room)
+{
+    const struct ctl_member *one = NULL;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        if (!ctl_ranks_has(set, rank) || host_of(member) == 0)
+            continue;
+        if (one && (one->via != member->via || one->hops != member->hops))
+            return 0;
+        one = member;
+    }
+    if (!one || one->hops == 0)
+        return 0;
+    const uint8_t *ip = (const uint8_t *)&one->via;
+    return (size_t)snprintf(text, room, ", at switch %u.%u.%u.%u on level %u", ip[0], ip[1], ip[2], ip[3],
+                            one->hops + 1u);
+}
+
 const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX])
 {
     char ranks[CTL_RANKS_TEXT_MAX];
@@ -21,7 +47,7 @@ const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *s
     unsigned hosts = 0;
     size_t used = (size_t)snprintf(text, CTL_WHO_MAX, "%s", ctl_ranks_text(set, ranks));
     for (unsigned rank = 0; rank < job->size; rank++) {
-        uint32_t ip = job->members[rank].endpoint.ip;
+        uint32_t ip = host_of(&job->members[rank]);
         unsigned i = 0;
         if (ip == 0 || !ctl_ranks_has(set, rank))
             continue;
@@ -36,6 +62,7 @@ const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *s
         append(text, &used, hosts ? ", " : " (", ip);
         host[hosts++] = ip;
     }
+    used += where(job, set, text + used, CTL_WHO_MAX - used);
     if (hosts > 0)
         snprintf(text + used, CTL_WHO_MAX - used, ")");
     return text;
@@ -90,12 +117,18 @@ void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                 uint32_t epoch, struct ctl_message *m)
 {
+    ctl_answer_as(r, to, head, epoch, m, r->cfg.boot_id);
+}
+
+void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                   uint32_t epoch, struct ctl_message *m, uint64_t boot_id)
+{
     uint8_t out[CTL_MESSAGE_MAX];
     uint8_t type = m->head.type;
     m->head = *head;
     m->head.type = type;
     m->head.version = CTL_VERSION;
-    m->head.boot_id = r->cfg.boot_id;
+    m->head.boot_id = boot_id;
     m->head.epoch = epoch;
     struct ctl_endpoint outside = *to;
     size_t bytes = ctl_guard_build(r, to, m, out);
@@ -119,7 +152,7 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
     m.pending.occupied = occupied;
     m.pending.preparing = complete && job->state == CTL_ENTRY_PREPARING;
     m.pending.no_room = complete && job->state == CTL_ENTRY_FORMING;
-    m.pending.missing = ctl_entry_in_state(job, occupied ? CTL_MEMBER_JOINED : CTL_MEMBER_ABSENT);
+    m.pending.missing = occupied ? ctl_entry_in_state(job, CTL_MEMBER_JOINED) : ctl_entry_missing(job);
     ctl_answer(r, to, head, job->epoch, &m);
 }
 
@@ -147,7 +180,8 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,
                                      .roster = job->roster,
-                                     .terms = job->terms};
+                                     .terms = job->terms,
+                                     .bundle = ctl_tree_bundle(job, rank)};
         memcpy(m.ready.covered, job->secret, sizeof job->secret);
     } else {
         m.head.type = CTL_ABORTED;

@@ -4,9 +4,10 @@
 
 #include "control/state.h"
 
-enum { CTL_WHO_MAX = 160 };
+enum { CTL_WHO_MAX = 190 };
 
-/* "ranks 1 and 2 (10.0.0.2, 10.0.0.3)": who they are, and at which hosts, as far as known. Returns text. */
+/* "ranks 1 and 2 (10.0.0.2, 10.0.0.3)": who they are, and at which hosts, as far as known. In a tree also
+ * "..., at switch 10.0.1.1 on level 2", if it is one switch. Returns text. */
 const char *ctl_entry_who(const struct ctl_entry *job, const struct ctl_ranks *set, char text[CTL_WHO_MAX]);
 const char *ctl_entry_who_is(const struct ctl_entry *job, unsigned rank, char text[CTL_WHO_MAX]);
 
@@ -23,6 +24,9 @@ void ctl_entry_push(struct ctl_registry *r, const struct ctl_entry *job);
 /* Sends m, whose type and body are filled in, as the answer to a message with this head. */
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                 uint32_t epoch, struct ctl_message *m);
+/* The same under another boot id than this switch's. */
+void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                   uint32_t epoch, struct ctl_message *m, uint64_t boot_id);
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_failure *why);
 /* Sends PENDING: the job still lacks members, or its pool; or, with `occupied`, it is in the newcomer's way.

@@ -81,7 +81,7 @@ static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
     struct ctl_failure why;
     char ranks[CTL_RANKS_TEXT_MAX];
     double waited = (double)(now - job->since) / 1e9;
-    struct ctl_ranks missing = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
+    struct ctl_ranks missing = ctl_entry_missing(job);
     ctl_ranks_text(&missing, ranks);
     if (job->state == CTL_ENTRY_PREPARING)
         ctl_failure_set(&why, job->resumed ? CTL_CANNOT_RESUME : CTL_DEADLINE, UINT16_MAX,
@@ -122,7 +122,7 @@ static void push_again(struct ctl_registry *r, struct ctl_entry *job, uint64_t n
 static void report_forming(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     char ranks[CTL_RANKS_TEXT_MAX];
-    struct ctl_ranks missing = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
+    struct ctl_ranks missing = ctl_entry_missing(job);
     if (job->present == job->size)
         ctl_entry_event(r, job, "all ranks are there, waiting for %s for %.1f s",
                         job->state == CTL_ENTRY_PREPARING ? "its pool" : "room",

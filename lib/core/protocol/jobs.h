@@ -57,7 +57,7 @@ struct agg_job {
     const struct agg_protocol *protocol;
     void *pool;
     uint8_t number;
-    uint16_t size;  /* ranks */
+    uint16_t size; /* ranks; in a tree (tree.h): contributors, beside which the switch above may have seats */
     uint32_t seats; /* a power of two, agg_seats_for(); 0: nobody has joined, and nobody is looked up */
     struct agg_seat *seat; /* atomic: all are replaced at once, if a member's MAC address changes */
 };

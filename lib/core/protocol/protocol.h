@@ -19,23 +19,25 @@
 #include "protocol/delays.h"
 #include "protocol/jobs.h"
 #include "protocol/terms.h"
+#include "protocol/tree.h"
 
 struct keys_shared;
 
 enum {
-    AGG_MAX_REASONS = 32,   /* of one protocol */
+    AGG_MAX_REASONS = 40,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
     AGG_ANSWER_BYTES = 152, /* of the longest answer that does not lie in a slot */
 };
 
 /* What is to be done with a packet. */
 enum agg_action {
-    AGG_DROP,          /* nothing: it does not count */
-    AGG_HOLD,          /* nothing yet: it counts */
-    AGG_REPLY,         /* send to who sent the packet */
-    AGG_TO_ALL,        /* send to every rank of the packet's job */
-    AGG_TO_PARENT,     /* send to the switch above this one, as whose worker this one acts */
-    AGG_PASS_ON,       /* send on to where the packet was addressed, in its place */
+    AGG_DROP,      /* nothing: it does not count */
+    AGG_HOLD,      /* nothing yet: it counts */
+    AGG_REPLY,     /* send to who sent the packet */
+    AGG_TO_ALL,    /* send to every rank of the packet's job */
+    AGG_TO_PARENT, /* send to the switch above this one, as whose worker this one acts; and brief, if there
+                      is one, to who sent the packet */
+    AGG_PASS_ON,   /* send on to where the packet was addressed, in its place */
     AGG_PASS_AND_KEEP, /* the packet itself goes on as it came; the pool has what it needs of it */
     AGG_ACTIONS
 };
@@ -61,7 +63,7 @@ struct agg_packet {
     const struct agg_job *job; /* NULL: none that runs */
     void *slot;     /* NULL: refused, for this reason; apply does no more than pass it on, if the reason says
                        so */
-    uint16_t rank;  /* of the sender */
+    uint16_t rank;  /* of the sender; in a tree (tree.h) its number as a contributor, or AGG_PARENT */
     uint8_t thread; /* of the sender: from its first UDP port on */
     /* Set by locate if it refuses the packet, else by apply. */
     uint8_t reason;
@@ -82,11 +84,13 @@ struct agg_verdict {
     const uint8_t *payload;
     size_t bytes;
     void *buffer; /* the kept buffer that payload lies in; NULL: it lies in none */
-    /* TO_ALL: what to send to ranks that do not want payload. */
+    /* TO_ALL: what to send to ranks that do not want payload. TO_PARENT: the answer to who sent the packet. 0
+     * bytes: nothing. */
     const uint8_t *brief;
     size_t brief_bytes;
     const uint64_t *wants; /* bit r % 64 of word r / 64: rank r wants payload */
     uint8_t answer[AGG_ANSWER_BYTES];
+    uint8_t aside[AGG_ANSWER_BYTES]; /* for a second one, as with TO_PARENT */
 };
 
 /* After TO_ALL: whether this rank is to be sent payload, else brief. */
@@ -98,13 +102,15 @@ static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
 /* The state of one job, or of all jobs of a protocol that share one. */
 struct agg_pool_config {
     uint8_t job;            /* number on the wire */
-    uint16_t workers;       /* 1 .. AGG_MAX_WORKERS */
+    uint16_t workers;       /* 1 .. AGG_MAX_WORKERS; in a tree: contributors */
     uint16_t shards;        /* that its packets are dealt to, by their number modulo this; 0: 1 */
     bool delays;            /* keep what view_rank shows, if the protocol can */
     struct agg_terms terms; /* granted */
     const struct agg_kernels *kernels;
     const struct keys_shared *shared; /* by the job's members and the switch; read by footprint and init only.
                                          NULL: they share no secret */
+    const struct agg_tree *tree; /* NULL: this is the job's only switch. Else the table of the pool is that of
+                                    relay/protocol.h; read by footprint and init only */
 };
 
 /* What a pool needs. */

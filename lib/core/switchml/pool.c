@@ -38,7 +38,9 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
-           (!cfg->labelled || sml_has_exponents(cfg->format)) && cfg->shards <= SML_MAX_SLOTS &&
+           (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
+           (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_WORKERS)) &&
+           cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
@@ -46,17 +48,19 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
     size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
-    size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u : wide;
+    size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u + (cfg->ranks == 0 ? 0 : wide) : wide;
+    size_t role = cfg->labelled ? sizeof(struct sml_labels) : cfg->role_bytes;
 
-    size_t labels = cfg->labelled ? sizeof(struct sml_labels) : 0;
-
+    if (cfg->labelled)
+        pool.cfg.role = sml_pool_apply_labelled;
+    pool.cfg.ranks = cfg->ranks == 0 ? cfg->workers : cfg->ranks;
     pool.cfg.shards = cfg->shards == 0 ? 1 : cfg->shards;
     pool.shards_inverse = (UINT32_MAX + UINT64_C(1) + pool.cfg.shards - 1) / pool.cfg.shards;
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = (cfg->workers + 63u) / 64;
     pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_trailer_bytes(cfg->checksum));
-    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + labels);
+    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + role);
     pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + beside * pool.body_bytes;
     return pool;
 }

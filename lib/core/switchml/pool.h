@@ -29,6 +29,11 @@ enum sml_mode {
     SML_ORDERED = 1     /* add in rank order, hold what comes before its turn: bit-for-bit reproducible */
 };
 
+/* What a packet does to its slot in a pool that is not the usual one, in the place of sml_pool_apply.
+ */
+typedef void sml_role_fn(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                         const struct sml_packet *p, void *buffer, uint64_t now, struct agg_verdict *verdict);
+
 struct sml_pool_config {
     uint16_t workers;     /* n, 1..SML_MAX_WORKERS */
     uint16_t slots;       /* s, 1..SML_MAX_SLOTS: a power of two; labelled: a multiple of threads */
@@ -51,6 +56,11 @@ struct sml_pool_config {
                         DATA: chunks are told apart by their labels (labels.h). No resumed, no tag_bits */
     uint8_t threads; /* labelled: of each worker, which share the slots out evenly; 0 counts as 1 */
     const struct agg_kernels *kernels;
+    /* In a tree of switches (relay/slots.h): */
+    sml_role_fn *role; /* NULL: there is no tree */
+    uint16_t ranks; /* whose contributions the workers bring, and by whose number an average is divided; 0: a
+                       rank a worker */
+    uint16_t role_bytes; /* of each slot, for the role: zero at first, 8-byte aligned */
 };
 
 /* Bytes for a pool; 0 if the configuration is out of range. */

@@ -1,6 +1,6 @@
 /* Who is late: what a pool notes of each rank's contributions (protocol/delays.h). Every shard has notes of
- * its own, so that each has one writer; a view adds them up. A part of pool_apply.c and pool.c, which alone
- * include it. */
+ * its own, so that each has one writer; a view adds them up. For those who apply packets to a
+ * pool, and for its views. */
 #ifndef SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
 #define SWAGG_CORE_SWITCHML_POOL_ARRIVALS_H
 
@@ -50,16 +50,18 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
     switch (reason) {
     case SML_HELD:
     case SML_SEND_ALL:
+    case SML_SEND_PARENT:
         if (slot->contributed == 1 || pool->cfg.workers == 1)
             slot->first_at = now;
         sml_arrivals_count(a, p, now - slot->first_at, now);
-        if (reason == SML_SEND_ALL)
+        if (reason != SML_HELD)
             sml_arrivals_add(&a->completed, 1);
         break;
     case SML_DROP_DUPLICATE:
     case SML_DROP_STALE:
     case SML_SEND_ONE:
     case SML_SEND_ANSWER:
+    case SML_ASK_PARENT:
         if (p->kind == SML_PROBE)
             sml_arrivals_add(&a->probes, 1);
         else if (p->kind != SML_RESTORE)

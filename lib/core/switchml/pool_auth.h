@@ -1,4 +1,4 @@
-/* Keyed jobs: what a pool proves and believes (wire/auth.h). A part of pool_apply.c, which alone includes it.
+/* Keyed jobs: what a pool proves and believes (wire/auth.h). A part of pool_parts.h.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_AUTH_H
 #define SWAGG_CORE_SWITCHML_POOL_AUTH_H

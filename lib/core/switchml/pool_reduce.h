@@ -1,6 +1,6 @@
 /* How a contribution is added to the sum of its chunk, or combined by another operation. There are four ways,
- * by the job's mode and by whether the operation is wide (kernels.h). A part of pool_apply.c, which alone
- * includes it: the usual ways are to be inlined there. */
+ * by the job's mode and by whether the operation is wide (kernels.h). A part of pool_parts.h: the usual
+ * ways are to be inlined. */
 #ifndef SWAGG_CORE_SWITCHML_POOL_REDUCE_H
 #define SWAGG_CORE_SWITCHML_POOL_REDUCE_H
 
@@ -74,7 +74,22 @@ static inline void sml_add_wide(const struct sml_pool *pool, struct sml_slot *sl
     else
         op->fold(acc, elements, bytes);
     if (slot->contributed == pool->cfg.workers - 1)
-        op->finish(sum, acc, pool->cfg.workers, bytes);
+        op->finish(sum, acc, pool->cfg.ranks, bytes);
+}
+
+/* As sml_add_at_once, where a contribution may be that of several ranks: an average is divided by their
+ * number.
+ */
+static inline void sml_add_for_ranks(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                     const uint8_t *elements, uint8_t *sum, size_t bytes)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    uint8_t *acc = sml_slot_accumulator(pool, slot);
+
+    op->start(acc, rank == 0 ? elements : sum, bytes);
+    for (unsigned other = 1; other < pool->cfg.workers; other++)
+        op->fold(acc, other == rank ? elements : sml_slot_contribution(pool, slot, other), bytes);
+    op->finish(sum, acc, pool->cfg.ranks, bytes);
 }
 
 __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *pool, struct sml_slot *slot,
@@ -93,6 +108,8 @@ __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *poo
     sum = sml_place(pool, slot, ordered && rank == 0, p, buffer, v);
     if (!ordered)
         sml_add_wide(pool, slot, elements, sum, bytes);
+    else if (last && pool->cfg.ranks != pool->cfg.workers)
+        sml_add_for_ranks(pool, slot, rank, elements, sum, bytes);
     else if (last)
         sml_add_at_once(pool, slot, rank, elements, sum, bytes);
     else
@@ -135,7 +152,7 @@ static inline void sml_finish(const struct sml_pool *pool, struct sml_slot *slot
     uint8_t *sum = slot->body[ver] + slot->call_bytes;
 
     if (op->finish != NULL && !agg_is_wide(op))
-        op->finish(sum, sum, pool->cfg.workers, slot->body_bytes - slot->call_bytes);
+        op->finish(sum, sum, pool->cfg.ranks, slot->body_bytes - slot->call_bytes);
 }
 
 #endif

@@ -1,9 +1,11 @@
-/* The layout of a pool in memory; for pool*.c only. First struct sml_pool, then the slots, each of them
+/* The layout of a pool in memory; for pool*.c, and for the role that a pool has in a tree (relay/slots*.c).
+ * First struct sml_pool, then the slots, each of them
  *
  *     struct sml_slot with its maps | result, version 0 | result, version 1 | beside them
  *
  * where "beside them" is: in ORDERED jobs contributions 1 .. n-1 (rank 0's never has to wait); in jobs
- * ON_ARRIVAL with typed elements an accumulator for wide operations, twice as long as a chunk;
+ * ON_ARRIVAL with typed elements an accumulator for wide operations, twice as long as a chunk; in ORDERED
+ * jobs where a worker may stand for several ranks, both;
  *
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with what is rarely needed of the result (struct sml_result). Up to 64 workers,
@@ -31,6 +33,7 @@ struct sml_pool {
     uint64_t shards_inverse;       /* 2^32 / shards, rounded up */
     struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
     const struct sml_auth *auth;   /* SML_CHECKSUM_KEYED */
+    const void *tree;              /* the role's own, for the whole pool */
 };
 
 /* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
@@ -50,7 +53,7 @@ struct sml_slot {
     uint16_t summed;    /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint8_t *body[2];   /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[]; /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
-                        pools a struct sml_labels follows */
+                        pools a struct sml_labels follows; in a tree what the role keeps of the slot */
 };
 
 static_assert(sizeof(struct sml_slot) + 3 * sizeof(uint64_t) == SML_LINE, "one line up to 64 workers");
@@ -98,10 +101,11 @@ static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct
     return sml_slot_memory(pool, slot, 1) + rank * pool->body_bytes;
 }
 
-/* on arrival: floats for a chunk of half as long elements */
+/* Floats for a chunk of half as long elements. */
 static inline uint8_t *sml_slot_accumulator(const struct sml_pool *pool, struct sml_slot *slot)
 {
-    return sml_slot_memory(pool, slot, 1) + pool->body_bytes;
+    return sml_slot_memory(pool, slot, 1) +
+           (pool->cfg.mode == SML_ORDERED ? pool->cfg.workers : 1u) * pool->body_bytes;
 }
 
 static inline uint64_t *sml_slot_seen(struct sml_slot *slot)
@@ -119,6 +123,15 @@ static inline struct sml_labels *sml_slot_labels(const struct sml_pool *pool, st
 {
     return (struct sml_labels *)(slot->maps + 3 * pool->map_words);
 }
+
+/* What the role keeps of a slot: cfg.role_bytes. */
+static inline void *sml_slot_role(const struct sml_pool *pool, const struct sml_slot *slot)
+{
+    return (void *)(slot->maps + 3 * pool->map_words);
+}
+
+/* The role of a labelled pool. */
+sml_role_fn sml_pool_apply_labelled;
 
 static inline bool sml_map_has(const uint64_t *map, unsigned rank)
 {

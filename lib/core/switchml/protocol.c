@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "switchml/reasons.h"
-#include "switchml/terms.h"
-
 static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
 static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS, "views and seats are for as many");
@@ -15,7 +12,7 @@ static inline struct sml_packet *parsed(struct agg_packet *p)
     return (struct sml_packet *)p->parsed;
 }
 
-static bool pool_config(const struct agg_pool_config *cfg, struct sml_pool_config *out)
+bool sml_pool_config_of(const struct agg_pool_config *cfg, struct sml_pool_config *out)
 {
     struct sml_terms t;
 
@@ -46,7 +43,7 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
 {
     struct sml_pool_config pool;
 
-    if (!pool_config(cfg, &pool) || sml_pool_footprint(&pool) == 0)
+    if (!sml_pool_config_of(cfg, &pool) || sml_pool_footprint(&pool) == 0)
         return false;
     *f = (struct agg_footprint){
         .bytes = sml_pool_footprint(&pool),
@@ -62,10 +59,10 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
 {
     struct sml_pool_config pool;
 
-    return pool_config(cfg, &pool) ? sml_pool_init(mem, &pool) : NULL;
+    return sml_pool_config_of(cfg, &pool) ? sml_pool_init(mem, &pool) : NULL;
 }
 
-static void drain(void *pool, void (*release)(void *buffer))
+void sml_protocol_drain(void *pool, void (*release)(void *buffer))
 {
     sml_pool_drain(pool, release);
 }
@@ -108,13 +105,13 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     return SML_HELD;
 }
 
-static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
+void sml_protocol_locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         p[i].reason = find(jobs, &p[i]);
 }
 
-static bool heard(void *pool)
+bool sml_protocol_heard(void *pool)
 {
     return sml_pool_heard(pool);
 }
@@ -125,7 +122,7 @@ static bool may_be_published(const struct sml_packet *p)
     return p->kind == SML_DATA && p->size_code != SML_SIZE_AGREED;
 }
 
-static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
+size_t sml_protocol_refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
 {
     if (p->reason != SML_REFUSED_UNKNOWN_JOB && p->reason != SML_REFUSED_FOREIGN_SENDER)
         return 0;
@@ -142,7 +139,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
     return v->reason < SML_HELD || v->kept || v->released != NULL;
 }
 
-static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
+unsigned sml_protocol_apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
     unsigned i = 0;
 
@@ -172,25 +169,5 @@ static bool view_rank(const void *pool, uint16_t rank, struct agg_rank_view *out
 }
 
 const struct agg_protocol sml_protocol = {
-    .name = "switchml",
-    .id = AGG_PROTOCOL_SWITCHML,
-    .reason = sml_reasons,
-    .reasons = SML_REASONS,
-    .udp_ports = {.first = SML_PORT_FIRST, .last = SML_PORT_LAST},
-    .header_bytes = SML_HEADER_BYTES,
-    .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1},
-    .check = sml_terms_check,
-    .differ = sml_terms_differ,
-    .grant = sml_terms_grant,
-    .lower = sml_terms_lower,
-    .list = sml_terms_list,
-    .footprint = footprint,
-    .init = init,
-    .drain = drain,
-    .heard = heard,
-    .locate = locate,
-    .apply = apply,
-    .refuse = refuse,
-    .view = view,
-    .view_rank = view_rank,
+    SML_PROTOCOL_COMMON, .footprint = footprint, .init = init, .view = view, .view_rank = view_rank,
 };

@@ -20,7 +20,33 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                            "a contribution that differs from the others: ranks have called different "
                            "collectives; the sender is told both calls",
                            AGG_REPLY, false},
+    [SML_SEND_PARENT] = {"send_parent",
+                         "the last contribution from below to a chunk: their sum goes to the switch above",
+                         AGG_TO_PARENT, false},
+    [SML_SEND_PARENT_AGAIN] =
+        {"send_parent_again",
+         "the switch above lacks the sum of those below: it gets it again (the first copy was "
+         "lost)",
+         AGG_TO_PARENT, false},
+    [SML_ASK_PARENT] = {"ask_parent",
+                        "a rank asks for a chunk that only the switch above can complete: it is asked",
+                        AGG_TO_PARENT, false},
+    [SML_RESTORE_PARENT] =
+        {"restore_parent",
+         "a rank has handed back a sum from before a switch restarted: it goes to the switch above",
+         AGG_TO_PARENT, false},
+    [SML_PARENT_RESULT] = {"parent_result", "a sum from the switch above: it goes to all below", AGG_TO_ALL,
+                           false},
+    [SML_PARENT_WORD] =
+        {"parent_word",
+         "from the switch above: ranks have called different collectives, or it does not know the job "
+         "(any more): passed on to whom it concerns",
+         AGG_TO_ALL, false},
     [SML_HELD] = {"held", "a contribution, added; others are still missing", AGG_HOLD, false},
+    [SML_PARENT_WAITS] = {"parent_waits", "from the switch above: whom it waits for", AGG_HOLD, false},
+    [SML_DROP_PARENT] = {"drop_parent",
+                         "from the switch above: late, a copy, or not what those below have asked for",
+                         AGG_DROP, false},
     [SML_DROP_DUPLICATE] = {"drop_duplicate", "the rank has contributed to this chunk already", AGG_DROP,
                             false},
     [SML_DROP_STALE] = {"drop_stale", "older than the chunk completed last in its slot: a late copy",

@@ -12,8 +12,19 @@ enum sml_reason {
     SML_SEND_ANSWER,   /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body,
                           since its sender already holds the result */
     SML_SEND_MISMATCH, /* MISMATCH; the sums are untouched */
+    /* In a tree of switches, where there is one above (relay/slots.h): */
+    SML_SEND_PARENT, /* the last contribution from below: what they give together goes up */
+    SML_SEND_PARENT_AGAIN,
+    SML_ASK_PARENT, /* a question that the switch above may be able to answer; its sender gets an answer, too,
+                       if it was a probe */
+    SML_RESTORE_PARENT, /* a sum that a rank has handed back */
+    SML_PARENT_RESULT,  /* from above: the result */
+    SML_PARENT_WORD, /* from above: MISMATCH, which concerns the contributor with the lowest rank; REJECT, all
+                      */
     /* From here on nothing is to be sent: */
     SML_HELD,
+    SML_PARENT_WAITS, /* from above: WAIT */
+    SML_DROP_PARENT,  /* from above: late, or not to be made sense of */
     SML_DROP_DUPLICATE,
     SML_DROP_STALE,
     SML_DROP_AHEAD,

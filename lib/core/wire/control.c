@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "wire/bytes.h"
+#include "wire/control_tail.h"
 
 /* Where the fields lie; docs/protocol.md shows them as tables. */
 enum {
@@ -72,6 +73,8 @@ enum {
 static const uint8_t magic[4] = {'S', 'W', 'A', 'G'};
 
 _Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX &&
+                   CTL_HEAD_BYTES + READY_SEALED_BYTES + 16 + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <=
+                       CTL_MESSAGE_MAX &&
                    CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX,
                "the longest messages fit, sealed, so none is ever split");
 _Static_assert(FAILURE_TEXT + CTL_TEXT_MAX == FAILURE_BYTES && JOIN_NAME + CTL_NAME_MAX == JOIN_DATA_PORT,
@@ -313,8 +316,8 @@ static size_t built_bytes(const struct ctl_message *m)
 size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
 {
     uint8_t *body = out + CTL_HEAD_BYTES;
-    size_t bytes = CTL_HEAD_BYTES + built_bytes(m);
-    memset(out, 0, bytes);
+    const size_t bytes = CTL_HEAD_BYTES + built_bytes(m), tail = ctl_tail_bytes(m);
+    memset(out, 0, bytes + tail);
     build_head(out, &m->head);
     switch (m->head.type) {
     case CTL_JOIN:
@@ -336,11 +339,15 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
         build_failure(body, &m->failure);
         break;
     }
-    return bytes;
+    if (tail > 0)
+        ctl_tail_build(out + bytes, m);
+    return bytes + tail;
 }
 
 static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *body, size_t bytes)
 {
+    if (m->head.type == CTL_JOIN || m->head.type == CTL_READY)
+        ctl_tail_parse(m, body + body_bytes(&m->head), bytes - body_bytes(&m->head));
     switch (m->head.type) {
     case CTL_JOIN:
         return parse_join(&m->join, body);
@@ -350,7 +357,7 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
         return parse_pending(&m->pending, body, bytes);
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        parse_heartbeat(&m->heartbeat, body, m->head.sealed ? bytes - CTL_SEAL_BYTES : bytes);
+        parse_heartbeat(&m->heartbeat, body, bytes);
         break;
     case CTL_ABORT:
     case CTL_REFUSED:
@@ -374,7 +381,8 @@ enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, si
         return CTL_BAD_TYPE;
     if (bytes < CTL_HEAD_BYTES + body_bytes(&m->head) + (m->head.sealed ? CTL_SEAL_BYTES : 0))
         return CTL_TOO_SHORT;
-    return parse_body(m, payload + CTL_HEAD_BYTES, bytes - CTL_HEAD_BYTES);
+    bytes -= CTL_HEAD_BYTES + (m->head.sealed ? CTL_SEAL_BYTES : 0);
+    return parse_body(m, payload + CTL_HEAD_BYTES, bytes);
 }
 
 const char *ctl_type_name(unsigned type)

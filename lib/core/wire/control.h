@@ -25,6 +25,7 @@ enum {
     CTL_MESSAGE_MAX = 512,           /* no message is longer, sealed or not */
     CTL_DATA_PORTS_MAX = 16,         /* UDP ports of the switch that a worker may deal its slots to */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
+    CTL_LEVELS_MAX = 8,              /* of switches above one another in a tree */
 };
 
 enum ctl_type {
@@ -76,6 +77,13 @@ struct ctl_head {
     uint32_t serial; /* counts the worker's messages from 1; the switch answers with the newest it has had */
 };
 
+/* The numbers on the wire that a job has at the switches above one. They travel with the job's number here,
+ * so that the ranks can tell each switch, after a restart, which number it is not to use again. */
+struct ctl_above {
+    uint8_t levels; /* how many switches, less than CTL_LEVELS_MAX; 0: this one is the root */
+    uint8_t number[CTL_LEVELS_MAX - 1]; /* the next one's first */
+};
+
 struct ctl_join {
     char name[CTL_NAME_MAX];
     uint16_t data_port; /* the UDP port this member sends its data packets from */
@@ -85,6 +93,12 @@ struct ctl_join {
                     job */
     uint64_t roster;        /* resume: that of READY */
     struct agg_terms terms; /* wished for; resume: also where this rank goes on */
+    struct ctl_above above; /* resume: that of READY */
+    /* Filled in by switches that pass the JOIN up: */
+    uint8_t hops;  /* how many have; 0: this is from the rank itself. Else data_port is the last one's, which
+                      sums  for all ranks that come by it */
+    uint32_t host; /* hops > 0: IP address of the rank, network order */
+    uint32_t via;  /* hops > 0: that of its own switch, the first of them */
 };
 
 struct ctl_ready {
@@ -99,6 +113,9 @@ struct ctl_ready {
     struct agg_terms terms; /* granted: the same for all ranks */
     /* The secret that the job's members and the switch share, covered (keys_cover). Sent if sealed. */
     uint8_t covered[KEYS_SECRET_BYTES];
+    struct ctl_above above;  /* the switches above the one that says it */
+    struct ctl_ranks bundle; /* to a switch that has passed JOINs up: the ranks for which it is to send one
+                                sum; else empty */
 };
 
 struct ctl_pending {

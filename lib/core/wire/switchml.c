@@ -57,6 +57,7 @@ static bool size_code_fits(const struct sml_packet *p)
     switch (p->kind) {
     case SML_OPEN:
     case SML_RESTORE:
+    case SML_ASK:
         return p->size_code == SML_SIZE_AGREED;
     default:
         return p->size_code <= SML_SIZE_AGREED;
@@ -79,6 +80,7 @@ static bool length_fits(const struct sml_packet *p)
     case SML_NACK:
         return p->body_bytes == 0;
     case SML_WAIT:
+    case SML_ASK:
         return p->body_bytes >= 1 && p->body_bytes <= MAX_BITMAP_BYTES;
     case SML_MISMATCH:
         return p->body_bytes == SML_MISMATCH_BYTES;
@@ -94,7 +96,7 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
         return SML_TOO_SHORT;
 
     p->kind = payload[KIND_AND_SIZE] >> 4;
-    if (p->kind < SML_DATA || p->kind > SML_RESTORE)
+    if (p->kind < SML_DATA || (p->kind > SML_RESTORE && p->kind != SML_ASK))
         return SML_BAD_KIND;
 
     const struct form *form = &forms[payload[KIND_AND_SIZE] & FORM_MASK];
@@ -156,7 +158,8 @@ bool sml_crc32c_holds(const struct sml_packet *p, uint16_t sender)
 
 static bool is_from_worker(uint8_t kind)
 {
-    return kind == SML_DATA || kind == SML_OPEN || kind == SML_PROBE || kind == SML_RESTORE;
+    return kind == SML_DATA || kind == SML_OPEN || kind == SML_PROBE || kind == SML_RESTORE ||
+           kind == SML_ASK;
 }
 
 size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *p, uint64_t boot_id)

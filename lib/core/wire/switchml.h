@@ -26,7 +26,8 @@ enum {
     SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
 };
 
-/* High nibble of byte 0. W: worker to switch, S: switch to worker. */
+/* High nibble of byte 0. W: worker to switch, S: switch to worker. A switch below another is a worker of it.
+ */
 enum sml_kind {
     SML_DATA = 1,  /* W: a contribution. S: the sum, or no elements at all where the worker asked for none */
     SML_OPEN = 2,  /* like SML_DATA, for the first chunk of a collective: a struct sml_call precedes the
@@ -41,6 +42,8 @@ enum sml_kind {
     SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big
                          endian) */
     SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
+    SML_ASK = 11, /* from a switch to the one above: like SML_PROBE; body = bitmap of the ranks below it that
+                     have contributed, as in SML_WAIT. (9 and 10 are path probes: wire/path.h) */
 };
 
 /* Low three bits of byte 0: elements of 4 bytes a packet carries. 5 on the wire is SML_SIZE_AGREED in a keyed

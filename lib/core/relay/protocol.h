@@ -1,0 +1,13 @@
+/* Protocols in trees of switches: for a job that has other switches above or below this one, the maker of its
+ * pool takes the table from here in place of the protocol's own (protocol/protocol.h), and fills in
+ * agg_pool_config.tree. Its packets are located and applied as ever: the pool knows its role. view and
+ * view_rank are by ranks of the whole job. */
+#ifndef SWAGG_CORE_RELAY_PROTOCOL_H
+#define SWAGG_CORE_RELAY_PROTOCOL_H
+
+#include "protocol/protocol.h"
+
+/* NULL: jobs of this protocol have one switch only. */
+const struct agg_protocol *relay_protocol_of(const struct agg_protocol *protocol);
+
+#endif

@@ -1,0 +1,127 @@
+/* Control at a switch that has another one above it (docs/protocol.md, "Trees of switches"): a proxy between
+ * the ranks below and the registry of the job's root.
+ *
+ *   from    message                 what is done
+ *   below   JOIN                    checked here as far as it concerns this switch; passed up as that of a
+ * rank whose sums come from this switch below   the others              passed up, if the process is known
+ *   above   PENDING, ALIVE          passed down
+ *   above   REFUSED                 passed down, with the name of the switch that said it
+ *   above   READY                   once all ranks that come by this switch have theirs, as it says, the pool
+ * is made (prepare); then each of them gets it, with this switch's number and ports above   LEFT passed down;
+ * with the last one the pool is released above   ABORTED                 the pool is released; passed down as
+ * REFUSED is above   UNKNOWN                 the pool is released; passed down: its ranks join again if the
+ * boot id has changed
+ *
+ * Nothing is sent here by time: ranks repeat what is not answered, and the root tells who is silent.
+ * Processes keep their incarnations, ranks, serials and epochs on the way. Only the boot id changes: below,
+ * this switch shows that of the switch above, exclusive or 64 random bits of its own; so whichever of the two
+ * restarts, the ranks see another one, and nothing needs to be remembered to translate it.
+ *
+ * A job stays in one life as long as every switch on every way does. If one restarts, its ranks learn it from
+ * an UNKNOWN (or REJECT, on the data path), and JOIN with resume; the root then has all ranks join again
+ * (control/registry.h), and everybody gets READY of another life, with other numbers at each switch.
+ *
+ * What is sealed with a key is refused: it could not be passed on under another address.
+ *
+ * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out
+ * through struct relay_actions, synchronously. One thread.
+ */
+#ifndef SWAGG_CORE_RELAY_PROXY_H
+#define SWAGG_CORE_RELAY_PROXY_H
+
+#include "control/actions.h"
+
+/* A switch above. */
+struct relay_uplink {
+    uint32_t ip;        /* its address, network order */
+    uint16_t data_port; /* UDP port that this switch sends its sums from, host order */
+};
+
+/* A job of which some ranks come by this switch, in one of its lives. */
+struct relay_job {
+    struct ctl_entry entry;     /* FORMING until all its ranks have READY, then as a registry's; FAILED. Its
+                                   members are     by rank of the whole job, JOINED those that come by this
+                                   switch;     number is ours; terms     are granted */
+    unsigned uplink;            /* by which its sums go up */
+    struct ctl_endpoint parent; /* the switch above, as its READY came */
+    uint64_t parent_boot_id;
+    uint8_t parent_number;     /* of the job, there */
+    uint16_t parent_data_port; /* its first, host order */
+    uint8_t parent_data_ports; /* slot i best goes to parent_data_port + i % this */
+    struct ctl_above above;    /* what is above the parent */
+    uint32_t lost_after_ms;    /* as the root says */
+    uint64_t parent_heard_at;  /* ns */
+    struct ctl_ranks bundle;   /* the ranks that come by this switch */
+    uint16_t contributors;     /* from PREPARING on: ranks and switches below that send contributions */
+    uint16_t *contributor;     /* by rank, as in struct agg_tree */
+    bool refused;              /* FAILED: by this switch itself */
+};
+
+struct relay_actions {
+    void *ctx;
+    void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
+    void (*send_up)(void *ctx, unsigned uplink, const uint8_t *payload, size_t bytes);
+    /* As the registry's (control/actions.h), for the contributors of this switch and the switch above: fills
+     * in *number, and may answer CTL_LATER. The terms are the root's: they cannot be lowered. */
+    int (*prepare)(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX]);
+    void (*release)(void *ctx, const struct relay_job *job);
+    void (*event)(void *ctx, const struct ctl_entry *job, const char *what); /* may be NULL */
+    /* Whether this process may be in a job of this name here: its tenant, or -1 and why not. May lower the
+     * slots that it wishes for, to what there is room for, unless it resumes. NULL: it may, and is tenant
+     * 0's. */
+    int (*admit)(void *ctx, const struct ctl_endpoint *from, const struct ctl_join *join,
+                 struct agg_terms *wish, char text[CTL_TEXT_MAX]);
+    /* Of the longest UDP payload that gets to the switch above and to those below. 0: not known yet. */
+    uint16_t (*payload_bytes)(void *ctx, unsigned uplink);
+};
+
+struct relay_config {
+    const struct agg_protocol *const *protocols; /* outlives the proxy */
+    unsigned protocols_known;
+    const struct relay_uplink *uplink; /* outlives the proxy */
+    unsigned uplinks;                  /* how many, at least 1 */
+    uint16_t max_jobs;                 /* at least 1 */
+    uint16_t max_workers;              /* of one job, in the whole tree; 0: CTL_RANKS_MAX */
+    uint16_t max_processes;            /* below, of all jobs, that are remembered at once; at least 1 */
+    uint64_t id;                       /* random, not 0 */
+    uint32_t ip;                       /* of this switch, network order */
+    uint64_t lost_after_ns; /* as the registry's: a process that is silent for twice as long and 10 s more is
+                               forgotten here, without a word */
+    uint8_t data_ports;     /* as the registry's */
+    struct relay_actions actions;
+};
+
+struct relay_proxy;
+
+/* 0: out of range. */
+size_t relay_footprint(const struct relay_config *cfg);
+/* mem: relay_footprint(cfg) bytes, 8-byte aligned. */
+struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg);
+
+/* Whether it is a message of a process that is known here. */
+bool relay_knows(const struct relay_proxy *p, const uint8_t *payload, size_t bytes);
+
+/* A UDP payload that came to CTL_PORT: of a process that is known, or a JOIN of a job that belongs to this
+ * uplink. Returns the result of parsing; anything but CTL_PARSED was ignored. */
+enum ctl_parse_error relay_receive(struct relay_proxy *p, const struct ctl_endpoint *from, unsigned uplink,
+                                   const uint8_t *payload, size_t bytes, uint64_t now);
+
+/* A UDP payload that came from the switch above. */
+enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, const struct ctl_endpoint *from,
+                                      const uint8_t *payload, size_t bytes, uint64_t now);
+
+/* The result of a prepare that returned CTL_LATER, for job->entry.preparation; p->terms is not read. */
+void relay_prepared(struct relay_proxy *p, uint64_t preparation, const struct ctl_prepared *result,
+                    uint64_t now);
+
+/* Call now and then: forgets who is silent. */
+void relay_tick(struct relay_proxy *p, uint64_t now);
+
+/* This switch's operator ends the tenant's running jobs of this name, for all their ranks. False: there are
+ * none. */
+bool relay_end(struct relay_proxy *p, int tenant, const char *name, uint64_t now);
+
+/* For telemetry and tests: job i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
+const struct relay_job *relay_job(const struct relay_proxy *p, unsigned i);
+
+#endif

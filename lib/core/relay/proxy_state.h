@@ -1,0 +1,58 @@
+/* The proxy's private state, and what its parts offer one another; for proxy*.c only. */
+#ifndef SWAGG_CORE_RELAY_PROXY_STATE_H
+#define SWAGG_CORE_RELAY_PROXY_STATE_H
+
+#include "relay/proxy.h"
+
+/* A process below: where its answers go. */
+struct relay_route {
+    uint64_t incarnation; /* 0: free */
+    struct ctl_endpoint endpoint;
+    unsigned uplink;
+    uint16_t rank, size;
+    int tenant;
+    struct ctl_join join; /* its last */
+    uint32_t serial;      /* the newest heard from it */
+    uint32_t answered;    /* the newest that was answered from above: what is older is late */
+    uint32_t epoch;       /* of the job's life that it has READY of; 0: none */
+    uint64_t heard_at;
+};
+
+struct relay_proxy {
+    struct relay_config cfg;
+    struct ctl_registry_config limits; /* what JOINs are checked against; no more of it is filled in */
+    uint64_t ticked_at;                /* 0: never */
+    uint64_t preparations;             /* counts pools that were asked for */
+    struct relay_route *routes;        /* cfg.max_processes */
+    struct relay_job jobs[];
+};
+
+/* NULL: it is not known. */
+struct relay_route *relay_route_of(const struct relay_proxy *p, uint64_t incarnation);
+
+/* The running or forming job of the route, in the life that it has READY of; NULL: there is none. */
+struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route);
+
+/* What this switch shows below for a boot id of the switch above, and the other way round. 0, for none,
+ * stays. */
+uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id);
+
+/* Sends m to the route's process, as from this switch. */
+void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m);
+void relay_send_message_up(const struct relay_proxy *p, unsigned uplink, const struct ctl_message *m);
+
+/* READY came for the route. */
+void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *parent,
+                 const struct ctl_message *m, uint64_t now);
+/* The job is over here: its pool is released. It becomes FAILED if there is a reason to show, else free. */
+void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_failure *why, uint64_t now);
+/* The place is free again. */
+void relay_clear(struct relay_job *job);
+/* A rank has left, or is not heard any more; closes the job with the last one. */
+void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enum ctl_member_state state,
+                uint64_t now);
+/* This switch fails the job: the root tells all ranks. */
+__attribute__((format(printf, 4, 5))) void relay_fail(struct relay_proxy *p, struct relay_job *job,
+                                                      enum ctl_reason reason, const char *format, ...);
+
+#endif

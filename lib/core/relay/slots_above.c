@@ -1,0 +1,118 @@
+/* What packets of the switch above do to a slot of a job in a tree. */
+#include "relay/slots_state.h"
+
+/* Whom a verdict may want to reach below. */
+static const uint64_t nobody[SML_MAX_WORKERS / 64], lowest_rank[SML_MAX_WORKERS / 64] = {1};
+
+/* Whether this can be the result of the chunk that is being collected, and whoever wants its elements gets
+ * them: ranks that have not contributed here may want them later. */
+static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+{
+    const bool exponents = sml_has_exponents(pool->cfg.format);
+
+    if (p->kind != SML_DATA && exponents)
+        return false;
+    if (!relay_all_below_are_in(pool, slot))
+        return relay_may_be_restored(pool, slot) && sml_inspect(pool, p) == SML_HELD &&
+               (exponents || p->body_bytes > 0);
+    if (p->kind != slot->kind || (p->e0 != slot->e0 && !exponents))
+        return false;
+    return p->body_bytes == slot->body_bytes ||
+           (!exponents && p->body_bytes == 0 && !relay_somebody_wants(pool, slot, p->ver));
+}
+
+/* The partial sum has done its work; the result takes its place, or stays in its own buffer. */
+static void replace_sum(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                        void *buffer, struct agg_verdict *v)
+{
+    struct sml_result *result = sml_slot_result(pool, slot, p->ver);
+
+    v->released = result->buffer;
+    v->kept = buffer != NULL;
+    result->buffer = buffer;
+    slot->body[p->ver] = buffer != NULL ? (uint8_t *)p->body : sml_slot_memory(pool, slot, p->ver);
+    if (buffer == NULL)
+        memcpy(slot->body[p->ver], p->body, p->body_bytes);
+    slot->body_bytes = (uint16_t)p->body_bytes;
+    slot->kind = p->kind;
+    slot->e0 = p->e0;
+    slot->e1 = p->e1;
+}
+
+/* The packet as those below are to see it. */
+static struct sml_packet as_ours(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    struct sml_packet ours = *p;
+
+    ours.job = pool->cfg.job;
+    return ours;
+}
+
+static enum sml_reason take_result(const struct sml_pool *pool, struct sml_slot *slot,
+                                   const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+{
+    const struct sml_packet ours = as_ours(pool, p);
+
+    if (!fits(pool, slot, p))
+        return SML_DROP_PARENT;
+    replace_sum(pool, slot, p, buffer, v);
+    sml_complete(pool, slot, &ours, v, SML_WHOLE);
+    relay_forget(pool, slot);
+    return SML_PARENT_RESULT;
+}
+
+static enum sml_reason note_wait(const struct sml_pool *pool, struct sml_slot *slot,
+                                 const struct sml_packet *p)
+{
+    const struct relay_tree *tree = relay_tree_of(pool);
+    struct relay_slot *state = sml_slot_role(pool, slot);
+
+    if (p->body_bytes != relay_bitmap_bytes(tree->ranks))
+        return SML_DROP_PARENT;
+    state->told = 1;
+    for (uint16_t rank = 0; rank < tree->ranks; rank++)
+        if (tree->contributor[rank] == AGG_NOBODY && (p->body[rank / 8] >> rank % 8 & 1))
+            sml_map_add(relay_known(pool, slot), rank);
+    return SML_PARENT_WAITS;
+}
+
+/* The same packet goes to these below, or, if they are NULL, to all. */
+static enum sml_reason pass_down(const struct sml_pool *pool, struct sml_slot *slot,
+                                 const struct sml_packet *p, const uint64_t *whom, struct agg_verdict *v)
+{
+    const struct sml_packet ours = as_ours(pool, p);
+
+    memcpy(v->answer + SML_HEADER_BYTES, p->body, p->body_bytes);
+    sml_answer(pool, slot, 0, &ours, (enum sml_kind)p->kind, p->body_bytes, v);
+    v->wants = whom != NULL ? whom : nobody;
+    v->brief = v->payload;
+    v->brief_bytes = whom != NULL ? 0 : v->bytes;
+    return SML_PARENT_WORD;
+}
+
+enum sml_reason relay_judge_above(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                                  void *buffer, struct agg_verdict *v)
+{
+    const struct relay_tree *tree = relay_tree_of(pool);
+
+    if (sml_check(pool, slot, SML_SWITCH, p) != SML_HELD)
+        return SML_DROP_BAD_CHECKSUM;
+    if (!tree->has_parent || p->job != tree->parent_job || !sml_is_its_slot(pool, p))
+        return SML_DROP_PARENT;
+    if (p->kind == SML_REJECT)
+        return pass_down(pool, slot, p, NULL, v);
+    if (sml_tag_behind(pool, slot, p->tag) != 0)
+        return SML_DROP_PARENT;
+    if (p->kind == SML_DATA || p->kind == SML_OPEN)
+        return take_result(pool, slot, p, buffer, v);
+    if (p->kind == SML_WAIT)
+        return note_wait(pool, slot, p);
+    if (!relay_all_below_are_in(pool, slot))
+        return SML_DROP_PARENT;
+    if (p->kind == SML_MISMATCH)
+        return pass_down(pool, slot, p, lowest_rank, v);
+    if (p->kind != SML_NACK)
+        return SML_DROP_PARENT;
+    relay_send_sum(pool, slot, p, v);
+    return SML_SEND_PARENT_AGAIN;
+}

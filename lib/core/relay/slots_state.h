@@ -1,0 +1,118 @@
+/* What a pool in a tree has besides its slots, and each slot besides its maps. For slots*.c only. */
+#ifndef SWAGG_CORE_RELAY_SLOTS_STATE_H
+#define SWAGG_CORE_RELAY_SLOTS_STATE_H
+
+#include "relay/slots.h"
+#include "switchml/pool_parts.h"
+
+/* Lies behind the pool. */
+struct relay_tree {
+    uint16_t ranks;
+    bool has_parent;
+    uint8_t parent_job;
+    const uint16_t *contributor; /* [ranks] */
+    const uint16_t *lowest;      /* [contributors]: rank, by which messages name a contributor */
+};
+
+/* Of the chunk that is being collected. Written by the slot's owner only. */
+struct relay_slot {
+    uint64_t told; /* the switch above has said whom it waits for */
+    uint64_t
+        words[]; /* contributors who have asked; ranks that are known to have contributed: of a contributor
+                    that has not, since it said so in ASK; elsewhere, since the switch above said so */
+};
+
+static inline const struct relay_tree *relay_tree_of(const struct sml_pool *pool)
+{
+    return pool->tree;
+}
+
+static inline size_t relay_rank_words(uint16_t ranks)
+{
+    return (ranks + 63u) / 64;
+}
+
+static inline size_t relay_bitmap_bytes(uint16_t ranks)
+{
+    return (ranks + 7u) / 8;
+}
+
+static inline uint64_t *relay_asked(const struct sml_pool *pool, const struct sml_slot *slot)
+{
+    return ((struct relay_slot *)sml_slot_role(pool, slot))->words;
+}
+
+static inline uint64_t *relay_known(const struct sml_pool *pool, const struct sml_slot *slot)
+{
+    return relay_asked(pool, slot) + pool->map_words;
+}
+
+/* The chunk is complete. */
+static inline void relay_forget(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    memset(sml_slot_role(pool, slot), 0, pool->cfg.role_bytes);
+}
+
+static inline bool relay_all_below_are_in(const struct sml_pool *pool, const struct sml_slot *slot)
+{
+    return slot->contributed == pool->cfg.workers;
+}
+
+/* A rank elsewhere may have handed back the chunk's sum. */
+static inline bool relay_may_be_restored(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return pool->cfg.resumed && !sml_slot_has_shadow(pool, slot);
+}
+
+static inline bool relay_somebody_wants(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    const uint64_t *want = sml_slot_want(pool, slot, ver);
+
+    for (size_t i = 0; i < pool->map_words; i++)
+        if (want[i] != 0)
+            return true;
+    return false;
+}
+
+/* Ends a packet to the switch above, whose header and body are there, and shows it. */
+static inline void relay_send_up(const struct sml_pool *pool, struct agg_verdict *v, uint8_t *payload,
+                                 size_t bytes, void *buffer)
+{
+    if (pool->cfg.checksum != SML_CHECKSUM_NONE)
+        sml_build_trailer(payload + bytes, relay_tree_of(pool)->lowest[0], payload, bytes, NULL, 0);
+    v->payload = payload;
+    v->bytes = bytes + sml_trailer_bytes(pool->cfg.checksum);
+    v->buffer = buffer;
+}
+
+/* The sum of those below goes up. p: of its chunk. */
+static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *slot,
+                                  const struct sml_packet *p, struct agg_verdict *v)
+{
+    const bool typed = pool->cfg.format == SML_FORMAT_TYPED;
+    const bool want = typed && relay_somebody_wants(pool, slot, p->ver);
+    const struct sml_packet head = {
+        .kind = slot->kind,
+        .size_code = slot->size_code,
+        .checksum = (uint8_t)pool->cfg.checksum,
+        .job = relay_tree_of(pool)->parent_job,
+        .ver = p->ver,
+        .slot = p->slot,
+        .tag = p->tag,
+        .e0 = slot->e0,
+        .e1 = want ? slot->e1 | SML_FLAG_WANT : slot->e1,
+    };
+    uint8_t *payload = slot->body[p->ver] - SML_HEADER_BYTES;
+
+    sml_build_header(payload, &head);
+    relay_send_up(pool, v, payload, SML_HEADER_BYTES + slot->body_bytes,
+                  sml_slot_result(pool, slot, p->ver)->buffer);
+}
+
+/* The two halves of the role, by where a packet is from. */
+enum sml_reason relay_judge_below(struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
+                                  const struct sml_packet *p, void *buffer, struct agg_verdict *v);
+enum sml_reason relay_judge_above(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
+                                  void *buffer, struct agg_verdict *v);
+
+#endif

@@ -1,0 +1,540 @@
+/* Joining through switches: real sessions below, a real registry at the root, and proxies between them, on
+ * links that lose messages. */
+#include "relay/proxy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/registry.h"
+#include "control/session.h"
+#include "control/tree.h"
+#include "random.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "switchml/worker.h"
+#include "unit.h"
+
+#define MS UINT64_C(1000000)
+
+enum { RANKS = 4, PROXIES = 3, MAIL_MAX = 4096, STEP_MS = 10, LOST_AFTER_MS = 2000 };
+
+/* Ranks 0 and 1 at the switch 1, rank 2 at the switch 2, which is below 1; rank 3 at the root, which is the
+ * switch 0. */
+static const int switch_of[RANKS] = {1, 1, 2, 0}, above[PROXIES] = {-1, 0, 1};
+
+struct letter {
+    bool to_switch;
+    int to; /* a switch, or a rank */
+    struct ctl_endpoint from;
+    size_t bytes;
+    uint8_t payload[CTL_MESSAGE_MAX];
+};
+
+static struct net {
+    uint64_t now, rng;
+    uint32_t loss_ppm;
+    struct ctl_session session[RANKS];
+    struct ctl_registry *registry;
+    struct relay_proxy *proxy[PROXIES]; /* of the switches 1 and 2 */
+    struct relay_uplink uplink[PROXIES];
+    struct ctl_prepared later;
+    bool full; /* the switch 1 has no room */
+    bool slow; /* pools of the switch 1 take time */
+    uint64_t put_off;
+    int open[PROXIES];                        /* pools, by switch */
+    uint8_t number[PROXIES], opened[PROXIES]; /* of the latest; how many so far */
+    uint16_t contributors[PROXIES];
+    uint64_t had[PROXIES]; /* numbers 0..63 that the latest job was not to have */
+    struct letter mail[MAIL_MAX];
+    unsigned first, end;
+    char text[CTL_TEXT_MAX]; /* the last event */
+} net;
+
+static const struct agg_protocol *const spoken[] = {&sml_protocol};
+
+static uint32_t ip_of_rank(int rank)
+{
+    return htonl(0x0a000001 + (uint32_t)rank);
+}
+
+static uint32_t ip_of_switch(int s)
+{
+    return htonl(0x0a000100 + (uint32_t)s);
+}
+
+static void put(bool to_switch, int to, uint32_t from_ip, uint16_t from_port, const uint8_t *payload,
+                size_t bytes)
+{
+    struct letter *l = &net.mail[net.end % MAIL_MAX];
+
+    if (rng_chance(&net.rng, net.loss_ppm))
+        return;
+    CU_ASSERT_FATAL(net.end++ - net.first < MAIL_MAX);
+    *l = (struct letter){.to_switch = to_switch, .to = to, .bytes = bytes};
+    l->from.ip = from_ip;
+    l->from.udp_port = from_port;
+    memcpy(l->payload, payload, bytes);
+}
+
+static int switch_at(uint32_t ip)
+{
+    const uint32_t s = ntohl(ip) - 0x0a000100;
+
+    return s < PROXIES ? (int)s : -1;
+}
+
+/* From switch s. */
+static void send_from(int s, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    const int other = switch_at(to->ip);
+
+    put(other >= 0, other >= 0 ? other : (int)(ntohl(to->ip) - 0x0a000001), ip_of_switch(s), CTL_PORT,
+        payload, bytes);
+}
+
+/* Effects of the root */
+
+static void root_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    (void)ctx;
+    send_from(0, to, payload, bytes);
+}
+
+static void note_open(int s, const struct ctl_entry *job, uint16_t contributors, uint8_t *number)
+{
+    *number = net.number[s] = (uint8_t)(20 * s + ++net.opened[s]);
+    net.open[s]++;
+    net.contributors[s] = contributors;
+    net.had[s] = 0;
+    for (uint8_t n = 0; n < 64; n++)
+        net.had[s] |= (uint64_t)ctl_entry_had_number(job, n) << n;
+}
+
+static int root_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+                        char text[CTL_TEXT_MAX])
+{
+    uint16_t contributor[RANKS];
+
+    (void)ctx, (void)terms, (void)text;
+    CU_ASSERT(ctl_tree_has_switches(job));
+    note_open(0, job, ctl_tree_contributors(job, contributor, NULL), number);
+    return 0;
+}
+
+static void root_release(void *ctx, const struct ctl_entry *job)
+{
+    (void)ctx, (void)job;
+    net.open[0]--;
+}
+
+static uint64_t root_random(void *ctx)
+{
+    (void)ctx;
+    return rng_next(&net.rng);
+}
+
+static void event(void *ctx, const struct ctl_entry *job, const char *what)
+{
+    (void)ctx, (void)job;
+    snprintf(net.text, sizeof(net.text), "%s", what);
+}
+
+static void start_root(void)
+{
+    const struct ctl_registry_config cfg = {.protocols = spoken,
+                                            .protocols_known = 1,
+                                            .max_jobs = 4,
+                                            .boot_id = rng_next(&net.rng) | 1,
+                                            .lost_after_ns = LOST_AFTER_MS * MS,
+                                            .actions = {.send = root_send,
+                                                        .prepare = root_prepare,
+                                                        .release = root_release,
+                                                        .random = root_random,
+                                                        .event = event}};
+
+    free(net.registry);
+    net.registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
+    net.open[0] = 0;
+}
+
+/* Effects of a switch below; ctx: its number. */
+
+static int number_of(void *ctx)
+{
+    return (int)((const struct relay_uplink *)ctx - net.uplink);
+}
+
+static void leaf_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    send_from(number_of(ctx), to, payload, bytes);
+}
+
+static void leaf_send_up(void *ctx, unsigned uplink, const uint8_t *payload, size_t bytes)
+{
+    CU_ASSERT_EQUAL(uplink, 0);
+    put(true, above[number_of(ctx)], ip_of_switch(number_of(ctx)), CTL_PORT, payload, bytes);
+}
+
+static int leaf_prepare(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX])
+{
+    const int s = number_of(ctx);
+
+    if (s == 1 && net.full) {
+        snprintf(text, CTL_TEXT_MAX, "all slots are in use");
+        return -ENOSPC;
+    }
+    CU_ASSERT_EQUAL(job->parent_number, net.number[above[s]]);
+    CU_ASSERT_EQUAL(job->parent.ip, ip_of_switch(above[s]));
+    note_open(s, &job->entry, job->contributors, number);
+    if (s != 1 || !net.slow)
+        return 0;
+    net.put_off = job->entry.preparation;
+    net.later = (struct ctl_prepared){.number = *number};
+    return CTL_LATER;
+}
+
+static void leaf_release(void *ctx, const struct relay_job *job)
+{
+    (void)job;
+    net.open[number_of(ctx)]--;
+}
+
+static uint16_t leaf_payload_bytes(void *ctx, unsigned uplink)
+{
+    (void)ctx, (void)uplink;
+    return 1000;
+}
+
+static void start_leaf(int s)
+{
+    net.uplink[s] = (struct relay_uplink){.ip = ip_of_switch(above[s]), .data_port = 0xBEF0};
+    const struct relay_config cfg = {.protocols = spoken,
+                                     .protocols_known = 1,
+                                     .uplink = &net.uplink[s],
+                                     .uplinks = 1,
+                                     .max_jobs = 2,
+                                     .max_processes = 8,
+                                     .id = rng_next(&net.rng) | 1,
+                                     .ip = ip_of_switch(s),
+                                     .lost_after_ns = LOST_AFTER_MS * MS,
+                                     .data_ports = 2,
+                                     .actions = {.ctx = &net.uplink[s],
+                                                 .send = leaf_send,
+                                                 .send_up = leaf_send_up,
+                                                 .prepare = leaf_prepare,
+                                                 .release = leaf_release,
+                                                 .event = event,
+                                                 .payload_bytes = leaf_payload_bytes}};
+
+    free(net.proxy[s]);
+    net.proxy[s] = relay_init(malloc(relay_footprint(&cfg)), &cfg);
+    net.open[s] = 0;
+}
+
+/* A switch that is asked about what it does not know, as its registry answers. */
+static void answer_unknown(int s, const struct letter *l)
+{
+    struct ctl_message m;
+    uint8_t out[CTL_MESSAGE_MAX];
+
+    if (ctl_parse(&m, l->payload, l->bytes) != CTL_PARSED || !ctl_type_from_worker(m.head.type))
+        return;
+    m.head.type = CTL_UNKNOWN;
+    m.head.boot_id = rng_next(&net.rng) | 1;
+    send_from(s, &l->from, out, ctl_build(out, &m));
+}
+
+static void at_leaf(int s, const struct letter *l)
+{
+    struct ctl_message m;
+
+    if (l->from.ip == ip_of_switch(above[s])) {
+        relay_receive_up(net.proxy[s], 0, &l->from, l->payload, l->bytes, net.now);
+        return;
+    }
+    ctl_parse(&m, l->payload, l->bytes);
+    if (m.head.type == CTL_JOIN || relay_knows(net.proxy[s], l->payload, l->bytes))
+        CU_ASSERT_EQUAL(relay_receive(net.proxy[s], &l->from, 0, l->payload, l->bytes, net.now), CTL_PARSED)
+    else
+        answer_unknown(s, l);
+}
+
+static void deliver(void)
+{
+    while (net.first < net.end) {
+        const struct letter l = net.mail[net.first++ % MAIL_MAX];
+
+        if (!l.to_switch)
+            ctl_session_receive(&net.session[l.to], l.payload, l.bytes, net.now);
+        else if (l.to > 0)
+            at_leaf(l.to, &l);
+        else
+            CU_ASSERT_EQUAL(ctl_registry_receive(net.registry, &l.from, l.payload, l.bytes, net.now),
+                            CTL_PARSED);
+    }
+}
+
+static void step(void)
+{
+    uint8_t out[CTL_MESSAGE_MAX];
+    size_t bytes;
+
+    net.now += STEP_MS * MS;
+    for (int rank = 0; rank < RANKS; rank++)
+        while (net.session[rank].state != 0 &&
+               (bytes = ctl_session_poll(&net.session[rank], net.now, out)) > 0)
+            put(true, switch_of[rank], ip_of_rank(rank), (uint16_t)(1000 + rank), out, bytes);
+    deliver();
+    ctl_registry_tick(net.registry, net.now);
+    for (int s = 1; s < PROXIES; s++)
+        relay_tick(net.proxy[s], net.now);
+    deliver();
+}
+
+static void join(int rank)
+{
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
+    struct ctl_session_config cfg = {.rank = (uint16_t)rank,
+                                     .size = RANKS,
+                                     .incarnation = rng_next(&net.rng) | 1,
+                                     .join = {.name = "t", .data_port = (uint16_t)(2000 + rank)},
+                                     .worker = &sml_worker,
+                                     .join_deadline_ns = 60000 * MS};
+
+    sml_terms_build(&cfg.join.terms, &wish);
+    ctl_session_init(&net.session[rank], &cfg, net.now);
+}
+
+static void start(uint32_t loss_ppm, uint64_t seed)
+{
+    struct ctl_registry *registry = net.registry;
+    struct relay_proxy *one = net.proxy[1], *two = net.proxy[2];
+
+    memset(&net, 0, sizeof(net));
+    net.rng = seed;
+    net.now = 1000 * MS;
+    net.loss_ppm = loss_ppm;
+    net.registry = registry;
+    net.proxy[1] = one;
+    net.proxy[2] = two;
+    start_root();
+    start_leaf(1);
+    start_leaf(2);
+    for (int rank = 0; rank < RANKS; rank++)
+        join(rank);
+}
+
+static bool all_are(enum ctl_session_state state, unsigned generation)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        if (net.session[rank].state != state || net.session[rank].generation < generation)
+            return false;
+    return true;
+}
+
+static void until_all_are(enum ctl_session_state state, unsigned generation)
+{
+    for (int i = 0; i < 3000 && !all_are(state, generation); i++)
+        step();
+    CU_ASSERT_FATAL(all_are(state, generation));
+}
+
+static void pass(unsigned ms)
+{
+    for (unsigned i = 0; i < ms / STEP_MS; i++)
+        step();
+}
+
+/* Every switch has one pool open, the one that its ranks know. */
+static void check_pools(void)
+{
+    struct sml_terms t;
+
+    for (int s = 0; s < PROXIES; s++)
+        CU_ASSERT_EQUAL(net.open[s], 1);
+    for (int rank = 0; rank < RANKS; rank++) {
+        const struct ctl_session *s = &net.session[rank];
+
+        CU_ASSERT_EQUAL(s->ready.job, net.number[switch_of[rank]]);
+        CU_ASSERT_EQUAL(s->ready.above.levels, switch_of[rank]);
+        for (int level = switch_of[rank] - 1, i = 0; level >= 0; level--, i++)
+            CU_ASSERT_EQUAL(s->ready.above.number[i], net.number[level]);
+        CU_ASSERT_EQUAL(s->ready.data_ports, switch_of[rank] == 0 ? 1 : 2);
+        CU_ASSERT(sml_terms_parse(&t, &s->ready.terms));
+        CU_ASSERT_EQUAL(t.chunk_bytes, 988); /* what payload_bytes has room for */
+    }
+    CU_ASSERT_EQUAL(net.contributors[0], 2);
+    CU_ASSERT_EQUAL(net.contributors[1], 3);
+    CU_ASSERT_EQUAL(net.contributors[2], 1);
+}
+
+static void test_ready_comes_when_the_whole_tree_is_there(void)
+{
+    start(0, 1);
+    net.session[2].state = 0; /* it comes later */
+    pass(2000);
+    for (int rank = 0; rank < RANKS; rank++)
+        if (rank != 2) {
+            CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_JOINING);
+            CU_ASSERT(ctl_ranks_has(&net.session[rank].pending.missing, 2));
+            CU_ASSERT_EQUAL(ctl_ranks_count(&net.session[rank].pending.missing), 1);
+        }
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+    join(2);
+    until_all_are(CTL_SESSION_READY, 1);
+    check_pools();
+    const struct relay_job *job = relay_job(net.proxy[1], 0);
+    CU_ASSERT_EQUAL(job->entry.state, CTL_ENTRY_RUNNING);
+    CU_ASSERT_EQUAL(job->entry.present, 3);
+    CU_ASSERT_STRING_EQUAL(job->entry.name, "t");
+    CU_ASSERT_EQUAL(ctl_ranks_count(&job->bundle), 3);
+}
+
+static void test_a_pool_that_takes_time(void)
+{
+    start(0, 2);
+    net.slow = true;
+    pass(1000);
+    CU_ASSERT_NOT_EQUAL(net.session[0].state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(net.session[3].state, CTL_SESSION_READY);
+    relay_prepared(net.proxy[1], net.put_off, &net.later, net.now);
+    deliver();
+    CU_ASSERT_EQUAL(net.session[0].state, CTL_SESSION_READY); /* at once */
+    until_all_are(CTL_SESSION_READY, 1);
+    check_pools();
+}
+
+static void test_a_switch_without_room_fails_the_job_and_says_who_it_is(void)
+{
+    start(0, 3);
+    net.full = true;
+    until_all_are(CTL_SESSION_FAILED, 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_STRING_EQUAL(net.session[rank].failure.text, "switch 10.0.1.1: all slots are in use");
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+/* Any switch may restart, again and again: every rank goes on in another life of the job, under numbers that
+ * it did not have before. */
+static void test_a_restart_of_any_switch_is_one_of_all(void)
+{
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        start(seed % 2 ? 10000 : 0, seed);
+        until_all_are(CTL_SESSION_READY, 1);
+        for (unsigned generation = 2; generation < 5; generation++) {
+            const int s = (int)rng_below(&net.rng, PROXIES);
+            const uint8_t was[PROXIES] = {net.number[0], net.number[1], net.number[2]};
+
+            pass((unsigned)rng_below(&net.rng, 1000));
+            if (s == 0)
+                start_root();
+            else
+                start_leaf(s);
+            until_all_are(CTL_SESSION_READY, generation);
+            pass(3000);
+            CU_ASSERT(all_are(CTL_SESSION_READY, generation));
+            check_pools();
+            for (int i = 0; i < PROXIES; i++)
+                CU_ASSERT(net.had[i] >> was[i] & 1);
+        }
+        for (int rank = 0; rank < RANKS; rank++)
+            ctl_session_leave(&net.session[rank], net.now);
+        until_all_are(CTL_SESSION_CLOSED, 0);
+        pass(20000);
+        CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+        CU_ASSERT_EQUAL(ctl_registry_entry(net.registry, 0)->state, CTL_ENTRY_FREE);
+        CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.state, CTL_ENTRY_FREE);
+    }
+}
+
+/* Restarts while the job is still forming, and of several switches at once. */
+static void test_restarts_at_any_moment(void)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        start(seed % 2 ? 10000 : 0, seed);
+        for (int i = 0; i < 6; i++) {
+            pass((unsigned)rng_below(&net.rng, 60) * STEP_MS / 2);
+            const int s = (int)rng_below(&net.rng, PROXIES);
+            if (s == 0)
+                start_root();
+            else
+                start_leaf(s);
+        }
+        until_all_are(CTL_SESSION_READY, 1);
+        pass(8000);
+        CU_ASSERT_FATAL(all_are(CTL_SESSION_READY, 1));
+        check_pools();
+    }
+}
+
+static void test_who_is_lost_is_named_with_his_switch(void)
+{
+    start(0, 5);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.session[2].state = 0;
+    pass(4000);
+    CU_ASSERT_EQUAL(net.session[0].state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(net.session[0].failure.reason, CTL_RANK_LOST);
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        net.session[0].failure.text,
+        "switch 10.0.1.0: rank 2 (10.0.0.3, at switch 10.0.1.2 on level 3) lost: no sign of life for"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(net.session[3].failure.text, "at switch 10.0.1.2 on level 3"));
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+static void test_the_operator_of_a_switch_ends_a_job(void)
+{
+    start(0, 6);
+    until_all_are(CTL_SESSION_READY, 1);
+    CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "other", net.now));
+    CU_ASSERT(relay_end(net.proxy[1], 0, "t", net.now));
+    until_all_are(CTL_SESSION_FAILED, 1);
+    CU_ASSERT_STRING_EQUAL(net.session[3].failure.text, "switch 10.0.1.1: its operator has ended the job");
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+static void test_switches_in_a_circle_are_refused(void)
+{
+    struct ctl_message m = {
+        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 77, .size = 2, .serial = 1},
+        .join = {.name = "c", .data_port = 5, .hops = CTL_LEVELS_MAX - 1}};
+    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
+    const struct ctl_endpoint from = {.ip = ip_of_rank(0)};
+    uint8_t out[CTL_MESSAGE_MAX];
+
+    start(0, 7);
+    net.first = net.end;
+    sml_terms_build(&m.join.terms, &wish);
+    relay_receive(net.proxy[1], &from, 0, out, ctl_build(out, &m), net.now);
+    CU_ASSERT_EQUAL_FATAL(net.end, net.first + 1);
+    CU_ASSERT_EQUAL(
+        ctl_parse(&m, net.mail[net.first % MAIL_MAX].payload, net.mail[net.first % MAIL_MAX].bytes),
+        CTL_PARSED);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_STRING_EQUAL(m.failure.text,
+                           "the switches above one another (uplink) are a circle, or more than 8");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_ready_comes_when_the_whole_tree_is_there),
+        UNIT_TEST(test_a_pool_that_takes_time),
+        UNIT_TEST(test_a_switch_without_room_fails_the_job_and_says_who_it_is),
+        UNIT_TEST(test_a_restart_of_any_switch_is_one_of_all),
+        UNIT_TEST(test_restarts_at_any_moment),
+        UNIT_TEST(test_who_is_lost_is_named_with_his_switch),
+        UNIT_TEST(test_the_operator_of_a_switch_ends_a_job),
+        UNIT_TEST(test_switches_in_a_circle_are_refused),
+        CU_TEST_INFO_NULL,
+    };
+    int rc = unit_main("relay_proxy", tests);
+
+    free(net.registry);
+    free(net.proxy[1]);
+    free(net.proxy[2]);
+    return rc;
+}

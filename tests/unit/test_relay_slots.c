@@ -1,0 +1,553 @@
+/* Pools in trees of switches: whatever links between ranks and switches, and between switches, do, every rank
+ * gets every sum, all the same one, added in the order that docs/protocol.md states; also after switches have
+ * restarted in the middle of it. */
+#include "relay/slots.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hostagg/protocol.h"
+#include "random.h"
+#include "reference.h"
+#include "relay/protocol.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "unit.h"
+
+enum { SWITCHES_MAX = 6, RANKS_MAX = 9, TAGS = 24, CHUNK = 256, NONE = -1, PACKET_MAX = 512, COUNT = 4 };
+
+struct shape {
+    int switches, ranks;
+    int above[SWITCHES_MAX]; /* the switch above; NONE: the root, which is the first */
+    int at[RANKS_MAX];       /* by rank */
+};
+
+static const struct shape shapes[] = {
+    {3, 4, {NONE, 0, 0}, {1, 1, 2, 2}},
+    {3, 5, {NONE, 0, 0}, {2, 1, 0, 1, 2}},                   /* a rank at the root; ranks interleaved */
+    {2, 3, {NONE, 0}, {1, 1, 1}},                            /* a root with nothing but one switch */
+    {5, 9, {NONE, 0, 1, 1, 0}, {2, 3, 3, 2, 4, 1, 0, 2, 4}}, /* three levels, ranks on each */
+    {6, 7, {NONE, 0, 1, 2, 3, 0}, {4, 4, 5, 2, 4, 5, 3}},    /* five levels */
+};
+
+/* On its way. to: a rank, or, from RANKS_MAX on, a switch. */
+struct letter {
+    int to;
+    int from; /* as to */
+    size_t bytes;
+    uint8_t payload[PACKET_MAX];
+};
+
+struct station {
+    struct sml_pool *pool;
+    uint8_t job; /* on the wire; of another life it is another one */
+    uint16_t contributors, contributor[RANKS_MAX];
+    int sends[RANKS_MAX]; /* by contributor: who it is, as letter.to */
+};
+
+struct worker {
+    uint32_t oldest, next; /* without a result; not sent yet */
+    bool has[TAGS];        /* it knows that the chunk is complete, and has the sum if it wants it */
+    bool settled[TAGS];    /* in this life of the job */
+    bool nacked[TAGS];
+};
+
+struct grove {
+    const struct shape *shape;
+    struct sml_pool_config cfg;
+    uint64_t rng;
+    uint32_t fault_ppm; /* of losses, duplicates and letters that wait, each */
+    bool keeps;
+    unsigned life;
+    struct station station[SWITCHES_MAX];
+    struct worker worker[RANKS_MAX];
+    struct letter *mail;
+    size_t letters, room;
+    uint8_t code[TAGS];
+    uint8_t in[TAGS][RANKS_MAX][CHUNK], sum[TAGS][CHUNK];
+    uint8_t got[TAGS][CHUNK]; /* what the first rank got */
+    unsigned kept;
+};
+
+static size_t bytes_of(const struct grove *g, uint32_t tag)
+{
+    return COUNT * agg_element_size(g->code[tag] & 15, g->code[tag] >> 4);
+}
+
+/* Where a rank's contribution comes to a switch from: the rank, or a switch below; NONE: not from below. */
+static int way_to(const struct shape *s, int node, int rank)
+{
+    int at = s->at[rank], from = rank;
+
+    while (at != node && at != NONE) {
+        from = RANKS_MAX + at;
+        at = s->above[at];
+    }
+    return at == node ? from : NONE;
+}
+
+/* Expected sums: as protocol.md says, within a switch by the lowest rank of each contributor. */
+
+static void tree_sum(const struct grove *g, uint32_t tag, int node, uint8_t *out)
+{
+    const void *in[RANKS_MAX];
+    uint8_t parts[RANKS_MAX][CHUNK];
+    int seen[RANKS_MAX];
+    unsigned n = 0;
+
+    for (int rank = 0; rank < g->shape->ranks; rank++) {
+        const int from = way_to(g->shape, node, rank);
+        bool known = from == NONE;
+
+        for (unsigned i = 0; i < n; i++)
+            known = known || seen[i] == from;
+        if (known)
+            continue;
+        seen[n] = from;
+        if (from < RANKS_MAX)
+            memcpy(parts[n], g->in[tag][rank], bytes_of(g, tag));
+        else
+            tree_sum(g, tag, from - RANKS_MAX, parts[n]);
+        in[n] = parts[n];
+        n++;
+    }
+    if (n == 1)
+        memcpy(out, parts[0], bytes_of(g, tag));
+    else
+        reference_reduce(g->code[tag], out, in, n, COUNT);
+}
+
+static bool is_tame(const struct grove *g, uint32_t tag)
+{
+    return g->cfg.mode == SML_ON_ARRIVAL || g->code[tag] >> 4 == AGG_AVG;
+}
+
+static void make_work(struct grove *g)
+{
+    for (uint32_t tag = 0; tag < TAGS; tag++) {
+        const void *in[RANKS_MAX];
+
+        g->code[tag] = (uint8_t)reference_any(&g->rng);
+        for (int rank = 0; rank < g->shape->ranks; rank++) {
+            reference_fill(g->code[tag], &g->rng, is_tame(g, tag), g->in[tag][rank], COUNT);
+            in[rank] = g->in[tag][rank];
+        }
+        if (is_tame(g, tag))
+            reference_reduce(g->code[tag], g->sum[tag], in, (unsigned)g->shape->ranks, COUNT);
+        else
+            tree_sum(g, tag, 0, g->sum[tag]);
+    }
+}
+
+/* Switches */
+
+static void open_station(struct grove *g, int node, uint32_t first_tag, bool resumed)
+{
+    struct station *s = &g->station[node];
+    const int above = g->shape->above[node];
+    struct agg_tree tree = {.ranks = (uint16_t)g->shape->ranks,
+                            .contributor = s->contributor,
+                            .has_parent = above != NONE,
+                            .parent_job = above == NONE ? 0 : g->station[above].job};
+    struct sml_pool_config cfg = g->cfg;
+    size_t bytes;
+
+    s->job = (uint8_t)(10 * g->life + (unsigned)node + 1);
+    s->contributors = 0;
+    for (int rank = 0; rank < g->shape->ranks; rank++) {
+        const int from = way_to(g->shape, node, rank);
+        uint16_t c = 0;
+
+        while (c < s->contributors && s->sends[c] != from)
+            c++;
+        s->contributor[rank] = from == NONE ? AGG_NOBODY : c;
+        if (from != NONE && c == s->contributors)
+            s->sends[s->contributors++] = from;
+    }
+    cfg.job = s->job;
+    cfg.workers = s->contributors;
+    cfg.first_tag = first_tag;
+    cfg.resumed = resumed;
+    bytes = relay_slots_footprint(&cfg, &tree);
+    CU_ASSERT_FATAL(bytes > 0);
+    s->pool = memset(aligned_alloc(64, bytes), 0xa5, bytes);
+    relay_slots_init(s->pool, &cfg, &tree);
+}
+
+static unsigned drained;
+
+static void drain_one(void *buffer)
+{
+    free(buffer);
+    drained++;
+}
+
+static void close_station(struct grove *g, int node)
+{
+    drained = 0;
+    sml_pool_drain(g->station[node].pool, drain_one);
+    g->kept -= drained;
+    free(g->station[node].pool);
+}
+
+static void put(struct grove *g, int from, int to, const uint8_t *payload, size_t bytes)
+{
+    unsigned copies = rng_below(&g->rng, 1000000) < g->fault_ppm ? 0 : 1;
+
+    copies += rng_below(&g->rng, 1000000) < g->fault_ppm;
+    CU_ASSERT_FATAL(bytes <= PACKET_MAX);
+    while (copies-- > 0) {
+        if (g->letters == g->room)
+            g->mail = realloc(g->mail, (g->room += 1024) * sizeof(*g->mail));
+        struct letter *l = &g->mail[g->letters++];
+        *l = (struct letter){.from = from, .to = to, .bytes = bytes};
+        memcpy(l->payload, payload, bytes);
+    }
+}
+
+static int contributor_of(const struct station *s, int from)
+{
+    for (uint16_t c = 0; c < s->contributors; c++)
+        if (s->sends[c] == from)
+            return c;
+    return NONE;
+}
+
+static void send_out(struct grove *g, int node, int asker, const struct agg_verdict *v)
+{
+    const struct station *s = &g->station[node];
+    const int us = RANKS_MAX + node, above = g->shape->above[node];
+
+    switch (sml_reasons[v->reason].action) {
+    case AGG_REPLY:
+        CU_ASSERT_FATAL(asker != AGG_PARENT);
+        put(g, us, s->sends[asker], v->payload, v->bytes);
+        break;
+    case AGG_TO_PARENT:
+        CU_ASSERT_FATAL(above != NONE);
+        put(g, us, RANKS_MAX + above, v->payload, v->bytes);
+        CU_ASSERT_FATAL(v->brief_bytes == 0 || asker != AGG_PARENT);
+        if (v->brief_bytes > 0)
+            put(g, us, s->sends[asker], v->brief, v->brief_bytes);
+        break;
+    case AGG_TO_ALL:
+        for (unsigned c = 0; c < s->contributors; c++) {
+            if (agg_wants(v, c))
+                put(g, us, s->sends[c], v->payload, v->bytes);
+            else if (v->brief_bytes > 0)
+                put(g, us, s->sends[c], v->brief, v->brief_bytes);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void at_switch(struct grove *g, int node, const struct letter *l)
+{
+    const struct station *s = &g->station[node];
+    const bool from_above = l->from == RANKS_MAX + g->shape->above[node];
+    const int from = from_above ? AGG_PARENT : contributor_of(s, l->from);
+    struct agg_verdict v;
+    struct sml_packet p;
+    uint8_t *frame = malloc(l->bytes + SML_TRAILER_BYTES);
+    void *buffer = g->keeps && rng_below(&g->rng, 2) ? frame : NULL;
+
+    memcpy(frame, l->payload, l->bytes);
+    CU_ASSERT_FATAL(sml_parse(&p, frame, l->bytes) == SML_OK && from != NONE);
+    if (p.job != (from_above ? g->station[g->shape->above[node]].job : s->job)) {
+        free(frame); /* of an earlier life */
+        return;
+    }
+    struct sml_slot *slot = sml_pool_locate(s->pool, &p, 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+    sml_pool_apply(s->pool, slot, (uint16_t)from, &p, buffer, 0, &v);
+    CU_ASSERT(v.reason != SML_DROP_BAD_CHECKSUM && v.reason != SML_DROP_BAD_KIND &&
+              v.reason != SML_DROP_BAD_LENGTH && v.reason != SML_DROP_BAD_SLOT &&
+              v.reason != SML_DROP_BAD_TYPE && v.reason != SML_SEND_MISMATCH);
+    CU_ASSERT_FATAL(!v.kept || buffer != NULL);
+    send_out(g, node, from, &v);
+    g->kept += v.kept;
+    g->kept -= v.released != NULL;
+    free(v.released);
+    if (!v.kept)
+        free(frame);
+}
+
+/* Ranks */
+
+/* Between the host's order and the wire's. */
+static void convert(const struct grove *g, uint32_t tag, void *out, const void *in)
+{
+    g->cfg.kernels->convert[g->code[tag] & 15](out, in, bytes_of(g, tag));
+}
+
+static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kind)
+{
+    uint8_t payload[PACKET_MAX];
+    const size_t body = kind == SML_PROBE ? 0 : bytes_of(g, tag);
+    const struct sml_packet head = {.kind = kind,
+                                    .size_code = SML_SIZE_AGREED,
+                                    .checksum = (uint8_t)g->cfg.checksum,
+                                    .job = g->station[g->shape->at[rank]].job,
+                                    .ver = sml_tag_ver(tag, g->cfg.slots),
+                                    .slot = sml_tag_slot(tag, g->cfg.slots),
+                                    .tag = tag,
+                                    .e0 = g->code[tag],
+                                    .e1 = (rank + (int)tag) % 3 == 0 || kind == SML_RESTORE ? 0
+                                                                                            : SML_FLAG_WANT};
+    size_t bytes = SML_HEADER_BYTES + body;
+
+    sml_build_header(payload, &head);
+    if (kind == SML_RESTORE)
+        memcpy(payload + SML_HEADER_BYTES, g->got[tag], body);
+    else if (body > 0)
+        convert(g, tag, payload + SML_HEADER_BYTES, g->in[tag][rank]);
+    if (g->cfg.checksum != SML_CHECKSUM_NONE) {
+        sml_build_trailer(payload + bytes, (uint16_t)rank, payload, bytes, NULL, 0);
+        bytes += SML_TRAILER_BYTES;
+    }
+    put(g, rank, RANKS_MAX + g->shape->at[rank], payload, bytes);
+}
+
+static void take_result(struct grove *g, int rank, uint32_t tag, const struct sml_packet *p)
+{
+    struct worker *w = &g->worker[rank];
+    const bool want = (rank + (int)tag) % 3 != 0;
+
+    if (want && !w->has[tag] &&
+        p->body_bytes == 0) { /* it came before our contribution, so it is not for us */
+        CU_ASSERT(g->life > 0);
+        return;
+    }
+    w->settled[tag] = true;
+    if (w->has[tag])
+        return;
+    CU_ASSERT_EQUAL_FATAL(p->body_bytes, want ? bytes_of(g, tag) : 0);
+    if (want) {
+        uint8_t sum[CHUNK];
+        convert(g, tag, sum, p->body);
+        const bool right = is_tame(g, tag) ? reference_equal(g->code[tag], sum, g->sum[tag], COUNT)
+                                           : reference_same(g->code[tag], sum, g->sum[tag], COUNT);
+        CU_ASSERT_FATAL(right);
+        bool first = true;
+        for (int other = 0; other < g->shape->ranks; other++)
+            first = first && !(g->worker[other].has[tag] && (other + (int)tag) % 3 != 0);
+        if (first)
+            memcpy(g->got[tag], p->body, p->body_bytes);
+        CU_ASSERT_EQUAL_FATAL(memcmp(g->got[tag], p->body, p->body_bytes), 0);
+    }
+    w->has[tag] = true;
+    while (w->oldest < TAGS && w->has[w->oldest])
+        w->oldest++;
+}
+
+static void at_rank(struct grove *g, int rank, const struct letter *l)
+{
+    struct sml_packet p;
+
+    CU_ASSERT_FATAL(sml_parse(&p, l->payload, l->bytes) == SML_OK && p.tag < TAGS);
+    if (p.job != g->station[g->shape->at[rank]].job)
+        return;
+    CU_ASSERT(sml_checksum_holds(&p, g->cfg.checksum, SML_SWITCH));
+    if (p.kind == SML_DATA)
+        take_result(g, rank, p.tag, &p);
+    else if (p.kind == SML_NACK)
+        g->worker[rank].nacked[p.tag] = true;
+    else
+        CU_ASSERT(p.kind == SML_WAIT && p.body_bytes == (g->shape->ranks + 7u) / 8);
+}
+
+/* Whoever holds a wanted sum hands it back; in this test the others contribute again. */
+static void send_again(struct grove *g, int rank, uint32_t tag)
+{
+    const bool holds = g->worker[rank].has[tag] && (rank + (int)tag) % 3 != 0;
+
+    send_work(g, rank, tag, holds ? SML_RESTORE : SML_DATA);
+}
+
+/* Everybody's next packets: what may go, and questions about what is late. */
+static void turn(struct grove *g, uint32_t from)
+{
+    for (int rank = 0; rank < g->shape->ranks; rank++) {
+        struct worker *w = &g->worker[rank];
+
+        for (uint32_t tag = from; tag < w->next; tag++) {
+            if (w->settled[tag])
+                continue;
+            if (w->nacked[tag])
+                send_again(g, rank, tag);
+            else
+                send_work(g, rank, tag, SML_PROBE);
+            w->nacked[tag] = false;
+        }
+        while (w->next < TAGS && w->next < w->oldest + g->cfg.slots)
+            send_work(g, rank, w->next++, SML_DATA);
+    }
+}
+
+static void deliver(struct grove *g)
+{
+    while (g->letters > 0) {
+        /* mostly in order */
+        const size_t i = rng_below(&g->rng, 1000000) < g->fault_ppm ? rng_below(&g->rng, g->letters) : 0;
+        const struct letter l = g->mail[i];
+
+        memmove(g->mail + i, g->mail + i + 1, (--g->letters - i) * sizeof(*g->mail));
+        if (l.to >= RANKS_MAX)
+            at_switch(g, l.to - RANKS_MAX, &l);
+        else
+            at_rank(g, l.to, &l);
+    }
+}
+
+static void start(struct grove *g, const struct shape *shape, uint64_t seed)
+{
+    *g = (struct grove){.shape = shape, .rng = seed};
+    g->cfg = (struct sml_pool_config){.slots = 4,
+                                      .chunk_bytes = CHUNK,
+                                      .format = SML_FORMAT_TYPED,
+                                      .mode = seed % 2 ? SML_ORDERED : SML_ON_ARRIVAL,
+                                      .checksum = seed % 3 ? SML_CHECKSUM_NONE : SML_CHECKSUM_CRC32C,
+                                      .arrivals = true,
+                                      .kernels = agg_kernels_best()};
+    g->keeps = seed % 5 != 0;
+    g->fault_ppm = seed % 4 == 0 ? 0 : (uint32_t)rng_below(&g->rng, 200000);
+    make_work(g);
+    for (int node = 0; node < shape->switches; node++)
+        open_station(g, node, 0, false);
+}
+
+static void stop(struct grove *g)
+{
+    for (int node = 0; node < g->shape->switches; node++)
+        close_station(g, node);
+    CU_ASSERT_EQUAL(g->kept, 0);
+    free(g->mail);
+}
+
+static bool is_over(const struct grove *g)
+{
+    for (int rank = 0; rank < g->shape->ranks; rank++)
+        if (g->worker[rank].oldest < TAGS)
+            return false;
+    return true;
+}
+
+/* Any switch restarts, so the job begins another life at all of them: ranks go on where the last one is. Who
+ * has handed back a sum, or does not want one, must hear again that the switches are done with the chunk. */
+static uint32_t restart(struct grove *g)
+{
+    uint32_t first = TAGS;
+
+    for (int rank = 0; rank < g->shape->ranks; rank++)
+        first = g->worker[rank].oldest < first ? g->worker[rank].oldest : first;
+    for (int node = 0; node < g->shape->switches; node++)
+        close_station(g, node);
+    g->life++;
+    for (int node = 0; node < g->shape->switches; node++)
+        open_station(g, node, first, true);
+    for (int rank = 0; rank < g->shape->ranks; rank++) {
+        struct worker *w = &g->worker[rank];
+        for (uint32_t tag = first; tag < w->next; tag++) {
+            w->settled[tag] = false;
+            send_again(g, rank, tag);
+        }
+    }
+    return first;
+}
+
+static void play(const struct shape *shape, uint64_t seed)
+{
+    static struct grove g;
+    uint32_t first = 0;
+    unsigned rounds = 0, restarts = (unsigned)(seed % 3);
+
+    start(&g, shape, seed);
+    while (!is_over(&g) && rounds++ < 3000) {
+        turn(&g, first);
+        if (restarts > 0 && rng_below(&g.rng, 8) == 0 && !is_over(&g)) {
+            restarts--;
+            first = restart(&g);
+        }
+        deliver(&g);
+    }
+    if (!is_over(&g))
+        fprintf(stderr, "seed %" PRIu64 ": %d switches, %d ranks: not over\n", seed, shape->switches,
+                shape->ranks);
+    CU_ASSERT_FATAL(is_over(&g));
+    stop(&g);
+}
+
+static void test_every_rank_gets_every_sum_whatever_links_do(void)
+{
+    for (uint64_t seed = 0; seed < 120; seed++)
+        play(&shapes[seed % (sizeof(shapes) / sizeof(*shapes))], seed);
+}
+
+/* The table for jobs in trees has pools and views of its own; views are by ranks of the whole job. */
+static void test_views_are_by_rank(void)
+{
+    static const uint16_t contributor[] = {AGG_NOBODY, 0, 1, 0, AGG_NOBODY};
+    const struct agg_tree tree = {
+        .ranks = 5, .contributor = contributor, .has_parent = true, .parent_job = 9};
+    const struct sml_terms terms = {.format = SML_FORMAT_TYPED, .slots = 4, .chunk_bytes = 64};
+    const struct agg_protocol *protocol = relay_protocol_of(&sml_protocol);
+    struct agg_pool_config cfg = {
+        .job = 3, .workers = 2, .delays = true, .kernels = agg_kernels_best(), .tree = &tree};
+    struct agg_footprint f, flat;
+    struct agg_slot_view view;
+    struct agg_rank_view rank;
+    struct agg_verdict v;
+    uint8_t payload[SML_HEADER_BYTES + 8] = {SML_DATA << 4 | SML_SIZE_AGREED, 3};
+    struct sml_packet p;
+
+    sml_terms_build(&cfg.terms, &terms);
+    CU_ASSERT_FATAL(protocol->footprint(&cfg, &f) && sml_protocol.footprint(&cfg, &flat));
+    CU_ASSERT(f.bytes > flat.bytes && f.slots == 4);
+    void *pool = protocol->init(aligned_alloc(64, f.bytes), &cfg);
+    payload[8] = AGG_SUM << 4 | AGG_I64;
+    CU_ASSERT_FATAL(sml_parse(&p, payload, sizeof(payload)) == SML_OK);
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), 0, &p, NULL, 0, &v);
+    CU_ASSERT_EQUAL(v.reason, SML_HELD);
+    CU_ASSERT(protocol->view(pool, 0, &view) && !protocol->view(pool, 4, &view));
+    CU_ASSERT_EQUAL(view.contributed, 2);
+    CU_ASSERT_EQUAL(view.ranks[0], 1 << 1 | 1 << 3);
+    CU_ASSERT(protocol->view_rank(pool, 3, &rank) && rank.contributions == 1);
+    CU_ASSERT(protocol->view_rank(pool, 2, &rank) && rank.contributions == 0);
+    CU_ASSERT(!protocol->view_rank(pool, 0, &rank));
+    free(pool);
+    CU_ASSERT_PTR_NULL(relay_protocol_of(&hag_protocol));
+}
+
+static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t contributor[3])
+{
+    const struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
+    const struct sml_pool_config cfg = {
+        .workers = workers, .slots = 4, .chunk_bytes = 64, .kernels = agg_kernels_best()};
+
+    return relay_slots_footprint(&cfg, &tree);
+}
+
+static void test_tables_that_are_none_are_refused(void)
+{
+    CU_ASSERT(footprint_of(2, false, (uint16_t[]){0, 1, 0}) > 0);
+    CU_ASSERT(footprint_of(2, true, (uint16_t[]){0, AGG_NOBODY, 1}) > 0);
+    CU_ASSERT_EQUAL(footprint_of(2, false, (uint16_t[]){0, AGG_NOBODY, 1}), 0); /* nobody brings rank 1 */
+    CU_ASSERT_EQUAL(footprint_of(2, true, (uint16_t[]){1, 0, 0}), 0);           /* not by the lowest rank */
+    CU_ASSERT_EQUAL(footprint_of(3, true, (uint16_t[]){0, 1, 0}), 0); /* a contributor without a rank */
+    CU_ASSERT_EQUAL(footprint_of(1, true, (uint16_t[]){0, 1, 0}), 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_every_rank_gets_every_sum_whatever_links_do),
+        UNIT_TEST(test_views_are_by_rank),
+        UNIT_TEST(test_tables_that_are_none_are_refused),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("relay_slots", tests);
+}
