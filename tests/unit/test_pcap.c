@@ -528,6 +528,29 @@ static void test_damaged_packets_are_left_out(void)
     unlink(r.file);
 }
 
+/* Nothing tells here whether they are forged. */
+static void test_keyed_packets_are_taken_and_counted(void)
+{
+    const struct sml_packet p = {
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED, .job = 3};
+    struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
+    const struct udp_end worker = plan_worker(&usual, 3);
+    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + SML_AUTH_BYTES] = {0};
+    struct store s = {0};
+
+    close(mkstemp(r.file));
+    r.dumper = pcap_dump_open(r.pcap, r.file);
+    sml_build_header(payload, &p);
+    record(&r, frame, udp_build(frame, &worker, &usual.sw, payload, sizeof(payload)));
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    CU_ASSERT_EQUAL_FATAL(store_read(&s, r.file), 0);
+    CU_ASSERT(s.count == 1 && s.keyed == 1 && s.damaged + s.malformed == 0);
+    CU_ASSERT(s.packets[0].bytes == 64 && s.packets[0].job == 3);
+    store_free(&s);
+    unlink(r.file);
+}
+
 /* Puts a worker's packets of one pass over the slots into one frame, as a kernel does that leaves cutting,
  * and the checksum, to a device. Returns its length. */
 static size_t merge_run(const struct plan *p, unsigned worker, uint32_t first, uint8_t *merged)
@@ -827,12 +850,16 @@ static void test_packets_in_words(void)
                  .terms = terms_of((struct sml_terms){.slots = 64, .chunk_bytes = 1460}),
                  .data_port = 30001}};
     uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
-    struct line data = {0}, control = {0}, bad = {0};
+    struct line data = {0}, keyed = {0}, control = {0}, bad = {0};
     struct udp_datagram d;
 
     CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(&usual, 1, 5, frame)));
     describe_switchml(&data, &how, d.payload, d.bytes);
     CU_ASSERT_STRING_EQUAL(data.text, "DATA job 7 tag 5 slot 1.1 16 float32: -0.484375 0.53125 ...");
+    frame[UDP_HEADERS_BYTES]++; /* the size code: 5 says that it is keyed, and its last eight bytes are no
+                                   elements */
+    describe_switchml(&keyed, &how, d.payload, d.bytes);
+    CU_ASSERT_STRING_EQUAL(keyed.text, "DATA job 7 tag 5 slot 1.1 keyed 14 float32: -0.484375 0.53125 ...");
     describe_control(&control, &how, message, ctl_build(message, &m));
     CU_ASSERT_STRING_EQUAL(
         control.text, "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", data from port 30001, protocol 1 switchml, "
@@ -911,6 +938,7 @@ int main(void)
         UNIT_TEST(test_published_packets_have_size_codes),
         UNIT_TEST(test_a_switch_agrees_with_one_worker_or_many),
         UNIT_TEST(test_damaged_packets_are_left_out),
+        UNIT_TEST(test_keyed_packets_are_taken_and_counted),
         UNIT_TEST(test_merged_packets_are_taken_apart),
         UNIT_TEST(test_a_wrong_exponent_is_found),
         UNIT_TEST(test_a_wrong_result_is_found),

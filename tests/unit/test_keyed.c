@@ -1,0 +1,306 @@
+/* Keyed jobs at the switch and at the rank: what is proven counts, what is not changes nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "switchml/pool.h"
+#include "switchml/stream.h"
+#include "toy_keys.h"
+#include "unit.h"
+
+enum { RANKS = 2, SLOTS = 2, CHUNK = 64, COUNT = CHUNK / 4, FIRST = -3, JOB = 9, PAYLOAD_MAX = 256 };
+
+static struct keys_shared shared = {.library = &toy_library};
+
+struct rig {
+    struct sml_pool *pool;
+    struct sml_stream *stream[RANKS];
+    int32_t in[RANKS][4 * COUNT], out[RANKS][4 * COUNT];
+    struct agg_verdict v; /* the last */
+    uint64_t now;
+};
+
+struct packet {
+    uint8_t payload[PAYLOAD_MAX];
+    size_t bytes;
+};
+
+static struct sml_pool *open_pool(uint32_t first_tag, bool resumed)
+{
+    const struct sml_pool_config cfg = {.workers = RANKS,
+                                        .slots = SLOTS,
+                                        .chunk_bytes = CHUNK,
+                                        .job = JOB,
+                                        .checksum = SML_CHECKSUM_KEYED,
+                                        .shared = &shared,
+                                        .first_tag = first_tag,
+                                        .resumed = resumed,
+                                        .kernels = agg_kernels_best()};
+
+    return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+}
+
+static struct rig *open_rig(void)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+
+    rig->pool = open_pool((uint32_t)FIRST, false);
+    rig->now = 1;
+    for (uint16_t r = 0; r < RANKS; r++) {
+        const struct sml_stream_config cfg = {.rank = r,
+                                              .workers = RANKS,
+                                              .slots = SLOTS,
+                                              .chunk_bytes = CHUNK,
+                                              .job = JOB,
+                                              .checksum = SML_CHECKSUM_KEYED,
+                                              .shared = &shared,
+                                              .first_tag = (uint32_t)FIRST,
+                                              .kernels = agg_kernels_best()};
+        rig->stream[r] =
+            sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
+        for (unsigned i = 0; i < 4 * COUNT; i++)
+            rig->in[r][i] = (int32_t)(100 * r + i);
+    }
+    return rig;
+}
+
+static void close_rig(struct rig *rig)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        free(rig->stream[r]);
+    free(rig->pool);
+    free(rig);
+}
+
+/* A call of this many elements on all ranks. */
+static void begin(struct rig *rig, uint64_t count)
+{
+    const struct sml_call call = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = count};
+
+    for (unsigned r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL_FATAL(sml_stream_begin(rig->stream[r], &call, rig->in[r], rig->out[r], rig->now), 0);
+}
+
+/* What rank sends next. */
+static struct packet next(struct rig *rig, unsigned rank)
+{
+    struct sml_send send;
+    struct packet p;
+
+    CU_ASSERT_FATAL(sml_stream_poll(rig->stream[rank], rig->now, &send));
+    p.bytes = sml_send_copy(&send, p.payload);
+    return p;
+}
+
+/* The pool's reason for a packet that seems to be this rank's. */
+static enum sml_reason at_switch(struct rig *rig, uint16_t rank, const struct packet *p)
+{
+    struct sml_packet parsed;
+    struct packet copy = *p;
+
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&parsed, copy.payload, copy.bytes), SML_OK);
+    sml_pool_apply(rig->pool, sml_pool_locate(rig->pool, &parsed, 0), rank, &parsed, NULL, 0, &rig->v);
+    return rig->v.reason;
+}
+
+static enum sml_receive at_rank(struct rig *rig, unsigned rank, const uint8_t *payload, size_t bytes)
+{
+    return sml_stream_receive(rig->stream[rank], payload, bytes, rig->now);
+}
+
+static void result_to_all(struct rig *rig)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(at_rank(rig, r, rig->v.payload, rig->v.bytes), SML_RX_RESULT);
+}
+
+static void expect_sums(const struct rig *rig, unsigned count)
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        for (unsigned i = 0; i < count; i++)
+            CU_ASSERT_EQUAL(rig->out[r][i], rig->in[0][i] + rig->in[1][i]);
+}
+
+static void test_calls_over_the_end_of_the_tags(void)
+{
+    struct rig *rig = open_rig();
+
+    for (unsigned call = 0; call < 8; call++) { /* of a chunk each */
+        struct packet first, second;
+
+        begin(rig, 4);
+        first = next(rig, 0);
+        second = next(rig, 1);
+        CU_ASSERT_EQUAL(at_switch(rig, 0, &first), SML_HELD);
+        CU_ASSERT_EQUAL(at_switch(rig, 1, &second), SML_SEND_ALL);
+        result_to_all(rig);
+        expect_sums(rig, 4);
+    }
+    close_rig(rig);
+}
+
+static void test_only_its_rank_sends_a_contribution(void)
+{
+    struct rig *rig = open_rig();
+    struct packet p, changed, plain;
+
+    begin(rig, 4);
+    p = changed = plain = next(rig, 0);
+    CU_ASSERT_EQUAL(at_switch(rig, 1, &p), SML_DROP_UNPROVEN);
+    changed.payload[SML_HEADER_BYTES + SML_CALL_BYTES] ^= 1; /* an element */
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &changed), SML_DROP_UNPROVEN);
+    changed = p;
+    changed.payload[SML_HEADER_BYTES] ^= 1; /* the call */
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &changed), SML_DROP_UNPROVEN);
+    plain.payload[0] = SML_OPEN << 4 | SML_SIZE_AGREED; /* as in a job without keys */
+    plain.bytes -= SML_AUTH_BYTES;
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &plain), SML_DROP_UNPROVEN);
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_HELD);
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_DROP_DUPLICATE); /* a copy is what it was */
+    close_rig(rig);
+}
+
+/* The same tag comes again after 2^32 chunks; this run begins three before the end of the tags. */
+static void test_a_tag_that_has_wrapped_is_another_chunk(void)
+{
+    struct rig *rig = open_rig(), *later = open_rig();
+    struct packet p[8];
+
+    for (unsigned call = 0; call < 8; call++) {
+        struct packet other;
+
+        begin(rig, 4);
+        p[call] = next(rig, 0);
+        other = next(rig, 1);
+        at_switch(rig, 0, &p[call]);
+        CU_ASSERT_EQUAL(at_switch(rig, 1, &other), SML_SEND_ALL);
+        result_to_all(rig);
+    }
+    /* A pool that begins where the tags do, and so has not wrapped, collects chunk 0 of the same secret. */
+    free(later->pool);
+    later->pool = open_pool(0, false);
+    CU_ASSERT_EQUAL(at_switch(later, 0, &p[-FIRST]), SML_DROP_UNPROVEN);
+    close_rig(rig);
+    close_rig(later);
+}
+
+static void test_an_earlier_life_proves_nothing(void)
+{
+    struct rig *rig = open_rig();
+    struct packet p;
+
+    begin(rig, 4);
+    p = next(rig, 0);
+    shared.secret[0]++;
+    free(rig->pool);
+    rig->pool = open_pool((uint32_t)FIRST, true);
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_DROP_UNPROVEN);
+    for (unsigned r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(sml_stream_resume(rig->stream[r], JOB, (uint32_t)FIRST, &shared, rig->now), 0);
+    p = next(rig, 0);
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_HELD);
+    p = next(rig, 1);
+    CU_ASSERT_EQUAL(at_switch(rig, 1, &p), SML_SEND_ALL);
+    result_to_all(rig);
+    expect_sums(rig, 4);
+    close_rig(rig);
+}
+
+/* A probe of this rank's oldest chunk, when it is due. */
+static struct packet probe(struct rig *rig, unsigned rank)
+{
+    struct packet p;
+
+    rig->now = sml_stream_timer(rig->stream[rank]);
+    p = next(rig, rank);
+    CU_ASSERT_EQUAL(p.payload[0] >> 4, SML_PROBE);
+    return p;
+}
+
+static void test_answers_are_for_one_rank(void)
+{
+    struct rig *rig = open_rig();
+    struct packet p[RANKS], question;
+
+    begin(rig, 4);
+    for (unsigned r = 0; r < RANKS; r++)
+        p[r] = next(rig, r);
+    at_switch(rig, 0, &p[0]);
+    question = probe(rig, 0);
+    CU_ASSERT_EQUAL(at_switch(rig, 1, &question), SML_DROP_UNPROVEN);
+    CU_ASSERT_EQUAL(at_switch(rig, 0, &question), SML_SEND_ANSWER); /* WAIT */
+    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), SML_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), SML_RX_NEWS);
+    question = probe(rig, 1);
+    CU_ASSERT_EQUAL(at_switch(rig, 1, &question), SML_SEND_ANSWER); /* NACK */
+    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), SML_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), SML_RX_NEWS);
+    close_rig(rig);
+}
+
+static void test_only_the_switch_sends_a_result(void)
+{
+    struct rig *rig = open_rig();
+    struct packet p[RANKS];
+    struct sml_stream_stats stats;
+    uint8_t forged[PAYLOAD_MAX];
+
+    begin(rig, 4);
+    for (uint16_t r = 0; r < RANKS; r++) {
+        p[r] = next(rig, r);
+        at_switch(rig, r, &p[r]);
+    }
+    CU_ASSERT_EQUAL(at_rank(rig, 0, p[0].payload, p[0].bytes), SML_RX_DAMAGED); /* its own, back */
+    CU_ASSERT_EQUAL(at_rank(rig, 0, p[1].payload, p[1].bytes), SML_RX_DAMAGED);
+    memcpy(forged, rig->v.payload, rig->v.bytes);
+    for (size_t i = 2; i < rig->v.bytes; i++) { /* after the job's number */
+        forged[i] ^= 0x10;
+        CU_ASSERT(at_rank(rig, 0, forged, rig->v.bytes) == SML_RX_DAMAGED ||
+                  i == 6); /* 6: a bit that must be 0 */
+        forged[i] ^= 0x10;
+    }
+    forged[0] = SML_OPEN << 4 | SML_SIZE_AGREED;
+    CU_ASSERT_EQUAL(at_rank(rig, 0, forged, rig->v.bytes - SML_AUTH_BYTES), SML_RX_DAMAGED);
+    sml_stream_stats(rig->stream[0], &stats);
+    CU_ASSERT(stats.damaged > 0 && stats.results == 0);
+    result_to_all(rig);
+    expect_sums(rig, 4);
+    close_rig(rig);
+}
+
+/* A rank goes on, and is told to ask the switch. */
+static void test_a_reject_is_doubted(void)
+{
+    struct rig *rig = open_rig();
+    struct packet p;
+    struct sml_packet parsed;
+    uint8_t reject[SML_REJECT_BYTES];
+    size_t bytes;
+
+    begin(rig, 4 * COUNT);
+    p = next(rig, 0);
+    sml_parse(&parsed, p.payload, p.bytes);
+    bytes = sml_build_reject(reject, &parsed, 1);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, reject, bytes), SML_RX_DOUBT);
+    CU_ASSERT_EQUAL(sml_stream_status(rig->stream[0]), SML_STREAM_RUNNING);
+    next(rig, 0); /* which it would not, if it believed that */
+    reject[2] += 100;
+    CU_ASSERT_NOT_EQUAL(at_rank(rig, 0, reject, bytes), SML_RX_DOUBT); /* about no chunk of its */
+    close_rig(rig);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_calls_over_the_end_of_the_tags),
+        UNIT_TEST(test_only_its_rank_sends_a_contribution),
+        UNIT_TEST(test_a_tag_that_has_wrapped_is_another_chunk),
+        UNIT_TEST(test_an_earlier_life_proves_nothing),
+        UNIT_TEST(test_answers_are_for_one_rank),
+        UNIT_TEST(test_only_the_switch_sends_a_result),
+        UNIT_TEST(test_a_reject_is_doubted),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("switchml/keyed", tests);
+}
