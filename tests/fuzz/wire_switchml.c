@@ -1,7 +1,8 @@
-/* Data packets: any payload, parsed; what parses can be built again, byte for byte, with a checksum that
- * holds. */
+/* Data packets: any payload, parsed; what parses can be built again, byte for byte, with a checksum or an
+ * authenticator that holds. */
 #include "fuzz.h"
-#include "wire/switchml.h"
+#include "toy_keys.h"
+#include "wire/auth.h"
 
 static void check_call(const uint8_t *body, size_t bytes)
 {
@@ -24,6 +25,25 @@ static void check_mismatch(const uint8_t *body, size_t bytes)
     REQUIRE(sml_parse_mismatch(&again, built, sizeof built));
     REQUIRE(again.your_tag == mismatch.your_tag && again.peer_bytes == mismatch.peer_bytes &&
             sml_call_equal(&again.peers, &mismatch.peers));
+}
+
+/* Of a secret that the input has not been made with. */
+static void check_authenticator(const struct sml_packet *p, const uint8_t *data)
+{
+    static const struct keys_shared shared = {.library = &toy_library};
+    const struct sml_route route = {.sender = 1, .receiver = SML_SWITCH, .wraps = 2};
+    const size_t bytes = SML_HEADER_BYTES + p->body_bytes;
+    uint8_t *built = malloc(bytes + SML_AUTH_BYTES);
+    struct sml_auth *auth = sml_auth_init(malloc(sml_auth_footprint(p->body_bytes)), &shared, p->body_bytes);
+    struct sml_packet again = *p;
+    memcpy(built, data, bytes);
+    again.body = built + SML_HEADER_BYTES;
+    sml_auth_build(built + bytes, auth, &route, built, SML_HEADER_BYTES, again.body, p->body_bytes);
+    REQUIRE(sml_auth_holds(auth, &route, &again, 0));
+    bool same = memcmp(built + bytes, data + bytes, SML_AUTH_BYTES) == 0;
+    REQUIRE(sml_auth_holds(auth, &route, p, 0) == same);
+    free(auth);
+    free(built);
 }
 
 static void check_checksum(const struct sml_packet *p, const uint8_t *data)
@@ -55,7 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(p.slot == sml_peek_slot(data));
     sml_build_header(head, &p);
     REQUIRE(memcmp(head, data, sizeof head) == 0);
-    check_checksum(&p, data);
+    if (p.checksum == SML_CHECKSUM_KEYED)
+        check_authenticator(&p, data);
+    else
+        check_checksum(&p, data);
     if (p.kind == SML_OPEN || p.kind == SML_RESTORE)
         check_call(p.body, p.body_bytes);
     if (p.kind == SML_MISMATCH)
