@@ -1,8 +1,8 @@
 """Many jobs and workers on one switch: what tenancy.sh measured, part by part (parted.py)."""
 import parted
-from parts import one_lcore, sharing
+from parts import auth, one_lcore, sharing
 
-PARTS = {"one_lcore": one_lcore, "sharing": sharing}
+PARTS = {"one_lcore": one_lcore, "sharing": sharing, "auth": auth}
 FIGURES = parted.figures_of(PARTS)
 
 

@@ -18,4 +18,4 @@ records=$2 quick=$3 wanted=("${@:4}")
 
 net_begin tenancy
 take_hugepages
-measure_parts "$1" one_lcore sharing
+measure_parts "$1" one_lcore sharing auth

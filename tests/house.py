@@ -64,7 +64,7 @@ ROOMS = {
     "traffic/samples": [*CORE, "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
-    "bench": [*CORE, "lib/client", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
+    "bench": [*CORE, "lib/client", "lib/keys", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
     "tests": ["*"],
 }
 
