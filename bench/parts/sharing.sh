@@ -36,13 +36,15 @@ sharing_plays() { # WHAT JOBS WEIGHT
     played
 }
 
-# Mean times of allreduces of 1 MB on hosts 0 and 1, alone and with everything on hosts 2 and 3 that others can do.
+# Mean times of allreduces of 1 MB on hosts 0 and 1, alone and with everything on hosts 2 and 3 that others can do. The victim is
+# a tenant of its own: else a stranger that is first to say that it is rank 0 is rank 0.
 sharing_victim() {
     local turn turns=3 calls=20
     [ -z "$quick" ] || turns=2 calls=8
     [ "$NET_HOSTS" -ge 4 ] || net_hosts 4
     net_limit 100mbit
-    net_swagg_config "$NET_DIR/swagg.yaml" "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]"
+    net_swagg_config "$NET_DIR/swagg.yaml" "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]" \
+        "tenants: [{name: victim, addresses: [$(net_ip 0), $(net_ip 1)]}, {name: others, addresses: [0.0.0.0/0]}]"
     net_swagg_start "$NET_DIR/swagg.yaml"
     for ((turn = 1; turn <= turns; turn++)); do
         sharing_times quiet
