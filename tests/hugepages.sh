@@ -71,4 +71,6 @@ if hugepages_take 5; then
     exit 1
 fi
 has "after a refusal" "$BEFORE"
-[ -z "$(ls "$HUGEPAGES_RECORDS" | grep -v lock)" ] || { echo "records are left: $(ls "$HUGEPAGES_RECORDS")"; exit 1; }
+for record in "$HUGEPAGES_RECORDS"/*.pages; do
+    [ ! -e "$record" ] || { echo "$record is left"; exit 1; }
+done
