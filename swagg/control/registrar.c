@@ -391,7 +391,7 @@ static bool is_superseded(const struct registrar *r, unsigned entry)
     for (unsigned i = 0; job->state == CTL_ENTRY_FAILED && i < r->cfg->limits.jobs; i++) {
         other = ctl_registry_entry(r->registry, i);
         if (other->state == CTL_ENTRY_FREE || i == entry || other->tenant != job->tenant ||
-            strcmp(other->name, job->name) != 0)
+            other->network != job->network || strcmp(other->name, job->name) != 0)
             continue;
         if (other->state != CTL_ENTRY_FAILED || i < entry)
             return true;

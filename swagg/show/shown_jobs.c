@@ -17,6 +17,7 @@ static void visit_joined(void *context, const struct ctl_entry *job, uint64_t no
     const struct shown_job shown = {
         .name = job->name,
         .tenant = job->tenant,
+        .network = job->network,
         .state = job->state,
         .now = now,
         .since = job->since,
@@ -38,6 +39,7 @@ static void visit_static(const struct visit *v, const struct static_job *job, ui
     const struct shown_job shown = {
         .name = job->name,
         .tenant = job->plan.tenant,
+        .network = job->plan.network,
         .state = CTL_ENTRY_RUNNING,
         .now = now,
         .since = counter_read(&job->since),

@@ -12,7 +12,8 @@ enum { SHOWN_JOB_CALL_MAX = CONFIG_NAME_MAX + CTL_NAME_MAX };
 
 struct shown_job {
     const char *name;
-    int tenant; /* by number; -1: nobody's */
+    int tenant;      /* by number; -1: nobody's */
+    uint8_t network; /* port/vlans.h */
     enum ctl_entry_state state;
     uint64_t now, since; /* by the clock of the job's times */
     uint32_t epoch;

@@ -20,6 +20,7 @@ struct job_list {
         uint64_t in_state_ms;
         const char *protocol;
         int tenant;
+        uint8_t network;
     } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX];
 };
 
@@ -33,7 +34,8 @@ static void list_job(void *context, const struct shown_job *job)
                               .present = job->present,
                               .in_state_ms = (job->now - job->since) / 1000000,
                               .protocol = job->protocol->name,
-                              .tenant = job->tenant};
+                              .tenant = job->tenant,
+                              .network = job->network};
     snprintf(to->name, sizeof(to->name), "%s", job->name);
 }
 
@@ -53,6 +55,7 @@ int view_jobs(const struct show_parts *parts, const char *name, struct writer *w
         writer_number(w, "present", job->present);
         writer_text(w, "protocol", job->protocol);
         writer_text(w, "tenant", shown_job_tenant(parts, job->tenant));
+        writer_number(w, "vlan", parts->vlans->vlan[job->network].id);
         writer_end(w);
     }
     writer_end(w);
@@ -190,6 +193,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
 
     writer_text(w, "name", job->name);
     writer_text(w, "tenant", shown_job_tenant(s->parts, job->tenant));
+    writer_number(w, "vlan", s->parts->vlans->vlan[job->network].id);
     writer_text(w, "state", ctl_entry_state_name(job->state));
     writer_number(w, "in_state_ms", (job->now - job->since) / 1000000);
     writer_number(w, "epoch", job->epoch);
