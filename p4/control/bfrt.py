@@ -120,8 +120,10 @@ class Bfrt:
         return tree.make_key([self.client.KeyTuple("$MGID", group)])
 
     def remove_group(self, group, copies):
+        """group None: the copies alone."""
         node, tree = self.table("$pre.node"), self.table("$pre.mgid")
-        self._do(f"multicast group {group}", tree.entry_del, [self._group_key(tree, group)])
+        if group is not None:
+            self._do(f"multicast group {group}", tree.entry_del, [self._group_key(tree, group)])
         for rid, _ in copies:
             self._do(f"copy {rid}", node.entry_del, [node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])])
 

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from control import plan
+from control.bfrt import SwitchError
 from control.reasons import NAMES
 
 SOURCES, DESTINATIONS = "Ingress.bridge.sources", "Ingress.bridge.destinations"
@@ -88,10 +89,11 @@ class Tofino:
 
     def _forget_group(self, group, copies):
         """As far as it was made."""
-        try:
-            self.bfrt.remove_group(group, copies)
-        except Exception:  # there was none
-            pass
+        for part in ((group, []), *((None, [copy]) for copy in copies)):
+            try:
+                self.bfrt.remove_group(*part)
+            except SwitchError:  # there was none
+                pass
 
     def _home(self, job):
         areas = plan.Areas(self.chip.rows)

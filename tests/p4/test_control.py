@@ -96,6 +96,14 @@ class Control(Rig):
         self.switch.open(self.job())
         self.sum_of_all()
 
+    def test_a_group_that_is_made_in_part_is_taken_back(self):
+        groups, nodes = set(self.chip.groups), dict(self.chip.nodes)
+        rid = 1 + 64 * 5  # of the job's first copy; the second is left over from a life that ended in the midst
+        self.chip.nodes[rid + 1] = (0, 0)
+        with self.assertRaisesRegex(SwitchError, f"copy {rid + 1} to port 1: ALREADY_EXISTS"):
+            self.switch.open(self.job())
+        self.assertEqual((set(self.chip.groups), {**self.chip.nodes, **nodes}), (groups, nodes))
+
     def test_jobs_until_the_rows_are_used_up(self):
         for number in range(8):
             self.switch.open(plan.Job(number, 64, 1024, workers(1, number)))
