@@ -14,11 +14,13 @@
 #include "reload.h"
 #include "show/banner.h"
 #include "show/telemetry.h"
+#include "switchml/protocol.h"
 
 enum { COMPLAINT_END = 64 /* room for how many lines were left out */ };
 
 /* What the main lcore has beside the data path. */
 struct daemon {
+    struct uplinks uplinks;
     struct registrar *registrar;
     struct control *control;
     struct static_jobs static_jobs;
@@ -31,13 +33,27 @@ struct daemon {
     struct operators *operators;
 };
 
+/* Before the polling lcores start: they note where its neighbours are. */
+static void open_uplinks(struct daemon *d, struct datapath *dp, const struct config *cfg)
+{
+    const struct uplinks_parts parts = {
+        .post = {.host = &lcores_main(&dp->lcores)->host, .bridge = dp->bridge},
+        .neighbours = &dp->neighbours,
+        .port = dp->port,
+        .ports = &dp->ports,
+        .probe_port = sml_protocol.udp_ports.first};
+
+    uplinks_init(&d->uplinks, &parts, cfg);
+}
+
 static int open_registrar(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
     struct registrar_parts parts = {.lcores = &dp->lcores,
                                     .bridge = dp->bridge,
                                     .jobs = &dp->jobs,
                                     .boot_id = dp->boot_id,
-                                    .data_ports = dp->data_ports};
+                                    .data_ports = dp->data_ports,
+                                    .uplinks = &d->uplinks};
 
     parts.protocols = agg_protocols(&parts.protocols_known);
     return registrar_open(&d->registrar, &parts, cfg);
@@ -99,6 +115,7 @@ static struct show_parts shown(struct daemon *d, const struct datapath *dp, cons
                                .vlans = &dp->vlans,
                                .config = cfg,
                                .jobs = &dp->jobs,
+                               .uplinks = &d->uplinks,
                                .registrar = d->registrar,
                                .static_jobs = &d->static_jobs};
 }
@@ -174,7 +191,10 @@ static struct action_parts changed(struct daemon *d, struct datapath *dp, struct
 
 static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
-    int rc = open_registrar(d, dp, cfg->running);
+    int rc;
+
+    open_uplinks(d, dp, cfg->running);
+    rc = open_registrar(d, dp, cfg->running);
 
     if (rc == 0)
         rc = open_control(d, dp, cfg->running);

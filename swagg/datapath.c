@@ -27,6 +27,7 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
         return -ENOMEM;
     }
     dp->ip = cfg->has_ip ? cfg->ip : 0;
+    dp->uplinks = cfg->uplinks;
     dp->to_control.wakeup = -1;
     dp->boot_id = secret64() | 1;
     dp->lcores.n = placement->lcores;

@@ -14,6 +14,7 @@
 #include "aggregate/jobs.h"
 #include "bridge/bridge.h"
 #include "bridge/loops.h"
+#include "bridge/neighbours.h"
 #include "bridge/sighting.h"
 #include "config/config.h"
 #include "lcore/classifier.h"
@@ -52,6 +53,8 @@ struct datapath {
     struct sighting claim; /* of other stations to the switch's IP address */
     struct loops loops;
     enum config_link_local link_local;
+    struct neighbours neighbours;
+    unsigned uplinks;
 };
 
 /* Makes everything, without starting it: memory, ports, lcores' tasks. After eal_start. *dp is NULL on error,

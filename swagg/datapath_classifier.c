@@ -4,10 +4,12 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "base/uplink_ports.h"
 #include "protocols.h"
 #include "wire/control.h"
 
-static_assert((int)COUNTED_PROTOCOLS + 2 * (int)CONFIG_HOSTAGG_JOBS_MAX < (int)CLASSIFIER_RULES_MAX,
+static_assert((int)COUNTED_PROTOCOLS + 2 * (int)CONFIG_HOSTAGG_JOBS_MAX + SWAGG_MAX_UPLINKS + 2 <=
+                  (int)CLASSIFIER_RULES_MAX,
               "there is room for all, and for control");
 
 /* Path probes come to the ports of the protocol whose packets they go ahead of, by the same queues, and are
@@ -46,6 +48,23 @@ static void add_flows(struct classifier_table *t, const struct config *cfg)
     }
 }
 
+/* What the switches above send. Jobs that have one are SwitchML's, which has data ports of the switch's. */
+static void add_parents(struct classifier_table *t, unsigned uplinks)
+{
+    for (unsigned u = 0; u < uplinks; u++)
+        classifier_add(t,
+                       &(struct classifier_rule){.ip = t->ip,
+                                                 .first = (uint16_t)(UPLINK_DATA_PORT + u),
+                                                 .last = (uint16_t)(UPLINK_DATA_PORT + u),
+                                                 .taker = CLASSIFIER_PROTOCOL,
+                                                 .protocol = engine_from_parent(AGG_PROTOCOL_SWITCHML, u)});
+    if (uplinks > 0)
+        classifier_add(t, &(struct classifier_rule){.ip = t->ip,
+                                                    .first = UPLINK_CONTROL_PORT,
+                                                    .last = UPLINK_CONTROL_PORT,
+                                                    .taker = CLASSIFIER_CONTROL});
+}
+
 int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
 {
     struct classifier_table t = {.mac = dp->mac, .ip = dp->ip};
@@ -55,6 +74,7 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
     classifier_add(&t, &(struct classifier_rule){
                            .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL});
     add_flows(&t, cfg);
+    add_parents(&t, dp->uplinks);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);
     if (rc < 0)

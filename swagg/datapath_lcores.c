@@ -16,6 +16,16 @@
 #include "protocols.h"
 #include "switchml/protocol.h"
 
+/* The members of a protocol's jobs, and the switches above. */
+static void add_sources(struct datapath *dp, struct engine *e, const struct agg_protocol *protocol)
+{
+    e->source[engine_from_members(protocol->id)] =
+        (struct engine_source){.table = protocol, .jobs = &dp->jobs.running[protocol->id]};
+    for (unsigned u = 0; u < dp->uplinks; u++)
+        e->source[engine_from_parent(protocol->id, u)] = (struct engine_source){
+            .table = protocol, .jobs = &dp->jobs.above[u][protocol->id], .parent = true, .uplink = u};
+}
+
 static void wire_engine(struct datapath *dp, struct lcore *lc)
 {
     unsigned protocols;
@@ -31,14 +41,14 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
                                             .counters = &lc->counters,
                                             .mbufs = dp->mbufs,
                                             .ones_sum = dp->jobs.kernels->ones_sum,
-                                            .mergeable = dp->mergeable},
+                                            .mergeable = dp->mergeable,
+                                            .data_ports = dp->data_ports},
                                  .strangers = {.egress = &lc->engine.egress,
                                                .counters = &lc->counters,
                                                .boot_id = dp->boot_id,
                                                .data_ports = dp->data_ports}};
     for (unsigned i = 0; i < protocols; i++)
-        lc->engine.protocol[protocol[i]->id] =
-            (struct engine_protocol){.table = protocol[i], .jobs = &dp->jobs.running[protocol[i]->id]};
+        add_sources(dp, &lc->engine, protocol[i]);
     fair_init(&lc->engine.fair);
     strangers_init(&lc->engine.strangers, rte_rand());
 }
@@ -68,7 +78,8 @@ static void wire(struct datapath *dp, struct lcore *lc)
                              .mbufs = dp->mbufs,
                              .ones_sum = dp->jobs.kernels->ones_sum,
                              .send = &lc->send,
-                             .counters = &lc->counters};
+                             .counters = &lc->counters,
+                             .neighbours = &dp->neighbours};
     lc->send = (struct send){.port = dp->port, .vlans = vlans, .counters = &lc->counters, .mbufs = dp->mbufs};
     wire_engine(dp, lc);
 }

@@ -12,6 +12,7 @@ const struct command commands[] = {
     {{"jobs"}, {0}, false, "jobs", "jobs and their states"},
     {{"job"}, {ARGUMENT_JOB}, false, "job", "state and terms of a job"},
     {{"ranks"}, {ARGUMENT_JOB}, false, "ranks", "members of a job: who is missing, who is late"},
+    {{"uplinks"}, {0}, false, "uplinks", "switches above this one, and what goes to them"},
     {{"slots"}, {ARGUMENT_JOB}, false, "slots", "slots of a job that wait for contributions"},
     {{"fdb"}, {0}, false, "fdb", "stations, the ports they were heard on, and how long ago"},
     {{"drops"}, {ARGUMENT_PORT}, true, "drops", "dropped frames by reason, of all ports or one"},

@@ -74,7 +74,7 @@ net_end() {
         ip netns delete "$ns"
     done
     rm -rf "$NET_DIR"
-    rm -f "/run/swagg/$NET_ID.ctl" # of a daemon that was killed
+    rm -f "/run/swagg/$NET_ID.ctl" "/run/swagg/$NET_ID-"*.ctl # of daemons that were killed
     $NET_AT_END
     exit "$status"
 }

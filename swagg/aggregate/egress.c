@@ -118,10 +118,10 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     for (uint16_t rank = 0; rank < job->size; rank++) {
         if (agg_wants(v, rank))
             send_to_member(e, &member[rank], from_port, &sum, body);
-        else
+        else if (brief.bytes > 0)
             send_to_member(e, &member[rank], from_port, &brief, NULL);
     }
-    count_event(e->counters, EVENT_RESULTS, job->size);
+    count_event(e->counters, EVENT_RESULTS, brief.bytes > 0 ? job->size : count_wanted(job, v));
 }
 
 void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
@@ -142,20 +142,45 @@ void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload
     count_event(e->counters, event, 1);
 }
 
-void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
-                  const struct agg_verdict *v)
+static void answer(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                   const uint8_t *bytes, size_t n, enum event event)
 {
-    const enum event event = v->payload == v->answer ? EVENT_ANSWERS : EVENT_RESULTS;
     const struct job *job = jobs_of(p->job);
     struct frame_payload payload;
 
     if (job->member == NULL) { /* nobody has joined it */
-        egress_back(e, m, v->payload, v->bytes, event);
+        egress_back(e, m, bytes, n, event);
         return;
     }
-    payload = payload_of(e, job, v->payload, v->bytes);
+    payload = payload_of(e, job, bytes, n);
     send_to_member(e, jobs_member(job, p->thread, p->rank), egress_frame(m)->udp.dst_port, &payload, NULL);
     count_event(e->counters, event, 1);
+}
+
+void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                  const struct agg_verdict *v)
+{
+    answer(e, p, m, v->payload, v->bytes, v->payload == v->answer ? EVENT_ANSWERS : EVENT_RESULTS);
+}
+
+void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                      const struct agg_verdict *v)
+{
+    const struct job *job = jobs_of(p->job);
+    const unsigned port = agg_shard_key(p->job->protocol, v->payload, v->bytes) % job->parent->ports;
+    const struct frame_payload payload = payload_of(e, job, v->payload, v->bytes);
+
+    send_to_member(e, &job->parent->at[port], job->parent->from_port, &payload, NULL);
+    count_sent_up(e->counters, job->parent->uplink, v->bytes);
+    if (v->brief_bytes > 0)
+        answer(e, p, m, v->brief, v->brief_bytes, EVENT_ANSWERS);
+}
+
+rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *protocol,
+                            const uint8_t *payload, size_t bytes)
+{
+    return rte_cpu_to_be_16((uint16_t)(protocol->udp_ports.first +
+                                       agg_shard_key(protocol, payload, bytes) % RTE_MAX(e->data_ports, 1u)));
 }
 
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v)

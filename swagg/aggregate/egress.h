@@ -18,6 +18,7 @@ struct egress {
     agg_ones_sum_fn *ones_sum; /* for checksums */
     bool multi_segment;        /* every port sends frames of several segments */
     uint64_t mergeable;        /* mark of the frames that are built here (port/linux/tx.h) */
+    uint8_t data_ports;        /* to how many UDP ports workers deal their slots; 0: to one */
 };
 
 /* A frame that passed the checks of base/frame.h. */
@@ -34,6 +35,15 @@ void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte
  * the switch. */
 void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
                    const struct agg_verdict *v);
+
+/* Carries out a verdict of AGG_TO_PARENT on packet p, which came in frame m: sends to the switch above, and
+ * answers the sender, if there is an answer. The job has a parent. */
+void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
+                      const struct agg_verdict *v);
+
+/* The UDP port of ours that members expect a packet of this slot from. */
+rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *protocol,
+                            const uint8_t *payload, size_t bytes);
 
 /* Carries out a verdict of AGG_PASS_ON: sends its payload in the place of the packet that came in frame m,
  * from its sender to its receiver. */

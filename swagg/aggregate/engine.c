@@ -4,9 +4,8 @@
 
 #include "net/udp_frame.h"
 
-/* The number of a frame's protocol, kept in the mbuf on its way from engine_steer to the owner of its shard.
- */
-static uint32_t *protocol_of(struct rte_mbuf *m)
+/* The number of a frame's source, kept in the mbuf on its way from engine_steer to the owner of its shard. */
+static uint32_t *source_of(struct rte_mbuf *m)
 {
     return &m->hash.usr;
 }
@@ -48,23 +47,37 @@ static bool is_foreign(const struct agg_protocol *table, const struct agg_packet
     return p->slot == NULL && (reason->strange || reason->action == AGG_PASS_AND_KEEP);
 }
 
+/* A packet of no job. What comes from a parent is not answered: it is none of this life's. */
+static void refuse(struct engine *e, const struct engine_source *source, const struct agg_packet *p,
+                   const struct rte_mbuf *m, uint64_t now)
+{
+    if (source->parent)
+        count_drop(e->counters, m->port, drop_kind(source->table->id, p->reason), 1);
+    else
+        strangers_refuse(&e->strangers, source->table, p, m, now);
+}
+
 /* Finds the packets' jobs, members and slots; refuses packets of no job. */
-static void locate(struct engine *e, const struct engine_protocol *protocol, struct agg_packet p[],
+static void locate(struct engine *e, const struct engine_source *source, struct agg_packet p[],
                    struct rte_mbuf *frames[], unsigned n, uint64_t now)
 {
     unsigned ours = n;
 
     for (unsigned i = 0; i < n; i++)
         present(&p[i], frames[i]);
-    protocol->table->locate(protocol->jobs, p, n);
+    source->table->locate(source->jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
-        if (p[i].slot != NULL)
+        if (p[i].slot != NULL) {
+            if (source->parent)
+                count_from_above(e->counters, source->uplink, p[i].bytes);
             p[i].buffer = may_keep(e, &p[i], frames[i]) ? frames[i] : NULL;
-        else if (protocol->table->reason[p[i].reason].strange)
-            strangers_refuse(&e->strangers, protocol->table, &p[i], frames[i], now);
-        ours -= is_foreign(protocol->table, &p[i]);
+        } else if (source->table->reason[p[i].reason].strange) {
+            refuse(e, source, &p[i], frames[i], now);
+        }
+        ours -= is_foreign(source->table, &p[i]);
     }
-    count_event(e->counters, EVENT_GRADIENTS, ours);
+    if (!source->parent)
+        count_event(e->counters, EVENT_GRADIENTS, ours);
 }
 
 /* Counts what the pool of this job keeps here. */
@@ -78,6 +91,14 @@ static void note_kept(const struct engine *e, const struct agg_job *job, const s
     __atomic_store_n(kept, *kept + v->kept - (v->released != NULL), __ATOMIC_RELAXED);
 }
 
+/* The UDP port that members expect what follows from a packet to come from: the one that they have addressed.
+ */
+static rte_be16_t answers_from(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
+{
+    return p->rank == AGG_PARENT ? egress_data_port(&e->egress, p->job->protocol, p->payload, p->bytes)
+                                 : egress_frame(m)->udp.dst_port;
+}
+
 /* Does what the verdict on a packet says. Returns the frame that is to be freed now: the packet's, or that of
  * an earlier one whose place it takes. */
 static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct rte_mbuf *m,
@@ -85,7 +106,10 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
 {
     switch (v->action) {
     case AGG_TO_ALL:
-        egress_to_all(&e->egress, p->job, p->thread, egress_frame(m)->udp.dst_port, v);
+        egress_to_all(&e->egress, p->job, p->thread, answers_from(e, p, m), v);
+        break;
+    case AGG_TO_PARENT:
+        egress_to_parent(&e->egress, p, m, v);
         break;
     case AGG_REPLY:
         egress_reply(&e->egress, p, m, v);
@@ -111,21 +135,21 @@ static uint64_t in_ns(const struct engine *e, uint64_t cycles)
     return (uint64_t)((double)cycles * e->ns_per_cycle);
 }
 
-/* Handles a burst of packets of one protocol. */
+/* Handles a burst of packets from one source. */
 static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
 {
-    const struct engine_protocol *protocol = &e->protocol[number];
+    const struct engine_source *source = &e->source[number];
     const uint64_t now = in_ns(e, e->now);
     struct agg_packet p[ENGINE_BURST];
     struct agg_verdict v;
 
-    locate(e, protocol, p, frames, n, now);
+    locate(e, source, p, frames, n, now);
     for (unsigned done = 0; done < n;) {
-        done += protocol->table->apply(p + done, n - done, now, &v);
+        done += source->table->apply(p + done, n - done, now, &v);
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
     }
     for (unsigned i = 0; i < n; i++)
-        counter_add(&e->counters->verdict[number][p[i].reason], 1);
+        counter_add(&e->counters->verdict[source->table->id][p[i].reason], 1);
     rte_pktmbuf_free_bulk(frames, n);
 }
 
@@ -137,36 +161,36 @@ static uint32_t turn(const struct agg_job *job)
     return __atomic_load_n(&jobs_of(job)->turn, __ATOMIC_RELAXED);
 }
 
-/* Has a burst of packets of one protocol wait for the turns of their jobs. A sender that is none of a job's
+/* Has a burst of packets from one source wait for the turns of their jobs. A sender that is none of a job's
  * members is found out before it can take a place from it. */
 static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
 {
-    const struct agg_protocol *table = e->protocol[number].table;
+    const struct agg_protocol *table = e->source[number].table;
     struct agg_packet p[ENGINE_BURST];
 
     for (unsigned i = 0; i < n; i++)
         present(&p[i], frames[i]);
-    table->locate(e->protocol[number].jobs, p, n);
+    table->locate(e->source[number].jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
         if (p[i].job == NULL || turn(p[i].job) == 0 || is_foreign(table, &p[i])) {
             process(e, number, &frames[i], 1);
-        } else if (!fair_put(&e->fair, number * AGG_JOBS + p[i].job->number, frames[i])) {
+        } else if (!fair_put(&e->fair, table->id * AGG_JOBS + p[i].job->number, frames[i])) {
             count_drop(e->counters, frames[i]->port, DROP_OVER_SHARE, 1);
             rte_pktmbuf_free(frames[i]);
         }
     }
 }
 
-/* Handles a burst of packets of any protocols. */
-static void sort(struct engine *e, struct rte_mbuf *frames[], unsigned n)
+typedef void burst_handler(struct engine *e, unsigned source, struct rte_mbuf *frames[], unsigned n);
+
+/* Handles a burst of packets from any sources. */
+static void sort(struct engine *e, burst_handler *handle, struct rte_mbuf *frames[], unsigned n)
 {
-    void (*const handle)(struct engine *, unsigned, struct rte_mbuf *[], unsigned) =
-        e->sharing ? line_up : process;
     unsigned from = 0;
 
     for (unsigned i = 1; i <= n; i++)
-        if (i == n || *protocol_of(frames[i]) != *protocol_of(frames[from])) {
-            handle(e, *protocol_of(frames[from]), frames + from, i - from);
+        if (i == n || *source_of(frames[i]) != *source_of(frames[from])) {
+            handle(e, *source_of(frames[from]), frames + from, i - from);
             from = i;
         }
 }
@@ -174,7 +198,7 @@ static void sort(struct engine *e, struct rte_mbuf *frames[], unsigned n)
 /* Bytes of a turn of the job that this flow is, or was. */
 static uint32_t turn_of(const struct engine *e, unsigned flow)
 {
-    const struct agg_job *job = agg_jobs_find(e->protocol[flow / AGG_JOBS].jobs, flow % AGG_JOBS);
+    const struct agg_job *job = agg_jobs_find(e->source[flow / AGG_JOBS].jobs, flow % AGG_JOBS);
 
     return job == NULL || turn(job) == 0 ? FAIR_TURN_BYTES : turn(job);
 }
@@ -189,7 +213,7 @@ unsigned engine_serve(struct engine *e)
         const unsigned n = fair_take(&e->fair, turn_of(e, flow), frames, ENGINE_BURST - served);
 
         if (n > 0)
-            process(e, flow / AGG_JOBS, frames, n);
+            sort(e, process, frames, n);
         served += n;
     }
     return served;
@@ -203,7 +227,7 @@ static void work_off(struct engine *e, unsigned owner)
     e->to[owner].n = 0;
     e->waiting &= ~RTE_BIT64(owner);
     if (owner == e->lcore) {
-        sort(e, frames, n);
+        sort(e, e->sharing ? line_up : process, frames, n);
         return;
     }
     taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
@@ -212,14 +236,14 @@ static void work_off(struct engine *e, unsigned owner)
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
 }
 
-void engine_steer(struct engine *e, unsigned protocol, unsigned port, struct rte_mbuf *m)
+void engine_steer(struct engine *e, unsigned source, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = egress_frame(m);
-    const unsigned key = agg_shard_key(e->protocol[protocol].table, f->payload, frame_payload_bytes(f));
+    const unsigned key = agg_shard_key(e->source[source].table, f->payload, frame_payload_bytes(f));
     const unsigned owner = e->shards->owner[key % e->shards->n];
 
     m->port = (uint16_t)port; /* from here on our number, not the device's */
-    *protocol_of(m) = protocol;
+    *source_of(m) = source;
     e->to[owner].frame[e->to[owner].n++] = m;
     e->waiting |= RTE_BIT64(owner);
     if (e->to[owner].n == ENGINE_BURST)
@@ -242,7 +266,7 @@ unsigned engine_collect(struct engine *e)
         return 0;
     n = rte_ring_dequeue_burst(inbox, (void **)frames, ENGINE_BURST, NULL);
     if (n > 0)
-        sort(e, frames, n);
+        sort(e, e->sharing ? line_up : process, frames, n);
     e->pressed |= n == ENGINE_BURST;
     return n;
 }
@@ -274,7 +298,7 @@ void engine_tick(struct engine *e)
     if (in_ns(e, e->now - e->ticked_at) < ENGINE_TICK_NS)
         return;
     e->ticked_at = e->now;
-    for (const struct engine_protocol *p = e->protocol; p < e->protocol + COUNTED_PROTOCOLS; p++)
+    for (const struct engine_source *p = e->source; p < e->source + COUNTED_PROTOCOLS; p++)
         for (unsigned n = 0; p->table != NULL && p->table->tick != NULL && n < AGG_JOBS; n++) {
             const struct agg_job *job = agg_jobs_find(p->jobs, n);
 

@@ -32,18 +32,35 @@ struct shards {
                                                  none */
 };
 
-/* A protocol that this switch speaks, and its jobs. */
-struct engine_protocol {
-    const struct agg_protocol *table; /* NULL: none of this number */
+/* Where packets come from: a protocol that this switch speaks, and the jobs that they may belong to, by the
+ * numbers that they carry. */
+struct engine_source {
+    const struct agg_protocol *table; /* NULL: there is no such source */
     const struct agg_jobs *jobs;
+    bool parent;     /* the switch above sends them; else members do */
+    unsigned uplink; /* the parent's */
 };
+
+enum { ENGINE_SOURCES = COUNTED_PROTOCOLS * (1 + SWAGG_MAX_UPLINKS) };
+
+/* Number of the source of a protocol's packets (enum agg_protocol_id) that members send ... */
+static inline unsigned engine_from_members(unsigned protocol)
+{
+    return protocol;
+}
+
+/* ... and of those that the parent of this uplink sends. */
+static inline unsigned engine_from_parent(unsigned protocol, unsigned uplink)
+{
+    return COUNTED_PROTOCOLS * (1 + uplink) + protocol;
+}
 
 /* An lcore's engine. */
 struct engine {
     /* Set before the start, then only read. */
     unsigned lcore; /* whose this is */
     const struct shards *shards;
-    struct engine_protocol protocol[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id */
+    struct engine_source source[ENGINE_SOURCES]; /* by number */
     struct counters *counters;
     double ns_per_cycle;          /* of the TSC */
     const uint32_t *jobs_running; /* of all protocols; atomic. NULL: one at most */
@@ -73,9 +90,9 @@ static inline void engine_begin(struct engine *e)
                                       __atomic_load_n(e->jobs_running, __ATOMIC_RELAXED) > 1);
 }
 
-/* Takes over a frame of this protocol that came in by port and has passed the checks of base/frame.h.
- * e->protocol must have the protocol. */
-void engine_steer(struct engine *e, unsigned protocol, unsigned port, struct rte_mbuf *m);
+/* Takes over a frame from this source that came in by port and has passed the checks of base/frame.h.
+ * e->source must have the source. */
+void engine_steer(struct engine *e, unsigned source, unsigned port, struct rte_mbuf *m);
 
 /* Handles what engine_steer has gathered: packets of this lcore's shards at once; others are put into their
  * owners' rings. */

@@ -27,6 +27,7 @@ static void free_job(struct jobs *jobs, struct job *job)
     rte_free(job->common.pool);
     rte_free(job->common.seat);
     rte_free(job->member);
+    rte_free(job->parent);
     rte_free(job->lane);
     rte_free(job);
 }
@@ -36,14 +37,15 @@ static unsigned threads_of(const struct jobs_plan *plan)
     return plan->threads == 0 ? 1 : plan->threads;
 }
 
-static void seat_member(struct job *job, const struct jobs_member *m, const struct jobs_identity *us,
-                        unsigned rank, unsigned thread)
+/* Gives a seat to who sends from the member's UDP port and so many more, and fills in *to, where it is
+ * reached. */
+static void seat(struct job *job, const struct jobs_member *m, unsigned more, const struct jobs_identity *us,
+                 unsigned rank, struct job_member *to)
 {
-    const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + thread);
+    const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + more);
     const struct frame_end here = {.mac = us->mac, .ip = m->hears_from == 0 ? us->ip : m->hears_from};
     const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(udp_port)};
     struct agg_sender sender = {.ip = there.ip, .port = there.port, .network = job->network};
-    struct job_member *to = &job->member[thread * job->common.size + rank];
 
     frame_header_init(&to->header, &here, &there);
     to->header.without_udp_sum = job->without_udp_sum;
@@ -51,14 +53,36 @@ static void seat_member(struct job *job, const struct jobs_member *m, const stru
     to->port = m->port;
     to->network = job->network;
     memcpy(sender.mac, there.mac.addr_bytes, sizeof(sender.mac));
-    agg_job_seat(&job->common, &sender, rank, thread);
+    agg_job_seat(&job->common, &sender, rank, rank == AGG_PARENT ? 0 : more);
 }
 
 static void seat_members(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
 {
     for (unsigned thread = 0; thread < threads_of(plan); thread++)
         for (unsigned rank = 0; rank < job->common.size; rank++)
-            seat_member(job, &plan->member[rank], us, rank, thread);
+            seat(job, &plan->member[rank], thread, us, rank, &job->member[thread * job->common.size + rank]);
+}
+
+static bool has_parent(const struct jobs_plan *plan)
+{
+    return plan->tree != NULL && plan->tree->has_parent;
+}
+
+static void seat_parent(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
+{
+    struct job_parent *parent = job->parent;
+
+    *parent = (struct job_parent){.uplink = plan->parent.uplink,
+                                  .number = plan->tree->parent_job,
+                                  .ports = plan->parent.ports,
+                                  .from_port = plan->parent.from_port};
+    for (unsigned port = 0; port < parent->ports; port++)
+        seat(job, &plan->parent.at, port, us, AGG_PARENT, &parent->at[port]);
+}
+
+static uint32_t seats_of(const struct jobs_plan *plan)
+{
+    return agg_seats_for(plan->size * threads_of(plan) + (has_parent(plan) ? plan->parent.ports : 0));
 }
 
 /* How many frames the job could keep. */
@@ -84,6 +108,21 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
     job->frames_wanted = frames_wanted(jobs, f);
 }
 
+/* What a job has beside its pool; false: no memory. */
+static bool make_parts(struct job *job, const struct jobs_plan *plan)
+{
+    job->common.seats = seats_of(plan);
+    job->common.seat =
+        rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
+    job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
+    job->member =
+        rte_zmalloc("members", threads_of(plan) * plan->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
+    if (has_parent(plan))
+        job->parent = rte_zmalloc("parent", sizeof(*job->parent), RTE_CACHE_LINE_SIZE);
+    return job->common.seat != NULL && job->lane != NULL && job->member != NULL &&
+           (job->parent != NULL || !has_parent(plan));
+}
+
 /* NULL: no memory. f: of the pool. */
 static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
                             const struct agg_pool_config *cfg, const struct agg_footprint *f)
@@ -97,16 +136,11 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
     job->common.number = cfg->job;
     job->made_of = *cfg;
     job->made_of.shared = NULL; /* is gone when the pool is made */
+    job->made_of.tree = NULL;   /* the plan's */
     job->common.size = plan->size;
-    job->common.seats = agg_seats_for(plan->size * threads_of(plan));
-    job->common.seat =
-        rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
-    job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
-    job->member =
-        rte_zmalloc("members", threads_of(plan) * plan->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
-    pool = rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE);
-    if (pool == NULL || job->common.seat == NULL || job->member == NULL || job->lane == NULL) {
-        rte_free(pool);
+    job->ranks = plan->tree == NULL ? plan->size : plan->tree->ranks;
+    pool = make_parts(job, plan) ? rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE) : NULL;
+    if (pool == NULL) {
         free_job(jobs, job);
         return NULL;
     }
@@ -114,6 +148,8 @@ static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, con
     describe(job, jobs, plan, f);
     jobs->bytes += job->bytes;
     seat_members(job, plan, us);
+    if (has_parent(plan))
+        seat_parent(job, plan, us);
     return job;
 }
 
@@ -234,6 +270,24 @@ void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int t
     share_out(jobs);
 }
 
+/* The table in which what comes from the parent finds its jobs. */
+static struct agg_jobs *above(struct jobs *jobs, const struct job *job)
+{
+    return &jobs->above[job->parent->uplink][job->common.protocol->id];
+}
+
+/* From now on packets find the job; or, with `as` NULL, not any more. */
+static void publish(struct jobs *jobs, const struct job *job, struct agg_job *as)
+{
+    const unsigned protocol = job->common.protocol->id;
+
+    agg_jobs_set(&jobs->running[protocol], job->common.number, as);
+    /* The parent may have given the number of a job that has ended there to another already. */
+    if (job->parent != NULL &&
+        (as != NULL || agg_jobs_find(above(jobs, job), job->parent->number) == &job->common))
+        agg_jobs_set(above(jobs, job), job->parent->number, as);
+}
+
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
                          uint8_t number, char text[AGG_TEXT_MAX])
 {
@@ -241,6 +295,7 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
                                   .workers = plan->size,
                                   .shards = jobs->shards,
                                   .delays = jobs->delays,
+                                  .tree = plan->tree,
                                   .terms = plan->terms,
                                   .kernels = jobs->kernels,
                                   .shared = plan->shared};
@@ -258,7 +313,7 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
         return -ENOSPC;
     }
     plan->terms = cfg.terms;
-    agg_jobs_set(&jobs->running[plan->protocol->id], number, &job->common);
+    publish(jobs, job, &job->common);
     share_out(jobs);
     if (!plan->is_static || jobs_publish_senders(jobs, plan->protocol->id) == 0)
         return 0;
@@ -299,7 +354,7 @@ void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
 {
     struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
 
-    agg_jobs_set(&jobs->running[protocol], number, NULL);
+    publish(jobs, job, NULL);
     jobs->closed_at[protocol][number] = ++jobs->closes;
     if (job->is_static)
         jobs_publish_senders(jobs,

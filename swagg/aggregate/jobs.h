@@ -17,6 +17,7 @@
 #include "base/frame.h"
 #include "config/config.h"
 #include "protocol/protocol.h"
+#include "wire/control.h"
 
 enum {
     JOBS_MAX = AGG_JOBS,
@@ -30,6 +31,15 @@ struct job_member {
     struct net_mac mac;
     uint8_t port;    /* where it joined, or JOBS_PORT_UNKNOWN; the bridge may know better by now */
     uint8_t network; /* the job's (port/vlans.h) */
+};
+
+/* The switch above, of a job in which this one is its worker (protocol/tree.h). */
+struct job_parent {
+    unsigned uplink; /* by number in the configuration */
+    uint8_t number;  /* the job's, there */
+    uint8_t ports;   /* UDP ports for data packets; those of slot i go to port i % ports */
+    rte_be16_t from_port;
+    struct job_member at[CTL_DATA_PORTS_MAX]; /* by port */
 };
 
 /* What one lcore alone writes of a job. */
@@ -53,9 +63,10 @@ struct job {
     uint32_t frames;
     uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
     struct job_lane *lane; /* by lcore */
-    /* By thread (one, but in static jobs), by rank; NULL: nobody has joined it. Atomic: all are replaced at
-     * once, if a member's MAC address changes (jobs_move). */
+    /* By thread (one, but in static jobs), by rank, in a tree by contributor; NULL: nobody has joined it.
+     * Atomic: all are replaced at once, if a member's MAC address changes (jobs_move). */
     struct job_member *member;
+    struct job_parent *parent; /* NULL: there is no switch above */
 
     struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_rates.h) */
 
@@ -64,6 +75,7 @@ struct job {
     struct agg_pool_config made_of;
     char name[CONFIG_JOB_MAX];
     uint8_t network;  /* that all its members are in (port/vlans.h) */
+    uint16_t ranks;   /* of the whole job, wherever they are */
     int tenant;       /* by number, as in the configuration; -1: nobody's */
     bool takes_turns; /* false: replayed, and nobody's: what is lost is not sent again, so it never waits */
     size_t bytes;
@@ -85,6 +97,8 @@ struct jobs_quota {
 
 struct jobs {
     struct agg_jobs running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct job */
+    /* Of these, those that have a switch above, by uplink and by their numbers there. */
+    struct agg_jobs above[SWAGG_MAX_UPLINKS][COUNTED_PROTOCOLS];
 
     /* The main lcore's. */
     uint32_t count;                                  /* running jobs that take turns; atomic */
@@ -137,6 +151,14 @@ static inline const struct job_member *jobs_member(const struct job *job, unsign
     return &member[thread * job->common.size + rank];
 }
 
+/* The switch above, as it is found when the job opens. */
+struct jobs_parent {
+    unsigned uplink;
+    uint8_t ports;         /* 1 .. CTL_DATA_PORTS_MAX, from that of `at` on */
+    rte_be16_t from_port;  /* where what is for it is to come from */
+    struct jobs_member at; /* udp_port: its first for data */
+};
+
 /* What a job is to be like, whether its members join or are in the configuration. */
 struct jobs_plan {
     const struct agg_protocol *protocol;
@@ -148,13 +170,15 @@ struct jobs_plan {
     bool without_udp_sum;             /* its packets need no UDP checksum */
     uint8_t threads;                  /* of each member, from its UDP port on; 0 counts as 1 */
     const struct keys_shared *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
-    uint16_t size;
+    uint16_t size;                    /* members: ranks, in a tree contributors */
+    const struct agg_tree *tree;      /* NULL: this is the job's only switch. Read by jobs_open only */
+    struct jobs_parent parent;        /* if the tree has one */
     char name[CONFIG_JOB_MAX];
     uint8_t network;                            /* as in struct job */
     int tenant;                                 /* as in struct job */
     uint32_t founder;                           /* as in struct job */
     uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */
-    struct jobs_member member[AGG_MAX_WORKERS]; /* by rank */
+    struct jobs_member member[AGG_MAX_WORKERS]; /* by rank, or contributor */
 };
 
 /* Makes and publishes a running job with a pool for plan->terms, and chooses its number: the least that was

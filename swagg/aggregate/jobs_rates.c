@@ -8,9 +8,9 @@ static struct job_rate counts_of(const struct job *job)
     struct job_rate sum = {0};
     struct agg_rank_view v;
 
-    for (uint16_t rank = 0; job->common.protocol->view_rank != NULL && rank < job->common.size; rank++) {
+    for (uint16_t rank = 0; job->common.protocol->view_rank != NULL && rank < job->ranks; rank++) {
         if (!job->common.protocol->view_rank(job->common.pool, rank, &v))
-            break;
+            continue;
         sum.contributions += v.contributions;
         sum.bytes += v.bytes;
     }

@@ -72,6 +72,7 @@
     X(CONTROL_BAD_STRING, "control_bad_string", "control message with an unreadable name or text")           \
     X(CONTROL_UNKNOWN_KEY, "control_unknown_key", "control message sealed with a key that no tenant has")    \
     X(CONTROL_BAD_SEAL, "control_bad_seal", "control message whose seal is wrong: damaged or forged")        \
+    X(NOT_PARENT, "not_parent", "to the UDP port for switches above, but not from one of them")              \
     X(CONTROL_FULL, "control_full", "control messages of one port come faster than they are handled")        \
     X(CONTROL_RATE, "control_rate",                                                                          \
       "control messages from one address, of processes that are in no job, more often than 64 times a "      \
@@ -135,9 +136,13 @@ enum event {
         EVENTS
 };
 
+/* Gradient packets of jobs that have a switch above, and the bytes of their payloads. */
+enum uplink_count { UPLINK_SENT, UPLINK_SENT_BYTES, UPLINK_RECEIVED, UPLINK_RECEIVED_BYTES, UPLINK_COUNTS };
+
 struct counters {
     uint64_t drop[SWAGG_MAX_PORTS][DROP_KINDS];
     uint64_t event[EVENTS];
+    uint64_t uplink[SWAGG_MAX_UPLINKS][UPLINK_COUNTS];
     uint64_t verdict[COUNTED_PROTOCOLS][AGG_MAX_REASONS]; /* by enum agg_protocol_id and its reasons; those
                                                              that are strange count as drops, too */
 };
@@ -151,6 +156,18 @@ static inline void count_drop(struct counters *c, unsigned port, unsigned kind, 
 static inline void count_event(struct counters *c, enum event event, unsigned n)
 {
     counter_add(&c->event[event], n);
+}
+
+static inline void count_sent_up(struct counters *c, unsigned uplink, size_t bytes)
+{
+    counter_add(&c->uplink[uplink][UPLINK_SENT], 1);
+    counter_add(&c->uplink[uplink][UPLINK_SENT_BYTES], bytes);
+}
+
+static inline void count_from_above(struct counters *c, unsigned uplink, size_t bytes)
+{
+    counter_add(&c->uplink[uplink][UPLINK_RECEIVED], 1);
+    counter_add(&c->uplink[uplink][UPLINK_RECEIVED_BYTES], bytes);
 }
 
 /* Of a kind of drop; NULL: there is none of this number. */

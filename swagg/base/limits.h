@@ -1,4 +1,4 @@
-/* How many ports, queues, lcores and shards a switch can have: the sizes of its tables. */
+/* How many ports, queues, lcores, shards and uplinks a switch can have: the sizes of its tables. */
 #ifndef SWAGG_BASE_LIMITS_H
 #define SWAGG_BASE_LIMITS_H
 
@@ -7,6 +7,7 @@ enum {
     SWAGG_MAX_SHARDS = 64,
     SWAGG_MAX_LCORES = 64, /* polling lcores; the main lcore is not among them */
     SWAGG_MAX_QUEUES = 16, /* of a port, in each direction */
+    SWAGG_MAX_UPLINKS = 4,
 };
 
 #endif

@@ -1,6 +1,7 @@
 #include "bridge/host.h"
 
 #include "base/frame.h"
+#include "bridge/neighbours.h"
 #include "net/arp.h"
 #include "net/icmp.h"
 #include "net/loop_probe.h"
@@ -20,13 +21,17 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
     const struct frame_arp *request = rte_pktmbuf_mtod(m, const struct frame_arp *);
     const rte_be32_t own = host_ip(h, vlan_number(m));
     struct rte_mbuf *reply;
+    bool neighbour;
 
     if (!arp_check(request, m->data_len)) {
         count_drop(h->counters, port, DROP_ARP_MALFORMED, 1);
         return;
     }
+    neighbour =
+        h->neighbours != NULL && neighbours_note(h->neighbours, vlan_number(m), request->arp.sender_ip,
+                                                 &request->arp.sender_mac, (uint8_t)port);
     if (request->arp.operation != net16(NET_ARP_REQUEST) || own == 0 || request->arp.target_ip != own) {
-        if (net_same_mac(&request->eth.dst_addr, &h->mac))
+        if (!neighbour && net_same_mac(&request->eth.dst_addr, &h->mac))
             count_drop(h->counters, port, DROP_ARP_IGNORED, 1);
         return;
     }
@@ -39,15 +44,15 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
     send_put(h->send, port, reply);
 }
 
-/* Broadcasts an ARP request for the switch's address on a port. from: the sender address in it (arp_ask). */
-static void put_arp(const struct host *h, unsigned port, unsigned network, rte_be32_t from)
+/* Broadcasts an ARP request on a port. from: the sender's address in it (arp_ask). */
+static void put_arp(const struct host *h, unsigned port, unsigned network, rte_be32_t from, rte_be32_t target)
 {
     struct rte_mbuf *m = make(h, port);
 
     if (m == NULL)
         return;
     vlan_put(m, network);
-    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, host_ip(h, network));
+    arp_ask((void *)rte_pktmbuf_append(m, sizeof(struct frame_arp)), &h->mac, from, target);
     send_put(h->send, port, m);
 }
 
@@ -57,8 +62,13 @@ static void announce(const struct host *h, unsigned port, unsigned network)
 {
     if (host_ip(h, network) == 0)
         return;
-    put_arp(h, port, network, 0);
-    put_arp(h, port, network, host_ip(h, network));
+    put_arp(h, port, network, 0, host_ip(h, network));
+    put_arp(h, port, network, host_ip(h, network), host_ip(h, network));
+}
+
+void host_ask(const struct host *h, unsigned port, unsigned network, rte_be32_t ip)
+{
+    put_arp(h, port, network, host_ip(h, network), ip);
 }
 
 static void probe(const struct host *h, unsigned port, unsigned network, uint64_t number)

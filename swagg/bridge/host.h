@@ -6,6 +6,8 @@
 #include "net/sum.h"
 #include "port/send.h"
 
+struct neighbours;
+
 /* What an lcore needs to answer for the switch. */
 struct host {
     struct net_mac mac;
@@ -15,6 +17,7 @@ struct host {
     agg_ones_sum_fn *ones_sum; /* for checksums */
     struct send *send;
     struct counters *counters;
+    struct neighbours *neighbours; /* those whose MAC addresses the switch has to know */
 };
 
 /* The switch's address in this network (port/vlans.h); 0: none. */
@@ -23,7 +26,7 @@ static inline rte_be32_t host_ip(const struct host *h, unsigned network)
     return h->vlans == NULL ? h->ip : h->vlans->vlan[network].ip;
 }
 
-/* Answers an ARP request for the switch's IP. m stays the caller's. */
+/* Answers an ARP request for the switch's IP, and notes where neighbours are. m stays the caller's. */
 void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);
 
 /* On this port, asks whether another station has the switch's IP address (an ARP probe), and tells all
@@ -32,6 +35,9 @@ void host_announce(const struct host *h, unsigned port);
 
 /* Sends a loop probe (net/loop_probe.h) with this number on this port. */
 void host_probe(const struct host *h, unsigned port, uint64_t number);
+
+/* Asks, on this port and in this network, which station has that address. */
+void host_ask(const struct host *h, unsigned port, unsigned network, rte_be32_t ip);
 
 /* Takes over a frame that has passed frame_check_ipv4 and whose protocol is ICMP. An echo request is
  * answered, others are dropped. */

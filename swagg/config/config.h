@@ -24,7 +24,7 @@ enum {
     CONFIG_HOSTAGG_JOBS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
-    CONFIG_TENANT_JOBS_MAX = 16,
+    CONFIG_PATTERNS_MAX = 16,
     CONFIG_JOB_MAX = 48,
     CONFIG_FILE_MAX = 256,
     CONFIG_WEIGHT_MAX = 1000,
@@ -192,6 +192,12 @@ struct config_network {
     uint32_t network, mask;
 };
 
+/* Names of jobs: those that fit one of these patterns, as in fnmatch(3). */
+struct config_patterns {
+    unsigned n;
+    char text[CONFIG_PATTERNS_MAX][CONFIG_JOB_MAX];
+};
+
 /* What all jobs of a tenant may hold together; 0: no quota. */
 struct config_quota {
     uint32_t jobs;
@@ -202,13 +208,24 @@ struct config_quota {
 /* Who shares the switch with others: whose processes these are, and which jobs they may join. */
 struct config_tenant {
     char name[CONFIG_NAME_MAX]; /* unique, printable, without spaces */
-    unsigned addresses, patterns;
+    unsigned addresses;
     struct config_network address[CONFIG_TENANT_ADDRESSES_MAX]; /* of its hosts */
-    char jobs[CONFIG_TENANT_JOBS_MAX][CONFIG_JOB_MAX]; /* patterns for its jobs' names, as in fnmatch(3) */
-    char key_file[CONFIG_FILE_MAX];                    /* of its shared key; "": it has none */
+    struct config_patterns jobs;                                /* its jobs' names */
+    char key_file[CONFIG_FILE_MAX];                             /* of its shared key; "": it has none */
     bool data_keys; /* with a key: the data packets of its jobs are keyed, not only its control messages */
     struct config_quota quota;
     uint32_t weight; /* its share of what the switch can do, beside others' weights */
+};
+
+/* A switch above this one, the parent, and the jobs in which this one is its worker. */
+struct config_uplink {
+    uint32_t parent; /* its address; network order */
+    uint32_t via;    /* the router on the way to it, network order; 0: there is none */
+    struct config_patterns jobs;
+    uint64_t tenants; /* bit t: jobs of tenant t */
+    uint32_t
+        vlan; /* that it is in, as are its jobs' workers; 0: the first in which the switch has an address */
+    uint8_t network; /* the place of that in config.vlan */
 };
 
 struct config {
@@ -243,6 +260,9 @@ struct config {
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
     unsigned leaving; /* after them, those that a reload has taken out while they had jobs (config_align.h) */
     struct config_tenant tenant[CONFIG_TENANTS_MAX];
+
+    unsigned uplinks;
+    struct config_uplink uplink[SWAGG_MAX_UPLINKS]; /* the first that fits a job counts */
 
     unsigned static_jobs;
     struct config_static static_job[CONFIG_STATIC_JOBS_MAX];
@@ -279,6 +299,9 @@ static inline unsigned config_hostagg_members(const struct config_hostagg *h)
 {
     return h->workers + (h->host_gets != HAG_HOST_ABSENT);
 }
+
+/* The uplink of a tenant's jobs of this name in this network; -1: this switch is their root. */
+int config_uplink_of(const struct config *c, unsigned network, int tenant, const char *job);
 
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);

@@ -26,6 +26,8 @@ static const struct list {
                              offsetof(struct config, placement.lcore), sizeof(struct placement_lcore), false},
     [CONFIG_GROUP_TENANTS] = {offsetof(struct config, tenants), offsetof(struct config, tenant),
                               sizeof(struct config_tenant), true},
+    [CONFIG_GROUP_UPLINK] = {offsetof(struct config, uplinks), offsetof(struct config, uplink),
+                             sizeof(struct config_uplink), false},
     [CONFIG_GROUP_STATIC] = {offsetof(struct config, static_jobs), offsetof(struct config, static_job),
                              sizeof(struct config_static), true},
     [CONFIG_GROUP_HOSTAGG] = {offsetof(struct config, hostagg_jobs), offsetof(struct config, hostagg),
@@ -305,6 +307,7 @@ void config_compare(struct config_changes *changes, const struct config *running
     compare_numbered(changes, CONFIG_GROUP_LCORES, running, next);
     compare_named(changes, CONFIG_GROUP_TENANTS, running, next, CONFIG_AT_ONCE, CONFIG_AT_ONCE);
     compare_order_of_tenants(changes, running, next);
+    compare_numbered(changes, CONFIG_GROUP_UPLINK, running, next);
     compare_named(changes, CONFIG_GROUP_STATIC, running, next, CONFIG_AT_ONCE, CONFIG_WHEN_QUIET);
     compare_named(changes, CONFIG_GROUP_HOSTAGG, running, next, CONFIG_RESTART, CONFIG_RESTART);
     compare_numbered(changes, CONFIG_GROUP_REPLAY, running, next);

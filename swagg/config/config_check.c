@@ -118,6 +118,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     check_pool(t, c);
     config_check_control(t, raw);
     config_check_tenants(t, raw);
+    config_check_uplinks(t, raw);
     config_check_static(t, raw);
     config_check_hostagg(t, raw);
     config_check_replay(t, raw);

@@ -31,6 +31,9 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw);
 int config_check_tenant_name(struct config_text *t, const char *path, const struct config *c,
                              const char *name);
 
+/* The same for the list of uplinks alone (config_uplink.c); switch.ip and tenants must be set. */
+void config_check_uplinks(struct config_text *t, struct config_raw *raw);
+
 /* The same for operators' socket alone (config_control.c). */
 void config_check_control(struct config_text *t, struct config_raw *raw);
 

@@ -108,6 +108,14 @@ static const struct config_key tenant_keys[] = {
     KEY("tenants.weight", AT_ONCE, NUMBER, config_tenant, weight),
 };
 
+static const struct config_key uplink_keys[] = {
+    KEY("uplink.parent", RESTART, IP, config_uplink, parent),
+    KEY("uplink.via", RESTART, IP, config_uplink, via),
+    KEY("uplink.jobs", RESTART, BYTES, config_uplink, jobs),
+    KEY("uplink.tenants", RESTART, BYTES, config_uplink, tenants),
+    KEY("uplink.vlan", RESTART, NUMBER, config_uplink, vlan),
+};
+
 #define OF_WORKERS .times = CONFIG_STATIC_WORKERS_MAX, .stride = sizeof(struct config_peer)
 
 static const struct config_key static_keys[] = {
@@ -161,6 +169,7 @@ const struct config_group config_groups[CONFIG_GROUPS] = {
     [CONFIG_GROUP_PORTS] = {"ports", port_keys, COUNT(port_keys)},
     [CONFIG_GROUP_LCORES] = {"lcores", lcore_keys, COUNT(lcore_keys)},
     [CONFIG_GROUP_TENANTS] = {"tenants", tenant_keys, COUNT(tenant_keys)},
+    [CONFIG_GROUP_UPLINK] = {"uplink", uplink_keys, COUNT(uplink_keys)},
     [CONFIG_GROUP_STATIC] = {"static", static_keys, COUNT(static_keys)},
     [CONFIG_GROUP_HOSTAGG] = {"hostagg", hostagg_keys, COUNT(hostagg_keys)},
     [CONFIG_GROUP_REPLAY] = {"replay", replay_keys, COUNT(replay_keys)},

@@ -45,6 +45,7 @@ enum config_group_id {
     CONFIG_GROUP_PORTS,   /* of each struct config_port */
     CONFIG_GROUP_LCORES,  /* placement_lcore */
     CONFIG_GROUP_TENANTS, /* config_tenant */
+    CONFIG_GROUP_UPLINK,  /* config_uplink */
     CONFIG_GROUP_STATIC,  /* config_static */
     CONFIG_GROUP_HOSTAGG, /* config_hostagg */
     CONFIG_GROUP_REPLAY,  /* config_replay */

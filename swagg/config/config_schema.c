@@ -178,7 +178,7 @@ static const cyaml_schema_field_t tenant_fields[] = {
     CYAML_FIELD_SEQUENCE("addresses", OPTIONAL, struct config_raw_tenant, addresses, &text_schema,
                          1, CONFIG_TENANT_ADDRESSES_MAX),
     CYAML_FIELD_SEQUENCE("jobs", OPTIONAL, struct config_raw_tenant, jobs, &text_schema,
-                         1, CONFIG_TENANT_JOBS_MAX),
+                         1, CONFIG_PATTERNS_MAX),
     CYAML_FIELD_STRING("key_file", OPTIONAL, struct config_raw_tenant, tenant.key_file, 1),
     CYAML_FIELD_BOOL("data_keys", OPTIONAL, struct config_raw_tenant, tenant.data_keys),
     CYAML_FIELD_MAPPING("quota", OPTIONAL, struct config_raw_tenant, tenant.quota, quota_fields),
@@ -188,6 +188,21 @@ static const cyaml_schema_field_t tenant_fields[] = {
 
 static const cyaml_schema_value_t tenant_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_tenant, tenant_fields),
+};
+
+static const cyaml_schema_field_t uplink_fields[] = {
+    CYAML_FIELD_STRING("parent", CYAML_FLAG_DEFAULT, struct config_raw_uplink, parent, 1),
+    CYAML_FIELD_STRING("via", OPTIONAL, struct config_raw_uplink, via, 1),
+    CYAML_FIELD_SEQUENCE("jobs", OPTIONAL, struct config_raw_uplink, jobs, &text_schema,
+                         1, CONFIG_PATTERNS_MAX),
+    CYAML_FIELD_SEQUENCE("tenants", OPTIONAL, struct config_raw_uplink, tenants, &text_schema,
+                         1, CONFIG_TENANTS_MAX),
+    CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_raw_uplink, uplink.vlan),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t uplink_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_uplink, uplink_fields),
 };
 
 static const cyaml_strval_t formats[] = {
@@ -287,6 +302,8 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
     CYAML_FIELD_SEQUENCE_COUNT("tenants", OPTIONAL, struct config_raw, tenant, config.tenants,
                                &tenant_schema, 0, CONFIG_TENANTS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("uplink", OPTIONAL, struct config_raw, uplink, config.uplinks,
+                               &uplink_schema, 1, SWAGG_MAX_UPLINKS),
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, timers_fields),
     CYAML_FIELD_MAPPING("memory", OPTIONAL, struct config_raw, config.memory, memory_fields),
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),

@@ -58,7 +58,14 @@ struct config_raw_hostagg {
 struct config_raw_tenant {
     struct config_tenant tenant;
     unsigned addresses_count, jobs_count;
-    char *addresses[CONFIG_TENANT_ADDRESSES_MAX], *jobs[CONFIG_TENANT_JOBS_MAX];
+    char *addresses[CONFIG_TENANT_ADDRESSES_MAX], *jobs[CONFIG_PATTERNS_MAX];
+};
+
+struct config_raw_uplink {
+    struct config_uplink uplink;
+    char parent[64], via[64];
+    unsigned jobs_count, tenants_count;
+    char *jobs[CONFIG_PATTERNS_MAX], *tenants[CONFIG_TENANTS_MAX];
 };
 
 struct config_raw {
@@ -68,6 +75,7 @@ struct config_raw {
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
     struct config_raw_tenant tenant[CONFIG_TENANTS_MAX];         /* as many as config.tenants */
+    struct config_raw_uplink uplink[SWAGG_MAX_UPLINKS];          /* as many as config.uplinks */
     struct config_raw_static static_job[CONFIG_STATIC_JOBS_MAX]; /* as many as config.static_jobs */
     struct config_raw_hostagg hostagg[CONFIG_HOSTAGG_JOBS_MAX];  /* as many as config.hostagg_jobs */
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX];         /* as many as config.replays */

@@ -1,5 +1,4 @@
 /* The list of tenants: who may join which jobs. */
-#include <fnmatch.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,24 +61,6 @@ static void check_addresses(struct config_text *t, unsigned i, const struct conf
                      "[0.0.0.0/0] is everybody");
 }
 
-static void check_jobs(struct config_text *t, unsigned i, const struct config_raw_tenant *raw,
-                       struct config_tenant *to)
-{
-    char path[CONFIG_PATH_MAX], item[ITEM_MAX];
-
-    to->patterns = raw->jobs_count;
-    for (unsigned p = 0; p < to->patterns; p++) {
-        snprintf(item, sizeof(item), "jobs[%u]", p);
-        if (strlen(raw->jobs[p]) >= CONFIG_JOB_MAX)
-            config_fault(t, tenant_path(path, i, item), "is longer than %d characters", CONFIG_JOB_MAX - 1);
-        snprintf(to->jobs[p], CONFIG_JOB_MAX, "%s", raw->jobs[p]);
-    }
-    if (config_text_has(t, tenant_path(path, i, "jobs")))
-        return;
-    to->patterns = 1;
-    snprintf(to->jobs[0], CONFIG_JOB_MAX, "*");
-}
-
 static void check_data_keys(struct config_text *t, unsigned i, struct config_tenant *to)
 {
     char path[CONFIG_PATH_MAX];
@@ -95,7 +76,7 @@ static void set_everybody(struct config *c)
 {
     c->tenants = 1;
     c->tenant[0] = (struct config_tenant){
-        .name = "everybody", .addresses = 1, .patterns = 1, .jobs = {"*"}, .weight = 1};
+        .name = "everybody", .addresses = 1, .jobs = {.n = 1, .text = {"*"}}, .weight = 1};
 }
 
 void config_check_tenants(struct config_text *t, struct config_raw *raw)
@@ -111,7 +92,8 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw)
         c->tenant[i] = raw->tenant[i].tenant;
         check_name(t, c, i);
         check_addresses(t, i, &raw->tenant[i], &c->tenant[i]);
-        check_jobs(t, i, &raw->tenant[i], &c->tenant[i]);
+        config_parse_patterns(t, tenant_path(path, i, "jobs"), raw->tenant[i].jobs, raw->tenant[i].jobs_count,
+                              &c->tenant[i].jobs);
         check_data_keys(t, i, &c->tenant[i]);
         config_default_numbers(t, tenant_path(path, i, ""), &c->tenant[i], numbers, COUNT(numbers));
         config_check_numbers(t, path, &c->tenant[i], numbers, COUNT(numbers));
@@ -140,18 +122,10 @@ static bool has_address(const struct config_tenant *t, uint32_t ip)
     return false;
 }
 
-static bool has_job(const struct config_tenant *t, const char *job)
-{
-    for (unsigned p = 0; p < t->patterns; p++)
-        if (fnmatch(t->jobs[p], job, 0) == 0)
-            return true;
-    return false;
-}
-
 int config_key_owner(const struct config *c, const char *job)
 {
     for (unsigned i = 0; i < c->tenants; i++)
-        if (c->tenant[i].key_file[0] != '\0' && has_job(&c->tenant[i], job))
+        if (c->tenant[i].key_file[0] != '\0' && config_fits(&c->tenant[i].jobs, job))
             return (int)i;
     return -1;
 }
@@ -161,7 +135,8 @@ int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *j
     if (key < 0 && config_key_owner(c, job) >= 0)
         return -1;
     for (unsigned i = 0; i < c->tenants; i++)
-        if ((key < 0 || key == (int)i) && has_address(&c->tenant[i], ip) && has_job(&c->tenant[i], job))
+        if ((key < 0 || key == (int)i) && has_address(&c->tenant[i], ip) &&
+            config_fits(&c->tenant[i].jobs, job))
             return (int)i;
     return -1;
 }

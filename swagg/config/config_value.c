@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,4 +154,28 @@ void config_parse_network(struct config_text *t, const char *path, char *text, u
         config_fault(t, path, "%s/%u is a host in a network; write %s/%u for all of it, %s for the host",
                      text, prefix, meant, prefix, text);
     }
+}
+
+void config_parse_patterns(struct config_text *t, const char *path, char *const text[], unsigned n,
+                           struct config_patterns *patterns)
+{
+    char item[CONFIG_PATH_MAX];
+
+    *patterns = (struct config_patterns){.n = n};
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(item, sizeof(item), "%s[%u]", path, i);
+        if (strlen(text[i]) >= CONFIG_JOB_MAX)
+            config_fault(t, item, "is longer than %d characters", CONFIG_JOB_MAX - 1);
+        snprintf(patterns->text[i], CONFIG_JOB_MAX, "%s", text[i]);
+    }
+    if (!config_text_has(t, path))
+        *patterns = (struct config_patterns){.n = 1, .text = {"*"}};
+}
+
+bool config_fits(const struct config_patterns *patterns, const char *name)
+{
+    for (unsigned i = 0; i < patterns->n; i++)
+        if (fnmatch(patterns->text[i], name, 0) == 0)
+            return true;
+    return false;
 }

@@ -37,4 +37,12 @@ void config_parse_ip(struct config_text *t, const char *path, char *text, uint32
 void config_parse_network(struct config_text *t, const char *path, char *text, uint32_t *network,
                           uint32_t *mask);
 
+/* Reads n patterns for names of jobs; reports those that are too long. None, where the list is absent in t:
+ * every name. */
+void config_parse_patterns(struct config_text *t, const char *path, char *const text[], unsigned n,
+                           struct config_patterns *patterns);
+
+/* Whether a name is one of those. */
+bool config_fits(const struct config_patterns *patterns, const char *name);
+
 #endif

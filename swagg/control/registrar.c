@@ -13,6 +13,8 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/uplink_ports.h"
+#include "control/post.h"
 #include "control/registrar_state.h"
 #include "control/terms.h"
 #include "port/steer.h"
@@ -25,69 +27,20 @@ enum { LINES_AT_ONCE = 1024, LINES_PER_SECOND = 16, LINES_A_RANK = 4 };
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     const struct registrar *r = context;
-    const struct frame_end here = {.mac = r->host->mac, .ip = host_ip(r->host, to->network)};
-    struct frame_end there = {.ip = to->ip, .port = rte_cpu_to_be_16(to->udp_port)};
-    struct rte_mbuf *m = rte_pktmbuf_alloc(r->host->mbufs);
-    int known = bridge_lookup(bridge_of(r->parts.bridge, to->network), to->mac);
-    const struct frame_payload body = frame_payload(payload, bytes, r->host->ones_sum);
-    struct frame_header h;
+    const struct post post = {.host = r->host, .bridge = r->parts.bridge};
+    struct post_address address = {
+        .network = to->network, .port = to->port, .ip = to->ip, .udp_port = to->udp_port};
 
-    if (m == NULL) {
-        count_drop(r->host->counters, to->port, DROP_NO_MBUF, 1);
-        return;
-    }
-    vlan_put(m, to->network);
-    memcpy(there.mac.addr_bytes, to->mac, sizeof(there.mac.addr_bytes));
-    frame_header_init(&h, &here, &there);
-    frame_write(rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + bytes)), &h, RTE_BE16(CTL_PORT), &body);
-    count_event(r->host->counters, EVENT_CONTROL_SENT, 1);
-    send_put(r->host->send, known < 0 ? to->port : (unsigned)known, m);
-}
-
-static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job)
-{
-    for (uint16_t rank = 0; rank < job->size; rank++) {
-        const struct ctl_member *m = &job->members[rank];
-        struct jobs_member *to = &plan->member[rank];
-
-        memcpy(to->mac.addr_bytes, m->endpoint.mac, sizeof(to->mac.addr_bytes));
-        to->port = m->endpoint.port;
-        to->ip = m->endpoint.ip;
-        to->udp_port = rte_cpu_to_be_16(m->data_port);
-    }
-    for (unsigned n = 0; n < JOBS_MAX; n++)
-        if (ctl_entry_had_number(job, (uint8_t)n))
-            plan->unusable[n / 64] |= RTE_BIT64(n % 64);
+    memcpy(address.mac.addr_bytes, to->mac, sizeof(address.mac.addr_bytes));
+    count_event(r->host->counters, EVENT_CONTROL_SENT, post_send(&post, CTL_PORT, &address, payload, bytes));
 }
 
 static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
-    struct registrar *r = context;
-    const struct jobs_identity us = {.mac = r->host->mac, .ip = host_ip(r->host, job->network)};
-    struct jobs_plan plan = {.protocol = job->protocol,
-                             .terms = *terms,
-                             .as_it_is = job->resumed,
-                             .size = job->size,
-                             .network = job->network,
-                             .tenant = job->tenant,
-                             .founder = job->founder};
-    struct keys_shared shared = {.library = keys_sodium()};
-    int rc;
+    const struct registrar *r = context;
 
-    if (job->keyed) {
-        memcpy(shared.secret, job->secret, sizeof(shared.secret));
-        plan.shared = &shared;
-    }
-    rc = terms_check(r->cfg, plan.protocol, plan.size, plan.shared, &plan.terms, text);
-    if (rc < 0)
-        return rc;
-    snprintf(plan.name, sizeof(plan.name), "%s", job->name);
-    plan_members(&plan, job);
-    rc = jobs_open(r->parts.jobs, &plan, &us, number, text);
-    keys_erase(&shared, sizeof(shared));
-    *terms = plan.terms;
-    return rc;
+    return pools_open(&r->pools, job, terms, number, text);
 }
 
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
@@ -135,19 +88,16 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
 
 static void release(void *context, const struct ctl_entry *job)
 {
-    struct registrar *r = context;
+    const struct registrar *r = context;
 
-    jobs_close(r->parts.jobs, job->protocol->id, job->number);
+    pools_close(&r->pools, job);
 }
 
 static void moved(void *context, const struct ctl_entry *job, unsigned rank)
 {
-    struct registrar *r = context;
-    const struct ctl_endpoint *now = &job->members[rank].endpoint;
-    struct jobs_place to = {.port = now->port};
+    const struct registrar *r = context;
 
-    memcpy(to.mac.addr_bytes, now->mac, sizeof(to.mac.addr_bytes));
-    if (jobs_move(r->parts.jobs, job->protocol->id, job->number, rank, &to) < 0)
+    if (pools_move(&r->pools, job, rank) < 0)
         log_warning("job %s: no memory to note the new MAC address of rank %u: raise memory.megabytes",
                     job->name, rank);
 }
@@ -264,6 +214,19 @@ void registrar_follow(struct registrar *r)
     r->listening.pause_ns = pause_ns(cfg);
 }
 
+static struct relays *open_relays(struct registrar *r, const struct ctl_registry_config *like)
+{
+    const struct relays_parts parts = {.cfg = r->cfg,
+                                       .uplinks = r->parts.uplinks,
+                                       .pools = &r->pools,
+                                       .protocols = like->protocols,
+                                       .protocols_known = like->protocols_known,
+                                       .data_ports = like->data_ports,
+                                       .shared = like->actions};
+
+    return relays_open(&parts);
+}
+
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
     struct registrar *r = calloc(1, sizeof(*r));
@@ -276,6 +239,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->parts = *parts;
     r->host = &lcores_main(parts->lcores)->host;
     r->cfg = cfg;
+    r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
     throttle_init(&r->lines, log_rate(cfg), rte_rand());
     listening_init(&r->listening, pause_ns(cfg), clock_ns());
     registrar_follow(r);
@@ -292,6 +256,13 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     }
     pthread_mutex_init(&r->lock, NULL);
     r->registry = ctl_registry_init(mem, &rc);
+    if (cfg->uplinks > 0) {
+        r->relays = open_relays(r, &rc);
+        if (r->relays == NULL) {
+            registrar_close(r);
+            return -ENOMEM;
+        }
+    }
     *out = r;
     return 0;
 }
@@ -301,6 +272,7 @@ void registrar_close(struct registrar *r)
     if (r == NULL)
         return;
     pthread_mutex_destroy(&r->lock);
+    relays_close(r->relays);
     free(r->registry);
     keys_erase(&r->keyring, sizeof(r->keyring));
     free(r);
@@ -319,13 +291,45 @@ static struct ctl_endpoint endpoint_of(const struct rte_mbuf *m)
     return from;
 }
 
+static bool is_from_above(const struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod(m, const struct frame_udp *)->udp.dst_port == RTE_BE16(UPLINK_CONTROL_PORT);
+}
+
 /* The main lcore alone changes the registry, so it reads without the lock. */
 bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
     const struct ctl_endpoint from = endpoint_of(m);
 
-    return ctl_registry_knows(r->registry, &from, f->payload, frame_payload_bytes(f));
+    return is_from_above(m) || ctl_registry_knows(r->registry, &from, f->payload, frame_payload_bytes(f)) ||
+           relays_know(r->relays, f->payload, frame_payload_bytes(f));
+}
+
+/* A message from a worker, or from a switch below. */
+static enum ctl_parse_error receive_below(struct registrar *r, const struct ctl_endpoint *from,
+                                          const struct frame_udp *f)
+{
+    const size_t bytes = frame_payload_bytes(f);
+
+    return relays_want(r->relays, from, f->payload, bytes)
+               ? relays_receive(r->relays, from, f->payload, bytes, r->now)
+               : ctl_registry_receive(r->registry, from, f->payload, bytes, r->now);
+}
+
+/* What came to UPLINK_CONTROL_PORT. */
+static enum ctl_parse_error receive_above(struct registrar *r, const struct ctl_endpoint *from,
+                                          const struct rte_mbuf *m)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    bool control;
+    const int uplink = uplinks_receive(r->parts.uplinks, m, &control);
+
+    if (uplink < 0)
+        count_drop(r->host->counters, m->port, DROP_NOT_PARENT, 1);
+    return control ? relays_receive_up(r->relays, (unsigned)uplink, from, f->payload, frame_payload_bytes(f),
+                                       r->now)
+                   : CTL_PARSED;
 }
 
 void registrar_receive(struct registrar *r, struct rte_mbuf *m)
@@ -340,7 +344,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     r->heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
-    e = ctl_registry_receive(r->registry, &from, f->payload, frame_payload_bytes(f), r->now);
+    e = is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
     pthread_mutex_unlock(&r->lock);
     r->heard = 0;
     if (e != CTL_PARSED)
@@ -353,6 +357,10 @@ uint64_t registrar_tick(struct registrar *r)
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
     ctl_registry_tick(r->registry, r->now);
+    if (r->relays != NULL) {
+        relays_tick(r->relays, r->now);
+        uplinks_tick(r->parts.uplinks, clock_ns());
+    }
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->lock);
     jobs_rates_tick(r->parts.jobs, clock_ns());
@@ -372,9 +380,20 @@ static bool change_job(struct registrar *r, int tenant, const char *name,
     return any;
 }
 
+/* A job that goes on to a switch above ends for all its ranks, wherever they are. */
+static bool end_relayed(struct registrar *r, int tenant, const char *name)
+{
+    bool any;
+
+    pthread_mutex_lock(&r->lock);
+    any = r->relays != NULL && relays_end(r->relays, tenant, name, r->now);
+    pthread_mutex_unlock(&r->lock);
+    return any;
+}
+
 bool registrar_end_job(struct registrar *r, int tenant, const char *name)
 {
-    return change_job(r, tenant, name, ctl_registry_end);
+    return change_job(r, tenant, name, ctl_registry_end) || end_relayed(r, tenant, name);
 }
 
 bool registrar_drain_job(struct registrar *r, int tenant, const char *name)
@@ -401,9 +420,16 @@ static bool is_superseded(const struct registrar *r, unsigned entry)
 
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
 {
+    const struct relay_job *relayed;
+
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
         if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE && !is_superseded(r, i))
-            visit(context, ctl_registry_entry(r->registry, i), r->now);
+            visit(context,
+                  &(struct registrar_job){.entry = ctl_registry_entry(r->registry, i), .now = r->now});
+    for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)
+        if (relayed->entry.state != CTL_ENTRY_FREE)
+            visit(context,
+                  &(struct registrar_job){.entry = &relayed->entry, .relayed = relayed, .now = r->now});
     pthread_mutex_unlock(&r->lock);
 }

@@ -7,7 +7,9 @@
 #include "aggregate/jobs.h"
 #include "config/config_changes.h"
 #include "control/registry.h"
+#include "control/uplinks.h"
 #include "lcore/lcores.h"
+#include "relay/proxy.h"
 
 struct registrar;
 
@@ -19,7 +21,8 @@ struct registrar_parts {
     const struct agg_protocol *const *protocols; /* that jobs may use */
     unsigned protocols_known;                    /* how many, at least 1 */
     uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
-    uint8_t data_ports; /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
+    uint8_t data_ports;      /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
+    struct uplinks *uplinks; /* the configuration's; not used where it has none */
 };
 
 /* *r is NULL on error, which was logged. cfg must outlive it. */
@@ -58,7 +61,13 @@ bool registrar_drain_job(struct registrar *r, int tenant, const char *name);
 /* Calls visit for every job; of several of one tenant and name for the one that has not failed. It must be
  * quick and must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the
  * clock of the job's times (listening.h). Any thread. */
-typedef void registrar_visitor(void *context, const struct ctl_entry *job, uint64_t now);
+struct registrar_job {
+    const struct ctl_entry *entry;
+    const struct relay_job *relayed; /* the job around the entry, which goes on to a switch above; NULL: this
+                                        is its root */
+    uint64_t now;
+};
+typedef void registrar_visitor(void *context, const struct registrar_job *job);
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 
 #endif

@@ -8,12 +8,15 @@
 #include "bridge/host.h"
 #include "control/keyring.h"
 #include "control/listening.h"
+#include "control/pools.h"
 #include "control/registrar.h"
+#include "control/relays.h"
 
 struct registrar {
     struct registrar_parts parts;
     const struct host *host; /* the main lcore's: the switch as a host */
     const struct config *cfg;
+    struct pools pools;
     struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
     rte_be32_t heard; /* the address whose message is being handled; 0: none is */
     struct throttle lines;
@@ -23,6 +26,7 @@ struct registrar {
     uint64_t now;         /* of the registry's clock, when it was last called */
     struct ctl_registry *registry;
     struct keyring keyring;
+    struct relays *relays; /* NULL: all jobs have their root here */
 };
 
 /* Takes from r->cfg what is not the registry's: the tenants' names and quotas, the rate of lines in the log,

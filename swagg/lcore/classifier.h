@@ -32,7 +32,8 @@ struct classifier_rule {
     rte_be32_t ip;
     uint16_t first, last;
     enum classifier_taker taker;
-    unsigned protocol; /* CLASSIFIER_PROTOCOL: whose, enum agg_protocol_id */
+    unsigned protocol; /* CLASSIFIER_PROTOCOL: whose, as the engine numbers its sources: enum agg_protocol_id
+                          for what members send */
 };
 
 struct classifier_table {

@@ -26,3 +26,12 @@ uint64_t lcores_verdicts(const struct lcores *lcores, unsigned protocol, unsigne
         sum += counter_read(&lcores->lcore[i]->counters.verdict[protocol][reason]);
     return sum;
 }
+
+uint64_t lcores_uplink(const struct lcores *lcores, unsigned uplink, enum uplink_count count)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i <= lcores->n; i++)
+        sum += counter_read(&lcores->lcore[i]->counters.uplink[uplink][count]);
+    return sum;
+}

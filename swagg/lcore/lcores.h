@@ -22,5 +22,6 @@ static inline struct lcore *lcores_main(const struct lcores *lcores)
 uint64_t lcores_drops(const struct lcores *lcores, unsigned port, unsigned kind);
 uint64_t lcores_events(const struct lcores *lcores, enum event event);
 uint64_t lcores_verdicts(const struct lcores *lcores, unsigned protocol, unsigned reason);
+uint64_t lcores_uplink(const struct lcores *lcores, unsigned uplink, enum uplink_count count);
 
 #endif

@@ -34,11 +34,17 @@ static void write_histogram(struct writer *w, const struct agg_rank_view *v)
     writer_end(w);
 }
 
+/* In a tree of switches nothing is noted of ranks that come by the switch above, so that all is 0. */
+static bool is_elsewhere(const struct job *running)
+{
+    return running != NULL && running->parent != NULL && running->made_of.delays;
+}
+
 void delays_write_rank(struct writer *w, const struct job *running, uint16_t rank)
 {
-    struct agg_rank_view v;
+    struct agg_rank_view v = {0};
 
-    if (!noted(running, rank, &v))
+    if (!noted(running, rank, &v) && !is_elsewhere(running))
         return;
     write_counts(w, &v);
     writer_counter(w, "was_last", v.completed);
@@ -48,15 +54,16 @@ void delays_write_rank(struct writer *w, const struct job *running, uint16_t ran
     write_histogram(w, &v);
 }
 
-void delays_write_job(struct writer *w, const struct job *running)
+void delays_write_job(struct writer *w, const struct job *running, uint16_t ranks)
 {
     struct agg_rank_view v, all = {0}, latest = {0};
     uint16_t latest_rank = 0;
 
-    if (!noted(running, 0, &v))
+    if (!noted(running, 0, &v) && !is_elsewhere(running))
         return;
-    for (uint16_t rank = 0; rank < running->common.size; rank++) {
-        noted(running, rank, &v);
+    for (uint16_t rank = 0; rank < ranks; rank++) {
+        if (!noted(running, rank, &v))
+            continue;
         all.contributions += v.contributions;
         all.bytes += v.bytes;
         all.repeated += v.repeated;

@@ -10,7 +10,7 @@
  * are noted. running: NULL if the job does not run. */
 void delays_write_rank(struct writer *w, const struct job *running, uint16_t rank);
 
-/* Of all ranks together: their counts, and the rank that was latest on average. */
-void delays_write_job(struct writer *w, const struct job *running);
+/* Of all these ranks together: their counts, and the rank that was latest on average. */
+void delays_write_job(struct writer *w, const struct job *running, uint16_t ranks);
 
 #endif

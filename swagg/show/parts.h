@@ -23,6 +23,7 @@ struct show_parts {
     const struct vlans *vlans;
     const struct config *config; /* that runs */
     const struct jobs *jobs;
+    const struct uplinks *uplinks;
     struct registrar *registrar;
     const struct static_jobs *static_jobs;
 };

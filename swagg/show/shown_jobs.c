@@ -11,15 +11,16 @@ struct visit {
     void *context;
 };
 
-static void visit_joined(void *context, const struct ctl_entry *job, uint64_t now)
+static void visit_joined(void *context, const struct registrar_job *found)
 {
+    const struct ctl_entry *job = found->entry;
     const struct visit *v = context;
     const struct shown_job shown = {
         .name = job->name,
         .tenant = job->tenant,
         .network = job->network,
         .state = job->state,
-        .now = now,
+        .now = found->now,
         .since = job->since,
         .epoch = job->epoch,
         .size = job->size,
@@ -29,6 +30,7 @@ static void visit_joined(void *context, const struct ctl_entry *job, uint64_t no
         .terms = job->terms,
         .failure = &job->failure,
         .joined = job,
+        .relayed = found->relayed,
     };
 
     v->visitor(v->context, &shown);
@@ -64,14 +66,28 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor
         visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
 }
 
+unsigned shown_job_level(const struct shown_job *job)
+{
+    return job->relayed == NULL ? 1 : job->relayed->above.levels + 2u;
+}
+
+bool shown_job_is_here(const struct shown_job *job, uint16_t rank)
+{
+    return job->relayed == NULL || ctl_ranks_has(&job->relayed->bundle, rank);
+}
+
 struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
 {
+    if (!shown_job_is_here(job, rank))
+        return (struct shown_member){.above = true, .threads = 1};
     if (job->joined != NULL) {
         const struct ctl_member *m = &job->joined->members[rank];
 
         return (struct shown_member){
             .state = m->state,
-            .ip = m->endpoint.ip,
+            .ip = m->hops > 0 ? m->host : m->endpoint.ip,
+            .level = (uint8_t)(shown_job_level(job) + m->hops),
+            .via = m->hops > 0 ? m->via : 0,
             .data_port = m->data_port,
             .threads = 1,
             .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
@@ -82,6 +98,7 @@ struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
                                  .ip = job->fixed->plan.member[rank].ip,
                                  .data_port = rte_be_to_cpu_16(job->fixed->plan.member[rank].udp_port),
                                  .threads = RTE_MAX(job->fixed->plan.threads, 1),
+                                 .level = 1,
                                  .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};
 }
 

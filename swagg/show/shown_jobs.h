@@ -24,6 +24,7 @@ struct shown_job {
     const struct ctl_failure *failure; /* while it has failed */
     const struct ctl_entry *joined;    /* or: */
     const struct static_job *fixed;
+    const struct relay_job *relayed; /* NULL: this switch is its root */
 };
 
 struct shown_member {
@@ -33,6 +34,10 @@ struct shown_member {
     uint64_t heard_ms_ago;
     uint32_t restarts; /* processes that had this rank before, as far as the switch remembers */
     struct ctl_heartbeat heartbeat;
+    /* In a tree of switches. */
+    bool above;    /* it comes by the switch above, and nothing else is known of it */
+    uint8_t level; /* of its own switch; 0: above */
+    uint32_t via;  /* that switch's address, network order; 0: it is this one */
 };
 
 /* Is called while the job does not change, so it must be quick. */
@@ -44,6 +49,12 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visit, 
 /* Visits the one that is called so. 0; -ENOENT: there is none; -ENOTUNIQ: several tenants have one. */
 int shown_jobs_find(const struct show_parts *parts, const char *called, shown_job_visitor *visit,
                     void *context);
+
+/* The level of this switch in the job's tree of switches; that of the root is 1. */
+unsigned shown_job_level(const struct shown_job *job);
+
+/* Whether a rank comes by this switch: false, if by the one above. */
+bool shown_job_is_here(const struct shown_job *job, uint16_t rank);
 
 struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank);
 

@@ -19,6 +19,7 @@ const struct view views[] = {
     {"jobs", view_jobs, VIEW_OF_ALL, true, "Jobs and their states"},
     {"job", view_job, VIEW_OF_JOB, false, "State and terms of a job, and its members"},
     {"tenants", view_tenants, VIEW_OF_ALL, true, "Tenants: what each has of the switch, and its quotas"},
+    {"uplinks", view_uplinks, VIEW_OF_ALL, true, "Switches above this one, and what goes to them"},
     {"ranks", view_ranks, VIEW_OF_JOB, false, "Members of a job: who is missing, who is late"},
     {"slots", view_slots, VIEW_OF_JOB, false, "Slots of a job that wait for contributions"},
 };

@@ -146,7 +146,7 @@ static void write_missing(struct writer *w, const struct shown_job *job)
 {
     writer_numbers(w, "missing");
     for (uint16_t rank = 0; rank < job->size; rank++)
-        if (shown_job_member(job, rank).state != CTL_MEMBER_JOINED)
+        if (shown_job_is_here(job, rank) && shown_job_member(job, rank).state != CTL_MEMBER_JOINED)
             writer_number(w, NULL, rank);
     writer_end(w);
 }
@@ -186,6 +186,20 @@ static void write_workers(struct writer *w, const struct shown_job *job)
     writer_number(w, "resumed_most", resumed);
 }
 
+/* Where in a tree of switches this one stands. */
+static void write_place(struct writer *w, const struct shown_job *job, const struct job *running)
+{
+    writer_number(w, "level", shown_job_level(job));
+    if (job->relayed != NULL) {
+        writer_ip(w, "parent", job->relayed->parent.ip);
+        writer_number(w, "parent_number", job->relayed->parent_number);
+    } else {
+        writer_text(w, "parent", "");
+    }
+    if (running != NULL)
+        writer_number(w, "contributors", running->common.size);
+}
+
 static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -206,7 +220,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
         writer_number(w, "number", job->number);
         writer_number(w, "kept_frames", jobs_kept_frames(running));
         writer_number(w, "kept_frames_max", running->frames);
-        delays_write_job(w, running);
+        delays_write_job(w, running, job->size);
     }
     if (job->joined != NULL)
         write_workers(w, job);
@@ -215,6 +229,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
         writer_text(w, "failure", job->failure->text);
     }
     write_missing(w, job);
+    write_place(w, job, running);
 }
 
 int view_job(const struct show_parts *parts, const char *name, struct writer *w)
@@ -225,15 +240,13 @@ int view_job(const struct show_parts *parts, const char *name, struct writer *w)
 static void write_member(struct writer *w, uint16_t rank, const struct shown_member *m)
 {
     static const char *const states[] = {
-        [CTL_MEMBER_ABSENT] = "absent",
-        [CTL_MEMBER_JOINED] = "joined",
-        [CTL_MEMBER_LEFT] = "left",
-        [CTL_MEMBER_LOST] = "lost",
+        [CTL_MEMBER_ABSENT] = "absent", [CTL_MEMBER_JOINED] = "joined",     [CTL_MEMBER_LEFT] = "left",
+        [CTL_MEMBER_LOST] = "lost",     [CTL_MEMBER_RECALLED] = "recalled",
     };
     const uint8_t *ip = (const uint8_t *)&m->ip;
 
     writer_number(w, "rank", rank);
-    writer_text(w, "state", states[m->state]);
+    writer_text(w, "state", m->above ? "above" : states[m->state]);
     if (m->threads > 1)
         writer_format(w, "address", "%u.%u.%u.%u:%u-%u", ip[0], ip[1], ip[2], ip[3], m->data_port,
                       m->data_port + m->threads - 1);
@@ -254,6 +267,17 @@ static void write_told(struct writer *w, const struct shown_member *m)
     writer_number(w, "resumed", m->heartbeat.resumed);
 }
 
+/* The rank's own switch: its level, counted from the root, and its address, if it is another than this one.
+ */
+static void write_switch(struct writer *w, const struct shown_member *m)
+{
+    writer_number(w, "level", m->level);
+    if (m->via != 0)
+        writer_ip(w, "switch", m->via);
+    else
+        writer_text(w, "switch", "");
+}
+
 static void show_ranks(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -268,6 +292,7 @@ static void show_ranks(const struct job_showing *s, const struct shown_job *job)
         write_member(s->w, rank, &m);
         delays_write_rank(s->w, running, rank);
         write_told(s->w, &m);
+        write_switch(s->w, &m);
         writer_end(s->w);
     }
     writer_end(s->w);

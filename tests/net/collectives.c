@@ -38,6 +38,7 @@ struct plan {
     long pause_ms;        /* between calls */
     unsigned stop_before; /* the number of a call */
     unsigned ranks;       /* in this process, from options.rank on */
+    const char *order;    /* of additions: "((0,1),(2,3))"; NULL: by rank */
 };
 
 struct call {
@@ -55,11 +56,12 @@ static const char *const type_names[] = {
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
-    "                   [--key-file FILE]\n"
+    "                   [--key-file FILE] [--order TREE]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
     "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N]\n"
     "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n"
-    "--ranks: is this rank and those that follow, N in all, a thread each.\n";
+    "--ranks: is this rank and those that follow, N in all, a thread each.\n"
+    "--order: how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another.\n";
 
 static uint64_t random_bits(const struct call *c, int rank, size_t i)
 {
@@ -132,9 +134,35 @@ static int make_call(struct swagg_job *job, const struct call *c, void *send, vo
                      : swagg_allreduce(job, send, recv, c->count, c->type, SWAGG_SUM);
 }
 
-/* The sums, in rank order. scratch holds one contribution. */
+/* What a switch sends up: the sum, in their order, of those in the parentheses that *order begins with, which
+ * are ranks and switches. Moves *order behind it. */
+static void compute_at(const struct plan *p, const struct call *c, const char **order, void *sum,
+                       size_t bytes)
+{
+    if (**order != '(') {
+        contribution(p, c, (int)strtol(*order, (char **)order, 10), sum);
+        return;
+    }
+    ++*order;
+    compute_at(p, c, order, sum, bytes);
+    while (*(*order)++ == ',') {
+        void *other = allocate(bytes);
+
+        compute_at(p, c, order, other, bytes);
+        add(c, sum, other);
+        free(other);
+    }
+}
+
+/* The sums, in the order of the tree, else in rank order. scratch holds one contribution. */
 static void compute(const struct plan *p, const struct call *c, void *sum, void *scratch)
 {
+    const char *order = p->order;
+
+    if (order != NULL) {
+        compute_at(p, c, &order, sum, c->count * swagg_element_size(c->type, SWAGG_SUM));
+        return;
+    }
     contribution(p, c, 0, sum);
     for (int rank = 1; rank < p->options.size; rank++) {
         contribution(p, c, rank, scratch);
@@ -271,27 +299,17 @@ static void parse_sizes(struct plan *p, char *list)
 
 static void parse(struct plan *p, int argc, char *argv[])
 {
-    static const struct option options[] = {{"switch", 1, 0, 's'},
-                                            {"job", 1, 0, 'j'},
-                                            {"rank", 1, 0, 'r'},
-                                            {"size", 1, 0, 'n'},
-                                            {"seed", 1, 0, 'S'},
-                                            {"sizes", 1, 0, 'e'},
-                                            {"calls", 1, 0, 'c'},
-                                            {"largest", 1, 0, 'l'},
-                                            {"pause", 1, 0, 'p'},
-                                            {"mode", 1, 0, 'm'},
-                                            {"window", 1, 0, 'w'},
-                                            {"slots", 1, 0, 'o'},
-                                            {"mtu", 1, 0, 'M'},
-                                            {"checksum", 1, 0, 'C'},
-                                            {"key-file", 1, 0, 'k'},
-                                            {"stop-before", 1, 0, 'b'},
-                                            {"call-timeout", 1, 0, 't'},
-                                            {"join-timeout", 1, 0, 'T'},
-                                            {"answer-timeout", 1, 0, 'A'},
-                                            {"ranks", 1, 0, 'R'},
-                                            {0}};
+    static const struct option options[] = {{"switch", 1, 0, 's'},       {"job", 1, 0, 'j'},
+                                            {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
+                                            {"seed", 1, 0, 'S'},         {"sizes", 1, 0, 'e'},
+                                            {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
+                                            {"pause", 1, 0, 'p'},        {"mode", 1, 0, 'm'},
+                                            {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
+                                            {"mtu", 1, 0, 'M'},          {"checksum", 1, 0, 'C'},
+                                            {"key-file", 1, 0, 'k'},     {"order", 1, 0, 'O'},
+                                            {"stop-before", 1, 0, 'b'},  {"call-timeout", 1, 0, 't'},
+                                            {"join-timeout", 1, 0, 'T'}, {"answer-timeout", 1, 0, 'A'},
+                                            {"ranks", 1, 0, 'R'},        {0}};
     struct swagg_options *o = &p->options;
     int option;
 
@@ -332,6 +350,9 @@ static void parse(struct plan *p, int argc, char *argv[])
             break;
         case 'k':
             o->key_file = optarg;
+            break;
+        case 'O':
+            p->order = optarg;
             break;
         case 'w':
             o->window = atoi(optarg);

@@ -34,6 +34,11 @@ transfer() { # FROM TO [IPERF OPTION...]
         fail "iperf3: $(cat "$NET_DIR/transfer.log")"
 }
 
+# The address of the switch that a rank joins.
+rank_switch() { # RANK
+    net_switch_ip
+}
+
 # Ranks are dealt to the hosts in turn.
 rank_start() { # JOB RANK SIZE [ARGUMENT...]
     rank_start_on $(($2 % NET_HOSTS)) "$@"
@@ -45,7 +50,7 @@ rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
     shift 4
     rm -f "$NET_DIR/rank$rank.log" # an earlier rank may still write to its own
     exec {log}>"$NET_DIR/rank$rank.log"
-    ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(net_switch_ip)" --job "$job" \
+    ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(rank_switch "$rank")" --job "$job" \
         --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" \
         >&"$log" 2>&1 </dev/null &
     RANK_PID[rank]=$!

@@ -188,7 +188,7 @@ static inline void rig_open(void)
                              .counters = &rig.counters};
     rig.engine = (struct engine){
         .shards = &rig_shards,
-        .protocol[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
+        .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
         .counters = &rig.counters,
         .ns_per_cycle = 1,
         .egress = {.bridge = bridge_init(rig_bridge, 64, 1),

@@ -317,6 +317,27 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - chunk_bytes: 1464\n  - chunk_bytes: 66\n",
      "F:5: replay[0].chunk_bytes: 1464 must be a multiple of 4 within 64..1460 (mtu less headers)\n"
      "F:6: replay[1].chunk_bytes: 66 must be a multiple of 4 within 64..1460 (mtu less headers)\n"},
+    {PORT "uplink: [{parent: 10.0.0.2}]\n",
+     "F:3: uplink: without switch.ip there is nobody whom a parent could answer\n"},
+    {PORT "switch: {ip: 10.0.0.1/24}\nuplink:\n  - jobs: [x]\n  - parent: 10.0.0.1\n  - parent: 10.0.0\n"
+          "  - parent: 10.0.0.2/24\n",
+     "F:5: uplink[0].parent: is missing\n"
+     "F:6: uplink[1].parent: 10.0.0.1 is this switch's own address (switch.ip)\n"
+     "F:7: uplink[2].parent: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
+     "F:8: uplink[3].parent: \"10.0.0.2/24\" has a prefix: write the address alone, 10.0.0.2\n"},
+    {PORT "switch: {ip: 10.0.0.1/24}\nuplink:\n  - parent: 10.0.1.2\n  - {parent: 10.0.2.2, via: 10.0.1.1}\n"
+          "  - {parent: 10.0.0.2, via: 10.0.0.2}\n  - {parent: 10.0.2.2, via: 10.0.0.3, jobs: [a]}\n",
+     "F:5: uplink[0].parent: 10.0.1.2 is not in the network of switch.ip, which has the prefix 24: name the "
+     "router on the way by uplink[0].via\n"
+     "F:6: uplink[1].via: 10.0.1.1 is not in the network of switch.ip, which has the prefix 24, so there is "
+     "no way to the router\n"
+     "F:7: uplink[2].via: 10.0.0.2 is the parent itself: leave via out\n"
+     "F:8: uplink[3].parent: is the parent of uplink[1] already: put the jobs of both there\n"},
+    {PORT "switch: {ip: 10.0.0.1/24}\ntenants: [{name: a, addresses: [10.0.0.0/24]}]\n"
+          "uplink: [{parent: 10.0.0.2, tenants: [a, b], jobs: "
+          "[a-name-of-a-job-that-is-longer-than-any-job-may-have]}]\n",
+     "F:5: uplink[0].tenants[1]: no tenant is called \"b\"\n"
+     "F:5: uplink[0].jobs[0]: is longer than 47 characters\n"},
     {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a, addresses: [10.0.0.1]}]\n"
           "replay: [{tenant: a}, {tenant: nobody}]\n",
      "F:5: replay[1].tenant: no tenant is called \"nobody\"\n"},
@@ -424,7 +445,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, timers, memory, idle, loops, control, log_level, seed, static, hostagg, "
+     "pool, limits, tenants, uplink, timers, memory, idle, loops, control, log_level, seed, static, hostagg, "
      "replay\n"},
 };
 
@@ -715,6 +736,33 @@ static int tenant(const struct config *c, const char *ip, const char *job)
     return config_tenant_of(c, inet_addr(ip), -1, job);
 }
 
+static void test_which_jobs_go_on_to_which_parent(void)
+{
+    const struct config root = good(SWITCH);
+    const struct config all = good(PORT "switch: {ip: 10.0.0.1}\nuplink: [{parent: 10.9.0.1}]\n");
+    const struct config some = good(PORT "switch: {ip: 10.0.0.1/24}\ntenants:\n"
+                                         "  - {name: a, addresses: [10.0.0.0/24]}\n"
+                                         "  - {name: b, addresses: [10.0.1.0/24]}\n"
+                                         "uplink:\n"
+                                         "  - {parent: 10.0.0.9, tenants: [b]}\n"
+                                         "  - {parent: 10.9.0.1, via: 10.0.0.2, jobs: [big-*, all]}\n");
+
+    const struct config apart =
+        good("ports: [{device: kernel:a, trunk: [10, 20]}]\n"
+             "switch: {vlans: [{vlan: 10, ip: 10.0.0.1/24}, {vlan: 20, ip: 10.0.1.1/24}]}\n"
+             "uplink: [{parent: 10.0.1.9, vlan: 20}]\n");
+
+    CU_ASSERT(config_uplink_of(&apart, 0, 0, "x") == -1 && config_uplink_of(&apart, 1, 0, "x") == 0);
+    CU_ASSERT_EQUAL(config_uplink_of(&root, 0, 0, "x"), -1);
+    CU_ASSERT_EQUAL(config_uplink_of(&all, 0, 0, "x"), 0);
+    CU_ASSERT(all.uplink[0].parent == inet_addr("10.9.0.1") && all.uplink[0].via == 0);
+    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "x"), -1);
+    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "big-1"), 1);
+    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "all"), 1);
+    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 1, "all"), 0);
+    CU_ASSERT_EQUAL(some.uplink[1].via, inet_addr("10.0.0.2"));
+}
+
 static void test_which_tenant_may_join_which_jobs(void)
 {
     const struct config c = good(PORT "switch: {ip: 10.0.0.254}\n"
@@ -838,6 +886,7 @@ int main(void)
         UNIT_TEST(test_static_jobs),
         UNIT_TEST(test_replayed_jobs),
         UNIT_TEST(test_which_tenant_may_join_which_jobs),
+        UNIT_TEST(test_which_jobs_go_on_to_which_parent),
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
         UNIT_TEST(test_the_examples_are_good),

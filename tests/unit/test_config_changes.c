@@ -20,7 +20,8 @@ static void describe(struct config *c)
     static const char *const names[] = {"first", "second"};
 
     memset(c, 0, sizeof(*c));
-    c->ports = c->tenants = c->static_jobs = c->hostagg_jobs = c->replays = c->placement.lcores = 2;
+    c->ports = c->tenants = c->static_jobs = c->hostagg_jobs = c->replays = c->uplinks = c->placement.lcores =
+        2;
     for (unsigned i = 0; i < 2; i++) {
         strcpy(c->port[i].name, names[i]);
         strcpy(c->tenant[i].name, names[i]);
@@ -111,6 +112,7 @@ static void *value_of(enum config_group_id group, const struct config_key *key)
         [CONFIG_GROUP_STATIC] = offsetof(struct config, static_job[1]),
         [CONFIG_GROUP_HOSTAGG] = offsetof(struct config, hostagg[1]),
         [CONFIG_GROUP_REPLAY] = offsetof(struct config, replay[1]),
+        [CONFIG_GROUP_UPLINK] = offsetof(struct config, uplink[1]),
     };
 
     return (char *)&next + second[group] + key->offset;
@@ -123,7 +125,8 @@ static void test_every_change_is_found(void)
     for (unsigned g = 0; g < CONFIG_GROUPS; g++)
         for (unsigned k = 0; k < config_groups[g].keys; k++) {
             const struct config_key *key = &config_groups[g].key[k];
-            const bool named = g != CONFIG_GROUP_LCORES && g != CONFIG_GROUP_REPLAY;
+            const bool named =
+                g != CONFIG_GROUP_LCORES && g != CONFIG_GROUP_REPLAY && g != CONFIG_GROUP_UPLINK;
 
             if (strstr(key->path, ".name") != NULL || strcmp(key->path, "hostagg.operation") == 0)
                 continue; /* another name is another item; type and operation are one value */
@@ -356,7 +359,7 @@ static void test_tenants_with_jobs_stay_as_long_as_those(void)
 
     describe(&running);
     running.tenant[0].weight = 3;
-    running.tenant[0].patterns = 1;
+    running.tenant[0].jobs.n = 1;
     running.tenant[0].quota.jobs = 2;
     strcpy(running.tenant[running.tenants++].name, "third");
     describe(&next);
@@ -368,7 +371,7 @@ static void test_tenants_with_jobs_stay_as_long_as_those(void)
     CU_ASSERT_EQUAL(number[2], 0);
     CU_ASSERT(next.tenants == 1 && next.leaving == 1);
     CU_ASSERT_STRING_EQUAL(next.tenant[1].name, "first");
-    CU_ASSERT(next.tenant[1].weight == 3 && next.tenant[1].patterns == 0 && next.tenant[1].quota.jobs == 0);
+    CU_ASSERT(next.tenant[1].weight == 3 && next.tenant[1].jobs.n == 0 && next.tenant[1].quota.jobs == 0);
     compare();
     CU_ASSERT_EQUAL(changes.n, 2); /* first and second are removed; order has no say */
     running = next;                /* once more; its jobs have ended */

@@ -311,7 +311,7 @@ static void other_arrive(uint8_t what, size_t bytes)
                                          .protocol = OTHER};
     uint8_t payload[JOBS_SHARE_FROM_BYTES] = {what};
 
-    rig.engine.protocol[OTHER] = (struct engine_protocol){.table = &other, .jobs = &jobs};
+    rig.engine.source[OTHER] = (struct engine_source){.table = &other, .jobs = &jobs};
     rig_classify(&flow);
     bridge_learn(rig_bridge, to.mac.addr_bytes, 2);
     fake_port_arrive(&rig_fake[0], 0, rig_frame(&from, &to, payload, bytes));
@@ -408,7 +408,7 @@ static void test_pools_that_depend_on_time_are_told_it(void)
 
     rig_open();
     tally.init(job.common.pool, &cfg);
-    rig.engine.protocol[TALLY] = (struct engine_protocol){.table = &tally, .jobs = &jobs};
+    rig.engine.source[TALLY] = (struct engine_source){.table = &tally, .jobs = &jobs};
     tick();
     for (unsigned slot = 1; slot < 3; slot++) {
         payload[1] = (uint8_t)slot;
@@ -465,7 +465,7 @@ static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
     uint8_t frame[2048];
 
     rig_open();
-    rig.engine.protocol[OTHER] = (struct engine_protocol){.table = &hurry, .jobs = &jobs};
+    rig.engine.source[OTHER] = (struct engine_source){.table = &hurry, .jobs = &jobs};
     stored = rte_pktmbuf_alloc(rig_mbufs);
     tick();
     send_flush(&rig.send);

@@ -42,8 +42,8 @@ static void open_flow(enum hag_host host_gets)
     h->worker[0] = peer(0);
     h->worker[1] = peer(1);
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
-    rig.engine.protocol[AGG_PROTOCOL_HOSTAGG] =
-        (struct engine_protocol){.table = &hag_protocol, .jobs = &jobs.running[AGG_PROTOCOL_HOSTAGG]};
+    rig.engine.source[AGG_PROTOCOL_HOSTAGG] =
+        (struct engine_source){.table = &hag_protocol, .jobs = &jobs.running[AGG_PROTOCOL_HOSTAGG]};
     rig_classify(&flow);
 }
 

@@ -155,7 +155,7 @@ static void test_the_views_name_the_late_rank(void)
                    "\"late_us_mean\":5000,\"late_us_last\":5000,\"late_us_worst\":5000,"
                    "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
     writer_json_init(&w);
-    delays_write_job(&w.writer, job);
+    delays_write_job(&w.writer, job, job->common.size);
     check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,"
                    "\"contributions_per_s\":1,\"bytes_per_s\":96,\"latest_rank\":2,"
                    "\"latest_us_mean\":5000}");

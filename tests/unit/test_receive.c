@@ -1,4 +1,5 @@
 /* Where a received frame goes: every destination, and every named drop. */
+#include "bridge/neighbours.h"
 #include "lcore_rig.h"
 #include "net/arp.h"
 #include "net/icmp.h"
@@ -102,6 +103,7 @@ static const enum drop tested_otherwise[] = {
     DROP_OVERSIZE,
     DROP_NO_EGRESS,
     DROP_ARP_IGNORED,
+    DROP_NOT_PARENT,   /* test_registrar.c */
     DROP_ICMP_IGNORED, /* below */
     DROP_CONTROL_FULL,
     DROP_NO_MBUF, /* below */
@@ -254,6 +256,22 @@ static void test_other_arp_is_the_bridges_or_ignored(void)
     CU_ASSERT_EQUAL(rig_drops(), 0);
     rig_receive(0, arp(NET_ARP_REPLY, &rig_mac, rig_ip));
     check_dropped(DROP_ARP_IGNORED);
+    rig_close();
+}
+
+static void test_a_neighbour_is_noted_by_its_arp(void)
+{
+    struct neighbours neighbours = {0};
+    struct net_mac mac;
+    uint8_t port;
+
+    rig_open();
+    neighbours_add(&neighbours, 0, rig_station(SENDER).ip);
+    rig.host.neighbours = &neighbours;
+    rig_receive(2, arp(NET_ARP_REPLY, &rig_mac, rig_ip));
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    CU_ASSERT(neighbours_find(&neighbours, 0, &mac, &port));
+    CU_ASSERT(port == 2 && mac.addr_bytes[5] == SENDER);
     rig_close();
 }
 
@@ -601,6 +619,7 @@ int main(void)
         UNIT_TEST(test_a_frame_in_pieces_is_put_together),
         UNIT_TEST(test_arp_for_the_switch_is_answered),
         UNIT_TEST(test_other_arp_is_the_bridges_or_ignored),
+        UNIT_TEST(test_a_neighbour_is_noted_by_its_arp),
         UNIT_TEST(test_who_has_the_switchs_address_is_noted),
         UNIT_TEST(test_a_ping_is_answered),
         UNIT_TEST(test_control_goes_to_the_main_lcore_or_is_dropped),

@@ -41,7 +41,7 @@ static void open_registrar(void)
     memset(&cfg, 0, sizeof(cfg));
     cfg.mtu = 1500;
     cfg.tenants = 1;
-    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .patterns = 1, .jobs = {"*"}};
+    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .jobs = {.n = 1, .text = {"*"}}};
     cfg.pool.slots_per_job = 16;
     cfg.limits.jobs = 4;
     cfg.limits.jobs_per_host = 4;
@@ -465,7 +465,8 @@ static void test_a_tenant_with_a_key(void)
     open_registrar();
     registrar_close(registrar);
     cfg.tenants = 2;
-    cfg.tenant[1] = (struct config_tenant){.name = "lab", .addresses = 1, .patterns = 1, .jobs = {"secret"}};
+    cfg.tenant[1] =
+        (struct config_tenant){.name = "lab", .addresses = 1, .jobs = {.n = 1, .text = {"secret"}}};
     strcpy(cfg.tenant[1].key_file, path);
     set_up();
 
@@ -616,14 +617,14 @@ struct seen {
     char name[CTL_NAME_MAX];
 };
 
-static void see(void *context, const struct ctl_entry *job, uint64_t now)
+static void see(void *context, const struct registrar_job *job)
 {
     struct seen *seen = context;
 
-    CU_ASSERT(now >= job->since);
+    CU_ASSERT(job->now >= job->entry->since && job->relayed == NULL);
     seen->jobs++;
-    seen->state = job->state;
-    snprintf(seen->name, sizeof(seen->name), "%s", job->name);
+    seen->state = job->entry->state;
+    snprintf(seen->name, sizeof(seen->name), "%s", job->entry->name);
 }
 
 static void test_jobs_can_be_visited(void)

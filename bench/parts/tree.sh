@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of switches.sh and parts.sh
+# Four hosts on one switch, on two levels and on three, every link limited to 100 Mbit/s; what goes up from a leaf; and the time that is
+# lost when a leaf is killed and started again in the middle of a collective.
+
+# shellcheck source=script/lib/tree.sh
+. "$NET_LIB/tree.sh"
+
+tree() {
+    local levels
+    for levels in 1 2 3; do
+        "tree_of_$levels"
+        for name in "${TREE_SWITCHES[@]}"; do
+            tree_config "$name" "pool: {megabytes: 16, kept_frames: 1024}" "memory: {mode: no-huge, megabytes: 160}"
+        done
+        tree_start "${TREE_SWITCHES[@]}"
+        tree_limit 100mbit
+        tree_goodput "$levels"
+        [ "$levels" != 2 ] || tree_restart
+        tree_remove
+    done
+}
+
+tree_of_1() {
+    tree_switch root 254
+    tree_hosts root 4
+}
+
+tree_of_2() {
+    tree_switch root 254
+    tree_switch left 251 root
+    tree_switch right 252 root
+    tree_hosts left 2
+    tree_hosts right 2
+}
+
+tree_of_3() {
+    tree_switch root 254
+    tree_switch left 251 root
+    tree_switch right 252 root
+    tree_switch deepleft 249 left
+    tree_switch deepright 250 right
+    tree_hosts deepleft 2
+    tree_hosts deepright 2
+}
+
+# One allreduce after another; rank 0's report is the record.
+tree_perf() { # WHAT MEGABYTES CALLS
+    local rank others=() perf=("$NET_BUILD/bench/swagg-perf" --job tree --size 4 -b "$2M" -e "$2M" -n "$3" -w 1)
+    for rank in 1 2 3; do
+        ip netns exec "$NET_ID-h$rank" "${perf[@]}" --switch "${TREE_IP[${TREE_SWITCH_OF[rank]}]}" --rank "$rank" \
+            >"$NET_DIR/perf$rank.log" 2>&1 </dev/null &
+        others+=($!)
+    done
+    net_exec 0 "${perf[@]}" --switch "${TREE_IP[${TREE_SWITCH_OF[0]}]}" --rank 0 --json "$records/$run,tree,$1.json" \
+        >"$NET_DIR/perf0.log" 2>&1 || fail "$1: $(cat "$NET_DIR/perf0.log")"
+    wait "${others[@]}" || fail "$1: $(cat "$NET_DIR"/perf?.log)"
+    printf '  run %s: tree, %-10s %s\n' "$run" "$1" "$(cut -c1-120 "$records/$run,tree,$1.json" | tr -d '\n')"
+}
+
+tree_bytes() { # PORT KEY: of the left leaf
+    tree_telemetry left "/swagg/port,$1" "$2"
+}
+
+tree_goodput() { # LEVELS
+    local calls=10 up before=()
+    [ -z "$quick" ] || calls=3
+    [ "$1" != 2 ] || before=("$(tree_bytes uplink tx_bytes)" "$(tree_bytes p0 rx_bytes)" "$(tree_bytes p1 rx_bytes)")
+    tree_perf "levels$1" 2 "$calls"
+    [ "$1" = 2 ] || return 0
+    up=$(($(tree_bytes uplink tx_bytes) - before[0]))
+    printf '{"up": %d, "workers": [%d, %d]}\n' "$up" $(($(tree_bytes p0 rx_bytes) - before[1])) \
+        $(($(tree_bytes p1 rx_bytes) - before[2])) >"$records/$run,tree,bytes.json"
+}
+
+# The left leaf is killed once a quarter of the collective has passed, and started again at once.
+tree_restart() {
+    local megabytes=32 killer
+    [ -z "$quick" ] || megabytes=16
+    tree_perf undisturbed "$megabytes" 1
+    tree_kill_midway "$megabytes" &
+    killer=$!
+    tree_perf restarted "$megabytes" 1
+    wait "$killer" || fail "the left leaf was not killed"
+    grep -q 'resumed:' "$NET_DIR/left.log" || fail "the left leaf was not killed in the middle"
+}
+
+tree_results() { # that the left leaf has sent
+    tree_ctl left --no-header --only results counters
+}
+
+tree_kill_midway() { # MEGABYTES
+    local before
+    before=$(tree_results)
+    tree_is_midway() { # the warm-up has as many results as the collective that counts, for each of two workers
+        [ "$(tree_results)" -gt $((before + $1 * 2 ** 20 / 1460 * 2 * 5 / 4)) ]
+    }
+    net_until 60 "the collective is under way" tree_is_midway "$1"
+    tree_kill left
+    tree_start left
+}

@@ -1,0 +1,127 @@
+#include "control/pools.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/uplink_ports.h"
+#include "control/terms.h"
+#include "control/tree.h"
+#include "relay/protocol.h"
+#include "sodium_keys.h"
+
+static struct jobs_member member_at(const struct ctl_endpoint *e, uint16_t data_port)
+{
+    struct jobs_member m = {.port = e->port, .ip = e->ip, .udp_port = rte_cpu_to_be_16(data_port)};
+
+    memcpy(m.mac.addr_bytes, e->mac, sizeof(m.mac.addr_bytes));
+    return m;
+}
+
+/* Its members: ranks, or switches that send for several. Fills in contributor. */
+static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job, uint16_t contributor[])
+{
+    uint16_t first[AGG_MAX_WORKERS];
+
+    plan->size = ctl_tree_contributors(job, contributor, first);
+    for (uint16_t i = 0; i < plan->size; i++)
+        plan->member[i] = member_at(&job->members[first[i]].endpoint, job->members[first[i]].data_port);
+    for (unsigned n = 0; n < JOBS_MAX; n++)
+        if (ctl_entry_had_number(job, (uint8_t)n))
+            plan->unusable[n / 64] |= RTE_BIT64(n % 64);
+}
+
+static struct jobs_plan plan_for(const struct ctl_entry *job, const struct agg_terms *terms, bool as_it_is)
+{
+    struct jobs_plan plan = {.protocol = job->protocol,
+                             .terms = *terms,
+                             .as_it_is = as_it_is,
+                             .network = job->network,
+                             .tenant = job->tenant,
+                             .founder = job->founder};
+
+    snprintf(plan.name, sizeof(plan.name), "%s", job->name);
+    return plan;
+}
+
+static int open_job(const struct pools *p, struct jobs_plan *plan, uint8_t *number, char text[CTL_TEXT_MAX])
+{
+    const struct jobs_identity us = {.mac = p->host->mac, .ip = host_ip(p->host, plan->network)};
+
+    if (plan->tree != NULL) {
+        const struct agg_protocol *relayed = relay_protocol_of(plan->protocol);
+
+        if (relayed == NULL) {
+            snprintf(text, CTL_TEXT_MAX, "jobs of %s have one switch only, no tree of switches",
+                     plan->protocol->name);
+            return -EINVAL;
+        }
+        plan->protocol = relayed;
+    }
+    return jobs_open(p->jobs, plan, &us, number, text);
+}
+
+int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+               char text[CTL_TEXT_MAX])
+{
+    uint16_t contributor[AGG_MAX_WORKERS];
+    const struct agg_tree tree = {.ranks = job->size, .contributor = contributor};
+    struct keys_shared shared = {.library = keys_sodium()};
+    struct jobs_plan plan = plan_for(job, terms, job->resumed);
+    int rc;
+
+    plan_members(&plan, job, contributor);
+    plan.tree = ctl_tree_has_switches(job) ? &tree : NULL;
+    if (job->keyed) {
+        memcpy(shared.secret, job->secret, sizeof(shared.secret));
+        plan.shared = &shared;
+    }
+    rc = terms_check(p->cfg, plan.protocol, plan.size, plan.shared, &plan.terms, text);
+    if (rc == 0)
+        rc = open_job(p, &plan, number, text);
+    keys_erase(&shared, sizeof(shared));
+    *terms = plan.terms;
+    return rc;
+}
+
+int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8_t *number,
+                       char text[CTL_TEXT_MAX])
+{
+    uint16_t contributor[AGG_MAX_WORKERS];
+    const struct agg_tree tree = {.ranks = job->entry.size,
+                                  .contributor = contributor,
+                                  .has_parent = true,
+                                  .parent_job = job->parent_number};
+    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true);
+
+    plan_members(&plan, &job->entry, contributor);
+    plan.tree = &tree;
+    plan.parent = (struct jobs_parent){
+        .uplink = job->uplink,
+        .ports = job->parent_data_ports,
+        .from_port = rte_cpu_to_be_16((uint16_t)(UPLINK_DATA_PORT + job->uplink)),
+        .at = member_at(&job->parent, job->parent_data_port),
+    };
+    return open_job(p, &plan, number, text);
+}
+
+/* A member is found by its address: its number is that of its switch, if it comes by one. */
+int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank)
+{
+    const struct ctl_member *m = &job->members[rank];
+    const struct agg_sender at = {
+        .ip = m->endpoint.ip, .port = rte_cpu_to_be_16(m->data_port), .network = m->endpoint.network};
+    const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
+    const struct agg_seat *seat = running == NULL ? NULL : agg_job_find(&running->common, &at);
+    struct jobs_place to = {.port = m->endpoint.port};
+
+    if (seat == NULL)
+        return 0; /* it has ended */
+    memcpy(to.mac.addr_bytes, m->endpoint.mac, sizeof(to.mac.addr_bytes));
+    return jobs_move(p->jobs, job->protocol->id, job->number, seat->rank, &to);
+}
+
+void pools_close(const struct pools *p, const struct ctl_entry *job)
+{
+    jobs_close(p->jobs, job->protocol->id, job->number);
+}

@@ -1,0 +1,30 @@
+/* Makes pools for jobs whose ranks are all there, as the registry or the relay knows them. The main lcore's.
+ */
+#ifndef SWAGG_CONTROL_POOLS_H
+#define SWAGG_CONTROL_POOLS_H
+
+#include "aggregate/jobs.h"
+#include "bridge/host.h"
+#include "config/config.h"
+#include "relay/proxy.h"
+
+struct pools {
+    struct jobs *jobs;
+    const struct host *host; /* the main lcore's: the switch as a host */
+    const struct config *cfg;
+};
+
+/* Of a job whose root this switch is: ctl_registry_actions.prepare. */
+int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+               char text[CTL_TEXT_MAX]);
+
+/* Of a job that goes on to a switch above: relay_actions.prepare. */
+int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8_t *number,
+                       char text[CTL_TEXT_MAX]);
+
+/* A member has another MAC address: ctl_registry_actions.moved. -ENOMEM: nothing has changed. */
+int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank);
+
+void pools_close(const struct pools *p, const struct ctl_entry *job);
+
+#endif

@@ -1,0 +1,191 @@
+#include "control/relays.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/uplink_ports.h"
+#include "control/terms.h"
+
+/* Beyond these, ranks below hear that there is no room. */
+enum { PROCESSES_MAX = 4096 };
+
+struct relays {
+    struct relays_parts parts;
+    struct relay_uplink uplink[SWAGG_MAX_UPLINKS];
+    unsigned jobs; /* that there are places for */
+    struct relay_proxy *proxy;
+};
+
+static void send_down(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
+{
+    const struct relays *r = context;
+
+    r->parts.shared.send(r->parts.shared.ctx, to, payload, bytes);
+}
+
+static void send_up(void *context, unsigned uplink, const uint8_t *payload, size_t bytes)
+{
+    const struct relays *r = context;
+
+    uplinks_send(r->parts.uplinks, uplink, payload, bytes);
+}
+
+static int prepare(void *context, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX])
+{
+    const struct relays *r = context;
+
+    return pools_open_relayed(r->parts.pools, job, number, text);
+}
+
+static void release(void *context, const struct relay_job *job)
+{
+    const struct relays *r = context;
+
+    pools_close(r->parts.pools, &job->entry);
+}
+
+static void report(void *context, const struct ctl_entry *job, const char *what)
+{
+    const struct relays *r = context;
+
+    r->parts.shared.event(r->parts.shared.ctx, job, what);
+}
+
+/* Its tenant here; and no more slots than a job may have here, for the root cannot know. */
+static int admit(void *context, const struct ctl_endpoint *from, const struct ctl_join *join,
+                 struct agg_terms *wish, char text[CTL_TEXT_MAX])
+{
+    const struct relays *r = context;
+    const struct ctl_registry_actions *shared = &r->parts.shared;
+    const int tenant = shared->tenant_of(shared->ctx, from, CTL_NO_KEY, join->name, text);
+    const struct agg_protocol *protocol = NULL;
+
+    for (unsigned i = 0; i < r->parts.protocols_known; i++)
+        if (r->parts.protocols[i]->id == wish->protocol)
+            protocol = r->parts.protocols[i];
+    if (tenant < 0 || protocol == NULL)
+        return tenant;
+    return terms_check(r->parts.cfg, protocol, 1, NULL, wish, text) == 0 ? tenant : -1;
+}
+
+static uint16_t payload_bytes(void *context, unsigned uplink)
+{
+    const struct relays *r = context;
+
+    return uplinks_payload_bytes(r->parts.uplinks, uplink);
+}
+
+static struct relay_config proxy_config(struct relays *r)
+{
+    const struct config *cfg = r->parts.cfg;
+
+    for (unsigned u = 0; u < cfg->uplinks; u++)
+        r->uplink[u] =
+            (struct relay_uplink){.ip = cfg->uplink[u].parent, .data_port = (uint16_t)(UPLINK_DATA_PORT + u)};
+    return (struct relay_config){
+        .protocols = r->parts.protocols,
+        .protocols_known = r->parts.protocols_known,
+        .uplink = r->uplink,
+        .uplinks = cfg->uplinks,
+        .max_jobs = (uint16_t)cfg->limits.jobs,
+        .max_workers = (uint16_t)cfg->limits.workers,
+        .max_processes = (uint16_t)RTE_MIN(cfg->limits.jobs * cfg->limits.workers, (uint32_t)PROCESSES_MAX),
+        .id = secret64() | 1,
+        .ip = cfg->ip, /* with VLANs, of the first */
+        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+        .data_ports = r->parts.data_ports,
+        .actions = {.ctx = r,
+                    .send = send_down,
+                    .send_up = send_up,
+                    .prepare = prepare,
+                    .release = release,
+                    .event = report,
+                    .admit = admit,
+                    .payload_bytes = payload_bytes},
+    };
+}
+
+struct relays *relays_open(const struct relays_parts *parts)
+{
+    struct relays *r = calloc(1, sizeof(*r));
+    struct relay_config cfg;
+    void *mem;
+
+    if (r == NULL)
+        return NULL;
+    r->parts = *parts;
+    cfg = proxy_config(r);
+    mem = calloc(1, relay_footprint(&cfg));
+    if (mem == NULL) {
+        log_error("no memory for %u relayed jobs (limits.jobs)", parts->cfg->limits.jobs);
+        free(r);
+        return NULL;
+    }
+    r->jobs = cfg.max_jobs;
+    r->proxy = relay_init(mem, &cfg);
+    return r;
+}
+
+void relays_close(struct relays *r)
+{
+    if (r == NULL)
+        return;
+    free(r->proxy);
+    free(r);
+}
+
+/* The uplink of the job that a JOIN is about; -1: it has none, or this is no JOIN. */
+static int uplink_of(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                     size_t bytes)
+{
+    const struct config *cfg = r->parts.cfg;
+    struct ctl_message m;
+    int tenant;
+
+    if (ctl_parse(&m, payload, bytes) != CTL_PARSED || m.head.type != CTL_JOIN)
+        return -1;
+    tenant = m.head.sealed ? config_key_owner(cfg, m.join.name)
+                           : config_tenant_of(cfg, from->ip, CTL_NO_KEY, m.join.name);
+    return tenant < 0 ? -1 : config_uplink_of(cfg, from->network, tenant, m.join.name);
+}
+
+bool relays_know(const struct relays *r, const uint8_t *payload, size_t bytes)
+{
+    return r != NULL && relay_knows(r->proxy, payload, bytes);
+}
+
+bool relays_want(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                 size_t bytes)
+{
+    return relays_know(r, payload, bytes) || (r != NULL && uplink_of(r, from, payload, bytes) >= 0);
+}
+
+enum ctl_parse_error relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                                    size_t bytes, uint64_t now)
+{
+    const int uplink = uplink_of(r, from, payload, bytes);
+
+    return relay_receive(r->proxy, from, uplink < 0 ? 0 : (unsigned)uplink, payload, bytes, now);
+}
+
+enum ctl_parse_error relays_receive_up(struct relays *r, unsigned uplink, const struct ctl_endpoint *from,
+                                       const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    return relay_receive_up(r->proxy, uplink, from, payload, bytes, now);
+}
+
+void relays_tick(struct relays *r, uint64_t now)
+{
+    relay_tick(r->proxy, now);
+}
+
+bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now)
+{
+    return relay_end(r->proxy, tenant, name, now);
+}
+
+const struct relay_job *relays_job(const struct relays *r, unsigned i)
+{
+    return r != NULL && i < r->jobs ? relay_job(r->proxy, i) : NULL;
+}

@@ -1,0 +1,53 @@
+/* Jobs that go on to a switch above: the relay's proxy (lib/core/relay/proxy.h) in the daemon. Part of the
+ * registrar, which tells messages apart and has the lock that all here is under. Threads: the main lcore's,
+ * but for relays_job.
+ */
+#ifndef SWAGG_CONTROL_RELAYS_H
+#define SWAGG_CONTROL_RELAYS_H
+
+#include "control/pools.h"
+#include "control/uplinks.h"
+
+struct relays;
+
+/* All parts outlive it. */
+struct relays_parts {
+    const struct config *cfg;
+    struct uplinks *uplinks;
+    const struct pools *pools;
+    const struct agg_protocol *const *protocols;
+    unsigned protocols_known;
+    uint8_t data_ports;
+    struct ctl_registry_actions
+        shared; /* the registry's, for what both do alike: ctx, send, event, tenant_of */
+};
+
+/* NULL: no memory. The configuration has at least one uplink. */
+struct relays *relays_open(const struct relays_parts *parts);
+void relays_close(struct relays *r);
+
+/* Whether it is a message of a process that is known here. r may be NULL, as below. */
+bool relays_know(const struct relays *r, const uint8_t *payload, size_t bytes);
+
+/* Whether a message of a worker's, or of a switch below, is about a job that goes on to a switch above. */
+bool relays_want(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                 size_t bytes);
+
+/* Handles such a message. */
+enum ctl_parse_error relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+                                    size_t bytes, uint64_t now);
+
+/* Handles a control message from the parent of this uplink. */
+enum ctl_parse_error relays_receive_up(struct relays *r, unsigned uplink, const struct ctl_endpoint *from,
+                                       const uint8_t *payload, size_t bytes, uint64_t now);
+
+void relays_tick(struct relays *r, uint64_t now);
+
+/* As ctl_registry_end. */
+bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now);
+
+/* Job i, which may be CTL_ENTRY_FREE; NULL: there are no more. r may be NULL. Any thread that has the lock.
+ */
+const struct relay_job *relays_job(const struct relays *r, unsigned i);
+
+#endif

@@ -1,0 +1,172 @@
+#include "control/uplinks.h"
+
+#include <inttypes.h>
+
+#include <rte_random.h>
+
+#include "base/clock.h"
+#include "base/counter.h"
+#include "base/frame.h"
+#include "base/log.h"
+#include "base/uplink_ports.h"
+#include "port/port.h"
+#include "wire/control.h"
+#include "wire/path.h"
+
+#define PATIENCE_NS UINT64_C(5000000000) /* for ARP, before the log says that nobody answers */
+
+enum { IPV4_AND_UDP_BYTES = 20 + 8, QUESTION_MAX = 9600, IP_TEXT_MAX = 16 };
+
+static const char *ip_text(char text[IP_TEXT_MAX], rte_be32_t ip)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+
+    snprintf(text, IP_TEXT_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+    return text;
+}
+
+void uplinks_init(struct uplinks *u, const struct uplinks_parts *parts, const struct config *cfg)
+{
+    *u = (struct uplinks){.n = cfg->uplinks,
+                          .post = parts->post,
+                          .neighbours = parts->neighbours,
+                          .port = parts->port,
+                          .ports = parts->ports,
+                          .probe_port = parts->probe_port};
+    for (unsigned i = 0; i < u->n; i++) {
+        const struct config_uplink *from = &cfg->uplink[i];
+        struct uplink *to = &u->uplink[i];
+
+        to->parent = from->parent;
+        to->network = from->network;
+        to->next = from->via != 0 ? from->via : from->parent;
+        to->neighbour = neighbours_add(u->neighbours, to->network, to->next);
+        uplink_path_init(&to->path, (uint16_t)cfg->mtu, (uint16_t)rte_rand());
+    }
+}
+
+bool uplinks_find(const struct uplinks *u, unsigned uplink, struct net_mac *mac, uint8_t *port)
+{
+    return neighbours_find(u->neighbours, u->uplink[uplink].neighbour, mac, port);
+}
+
+uint16_t uplinks_payload_bytes(const struct uplinks *u, unsigned uplink)
+{
+    const uint16_t mtu = __atomic_load_n(&u->uplink[uplink].path.mtu, __ATOMIC_RELAXED);
+
+    return mtu == 0 ? 0 : (uint16_t)(mtu - IPV4_AND_UDP_BYTES);
+}
+
+/* False: the way is not known, or no buffer was free. */
+static bool send_to(const struct uplinks *u, const struct uplink *to, uint16_t udp_port, const void *payload,
+                    size_t bytes)
+{
+    struct post_address address = {.network = to->network, .ip = to->parent, .udp_port = udp_port};
+
+    return neighbours_find(u->neighbours, to->neighbour, &address.mac, &address.port) &&
+           post_send(&u->post, UPLINK_CONTROL_PORT, &address, payload, bytes);
+}
+
+void uplinks_send(struct uplinks *u, unsigned uplink, const void *payload, size_t bytes)
+{
+    if (!send_to(u, &u->uplink[uplink], CTL_PORT, payload, bytes))
+        return;
+    counter_add(&u->uplink[uplink].sent, 1);
+    count_event(u->post.host->counters, EVENT_CONTROL_SENT, 1);
+}
+
+static int uplink_from(const struct uplinks *u, unsigned network, rte_be32_t ip)
+{
+    for (unsigned i = 0; i < u->n; i++)
+        if (u->uplink[i].parent == ip && u->uplink[i].network == network)
+            return (int)i;
+    return -1;
+}
+
+int uplinks_receive(struct uplinks *u, const struct rte_mbuf *m, bool *control)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    const int from = uplink_from(u, vlan_number(m), f->ip.src_addr);
+
+    *control = from >= 0 && f->udp.src_port == RTE_BE16(CTL_PORT);
+    if (*control) {
+        counter_add(&u->uplink[from].received, 1);
+        counter_set(&u->uplink[from].heard_at, clock_ns());
+        return from;
+    }
+    if (from >= 0 &&
+        uplink_path_answer(&u->uplink[from].path, f->payload, frame_payload_bytes(f), clock_ns()))
+        return from;
+    return -1;
+}
+
+static void ask_for_neighbour(struct uplinks *u, const struct uplink *to, uint64_t now)
+{
+    int port;
+
+    if (!neighbours_is_due(u->neighbours, to->neighbour, now, &port))
+        return;
+    for (uint64_t left = ports_there(u->ports); left != 0; left &= left - 1)
+        if (port < 0 || rte_bsf64(left) == (unsigned)port)
+            host_ask(u->post.host, rte_bsf64(left), to->network, to->next);
+}
+
+static void ask_for_path(struct uplinks *u, struct uplink *to, uint64_t now)
+{
+    uint8_t payload[QUESTION_MAX], port;
+    struct path_questions q;
+    struct net_mac mac;
+
+    if (!neighbours_find(u->neighbours, to->neighbour, &mac, &port))
+        return; /* it could not be sent */
+    uplink_path_ask(&to->path, now, &q);
+    for (unsigned i = 0; i < q.n; i++) {
+        path_build_question(payload, q.bytes[i], q.tag, 0);
+        send_to(u, to, u->probe_port, payload, q.bytes[i]);
+    }
+}
+
+static void tell_of_neighbour(const struct uplinks *u, struct uplink *to, uint64_t now)
+{
+    char parent[IP_TEXT_MAX], next[IP_TEXT_MAX], text[NET_MAC_TEXT_MAX];
+    struct net_mac mac;
+    uint8_t port;
+
+    ip_text(parent, to->parent);
+    ip_text(next, to->next);
+    if (neighbours_find(u->neighbours, to->neighbour, &mac, &port)) {
+        if (!net_same_mac(&mac, &to->told_mac))
+            log_notice("uplink to %s: %s is %s, on port %s", parent, next, net_mac_text(text, &mac),
+                       u->port[port].name);
+        to->told_mac = mac;
+    } else if (to->silent_since == 0) {
+        to->silent_since = now;
+    } else if (!to->told_silent && now - to->silent_since > PATIENCE_NS) {
+        log_warning(
+            "uplink to %s: nobody answers ARP requests for %s: is the switch up, and the address right? Its "
+            "jobs wait until somebody does",
+            parent, next);
+        to->told_silent = true;
+    }
+}
+
+static void tell_of_path(struct uplink *to)
+{
+    char parent[IP_TEXT_MAX];
+
+    if (to->path.mtu == to->told_mtu)
+        return;
+    to->told_mtu = to->path.mtu;
+    log_notice("uplink to %s: IP packets of %u bytes get there and back", ip_text(parent, to->parent),
+               to->told_mtu);
+}
+
+void uplinks_tick(struct uplinks *u, uint64_t now)
+{
+    for (struct uplink *to = u->uplink; to < u->uplink + u->n; to++) {
+        ask_for_neighbour(u, to, now);
+        ask_for_path(u, to, now);
+        tell_of_neighbour(u, to, now);
+        tell_of_path(to);
+    }
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Trees of switches with real processes: two and three levels, ranks at every level, losses on every link, and each process
+# killed in turn in the middle of collectives.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=script/lib/tree.sh
+. "$NET_LIB/tree.sh"
+
+net_begin hierarchy
+#   root ── left ── h0, h1
+#     │ └── right ── h2, h3
+#     │       └── deep ── h4
+#     └── h5
+tree_switch root 254
+tree_switch left 251 root
+tree_switch right 252 root
+tree_switch deep 253 right
+tree_hosts left 2
+tree_hosts right 2
+tree_hosts deep 1
+tree_hosts root 1
+TWO_LEVELS='((0,1),(2,3))'
+ALL='((0,1),(2,3,(4)),5)'
+
+rank_switch() { # RANK
+    echo "${TREE_IP[${TREE_SWITCH_OF[$1 % NET_HOSTS]}]}"
+}
+
+configure() { # [YAML...]: of all switches
+    local name
+    for name in "${TREE_SWITCHES[@]}"; do
+        tree_config "$name" "pool: {megabytes: 16, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 128}" "$@"
+    done
+}
+
+all_open() { # RANKS
+    local rank
+    for ((rank = 0; rank < $1; rank++)); do
+        rank_says 10 "$rank" open
+    done
+}
+
+# Ranks that live must have ended with status 3 and words that match.
+expect_told() { # REGEX RANK...
+    local regex=$1 rank
+    shift
+    for rank; do
+        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
+        expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
+    done
+}
+
+expect_all_right() { # RANKS
+    ranks_wait 60
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$1" | xargs)"
+}
+
+configure "timers: {lost_after_ms: 3000}"
+tree_start "${TREE_SWITCHES[@]}"
+
+step "two levels: four hosts, two leaves and a root"
+ranks_run two 4 --sizes 0,1,100003 --order "$TWO_LEVELS"
+
+step "three levels, and ranks at each of them"
+ranks_run three 6 --sizes 1,100003 --order "$ALL"
+
+step "sums on arrival, with a checksum of their own"
+ranks_run arrival 6 --sizes 1,100003 --mode arrival --checksum crc32c
+
+step "a worker is killed: its peers are told its rank, its level and its switch"
+ranks_start killed 6 --calls 1000000 --order "$ALL"
+all_open 6
+kill -KILL "${RANK_PID[4]}"
+ranks_wait 10
+expect_told 'rank 4 \(10.77.0.5, at switch 10.77.0.253 on level 3\)' 0 1 2 3 5
+
+step "a worker that never comes is named in the same way"
+for rank in 0 1 2; do
+    rank_start absent "$rank" 4 --join-timeout 2000 --sizes 1
+done
+unset 'RANK_PID[3]' 'RANK_PID[4]' 'RANK_PID[5]'
+ranks_wait 10
+expect_told '3' 0 1 2
+
+step "a leaf that is killed for good: the others are told which ranks are lost, and where"
+ranks_start gone 4 --calls 1000000 --call-timeout 20000 --order "$TWO_LEVELS"
+all_open 4
+tree_kill left
+ranks_wait 30
+expect_told 'ranks 0 and 1 \(10.77.0.1, 10.77.0.2, at switch 10.77.0.251 on level 2\)' 2 3
+expect_told '.' 0 1
+
+step "loss, duplicates and reordering on every link"
+for name in root right deep; do
+    tree_kill "$name"
+done
+for name in "${TREE_SWITCHES[@]}"; do
+    TREE_IMPAIR[$name]='{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.01}, tx: {drop: 0.01}}'
+done
+configure # from here on nobody is to be lost
+tree_start "${TREE_SWITCHES[@]}"
+ranks_run lossy 6 --calls 40 --largest 100K --order "$ALL" --seed 7
+
+step "each switch is killed in turn in the middle of collectives, and comes back: nobody notices"
+ranks_start restart 6 --calls 300 --largest 200K --pause 5 --order "$ALL" --seed 9
+all_open 6
+for name in left deep right root; do
+    before=$(tree_telemetry root /swagg/counters results)
+    sums_go_out() {
+        [ "$(tree_telemetry root /swagg/counters results)" -gt $((before + 300)) ]
+    }
+    net_until 10 "sums go out" sums_go_out
+    tree_kill "$name"
+    tree_start "$name"
+done
+expect_all_right 6
+expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'

@@ -1,0 +1,380 @@
+/* A job that goes on to a switch above, in the daemon, without a network: the parent is found, messages and
+ * packets go up and come down as frames. */
+#include "lcore_rig.h"
+
+#include <stdlib.h>
+
+#include "base/uplink_ports.h"
+#include "bridge/neighbours.h"
+#include "control/registrar.h"
+#include "net/arp.h"
+#include "wire/path.h"
+
+enum { BOOT = 77, DATA_PORTS = 4, PARENT = 9, ABOVE = 2 /* the parent's port */, PARENTS_JOB = 7, BODY = 64 };
+
+static const struct agg_protocol *const spoken[] = {&sml_protocol};
+
+static struct rte_rcu_qsbr *rcu;
+static struct jobs jobs;
+static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
+static struct config cfg;
+static struct neighbours neighbours;
+static struct uplinks uplinks;
+static struct registrar *registrar;
+static const uint64_t ports = (1 << RIG_PORTS) - 1;
+static uint8_t frame[2048];
+
+static const struct frame_udp *sent_frame(void)
+{
+    return (const struct frame_udp *)frame;
+}
+
+static struct frame_end parent(uint16_t udp_port)
+{
+    struct frame_end end = rig_station(PARENT);
+
+    end.port = rte_cpu_to_be_16(udp_port);
+    return end;
+}
+
+static void configure(void)
+{
+    memset(&cfg, 0, sizeof(cfg));
+    cfg.mtu = 1500;
+    cfg.has_ip = true;
+    cfg.ip = rig_ip;
+    cfg.tenants = 1;
+    cfg.tenant[0] = (struct config_tenant){.addresses = 1, .jobs = {.n = 1, .text = {"*"}}};
+    cfg.pool.slots_per_job = 16;
+    cfg.limits.jobs = cfg.limits.jobs_per_host = 4;
+    cfg.limits.workers = 2;
+    cfg.timers.lost_after_ms = 600000; /* nothing here waits for time */
+    cfg.timers.forming_s = 600;
+    cfg.uplinks = 1;
+    cfg.uplink[0] = (struct config_uplink){
+        .parent = parent(0).ip, .jobs = {.n = 1, .text = {"up-*"}}, .tenants = UINT64_MAX};
+}
+
+static void open_switch(void)
+{
+    const struct registrar_parts parts = {.lcores = &lcores,
+                                          .bridge = rig_bridge,
+                                          .jobs = &jobs,
+                                          .protocols = spoken,
+                                          .protocols_known = RTE_DIM(spoken),
+                                          .boot_id = BOOT,
+                                          .data_ports = DATA_PORTS,
+                                          .uplinks = &uplinks};
+
+    rig_open();
+    configure();
+    neighbours = (struct neighbours){0};
+    rig.host.neighbours = &neighbours;
+    uplinks_init(&uplinks,
+                 &(struct uplinks_parts){.post = {.host = &rig.host, .bridge = rig_bridge},
+                                         .neighbours = &neighbours,
+                                         .port = rig_port,
+                                         .ports = &ports,
+                                         .probe_port = SML_PORT_FIRST},
+                 &cfg);
+    jobs = (struct jobs){.rcu = rcu, .kernels = agg_kernels_best(), .bytes_max = 16 << 20, .frames_max = 64};
+    rig.engine.source[engine_from_members(AGG_PROTOCOL_SWITCHML)].jobs = &jobs.running[AGG_PROTOCOL_SWITCHML];
+    rig.engine.source[engine_from_parent(AGG_PROTOCOL_SWITCHML, 0)] = (struct engine_source){
+        .table = &sml_protocol, .jobs = &jobs.above[0][AGG_PROTOCOL_SWITCHML], .parent = true};
+    rig.engine.egress.data_ports = DATA_PORTS;
+    CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
+}
+
+static void close_switch(void)
+{
+    registrar_close(registrar);
+    jobs_free(&jobs);
+    rig_close();
+}
+
+static void tick(void)
+{
+    registrar_tick(registrar);
+    send_flush(&rig.send);
+}
+
+/* A payload that comes to a UDP port of ours. */
+static struct rte_mbuf *to_us(const struct frame_end *from, uint16_t udp_port, const void *payload,
+                              size_t bytes)
+{
+    const struct frame_end to = rig_switch(udp_port);
+
+    return rig_frame(from, &to, payload, bytes);
+}
+
+static void to_control(const struct frame_end *from, unsigned port, uint16_t udp_port, const void *payload,
+                       size_t bytes)
+{
+    struct rte_mbuf *m = to_us(from, udp_port, payload, bytes);
+
+    m->port = (uint16_t)port;
+    registrar_receive(registrar, m);
+    send_flush(&rig.send);
+}
+
+/* The parent has answered ARP. */
+static void find_parent(void)
+{
+    const struct frame_end end = parent(0);
+
+    CU_ASSERT(neighbours_note(&neighbours, 0, end.ip, &end.mac, ABOVE));
+}
+
+/* ... and a path probe. */
+static void find_path(void)
+{
+    const struct frame_end from = parent(SML_PORT_FIRST);
+    uint8_t answer[1472];
+
+    tick();
+    rig_sent_all(); /* ARP */
+    find_parent();
+    tick();
+    CU_ASSERT_EQUAL_FATAL(rig_sent(ABOVE, frame), 1);
+    CU_ASSERT_EQUAL(sent_frame()->udp.dst_port, RTE_BE16(SML_PORT_FIRST));
+    CU_ASSERT_EQUAL_FATAL(frame_payload_bytes(sent_frame()), sizeof(answer));
+    memcpy(answer, sent_frame()->payload, sizeof(answer));
+    path_answer(answer, 1);
+    to_control(&from, ABOVE, UPLINK_CONTROL_PORT, answer, sizeof(answer));
+}
+
+static void test_the_parent_is_asked_for_and_then_the_path_to_it(void)
+{
+    open_switch();
+    tick();
+    for (unsigned p = 0; p < RIG_PORTS; p++) {
+        const struct frame_arp *f = (const void *)frame;
+
+        CU_ASSERT_EQUAL_FATAL(rig_sent(p, frame), 1);
+        CU_ASSERT(f->arp.operation == net16(NET_ARP_REQUEST) && f->arp.target_ip == parent(0).ip);
+    }
+    CU_ASSERT_EQUAL(uplinks_payload_bytes(&uplinks, 0), 0);
+    find_path();
+    CU_ASSERT_EQUAL(uplinks_payload_bytes(&uplinks, 0), 1472);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    close_switch();
+}
+
+static void test_others_are_no_parent(void)
+{
+    const struct frame_end other = rig_station(1), elsewhere = parent(5);
+    const uint8_t payload[40] = "SWAG";
+
+    open_switch();
+    to_control(&other, 1, UPLINK_CONTROL_PORT, payload, sizeof(payload));
+    to_control(&elsewhere, 1, UPLINK_CONTROL_PORT, payload,
+               sizeof(payload)); /* from another UDP port of it */
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_NOT_PARENT), 2);
+    close_switch();
+}
+
+static struct agg_terms terms(void)
+{
+    const struct sml_terms t = {.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024};
+    struct agg_terms out;
+
+    sml_terms_build(&out, &t);
+    return out;
+}
+
+/* Of rank 0 of 2. */
+static void join(const char *name)
+{
+    const struct frame_end from = rig_station(0);
+    uint8_t payload[CTL_MESSAGE_MAX];
+    struct ctl_message m = {
+        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 1000, .size = 2, .serial = 1},
+        .join = {.data_port = rte_be_to_cpu_16(from.port), .terms = terms()}};
+
+    snprintf(m.join.name, sizeof(m.join.name), "%s", name);
+    to_control(&from, 0, CTL_PORT, payload, ctl_build(payload, &m));
+}
+
+static struct ctl_message sent_by(unsigned port)
+{
+    struct ctl_message m = {0};
+
+    CU_ASSERT_EQUAL_FATAL(rig_sent(port, frame), 1);
+    CU_ASSERT_EQUAL(ctl_parse(&m, sent_frame()->payload, frame_payload_bytes(sent_frame())), CTL_PARSED);
+    return m;
+}
+
+static void test_a_join_waits_for_the_way_and_then_goes_up(void)
+{
+    struct ctl_message m;
+
+    open_switch();
+    join("up-1");
+    CU_ASSERT_EQUAL(sent_by(0).head.type, CTL_PENDING);
+    find_path();
+    join("up-1");
+    m = sent_by(ABOVE);
+    CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
+    CU_ASSERT(m.join.hops == 1 && m.join.host == rig_station(0).ip && m.join.via == rig_ip);
+    CU_ASSERT_EQUAL(m.join.data_port, UPLINK_DATA_PORT);
+    CU_ASSERT_EQUAL(sent_frame()->ip.dst_addr, parent(0).ip);
+    CU_ASSERT_EQUAL(sent_frame()->udp.src_port, RTE_BE16(UPLINK_CONTROL_PORT));
+    CU_ASSERT_EQUAL(sent_frame()->udp.dst_port, RTE_BE16(CTL_PORT));
+    CU_ASSERT_EQUAL(uplinks.uplink[0].sent, 1);
+    close_switch();
+}
+
+static void test_a_job_that_fits_no_uplink_stays_here(void)
+{
+    struct ctl_message m;
+
+    open_switch();
+    find_path();
+    join("else");
+    m = sent_by(0);
+    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id == BOOT);
+    close_switch();
+}
+
+/* The parent says that all ranks are there, of which rank 0 comes by us. Returns our job. */
+static const struct job *start_job(void)
+{
+    const struct frame_end from = parent(CTL_PORT);
+    uint8_t payload[CTL_MESSAGE_MAX];
+    struct ctl_message m = {.head = {.type = CTL_READY,
+                                     .version = CTL_VERSION,
+                                     .boot_id = 99,
+                                     .incarnation = 1000,
+                                     .epoch = 5,
+                                     .size = 2,
+                                     .serial = 1},
+                            .ready = {.job = PARENTS_JOB,
+                                      .data_port = SML_PORT_FIRST,
+                                      .data_ports = 2,
+                                      .lost_after_ms = 5000,
+                                      .roster = 1,
+                                      .terms = terms()}};
+
+    find_path();
+    join("up-1");
+    sent_by(ABOVE);
+    ctl_ranks_add(&m.ready.bundle, 0);
+    to_control(&from, ABOVE, UPLINK_CONTROL_PORT, payload, ctl_build(payload, &m));
+    m = sent_by(0);
+    CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
+    CU_ASSERT(m.head.boot_id != 99 && m.ready.data_ports == DATA_PORTS);
+    return jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job);
+}
+
+/* A packet of chunk 1, whose elements are all `value`. */
+static size_t data(uint8_t job, int32_t value, uint8_t payload[SML_HEADER_BYTES + BODY])
+{
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .job = job,
+                                 .tag = 1,
+                                 .slot = 1,
+                                 .e0 = AGG_SUM << 4 | AGG_I32,
+                                 .e1 = SML_FLAG_WANT};
+
+    sml_build_header(payload, &p);
+    for (unsigned i = 0; i < BODY; i += 4)
+        memcpy(payload + SML_HEADER_BYTES + i, &(uint32_t){rte_cpu_to_be_32((uint32_t)value)}, 4);
+    return SML_HEADER_BYTES + BODY;
+}
+
+static void contribute(const struct job *job)
+{
+    const struct frame_end from = rig_station(0);
+    uint8_t payload[SML_HEADER_BYTES + BODY];
+    const size_t bytes = data(job->common.number, 3, payload);
+
+    engine_steer(&rig.engine, engine_from_members(AGG_PROTOCOL_SWITCHML), 0,
+                 to_us(&from, SML_PORT_FIRST, payload, bytes));
+    rig_round();
+}
+
+/* The parent's packet for its job of this number. */
+static void come_down(uint8_t number, int32_t value)
+{
+    const struct frame_end from = parent(SML_PORT_FIRST + 1);
+    uint8_t payload[SML_HEADER_BYTES + BODY];
+    const size_t bytes = data(number, value, payload);
+
+    engine_steer(&rig.engine, engine_from_parent(AGG_PROTOCOL_SWITCHML, 0), ABOVE,
+                 to_us(&from, UPLINK_DATA_PORT, payload, bytes));
+    rig_round();
+}
+
+static void test_a_sum_goes_up_and_the_result_comes_down(void)
+{
+    const struct job *job;
+
+    open_switch();
+    job = start_job();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(job);
+    CU_ASSERT(job->parent != NULL && job->parent->number == PARENTS_JOB && job->common.size == 1);
+
+    contribute(job);
+    CU_ASSERT_EQUAL_FATAL(rig_sent(ABOVE, frame), 1);
+    CU_ASSERT_EQUAL(sent_frame()->ip.dst_addr, parent(0).ip);
+    CU_ASSERT_EQUAL(sent_frame()->udp.src_port, RTE_BE16(UPLINK_DATA_PORT));
+    CU_ASSERT_EQUAL(sent_frame()->udp.dst_port, RTE_BE16(SML_PORT_FIRST + 1)); /* slot 1 of 2 ports */
+    CU_ASSERT_EQUAL(sent_frame()->payload[1], PARENTS_JOB);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+
+    come_down(PARENTS_JOB, 10);
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
+    CU_ASSERT_EQUAL(sent_frame()->udp.src_port, RTE_BE16(SML_PORT_FIRST + 1)); /* slot 1 of 4 */
+    CU_ASSERT_EQUAL(sent_frame()->payload[1], job->common.number);
+    CU_ASSERT_EQUAL(sent_frame()->payload[SML_HEADER_BYTES + 3], 10);
+    CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_SENT], 1);
+    CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_SENT_BYTES], SML_HEADER_BYTES + BODY);
+    CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_RECEIVED], 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    close_switch();
+}
+
+static void test_what_comes_down_for_no_job_is_dropped_without_an_answer(void)
+{
+    open_switch();
+    start_job();
+    come_down(PARENTS_JOB + 1, 10);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    CU_ASSERT_EQUAL(rig_drops(), 1);
+    CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_RECEIVED], 0);
+    close_switch();
+}
+
+static void test_a_job_that_has_ended_is_found_neither_way(void)
+{
+    const struct job *job;
+    uint8_t number;
+
+    open_switch();
+    job = start_job();
+    number = job->common.number;
+    CU_ASSERT_PTR_EQUAL(agg_jobs_find(&jobs.above[0][AGG_PROTOCOL_SWITCHML], PARENTS_JOB), &job->common);
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
+    CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number));
+    CU_ASSERT_PTR_NULL(agg_jobs_find(&jobs.above[0][AGG_PROTOCOL_SWITCHML], PARENTS_JOB));
+    close_switch();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_the_parent_is_asked_for_and_then_the_path_to_it),
+        UNIT_TEST(test_others_are_no_parent),
+        UNIT_TEST(test_a_join_waits_for_the_way_and_then_goes_up),
+        UNIT_TEST(test_a_job_that_fits_no_uplink_stays_here),
+        UNIT_TEST(test_a_sum_goes_up_and_the_result_comes_down),
+        UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
+        UNIT_TEST(test_a_job_that_has_ended_is_found_neither_way),
+        CU_TEST_INFO_NULL,
+    };
+
+    /* No polling lcore runs, so nobody holds a job. */
+    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0 ? rig_main("uplink", tests) : 1;
+}

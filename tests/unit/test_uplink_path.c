@@ -1,0 +1,124 @@
+/* The length of packets to the switch above: searches on ways of several lengths, with losses. */
+#include "control/uplink_path.h"
+
+#include <string.h>
+
+#include "unit.h"
+#include "wire/path.h"
+
+#define S UINT64_C(1000000000)
+
+enum { HEADERS = 28, NONCE = 0xABCD };
+
+/* A way that carries packets up to mtu; the first `lost` answers are lost. Asks and answers up to so many
+ * rounds, until the path has a length; returns how many rounds. */
+struct way {
+    unsigned mtu, lost, asked;
+};
+
+static void cross(struct uplink_path *p, struct way *way, const struct path_questions *q, uint64_t now)
+{
+    uint8_t payload[9600];
+
+    for (unsigned i = 0; i < q->n; i++) {
+        way->asked++;
+        if (q->bytes[i] + HEADERS > way->mtu || way->lost > 0) {
+            way->lost -= way->lost > 0;
+            continue;
+        }
+        path_build_question(payload, q->bytes[i], q->tag, 0);
+        path_answer(payload, 1);
+        CU_ASSERT(uplink_path_answer(p, payload, q->bytes[i], now));
+    }
+}
+
+static uint64_t search(struct uplink_path *p, struct way *way, uint64_t from)
+{
+    struct path_questions q;
+    uint64_t now = from;
+
+    for (unsigned i = 0; i < 200 && p->mtu != way->mtu; i++, now += S / 10) {
+        uplink_path_ask(p, now, &q);
+        cross(p, way, &q, now);
+    }
+    return now;
+}
+
+static void test_a_way_that_carries_all_takes_one_question(void)
+{
+    struct way way = {.mtu = 1500};
+    struct uplink_path p;
+
+    uplink_path_init(&p, 1500, NONCE);
+    CU_ASSERT_EQUAL(p.mtu, 0);
+    search(&p, &way, S);
+    CU_ASSERT_EQUAL(p.mtu, 1500);
+    CU_ASSERT_EQUAL(way.asked, 1);
+}
+
+static void test_a_narrower_way_is_found_though_answers_are_lost(void)
+{
+    struct way way = {.mtu = 1400, .lost = 20};
+    struct uplink_path p;
+
+    uplink_path_init(&p, 9000, NONCE);
+    search(&p, &way, S);
+    CU_ASSERT_EQUAL(p.mtu, 1400);
+}
+
+static void test_an_own_mtu_that_is_not_usual_is_tried_too(void)
+{
+    struct way way = {.mtu = 1333};
+    struct uplink_path p;
+
+    uplink_path_init(&p, 1333, NONCE);
+    search(&p, &way, S);
+    CU_ASSERT_EQUAL(p.mtu, 1333);
+}
+
+static void test_it_is_asked_again_and_silence_changes_nothing(void)
+{
+    struct way way = {.mtu = 1500}, narrow = {.mtu = 1280}, nowhere = {0};
+    struct path_questions q;
+    struct uplink_path p;
+    uint64_t now;
+
+    uplink_path_init(&p, 1500, NONCE);
+    now = search(&p, &way, S);
+    uplink_path_ask(&p, now + 50 * S, &q);
+    CU_ASSERT_EQUAL(q.n, 0);
+    now = search(&p, &nowhere, now + 61 * S);
+    CU_ASSERT_EQUAL(p.mtu, 1500);
+    CU_ASSERT(nowhere.asked > 0);
+    search(&p, &narrow, now);
+    CU_ASSERT_EQUAL(p.mtu, 1280);
+}
+
+static void test_other_payloads_are_no_answers(void)
+{
+    struct uplink_path p;
+    uint8_t payload[1472];
+
+    uplink_path_init(&p, 1500, NONCE);
+    path_build_question(payload, sizeof(payload), 1, 0);
+    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    path_answer(payload, 1); /* to a question of somebody else's */
+    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    memset(payload, 0, sizeof(payload));
+    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    CU_ASSERT_EQUAL(p.mtu, 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_way_that_carries_all_takes_one_question),
+        UNIT_TEST(test_a_narrower_way_is_found_though_answers_are_lost),
+        UNIT_TEST(test_an_own_mtu_that_is_not_usual_is_tried_too),
+        UNIT_TEST(test_it_is_asked_again_and_silence_changes_nothing),
+        UNIT_TEST(test_other_payloads_are_no_answers),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("uplink_path", tests);
+}
