@@ -6,11 +6,19 @@
 
 enum { OWN_SECRET = 255, AT_ONCE_ONE_OF = 8 /* before others have it, and while it counts */ };
 
-static void inject(struct forger *f, const struct forger_message *m)
+/* Whether it is not just a copy. A result is for all, so who gets it does not matter. */
+static bool is_untrue(const struct forger_message *m, const struct forger_message *was)
+{
+    return m->bytes != was->bytes || memcmp(m->payload, was->payload, m->bytes) != 0 ||
+           (m->up && (m->host != was->host || m->host_port != was->host_port));
+}
+
+static void inject(struct forger *f, const struct forger_message *m, const struct forger_message *was)
 {
     struct frame *frame = frame_new(m->host, m->switch_port, m->host_port, m->payload, m->bytes, false);
 
     frame->forged = true;
+    frame->untrue = is_untrue(m, was);
     f->messages++;
     sim_trace(f->cfg.sim, "forger", "%s, %s host %u",
               m->switch_port == CTL_PORT ? ctl_type_name(m->payload[5]) : "data", m->up ? "from" : "to",
@@ -93,10 +101,12 @@ static void forge(struct forger *f, struct forger_message *to)
     }
 }
 
-static void imitate(struct forger *f, struct forger_message m)
+static void imitate(struct forger *f, const struct forger_message *was)
 {
+    struct forger_message m = *was;
+
     forge(f, &m);
-    inject(f, &m);
+    inject(f, &m, was);
 }
 
 /* Whoever changes what is neither sealed nor keyed does harm, and nobody has promised otherwise. */
@@ -123,7 +133,7 @@ void forger_see(struct forger *f, const struct frame *frame, bool up)
     memcpy(to->payload, frame->payload, frame->bytes);
     f->seen++;
     if (frame->switch_port != CTL_PORT && rng_below(&f->rng, AT_ONCE_ONE_OF) == 0)
-        imitate(f, *to);
+        imitate(f, to);
 }
 
 static void on_turn(void *ctx, uint64_t argument)
@@ -136,7 +146,7 @@ static void on_turn(void *ctx, uint64_t argument)
     if (f->seen > 0) {
         const unsigned known = f->seen < FORGER_SEEN ? f->seen : FORGER_SEEN;
 
-        imitate(f, f->message[rng_below(&f->rng, known)]);
+        imitate(f, &f->message[rng_below(&f->rng, known)]);
     }
     sim_at(f->cfg.sim, f->cfg.sim->now + rng_between(&f->rng, 1, 2 * f->cfg.every), on_turn, f, 0);
 }

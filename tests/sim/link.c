@@ -179,6 +179,7 @@ void link_send(struct link *link, struct frame *f)
             frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed);
 
         copy->forged = f->forged;
+        copy->untrue = f->untrue;
         link->stats.duplicated++;
         travel(link, leaves, copy);
     }

@@ -16,6 +16,7 @@ struct frame {
     bool damaged;                    /* a bit has flipped on the way */
     bool unsummed;                   /* without UDP's checksum, so the receiver does not notice damage */
     bool forged;                     /* by somebody on the cable (forger.h) */
+    bool untrue;                     /* ... who has changed it, or sends it in another's name */
     uint16_t bytes;
     const uint8_t *payload;
     struct buffer *buffer; /* that it lies in */

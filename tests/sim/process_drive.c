@@ -77,6 +77,8 @@ static unsigned receive(struct process *p)
         enum sml_receive worth = sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
         if (f->damaged && worth != SML_RX_DAMAGED && worth != SML_RX_BAD)
             oracle_fail(p->cfg.oracle, "%s: a damaged packet is taken (%d)", p->name, worth);
+        if (f->untrue && (worth == SML_RX_RESULT || worth == SML_RX_NEWS))
+            oracle_fail(p->cfg.oracle, "%s: a forged packet is taken (%d)", p->name, worth);
         doubt |= worth == SML_RX_DOUBT;
     }
     if (doubt)

@@ -313,8 +313,8 @@ static bool may_keep(struct switch_node *s, const struct frame *f)
 static void count(struct switch_node *s, const struct frame *f, const struct agg_verdict *v)
 {
     s->kept += v->kept;
-    if (f->damaged) {
-        s->damaged++;
+    if (f->damaged || f->untrue) {
+        s->damaged += f->damaged;
         s->deceived += v->action != AGG_DROP;
     } else if (!f->forged) {
         s->reasons[v->reason]++;

@@ -49,7 +49,7 @@ struct switch_node {
     struct fixed_job fixed;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */
-    uint64_t deceived;                 /* damaged packets that it did not drop */
+    uint64_t deceived;                 /* damaged or changed packets that it did not drop */
     uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */
     uint64_t refused;                  /* jobs and ranks, for want of room or by a quota */
     const char *broken; /* the first rule of keeping.h, or of its own, that was broken; NULL: none */

@@ -402,7 +402,7 @@ static void check_verdicts(struct world *w)
         if (w->node.reasons[never[i]] > 0)
             oracle_fail(&w->oracle, "the switch says %s to a worker's packet", sml_reasons[never[i]].name);
     if (w->node.deceived > 0)
-        oracle_fail(&w->oracle, "the switch has made something of a damaged packet");
+        oracle_fail(&w->oracle, "the switch has made something of a damaged or forged packet");
     if (w->node.malformed > 0)
         oracle_fail(&w->oracle, "the switch cannot read a worker's control message");
 }
