@@ -32,9 +32,10 @@ struct program {
     enum sml_format format;
     bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
-    uint64_t buffers;           /* bit r % 64: rank r buffers the reduces whose sum it does not want */
-    bool whole;                 /* numbers that give the same result in any order only */
-    unsigned tenant;            /* whose it is (tenancy.h) */
+    uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
+    bool tree;        /* ranks are at several switches, so the order of adding is not that of the ranks */
+    bool whole;       /* numbers that give the same result in any order only */
+    unsigned tenant;  /* whose it is (tenancy.h) */
     const struct keys_key *key; /* that its ranks have; NULL: none */
     unsigned calls;
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */

@@ -280,6 +280,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
 
 void scenario_fini(struct scenario *s)
 {
+    free(s->at);
     free(s->host_tenant);
     free(s->host_keyed);
     for (unsigned i = 0; i < s->programs; i++)

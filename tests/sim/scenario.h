@@ -35,10 +35,18 @@ struct scenario_parts {
     bool forger;   /* and somebody who lacks these */
     bool fixed;    /* a static job */
     bool operated; /* by somebody who ends and drains jobs */
+    bool tree;     /* several switches */
 };
+
+enum { SCENARIO_LEAVES_MAX = 4 };
 
 struct scenario {
     uint64_t seed;
+    /* Switches below the usual one, which is the root then; 0: it is the only one. */
+    unsigned leaves;
+    unsigned leaf_base;             /* the star's host that the first of them is */
+    int above[SCENARIO_LEAVES_MAX]; /* by switch: the one above it; -1: the root */
+    int *at;                        /* [leaf_base + leaves]: by host: its switch; -1: the root */
     struct scenario_parts parts;
     unsigned programs, hosts;
     struct program program[SCENARIO_PROGRAMS_MAX];

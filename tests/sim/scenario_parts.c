@@ -25,6 +25,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
     };
 
     parts.forger &= parts.tenants;
+    parts.tree = (bits >> 40) % 3 == 0 && !parts.many && !parts.tenants && !parts.fixed;
     return paper ? (struct scenario_parts){0} : parts;
 }
 
@@ -148,6 +149,24 @@ uint64_t scenario_fixed_takes(const struct scenario *s)
     return c->workers == 0 ? 0 : s->calm_at + takes;
 }
 
+/* A tree of switches, up to five levels; hosts are anywhere in it. Sums are of numbers that come out the same
+ * in any order. */
+static void have_a_tree(struct scenario *s)
+{
+    uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x7472656573);
+
+    s->leaves = (unsigned)rng_between(&r, 1, SCENARIO_LEAVES_MAX);
+    s->leaf_base = s->all_hosts;
+    s->all_hosts += s->leaves;
+    s->at = memory_of(s->all_hosts * sizeof(*s->at));
+    for (unsigned i = 0; i < s->leaves; i++)
+        s->at[s->leaf_base + i] = s->above[i] = (int)rng_below(&r, i + 1) - 1;
+    for (unsigned h = 0; h < s->leaf_base; h++)
+        s->at[h] = (int)rng_below(&r, s->leaves + 1) - 1;
+    for (unsigned i = 0; i < s->programs; i++)
+        s->program[i].whole = s->program[i].tree = true;
+}
+
 void scenario_add_parts(struct scenario *s)
 {
     uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x5bd1e995);
@@ -157,6 +176,8 @@ void scenario_add_parts(struct scenario *s)
         s->switch_config.max_workers = CTL_RANKS_MAX;
     if (s->parts.fixed)
         add_fixed(s, &r);
+    if (s->parts.tree)
+        have_a_tree(s);
     if (s->parts.tenants) {
         deal_programs(s, &r);
         place_tenants(s);
@@ -184,6 +205,10 @@ void scenario_print_parts(const struct scenario *s, FILE *out)
         fprintf(out, "%s is %s's\n", s->program[i].name, t->tenant[s->program[i].tenant].name);
     if (s->switch_config.ns_per_kb != 0)
         fprintf(out, "the switch takes %" PRIu64 " ns a KB\n", s->switch_config.ns_per_kb);
+    for (unsigned i = 0; i < s->leaves; i++)
+        fprintf(out, "switch %u, at %u, is below %d\n", i, s->leaf_base + i, s->above[i]);
+    for (unsigned h = 0; s->leaves > 0 && h < s->hosts; h++)
+        fprintf(out, "host %u is at switch %d\n", h, s->at[h]);
     if (s->forger_every != 0)
         fprintf(out, "a forger, about every %" PRIu64 " us\n", s->forger_every / US);
     if (s->operator_every != 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "forger.h"
+#include "leaf_node.h"
 #include "memory.h"
 #include "operator.h"
 #include "process.h"
@@ -32,6 +33,7 @@ struct world {
     uint64_t rng;
     struct star star;
     struct switch_node node;
+    struct leaf_node leaf[SCENARIO_LEAVES_MAX];
     struct oracle oracle;
     struct stranger stranger;
     struct forger forger;
@@ -43,6 +45,7 @@ struct world {
     uint64_t fixed_runs;                     /* of the static job, when last looked at */
     uint64_t over_at[SCENARIO_PROGRAMS_MAX]; /* when all its ranks had left; 0: they have not */
     unsigned switch_holds;                   /* faults that keep the switch down */
+    unsigned leaf_holds[SCENARIO_LEAVES_MAX];
     uint64_t faults[FAULTS];
 };
 
@@ -102,6 +105,10 @@ static void at_host(void *ctx, struct frame *f)
 {
     struct world *w = ctx;
 
+    if (w->scenario.leaves > 0 && f->host >= w->scenario.leaf_base) {
+        leaf_receive(&w->leaf[f->host - w->scenario.leaf_base], f, true);
+        return;
+    }
     if (published_receive(&w->published, f))
         return;
     forger_see(&w->forger, f, false);
@@ -117,7 +124,10 @@ static void at_switch(void *ctx, struct frame *f)
     struct world *w = ctx;
 
     forger_see(&w->forger, f, true);
-    switch_receive(&w->node, f);
+    if (w->scenario.leaves > 0 && w->scenario.at[f->host] >= 0)
+        leaf_receive(&w->leaf[w->scenario.at[f->host]], f, false);
+    else
+        switch_receive(&w->node, f);
 }
 
 /* Faults */
@@ -129,6 +139,30 @@ static void on_switch_start(void *ctx, uint64_t argument)
     (void)argument;
     if (--w->switch_holds == 0)
         switch_start(&w->node);
+}
+
+static void on_leaf_start(void *ctx, uint64_t leaf)
+{
+    struct world *w = ctx;
+
+    if (--w->leaf_holds[leaf] == 0)
+        leaf_start(&w->leaf[leaf]);
+}
+
+/* In a tree, any switch of it. */
+static void kill_a_switch(struct world *w, const struct fault *f, uint64_t end)
+{
+    const unsigned which = (unsigned)(splitmix_hash(f->lasts) % (w->scenario.leaves + 1));
+
+    if (which > 0) {
+        leaf_kill(&w->leaf[which - 1]);
+        w->leaf_holds[which - 1]++;
+        sim_at(&w->sim, end, on_leaf_start, w, which - 1);
+        return;
+    }
+    switch_kill(&w->node);
+    w->switch_holds++;
+    sim_at(&w->sim, end, on_switch_start, w, 0);
 }
 
 static void on_continue(void *ctx, uint64_t argument)
@@ -189,9 +223,7 @@ static bool inflict(struct world *w, unsigned index)
     case FAULT_KILL_SWITCH:
         if (w->scenario.benign && !nobody_is_about_to_leave(w))
             return false;
-        switch_kill(&w->node);
-        w->switch_holds++;
-        sim_at(&w->sim, end, on_switch_start, w, 0);
+        kill_a_switch(w, f, end);
         return true;
     case FAULT_KILL_PROCESS:
         if (seat->process == NULL || process_is_over(seat->process))
@@ -324,6 +356,23 @@ static void open_links(struct world *w)
         set_quality(w, h, h < w->scenario.hosts ? &w->scenario.quality : &wide, true, true);
 }
 
+static void open_leaves(struct world *w)
+{
+    for (unsigned i = 0; i < w->scenario.leaves; i++) {
+        const int above = w->scenario.above[i];
+        const struct leaf_config cfg = {.sim = &w->sim,
+                                        .star = &w->star,
+                                        .host = w->scenario.leaf_base + i,
+                                        .parent_ip = above < 0 ? UINT32_MAX
+                                                               : w->scenario.leaf_base + (unsigned)above + 1,
+                                        .lost_after_ns = w->scenario.switch_config.lost_after_ns};
+        uint64_t seed = w->scenario.seed + 4 + i;
+
+        leaf_init(&w->leaf[i], &cfg, &seed);
+        leaf_start(&w->leaf[i]);
+    }
+}
+
 /* The whole */
 
 static void open_seats(struct world *w)
@@ -348,6 +397,7 @@ static void open_world(struct world *w, uint64_t seed, FILE *trace)
     open_links(w);
     switch_init(&w->node, &w->sim, &w->star, &w->rng, &w->scenario.switch_config);
     switch_start(&w->node);
+    open_leaves(w);
     open_seats(w);
     admit_others(w);
     for (unsigned i = 0; i < w->scenario.faults; i++)
@@ -369,6 +419,8 @@ static void close_world(struct world *w)
     }
     free(w->seats);
     published_fini(&w->published);
+    for (unsigned i = 0; i < w->scenario.leaves; i++)
+        leaf_kill(&w->leaf[i]);
     switch_kill(&w->node);
     star_fini(&w->star);
     oracle_fini(&w->oracle);
@@ -389,6 +441,21 @@ static void check_switch_forgets(struct world *w)
     if (switch_jobs(&w->node) > 0 || w->node.slots.used > 0)
         oracle_fail(&w->oracle, "the switch still holds %u jobs and %u slots, and nobody is left",
                     switch_jobs(&w->node), w->node.slots.used);
+}
+
+static void check_leaves_forget(struct world *w)
+{
+    uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
+
+    for (unsigned i = 0; i < w->scenario.leaves; i++) {
+        while (w->sim.now < until && sim_step(&w->sim) && leaf_pools(&w->leaf[i]) > 0)
+            ;
+        if (leaf_pools(&w->leaf[i]) > 0)
+            oracle_fail(&w->oracle, "switch %u below still holds %u pools, and nobody is left", i,
+                        leaf_pools(&w->leaf[i]));
+        if (w->leaf[i].deceived > 0)
+            oracle_fail(&w->oracle, "switch %u below has made something of a damaged packet", i);
+    }
 }
 
 static void check_verdicts(struct world *w)
@@ -527,6 +594,7 @@ struct world_result world_play(uint64_t seed, FILE *trace)
     if (!w->oracle.failed) {
         check_all_are_over(w);
         check_switch_forgets(w);
+        check_leaves_forget(w);
         check_verdicts(w);
         check_keeping(w);
         oracle_finish(&w->oracle, w->scenario.benign);

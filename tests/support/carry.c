@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/tree.h"
 #include "memory.h"
+#include "relay/protocol.h"
 
 struct carry_job {
     struct agg_job job;
@@ -36,11 +38,34 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
     job = &made->job;
     *job = (struct agg_job){.protocol = protocol, .number = cfg->job, .size = cfg->workers};
     job->pool = protocol->init(memory_of(footprint.bytes), cfg);
-    job->seats = agg_seats_for(cfg->workers);
+    job->seats = agg_seats_for(cfg->workers + 1u); /* one for a switch above */
     job->seat = memory_of(job->seats * sizeof(*job->seat));
     for (uint16_t rank = 0; rank < cfg->workers; rank++)
         agg_job_seat(job, &members[rank], rank, 0);
     agg_jobs_set(jobs, cfg->job, job);
+    return job;
+}
+
+struct agg_job *carry_open_tree(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
+                                const struct agg_terms *terms, const struct agg_tree *tree,
+                                const struct agg_sender *parent, struct agg_footprint *f)
+{
+    uint16_t contributor[AGG_MAX_WORKERS], first[AGG_MAX_WORKERS];
+    const struct agg_pool_config cfg = {.job = number,
+                                        .workers = ctl_tree_contributors(joined, contributor, first),
+                                        .terms = *terms,
+                                        .kernels = agg_kernels_best(),
+                                        .tree = tree};
+    struct agg_sender members[AGG_MAX_WORKERS];
+    struct agg_job *job;
+
+    for (uint16_t c = 0; c < cfg.workers; c++) {
+        const struct ctl_member *m = &joined->members[first[c]];
+        members[c] = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);
+    }
+    job = carry_open(jobs, relay_protocol_of(joined->protocol), &cfg, members, f);
+    if (job != NULL && parent != NULL)
+        agg_job_seat(job, parent, AGG_PARENT, 0);
     return job;
 }
 
@@ -55,7 +80,13 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
                                         .kernels = agg_kernels_best(),
                                         .shared = joined->keyed ? &shared : NULL};
     struct agg_sender members[AGG_MAX_WORKERS];
+    uint16_t contributor[AGG_MAX_WORKERS];
+    const struct agg_tree tree = {.ranks = joined->size, .contributor = contributor};
 
+    if (ctl_tree_has_switches(joined)) {
+        ctl_tree_contributors(joined, contributor, NULL);
+        return carry_open_tree(jobs, joined, number, terms, &tree, NULL, f);
+    }
     memcpy(shared.secret, joined->secret, sizeof(shared.secret));
     for (uint16_t rank = 0; rank < joined->size; rank++) {
         const struct ctl_member *m = &joined->members[rank];
@@ -102,8 +133,22 @@ static void send_to_all(const struct agg_job *job, const struct agg_packet *answ
         what.payload = wants ? v->payload : v->brief;
         what.bytes = wants ? v->bytes : v->brief_bytes;
         what.buffer = wants ? v->buffer : NULL;
-        send(ctx, job, answered, &what);
+        if (what.bytes > 0)
+            send(ctx, job, answered, &what);
     }
+}
+
+/* What TO_PARENT has for who sent the packet. */
+static void answer_beside(const struct agg_job *job, const struct agg_packet *answered,
+                          const struct agg_verdict *v, carry_send_fn *send, void *ctx)
+{
+    struct carried what = {.payload = v->brief, .bytes = v->brief_bytes};
+
+    if (answered == NULL || answered->rank >= job->size || v->brief_bytes == 0)
+        return;
+    what.rank = answered->rank;
+    what.member = member(job, what.rank);
+    send(ctx, job, answered, &what);
 }
 
 void carry_out(const struct agg_job *job, const struct agg_packet *answered, const struct agg_verdict *v,
@@ -121,6 +166,7 @@ void carry_out(const struct agg_job *job, const struct agg_packet *answered, con
         break;
     case AGG_TO_PARENT:
         what.to = CARRY_TO_PARENT;
+        answer_beside(job, answered, v, send, ctx);
         break;
     case AGG_PASS_AND_KEEP:
         what = (struct carried){.payload = answered->payload, .bytes = answered->bytes};

@@ -4,6 +4,21 @@
 /* Whom a verdict may want to reach below. */
 static const uint64_t nobody[SML_MAX_WORKERS / 64], lowest_rank[SML_MAX_WORKERS / 64] = {1};
 
+/* Not all below have contributed, so what comes is a sum that a rank elsewhere has handed back: whole, or
+ * only its header, if the switch above does not know yet that somebody here wants it. How long the whole is
+ * tells whoever has contributed here, or handed it back; else a body does. Packets that carry exponents alone
+ * have none. */
+static bool is_whole(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+{
+    const struct relay_slot *state = sml_slot_role(pool, slot);
+
+    if (sml_inspect(pool, p) != SML_HELD)
+        return false;
+    if (slot->contributed > 0)
+        return p->body_bytes == slot->body_bytes;
+    return state->restored > 0 ? p->body_bytes == state->restored - 1 : p->body_bytes > 0;
+}
+
 /* Whether this can be the result of the chunk that is being collected, and whoever wants its elements gets
  * them: ranks that have not contributed here may want them later. */
 static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
@@ -13,8 +28,7 @@ static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struc
     if (p->kind != SML_DATA && exponents)
         return false;
     if (!relay_all_below_are_in(pool, slot))
-        return relay_may_be_restored(pool, slot) && sml_inspect(pool, p) == SML_HELD &&
-               (exponents || p->body_bytes > 0);
+        return relay_may_be_restored(pool, slot) && is_whole(pool, slot, p);
     if (p->kind != slot->kind || (p->e0 != slot->e0 && !exponents))
         return false;
     return p->body_bytes == slot->body_bytes ||

@@ -184,6 +184,7 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
         return formed;
     if (sml_slot_has_shadow(pool, slot))
         return SML_DROP_AHEAD;
+    ((struct relay_slot *)sml_slot_role(pool, slot))->restored = (uint32_t)p->body_bytes + 1;
     head.job = relay_tree_of(pool)->parent_job;
     sml_build_header(body - SML_HEADER_BYTES, &head);
     memcpy(body, p->body, p->body_bytes);

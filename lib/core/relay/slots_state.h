@@ -16,7 +16,9 @@ struct relay_tree {
 
 /* Of the chunk that is being collected. Written by the slot's owner only. */
 struct relay_slot {
-    uint64_t told; /* the switch above has said whom it waits for */
+    uint32_t told;     /* the switch above has said whom it waits for */
+    uint32_t restored; /* a rank below has handed back a result whose body has this length, and one more; 0:
+                          none */
     uint64_t
         words[]; /* contributors who have asked; ranks that are known to have contributed: of a contributor
                     that has not, since it said so in ASK; elsewhere, since the switch above said so */
