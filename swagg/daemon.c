@@ -161,19 +161,61 @@ static void complain(void *context, const char *text)
     c->used += (size_t)snprintf(c->text + c->used, room - c->used, "%s%s", c->used == 0 ? "" : "\n", text);
 }
 
+/* What an operator asks for, and what is logged as wrong with it. */
+struct hearing {
+    struct complaint complaint;
+    struct log_listener listener;
+};
+
+static void begin_hearing(struct hearing *h, char why[REQUEST_TEXT_MAX])
+{
+    why[0] = '\0';
+    h->complaint = (struct complaint){.text = why};
+    h->listener = (struct log_listener){complain, &h->complaint};
+    log_listen(&h->listener);
+}
+
+static void end_hearing(const struct hearing *h)
+{
+    const struct complaint *c = &h->complaint;
+
+    log_listen(NULL);
+    if (c->left_out > 0)
+        snprintf(c->text + c->used, REQUEST_TEXT_MAX - c->used,
+                 "\nand %u lines more, which are in the switch's log", c->left_out);
+}
+
 static bool reload_for_operator(void *reload, struct config_changes *changes, char why[REQUEST_TEXT_MAX])
 {
-    struct complaint c = {.text = why};
-    const struct log_listener listener = {complain, &c};
-    bool done;
+    struct hearing h;
+    int rc;
 
-    log_listen(&listener);
-    done = reload_run(reload, changes) == 0;
-    log_listen(NULL);
-    if (c.left_out > 0)
-        snprintf(why + c.used, REQUEST_TEXT_MAX - c.used,
-                 "\nand %u lines more, which are in the switch's log", c.left_out);
-    return done;
+    begin_hearing(&h, why);
+    rc = reload_run(reload, changes);
+    end_hearing(&h);
+    return rc == 0;
+}
+
+static bool add_port_for_operator(void *reload, const struct config_port *port, char why[REQUEST_TEXT_MAX])
+{
+    struct hearing h;
+    int rc;
+
+    begin_hearing(&h, why);
+    rc = reload_add_port(reload, port);
+    end_hearing(&h);
+    return rc == 0;
+}
+
+static bool delete_port_for_operator(void *reload, const char *name, char why[REQUEST_TEXT_MAX])
+{
+    struct hearing h;
+    int rc;
+
+    begin_hearing(&h, why);
+    rc = reload_delete_port(reload, name);
+    end_hearing(&h);
+    return rc == 0;
 }
 
 static struct action_parts changed(struct daemon *d, struct datapath *dp, struct config *running)
@@ -186,7 +228,10 @@ static struct action_parts changed(struct daemon *d, struct datapath *dp, struct
                                  .running = running,
                                  .rcu = dp->rcu,
                                  .impairing = d->impairing,
-                                 .reloading = {.reload = reload_for_operator, .context = &d->reload}};
+                                 .reloading = {.reload = reload_for_operator,
+                                               .add_port = add_port_for_operator,
+                                               .delete_port = delete_port_for_operator,
+                                               .context = &d->reload}};
 }
 
 static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)

@@ -89,6 +89,9 @@ void datapath_close(struct datapath *dp)
     rte_free(dp->bridge);
     rte_free(dp->rcu);
     rte_mempool_free(dp->long_buffers);
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        if (dp->port_mbufs[p] != dp->mbufs)
+            rte_mempool_free(dp->port_mbufs[p]);
     rte_mempool_free(dp->mbufs);
     rte_free(dp);
 }

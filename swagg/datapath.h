@@ -1,7 +1,7 @@
 /* The whole switch: its lcores, and what they share. The parts are put together here; each gets what it needs
  * and does not know the whole, so only the code that starts and stops the daemon uses this. The main lcore
- * makes it before the others start, and frees it after they have stopped. In between, ports, lcores and
- * identity do not change; all lcores write the bridge's table (bridge.h says how).
+ * makes it before the others start, and frees it after they have stopped. In between, lcores and identity do
+ * not change, ports as datapath_hotplug.h says; all lcores write the bridge's table (bridge.h says how).
  */
 #ifndef SWAGG_DATAPATH_H
 #define SWAGG_DATAPATH_H
@@ -36,6 +36,8 @@ struct datapath {
     uint8_t data_ports; /* how many UDP ports workers are told to use (port/steer.h) */
 
     struct rte_mempool *mbufs;
+    /* To receive into, by port: mbufs of those that were there at the start, others of their own. */
+    struct rte_mempool *port_mbufs[SWAGG_MAX_PORTS];
     struct rte_mempool *long_buffers; /* for frames that came merged; NULL: all are cut */
     uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */
     struct classifier classifier;

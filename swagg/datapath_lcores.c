@@ -159,8 +159,7 @@ static int launch(struct lcore *lc)
     return rc;
 }
 
-/* Tells a port which lcore receives from which of its queues (port/steer.h). */
-static void steer(const struct datapath *dp, unsigned p)
+void datapath_steer(const struct datapath *dp, unsigned p)
 {
     struct steer_queues to = {.data = data_ports_of(&sml_protocol), .shards = dp->shards.n};
 
@@ -176,7 +175,7 @@ int datapath_start(struct datapath *dp)
     for (uint64_t left = dp->ports; left != 0 && rc == 0; left &= left - 1) {
         rc = port_start(&dp->port[rte_bsf64(left)]);
         if (rc == 0)
-            steer(dp, rte_bsf64(left));
+            datapath_steer(dp, rte_bsf64(left));
     }
     for (unsigned i = 0; i < dp->lcores.n && rc == 0; i++)
         rc = launch(dp->lcores.lcore[i]);

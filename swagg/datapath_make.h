@@ -7,6 +7,13 @@
 
 #include "datapath.h"
 
+enum {
+    DATAPATH_MBUF_CACHE = 256,
+    /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
+     * impairment may hold some back. */
+    DATAPATH_MBUFS_A_PORT = 4096,
+};
+
 /* Kernels, buffers, the bridge, the inbox of the main lcore. */
 int datapath_make_memory(struct datapath *dp, const struct config *cfg);
 
@@ -22,6 +29,12 @@ int datapath_make_lcores(struct datapath *dp);
 /* Gives lcores their tasks, according to placement, ports and pace. Also while they run, one change at a
  * time. */
 void datapath_assign(struct datapath *dp);
+
+/* Returns when the lcores, which poll, have taken over what was assigned last. */
+void datapath_settle(const struct datapath *dp);
+
+/* Tells a port which lcore receives from which of its queues (port/steer.h). */
+void datapath_steer(const struct datapath *dp, unsigned port);
 
 /* Takes from the configuration what an lcore's tasks have of it, but for ports: idle, tx_delay_us,
  * switch.link_local. */

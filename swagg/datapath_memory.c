@@ -11,10 +11,6 @@
 
 enum {
     DATAPATH_STATIONS = 4096,
-    DATAPATH_MBUF_CACHE = 256,
-    /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
-     * impairment may hold some back. */
-    DATAPATH_MBUFS_A_PORT = 4096,
     DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
     DATAPATH_MBUFS_AN_LCORE = 2048,
 };
@@ -35,6 +31,8 @@ static int make_mbufs(struct datapath *dp, const struct config *cfg)
     uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
     dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
+    for (unsigned p = 0; p < cfg->ports; p++)
+        dp->port_mbufs[p] = dp->mbufs;
     if (dp->mbufs != NULL)
         return 0;
     log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to some %u", n,

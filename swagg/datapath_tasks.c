@@ -74,8 +74,7 @@ void datapath_assign(struct datapath *dp)
     }
 }
 
-/* Returns when the lcores, which poll, have taken over what was assigned last. */
-static void settle(const struct datapath *dp)
+void datapath_settle(const struct datapath *dp)
 {
     for (unsigned i = 0; i < dp->lcores.n; i++)
         while (!lcore_has_taken(dp->lcores.lcore[i]))
@@ -88,5 +87,5 @@ void datapath_follow(struct datapath *dp, const struct config *cfg)
     for (uint64_t left = dp->ports; left != 0; left &= left - 1)
         dp->port[rte_bsf64(left)].storm = cfg->port[rte_bsf64(left)].storm;
     datapath_assign(dp);
-    settle(dp);
+    datapath_settle(dp);
 }

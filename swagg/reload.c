@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "config/config_align.h"
+#include "datapath_hotplug.h"
 #include "datapath_make.h"
 #include "show/views.h"
 
@@ -16,6 +17,7 @@ struct change {
     int tenant[CONFIG_TENANTS_MAX]; /* by the number until now: that in next; -1: it is gone */
     struct registrar_next *registrar;
     struct static_jobs_next static_jobs;
+    struct datapath_ports_next ports;
     struct config_changes *list;
 };
 
@@ -84,6 +86,46 @@ static int check_memory(const struct change *c)
     return -ENOMEM;
 }
 
+/* A port of another name cannot have a device that is still another's. */
+static int check_devices(const struct change *c)
+{
+    const struct config *running = c->reload->running, *next = c->next;
+
+    for (unsigned p = 0; p < next->ports; p++)
+        for (unsigned other = 0; other < running->ports; other++)
+            if (next->port[p].name[0] != '\0' && p != other && running->port[other].name[0] != '\0' &&
+                strcmp(next->port[p].device, running->port[other].device) == 0) {
+                log_error("%s: ports[%s].device: %s is port %s's: take that out, reload, and add this one",
+                          c->reload->file, next->port[p].name, next->port[p].device,
+                          running->port[other].name);
+                return -EBUSY;
+            }
+    return 0;
+}
+
+static int prepare_jobs(struct change *c)
+{
+    const struct reload *r = c->reload;
+    int rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
+                                 &c->static_jobs);
+
+    if (rc < 0)
+        return rc;
+    rc = registrar_prepare(r->registrar, c->next, c->tenant, &c->registrar);
+    if (rc == 0)
+        registrar_compare(r->registrar, c->registrar, c->next, c->tenant, c->list);
+    else
+        static_jobs_forget(r->static_jobs, &c->static_jobs);
+    return rc;
+}
+
+static int prepare_ports(struct change *c)
+{
+    const int rc = check_devices(c);
+
+    return rc < 0 ? rc : datapath_prepare_ports(c->reload->dp, c->next, &c->ports);
+}
+
 static int prepare(struct change *c)
 {
     const struct reload *r = c->reload;
@@ -94,15 +136,12 @@ static int prepare(struct change *c)
     if (rc == 0)
         rc = check_memory(c);
     if (rc == 0)
-        rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
-                                 &c->static_jobs);
+        rc = prepare_ports(c);
     if (rc < 0)
         return rc;
-    rc = registrar_prepare(r->registrar, c->next, c->tenant, &c->registrar);
-    if (rc == 0)
-        registrar_compare(r->registrar, c->registrar, c->next, c->tenant, c->list);
-    else
-        static_jobs_forget(r->static_jobs, &c->static_jobs);
+    rc = prepare_jobs(c);
+    if (rc < 0)
+        datapath_forget_ports(r->dp, &c->ports);
     return rc;
 }
 
@@ -119,7 +158,7 @@ static void change_impairments(const struct change *c)
 {
     const struct config *next = c->next, *running = c->reload->running;
 
-    for (uint64_t left = ports_there(&c->reload->dp->ports); left != 0; left &= left - 1) {
+    for (uint64_t left = ports_there(&c->reload->dp->ports) & ~c->ports.gone; left != 0; left &= left - 1) {
         const unsigned p = rte_bsf64(left);
         const struct config_impair *now = &running->port[p].impair, *to = &next->port[p].impair;
         const bool seed = next->seed != running->seed;
@@ -131,17 +170,32 @@ static void change_impairments(const struct change *c)
     }
 }
 
+/* Their members' jobs end, before the ports do. */
+static void cut_ports(const struct change *c)
+{
+    for (uint64_t left = c->ports.gone; left != 0; left &= left - 1)
+        registrar_cut(c->reload->registrar, rte_bsf64(left), c->reload->dp->port[rte_bsf64(left)].name);
+}
+
+static void commit_ports(const struct change *c)
+{
+    datapath_commit_ports(c->reload->dp, &c->ports, c->reload->running);
+    control_expect(c->reload->control, c->ports.come);
+}
+
 /* From here on nothing can go wrong. */
 static void commit(struct change *c)
 {
     const struct reload *r = c->reload;
 
+    cut_ports(c);
     change_impairments(c);
     view_lock(r->shown);
     *r->running = *c->next;
     jobs_follow(&r->dp->jobs, r->running, c->tenant);
     static_jobs_commit(r->static_jobs, &c->static_jobs, r->running);
     registrar_commit(r->registrar, c->registrar, c->tenant);
+    commit_ports(c);
     view_unlock(r->shown);
     control_follow(r->control, r->running);
     datapath_follow(r->dp, r->running);
@@ -173,5 +227,61 @@ int reload_run(const struct reload *r, struct config_changes *changes)
         log_error("reload: %s is not good for the running switch, and nothing has changed", r->file);
     }
     free(c.next);
+    return rc;
+}
+
+/* Port p of the running configuration becomes this one; its name "": there is none any more. All else, and
+ * what it names, stays as it is. */
+static int change_port(const struct reload *r, unsigned p, const struct config_port *port)
+{
+    struct change c = {.reload = r, .next = malloc(sizeof(*c.next))};
+    int rc = -ENOMEM;
+
+    if (c.next != NULL) {
+        *c.next = *r->running;
+        c.next->port[p] = *port;
+        c.next->ports = RTE_MAX(c.next->ports, p + 1);
+        rc = prepare_ports(&c);
+    }
+    if (rc == 0) {
+        cut_ports(&c);
+        view_lock(r->shown);
+        *r->running = *c.next;
+        commit_ports(&c);
+        view_unlock(r->shown);
+    }
+    free(c.next);
+    return rc;
+}
+
+int reload_add_port(const struct reload *r, const struct config_port *port)
+{
+    unsigned p = 0;
+    int rc = -ENOSPC;
+
+    while (p < SWAGG_MAX_PORTS && r->running->port[p].name[0] != '\0')
+        p++;
+    if (p < SWAGG_MAX_PORTS)
+        rc = change_port(r, p, port);
+    else
+        log_error("there are %d ports, and no more are possible", SWAGG_MAX_PORTS);
+    if (rc == 0)
+        log_notice("port %s: %s, added by the operator", port->name, port->device);
+    return rc;
+}
+
+int reload_delete_port(const struct reload *r, const char *name)
+{
+    static const struct config_port none;
+    const uint64_t ports = ports_there(&r->dp->ports);
+    const int p = config_find(r->running, CONFIG_GROUP_PORTS, name);
+    int rc = -EBUSY;
+
+    if (p >= 0 && (ports & (ports - 1)) != 0)
+        rc = change_port(r, (unsigned)p, &none);
+    else
+        log_error("port %s: a switch has at least one port", name);
+    if (rc == 0)
+        log_notice("port %s: removed by the operator", name);
     return rc;
 }

@@ -29,4 +29,9 @@ struct reload {
  * has changed. */
 int reload_run(const struct reload *r, struct config_changes *changes);
 
+/* One more port, which was checked as the configuration's are, or one less, until the file is read again. 0,
+ * or -errno after logging. */
+int reload_add_port(const struct reload *r, const struct config_port *port);
+int reload_delete_port(const struct reload *r, const char *name);
+
 #endif

@@ -32,6 +32,12 @@ const struct command commands[] = {
      false,
      "job reset",
      "a job of the configuration forgets all that its workers have sent"},
+    {{"port", "add"},
+     {ARGUMENT_NEW_PORT, ARGUMENT_DEVICE, ARGUMENT_SETTINGS},
+     true,
+     "port add",
+     "one more port, on a device as in the configuration: kernel:eth2, for instance"},
+    {{"port", "del"}, {ARGUMENT_PORT}, false, "port del", "remove a port; jobs with members there end"},
     {{"port", "up"}, {ARGUMENT_PORT}, false, "port up", "bring a port up that was taken down"},
     {{"port", "down"},
      {ARGUMENT_PORT},
@@ -71,6 +77,8 @@ static const struct {
     [ARGUMENT_LEVEL] = {"level", "LEVEL"},
     [ARGUMENT_MAC] = {"mac", "MAC"},
     [ARGUMENT_DIRECTION] = {"direction", "rx|tx"},
+    [ARGUMENT_NEW_PORT] = {"port", "NAME"},
+    [ARGUMENT_DEVICE] = {"device", "DEVICE"},
     [ARGUMENT_SETTINGS] = {"settings", "KEY=NUMBER..."},
 };
 

@@ -17,6 +17,8 @@ enum command_argument {
     ARGUMENT_LEVEL,
     ARGUMENT_MAC,
     ARGUMENT_DIRECTION,
+    ARGUMENT_NEW_PORT,
+    ARGUMENT_DEVICE,
     ARGUMENT_SETTINGS, /* the last: any number of KEY=NUMBER */
     ARGUMENTS,
 };

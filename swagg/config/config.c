@@ -21,16 +21,29 @@ static int load(struct config *c, struct config_text *t)
     return t->faults > 0 ? -EINVAL : 0;
 }
 
+static int load_and_free(struct config *c, struct config_text *t)
+{
+    const int ret = load(c, t);
+
+    config_text_free(t);
+    return ret;
+}
+
 int config_load(struct config *c, const char *path, config_report report, void *context)
 {
     struct config_text text;
-    int ret = config_text_read(&text, path, report, context);
+    const int ret = config_text_read(&text, path, report, context);
 
-    if (ret < 0)
-        return ret;
-    ret = load(c, &text);
-    config_text_free(&text);
-    return ret;
+    return ret < 0 ? ret : load_and_free(c, &text);
+}
+
+int config_load_text(struct config *c, const char *name, const char *text, config_report report,
+                     void *context)
+{
+    struct config_text taken;
+    const int ret = config_text_take(&taken, name, text, report, context);
+
+    return ret < 0 ? ret : load_and_free(c, &taken);
 }
 
 void config_queues(const struct config *c, struct placement_ports *ports)

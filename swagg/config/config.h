@@ -283,6 +283,10 @@ typedef void (*config_report)(void *context, const char *message);
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
 
+/* The same of a text; name stands for the file in messages. */
+int config_load_text(struct config *c, const char *name, const char *text, config_report report,
+                     void *context);
+
 /* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 

@@ -303,7 +303,7 @@ void config_compare(struct config_changes *changes, const struct config *running
 
     memset(changes, 0, sizeof(*changes));
     compare_group(changes, &file);
-    compare_named(changes, CONFIG_GROUP_PORTS, running, next, CONFIG_RESTART, CONFIG_RESTART);
+    compare_named(changes, CONFIG_GROUP_PORTS, running, next, CONFIG_AT_ONCE, CONFIG_AT_ONCE);
     compare_numbered(changes, CONFIG_GROUP_LCORES, running, next);
     compare_named(changes, CONFIG_GROUP_TENANTS, running, next, CONFIG_AT_ONCE, CONFIG_AT_ONCE);
     compare_order_of_tenants(changes, running, next);

@@ -75,7 +75,7 @@ static const struct config_key file_keys[] = {
         KEY("ports.impair." #to ".reorder_for_us", AT_ONCE, NUMBER, config_port, impair.to.hold_for)
 
 static const struct config_key port_keys[] = {
-    KEY("ports.name", RESTART, TEXT, config_port, name),
+    KEY("ports.name", AT_ONCE, TEXT, config_port, name),
     KEY("ports.device", RESTART, TEXT, config_port, device),
     KEY("ports.rx_queues", RESTART, NUMBER, config_port, rx_queues),
     KEY("ports.tx_queues", RESTART, NUMBER, config_port, tx_queues),
@@ -90,8 +90,8 @@ static const struct config_key port_keys[] = {
 
 static const struct config_key lcore_keys[] = {
     KEY("lcores.cpu", RESTART, BYTES, placement_lcore, cpu),
-    KEY("lcores.rx", RESTART, BYTES, placement_lcore, rx),
-    KEY("lcores.tx", RESTART, BYTES, placement_lcore, tx),
+    KEY("lcores.rx", AT_ONCE, BYTES, placement_lcore, rx),
+    KEY("lcores.tx", AT_ONCE, BYTES, placement_lcore, tx),
     KEY("lcores.aggregate", RESTART, BYTES, placement_lcore, shards),
 };
 

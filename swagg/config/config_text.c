@@ -209,30 +209,42 @@ static int parse(struct config_text *t, yaml_parser_t *p)
     return ret;
 }
 
-int config_text_read(struct config_text *t, const char *file, config_report report_to, void *context)
+/* Parses t->bytes, which it frees on error. */
+static int parse_bytes(struct config_text *t)
 {
     yaml_parser_t parser;
+    int ret = -ENOMEM;
+
+    if (t->bytes == NULL || !yaml_parser_initialize(&parser)) {
+        config_fault_at(t, 0, "", "cannot be read: %s", strerror(ENOMEM));
+    } else {
+        ret = parse(t, &parser);
+        yaml_parser_delete(&parser);
+    }
+    if (ret < 0)
+        free(t->bytes);
+    return ret;
+}
+
+int config_text_read(struct config_text *t, const char *file, config_report report_to, void *context)
+{
     int ret;
 
     *t = (struct config_text){.file = file, .report = report_to, .context = context};
     ret = read_file(t);
-    if (ret < 0) {
-        config_fault_at(t, 0, "", "cannot be read: %s", strerror(-ret));
-        goto err;
-    }
-    if (!yaml_parser_initialize(&parser)) {
-        config_fault_at(t, 0, "", "cannot be read: %s", strerror(ENOMEM));
-        ret = -ENOMEM;
-        goto err;
-    }
-    ret = parse(t, &parser);
-    yaml_parser_delete(&parser);
-    if (ret < 0)
-        goto err;
-    return 0;
-err:
+    if (ret == 0)
+        return parse_bytes(t);
+    config_fault_at(t, 0, "", "cannot be read: %s", strerror(-ret));
     free(t->bytes);
     return ret;
+}
+
+int config_text_take(struct config_text *t, const char *name, const char *text, config_report report_to,
+                     void *context)
+{
+    *t = (struct config_text){
+        .file = name, .bytes = strdup(text), .length = strlen(text), .report = report_to, .context = context};
+    return parse_bytes(t);
 }
 
 void config_text_free(struct config_text *t)

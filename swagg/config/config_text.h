@@ -26,6 +26,9 @@ struct config_text {
  * been reported: -errno (cannot be read), -EFBIG, -ENOMEM, -EINVAL (no YAML document in it, or more than
  * one). */
 int config_text_read(struct config_text *t, const char *file, config_report report, void *context);
+/* The same of a text that is there; name stands for the file in messages. */
+int config_text_take(struct config_text *t, const char *name, const char *text, config_report report,
+                     void *context);
 void config_text_free(struct config_text *t);
 
 bool config_text_has(struct config_text *t, const char *path);

@@ -184,3 +184,54 @@ int placement_tx_queue(const struct placement_lcore *l, unsigned port)
 {
     return first_queue(l->tx, port);
 }
+
+/* How many queues an lcore has in one direction. */
+static unsigned load(const uint64_t ports[SWAGG_MAX_QUEUES])
+{
+    unsigned n = 0;
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        n += (unsigned)__builtin_popcountll(ports[q]);
+    return n;
+}
+
+static uint64_t *queues_of(struct placement_lcore *l, bool sends)
+{
+    return sends ? l->tx : l->rx;
+}
+
+/* The lcore that gets one more queue. If no lcore has any, all may have some. */
+static struct placement_lcore *least_loaded(struct placement *p, bool sends)
+{
+    struct placement_lcore *best = NULL;
+    bool any = false;
+
+    for (unsigned l = 0; l < p->lcores; l++)
+        any |= load(queues_of(&p->lcore[l], sends)) > 0;
+    for (unsigned l = 0; l < p->lcores; l++) {
+        const unsigned has = load(queues_of(&p->lcore[l], sends));
+
+        if ((has > 0 || !any) && (best == NULL || has < load(queues_of(best, sends))))
+            best = &p->lcore[l];
+    }
+    return best;
+}
+
+static void follow(struct placement *p, const uint32_t queues[SWAGG_MAX_PORTS], unsigned ports, bool sends)
+{
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++) {
+        const uint64_t there = ports_with_queue(queues, ports, q);
+        uint64_t dealt = 0;
+
+        for (unsigned l = 0; l < p->lcores; l++)
+            dealt |= queues_of(&p->lcore[l], sends)[q] &= there;
+        for (uint64_t left = there & ~dealt; left != 0; left &= left - 1)
+            queues_of(least_loaded(p, sends), sends)[q] |= left & -left;
+    }
+}
+
+void placement_follow(struct placement *p, const struct placement_ports *ports)
+{
+    follow(p, ports->rx_queues, ports->ports, false);
+    follow(p, ports->tx_queues, ports->ports, true);
+}

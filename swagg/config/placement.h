@@ -72,6 +72,10 @@ void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
 /* The first lcore whose CPU is not among cpu[]; -1: there is none. */
 int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);
 
+/* Ports have come and gone: takes away queues that there are no more, and gives each that no lcore has to the
+ * one with the fewest of those that receive, or send, at all. A queue that stays stays where it is. */
+void placement_follow(struct placement *p, const struct placement_ports *ports);
+
 /* The queue of this port by which lcore l receives, or sends, the first if it has several; -1: none. */
 int placement_rx_queue(const struct placement_lcore *l, unsigned port);
 int placement_tx_queue(const struct placement_lcore *l, unsigned port);

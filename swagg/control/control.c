@@ -255,6 +255,12 @@ void control_follow(struct control *c, const struct config *cfg)
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
 }
 
+/* When it next looks their links will have come up. */
+void control_expect(struct control *c, uint64_t ports)
+{
+    c->links_up &= ~ports;
+}
+
 int control_open(struct control **out, const struct control_parts *parts, const struct config *cfg)
 {
     struct control *c = calloc(1, sizeof(*c));

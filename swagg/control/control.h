@@ -47,6 +47,9 @@ void control_close(struct control *c);
 /* Takes what another configuration says: timers.mac_age_s, limits.workers. */
 void control_follow(struct control *c, const struct config *cfg);
 
+/* These ports (bit p: port p) have come while it runs. */
+void control_expect(struct control *c, uint64_t ports);
+
 /* Runs until a signal comes that stops the daemon; returns its number, or -errno after logging. */
 int control_run(struct control *c);
 

@@ -41,6 +41,10 @@ void registrar_compare(const struct registrar *r, const struct registrar_next *n
                        const int tenant[], struct config_changes *changes);
 void registrar_commit(struct registrar *r, struct registrar_next *next, const int tenant[]);
 
+/* The port is about to go: its jobs' members are told that their jobs end, and so are all others in these.
+ * What is to be sent leaves at once. */
+void registrar_cut(struct registrar *r, unsigned port, const char *name);
+
 /* Bit t: tenant t has jobs, also such as have failed. */
 uint64_t registrar_tenants(const struct registrar *r);
 

@@ -1,4 +1,4 @@
-/* Another configuration for a registrar whose jobs go on. */
+/* Another configuration, or fewer ports, for a registrar whose jobs go on. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,4 +120,30 @@ void registrar_commit(struct registrar *r, struct registrar_next *next, const in
     free(old);
     next->memory = NULL;
     forget(next);
+}
+
+struct port_cut {
+    const struct registrar *registrar;
+    unsigned port;
+};
+
+/* Where the bridge knows a station, or where it joined. */
+static bool is_at(const void *port_cut, const struct ctl_endpoint *e)
+{
+    const struct port_cut *cut = port_cut;
+    const int known = bridge_lookup(bridge_of(cut->registrar->parts.bridge, e->network), e->mac);
+
+    return (known < 0 ? e->port : (unsigned)known) == cut->port;
+}
+
+void registrar_cut(struct registrar *r, unsigned port, const char *name)
+{
+    const struct port_cut cut = {r, port};
+    char where[CTL_TEXT_MAX];
+
+    snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
+    pthread_mutex_lock(&r->lock);
+    ctl_registry_cut(r->registry, is_at, &cut, where, r->now);
+    pthread_mutex_unlock(&r->lock);
+    send_flush(r->host->send);
 }

@@ -8,20 +8,31 @@
 
 #include "base/many_to_one.h"
 
-int inbox_open(struct inbox *in, unsigned ports)
+int inbox_add(struct inbox *in, unsigned port)
 {
     char name[RTE_RING_NAMESIZE];
+
+    if (in->ring[port] != NULL)
+        return 0;
+    snprintf(name, sizeof(name), "to_control_%u", port);
+    in->ring[port] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
+    if (in->ring[port] == NULL)
+        return -ENOMEM;
+    in->ports = RTE_MAX(in->ports, port + 1);
+    return 0;
+}
+
+int inbox_open(struct inbox *in, unsigned ports)
+{
+    int rc = 0;
 
     in->wakeup = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (in->wakeup < 0)
         return -ENOMEM;
-    for (in->ports = 0; in->ports < ports; in->ports++) {
-        snprintf(name, sizeof(name), "to_control_%u", in->ports);
-        in->ring[in->ports] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
-        if (in->ring[in->ports] == NULL)
-            return -ENOMEM;
-    }
-    return 0;
+    in->ports = 0;
+    for (unsigned p = 0; p < ports && rc == 0; p++)
+        rc = inbox_add(in, p);
+    return rc;
 }
 
 void inbox_close(struct inbox *in)
@@ -31,8 +42,10 @@ void inbox_close(struct inbox *in)
 
     while ((n = inbox_take(in, frame)) > 0)
         rte_pktmbuf_free_bulk(frame, n);
-    for (unsigned p = 0; p < in->ports; p++)
+    for (unsigned p = 0; p < in->ports; p++) {
         rte_ring_free(in->ring[p]);
+        in->ring[p] = NULL;
+    }
     if (in->wakeup >= 0)
         close(in->wakeup);
     in->ports = 0;
@@ -64,8 +77,9 @@ unsigned inbox_take(struct inbox *in, struct rte_mbuf *taken[INBOX_BURST])
     unsigned n = 0;
 
     for (unsigned i = 0; i < in->ports && n < INBOX_BURST; i++) {
-        n += rte_ring_dequeue_burst(in->ring[in->next], (void **)(taken + n),
-                                    RTE_MIN((unsigned)INBOX_SHARE, INBOX_BURST - n), NULL);
+        if (in->ring[in->next] != NULL)
+            n += rte_ring_dequeue_burst(in->ring[in->next], (void **)(taken + n),
+                                        RTE_MIN((unsigned)INBOX_SHARE, INBOX_BURST - n), NULL);
         in->next = (in->next + 1) % in->ports;
     }
     return n;

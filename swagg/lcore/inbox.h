@@ -12,16 +12,20 @@
 enum { INBOX_RING_SIZE = 512, INBOX_BURST = 32, INBOX_SHARE = 8 /* of a burst: one port's, at most */ };
 
 struct inbox {
-    unsigned ports;
-    struct rte_ring *ring[SWAGG_MAX_PORTS]; /* many producers, one consumer */
+    struct rte_ring *ring[SWAGG_MAX_PORTS]; /* many producers, one consumer; NULL: there is no such port */
     int wakeup;                             /* eventfd, written after a ring */
 
     /* The main lcore's. */
-    unsigned next; /* the port whose turn it is */
+    unsigned ports; /* numbers less than this may have a ring */
+    unsigned next;  /* the port whose turn it is */
 };
 
 /* 0, or -ENOMEM; inbox_close may follow in either case. */
 int inbox_open(struct inbox *in, unsigned ports);
+
+/* Makes room for a port's frames; nothing if there is some. Any lcore may use it from then on. 0, or -ENOMEM.
+ * The main lcore. */
+int inbox_add(struct inbox *in, unsigned port);
 
 /* Frees what is in it. wakeup < 0: there is nothing to close. */
 void inbox_close(struct inbox *in);

@@ -146,6 +146,8 @@ bool lcore_take(struct lcore *lc)
 
     if (t == lc->taken)
         return false;
+    while (send_collect(&lc->send) > 0) /* what others have handed over for its ports */
+        send_flush(&lc->send);
     send_flush(&lc->send);
     take_receiving(lc, t);
     take_sending(lc, t);

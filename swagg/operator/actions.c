@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "operator/actions_impair.h"
+#include "operator/actions_port.h"
 #include "show/writer_json.h"
 
 /* For jobs that workers have joined. */
@@ -204,6 +205,8 @@ static const struct action actions[] = {
     {"job drain", drain_job, VIEW_OF_JOB, false},
     {"job kill", end_job, VIEW_OF_JOB, false},
     {"job reset", reset_job, VIEW_OF_JOB, false},
+    {"port add", port_add, VIEW_OF_ALL, true},
+    {"port del", port_delete, VIEW_OF_PORT, false},
     {"port up", port_goes_up, VIEW_OF_PORT, false},
     {"port down", port_goes_down, VIEW_OF_PORT, false},
     {"impair set", impairments_set, VIEW_OF_PORT, false},

@@ -10,10 +10,12 @@
 #include "operator/reply.h"
 #include "show/views.h"
 
-/* Has the switch become what its configuration's file says now (reload.h). False: it says why not, and
- * nothing has changed. */
+/* Has the switch become what its configuration's file says now, or have a port more, or less (reload.h).
+ * False: it says why not, and nothing has changed. */
 struct reloading {
     bool (*reload)(void *context, struct config_changes *changes, char why[REQUEST_TEXT_MAX]);
+    bool (*add_port)(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX]);
+    bool (*delete_port)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
     void *context;
 };
 

@@ -38,10 +38,15 @@ static uint64_t time_of(const struct capture *c, uint64_t tsc)
     return c->time + (uint64_t)((double)(int64_t)(tsc - c->tsc) * 1e9 / (double)rte_get_tsc_hz());
 }
 
-static void publish(const struct capture *c, struct tap *tap)
+/* On its ports, where there is `from`: a port may have gone meanwhile, and another come in its place. */
+static void exchange(const struct capture *c, struct tap *from, struct tap *to)
 {
-    for (uint64_t left = c->ports; left != 0; left &= left - 1)
-        __atomic_store_n(&c->parts->port[rte_bsf64(left)].tap, tap, __ATOMIC_RELEASE);
+    for (uint64_t left = c->ports; left != 0; left &= left - 1) {
+        struct tap *expected = from;
+
+        __atomic_compare_exchange_n(&c->parts->port[rte_bsf64(left)].tap, &expected, to, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    }
 }
 
 /* From here on no polling lcore has the tap. Waits for a round of each. */
@@ -51,7 +56,7 @@ static void stop(void *context)
 
     if (c->stopped)
         return;
-    publish(c, NULL);
+    exchange(c, c->tap, NULL);
     rte_rcu_qsbr_synchronize(c->parts->rcu, RTE_QSBR_THRID_INVALID);
     c->stopped = true;
 }
@@ -210,6 +215,6 @@ void capture_open(const struct action_parts *parts, const struct request *reques
     c->interfaces_max = 64 - (unsigned)__builtin_clzll(ports_there(parts->show->ports));
     c->tsc = rte_rdtsc();
     c->time = real_time();
-    publish(c, c->tap);
+    exchange(c, NULL, c->tap);
     *stream = (struct server_stream){.read = read_blocks, .stop = stop, .close = end, .context = c};
 }

@@ -274,10 +274,16 @@ static uint64_t dpdk_missed(struct port *port)
 
 static void dpdk_close(struct port *port)
 {
+    struct rte_eth_dev_info info;
+
     if (!state_of(port)->opened)
         return;
+    const bool known = rte_eth_dev_info_get(id_of(port), &info) == 0;
+
     rte_eth_dev_stop(id_of(port));
     rte_eth_dev_close(id_of(port));
+    if (known)
+        rte_dev_remove(info.device); /* or there could be no other of its name */
     state_of(port)->opened = false;
 }
 

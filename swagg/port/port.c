@@ -132,7 +132,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
     const struct config_port *pc = &cfg->port[index];
     int rc;
 
-    port->name = pc->name;
+    memcpy(port->name, pc->name, sizeof(port->name));
     snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
     port->lock = -1;
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;

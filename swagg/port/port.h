@@ -37,7 +37,7 @@ struct port_queue {
 } __rte_cache_aligned;
 
 struct port {
-    const char *name; /* the configuration's */
+    char name[CONFIG_NAME_MAX]; /* the configuration's */
     const struct port_device *device;
     void *state;                            /* device->state_bytes, for the device alone */
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
@@ -53,7 +53,8 @@ struct port {
      * tx[0]. */
     struct rte_ring *to_send;
     struct port_queue *rx, *tx;
-    uint8_t closed;  /* why, enum port_closed; atomic; 0, nearly always: it is open */
+    uint8_t closed;                      /* why, enum port_closed; atomic; 0, nearly always: it is open */
+    uint64_t dropped_before[DROP_KINDS]; /* counted under its number when it came */
     struct tap *tap; /* for a capture (capture/tap.h); atomic; NULL: nobody captures here */
 };
 

@@ -6,13 +6,20 @@ static void carry(struct vlans *v, unsigned port, uint32_t id, bool tagged)
 {
     struct vlan *vlan = &v->vlan[v->of_id[id] - 1];
 
-    vlan->ports |= RTE_BIT64(port);
+    __atomic_or_fetch(&vlan->ports, RTE_BIT64(port), __ATOMIC_RELAXED);
     if (tagged)
-        vlan->tagged |= RTE_BIT64(port);
+        __atomic_or_fetch(&vlan->tagged, RTE_BIT64(port), __ATOMIC_RELAXED);
 }
 
-static void add_port(struct vlans *v, unsigned port, const struct config_port *cfg)
+void vlans_add(struct vlans *v, unsigned port, const struct config_port *cfg)
 {
+    if (!v->aware)
+        return;
+    v->untagged[port] = 0;
+    for (unsigned i = 0; i < v->n; i++) {
+        __atomic_and_fetch(&v->vlan[i].ports, ~RTE_BIT64(port), __ATOMIC_RELAXED);
+        __atomic_and_fetch(&v->vlan[i].tagged, ~RTE_BIT64(port), __ATOMIC_RELAXED);
+    }
     if (cfg->vlan != 0) {
         carry(v, port, cfg->vlan, false);
         v->untagged[port] = v->of_id[cfg->vlan];
@@ -33,7 +40,7 @@ void vlans_make(struct vlans *v, const struct config *cfg)
         v->of_id[cfg->vlan[i].id] = (uint8_t)(i + 1);
     }
     for (unsigned p = 0; p < cfg->ports; p++)
-        add_port(v, p, &cfg->port[p]);
+        vlans_add(v, p, &cfg->port[p]);
 }
 
 /* The network of a frame by this port, and 1; 0: the port carries none for it. */

@@ -5,7 +5,7 @@
  * A frame's network is found when it is received, and its tag taken out; it stays in the mbuf until a tag is
  * put in where the frame leaves, if the port has it tagged. So nothing in between sees tags.
  *
- * Set before the start, then only read.
+ * Set before the start, then only read, but for vlans_add.
  */
 #ifndef SWAGG_PORT_VLANS_H
 #define SWAGG_PORT_VLANS_H
@@ -35,6 +35,10 @@ struct vlans {
 };
 
 void vlans_make(struct vlans *v, const struct config *cfg);
+
+/* A port that has come meanwhile, or has another's number now: before anybody receives from it or sends to
+ * it, the main lcore. Others may use the struct for other ports. */
+void vlans_add(struct vlans *v, unsigned port, const struct config_port *cfg);
 
 /* The number of the network that a frame is in. */
 static inline unsigned vlan_number(const struct rte_mbuf *m)

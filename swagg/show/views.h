@@ -64,6 +64,9 @@ int view_find_job(const struct show_parts *parts, const char *called, struct vie
 void view_job_calls(const struct show_parts *parts, const char *name, view_name_visitor *visit,
                     void *context);
 
+/* What a port has dropped, without those of another that had its number before. */
+uint64_t view_port_drops(const struct show_parts *parts, unsigned port, unsigned kind);
+
 /* The number of the port of this name, or -ENOENT. */
 int view_find_port(const struct show_parts *parts, const char *name);
 

@@ -36,12 +36,17 @@ static const char *link_of(const struct port *port)
     return port->device->is_up(port) ? "up" : "down";
 }
 
+uint64_t view_port_drops(const struct show_parts *parts, unsigned p, unsigned kind)
+{
+    return lcores_drops(parts->lcores, p, kind) - parts->port[p].dropped_before[kind];
+}
+
 static uint64_t drops_of(const struct show_parts *parts, unsigned p)
 {
     uint64_t sum = 0;
 
     for (unsigned kind = 0; kind < DROP_KINDS; kind++)
-        sum += lcores_drops(parts->lcores, p, kind);
+        sum += view_port_drops(parts, p, kind);
     return sum;
 }
 
@@ -105,7 +110,7 @@ static void write_stats(const struct show_parts *parts, unsigned p, struct write
     writer_counter(w, "rx_frames", stats.rx_frames);
     writer_counter(w, "rx_bytes", stats.rx_bytes);
     writer_counter(w, "rx_merged", stats.rx_merged);
-    writer_counter(w, "rx_missed", lcores_drops(parts->lcores, p, DROP_RX_MISSED));
+    writer_counter(w, "rx_missed", view_port_drops(parts, p, DROP_RX_MISSED));
     writer_counter(w, "rx_errors", stats.rx_errors);
     writer_counter(w, "tx_frames", stats.tx_frames);
     writer_counter(w, "tx_bytes", stats.tx_bytes);

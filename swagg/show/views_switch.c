@@ -92,9 +92,10 @@ int view_drops(const struct show_parts *parts, const char *name, struct writer *
 
         if (drop_name(kind) == NULL)
             continue;
-        for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++) /* also of those that are there no more */
-            if (only < 0 || p == (unsigned)only)
-                sum += lcores_drops(parts->lcores, p, kind);
+        for (unsigned p = 0; only < 0 && p < SWAGG_MAX_PORTS; p++) /* also of those that are there no more */
+            sum += lcores_drops(parts->lcores, p, kind);
+        if (only >= 0)
+            sum = view_port_drops(parts, (unsigned)only, kind);
         writer_counter(w, drop_name(kind), sum);
     }
     return 0;

@@ -201,6 +201,35 @@ RANK_PID=("${running[@]}")
 job_kill
 net_swagg_stop
 
+step "a port is added, used and removed, and a job on other ports goes on"
+net_swagg_config "$NET_DIR/swagg.yaml"
+sed -i '/name: h2/d' "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+job_start stays
+running=("${RANK_PID[@]}")
+expect_match "why it has no port" "$(net_ctl port add h2 kernel:p1 2>&1)" '"kernel:p1" is the device of ports\[1\] already'
+expect_match "why it has no port" "$(net_ctl port add h2 kernel:nothere 2>&1)" 'cannot open interface nothere: No such device'
+net_ctl port add h2 kernel:p2
+reaches 2 "$(net_switch_ip)"
+ranks_start cut 3 --calls 1000000000 --pause 5
+for rank in 0 1 2; do
+    rank_says 60 "$rank" open
+done
+net_ctl port del h2
+for rank in 0 1 2; do
+    rank_says 60 "$rank" "rank 2 .* was on port h2, which the switch's operator has removed"
+done
+ranks_wait 90
+[[ $(net_ctl ports) != *h2* ]] || fail "port h2 is still there"
+results=$(net_telemetry /swagg/counters results)
+net_until 30 "the other job goes on" more_results_than $((results + 100))
+sed -i '/name: h1/a \  - {name: h2, device: "kernel:p2"}' "$NET_DIR/swagg.yaml"
+expect_match "what swaggctl tells" "$(net_ctl reload)" 'ports\[h2\] *- *added'
+reaches 2 "$(net_switch_ip)"
+RANK_PID=("${running[@]}")
+job_kill
+net_swagg_stop
+
 step "log_level"
 says() { # LEVEL: the number of lines of one that cannot start
     printf 'ports: [{device: "kernel:nothere"}]\nlog_level: %s\n' "$1" >"$NET_DIR/level.yaml"

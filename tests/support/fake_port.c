@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,8 +92,7 @@ bool fake_port_init(struct port *port, struct fake_port *fake, const char *name,
 {
     assert(queues <= FAKE_PORT_QUEUES);
     *fake = (struct fake_port){.room = FAKE_PORT_FRAMES, .rules_max = UINT_MAX};
-    *port = (struct port){.name = name,
-                          .device = &fake_device,
+    *port = (struct port){.device = &fake_device,
                           .state = fake,
                           .max_frame = 1518,
                           .rx_queues = (uint16_t)queues,
@@ -100,6 +100,7 @@ bool fake_port_init(struct port *port, struct fake_port *fake, const char *name,
                           .multi_segment = true,
                           .mac = {{0x02, 0, 0, 0, 0xFA, 0xCE}},
                           .lock = -1};
+    snprintf(port->name, sizeof(port->name), "%s", name);
     /* Whole cache lines, as each entry is. */
     port->rx = aligned_alloc(RTE_CACHE_LINE_SIZE, 2 * queues * sizeof(*port->rx));
     if (port->rx == NULL)

@@ -175,6 +175,28 @@ static void test_a_cpu_that_is_not_there_is_found(void)
     CU_ASSERT_EQUAL(placement_find_stray(&p, cpus, 3), 2);
 }
 
+/* What stays is where it was; new queues go to who has fewest; threads that only aggregate get none. */
+static void test_ports_come_and_go(void)
+{
+    struct placement_ports there = ports_with(3, 1, 1);
+    struct placement p = {.lcores = 3};
+
+    p.lcore[0].rx[0] = p.lcore[0].tx[0] = 1 | 2;
+    p.lcore[1].rx[0] = p.lcore[1].tx[0] = 4;
+    p.lcore[2].shards = 1;
+    there.ports = 5;
+    there.rx_queues[3] = 2;
+    there.tx_queues[3] = 1;
+    there.rx_queues[1] = there.tx_queues[1] = 0; /* is gone */
+    placement_follow(&p, &there);
+    CU_ASSERT(p.lcore[0].rx[0] + p.lcore[1].rx[0] == (1 | 4 | 8) && (p.lcore[0].rx[0] & 1));
+    CU_ASSERT_EQUAL(p.lcore[0].rx[1] + p.lcore[1].rx[1], 8);
+    CU_ASSERT((p.lcore[0].rx[0] | p.lcore[0].rx[1]) & 8);
+    CU_ASSERT((p.lcore[1].rx[0] | p.lcore[1].rx[1]) & 8);
+    CU_ASSERT_EQUAL(p.lcore[0].tx[0] + p.lcore[1].tx[0], 1 | 4 | 8);
+    CU_ASSERT(p.lcore[2].rx[0] == 0 && p.lcore[2].tx[0] == 0 && p.lcore[2].shards == 1);
+}
+
 static void test_owners(void)
 {
     struct placement p;
@@ -253,6 +275,7 @@ int main(void)
         UNIT_TEST(test_pin_leaves_the_first_cpu_to_the_main_lcore),
         UNIT_TEST(test_pin_on_a_single_cpu),
         UNIT_TEST(test_a_cpu_that_is_not_there_is_found),
+        UNIT_TEST(test_ports_come_and_go),
         UNIT_TEST(test_owners),
         CU_TEST_INFO_NULL,
     };

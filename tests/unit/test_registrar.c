@@ -423,6 +423,30 @@ static void test_jobs_go_on_under_another_configuration(void)
     close_registrar();
 }
 
+/* Where the bridge knows a member, whatever it said when it joined. Other jobs go on. */
+static void test_a_port_is_cut_off(void)
+{
+    const struct agg_terms terms = switchml_terms();
+
+    open_registrar();
+    join(0, 2);
+    rig_sent_all();
+    join(1, 2);
+    rig_sent_all();
+    registrar_receive(registrar, join_frame(2, 2 + 1, "k", &terms));
+    send_flush(&rig.send);
+    rig_sent_all();
+    bridge_learn(rig_bridge, rig_station(1).mac.addr_bytes, 2);
+    registrar_cut(registrar, 1, "p1");
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    registrar_cut(registrar, 2, "p2");
+    CU_ASSERT_STRING_EQUAL(sent(0).failure.text,
+                           "rank 1 (10.0.0.2) was on port p2, which the switch's operator has removed");
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    rig_sent_all();
+    close_registrar();
+}
+
 static void write_key_file(char path[32], char digit)
 {
     char digits[2 * KEYS_SECRET_BYTES];
@@ -662,6 +686,7 @@ int main(void)
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
         UNIT_TEST(test_jobs_go_on_under_another_configuration),
+        UNIT_TEST(test_a_port_is_cut_off),
         UNIT_TEST(test_a_tenant_with_a_key),
         UNIT_TEST(test_a_tenants_key_is_retired),
         UNIT_TEST(test_who_is_not_admitted_is_told_so),

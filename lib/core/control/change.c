@@ -1,8 +1,9 @@
-/* Another configuration for a registry that has jobs. */
+/* Another configuration, or fewer ports, for a registry that has jobs. */
 #include <string.h>
 
+#include "control/life.h"
 #include "control/registry.h"
-#include "control/state.h"
+#include "control/tell.h"
 
 void ctl_registry_in_use(const struct ctl_registry *r, unsigned *jobs, unsigned *workers)
 {
@@ -60,4 +61,21 @@ struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_conf
         if (old->entries[i].state != CTL_ENTRY_FREE)
             move_job(to++, &old->entries[i], tenant);
     return r;
+}
+
+void ctl_registry_cut(struct ctl_registry *r, ctl_is_there *is_there, const void *ctx, const char *where,
+                      uint64_t now)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_entry *job = &r->entries[i];
+        for (unsigned rank = 0; ctl_entry_is_live(job) && rank < job->size; rank++) {
+            const struct ctl_member *member = &job->members[rank];
+            struct ctl_failure why;
+            char who[CTL_WHO_MAX];
+            if (member->state != CTL_MEMBER_JOINED || !is_there(ctx, &member->endpoint))
+                continue;
+            ctl_failure_set(&why, CTL_RANK_LOST, rank, "%s was %s", ctl_entry_who_is(job, rank, who), where);
+            ctl_entry_fail(r, job, &why, now);
+        }
+    }
 }

@@ -116,6 +116,12 @@ void ctl_registry_tick(struct ctl_registry *r, uint64_t now);
 bool ctl_registry_end(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
 bool ctl_registry_drain(struct ctl_registry *r, int tenant, const char *name, uint64_t now);
 
+/* The way to some stations is gone for good: ends the jobs that have members there, and says where these
+ * were ("on port h2, ..."). */
+typedef bool ctl_is_there(const void *ctx, const struct ctl_endpoint *endpoint);
+void ctl_registry_cut(struct ctl_registry *r, ctl_is_there *is_there, const void *ctx, const char *where,
+                      uint64_t now);
+
 /* How many entries are in use, and how many ranks the largest of these jobs has. */
 void ctl_registry_in_use(const struct ctl_registry *r, unsigned *jobs, unsigned *workers);
 
