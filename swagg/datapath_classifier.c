@@ -26,8 +26,20 @@ static void add_protocols(struct classifier_table *t)
                                                     .first = protocol[i]->udp_ports.first,
                                                     .last = protocol[i]->udp_ports.last,
                                                     .taker = CLASSIFIER_PROTOCOL,
-                                                    .protocol = protocol[i]->id});
+                                                    .protocol = protocol[i]->id,
+                                                    .key = protocol[i]->shard_key});
     }
+}
+
+/* A chunk's number tells its slot only together with the job's slots, so keys are as coarse as the job with
+ * the fewest needs: packets of one slot have one key. */
+static struct agg_key_place hostagg_key(const struct config *cfg)
+{
+    struct agg_key_place key = agg_protocol_find(AGG_PROTOCOL_HOSTAGG)->shard_key;
+
+    for (unsigned i = 0; i < cfg->hostagg_jobs; i++)
+        key.mask = RTE_MIN(key.mask, (uint16_t)(cfg->hostagg[i].slots - 1));
+    return key;
 }
 
 /* What workers send to a host, and the host's questions, which come to the switch. */
@@ -39,7 +51,8 @@ static void add_flows(struct classifier_table *t, const struct config *cfg)
                                        .first = (uint16_t)h->host.port,
                                        .last = (uint16_t)h->host.port,
                                        .taker = CLASSIFIER_PROTOCOL,
-                                       .protocol = h->terms.protocol};
+                                       .protocol = h->terms.protocol,
+                                       .key = hostagg_key(cfg)};
 
         classifier_add(t, &rule);
         rule.ip = t->ip;
@@ -57,7 +70,8 @@ static void add_parents(struct classifier_table *t, unsigned uplinks)
                                                  .first = (uint16_t)(UPLINK_DATA_PORT + u),
                                                  .last = (uint16_t)(UPLINK_DATA_PORT + u),
                                                  .taker = CLASSIFIER_PROTOCOL,
-                                                 .protocol = engine_from_parent(AGG_PROTOCOL_SWITCHML, u)});
+                                                 .protocol = engine_from_parent(AGG_PROTOCOL_SWITCHML, u),
+                                                 .key = agg_protocol_find(AGG_PROTOCOL_SWITCHML)->shard_key});
     if (uplinks > 0)
         classifier_add(t, &(struct classifier_rule){.ip = t->ip,
                                                     .first = UPLINK_CONTROL_PORT,

@@ -167,7 +167,8 @@ void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct
                       const struct agg_verdict *v)
 {
     const struct job *job = jobs_of(p->job);
-    const unsigned port = agg_shard_key(p->job->protocol, v->payload, v->bytes) % job->parent->ports;
+    const unsigned port =
+        agg_shard_key(&p->job->protocol->shard_key, v->payload, v->bytes) % job->parent->ports;
     const struct frame_payload payload = payload_of(e, job, v->payload, v->bytes);
 
     send_to_member(e, &job->parent->at[port], job->parent->from_port, &payload, NULL);
@@ -179,8 +180,9 @@ void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct
 rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *protocol,
                             const uint8_t *payload, size_t bytes)
 {
-    return rte_cpu_to_be_16((uint16_t)(protocol->udp_ports.first +
-                                       agg_shard_key(protocol, payload, bytes) % RTE_MAX(e->data_ports, 1u)));
+    return rte_cpu_to_be_16(
+        (uint16_t)(protocol->udp_ports.first +
+                   agg_shard_key(&protocol->shard_key, payload, bytes) % RTE_MAX(e->data_ports, 1u)));
 }
 
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v)

@@ -236,11 +236,12 @@ static void work_off(struct engine *e, unsigned owner)
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
 }
 
-void engine_steer(struct engine *e, unsigned source, unsigned port, struct rte_mbuf *m)
+void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
+                  struct rte_mbuf *m)
 {
     const struct frame_udp *f = egress_frame(m);
-    const unsigned key = agg_shard_key(e->source[source].table, f->payload, frame_payload_bytes(f));
-    const unsigned owner = e->shards->owner[key % e->shards->n];
+    const unsigned number = agg_shard_key(key, f->payload, frame_payload_bytes(f));
+    const unsigned owner = e->shards->owner[number % e->shards->n];
 
     m->port = (uint16_t)port; /* from here on our number, not the device's */
     *source_of(m) = source;

@@ -91,8 +91,9 @@ static inline void engine_begin(struct engine *e)
 }
 
 /* Takes over a frame from this source that came in by port and has passed the checks of base/frame.h.
- * e->source must have the source. */
-void engine_steer(struct engine *e, unsigned source, unsigned port, struct rte_mbuf *m);
+ * e->source must have the source. key: by what its packets are dealt to shards. */
+void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
+                  struct rte_mbuf *m);
 
 /* Handles what engine_steer has gathered: packets of this lcore's shards at once; others are put into their
  * owners' rings. */

@@ -19,6 +19,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "net/mac.h"
+#include "protocol/protocol.h"
 
 enum { CLASSIFIER_RULES_MAX = 64 };
 
@@ -32,8 +33,10 @@ struct classifier_rule {
     rte_be32_t ip;
     uint16_t first, last;
     enum classifier_taker taker;
-    unsigned protocol; /* CLASSIFIER_PROTOCOL: whose, as the engine numbers its sources: enum agg_protocol_id
-                          for what members send */
+    /* CLASSIFIER_PROTOCOL: */
+    unsigned
+        protocol; /* whose, as the engine numbers its sources: enum agg_protocol_id for what members send */
+    struct agg_key_place key;
 };
 
 struct classifier_table {

@@ -63,7 +63,7 @@ static void udp_input(struct receive *r, const struct classifier_table *t, unsig
     if (rule == NULL)
         drop(r, port, DROP_UDP_PORT, m);
     else if (rule->taker == CLASSIFIER_PROTOCOL)
-        engine_steer(r->engine, rule->protocol, port, m);
+        engine_steer(r->engine, rule->protocol, &rule->key, port, m);
     else
         to_control(r, port, m);
 }
@@ -143,7 +143,7 @@ static void passing_input(struct receive *r, const struct classifier_table *t, c
     const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
 
     if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
-        engine_steer(r->engine, rule->protocol, port, m);
+        engine_steer(r->engine, rule->protocol, &rule->key, port, m);
     else if (!forward_to_known(stations, r->send, port, m))
         flood(r, port, CONFIG_STORM_UNKNOWN, m);
 }

@@ -152,7 +152,8 @@ static inline void rig_classify(const struct classifier_rule *more)
                                          .first = SML_PORT_FIRST,
                                          .last = SML_PORT_LAST,
                                          .taker = CLASSIFIER_PROTOCOL,
-                                         .protocol = AGG_PROTOCOL_SWITCHML};
+                                         .protocol = AGG_PROTOCOL_SWITCHML,
+                                         .key = sml_protocol.shard_key};
     const struct classifier_rule control = {
         .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL};
 

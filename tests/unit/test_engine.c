@@ -412,7 +412,8 @@ static void test_pools_that_depend_on_time_are_told_it(void)
     tick();
     for (unsigned slot = 1; slot < 3; slot++) {
         payload[1] = (uint8_t)slot;
-        engine_steer(&rig.engine, TALLY, 0, rig_frame(&from, &to, payload, sizeof(payload)));
+        engine_steer(&rig.engine, TALLY, &tally.shard_key, 0,
+                     rig_frame(&from, &to, payload, sizeof(payload)));
     }
     rig_round();
     CU_ASSERT_EQUAL(rig.counters.verdict[TALLY][TALLY_FORGOTTEN], 2);

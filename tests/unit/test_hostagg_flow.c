@@ -1,6 +1,7 @@
 /* Host-addressed aggregation in the daemon: what workers send to a host is taken out of its way, summed, and
  * answered. The job comes from a configuration; the workers are stations 0 and 1, the host is station 2. */
 #include "control/static_jobs.h"
+#include "datapath_make.h"
 #include "hostagg/protocol.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
@@ -162,8 +163,8 @@ static void test_what_passes_takes_no_jobs_turn(void)
 {
     open_flow(HAG_HOST_ABSENT);
     rig.engine.sharing = true;
-    engine_steer(&rig.engine, AGG_PROTOCOL_HOSTAGG, 0, gradient(7, NUMBER, 0, 3));
-    engine_steer(&rig.engine, AGG_PROTOCOL_HOSTAGG, 0, gradient(0, NUMBER, 0, 3));
+    engine_steer(&rig.engine, AGG_PROTOCOL_HOSTAGG, &hag_protocol.shard_key, 0, gradient(7, NUMBER, 0, 3));
+    engine_steer(&rig.engine, AGG_PROTOCOL_HOSTAGG, &hag_protocol.shard_key, 0, gradient(0, NUMBER, 0, 3));
     engine_flush(&rig.engine);
     CU_ASSERT_EQUAL(rig.engine.fair.held, 1);
     CU_ASSERT_EQUAL(verdicts(HAG_PASSED_FOREIGN_SENDER), 1);
@@ -171,6 +172,38 @@ static void test_what_passes_takes_no_jobs_turn(void)
     CU_ASSERT_EQUAL(verdicts(HAG_HELD), 1);
     send_flush(&rig.send);
     rig_sent_all();
+    close_flow();
+}
+
+/* Whatever the number of shards. */
+static void test_packets_of_one_slot_have_one_owner(void)
+{
+    static struct datapath dp;
+    const struct classifier_table *t;
+
+    open_flow(HAG_HOST_HEARS);
+    cfg.hostagg[1] = cfg.hostagg[0];
+    cfg.hostagg[1].host.port++;
+    cfg.hostagg_jobs = 2;
+    cfg.hostagg[0].slots = 2;
+    cfg.hostagg[1].slots = 8;
+    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
+    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
+    t = classifier_table(&dp.classifier);
+    CU_ASSERT(t->flows);
+    for (unsigned i = 0; i < 4; i++) { /* to the hosts; their questions to the switch */
+        const rte_be32_t to = i < 2 ? rig_station(HOST).ip : rig_ip;
+        const struct classifier_rule *rule =
+            classifier_find(t, to, rte_cpu_to_be_16((uint16_t)(UDP_PORT + i % 2)));
+        uint8_t packet[HAG_HEADER_BYTES];
+
+        CU_ASSERT_FATAL(rule != NULL && rule->protocol == AGG_PROTOCOL_HOSTAGG);
+        for (uint32_t sequence = 0; sequence < 4096; sequence += 7) {
+            hag_build_header(packet, &(struct hag_packet){.kind = HAG_ASK, .sequence = sequence});
+            CU_ASSERT_EQUAL(agg_shard_key(&rule->key, packet, sizeof(packet)), sequence % 2);
+        }
+    }
+    classifier_free(&dp.classifier);
     close_flow();
 }
 
@@ -194,6 +227,7 @@ int main(void)
         UNIT_TEST(test_a_host_that_was_never_heard_is_told_at_every_port),
         UNIT_TEST(test_what_is_not_the_jobs_passes_to_the_host_as_it_came),
         UNIT_TEST(test_what_passes_takes_no_jobs_turn),
+        UNIT_TEST(test_packets_of_one_slot_have_one_owner),
         UNIT_TEST(test_the_job_was_heard_when_it_works),
         CU_TEST_INFO_NULL,
     };

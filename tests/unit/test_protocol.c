@@ -63,10 +63,10 @@ static void test_shard_keys_are_read_within_the_payload(void)
     const struct sml_packet p = {.kind = SML_DATA, .size_code = SML_SIZE_AGREED, .slot = 0x1234, .ver = 1};
 
     sml_build_header(payload, &p);
-    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, sizeof payload), 0x1234);
-    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, 8), 0x1234);
-    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, payload, 7), 0);
-    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol, NULL, 0), 0);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol.shard_key, payload, sizeof payload), 0x1234);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol.shard_key, payload, 8), 0x1234);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol.shard_key, payload, 7), 0);
+    CU_ASSERT_EQUAL(agg_shard_key(&sml_protocol.shard_key, NULL, 0), 0);
 }
 
 /* SwitchML */

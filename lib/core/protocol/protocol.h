@@ -130,6 +130,13 @@ struct agg_slot_view {
                                              among them */
 };
 
+/* Where in a packet the number lies by which packets are dealt to shards: 16 bits under this mask. Receiving
+ * threads read it in every packet, so it is data instead of a function. */
+struct agg_key_place {
+    uint16_t at, mask;
+    bool little; /* endian; else big */
+};
+
 struct agg_protocol {
     const char *name;
     uint8_t id; /* enum agg_protocol_id */
@@ -144,11 +151,9 @@ struct agg_protocol {
     uint16_t header_bytes; /* of a packet, before its elements; a carrier best places it so that the elements
                               begin a cache line */
 
-    /* Where in a packet the number lies by which packets are dealt to shards: 16 bits, big endian, under this
-     * mask. Receiving threads read it in every packet, so it is data instead of a function. */
-    struct {
-        uint16_t at, mask;
-    } shard_key;
+    /* By what packets are dealt to shards, unless what is configured says it more closely: packets of one
+     * slot must have one key. */
+    struct agg_key_place shard_key;
 
     /* Terms. A function that says no tells why. */
     /* Whether they are well formed and within this protocol's ranges. resumes: whether the rank says that it
@@ -202,12 +207,13 @@ struct agg_protocol {
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate
  * refuses it in any shard. */
-static inline unsigned agg_shard_key(const struct agg_protocol *protocol, const uint8_t *payload,
-                                     size_t bytes)
+static inline unsigned agg_shard_key(const struct agg_key_place *place, const uint8_t *payload, size_t bytes)
 {
-    const size_t at = protocol->shard_key.at;
+    const uint8_t *at = payload + place->at;
 
-    return bytes < at + 2 ? 0 : (unsigned)(payload[at] << 8 | payload[at + 1]) & protocol->shard_key.mask;
+    if (bytes < place->at + 2u)
+        return 0;
+    return (unsigned)(place->little ? at[1] << 8 | at[0] : at[0] << 8 | at[1]) & place->mask;
 }
 
 #endif
