@@ -8,6 +8,7 @@
 #include "hostagg/pool.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
+#include "protocol/fixed_terms.h"
 
 static_assert(sizeof(struct hag_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 
@@ -135,10 +136,10 @@ const struct agg_protocol hag_protocol = {
     .reasons = HAG_REASONS,
     .header_bytes = HAG_HEADER_BYTES,
     .shard_key = {.at = 6, .mask = HAG_MAX_SLOTS - 1},
-    .check = hag_terms_check,
-    .differ = hag_terms_differ,
-    .grant = hag_terms_grant,
-    .lower = hag_terms_lower,
+    .check = agg_fixed_check,
+    .differ = agg_fixed_differ,
+    .grant = agg_fixed_grant,
+    .lower = agg_fixed_lower,
     .list = hag_terms_list,
     .footprint = footprint,
     .init = init,

@@ -1,8 +1,5 @@
 #include "hostagg/terms.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "wire/bytes.h"
 
 void hag_terms_build(struct agg_terms *out, const struct hag_terms *t)
@@ -27,44 +24,6 @@ bool hag_terms_parse(struct hag_terms *t, const struct agg_terms *in)
         .chunk_bytes = get_be16(in->data + 4),
     };
     return true;
-}
-
-/* Writes the reason, and returns false. */
-static bool no(char why[AGG_TEXT_MAX], const char *words)
-{
-    snprintf(why, AGG_TEXT_MAX, "%s", words);
-    return false;
-}
-
-bool hag_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
-{
-    (void)wish;
-    (void)resumes;
-    return no(
-        why,
-        "nobody joins a job of host-addressed aggregation: the switch's configuration names its workers");
-}
-
-bool hag_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
-{
-    *d = (struct agg_difference){"some terms", "other terms"};
-    return memcmp(wish, other, sizeof *wish) != 0;
-}
-
-bool hag_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
-                     struct agg_terms *granted, struct agg_refusal *why)
-{
-    (void)n;
-    (void)limits;
-    (void)granted;
-    why->rank = UINT16_MAX;
-    return hag_terms_check(&wish[0], false, why->text);
-}
-
-bool hag_terms_lower(struct agg_terms *granted)
-{
-    (void)granted;
-    return false; /* they are the configuration's */
 }
 
 unsigned hag_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])

@@ -21,12 +21,7 @@ void hag_terms_build(struct agg_terms *out, const struct hag_terms *t);
 /* False: they are of another protocol or version, or too short. */
 bool hag_terms_parse(struct hag_terms *t, const struct agg_terms *in);
 
-/* The functions of struct agg_protocol on terms. */
-bool hag_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
-bool hag_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
-bool hag_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
-                     struct agg_terms *granted, struct agg_refusal *why);
-bool hag_terms_lower(struct agg_terms *granted);
+/* As in struct agg_protocol. */
 unsigned hag_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
 
 #endif

@@ -36,6 +36,17 @@ struct agg_sender {
                         its own */
 };
 
+/* A sender of whom nothing is known but its MAC address, which stands for IP address and port, too. */
+static inline struct agg_sender agg_sender_of_mac(const uint8_t mac[AGG_MAC_BYTES])
+{
+    struct agg_sender sender;
+
+    memcpy(&sender.ip, mac, sizeof(sender.ip));
+    memcpy(&sender.port, mac + sizeof(sender.ip), sizeof(sender.port));
+    memcpy(sender.mac, mac, AGG_MAC_BYTES);
+    return sender;
+}
+
 /* The place of a member's thread: open addressing, at most half of the seats are taken. */
 struct agg_seat {
     uint64_t sender;            /* see agg_sender_key; 0: empty */

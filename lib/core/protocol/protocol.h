@@ -130,6 +130,15 @@ struct agg_slot_view {
                                              among them */
 };
 
+/* For telemetry: the last sum that a slot has made. */
+enum { AGG_SUM_VIEW_BYTES = 256 };
+struct agg_sum_view {
+    uint32_t chunk;
+    uint8_t code;   /* of operation and type (kernels.h) */
+    uint16_t bytes; /* of its elements, in the order of the wire; of a longer chunk the first */
+    uint8_t elements[AGG_SUM_VIEW_BYTES];
+};
+
 /* Where in a packet the number lies by which packets are dealt to shards: 16 bits under this mask. Receiving
  * threads read it in every packet, so it is data instead of a function. */
 struct agg_key_place {
@@ -143,6 +152,10 @@ struct agg_protocol {
     const struct agg_reason *reason;
     unsigned reasons; /* at most AGG_MAX_REASONS */
 
+    /* Its packets are whole frames between others: the switch forwards each as it came, whatever becomes of
+     * the packet, which is read only. Senders are known by their MAC addresses (agg_sender_of_mac). Else they
+     * are the payloads of UDP datagrams. */
+    bool frames;
     /* UDP ports of the switch that its packets come to, both included; host order. 0: none, its packets are
      * addressed to others. */
     struct {
@@ -203,6 +216,9 @@ struct agg_protocol {
     /* How a rank of the job keeps up; false: the pool does not keep that. Any thread may ask, also while
      * packets are applied. NULL: this protocol's pools never keep it. */
     bool (*view_rank)(const void *pool, uint16_t rank, struct agg_rank_view *view);
+    /* The last sum of slot i; false: there is none, or it is just being made. Any thread may ask, also while
+     * packets are applied. NULL: this protocol's sums are not shown. */
+    bool (*view_sum)(const void *pool, uint32_t i, struct agg_sum_view *view);
 };
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate

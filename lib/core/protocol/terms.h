@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Protocols, as membership and telemetry number them. */
-enum agg_protocol_id { AGG_PROTOCOL_SWITCHML = 1, AGG_PROTOCOL_HOSTAGG = 2 };
+enum agg_protocol_id { AGG_PROTOCOL_SWITCHML = 1, AGG_PROTOCOL_HOSTAGG = 2, AGG_PROTOCOL_CLONE = 3 };
 
 enum {
     AGG_TERMS_MAX = 64,   /* bytes */

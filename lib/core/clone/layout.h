@@ -1,0 +1,21 @@
+/* Where in a frame of others' making the switch finds what it sums: the frame may not be touched, so all that
+ * is known of it is in the switch's configuration. Offsets count from the frame's first byte. */
+#ifndef SWAGG_CORE_CLONE_LAYOUT_H
+#define SWAGG_CORE_CLONE_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CLN_MATCH_MAX = 8 };
+
+struct cln_layout {
+    uint16_t sequence_at; /* the number of the chunk, 32 bits: it counts up, the same for all workers */
+    bool little;          /* its byte order; else big endian */
+    uint16_t elements_at;
+    uint16_t match_at; /* a frame of gradients has these bytes there; others are let alone */
+    uint8_t match_bytes;
+    uint8_t match[CLN_MATCH_MAX];
+};
+
+#endif

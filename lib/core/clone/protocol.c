@@ -1,0 +1,164 @@
+/* Implements struct agg_protocol (protocol/protocol.h) for frames that pass by. */
+#include "clone/protocol.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "clone/pool.h"
+#include "clone/reasons.h"
+#include "clone/terms.h"
+#include "protocol/fixed_terms.h"
+#include "wire/hostagg.h"
+
+enum { NS_PER_MS = 1000000 };
+
+static_assert(sizeof(struct cln_copy) <= AGG_PARSED_BYTES, "what is found in a frame has room");
+
+static inline struct cln_copy *found(struct agg_packet *p)
+{
+    return (struct cln_copy *)p->parsed;
+}
+
+/* Of the members of a job, the last is the collector, if there is one. */
+static bool pool_config(const struct agg_pool_config *cfg, struct cln_pool_config *out)
+{
+    struct cln_terms t;
+
+    if (!cln_terms_parse(&t, &cfg->terms) || cfg->workers == 0)
+        return false;
+    *out = (struct cln_pool_config){.workers = (uint16_t)(cfg->workers - t.collector),
+                                    .slots = t.slots,
+                                    .shards = cfg->shards == 0 ? 1 : cfg->shards,
+                                    .chunk_bytes = t.chunk_bytes,
+                                    .job = cfg->job,
+                                    .code = t.code,
+                                    .collector = t.collector,
+                                    .missing_after_ns = (uint64_t)t.missing_after_ms * NS_PER_MS,
+                                    .layout = t.layout,
+                                    .kernels = cfg->kernels};
+    return true;
+}
+
+static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
+{
+    struct cln_pool_config pool;
+
+    if (!pool_config(cfg, &pool) || cln_pool_footprint(&pool) == 0)
+        return false;
+    *f = (struct agg_footprint){.bytes = cln_pool_footprint(&pool),
+                                .slots = pool.slots,
+                                .payload_bytes = (uint16_t)(HAG_HEADER_BYTES + pool.chunk_bytes)};
+    return true;
+}
+
+static void *init(void *mem, const struct agg_pool_config *cfg)
+{
+    struct cln_pool_config pool;
+
+    return pool_config(cfg, &pool) ? cln_pool_init(mem, &pool) : NULL;
+}
+
+static void drain(void *pool, void (*release)(void *buffer))
+{
+    (void)pool; /* it keeps no buffers */
+    (void)release;
+}
+
+static bool heard(void *pool)
+{
+    return cln_pool_heard(pool);
+}
+
+static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
+{
+    static const uint8_t reasons[] = {[CLN_FOUND] = CLN_HELD,
+                                      [CLN_NO_MATCH] = CLN_IGNORED_NO_MATCH,
+                                      [CLN_TOO_SHORT] = CLN_IGNORED_TOO_SHORT};
+    const struct agg_seat *seat;
+    uint8_t reason;
+
+    p->slot = NULL;
+    p->job = agg_jobs_find(jobs, agg_jobs_number(jobs, &p->from, 0));
+    seat = p->job == NULL ? NULL : agg_job_find(p->job, p->from.ip, p->from.port);
+    if (seat == NULL || memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)
+        return CLN_IGNORED_SENDER;
+    p->rank = seat->rank;
+    reason = reasons[cln_pool_find(p->job->pool, p->payload, p->bytes, found(p))];
+    if (reason != CLN_HELD)
+        return reason;
+    p->slot = cln_pool_locate(p->job->pool, found(p)->sequence);
+    __builtin_prefetch(p->slot, 1);
+    return CLN_HELD;
+}
+
+static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        p[i].reason = find(jobs, &p[i]);
+}
+
+/* Applies one packet; true if something is to be sent for it. */
+static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
+{
+    if (p->slot == NULL)
+        return false;
+    cln_pool_apply(p->job->pool, p->slot, p->rank, found(p), now, v);
+    p->reason = v->reason;
+    return cln_reasons[v->reason].action == AGG_TO_ALL;
+}
+
+static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
+{
+    unsigned i = 0;
+
+    while (i < n && !apply_one(&p[i], now, v))
+        i++;
+    if (i == n) {
+        i = n - 1;
+        *v = (struct agg_verdict){.reason = p[i].reason};
+    }
+    v->action = cln_reasons[v->reason].action;
+    return i + 1;
+}
+
+static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                 struct agg_verdict *v)
+{
+    (void)shards; /* the pool knows */
+    if (!cln_pool_tick(job->pool, shard, now, v))
+        return false;
+    v->action = cln_reasons[v->reason].action;
+    return true;
+}
+
+static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
+{
+    return cln_pool_view(pool, i, out);
+}
+
+static bool view_sum(const void *pool, uint32_t i, struct agg_sum_view *out)
+{
+    return cln_pool_view_sum(pool, i, out);
+}
+
+const struct agg_protocol cln_protocol = {
+    .name = "clone",
+    .id = AGG_PROTOCOL_CLONE,
+    .reason = cln_reasons,
+    .reasons = CLN_REASONS,
+    .frames = true,
+    .check = agg_fixed_check,
+    .differ = agg_fixed_differ,
+    .grant = agg_fixed_grant,
+    .lower = agg_fixed_lower,
+    .list = cln_terms_list,
+    .footprint = footprint,
+    .init = init,
+    .drain = drain,
+    .heard = heard,
+    .locate = locate,
+    .apply = apply,
+    .tick = tick,
+    .view = view,
+    .view_sum = view_sum,
+};
