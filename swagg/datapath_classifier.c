@@ -2,6 +2,7 @@
 #include "datapath_make.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/uplink_ports.h"
@@ -11,6 +12,7 @@
 static_assert((int)COUNTED_PROTOCOLS + 2 * (int)CONFIG_HOSTAGG_JOBS_MAX + SWAGG_MAX_UPLINKS + 2 <=
                   (int)CLASSIFIER_RULES_MAX,
               "there is room for all, and for control");
+static_assert((int)CONFIG_CLONE_JOBS_MAX <= (int)CLASSIFIER_PASSING_MAX, "so there is for what passes by");
 
 /* Path probes come to the ports of the protocol whose packets they go ahead of, by the same queues, and are
  * told from these by the engine (aggregate/strangers.h). */
@@ -79,6 +81,23 @@ static void add_parents(struct classifier_table *t, unsigned uplinks)
                                                     .taker = CLASSIFIER_CONTROL});
 }
 
+/* What passes by on its way from workers to a host. */
+static void add_passings(struct classifier_table *t, const struct config *cfg)
+{
+    for (unsigned i = 0; i < cfg->clone_jobs; i++) {
+        const struct config_clone *c = &cfg->clone[i];
+        struct classifier_passing passing = {
+            .ether_type = rte_cpu_to_be_16((uint16_t)c->ether_type),
+            .protocol = c->terms.protocol,
+            .key = {.at = (uint16_t)(c->sequence_at + (c->little ? 0 : 2)), /* its low half */
+                    .mask = (uint16_t)(c->slots - 1),
+                    .little = c->little}};
+
+        memcpy(passing.to.addr_bytes, c->host, sizeof(c->host));
+        classifier_add_passing(t, &passing);
+    }
+}
+
 int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
 {
     struct classifier_table t = {.mac = dp->mac, .ip = dp->ip};
@@ -89,6 +108,7 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
                            .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL});
     add_flows(&t, cfg);
     add_parents(&t, dp->uplinks);
+    add_passings(&t, cfg);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);
     if (rc < 0)

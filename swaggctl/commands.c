@@ -14,6 +14,7 @@ const struct command commands[] = {
     {{"ranks"}, {ARGUMENT_JOB}, false, "ranks", "members of a job: who is missing, who is late"},
     {{"uplinks"}, {0}, false, "uplinks", "switches above this one, and what goes to them"},
     {{"slots"}, {ARGUMENT_JOB}, false, "slots", "slots of a job that wait for contributions"},
+    {{"sums"}, {ARGUMENT_JOB}, false, "sums", "sums of a job of passing frames, the latest chunks"},
     {{"fdb"}, {0}, false, "fdb", "stations, the ports they were heard on, and how long ago"},
     {{"drops"}, {ARGUMENT_PORT}, true, "drops", "dropped frames by reason, of all ports or one"},
     {{"counters"}, {0}, false, "counters", "what was done with the other frames"},

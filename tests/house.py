@@ -51,11 +51,11 @@ ROOMS = {
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
-    "swagg/lcore": ["lib/core/net", "lib/core/share", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/lcore": ["lib/core/net", "lib/core/protocol", "lib/core/share", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "swagg/base"],
     "swagg/operator": ["swagg/base", "swagg/config", "swagg/capture", "swagg/lcore", "swagg/show"],
-    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
+    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together

@@ -10,11 +10,18 @@ static uint32_t *source_of(struct rte_mbuf *m)
     return &m->hash.usr;
 }
 
-static void present(struct agg_packet *p, struct rte_mbuf *m)
+/* A frame as its protocol sees it: its payload, or the whole of it. */
+static void present(const struct agg_protocol *table, struct agg_packet *p, struct rte_mbuf *m)
 {
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
 
     p->thread = 0;
+    if (table->frames) {
+        p->payload = (uint8_t *)f;
+        p->bytes = m->data_len;
+        p->from = agg_sender_of_mac(f->eth.src_addr.addr_bytes);
+        return;
+    }
     p->payload = f->payload;
     p->bytes = frame_payload_bytes(f);
     p->from.ip = f->ip.src_addr;
@@ -44,7 +51,13 @@ static bool is_foreign(const struct agg_protocol *table, const struct agg_packet
 {
     const struct agg_reason *reason = &table->reason[p->reason];
 
-    return p->slot == NULL && (reason->strange || reason->action == AGG_PASS_AND_KEEP);
+    return p->slot == NULL && (table->frames || reason->strange || reason->action == AGG_PASS_AND_KEEP);
+}
+
+/* The UDP port that the job's members hear from: the one that the job says, else this one. */
+static rte_be16_t heard_from(const struct agg_job *job, rte_be16_t addressed)
+{
+    return jobs_of(job)->heard_from != 0 ? jobs_of(job)->heard_from : addressed;
 }
 
 /* A packet of no job. What comes from a parent is not answered: it is none of this life's. */
@@ -64,7 +77,7 @@ static void locate(struct engine *e, const struct engine_source *source, struct 
     unsigned ours = n;
 
     for (unsigned i = 0; i < n; i++)
-        present(&p[i], frames[i]);
+        present(source->table, &p[i], frames[i]);
     source->table->locate(source->jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
         if (p[i].slot != NULL) {
@@ -96,7 +109,7 @@ static void note_kept(const struct engine *e, const struct agg_job *job, const s
 static rte_be16_t answers_from(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
 {
     return p->rank == AGG_PARENT ? egress_data_port(&e->egress, p->job->protocol, p->payload, p->bytes)
-                                 : egress_frame(m)->udp.dst_port;
+                                 : heard_from(p->job, egress_frame(m)->udp.dst_port);
 }
 
 /* Does what the verdict on a packet says. Returns the frame that is to be freed now: the packet's, or that of
@@ -169,7 +182,7 @@ static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[]
     struct agg_packet p[ENGINE_BURST];
 
     for (unsigned i = 0; i < n; i++)
-        present(&p[i], frames[i]);
+        present(table, &p[i], frames[i]);
     table->locate(e->source[number].jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
         if (p[i].job == NULL || turn(p[i].job) == 0 || is_foreign(table, &p[i])) {
@@ -239,9 +252,12 @@ static void work_off(struct engine *e, unsigned owner)
 void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
                   struct rte_mbuf *m)
 {
-    const struct frame_udp *f = egress_frame(m);
-    const unsigned number = agg_shard_key(key, f->payload, frame_payload_bytes(f));
-    const unsigned owner = e->shards->owner[number % e->shards->n];
+    struct agg_packet p;
+    unsigned number, owner;
+
+    present(e->source[source].table, &p, m);
+    number = agg_shard_key(key, p.payload, p.bytes);
+    owner = e->shards->owner[number % e->shards->n];
 
     m->port = (uint16_t)port; /* from here on our number, not the device's */
     *source_of(m) = source;
@@ -281,7 +297,8 @@ static void tick_shard(struct engine *e, const struct agg_job *job, unsigned sha
     while (protocol->tick(job, shard, e->shards->n, now, &v)) {
         counter_add(&e->counters->verdict[protocol->id][v.reason], 1);
         if (v.action == AGG_TO_ALL)
-            egress_to_all(&e->egress, job, 0, rte_cpu_to_be_16(protocol->udp_ports.first), &v);
+            egress_to_all(&e->egress, job, 0, heard_from(job, rte_cpu_to_be_16(protocol->udp_ports.first)),
+                          &v);
         note_kept(e, job, &v);
         rte_pktmbuf_free(v.released);
     }

@@ -101,6 +101,7 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
     job->tenant = plan->tenant;
     job->takes_turns = plan->tenant >= 0 || plan->is_static;
     job->founder = plan->founder;
+    job->heard_from = plan->heard_from;
     job->without_udp_sum = f->checked || plan->without_udp_sum;
     job->is_static = plan->is_static;
     job->bytes = f->bytes;

@@ -62,6 +62,7 @@ struct job {
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;
     uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
+    rte_be16_t heard_from; /* as in struct jobs_plan */
     struct job_lane *lane; /* by lcore */
     /* By thread (one, but in static jobs), by rank, in a tree by contributor; NULL: nobody has joined it.
      * Atomic: all are replaced at once, if a member's MAC address changes (jobs_move). */
@@ -169,6 +170,7 @@ struct jobs_plan {
     bool is_static;                   /* nobody joins it: its members are known by their addresses */
     bool without_udp_sum;             /* its packets need no UDP checksum */
     uint8_t threads;                  /* of each member, from its UDP port on; 0 counts as 1 */
+    rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */
     const struct keys_shared *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
     uint16_t size;                    /* members: ranks, in a tree contributors */
     const struct agg_tree *tree;      /* NULL: this is the job's only switch. Read by jobs_open only */

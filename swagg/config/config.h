@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clone/layout.h"
 #include "config/placement.h"
 #include "hostagg/pool.h"
 #include "impair/impair.h"
@@ -22,6 +23,8 @@ enum {
     CONFIG_STATIC_JOBS_MAX = 16,
     CONFIG_STATIC_WORKERS_MAX = 256,
     CONFIG_HOSTAGG_JOBS_MAX = 16,
+    CONFIG_CLONE_JOBS_MAX = 16,
+    CONFIG_CLONE_WORKERS_MAX = 64,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
     CONFIG_PATTERNS_MAX = 16,
@@ -187,6 +190,24 @@ struct config_hostagg {
     struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by number */
 };
 
+/* A job of workers whose frames to a host pass by, and are summed without being touched. */
+struct config_clone {
+    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
+    uint8_t host[6];           /* that the frames are sent to */
+    uint32_t ether_type;
+    uint32_t slots;
+    uint32_t sequence_at, elements_at, match_at; /* bytes from the frame's beginning on */
+    bool little;                                 /* the sequence number's byte order; else big endian */
+    uint8_t match[CLN_MATCH_MAX], match_bytes;   /* a frame of gradients has these at match_at; 0: any */
+    uint32_t elements;
+    uint32_t missing_after_ms, quiet_ms;
+    bool has_collector;
+    struct config_peer collector; /* that gets sums and reports */
+    struct agg_terms terms;       /* made from these keys, as if they had been granted */
+    unsigned workers;
+    uint8_t worker[CONFIG_CLONE_WORKERS_MAX][6]; /* by number */
+};
+
 /* The addresses whose masked value is network; network order. */
 struct config_network {
     uint32_t network, mask;
@@ -269,6 +290,9 @@ struct config {
 
     unsigned hostagg_jobs;
     struct config_hostagg hostagg[CONFIG_HOSTAGG_JOBS_MAX];
+
+    unsigned clone_jobs;
+    struct config_clone clone[CONFIG_CLONE_JOBS_MAX];
 
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */

@@ -32,12 +32,15 @@ static const struct list {
                              sizeof(struct config_static), true},
     [CONFIG_GROUP_HOSTAGG] = {offsetof(struct config, hostagg_jobs), offsetof(struct config, hostagg),
                               sizeof(struct config_hostagg), true},
+    [CONFIG_GROUP_CLONE] = {offsetof(struct config, clone_jobs), offsetof(struct config, clone),
+                            sizeof(struct config_clone), true},
     [CONFIG_GROUP_REPLAY] = {offsetof(struct config, replays), offsetof(struct config, replay),
                              sizeof(struct config_replay), false},
 };
 
 static_assert(offsetof(struct config_port, name) == 0 && offsetof(struct config_tenant, name) == 0 &&
-                  offsetof(struct config_static, name) == 0 && offsetof(struct config_hostagg, name) == 0,
+                  offsetof(struct config_static, name) == 0 && offsetof(struct config_hostagg, name) == 0 &&
+                  offsetof(struct config_clone, name) == 0,
               "names are the first");
 
 static unsigned count_of(const struct config *c, enum config_group_id list)
@@ -310,5 +313,6 @@ void config_compare(struct config_changes *changes, const struct config *running
     compare_numbered(changes, CONFIG_GROUP_UPLINK, running, next);
     compare_named(changes, CONFIG_GROUP_STATIC, running, next, CONFIG_AT_ONCE, CONFIG_WHEN_QUIET);
     compare_named(changes, CONFIG_GROUP_HOSTAGG, running, next, CONFIG_RESTART, CONFIG_RESTART);
+    compare_named(changes, CONFIG_GROUP_CLONE, running, next, CONFIG_RESTART, CONFIG_RESTART);
     compare_numbered(changes, CONFIG_GROUP_REPLAY, running, next);
 }

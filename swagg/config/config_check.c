@@ -71,7 +71,10 @@ static size_t pool_bytes(const struct config *c, const struct agg_terms *terms, 
 /* Nobody would notice if one of the jobs that nobody joins got no memory, so it is checked now. */
 static void check_memory(struct config_text *t, const struct config *c)
 {
-    const char *list = c->static_jobs > 0 ? "static" : c->hostagg_jobs > 0 ? "hostagg" : "replay";
+    const char *list = c->static_jobs > 0    ? "static"
+                       : c->hostagg_jobs > 0 ? "hostagg"
+                       : c->clone_jobs > 0   ? "clone"
+                                             : "replay";
     const size_t megabyte = 1 << 20;
     size_t bytes = 0;
 
@@ -81,6 +84,8 @@ static void check_memory(struct config_text *t, const struct config *c)
         bytes += pool_bytes(c, &c->static_job[i].terms, c->static_job[i].workers);
     for (unsigned i = 0; i < c->hostagg_jobs; i++)
         bytes += pool_bytes(c, &c->hostagg[i].terms, config_hostagg_members(&c->hostagg[i]));
+    for (unsigned i = 0; i < c->clone_jobs; i++)
+        bytes += pool_bytes(c, &c->clone[i].terms, c->clone[i].workers + c->clone[i].has_collector);
     if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, list) &&
         !config_text_is_faulty(t, "pool.megabytes"))
         config_fault(t, list, "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
@@ -121,6 +126,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     config_check_uplinks(t, raw);
     config_check_static(t, raw);
     config_check_hostagg(t, raw);
+    config_check_clone(t, raw);
     config_check_replay(t, raw);
     check_memory(t, c);
 }

@@ -37,6 +37,10 @@ void config_check_uplinks(struct config_text *t, struct config_raw *raw);
 /* The same for operators' socket alone (config_control.c). */
 void config_check_control(struct config_text *t, struct config_raw *raw);
 
+/* The same for the list of jobs of passing frames alone (config_clone.c); MTU, switch.mac, switch.ip and
+ * timers must be set. */
+void config_check_clone(struct config_text *t, struct config_raw *raw);
+
 /* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */
 void config_check_replay(struct config_text *t, struct config_raw *raw);
 

@@ -27,26 +27,6 @@ static const char *key_path(char path[CONFIG_PATH_MAX], unsigned job, const char
     return path;
 }
 
-/* Type and operation in one byte (kernels.h), 0 if they do not go together, which was reported. */
-static uint8_t check_code(struct config_text *t, const struct config_raw_hostagg *raw, unsigned i)
-{
-    char path[CONFIG_PATH_MAX];
-    const bool has_type = config_text_has(t, key_path(path, i, "type"));
-    const unsigned type = has_type ? agg_type_named(raw->type) : AGG_F32;
-    bool has_op;
-    unsigned op;
-
-    if (type == 0)
-        config_fault(t, path, "\"%s\" is no type of elements, as float32, bfloat16 and int64 are", raw->type);
-    has_op = config_text_has(t, key_path(path, i, "operation"));
-    op = has_op ? agg_op_named(raw->operation) : AGG_SUM;
-    if (op == 0)
-        config_fault(t, path, "\"%s\" is no operation, as sum, max and avg are", raw->operation);
-    else if (type != 0 && agg_element_size(type, op) == 0)
-        config_fault(t, path, "there is no %s of %s", agg_op_name(op), agg_type_name(type));
-    return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
-}
-
 /* Sets how many elements a packet has, unless they are given. */
 static void check_elements(struct config_text *t, const struct config *c, struct config_hostagg *h,
                            unsigned i, size_t element)
@@ -146,7 +126,7 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
         config_fault(t, path,
                      "needs switch.ip, the address that the host hears from; or else let it be nothing");
     check_members(t, c, &raw->hostagg[i], h, i);
-    code = check_code(t, &raw->hostagg[i], i);
+    code = config_check_code(t, key_path(path, i, ""), raw->hostagg[i].type, raw->hostagg[i].operation);
     element = code == 0 ? 1 : agg_element_size(code & 15, code >> 4);
     check_elements(t, c, h, i, element);
     make_terms(h, code, element);

@@ -150,6 +150,30 @@ static const struct config_key hostagg_keys[] = {
     KEY("hostagg.operation", RESTART, BYTES, config_hostagg, terms),
 };
 
+static const char *const byte_orders[] = {"big", "little"};
+
+static const struct config_key clone_keys[] = {
+    KEY("clone.name", RESTART, TEXT, config_clone, name),
+    KEY("clone.host", RESTART, MAC, config_clone, host),
+    KEY("clone.ether_type", RESTART, NUMBER, config_clone, ether_type),
+    KEY_AS("clone.workers", RESTART, MAC, config_clone, worker[0], .times = CONFIG_CLONE_WORKERS_MAX,
+           .stride = sizeof(((struct config_clone *)NULL)->worker[0])),
+    KEY("clone.slots", RESTART, NUMBER, config_clone, slots),
+    KEY("clone.sequence_at", RESTART, NUMBER, config_clone, sequence_at),
+    KEY_AS("clone.byte_order", RESTART, WORD, config_clone, little, .words = byte_orders),
+    KEY("clone.elements_at", RESTART, NUMBER, config_clone, elements_at),
+    KEY("clone.elements", RESTART, NUMBER, config_clone, elements),
+    KEY("clone.type", RESTART, BYTES, config_clone, terms), /* among others */
+    KEY("clone.operation", RESTART, BYTES, config_clone, terms),
+    KEY("clone.match_at", RESTART, NUMBER, config_clone, match_at),
+    KEY("clone.match", RESTART, BYTES, config_clone, match),
+    KEY("clone.collector.ip", RESTART, IP, config_clone, collector.ip),
+    KEY("clone.collector.mac", RESTART, MAC, config_clone, collector.mac),
+    KEY("clone.collector.port", RESTART, NUMBER, config_clone, collector.port),
+    KEY("clone.missing_after_ms", RESTART, NUMBER, config_clone, missing_after_ms),
+    KEY("clone.quiet_ms", RESTART, NUMBER, config_clone, quiet_ms),
+};
+
 static const struct config_key replay_keys[] = {
     KEY("replay.workers", RESTART, NUMBER, config_replay, workers),
     KEY("replay.slots", RESTART, NUMBER, config_replay, slots),
@@ -172,5 +196,6 @@ const struct config_group config_groups[CONFIG_GROUPS] = {
     [CONFIG_GROUP_UPLINK] = {"uplink", uplink_keys, COUNT(uplink_keys)},
     [CONFIG_GROUP_STATIC] = {"static", static_keys, COUNT(static_keys)},
     [CONFIG_GROUP_HOSTAGG] = {"hostagg", hostagg_keys, COUNT(hostagg_keys)},
+    [CONFIG_GROUP_CLONE] = {"clone", clone_keys, COUNT(clone_keys)},
     [CONFIG_GROUP_REPLAY] = {"replay", replay_keys, COUNT(replay_keys)},
 };

@@ -48,6 +48,7 @@ enum config_group_id {
     CONFIG_GROUP_UPLINK,  /* config_uplink */
     CONFIG_GROUP_STATIC,  /* config_static */
     CONFIG_GROUP_HOSTAGG, /* config_hostagg */
+    CONFIG_GROUP_CLONE,   /* config_clone */
     CONFIG_GROUP_REPLAY,  /* config_replay */
     CONFIG_GROUPS
 };

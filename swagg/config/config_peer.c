@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/config_value.h"
+#include "kernels/kernels.h"
 
 static const char *key_path(char path[CONFIG_PATH_MAX], const char *of, const char *key)
 {
@@ -48,4 +49,25 @@ void config_check_name(struct config_text *t, const struct config_names *names, 
     for (unsigned other = 0; other < i; other++)
         if (strcmp(name_of(names, other), name) == 0)
             config_fault(t, path, "\"%s\" is the name of %s[%u] already", name, names->list, other);
+}
+
+uint8_t config_check_code(struct config_text *t, const char *prefix, const char *type_word,
+                          const char *op_word)
+{
+    char path[CONFIG_PATH_MAX];
+    unsigned type = AGG_F32, op = AGG_SUM;
+
+    snprintf(path, sizeof(path), "%stype", prefix);
+    if (config_text_has(t, path))
+        type = agg_type_named(type_word);
+    if (type == 0)
+        config_fault(t, path, "\"%s\" is no type of elements, as float32, bfloat16 and int64 are", type_word);
+    snprintf(path, sizeof(path), "%soperation", prefix);
+    if (config_text_has(t, path))
+        op = agg_op_named(op_word);
+    if (op == 0)
+        config_fault(t, path, "\"%s\" is no operation, as sum, max and avg are", op_word);
+    else if (type != 0 && agg_element_size(type, op) == 0)
+        config_fault(t, path, "there is no %s of %s", agg_op_name(op), agg_type_name(type));
+    return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
 }

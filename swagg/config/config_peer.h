@@ -1,5 +1,5 @@
-/* Members of jobs of the configuration, which do not join: their addresses and UDP ports; and the names of
- * such jobs. */
+/* Members of jobs of the configuration, which do not join: their addresses and UDP ports; and the names
+ * and kinds of elements of such jobs. */
 #ifndef SWAGG_CONFIG_CONFIG_PEER_H
 #define SWAGG_CONFIG_CONFIG_PEER_H
 
@@ -21,5 +21,10 @@ struct config_names {
     size_t stride;
 };
 void config_check_name(struct config_text *t, const struct config_names *names, unsigned i);
+
+/* Type and operation of a job's elements in one byte (kernels.h), from the words at type and operation, keys
+ * of what is at prefix ("hostagg[0]."); float32 and sum where they are absent. 0: they do not go together,
+ * which was reported. */
+uint8_t config_check_code(struct config_text *t, const char *prefix, const char *type, const char *operation);
 
 #endif

@@ -271,6 +271,33 @@ static const cyaml_schema_value_t hostagg_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_hostagg, hostagg_fields),
 };
 
+static const cyaml_strval_t byte_orders[] = {{"big", false}, {"little", true}};
+
+static const cyaml_schema_field_t clone_fields[] = {
+    CYAML_FIELD_STRING("name", OPTIONAL, struct config_raw_clone, job.name, 1),
+    CYAML_FIELD_STRING("host", CYAML_FLAG_DEFAULT, struct config_raw_clone, host, 1),
+    CYAML_FIELD_UINT("ether_type", OPTIONAL, struct config_raw_clone, job.ether_type),
+    CYAML_FIELD_SEQUENCE("workers", CYAML_FLAG_DEFAULT, struct config_raw_clone, workers, &text_schema,
+                         1, CONFIG_CLONE_WORKERS_MAX),
+    CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_clone, job.slots),
+    CYAML_FIELD_UINT("sequence_at", OPTIONAL, struct config_raw_clone, job.sequence_at),
+    CYAML_FIELD_ENUM("byte_order", CHOICE, struct config_raw_clone, job.little, byte_orders, COUNT(byte_orders)),
+    CYAML_FIELD_UINT("elements_at", OPTIONAL, struct config_raw_clone, job.elements_at),
+    CYAML_FIELD_UINT("elements", OPTIONAL, struct config_raw_clone, job.elements),
+    CYAML_FIELD_STRING("type", OPTIONAL, struct config_raw_clone, type, 1),
+    CYAML_FIELD_STRING("operation", OPTIONAL, struct config_raw_clone, operation, 1),
+    CYAML_FIELD_UINT("match_at", OPTIONAL, struct config_raw_clone, job.match_at),
+    CYAML_FIELD_STRING("match", OPTIONAL, struct config_raw_clone, match, 1),
+    CYAML_FIELD_MAPPING("collector", OPTIONAL, struct config_raw_clone, collector, peer_fields),
+    CYAML_FIELD_UINT("missing_after_ms", OPTIONAL, struct config_raw_clone, job.missing_after_ms),
+    CYAML_FIELD_UINT("quiet_ms", OPTIONAL, struct config_raw_clone, job.quiet_ms),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t clone_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_clone, clone_fields),
+};
+
 static const cyaml_schema_field_t replay_fields[] = {
     CYAML_FIELD_UINT("workers", OPTIONAL, struct config_raw_replay, replay.workers),
     CYAML_FIELD_UINT("slots", OPTIONAL, struct config_raw_replay, replay.slots),
@@ -315,6 +342,8 @@ static const cyaml_schema_field_t file_fields[] = {
                                &static_schema, 1, CONFIG_STATIC_JOBS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("hostagg", OPTIONAL, struct config_raw, hostagg, config.hostagg_jobs,
                                &hostagg_schema, 1, CONFIG_HOSTAGG_JOBS_MAX),
+    CYAML_FIELD_SEQUENCE_COUNT("clone", OPTIONAL, struct config_raw, clone, config.clone_jobs,
+                               &clone_schema, 1, CONFIG_CLONE_JOBS_MAX),
     CYAML_FIELD_SEQUENCE_COUNT("replay", OPTIONAL, struct config_raw, replay, config.replays, &replay_schema,
                                1, CONFIG_REPLAYS_MAX),
     CYAML_FIELD_END,

@@ -55,6 +55,14 @@ struct config_raw_hostagg {
     struct config_raw_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
 };
 
+struct config_raw_clone {
+    struct config_clone job;
+    struct config_raw_peer collector;
+    char host[64], type[16], operation[16], match[64];
+    unsigned workers_count;
+    char *workers[CONFIG_CLONE_WORKERS_MAX];
+};
+
 struct config_raw_tenant {
     struct config_tenant tenant;
     unsigned addresses_count, jobs_count;
@@ -78,6 +86,7 @@ struct config_raw {
     struct config_raw_uplink uplink[SWAGG_MAX_UPLINKS];          /* as many as config.uplinks */
     struct config_raw_static static_job[CONFIG_STATIC_JOBS_MAX]; /* as many as config.static_jobs */
     struct config_raw_hostagg hostagg[CONFIG_HOSTAGG_JOBS_MAX];  /* as many as config.hostagg_jobs */
+    struct config_raw_clone clone[CONFIG_CLONE_JOBS_MAX];        /* as many as config.clone_jobs */
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX];         /* as many as config.replays */
 };
 

@@ -90,6 +90,29 @@ static void describe_hostagg(struct static_job *job, const struct config_hostagg
         job->plan.member[c->workers] = seat_of(&c->host);
 }
 
+/* Workers are known by their MAC addresses, and are sent nothing. */
+static void describe_clone(struct static_job *job, const struct config_clone *c)
+{
+    snprintf(job->name, sizeof(job->name), "%s", c->name);
+    job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
+                                   .terms = c->terms,
+                                   .as_it_is = true,
+                                   .tenant = -1,
+                                   .is_static = true,
+                                   .heard_from = rte_cpu_to_be_16((uint16_t)c->collector.port),
+                                   .size = (uint16_t)(c->workers + c->has_collector)};
+    for (unsigned rank = 0; rank < c->workers; rank++) {
+        const struct agg_sender worker = agg_sender_of_mac(c->worker[rank]);
+        struct jobs_member *m = &job->plan.member[rank];
+
+        *m = (struct jobs_member){.port = JOBS_PORT_UNKNOWN, .udp_port = worker.port, .ip = worker.ip};
+        memcpy(m->mac.addr_bytes, worker.mac, sizeof(worker.mac));
+    }
+    if (c->has_collector)
+        job->plan.member[c->workers] = seat_of(&c->collector);
+}
+
 /* Job i of all lists, those first whose numbers on the wire depend on it. */
 static void describe(struct static_job *job, const struct config *cfg, unsigned i)
 {
@@ -97,8 +120,10 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
         describe_replayed(job, &cfg->replay[i], i);
     else if (i - cfg->replays < cfg->static_jobs)
         describe_static(job, &cfg->static_job[i - cfg->replays]);
-    else
+    else if (i - cfg->replays - cfg->static_jobs < cfg->hostagg_jobs)
         describe_hostagg(job, &cfg->hostagg[i - cfg->replays - cfg->static_jobs]);
+    else
+        describe_clone(job, &cfg->clone[i - cfg->replays - cfg->static_jobs - cfg->hostagg_jobs]);
 }
 
 /* The switch in the network that the job is in. */
@@ -141,7 +166,7 @@ static void close_job(struct static_jobs *s, const struct static_job *job)
 
 static unsigned jobs_in(const struct config *cfg)
 {
-    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs;
+    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs + cfg->clone_jobs;
 }
 
 int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now)

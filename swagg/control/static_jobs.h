@@ -1,11 +1,12 @@
 /* Jobs in the configuration, which run as long as they are in it: nobody joins or leaves them, and their
  * workers are never considered lost. Those of `static` are published clients', those of `hostagg` sum what
- * workers send to a host, those of `replay` are for captures that are played over and over.
+ * workers send to a host, those of `clone` what only passes by, those of `replay` are for captures that are
+ * played over and over.
  *
  * A published client does not say that it has started anew. So a static job starts over when it has been
  * quiet: when for its quiet_ms no packet came that belongs to what its slots are doing, they forget
- * everything (docs/correctness.md, "Static jobs"). The others never do: host-addressed workers
- * number their runs.
+ * everything (docs/correctness.md, "Static jobs"). So does a job of passing frames. The others never do:
+ * host-addressed workers number their runs.
  *
  * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it.
  */
@@ -48,7 +49,7 @@ struct static_jobs_change {
     const int *tenant; /* by the number until now: that in next (config_align.h) */
 };
 
-enum { STATIC_JOBS_MAX = CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX };
+enum { STATIC_JOBS_MAX = CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX };
 struct static_jobs_next {
     unsigned n;
     struct static_job *job;      /* of those that are new, or others than they were */

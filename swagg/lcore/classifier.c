@@ -12,6 +12,14 @@ bool classifier_add(struct classifier_table *t, const struct classifier_rule *ru
     return true;
 }
 
+bool classifier_add_passing(struct classifier_table *t, const struct classifier_passing *passing)
+{
+    if (t->passings == CLASSIFIER_PASSING_MAX)
+        return false;
+    t->passing[t->passings++] = *passing;
+    return true;
+}
+
 int classifier_publish(struct classifier *c, const struct classifier_table *table)
 {
     struct classifier_table *made = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*made)), *before;

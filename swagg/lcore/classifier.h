@@ -18,10 +18,10 @@
 #include <rte_common.h>
 #include <rte_rcu_qsbr.h>
 
-#include "net/mac.h"
+#include "net/headers.h"
 #include "protocol/protocol.h"
 
-enum { CLASSIFIER_RULES_MAX = 64 };
+enum { CLASSIFIER_RULES_MAX = 64, CLASSIFIER_PASSING_MAX = 16 };
 
 enum classifier_taker {
     CLASSIFIER_CONTROL,  /* the main lcore: control messages; of the switch's own address only */
@@ -39,6 +39,14 @@ struct classifier_rule {
     struct agg_key_place key;
 };
 
+/* Frames of this type to this station pass by: they are forwarded as ever, and the engine gets copies. */
+struct classifier_passing {
+    struct net_mac to;
+    rte_be16_t ether_type;
+    unsigned protocol; /* whose, enum agg_protocol_id */
+    struct agg_key_place key;
+};
+
 struct classifier_table {
     /* What is for the switch itself. Another MAC: the bridge's, but for flows. */
     struct net_mac mac;
@@ -46,6 +54,8 @@ struct classifier_table {
     bool flows;    /* some rule is about another address than ip */
     unsigned rules;
     struct classifier_rule rule[CLASSIFIER_RULES_MAX]; /* the first that fits counts */
+    unsigned passings;
+    struct classifier_passing passing[CLASSIFIER_PASSING_MAX];
 } __rte_cache_aligned;
 
 struct classifier {
@@ -55,6 +65,8 @@ struct classifier {
 
 /* While the table is built. False: it is full. */
 bool classifier_add(struct classifier_table *t, const struct classifier_rule *rule);
+
+bool classifier_add_passing(struct classifier_table *t, const struct classifier_passing *passing);
 
 /* Publishes a copy of the table, and frees the one before; waits for the lcores to let go of that. 0, or
  * -ENOMEM: nothing has changed. The main lcore's. */
@@ -68,6 +80,16 @@ void classifier_free(struct classifier *c);
 static inline const struct classifier_table *classifier_table(const struct classifier *c)
 {
     return __atomic_load_n(&c->table, __ATOMIC_ACQUIRE);
+}
+
+/* Who gets a copy of a frame to another station; NULL: nobody. */
+static inline const struct classifier_passing *classifier_passing(const struct classifier_table *t,
+                                                                  const struct net_ethernet *eth)
+{
+    for (const struct classifier_passing *p = t->passing; p < t->passing + t->passings; p++)
+        if (eth->ether_type == p->ether_type && net_same_mac(&eth->dst_addr, &p->to))
+            return p;
+    return NULL;
 }
 
 /* Who takes a UDP packet to this address and port; NULL: nobody. */

@@ -136,12 +136,24 @@ static void flood(struct receive *r, unsigned port, enum config_storm_kind kind,
     rte_pktmbuf_free(m);
 }
 
+/* What a frame carries is summed, though it may not be touched: both ways only read it from here on. */
+static void copy_to_engine(struct receive *r, const struct classifier_passing *passing, unsigned port,
+                           struct rte_mbuf *m)
+{
+    rte_pktmbuf_refcnt_update(m, 1);
+    engine_steer(r->engine, passing->protocol, &passing->key, port, m);
+}
+
 /* A frame to another station. */
 static void passing_input(struct receive *r, const struct classifier_table *t, const struct bridge *stations,
                           unsigned port, struct rte_mbuf *m)
 {
     const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
+    const struct classifier_passing *passing =
+        t->passings > 0 ? classifier_passing(t, rte_pktmbuf_mtod(m, const struct net_ethernet *)) : NULL;
 
+    if (passing != NULL)
+        copy_to_engine(r, passing, port, m);
     if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
         engine_steer(r->engine, rule->protocol, &rule->key, port, m);
     else if (!forward_to_known(stations, r->send, port, m))

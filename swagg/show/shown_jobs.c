@@ -78,6 +78,9 @@ bool shown_job_is_here(const struct shown_job *job, uint16_t rank)
 
 struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
 {
+    const struct jobs_member *member;
+    struct agg_sender by_mac;
+
     if (!shown_job_is_here(job, rank))
         return (struct shown_member){.above = true, .threads = 1};
     if (job->joined != NULL) {
@@ -94,9 +97,13 @@ struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
             .restarts = job->joined->restarts + m->restarts,
             .heartbeat = m->heartbeat};
     }
+    member = &job->fixed->plan.member[rank];
+    by_mac = agg_sender_of_mac(member->mac.addr_bytes);
     return (struct shown_member){.state = CTL_MEMBER_JOINED,
-                                 .ip = job->fixed->plan.member[rank].ip,
-                                 .data_port = rte_be_to_cpu_16(job->fixed->plan.member[rank].udp_port),
+                                 .ip = member->ip,
+                                 .data_port = rte_be_to_cpu_16(member->udp_port),
+                                 .mac =
+                                     job->protocol->frames && member->ip == by_mac.ip ? &member->mac : NULL,
                                  .threads = RTE_MAX(job->fixed->plan.threads, 1),
                                  .level = 1,
                                  .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};

@@ -31,6 +31,7 @@ struct shown_member {
     enum ctl_member_state state;
     uint32_t ip; /* network order */
     uint16_t data_port, threads;
+    const struct net_mac *mac; /* it is known by nothing else; NULL: it has an IP address */
     uint64_t heard_ms_ago;
     uint32_t restarts; /* processes that had this rank before, as far as the switch remembers */
     struct ctl_heartbeat heartbeat;

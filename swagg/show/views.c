@@ -21,6 +21,7 @@ const struct view views[] = {
     {"tenants", view_tenants, VIEW_OF_ALL, true, "Tenants: what each has of the switch, and its quotas"},
     {"uplinks", view_uplinks, VIEW_OF_ALL, true, "Switches above this one, and what goes to them"},
     {"ranks", view_ranks, VIEW_OF_JOB, false, "Members of a job: who is missing, who is late"},
+    {"sums", view_sums, VIEW_OF_JOB, false, "Sums of a job of passing frames, the latest chunks"},
     {"slots", view_slots, VIEW_OF_JOB, false, "Slots of a job that wait for contributions"},
 };
 

@@ -21,7 +21,7 @@ struct job_list {
         const char *protocol;
         int tenant;
         uint8_t network;
-    } job[JOBS_MAX + CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX];
+    } job[JOBS_MAX + STATIC_JOBS_MAX];
 };
 
 static void list_job(void *context, const struct shown_job *job)
@@ -247,7 +247,9 @@ static void write_member(struct writer *w, uint16_t rank, const struct shown_mem
 
     writer_number(w, "rank", rank);
     writer_text(w, "state", m->above ? "above" : states[m->state]);
-    if (m->threads > 1)
+    if (m->mac != NULL)
+        writer_mac(w, "address", m->mac);
+    else if (m->threads > 1)
         writer_format(w, "address", "%u.%u.%u.%u:%u-%u", ip[0], ip[1], ip[2], ip[3], m->data_port,
                       m->data_port + m->threads - 1);
     else

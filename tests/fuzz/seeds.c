@@ -372,6 +372,18 @@ static void hostagg_seeds(void)
     save(&s, "hostagg", "runs");
 }
 
+/* Two workers' frames: a sum, one that is late, one that makes room for a later one. */
+static void clone_seeds(void)
+{
+    struct seed s = {0};
+
+    PUT(&s, 1, 1, 0, 0);
+    for (uint8_t worker = 0; worker < 2; worker++)
+        PUT(&s, 0, worker, 5);
+    PUT(&s, 0xf0, 0, 6, 0xf1, 0, 6, 0xf1, 1, 8, 0, 0, 8, 4, 0, 9, 12, 8, 0, 9, 3);
+    save(&s, "clone", "late");
+}
+
 int main(int argc, char **argv)
 {
     check = argc == 3 && strcmp(argv[1], "--check") == 0;
@@ -401,5 +413,6 @@ int main(int argc, char **argv)
     registry_seed("resumed", 8, REGISTRY_ABORT);
     session_seeds();
     hostagg_seeds();
+    clone_seeds();
     return EXIT_SUCCESS;
 }

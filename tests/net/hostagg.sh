@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Host-addressed aggregation: what workers send to a host is summed in the switch, as real processes see it. Frames of 1516 bytes, with
-# 366 floats; lossy links; a worker that is late; what is not to be summed passes on.
+# 366 floats; lossy links; a worker that is late; what is not to be summed passes on. And frames that may not be touched: copies of them.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+PASSING=$(dirname "${BASH_SOURCE[0]}")/passing.py
 LETTER=$(dirname "${BASH_SOURCE[0]}")/letter.py
 WORKERS=3 HOST=3 ELEMENTS=366 SLOTS=16 FLOATS=20000 ARRAYS=3
 JOB=(--workers "$WORKERS" --slots "$SLOTS" --elements "$ELEMENTS" --floats "$FLOATS" --arrays "$ARRAYS" --timeout 300)
@@ -16,6 +17,12 @@ hostagg_job() {
     done
     printf '  - {name: gradients, slots: %d, elements: %d, host: {ip: %s, mac: "%s", port: 5000}, workers: [%s]}\n' \
         "$SLOTS" "$ELEMENTS" "$(net_ip "$HOST")" "$(net_mac "$HOST")" "${workers%, }"
+}
+
+clone_job() {
+    printf '  - {name: passing, host: "%s", workers: ["%s", "%s"], match: "01", sequence_at: 16, quiet_ms: 600000, ' "$(net_mac "$HOST")" "$(net_mac 0)" \
+        "$(net_mac 1)"
+    printf 'collector: {ip: %s, mac: "%s", port: 6000}}\n' "$(net_ip "$HOST")" "$(net_mac "$HOST")"
 }
 
 program_start() { # HOST PROGRAM [ARGUMENT...]
@@ -60,10 +67,18 @@ verdicts() { # NAME
     net_telemetry /swagg/verdicts "hostagg_$1"
 }
 
+copies() { # NAME
+    net_telemetry /swagg/verdicts "clone_$1"
+}
+
+copies_reach() { # NAME NUMBER
+    [ "$(copies "$1")" -ge "$2" ]
+}
+
 net_begin hostagg
 net_hosts 4 1502
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.01}}" \
-    net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1502" "seed: 7" "hostagg:" "$(hostagg_job)"
+    net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1502" "seed: 7" "hostagg:" "$(hostagg_job)" "clone:" "$(clone_job)"
 net_swagg_start "$NET_DIR/swagg.yaml"
 
 step "three workers and a host, lossy links; one worker is late"
@@ -98,6 +113,23 @@ letter 4999 0100 # it looks like a gradient, but is no worker's
 letter 4000 0900
 [ "$(verdicts passed_foreign_sender)" -gt 0 ] || fail "a stranger was taken for a worker"
 [ "$(verdicts passed_not_ours)" -gt 0 ] || fail "a letter was taken for a gradient"
+
+step "frames that may not be touched pass as they came, and are summed; a copy is missing"
+FRAMES=100
+ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$PASSING" receive eth0 2 "$FRAMES" >"$NET_DIR/passing.log" 2>&1 &
+reader=$!
+net_until 20 "the host listens" grep -q listens "$NET_DIR/passing.log"
+net_exec 0 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 0 "$FRAMES"
+net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$FRAMES" 42
+net_until 20 "all others are summed" copies_reach send_sum $((FRAMES - 1))
+net_until 20 "the missing one is reported" copies_reach send_missing 1
+expect_match "what the slots wait for" "$(net_ctl slots passing)" ' 42 +42 +1 +1'
+net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$FRAMES"
+net_until 20 "it is summed, too" copies_reach send_sum "$FRAMES"
+wait "$reader" || fail "$(cat "$NET_DIR/passing.log")"
+expect_equal "sums" "$(copies send_sum)" "$FRAMES"
+expect_match "sums, to be read" "$(net_ctl sums passing)" ' 99 +1198,1200,1202,'
+expect_match "the workers" "$(net_ctl ranks passing)" "1 +joined +02:00:00:00:01:02"
 
 step "the switch is killed; the next run goes through the new one"
 program_start "$HOST" host --switch "$(net_switch_ip)" --run 3 --arrays 100000

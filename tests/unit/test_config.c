@@ -1,4 +1,5 @@
 /* Configurations, good and bad: the values of each, and every message word for word. */
+#include "clone/terms.h"
 #include "config/config.h"
 #include "hostagg/terms.h"
 
@@ -422,6 +423,26 @@ static const struct {
      "F:5: hostagg[0].workers[0]: has the host's address and port\n"
      "F:5: hostagg[0].elements: 366 make packets of 1502 bytes, and mtu is 1500: raise it, or have fewer "
      "elements\n"},
+    /* jobs of passing frames */
+    {SWITCH "clone:\n  - host: x\n    workers: [\"02:00:00:00:00:02\", \"02:00:00:00:00:02\", "
+            "\"02:00:00:00:01:fe\"]\n    slots: 3\n    ether_type: 5\n    match: abc\n    elements_at: 1500\n"
+            "    sequence_at: 3\n    type: x\n",
+     "F:8: clone[0].ether_type: 5 is out of range (1536..65535)\n"
+     "F:11: clone[0].sequence_at: 3 is out of range (14..9000)\n"
+     "F:7: clone[0].slots: 3 is not a power of two (512, 1024, ...)\n"
+     "F:5: clone[0].host: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:6: clone[0].workers[1]: 02:00:00:00:00:02 is clone[0].workers[0], too\n"
+     "F:6: clone[0].workers[2]: is switch.mac, the switch's own\n"
+     "F:9: clone[0].match: \"abc\" is not 1 to 8 bytes in hexadecimal digits, two each\n"
+     "F:12: clone[0].type: \"x\" is no type of elements, as float32, bfloat16 and int64 are\n"
+     "F:5: clone[0].elements: 32 from byte 1500 on end behind a frame of 1514 bytes, the longest at mtu "
+     "1500\n"},
+    {PORT
+     "clone:\n  - {host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"], collector: {ip: 10.0.0.9, "
+     "mac: \"02:00:00:00:00:09\", port: 6000}}\n  - {host: \"02:00:00:00:00:09\", workers: "
+     "[\"02:00:00:00:00:03\"]}\n",
+     "F:4: clone[0].collector: needs switch.ip, the address that it hears from\n"
+     "F:5: clone[1].host: has the frames of this ether_type for clone[0] already\n"},
     /* several at once: what is no YAML of ours does not hide what is wrong with the rest ... */
     {PORT
      "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
@@ -445,7 +466,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, uplink, timers, memory, idle, loops, control, log_level, seed, static, hostagg, "
+     "pool, limits, tenants, uplink, timers, memory, idle, loops, control, log_level, seed, static, hostagg, clone, "
      "replay\n"},
 };
 
@@ -656,6 +677,36 @@ static void test_vlans_are_numbered_from_those_with_an_address_on(void)
     CU_ASSERT(c.port[0].vlan == 7 && c.port[0].trunk_count == 0);
     CU_ASSERT(c.port[1].vlan == 8 && c.port[1].trunk_count == 2 && c.port[1].trunk[1] == 30);
     CU_ASSERT(c.static_job[0].network == 1 && c.static_job[1].network == 0);
+}
+
+static void test_a_job_of_passing_frames_has_defaults(void)
+{
+    const struct config c = good(
+        SWITCH "clone:\n  - {host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"]}\n"
+               "  - {host: \"02:00:00:00:00:09\", ether_type: 0x88b6, workers: [\"02:00:00:00:00:03\"],\n"
+               "     name: big, slots: 8, sequence_at: 20, byte_order: little, elements_at: 40,\n"
+               "     elements: 100, type: int16, operation: min, match_at: 16, match: 0aFF,\n"
+               "     missing_after_ms: 7, quiet_ms: 300,\n"
+               "     collector: {ip: 10.0.0.8, mac: \"02:00:00:00:00:08\", port: 6000}}\n");
+    struct cln_terms t;
+
+    CU_ASSERT_EQUAL_FATAL(c.clone_jobs, 2);
+    CU_ASSERT_STRING_EQUAL(c.clone[0].name, "clone[0]");
+    CU_ASSERT_EQUAL(c.clone[0].ether_type, 0x88b5);
+    CU_ASSERT_EQUAL(c.clone[0].quiet_ms, 5000);
+    CU_ASSERT_EQUAL(c.clone[0].workers, 1);
+    CU_ASSERT_EQUAL(c.clone[0].worker[0][5], 2);
+    CU_ASSERT(cln_terms_parse(&t, &c.clone[0].terms));
+    CU_ASSERT(!t.collector && t.slots == 1024 && t.chunk_bytes == 128 && t.missing_after_ms == 100);
+    CU_ASSERT(t.layout.sequence_at == 14 && t.layout.elements_at == 64 && t.layout.match_bytes == 0);
+    CU_ASSERT_EQUAL(t.code, agg_code(AGG_F32, AGG_SUM));
+    CU_ASSERT(cln_terms_parse(&t, &c.clone[1].terms));
+    CU_ASSERT(t.collector && t.slots == 8 && t.chunk_bytes == 200 && t.missing_after_ms == 7);
+    CU_ASSERT(t.layout.sequence_at == 20 && t.layout.little && t.layout.elements_at == 40);
+    CU_ASSERT(t.layout.match_at == 16 && t.layout.match_bytes == 2 && t.layout.match[1] == 0xff);
+    CU_ASSERT_EQUAL(t.code, agg_code(AGG_I16, AGG_MIN));
+    CU_ASSERT_EQUAL(c.clone[1].quiet_ms, 300);
+    CU_ASSERT_EQUAL(c.clone[1].collector.port, 6000);
 }
 
 static void test_queues_are_dealt_by_name(void)
@@ -882,6 +933,7 @@ int main(void)
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_a_host_addressed_job_has_defaults),
         UNIT_TEST(test_vlans_are_numbered_from_those_with_an_address_on),
+        UNIT_TEST(test_a_job_of_passing_frames_has_defaults),
         UNIT_TEST(test_queues_are_dealt_by_name),
         UNIT_TEST(test_static_jobs),
         UNIT_TEST(test_replayed_jobs),

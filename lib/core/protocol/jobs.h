@@ -39,7 +39,7 @@ struct agg_sender {
 /* A sender of whom nothing is known but its MAC address, which stands for IP address and port, too. */
 static inline struct agg_sender agg_sender_of_mac(const uint8_t mac[AGG_MAC_BYTES])
 {
-    struct agg_sender sender;
+    struct agg_sender sender = {0};
 
     memcpy(&sender.ip, mac, sizeof(sender.ip));
     memcpy(&sender.port, mac + sizeof(sender.ip), sizeof(sender.port));

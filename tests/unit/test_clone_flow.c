@@ -1,0 +1,197 @@
+/* Frames that may not be touched, in the daemon: each is forwarded as it came, and a copy of what it carries
+ * is summed. Stations 0 and 1 are the workers, station 2 is the host and the collector. */
+#include "clone/protocol.h"
+#include "clone/reasons.h"
+#include "clone/terms.h"
+#include "control/static_jobs.h"
+#include "datapath_make.h"
+#include "lcore_rig.h"
+#include "wire/hostagg.h"
+
+enum {
+    HOST = 2,
+    SLOTS = 4,
+    FLOATS = 32,
+    SEQUENCE_AT = 16,
+    ELEMENTS_AT = 64,
+    FRAME = ELEMENTS_AT + 4 * FLOATS,
+    ETHER_TYPE = 0x88b5,
+    UDP_PORT = 6000,
+    QUIET_MS = 1000,
+    MS = 1000000
+};
+
+static struct config cfg;
+static struct datapath dp;
+static struct static_jobs fixed;
+
+static void open_flow(bool little)
+{
+    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
+    struct config_clone *c = &cfg.clone[0];
+    const struct cln_terms terms = {
+        .code = agg_code(AGG_F32, AGG_SUM),
+        .collector = true,
+        .slots = SLOTS,
+        .chunk_bytes = 4 * FLOATS,
+        .missing_after_ms = 100,
+        .layout = {.sequence_at = SEQUENCE_AT, .little = little, .elements_at = ELEMENTS_AT}};
+
+    rig_open();
+    cfg.clone_jobs = 1;
+    *c = (struct config_clone){.ether_type = ETHER_TYPE,
+                               .slots = SLOTS,
+                               .sequence_at = SEQUENCE_AT,
+                               .little = little,
+                               .quiet_ms = QUIET_MS,
+                               .has_collector = true,
+                               .collector = {.ip = rig_station(HOST).ip, .port = UDP_PORT},
+                               .workers = 2};
+    cln_terms_build(&c->terms, &terms);
+    memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
+    memcpy(c->collector.mac, c->host, 6);
+    for (unsigned w = 0; w < 2; w++)
+        memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
+    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
+    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = us};
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
+    rig.receive.classifier = &dp.classifier;
+    rig.engine.source[AGG_PROTOCOL_CLONE] =
+        (struct engine_source){.table = &cln_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_CLONE]};
+}
+
+static void close_flow(void)
+{
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    static_jobs_close(&fixed);
+    jobs_free(&dp.jobs);
+    classifier_free(&dp.classifier);
+    rig_close();
+}
+
+static struct rte_mbuf *frame_from(unsigned station, uint16_t ether_type, uint32_t sequence, float value)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+    const uint16_t type = rte_cpu_to_be_16(ether_type);
+    uint8_t frame[FRAME];
+
+    memset(frame, 0x33, FRAME);
+    memcpy(frame, rig_station(HOST).mac.addr_bytes, 6);
+    memcpy(frame + 6, rig_station(station).mac.addr_bytes, 6);
+    memcpy(frame + 12, &type, 2);
+    memcpy(frame + SEQUENCE_AT, &sequence, 4);
+    for (unsigned i = 0; i < FLOATS; i++)
+        memcpy(frame + ELEMENTS_AT + 4 * i, &value, sizeof(value));
+    memcpy(rte_pktmbuf_append(m, FRAME), frame, FRAME);
+    return m;
+}
+
+static uint64_t verdicts(enum cln_reason reason)
+{
+    return rig.counters.verdict[AGG_PROTOCOL_CLONE][reason];
+}
+
+/* A frame comes in, and leaves towards the host, wherever that is, as it was. */
+static void pass(unsigned station, uint16_t ether_type, uint32_t sequence, float value)
+{
+    uint8_t as_sent[FRAME], frame[2048];
+    struct rte_mbuf *m = frame_from(station, ether_type, sequence, value);
+
+    memcpy(as_sent, rte_pktmbuf_mtod(m, void *), FRAME);
+    rig_receive(station, m);
+    for (unsigned port = 0; port < RIG_PORTS; port++)
+        if (port != station) {
+            CU_ASSERT_EQUAL_FATAL(rig_sent(port, frame), 1);
+            CU_ASSERT_EQUAL(memcmp(frame, as_sent, FRAME), 0);
+        }
+}
+
+static void test_frames_pass_as_they_came_and_the_collector_gets_the_sum(void)
+{
+    const struct frame_udp *f;
+    struct hag_packet p;
+    uint8_t frame[2048];
+    float sum;
+
+    open_flow(false);
+    pass(0, ETHER_TYPE, rte_cpu_to_be_32(9), 3);
+    CU_ASSERT_EQUAL(verdicts(CLN_HELD), 1);
+    rig_receive(1, frame_from(1, ETHER_TYPE, rte_cpu_to_be_32(9), 4));
+    CU_ASSERT_EQUAL(verdicts(CLN_SEND_SUM), 1);
+    CU_ASSERT_EQUAL(rig_sent(1, frame), 1); /* nobody knows where the host is, so the sum goes everywhere */
+    f = (const struct frame_udp *)(const void *)frame;
+    CU_ASSERT_EQUAL(rig_sent_all(), 2 + 2);
+    CU_ASSERT_EQUAL(frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
+    CU_ASSERT(f->ip.src_addr == rig_ip && f->ip.dst_addr == rig_station(HOST).ip);
+    CU_ASSERT(f->udp.src_port == RTE_BE16(UDP_PORT) && f->udp.dst_port == RTE_BE16(UDP_PORT));
+    CU_ASSERT_FATAL(hag_parse(&p, f->payload, frame_payload_bytes(f)));
+    CU_ASSERT(p.kind == HAG_SUM && p.sequence == 9 && p.body_bytes == 4 * FLOATS);
+    memcpy(&sum, p.body, sizeof(sum));
+    CU_ASSERT_EQUAL(sum, 7);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 1);
+    close_flow();
+}
+
+static void test_other_frames_pass_unseen(void)
+{
+    open_flow(false);
+    pass(0, ETHER_TYPE + 1, 0, 3);
+    CU_ASSERT_EQUAL(verdicts(CLN_HELD), 0);
+    pass(1, ETHER_TYPE, 0, 3);
+    CU_ASSERT_EQUAL(verdicts(CLN_HELD), 1);
+    rig_receive(0, frame_from(7, ETHER_TYPE, 0, 3));
+    CU_ASSERT_EQUAL(verdicts(CLN_IGNORED_SENDER), 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 2);
+    close_flow();
+}
+
+static void test_numbers_in_little_endian(void)
+{
+    const struct classifier_passing *passing;
+
+    open_flow(true);
+    passing = &classifier_table(&dp.classifier)->passing[0];
+    for (uint32_t sequence = 0; sequence < 3000; sequence += 77) {
+        struct rte_mbuf *m = frame_from(0, ETHER_TYPE, sequence, 1); /* in the order of this machine */
+
+        CU_ASSERT_EQUAL(agg_shard_key(&passing->key, rte_pktmbuf_mtod(m, const uint8_t *), FRAME),
+                        sequence % SLOTS);
+        rte_pktmbuf_free(m);
+    }
+    pass(0, ETHER_TYPE, 5, 1);
+    pass(1, ETHER_TYPE, 6, 1);
+    CU_ASSERT_EQUAL(verdicts(CLN_HELD), 2);
+    close_flow();
+}
+
+static void test_a_quiet_job_starts_over(void)
+{
+    open_flow(false);
+    pass(0, ETHER_TYPE, rte_cpu_to_be_32(1000), 3);
+    pass(1, ETHER_TYPE, rte_cpu_to_be_32(1), 3); /* of another slot */
+    pass(1, ETHER_TYPE, rte_cpu_to_be_32(996), 3);
+    CU_ASSERT_EQUAL(verdicts(CLN_DROP_STALE), 1);
+    static_jobs_tick(&fixed, 1);
+    static_jobs_tick(&fixed, 1 + QUIET_MS * (uint64_t)MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
+    pass(1, ETHER_TYPE, rte_cpu_to_be_32(996), 3);
+    CU_ASSERT_EQUAL(verdicts(CLN_HELD), 3);
+    close_flow();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_frames_pass_as_they_came_and_the_collector_gets_the_sum),
+        UNIT_TEST(test_other_frames_pass_unseen),
+        UNIT_TEST(test_numbers_in_little_endian),
+        UNIT_TEST(test_a_quiet_job_starts_over),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("clone_flow", tests);
+}
