@@ -20,6 +20,7 @@ static void present(const struct agg_protocol *table, struct agg_packet *p, stru
         p->payload = (uint8_t *)f;
         p->bytes = m->data_len;
         p->from = agg_sender_of_mac(f->eth.src_addr.addr_bytes);
+        p->from.network = (uint8_t)vlan_number(m);
         return;
     }
     p->payload = f->payload;

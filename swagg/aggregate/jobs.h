@@ -167,9 +167,9 @@ struct jobs_plan {
     /* The terms must not be lowered, since the job resumes after a restart, or is in the configuration. It
      * may use all memory that is left. */
     bool as_it_is;
-    bool is_static;                   /* nobody joins it: its members are known by their addresses */
-    bool without_udp_sum;             /* its packets need no UDP checksum */
-    uint8_t threads;                  /* of each member, from its UDP port on; 0 counts as 1 */
+    bool is_static;        /* nobody joins it: its members are known by their addresses */
+    bool without_udp_sum;  /* its packets need no UDP checksum */
+    uint8_t threads;       /* of each member, from its UDP port on; 0 counts as 1 */
     rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */
     const struct keys_shared *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
     uint16_t size;                    /* members: ranks, in a tree contributors */

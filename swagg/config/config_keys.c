@@ -152,12 +152,13 @@ static const struct config_key hostagg_keys[] = {
 
 static const char *const byte_orders[] = {"big", "little"};
 
+#define OF_MACS .times = CONFIG_CLONE_WORKERS_MAX, .stride = sizeof(((struct config_clone *)NULL)->worker[0])
+
 static const struct config_key clone_keys[] = {
     KEY("clone.name", RESTART, TEXT, config_clone, name),
     KEY("clone.host", RESTART, MAC, config_clone, host),
     KEY("clone.ether_type", RESTART, NUMBER, config_clone, ether_type),
-    KEY_AS("clone.workers", RESTART, MAC, config_clone, worker[0], .times = CONFIG_CLONE_WORKERS_MAX,
-           .stride = sizeof(((struct config_clone *)NULL)->worker[0])),
+    KEY_AS("clone.workers", RESTART, MAC, config_clone, worker[0], OF_MACS),
     KEY("clone.slots", RESTART, NUMBER, config_clone, slots),
     KEY("clone.sequence_at", RESTART, NUMBER, config_clone, sequence_at),
     KEY_AS("clone.byte_order", RESTART, WORD, config_clone, little, .words = byte_orders),

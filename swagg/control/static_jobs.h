@@ -49,7 +49,10 @@ struct static_jobs_change {
     const int *tenant; /* by the number until now: that in next (config_align.h) */
 };
 
-enum { STATIC_JOBS_MAX = CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX };
+enum {
+    STATIC_JOBS_MAX =
+        CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
+};
 struct static_jobs_next {
     unsigned n;
     struct static_job *job;      /* of those that are new, or others than they were */

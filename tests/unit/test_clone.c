@@ -74,7 +74,7 @@ static void open_job(bool little, bool collector)
     senders = calloc(1, sizeof *senders + 16 * sizeof senders->place[0]);
     senders->places = 16;
     for (unsigned i = 0; i <= WORKERS; i++)
-        agg_senders_add(senders, agg_sender_key(members[i].ip, members[i].port), JOB);
+        agg_senders_add(senders, agg_sender_key(&members[i]), JOB);
     jobs.senders = senders;
 }
 

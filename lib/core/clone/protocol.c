@@ -79,7 +79,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
     p->slot = NULL;
     p->job = agg_jobs_find(jobs, agg_jobs_number(jobs, &p->from, 0));
-    seat = p->job == NULL ? NULL : agg_job_find(p->job, p->from.ip, p->from.port);
+    seat = p->job == NULL ? NULL : agg_job_find(p->job, &p->from);
     if (seat == NULL || memcmp(seat->mac, p->from.mac, AGG_MAC_BYTES) != 0)
         return CLN_IGNORED_SENDER;
     p->rank = seat->rank;
