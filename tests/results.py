@@ -131,6 +131,8 @@ def switches_records(directory):
         for links in case1.LINKS:
             for where, seconds in (("switch", 1), ("host", 3)):
                 put(directory, f"{run},case1,{where},{links}.json", {"arrays": 9, "median_s": seconds})
+        for where, seconds in (("switch", 1), ("host", 2)):
+            put(directory, f"{run},case2,{where}.json", {"seconds": seconds})
 
 
 # The figure that each of them must come to.

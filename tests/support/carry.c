@@ -129,7 +129,7 @@ static void send_to_all(const struct agg_job *job, const struct agg_packet *answ
 
     for (what.rank = 0; what.rank < job->size; what.rank++) {
         const bool wants = agg_wants(v, what.rank);
-        if (!wants && v->brief == NULL)
+        if (!wants && v->brief_bytes == 0)
             continue;
         what.member = member(job, what.rank);
         what.payload = wants ? v->payload : v->brief;
