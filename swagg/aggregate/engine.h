@@ -90,9 +90,9 @@ static inline void engine_begin(struct engine *e)
                                       __atomic_load_n(e->jobs_running, __ATOMIC_RELAXED) > 1);
 }
 
-/* Takes over a frame from this source that came in by port and, where the protocol's packets are payloads, has
- * passed the checks of base/frame.h. e->source must have the source. key: by what its packets are dealt to
- * shards. */
+/* Takes over a frame from this source that came in by port and, where the protocol's packets are payloads,
+ * has passed the checks of base/frame.h. e->source must have the source. key: by what its packets are dealt
+ * to shards. */
 void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
                   struct rte_mbuf *m);
 
