@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (m.head.type == CTL_ABORT || m.head.type == CTL_REFUSED || m.head.type == CTL_ABORTED)
         check_string(m.failure.text, sizeof m.failure.text);
     size_t bytes = ctl_build(built, &m);
-    REQUIRE(bytes <= size && bytes <= sizeof built);
+    REQUIRE(bytes <= sizeof built); /* longer than what came, where that was an older worker's */
     REQUIRE(ctl_parse(&again, built, bytes) == CTL_PARSED);
     REQUIRE(memcmp(&m, &again, sizeof m) == 0);
     if (m.head.type == CTL_PENDING) {

@@ -57,6 +57,8 @@ static void configure(void)
 
 static void open_switch(void)
 {
+    rig_open();
+
     const struct registrar_parts parts = {.lcores = &lcores,
                                           .bridge = rig_bridge,
                                           .jobs = &jobs,
@@ -66,7 +68,6 @@ static void open_switch(void)
                                           .data_ports = DATA_PORTS,
                                           .uplinks = &uplinks};
 
-    rig_open();
     configure();
     neighbours = (struct neighbours){0};
     rig.host.neighbours = &neighbours;

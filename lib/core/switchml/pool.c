@@ -81,7 +81,8 @@ size_t sml_pool_footprint(const struct sml_pool_config *cfg)
         return 0;
     const struct sml_pool pool = layout(cfg);
 
-    return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes + arrivals_bytes(&pool) + auth_bytes(cfg);
+    return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes +
+           whole_lines(arrivals_bytes(&pool) + auth_bytes(cfg));
 }
 
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)

@@ -57,7 +57,7 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
         return 0;
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
            aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) + aligned(sml_exponents(cfg)) +
-           auth_bytes(cfg) + (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg);
+           aligned(auth_bytes(cfg) + (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg));
 }
 
 /* Some slots stay in reserve: while a chunk is held up by a loss, as many more can still be sent. */
