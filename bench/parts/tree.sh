@@ -89,13 +89,15 @@ tree_results() { # that the left leaf has sent
     tree_ctl left --no-header --only results counters
 }
 
+tree_has_sent() { # RESULTS
+    [ "$(tree_results)" -gt "$1" ]
+}
+
 tree_kill_midway() { # MEGABYTES
     local before
     before=$(tree_results)
-    tree_is_midway() { # the warm-up has as many results as the collective that counts, for each of two workers
-        [ "$(tree_results)" -gt $((before + $1 * 2 ** 20 / 1460 * 2 * 5 / 4)) ]
-    }
-    net_until 60 "the collective is under way" tree_is_midway "$1"
+    # The warm-up has as many results as the collective that counts, for each of two workers.
+    net_until 60 "the collective is under way" tree_has_sent $((before + $1 * 2 ** 20 * 5 / 2 / 1460))
     tree_kill left
     tree_start left
 }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # TREE_SWITCH_OF is for who sources this
 # A tree of switches out of network namespaces, on top of netns.sh: each switch is a swagg of its own, and the switch of a
 # host. All are on one network, so hosts reach all of them; a rank joins the one that it is linked to.
 #
