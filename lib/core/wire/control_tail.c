@@ -24,11 +24,11 @@ static void build_above(uint8_t *b, const struct ctl_above *a)
     memcpy(b + ABOVE_NUMBERS, a->number, sizeof a->number);
 }
 
-/* More levels than there can be are as good as none. */
+/* a is zero already. More levels than there can be are as good as none. */
 static void parse_above(struct ctl_above *a, const uint8_t *b)
 {
     a->levels = b[ABOVE_LEVELS] < CTL_LEVELS_MAX ? b[ABOVE_LEVELS] : 0;
-    memcpy(a->number, b + ABOVE_NUMBERS, sizeof a->number);
+    memcpy(a->number, b + ABOVE_NUMBERS, a->levels);
 }
 
 /* As few as hold the ranks. */
@@ -66,14 +66,20 @@ void ctl_tail_build(uint8_t *out, const struct ctl_message *m)
         put_be64(out + READY_BUNDLE + 8 * i, m->ready.bundle.word[i]);
 }
 
+static void parse_join_tail(struct ctl_join *j, const uint8_t *tail)
+{
+    parse_above(&j->above, tail);
+    j->hops = tail[JOIN_HOPS];
+    if (j->hops > 0) {
+        memcpy(&j->host, tail + JOIN_HOST, sizeof j->host);
+        memcpy(&j->via, tail + JOIN_VIA, sizeof j->via);
+    }
+}
+
 void ctl_tail_parse(struct ctl_message *m, const uint8_t *tail, size_t bytes)
 {
-    if (m->head.type == CTL_JOIN && bytes >= JOIN_TAIL_BYTES) {
-        parse_above(&m->join.above, tail);
-        m->join.hops = tail[JOIN_HOPS];
-        memcpy(&m->join.host, tail + JOIN_HOST, sizeof m->join.host);
-        memcpy(&m->join.via, tail + JOIN_VIA, sizeof m->join.via);
-    }
+    if (m->head.type == CTL_JOIN && bytes >= JOIN_TAIL_BYTES)
+        parse_join_tail(&m->join, tail);
     if (m->head.type != CTL_READY || bytes < READY_BUNDLE)
         return;
     parse_above(&m->ready.above, tail);
