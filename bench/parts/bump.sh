@@ -9,10 +9,10 @@ BUMP_LINK=100mbit
 bump() {
     local limit way
     net_hosts 4
-    bump_cable left lside
-    bump_cable right rside
-    bump_bridge lbr p0 p1 lside
-    bump_bridge rbr p2 p3 rside
+    net_cable left lside
+    net_cable right rside
+    net_bridge_of lbr p0 p1 lside
+    net_bridge_of rbr p2 p3 rside
     for limit in none "$BUMP_LINK"; do
         net_limit "$limit"
         for way in bridge swagg; do
@@ -29,26 +29,8 @@ bump() {
     done
 }
 
-bump_cable() { # END END
-    ip -n "$NET_ID-sw" link add "$1" type veth peer name "$2"
-    for end; do
-        net_real_frames "$NET_ID-sw" "$end"
-        ip -n "$NET_ID-sw" link set "$end" up promisc on
-    done
-}
-
-bump_bridge() { # NAME PORT...
-    local name=$1 port
-    shift
-    ip -n "$NET_ID-sw" link add "$name" type bridge forward_delay 0 mcast_snooping 0
-    for port; do
-        ip -n "$NET_ID-sw" link set "$port" master "$name"
-    done
-    ip -n "$NET_ID-sw" link set "$name" up
-}
-
 bump_by_bridge() {
-    bump_bridge mid left right
+    net_bridge_of mid left right
 }
 
 bump_end_bridge() {
@@ -106,7 +88,7 @@ bump_allreduce() { # WHERE
 
 # The bridges become one by a cable, and the box has a port on it. Its cable has no limit: it carries what all hosts' links do.
 bump_box() {
-    bump_cable inner outer
+    net_cable inner outer
     ip -n "$NET_ID-sw" link set inner master lbr
     ip -n "$NET_ID-sw" link set outer master rbr
     ip -n "$NET_ID-sw" link set rside nomaster

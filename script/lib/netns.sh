@@ -250,13 +250,32 @@ net_exec() { # HOST COMMAND...
 # --- the switch: a Linux bridge --------------------------------------------------------------------------------
 
 net_bridge() {
-    local i
-    ip -n "$NET_ID-sw" link add br0 type bridge forward_delay 0 mcast_snooping 0
+    local i ports=()
     for ((i = 0; i < NET_HOSTS; i++)); do
-        ip -n "$NET_ID-sw" link set "p$i" master br0
+        ports+=("p$i")
     done
+    net_bridge_of br0 "${ports[@]}"
     ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/24" dev br0
-    ip -n "$NET_ID-sw" link set br0 up
+}
+
+# A Linux bridge in the switch's namespace, and a cable there between two of its devices, or of others'.
+net_bridge_of() { # NAME PORT...
+    local name=$1 port
+    shift
+    ip -n "$NET_ID-sw" link add "$name" type bridge forward_delay 0 mcast_snooping 0
+    for port; do
+        ip -n "$NET_ID-sw" link set "$port" master "$name"
+    done
+    ip -n "$NET_ID-sw" link set "$name" up
+}
+
+net_cable() { # END END [MTU]
+    local end
+    ip -n "$NET_ID-sw" link add "$1" mtu "${3:-1500}" type veth peer name "$2" mtu "${3:-1500}"
+    for end in "$1" "$2"; do
+        net_real_frames "$NET_ID-sw" "$end"
+        ip -n "$NET_ID-sw" link set "$end" up promisc on
+    done
 }
 
 net_bridge_remove() {

@@ -10,27 +10,8 @@ in_switch() {
     ip netns exec "$NET_ID-sw" "$@"
 }
 
-# A cable: two ends in the switches' namespace.
-cable() { # END END
-    ip -n "$NET_ID-sw" link add "$1" mtu 9000 type veth peer name "$2" mtu 9000
-    net_real_frames "$NET_ID-sw" "$1"
-    net_real_frames "$NET_ID-sw" "$2"
-    ip -n "$NET_ID-sw" link set "$1" up promisc on
-    ip -n "$NET_ID-sw" link set "$2" up promisc on
-}
-
-bridge() { # NAME PORT...
-    local name=$1 port
-    shift
-    ip -n "$NET_ID-sw" link add "$name" type bridge forward_delay 0 mcast_snooping 0
-    for port; do
-        ip -n "$NET_ID-sw" link set "$port" master "$name"
-    done
-    ip -n "$NET_ID-sw" link set "$name" up
-}
-
 second_cable() {
-    cable second dnoces
+    net_cable second dnoces 9000
     ip -n "$NET_ID-sw" link set second master lbr
     ip -n "$NET_ID-sw" link set dnoces master rbr
 }
@@ -41,10 +22,10 @@ root_of() { # BRIDGE
 
 net_begin bump
 net_hosts 4
-cable left lside
-cable right rside
-bridge lbr p0 p1 lside
-bridge rbr p2 p3 rside
+net_cable left lside 9000
+net_cable right rside 9000
+net_bridge_of lbr p0 p1 lside
+net_bridge_of rbr p2 p3 rside
 cp "$NET_ROOT/conf/bump.yaml" "$NET_DIR/bump.yaml"
 printf '%s\n' "${NET_SETTINGS[@]}" >>"$NET_DIR/bump.yaml"
 net_swagg_start "$NET_DIR/bump.yaml"
