@@ -250,11 +250,11 @@ net_exec() { # HOST COMMAND...
 # --- the switch: a Linux bridge --------------------------------------------------------------------------------
 
 net_bridge() {
-    local i ports=()
+    local i names=()
     for ((i = 0; i < NET_HOSTS; i++)); do
-        ports+=("p$i")
+        names+=("p$i")
     done
-    net_bridge_of br0 "${ports[@]}"
+    net_bridge_of br0 "${names[@]}"
     ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/24" dev br0
 }
 
