@@ -73,31 +73,19 @@ tree_goodput() { # LEVELS
         $(($(tree_bytes p1 rx_bytes) - before[2])) >"$records/$run,tree,bytes.json"
 }
 
-# The left leaf is killed once a quarter of the collective has passed, and started again at once.
+# The left leaf is killed once a quarter of the collective has passed, and started again at once. Its parent, this shell, does that: only
+# it can wait until all of the process is gone.
 tree_restart() {
-    local megabytes=32 killer
-    [ -z "$quick" ] || megabytes=16
+    local megabytes=32 before perf
     tree_perf undisturbed "$megabytes" 1
-    tree_kill_midway "$megabytes" &
-    killer=$!
-    tree_perf restarted "$megabytes" 1
-    wait "$killer" || fail "the left leaf was not killed"
-    grep -q 'resumed:' "$NET_DIR/left.log" || fail "the left leaf was not killed in the middle"
-}
-
-tree_results() { # that the left leaf has sent
-    tree_ctl left --no-header --only results counters
-}
-
-tree_has_sent() { # RESULTS
-    [ "$(tree_results)" -gt "$1" ]
-}
-
-tree_kill_midway() { # MEGABYTES
-    local before
-    before=$(tree_results)
-    # The warm-up has as many results as the collective that counts, for each of two workers.
-    net_until 60 "the collective is under way" tree_has_sent $((before + $1 * 2 ** 20 * 5 / 2 / 1460))
+    before=$(tree_telemetry left /swagg/counters results)
+    tree_perf restarted "$megabytes" 1 &
+    perf=$!
+    # The warm-up has as many results as the collective that counts, for each of the leaf's two workers.
+    "$NET_LIB/telemetry.py" --until $((before + megabytes * 2 ** 20 * 5 / 2 / 1460)) "$NET_ID-left" /swagg/counters results \
+        >"$NET_DIR/results.log" || fail "the collective is not under way"
     tree_kill left
     tree_start left
+    wait "$perf" || fail "the collective did not survive the restart"
+    grep -q 'resumed:' "$NET_DIR/left.log" || fail "the left leaf was not killed in the middle"
 }
