@@ -31,7 +31,7 @@ ROOMS = {
     "lib/core/net": ["lib/core/kernels"],
     "lib/core/numbers": ["lib/core/kernels"],
     "lib/core/protocol": ["lib/core/kernels"],
-    "lib/core/switchml": ["lib/core/kernels", "lib/core/keys", "lib/core/numbers", "lib/core/wire", "lib/core/protocol"],
+    "lib/core/switchml": ["lib/core/kernels", "lib/core/keys", "lib/core/numbers", "lib/core/thc", "lib/core/wire", "lib/core/protocol"],
     "lib/core/clone": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],

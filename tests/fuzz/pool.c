@@ -4,6 +4,7 @@
 
 #include "carry.h"
 #include "fuzz.h"
+#include "look_up.h"
 #include "reference.h"
 #include "switchml/blocks.h"
 #include "switchml/labels.h"
@@ -68,6 +69,19 @@ static uint8_t code_of(const struct world *w, const struct sml_packet *p)
     return sml_elements_code(w->terms.format, p->e0);
 }
 
+static struct sml_element element_of(const struct world *w, const struct sml_packet *p)
+{
+    return sml_element_of(code_of(w, p));
+}
+
+/* What becomes of indices. */
+static void look_up(const struct world *w, const struct slot *s, size_t skip, size_t elements, uint8_t *out)
+{
+    memset(out, 0, elements * sml_element_of(w->terms.table.code).out);
+    for (unsigned i = 0; i < w->workers; i++)
+        look_up_add(&w->terms.table, out, s->body[i] + skip, elements);
+}
+
 /* What becomes of the chunk, by the scalar kernels. A single rank gets its own back. */
 static void reduce(const struct world *w, const struct slot *s, size_t skip, size_t bytes, uint8_t *out)
 {
@@ -101,13 +115,19 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
     REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
     REQUIRE(p.kind == s->first.kind && p.tag == s->first.tag && p.job == s->first.job);
     REQUIRE(w->terms.labelled || (p.tag == s->expected && p.job == JOB));
-    REQUIRE(p.body_bytes == s->first.body_bytes && sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
+    const struct sml_element e = element_of(w, &s->first);
+    const size_t elements = (s->first.body_bytes - skip) / e.in;
+    REQUIRE(p.body_bytes == skip + elements * e.out && sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
     check_ack(w, v->brief, v->brief_bytes, v->payload);
     REQUIRE(memcmp(p.body, s->first.body, skip) == 0);
+    const uint8_t code = code_of(w, &s->first);
+    if (sml_looks_up(code)) {
+        look_up(w, s, skip, elements, expected);
+        REQUIRE(memcmp(p.body + skip, expected, elements * e.out) == 0);
+        return;
+    }
     reduce(w, s, skip, p.body_bytes - skip, expected);
-    uint8_t code = code_of(w, &s->first);
-    size_t element = agg_element_size(code & 15, code >> 4);
-    REQUIRE(reference_same(code, p.body + skip, expected, (p.body_bytes - skip) / element));
+    REQUIRE(reference_same(code, p.body + skip, expected, elements));
 }
 
 static void keep_result(const struct world *w, struct slot *s, const struct agg_verdict *v)
@@ -312,6 +332,12 @@ static void take_packet(struct world *w, struct input *in)
     }
     p.e1 = odd >> 6;
     p.body_bytes = p.kind == SML_PROBE ? 0 : w->terms.chunk_bytes;
+    if (w->terms.table.code != 0 && fill & 1 && p.kind != SML_PROBE) {
+        const struct sml_element e = sml_element_of(w->terms.table.code);
+        const size_t call = p.kind == SML_OPEN ? SML_CALL_BYTES : 0;
+        p.e0 = w->terms.table.code;
+        p.body_bytes = call + (w->terms.chunk_bytes - call) / e.out * (p.kind == SML_RESTORE ? e.out : e.in);
+    }
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = (uint8_t)(p.kind == SML_OPEN && i < SML_CALL_BYTES ? i : fill * (i + 1) + rank);
     if (odd & 1)
@@ -384,6 +410,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.terms.format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_FP16;
         w.terms.resumed = false;
         w.terms.checksum = SML_CHECKSUM_NONE;
+    }
+    if (kind & 64 && w.terms.format == SML_FORMAT_TYPED) { /* some calls are compressed */
+        uint64_t table = shape;
+        w.terms.table = look_up_table(
+            &table, (uint8_t)(1 + w.terms.chunk_bytes / 4 % 4 + (kind & 128 ? SML_WIDE_SUMS : 0)),
+            WORKERS_MAX);
+        w.terms.chunk_bytes = (uint16_t)(SML_LOOK_UP_CHUNK_MIN + w.terms.chunk_bytes % 32);
     }
     w.keeps = kind & 8;
     open_job(&w);

@@ -272,6 +272,15 @@ static void stream_seeds(void)
     stream_step(&s, 6);
     stream_step(&s, 7);
     save(&s, "stream", "failures");
+
+    s.n = 0;
+    PUT(&s, 64 + 2, 0, 0, 0, 3, 0, 0xf5, 1, 9); /* indices of 4 bits */
+    for (unsigned i = 0; i < 6; i++)
+        stream_step(&s, i == 1 ? 4 : i == 3 ? 3 : 0);
+    PUT(&s, 4, 2, 9); /* a restart */
+    for (unsigned i = 0; i < 9; i++)
+        stream_step(&s, 0);
+    save(&s, "stream", "compressed");
 }
 
 enum { F16 = 0, F32 = 1, I32 = 2, AVG = 16 };
@@ -405,6 +414,9 @@ int main(int argc, char **argv)
     pool_seed("ordered-kept", 8);
     pool_seed("on-arrival-kept", 8 | 2);
     pool_seed("resumed-kept", 8 | 4);
+    pool_seed("compressed", 64);
+    pool_seed("compressed-wide-on-arrival", 64 | 128 | 2);
+    pool_seed("compressed-resumed-kept", 64 | 8 | 4);
     stream_seeds();
     numbers_seed("int32", 2);
     numbers_seed("published", 2 + 128);

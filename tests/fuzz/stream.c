@@ -31,18 +31,23 @@ struct world {
     bool misled;     /* resumed from where no switch with honest ranks would: all that counts now is memory */
 };
 
-static size_t element(const struct world *w)
+static struct sml_element element(const struct world *w)
 {
-    return agg_element_size(w->call.type, w->call.op);
+    return sml_element_of(agg_code(w->call.type, w->call.op));
 }
 
-/* Whether the tag is one of this collective's chunks; which bytes of the tensor it is. */
+static void convert(const struct world *w, void *out, const void *in, size_t bytes)
+{
+    w->cfg.kernels->convert[sml_order_of(agg_code(w->call.type, w->call.op))](out, in, bytes);
+}
+
+/* Whether the tag is one of this collective's chunks; which bytes of the sum it is. */
 static bool find_chunk(const struct world *w, uint32_t tag, uint64_t *offset, size_t *bytes)
 {
     uint64_t c = tag - w->first_tag;
-    if (!w->in || c >= sml_chunk_count(w->cfg.chunk_bytes, element(w), w->bytes))
+    if (!w->in || c >= sml_chunk_count(w->cfg.chunk_bytes, element(w).out, w->bytes))
         return false;
-    sml_chunk_span(w->cfg.chunk_bytes, element(w), w->bytes, c, offset, bytes);
+    sml_chunk_span(w->cfg.chunk_bytes, element(w).out, w->bytes, c, offset, bytes);
     return true;
 }
 
@@ -67,7 +72,9 @@ static void check_done(const struct world *w)
     if (!w->in || !w->wants || sml_stream_status(w->stream) != SML_STREAM_DONE)
         return;
     uint8_t *sum = malloc(w->bytes + 1);
-    scattered_get(&w->scattered, sum);
+    struct scattered sums = w->scattered;
+    sums.element = element(w).out;
+    scattered_get(&sums, sum);
     REQUIRE(memcmp(sum, w->expected, w->bytes) == 0);
     free(sum);
 }
@@ -88,6 +95,13 @@ static void begin(struct world *w, struct input *in)
                             .op = type == AGG_BOOL ? AGG_LOR : AGG_SUM,
                             .root = what & 1 ? what / 2 % WORKERS : 0,
                             .count = take8(in)};
+    const bool looks_up = what >> 4 == 15 && w->cfg.look_up != 0;
+    if (looks_up)
+        call = (struct sml_call){.collective = SML_ALLREDUCE,
+                                 .type = w->cfg.look_up,
+                                 .op = SML_LOOK_UP,
+                                 .root = what & 15,
+                                 .count = call.count % 32};
     if (is_busy(w)) {
         REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->in, w->now) == -EBUSY);
         return;
@@ -97,16 +111,16 @@ static void begin(struct world *w, struct input *in)
     check_done(w);
     free_tensors(w);
     w->call = call;
-    w->bytes = call.count * element(w);
-    w->wants = call.collective == SML_ALLREDUCE || call.root == RANK;
+    w->bytes = call.count * element(w).out;
+    w->wants = sml_gives(call.collective, call.root, RANK);
     w->first_tag = sml_stream_oldest(w->stream) + (uint32_t)sml_stream_left(w->stream);
     w->in = malloc(w->bytes + 1);
     w->original = malloc(w->bytes + 1);
     w->expected = malloc(w->bytes + 1);
     for (size_t i = 0; i < w->bytes; i++)
         w->original[i] = (uint8_t)(fill + 3 * i);
-    w->out = !w->wants ? NULL : what & 8 ? w->in : calloc(1, w->bytes + 1);
-    w->scattered = scattered_cut(w->in, w->out, call.count, element(w), fill);
+    w->out = !w->wants ? NULL : what & 8 && !looks_up ? w->in : calloc(1, w->bytes + 1);
+    w->scattered = scattered_cut(w->in, w->out, call.count, element(w).in, looks_up ? 0 : fill);
     scattered_put(&w->scattered, w->original);
     REQUIRE(begin_call(w, call) == 0);
     REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE : w->cfg.buffer_reduces);
@@ -135,9 +149,13 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     if (p.kind == SML_PROBE || !find_chunk(w, p.tag, &offset, &bytes))
         return;
     skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
+    if (p.kind != SML_RESTORE) {
+        offset = offset / element(w).out * element(w).in;
+        bytes = bytes / element(w).out * element(w).in;
+    }
     REQUIRE(p.body_bytes == skip + bytes);
     const uint8_t *tensor = p.kind == SML_RESTORE ? w->expected : w->original;
-    w->cfg.kernels->convert[w->call.type](body, p.body + skip, bytes);
+    convert(w, body, p.body + skip, bytes);
     REQUIRE(memcmp(body, tensor + offset, bytes) == 0);
 }
 
@@ -177,7 +195,7 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     }
     REQUIRE(p.body_bytes == skip + chunk);
     if (chunk > 0)
-        w->cfg.kernels->convert[w->call.type](w->expected + offset, p.body + skip, chunk);
+        convert(w, w->expected + offset, p.body + skip, chunk);
     check_done(w);
 }
 
@@ -319,6 +337,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .first_tag = take32(&in),
         .kernels = agg_kernels_best(),
     };
+    if (w.cfg.chunk_bytes >= SML_LOOK_UP_CHUNK_MIN)
+        w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));
     size_t bytes = sml_stream_footprint(&w.cfg);
     REQUIRE(bytes > 0);
     w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);

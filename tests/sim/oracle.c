@@ -71,7 +71,7 @@ static void check_sum(struct oracle *o, struct formation *f, unsigned rank, unsi
                       const uint8_t *tensor)
 {
     const struct sml_call *c = &f->program->call[call];
-    uint64_t digest = digest_of(tensor, c->count * agg_element_size(c->type, c->op));
+    uint64_t digest = digest_of(tensor, c->count * program_element(c).out);
 
     if (!program_check(f->program, call, tensor))
         oracle_fail(o, "job %s, rank %u, call %u: a wrong sum", f->program->name, rank, call);

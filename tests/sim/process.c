@@ -76,6 +76,7 @@ static void open_stream(struct process *p)
         .rank = (uint16_t)p->cfg.rank,
         .workers = p->cfg.program->size,
         .format = p->terms.format,
+        .look_up = p->terms.table.code,
         .plain = p->terms.plain,
         .slots = p->terms.slots,
         .chunk_bytes = p->terms.chunk_bytes,
@@ -123,16 +124,18 @@ static bool joining_turn(struct process *p)
 
 static void make_tensors(struct process *p, const struct sml_call *call)
 {
-    size_t element = agg_element_size(call->type, call->op), bytes = call->count * element;
-    bool in_place = program_in_place(p->cfg.program, p->cfg.rank, p->call);
+    const struct sml_element e = program_element(call);
+    size_t bytes = call->count * e.out;
+    const bool two = e.in != e.out, in_place = !two && program_in_place(p->cfg.program, p->cfg.rank, p->call);
+    const uint64_t cut = two ? 0 : program_cut(p->cfg.program, p->cfg.rank, p->call);
 
     p->tensor = memory_of(bytes);
     p->in = memory_of(bytes);
     p->out = in_place ? p->in : memory_of(bytes);
     program_fill(p->cfg.program, p->cfg.rank, p->call, p->tensor);
-    p->scattered =
-        scattered_cut(p->in, p->out, call->count, element, program_cut(p->cfg.program, p->cfg.rank, p->call));
+    p->scattered = scattered_cut(p->in, p->out, call->count, e.in, cut);
     scattered_put(&p->scattered, p->tensor);
+    p->scattered.element = e.out; /* of what comes back */
 }
 
 /* One tensor, or several posted together: to the switch, and to the other ranks, it is the same. */
@@ -181,7 +184,7 @@ static void end_call(struct process *p, bool well)
     }
     /* Whatever the stream still reads must be its own. */
     if (p->in != NULL)
-        memset(p->in, 0xdd, call.count * agg_element_size(call.type, call.op));
+        memset(p->in, 0xdd, call.count * program_element(&call).out);
     free_tensors(p);
     if (well)
         compute(p);
@@ -401,6 +404,7 @@ struct process *process_start(const struct process_config *cfg)
     };
 
     const struct sml_terms wish = {.format = program->format,
+                                   .table = program->table,
                                    .plain = program->plain,
                                    .mode = program->mode,
                                    .checksum = program->checksum,

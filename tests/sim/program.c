@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/half.h"
+#include "look_up.h"
 #include "memory.h"
 #include "reference.h"
 #include "sim.h"
@@ -28,6 +29,7 @@ struct sml_call program_call(const struct program *p, unsigned rank, unsigned ca
     case DEVIATION_TYPE:
         c.op = AGG_SUM;
         c.type = c.type == AGG_F32 ? AGG_I32 : AGG_F32;
+        c.root = c.collective == SML_REDUCE ? c.root : 0;
         break;
     case DEVIATION_COLLECTIVE:
         c.root = c.collective == SML_REDUCE ? 0 : (uint32_t)rank;
@@ -110,7 +112,27 @@ void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t
         fill_scaled(p, rank, call, tensor);
         return;
     }
-    reference_fill(agg_code(c.type, c.op), &r, p->whole, tensor, c.count);
+    if (!sml_looks_up(agg_code(c.type, c.op)))
+        reference_fill(agg_code(c.type, c.op), &r, p->whole, tensor, c.count);
+    for (size_t i = 0; c.op == SML_LOOK_UP && i < c.count * program_element(&c).in; i++)
+        tensor[i] = (uint8_t)rng_next(&r);
+}
+
+static bool check_looked_up(const struct program *p, unsigned call, const uint8_t *tensor)
+{
+    const struct sml_call *c = &p->call[call];
+    const struct sml_element e = program_element(c);
+    uint8_t *in = memory_of(c->count * e.in), *sums = memory_of(c->count * e.out);
+
+    memset(sums, 0, c->count * e.out);
+    for (unsigned r = 0; r < p->size; r++) {
+        program_fill(p, r, call, in);
+        look_up_add(&p->table, sums, in, c->count);
+    }
+    const bool right = memcmp(sums, tensor, c->count * e.out) == 0;
+    free(in);
+    free(sums);
+    return right;
 }
 
 static const uint8_t *expected(struct program *p, unsigned call)
@@ -171,6 +193,8 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
     const struct sml_call *c = &p->call[call];
     const unsigned code = agg_code(c->type, c->op);
 
+    if (sml_looks_up(agg_code(c->type, c->op)))
+        return check_looked_up(p, call, tensor);
     if (is_scaled(p, c))
         return check_scaled(p, call, tensor);
     if ((p->mode == SML_ORDERED && !p->tree) || is_integer(c->type))

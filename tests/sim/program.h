@@ -30,6 +30,7 @@ struct program {
     enum sml_mode mode;
     enum sml_checksum checksum;
     enum sml_format format;
+    struct sml_table table;              /* of the calls that look up; code 0: there are none */
     bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
     uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
@@ -54,6 +55,12 @@ void program_fini(struct program *p);
 
 /* The call as this rank makes it. */
 struct sml_call program_call(const struct program *p, unsigned rank, unsigned call);
+/* Bytes of an element, as a contribution and as a sum; where they differ the rank's tensors are two, and
+ * whole. */
+static inline struct sml_element program_element(const struct sml_call *c)
+{
+    return sml_element_of(agg_code(c->type, c->op));
+}
 static inline bool program_in_place(const struct program *p, unsigned rank, unsigned call)
 {
     return (p->seed >> (rank + call) % 64 & 1) != 0;

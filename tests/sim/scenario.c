@@ -304,9 +304,12 @@ static void print_program(const struct program *p, FILE *out)
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
             p->name, p->size, p->mode == SML_ORDERED ? "ordered" : "on arrival",
             p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
-            sml_format_name(p->format), p->plain ? ", published packets only" : "", p->slots, p->chunk_bytes,
-            p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS, p->join_timeout_ns / MS,
-            p->lives);
+            sml_format_name(p->format),
+            p->plain             ? ", published packets only"
+            : p->table.code != 0 ? ", some compressed"
+                                 : "",
+            p->slots, p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
+            p->join_timeout_ns / MS, p->lives);
     if (p->deviation.kind != DEVIATION_NONE)
         fprintf(out, "  rank %u deviates in call %u (%d)\n", p->deviation.rank, p->deviation.call,
                 p->deviation.kind);

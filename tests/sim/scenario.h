@@ -30,12 +30,13 @@ struct fault {
 
 /* What some scenarios have besides, by the seed; they leave all others as they are. */
 struct scenario_parts {
-    bool many;     /* a job of 65 or 200 ranks */
-    bool tenants;  /* with quotas and weights; some with keys */
-    bool forger;   /* and somebody who lacks these */
-    bool fixed;    /* a static job */
-    bool operated; /* by somebody who ends and drains jobs */
-    bool tree;     /* several switches */
+    bool many;       /* a job of 65 or 200 ranks */
+    bool tenants;    /* with quotas and weights; some with keys */
+    bool forger;     /* and somebody who lacks these */
+    bool fixed;      /* a static job */
+    bool operated;   /* by somebody who ends and drains jobs */
+    bool tree;       /* several switches */
+    bool compressed; /* calls of typed jobs, some of them */
 };
 
 enum { SCENARIO_LEAVES_MAX = 4 };

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "look_up.h"
 #include "memory.h"
 #include "toy_keys.h"
 
@@ -10,7 +11,8 @@ enum {
     MANY_CALLS = 2,
     MANY_ELEMENTS = 600,
     FULL_SLOTS = 128,
-    KEYED_CHUNK_MIN = 96 /* some bytes are the key's */
+    KEYED_CHUNK_MIN = 96,       /* some bytes are the key's */
+    COMPRESSED_CHUNK_MIN = 160, /* of a packet that may be keyed, too */
 };
 
 struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
@@ -22,6 +24,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
         .forger = (bits >> 16) % 2 == 0,
         .fixed = (bits >> 24) % 6 == 0,
         .operated = (bits >> 32) % 6 == 0,
+        .compressed = (bits >> 48) % 4 == 0,
     };
 
     parts.forger &= parts.tenants;
@@ -167,11 +170,34 @@ static void have_a_tree(struct scenario *s)
         s->program[i].whole = s->program[i].tree = true;
 }
 
+/* Some of the job's calls are compressed ones: to as few bits as make the sums of its ranks fit. */
+static void compress(struct program *p, uint64_t *r)
+{
+    const unsigned bits = 1 + (unsigned)rng_below(r, p->size * 15u <= UINT8_MAX ? 4 : 1);
+    const bool wide = p->size * ((1u << bits) - 1) > UINT8_MAX || rng_below(r, 2);
+
+    p->table = look_up_table(r, (uint8_t)(bits | (wide ? SML_WIDE_SUMS : 0)), p->size);
+    if (p->chunk_bytes < COMPRESSED_CHUNK_MIN)
+        p->chunk_bytes = COMPRESSED_CHUNK_MIN;
+    for (unsigned c = 0; c < p->calls; c++)
+        if (rng_below(r, 2))
+            p->call[c] = (struct sml_call){.collective = SML_ALLREDUCE,
+                                           .type = p->table.code,
+                                           .op = SML_LOOK_UP,
+                                           .root = (uint32_t)rng_below(r, SML_GROUP),
+                                           .count = (p->call[c].count + SML_GROUP - 1) / SML_GROUP};
+    if (p->deviation.kind == DEVIATION_COLLECTIVE)
+        p->deviation.kind = DEVIATION_COUNT;
+}
+
 void scenario_add_parts(struct scenario *s)
 {
     uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x5bd1e995);
 
     s->all_hosts = s->hosts;
+    for (unsigned i = 0; i < s->programs && s->parts.compressed; i++)
+        if (s->program[i].format == SML_FORMAT_TYPED)
+            compress(&s->program[i], &r);
     if (s->parts.many)
         s->switch_config.max_workers = CTL_RANKS_MAX;
     if (s->parts.fixed)

@@ -868,6 +868,87 @@ static void test_packets_in_words(void)
     CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
 }
 
+/* A packet of a compressed call, in words. */
+static void expect_words(const struct sml_packet *p, const uint8_t *body, const char *words)
+{
+    static const struct describe how = {.elements = 3};
+    uint8_t packet[SML_HEADER_BYTES + 256];
+    struct line line = {0};
+
+    sml_build_header(packet, p);
+    memcpy(packet + SML_HEADER_BYTES, body, p->body_bytes);
+    describe_switchml(&line, &how, packet, SML_HEADER_BYTES + p->body_bytes);
+    CU_ASSERT_STRING_EQUAL(line.text, words);
+}
+
+static void test_compressed_packets_in_words(void)
+{
+    const struct sml_call call = {.seq = 6, .collective = SML_ALLREDUCE, .type = 4, .root = 28, .count = 2},
+                          norms = {
+                              .seq = 5, .collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
+    struct sml_packet p = {.kind = SML_DATA,
+                           .size_code = SML_SIZE_AGREED,
+                           .tag = 9,
+                           .slot = 1,
+                           .e0 = 3,
+                           .e1 = SML_FLAG_WANT,
+                           .body_bytes = 24};
+    uint8_t body[256] = {0};
+
+    body[0] = 0x07; /* the low two bits of 0, 16, 32, 48 */
+    body[2] = 0x01;
+    body[16] = 0x05; /* the third of 0, 8, 16, ... */
+    body[18] = 0x01;
+    expect_words(&p, body, "DATA job 0 tag 9 slot 1.0 64 indices of 3 bits: 7 0 5 ...");
+    p.e0 = 12;
+    p.e1 = 0;
+    p.body_bytes = 128;
+    memcpy(body, (const uint8_t[]){0x01, 0x02, 0xff, 0xff, 0, 0}, 6);
+    expect_words(&p, body, "DATA job 0 tag 9 slot 1.0 64 sums of 16 bits: 513 65535 0 ...");
+    p.kind = SML_OPEN;
+    p.e0 = 4;
+    p.e1 = SML_FLAG_WANT;
+    p.body_bytes = SML_CALL_BYTES;
+    sml_build_call(body, &call);
+    expect_words(
+        &p, body,
+        "OPEN job 0 tag 9 slot 1.0 (allreduce 6: 100 numbers, compressed to 4 bits) 0 indices of 4 bits");
+    p.e0 = agg_code(AGG_F32, AGG_MAX);
+    p.body_bytes = SML_CALL_BYTES + 4;
+    sml_build_call(body, &norms);
+    memset(body + SML_CALL_BYTES, 0, 4);
+    expect_words(&p, body,
+                 "OPEN job 0 tag 9 slot 1.0 (norms 5: of 1 blocks to be compressed) 1 float32 (max): 0");
+}
+
+/* Two contributions of one element of 2 bits, and their sums, which are 8 bits each. */
+static void test_sums_of_table_values_are_checked(void)
+{
+    enum { IN = 16, OUT = SML_GROUP };
+    struct stored_packet packets[] = {
+        {.kind = SML_DATA, .e0 = 2, .worker = 1, .bytes = IN},
+        {.kind = SML_DATA, .e0 = 2, .worker = 2, .at = IN, .bytes = IN},
+        {.kind = SML_DATA, .e0 = 2, .result = true, .worker = 1, .at = 2 * IN, .bytes = OUT}};
+    uint8_t bodies[2 * IN + OUT];
+    struct store s = {.packets = packets, .count = 3, .bodies = bodies, .size = {2}};
+    char why[128] = "";
+    struct verify v = {.report = count_wrong, .context = why};
+
+    s.format[0] = SML_FORMAT_TYPED;
+    s.table[0] = (struct sml_table){2, {0, 10, 20, 50}};
+    memset(bodies, 0xe4, IN);      /* of a byte 0, 1, 2, 3: of each 16 numbers all the same */
+    memset(bodies + IN, 0x55, IN); /* all 1 */
+    for (unsigned i = 0; i < OUT; i++)
+        bodies[2 * IN + i] = (uint8_t)(s.table[0].values[i / 16] + 10);
+    verify(&v, &s);
+    CU_ASSERT(v.job[0].right == 1 && v.job[0].wrong == 0);
+    bodies[2 * IN + 17]++;
+    v = (struct verify){.report = count_wrong, .context = why};
+    verify(&v, &s);
+    CU_ASSERT(v.job[0].right == 0 && v.job[0].wrong == 1);
+    CU_ASSERT_STRING_EQUAL(why, "sum 17, 21, is not the 20 of the workers' table values");
+}
+
 static void test_host_addressed_packets_in_words(void)
 {
     static const struct describe how = {.elements = 2, .hostagg_code = AGG_SUM << 4 | AGG_F32};
@@ -923,6 +1004,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_host_addressed_packets_in_words),
+        UNIT_TEST(test_compressed_packets_in_words),
+        UNIT_TEST(test_sums_of_table_values_are_checked),
         UNIT_TEST(test_a_datagram_survives_its_frame),
         UNIT_TEST(test_a_known_frame),
         UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),

@@ -68,9 +68,15 @@ static void test_terms_survive_the_wire(void)
                                 .first_tag = 0x89abcdef,
                                 .tag_bits = 20,
                                 .plain = true,
-                                .keyed = true};
-    static const uint8_t bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,  0x12, 0x34, 0x1f, 0x40, 0x89,
-                                                   0xab, 0xcd, 0xef, 20, 1,    0,    0,    1};
+                                .keyed = true,
+                                .table = {.code = 10, .values = {0, 7, 9, 12}},
+                                .compression = 0x01234567};
+    static const uint8_t bytes[SML_TERMS_BYTES] = {
+        1,    1,    1,    1,   0x12, 0x34, 0x1f, 0x40, 0x89,
+        0xab, 0xcd, 0xef, 20,  1,    0,    0,    1, /* up to keyed */
+        10,   0,    7,    9,   12,   0,    0,    0,    0,
+        0,    0,    0,    0,   0,    0,    0,    0, /* table */
+        0x01, 0x23, 0x45, 0x67};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -80,10 +86,14 @@ static void test_terms_survive_the_wire(void)
     CU_ASSERT(back.format == t.format && back.mode == t.mode && back.checksum == t.checksum);
     CU_ASSERT(back.slots == t.slots && back.chunk_bytes == t.chunk_bytes && back.resumed);
     CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain && back.keyed);
+    CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
+    CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES_LEAST; /* those of before there were keyed packets */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before there were tables */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
+    terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
     terms.bytes = SML_TERMS_BYTES_LEAST - 1;
     CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
@@ -237,6 +247,70 @@ static void test_keyed_packets_fit_where_others_fitted(void)
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 1456);
     wishes[1].chunk_bytes = 1000;
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 996);
+}
+
+static const struct sml_table four_bits = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30}};
+
+DEFINE_USUAL_BUT(table, struct sml_table)
+DEFINE_USUAL_BUT(compression, uint32_t)
+
+static void test_tables_are_checked_and_must_be_the_same(void)
+{
+    struct sml_table other = four_bits;
+    struct sml_terms t;
+
+    CU_ASSERT_FALSE(is_refused(usual_but_table(four_bits), ""));
+    other.values[15] = 27;
+    CU_ASSERT(is_refused(usual_but_table(other), "the table of code 0x04 is none of 1 to 4 bits"));
+    other.values[15] = 31;
+    CU_ASSERT(
+        differ(usual_but_table(four_bits), usual, "compression to 4 bits, sums of 8", "no compression"));
+    CU_ASSERT(differ(usual_but_table(four_bits), usual_but_table(other),
+                     "one granularity, fraction and block of compression", "others"));
+    CU_ASSERT(differ(usual_but_compression(1), usual_but_compression(2),
+                     "one granularity, fraction and block of compression", "others"));
+    t = usual_but_table(four_bits);
+    t.format = SML_FORMAT_INT32;
+    CU_ASSERT(is_refused(t, "int32 elements with exponents cannot be compressed"));
+    t = usual_but_table(four_bits);
+    t.chunk_bytes = SML_LOOK_UP_CHUNK_MIN - 4;
+    CU_ASSERT(is_refused(t, "chunks of 128 bytes at least, not 124"));
+}
+
+/* 30 * 8 = 240 is the last that fits 8 bits; of 16 bits they always do. */
+static void test_sums_that_might_not_fit_are_refused(void)
+{
+    enum { MANY = 9 };
+    const struct agg_limits limits = {.random = 1};
+    struct sml_terms t = usual_but_table(four_bits);
+    struct agg_terms wish[MANY], granted;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < MANY; r++)
+        wish[r] = terms_of(t);
+    CU_ASSERT(sml_protocol.grant(wish, MANY - 1, &limits, &granted, &why));
+    CU_ASSERT_FATAL(sml_terms_parse(&t, &granted) && memcmp(&t.table, &four_bits, sizeof four_bits) == 0);
+    CU_ASSERT_FALSE(sml_protocol.grant(wish, MANY, &limits, &granted, &why));
+    CU_ASSERT_STRING_EQUAL(why.text,
+                           "a granularity of 30 times 9 ranks does not fit sums of 8 bits: compress with a "
+                           "granularity of 28 at most, or sums of 16 bits");
+    t.table.code |= SML_WIDE_SUMS;
+    for (unsigned r = 0; r < MANY; r++)
+        wish[r] = terms_of(t);
+    CU_ASSERT(sml_protocol.grant(wish, MANY, &limits, &granted, &why));
+}
+
+/* A switch that is too old grants none. */
+static void test_a_rank_takes_its_own_table_or_none(void)
+{
+    const struct agg_terms wish = terms_of(usual_but_table(four_bits));
+    struct agg_terms granted = wish;
+    uint32_t progress;
+
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    granted = terms_of(usual);
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT_FALSE(sml_worker.accept(&granted, &wish, &progress));
 }
 
 static void test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it(void)
@@ -434,6 +508,9 @@ int main(void)
         UNIT_TEST(test_wishes_out_of_range_are_refused_in_words),
         UNIT_TEST(test_wishes_that_cannot_both_be_granted),
         UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
+        UNIT_TEST(test_tables_are_checked_and_must_be_the_same),
+        UNIT_TEST(test_sums_that_might_not_fit_are_refused),
+        UNIT_TEST(test_a_rank_takes_its_own_table_or_none),
         UNIT_TEST(test_keyed_packets_fit_where_others_fitted),
         UNIT_TEST(test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it),
         UNIT_TEST(test_a_resumed_job_stays_keyed_or_not),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look_up.h"
 #include "random.h"
 #include "reference.h"
 #include "scattered.h"
@@ -20,7 +21,8 @@ enum {
     CALLS_MAX = 5,
     TENSOR_MAX = 2080, /* bytes */
     CHUNK_BYTES = 64,
-    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + SML_TRAILER_MAX,
+    LOOK_UP_CHUNK_BYTES = 192, /* of jobs that have a table */
+    PAYLOAD_MAX = SML_HEADER_BYTES + LOOK_UP_CHUNK_BYTES + SML_TRAILER_MAX,
     BAG_MAX = 512,
     STEPS_MAX = 200000,
 };
@@ -82,8 +84,12 @@ static void fill(const struct world *w, unsigned rank, unsigned call, void *tens
 {
     uint64_t state = w->seed * 31 + rank * 7919 + call * 104729;
     const struct sml_call *c = &w->calls[call];
+    const uint8_t code = agg_code(c->type, c->op);
 
-    reference_fill(agg_code(c->type, c->op), &state, true, tensor, c->count);
+    if (!sml_looks_up(code))
+        reference_fill(code, &state, true, tensor, c->count);
+    for (size_t i = 0; sml_looks_up(code) && i < c->count * sml_element_of(code).in; i++)
+        ((uint8_t *)tensor)[i] = (uint8_t)rng_next(&state);
 }
 
 static bool has_scale(const struct world *w, const struct sml_call *call)
@@ -188,12 +194,27 @@ static void begin(struct world *w, unsigned r)
     else
         fill(w, r, k->call, tensor);
     memset(k->out, 0xee, sizeof(k->out));
+    const struct sml_element element = sml_element_of(agg_code(call->type, call->op));
     k->scattered =
-        scattered_cut(k->in, out, call->count, agg_element_size(call->type, call->op), draw(w, 1 << 11));
+        scattered_cut(k->in, out, call->count, element.in, element.in == element.out ? draw(w, 1 << 11) : 0);
     scattered_put(&k->scattered, tensor);
     if (sml_stream_begin_segments(k->stream, call, k->scattered.segment, k->scattered.n, w->now) != 0)
         fail(w, "begin");
     k->in_call = true;
+}
+
+/* The sums that a call with the job's table must have come to. */
+static bool looked_up(const struct world *w, unsigned call, const uint8_t *got)
+{
+    static uint8_t expected[TENSOR_MAX], in[TENSOR_MAX];
+    const uint64_t count = w->calls[call].count;
+
+    memset(expected, 0, sizeof expected);
+    for (unsigned r = 0; r < w->cfg.workers; r++) {
+        fill(w, r, call, in);
+        look_up_add(&w->cfg.table, expected, in, count);
+    }
+    return memcmp(got, expected, count * sml_element_of(w->cfg.table.code).out) == 0;
 }
 
 static void finish(struct world *w, unsigned r)
@@ -204,7 +225,10 @@ static void finish(struct world *w, unsigned r)
     const void *in[RANKS_MAX];
 
     check_ahead(w, r);
-    if (wants(call, r) && has_scale(w, call)) {
+    if (sml_looks_up(agg_code(call->type, call->op))) {
+        if (!looked_up(w, k->call, k->out))
+            fail(w, "a wrong sum of table values");
+    } else if (wants(call, r) && has_scale(w, call)) {
         scattered_get(&k->scattered, got);
         check_scaled(w, k->call, got);
     } else if (wants(call, r)) {
@@ -426,23 +450,33 @@ static void choose_calls(struct world *w, unsigned chunks_max)
 {
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
-        const unsigned code = sml_has_exponents(w->cfg.format) ? scaled_code(w) : reference_any(&w->random);
-        bool reduce = chance(w, 40);
+        const bool compressed = w->cfg.table.code != 0 && chance(w, 60);
+        const unsigned code = sml_has_exponents(w->cfg.format) ? scaled_code(w)
+                              : compressed                     ? w->cfg.table.code
+                                                               : reference_any(&w->random);
+        const bool reduce = !compressed && chance(w, 40);
         w->calls[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
             .type = (uint8_t)(code & 15),
             .op = (uint8_t)(code >> 4),
             .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
-            .count = draw(w, chunks_max * CHUNK_BYTES / agg_element_size(code & 15, code >> 4)),
+            .count = draw(w, chunks_max * CHUNK_BYTES / sml_element_of((uint8_t)code).out),
         };
-        w->in_place[c] = chance(w, 50);
+        w->in_place[c] = !compressed && chance(w, 50);
     }
 }
 
+/* What a job's packets carry. */
+enum what { TYPED, COMPRESSED, INT32, FP16 };
+
 /* Plays the run that the seed decides; returns the steps it took, 0 on failure. */
-static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max, unsigned loss,
-                     unsigned restart_at, unsigned again_at)
+static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
+                     unsigned again_at)
 {
+    const enum sml_format format = what == INT32  ? SML_FORMAT_INT32
+                                   : what == FP16 ? SML_FORMAT_FP16
+                                                  : SML_FORMAT_TYPED;
+    const bool compressed = what == COMPRESSED;
     struct world *w = calloc(1, sizeof(*w));
 
     w->seed = w->random = seed;
@@ -454,7 +488,7 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
     w->cfg = (struct sml_pool_config){
         .workers = (uint16_t)(1 + draw(w, RANKS_MAX)),
         .slots = (uint16_t)(1 << draw(w, 4)),
-        .chunk_bytes = CHUNK_BYTES,
+        .chunk_bytes = compressed ? LOOK_UP_CHUNK_BYTES : CHUNK_BYTES,
         .job = (uint8_t)draw(w, 256),
         .format = format,
         .checksum = seed % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_NONE,
@@ -463,6 +497,9 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
     };
+    if (compressed)
+        w->cfg.table =
+            look_up_table(&w->random, (uint8_t)(draw(w, 2) * SML_WIDE_SUMS + 1 + draw(w, 4)), w->cfg.workers);
     choose_calls(w, chunks_max);
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         w->ranks[r].buffers = chance(w, 40) && !sml_has_exponents(format);
@@ -470,9 +507,10 @@ static unsigned play(enum sml_format format, uint64_t seed, unsigned chunks_max,
             .rank = (uint16_t)r,
             .workers = w->cfg.workers,
             .slots = w->cfg.slots,
-            .chunk_bytes = CHUNK_BYTES,
+            .chunk_bytes = w->cfg.chunk_bytes,
             .job = w->cfg.job,
             .format = format,
+            .look_up = w->cfg.table.code,
             .checksum = w->cfg.checksum,
             .shared = &w->shared,
             .first_tag = w->cfg.first_tag,
@@ -560,49 +598,60 @@ static void test_only_what_a_peer_may_lack_is_copied(void)
 static void test_sums_are_exact_whatever_the_network_does(void)
 {
     for (uint64_t seed = 1; seed <= unit_cases(800); seed++)
-        CU_ASSERT_FATAL(play(SML_FORMAT_TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
+        CU_ASSERT_FATAL(play(TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
-static void let_die_at_any_step(enum sml_format format, unsigned seeds)
+static void let_die_at_any_step(enum what what, unsigned seeds)
 {
     for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++) {
-        unsigned steps = play(format, seed, 6, 10, 0, 0);
+        unsigned steps = play(what, seed, 6, 10, 0, 0);
         CU_ASSERT_FATAL(steps > 0);
         for (unsigned at = 1; at < steps; at++)
-            CU_ASSERT_FATAL(play(format, seed, 6, 10, at, 0) > 0);
+            CU_ASSERT_FATAL(play(what, seed, 6, 10, at, 0) > 0);
     }
 }
 
-static void let_die_again(enum sml_format format, unsigned seeds)
+static void let_die_again(enum what what, unsigned seeds)
 {
     for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++)
         for (unsigned gap = 1; gap < 400; gap += 3)
-            CU_ASSERT_FATAL(play(format, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
+            CU_ASSERT_FATAL(play(what, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
 }
 
 static void test_a_switch_may_die_at_any_step(void)
 {
-    let_die_at_any_step(SML_FORMAT_TYPED, 25);
+    let_die_at_any_step(TYPED, 25);
 }
 
 static void test_a_switch_may_die_again_before_all_is_restored(void)
 {
-    let_die_again(SML_FORMAT_TYPED, 25);
+    let_die_again(TYPED, 25);
 }
 
 static void test_scaled_sums_are_right_and_alike_whatever_the_network_does(void)
 {
     for (uint64_t seed = 1; seed <= unit_cases(400); seed++)
-        CU_ASSERT_FATAL(play(seed % 3 ? SML_FORMAT_INT32 : SML_FORMAT_FP16, seed, 30, seed % 4 * 10, 0, 0) >
-                        0);
+        CU_ASSERT_FATAL(play(seed % 3 ? INT32 : FP16, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
 static void test_scaled_sums_outlive_their_switch(void)
 {
-    let_die_at_any_step(SML_FORMAT_INT32, 5);
-    let_die_at_any_step(SML_FORMAT_FP16, 2);
-    let_die_again(SML_FORMAT_INT32, 5);
-    let_die_again(SML_FORMAT_FP16, 2);
+    let_die_at_any_step(INT32, 5);
+    let_die_at_any_step(FP16, 2);
+    let_die_again(INT32, 5);
+    let_die_again(FP16, 2);
+}
+
+static void test_sums_of_table_values_are_exact_whatever_the_network_does(void)
+{
+    for (uint64_t seed = 1; seed <= unit_cases(400); seed++)
+        CU_ASSERT_FATAL(play(COMPRESSED, seed, 30, seed % 4 * 10, 0, 0) > 0);
+}
+
+static void test_sums_of_table_values_outlive_their_switch(void)
+{
+    let_die_at_any_step(COMPRESSED, 8);
+    let_die_again(COMPRESSED, 8);
 }
 
 int main(void)
@@ -614,6 +663,8 @@ int main(void)
         UNIT_TEST(test_a_switch_may_die_again_before_all_is_restored),
         UNIT_TEST(test_scaled_sums_are_right_and_alike_whatever_the_network_does),
         UNIT_TEST(test_scaled_sums_outlive_their_switch),
+        UNIT_TEST(test_sums_of_table_values_are_exact_whatever_the_network_does),
+        UNIT_TEST(test_sums_of_table_values_outlive_their_switch),
         CU_TEST_INFO_NULL,
     };
 

@@ -2,13 +2,29 @@
 
 #include "capture/describe.h"
 #include "elements.h"
+#include "look_up.h"
 #include "numbers/numbers.h"
 #include "switchml/blocks.h"
 #include "wire/bytes.h"
 #include "wire/switchml.h"
 
+/* The numbers that a call looks up fill its last element up. */
+static void append_compressed(struct line *l, const struct sml_call *c)
+{
+    append(l, "allreduce %u: %" PRIu64 " numbers, compressed to %u bits", c->seq,
+           c->count * SML_GROUP - c->root, sml_index_bits(c->type));
+}
+
 static void append_call(struct line *l, const struct sml_call *c)
 {
+    if (c->collective == SML_ALLREDUCE && c->op == SML_LOOK_UP) {
+        append_compressed(l, c);
+        return;
+    }
+    if (c->collective == SML_NORMS) {
+        append(l, "norms %u: of %" PRIu64 " blocks to be compressed", c->seq, c->count);
+        return;
+    }
     append(l, "%s %u: %" PRIu64 " x %s", c->collective == SML_REDUCE ? "reduce" : "allreduce", c->seq,
            c->count, agg_type_name(c->type));
     if (c->op != AGG_SUM)
@@ -27,6 +43,24 @@ static void append_exponents(struct line *l, const struct sml_packet *p)
         append(l, " (none)");
     if (e0 == NUM_NOT_FINITE)
         append(l, " (not finite)");
+}
+
+/* Contributions to a compressed call, which ask for the sum, or sums. */
+static void append_looked_up(struct line *l, const struct describe *how, const struct sml_packet *p,
+                             size_t call_bytes)
+{
+    const uint8_t code = p->e0, *elements = p->body + call_bytes;
+    const bool sums = p->kind == SML_RESTORE || !(p->e1 & SML_FLAG_WANT) || p->e1 & SML_FLAG_SUMS;
+    const struct sml_element e = sml_element_of(code);
+    const size_t count = e.in == 0 ? 0 : (p->body_bytes - call_bytes) / (sums ? e.out : e.in) * SML_GROUP;
+
+    append(l, sums ? " %zu sums of %u bits" : " %zu indices of %u bits", count,
+           sums ? sml_sum_bits(code) : sml_index_bits(code));
+    for (size_t i = 0; i < count && i < how->elements; i++)
+        append(l, "%s%u", i == 0 ? ": " : " ",
+               sums ? look_up_sum(code, elements, i) : look_up_index(code, elements, i));
+    if (count > how->elements && how->elements > 0)
+        append(l, " ...");
 }
 
 /* What DATA, OPEN and RESTORE carry. */
@@ -48,6 +82,8 @@ static void append_data(struct line *l, const struct describe *how, const struct
         append_exponents(l, p);
     if (scaled && p->body_bytes == 0)
         append(l, " only");
+    else if (!scaled && sml_looks_up(p->e0) && sml_element_of(p->e0).in != 0)
+        append_looked_up(l, how, p, call_bytes);
     else
         describe_elements(l, how, sml_elements_code(format, p->e0), p->body + call_bytes,
                           p->body_bytes - call_bytes);

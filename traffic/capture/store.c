@@ -65,6 +65,7 @@ static void take_control(struct store *s, const struct udp_datagram *d)
         return;
     s->size[m.ready.job] = m.head.size;
     s->format[m.ready.job] = terms.format;
+    s->table[m.ready.job] = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
 }
 
 /* Whether the job's own checksum is right, if the packet has one that can be checked. A worker's rank is not

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "switchml/elements.h"
 #include "wire/switchml.h"
 
 struct stored_packet {
@@ -29,12 +30,13 @@ struct store {
      * how packets are to be read. */
     uint16_t size[256];
     enum sml_format format[256];
-    uint64_t others;    /* gradient packets of other kinds */
-    uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
-    uint64_t keyed;     /* taken for right, since only who has their job's key can tell */
-    uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
-    uint64_t merged;    /* packets that came in one frame with others */
-    uint64_t unchecked; /* frames whose checksum was left to a device */
+    struct sml_table table[256]; /* of its compressed calls; code 0: it has none */
+    uint64_t others;             /* gradient packets of other kinds */
+    uint64_t malformed;          /* to or from the gradient packets' ports, but not one of them */
+    uint64_t keyed;              /* taken for right, since only who has their job's key can tell */
+    uint64_t damaged;            /* left out: wrong checksum, or not captured whole */
+    uint64_t merged;             /* packets that came in one frame with others */
+    uint64_t unchecked;          /* frames whose checksum was left to a device */
     unsigned files;
     bool no_memory;
 };

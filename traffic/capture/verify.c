@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "look_up.h"
 #include "switchml/blocks.h"
 
 /* The packets of one chunk: [contributions ... results ... end) */
@@ -95,6 +96,31 @@ static bool elements_are_right(const struct store *s, const struct chunk *c, con
     return true;
 }
 
+/* The same for a compressed call: sums of what the workers' indices stand for. NULL: they are right. */
+static const char *judge_sums(const struct store *s, const struct chunk *c, const struct stored_packet *r,
+                              size_t skip, char why[128])
+{
+    const struct sml_table *t = &s->table[r->job];
+    const struct sml_element e = sml_element_of(t->code);
+    const size_t bytes = c->from[0]->bytes < skip ? 0 : c->from[0]->bytes - skip,
+                 count = bytes / e.in * SML_GROUP;
+
+    if (r->bytes != skip + count / SML_GROUP * e.out)
+        return "its length is not that of the contributions' sums";
+    for (size_t i = 0; i < count; i++) {
+        unsigned sum = 0;
+
+        for (unsigned w = 0; w < c->workers; w++)
+            sum += t->values[look_up_index(t->code, body(s, c->from[w]) + skip, i)];
+        if (look_up_sum(t->code, body(s, r) + skip, i) != sum) {
+            snprintf(why, 128, "sum %zu, %u, is not the %u of the workers' table values", i,
+                     look_up_sum(t->code, body(s, r) + skip, i), sum);
+            return why;
+        }
+    }
+    return NULL;
+}
+
 /* NULL: right; else why not. */
 static const char *judge(enum sml_format format, const struct store *s, const struct chunk *c,
                          const struct stored_packet *r, char why[128])
@@ -104,14 +130,16 @@ static const char *judge(enum sml_format format, const struct store *s, const st
     const uint8_t code = sml_elements_code(format, first->e0);
     const size_t skip = first->kind == SML_OPEN ? SML_CALL_BYTES : 0;
 
-    if (element_bytes(code) == 0)
+    const bool compressed = typed && code != 0 && code == s->table[r->job].code;
+
+    if (element_bytes(code) == 0 && !compressed)
         return "its elements are of an unknown type";
     for (unsigned w = 1; w < c->workers; w++) {
         if (c->from[w]->kind != first->kind || c->from[w]->bytes != first->bytes ||
             (typed && c->from[w]->e0 != first->e0))
             return "the workers' contributions do not go together, so there should be no result";
     }
-    if (r->kind != first->kind || r->bytes != first->bytes)
+    if (r->kind != first->kind || (r->bytes != first->bytes && !compressed))
         return "its kind or length is not that of the contributions";
     if (!typed && !exponents_are_largest(c, r))
         return "its exponents are not the largest of the workers'";
@@ -119,6 +147,8 @@ static const char *judge(enum sml_format format, const struct store *s, const st
         return "its element code differs from the contributions'";
     if (memcmp(body(s, r), body(s, first), skip) != 0)
         return "its description of the call differs from the contributions'";
+    if (compressed)
+        return judge_sums(s, c, r, skip, why);
     return elements_are_right(s, c, r, code, skip, why) ? NULL : why;
 }
 

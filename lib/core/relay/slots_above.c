@@ -15,7 +15,7 @@ static bool is_whole(const struct sml_pool *pool, struct sml_slot *slot, const s
     if (sml_inspect(pool, p) != SML_HELD)
         return false;
     if (slot->contributed > 0)
-        return p->body_bytes == slot->body_bytes;
+        return p->body_bytes == sml_slot_sum_bytes(slot);
     return state->restored > 0 ? p->body_bytes == state->restored - 1 : p->body_bytes > 0;
 }
 
@@ -31,7 +31,7 @@ static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struc
         return relay_may_be_restored(pool, slot) && is_whole(pool, slot, p);
     if (p->kind != slot->kind || (p->e0 != slot->e0 && !exponents))
         return false;
-    return p->body_bytes == slot->body_bytes ||
+    return p->body_bytes == sml_slot_sum_bytes(slot) ||
            (!exponents && p->body_bytes == 0 && !relay_somebody_wants(pool, slot, p->ver));
 }
 
@@ -47,7 +47,6 @@ static void replace_sum(const struct sml_pool *pool, struct sml_slot *slot, cons
     slot->body[p->ver] = buffer != NULL ? (uint8_t *)p->body : sml_slot_memory(pool, slot, p->ver);
     if (buffer == NULL)
         memcpy(slot->body[p->ver], p->body, p->body_bytes);
-    slot->body_bytes = (uint16_t)p->body_bytes;
     slot->kind = p->kind;
     slot->e0 = p->e0;
     slot->e1 = p->e1;
@@ -70,7 +69,7 @@ static enum sml_reason take_result(const struct sml_pool *pool, struct sml_slot 
     if (!fits(pool, slot, p))
         return SML_DROP_PARENT;
     replace_sum(pool, slot, p, buffer, v);
-    sml_complete(pool, slot, &ours, v, SML_WHOLE);
+    sml_complete(pool, slot, &ours, p->body_bytes, v, SML_WHOLE);
     relay_forget(pool, slot);
     return SML_PARENT_RESULT;
 }

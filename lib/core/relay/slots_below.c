@@ -145,7 +145,7 @@ static enum sml_reason contribute_to_root(const struct sml_pool *pool, struct sm
     if (taken != SML_HELD || slot->contributed != pool->cfg.workers - 1)
         return settle(pool, slot, from, p, v, taken);
     sml_finish(pool, slot, p->ver);
-    sml_complete(pool, slot, p, v, SML_WHOLE);
+    sml_complete(pool, slot, p, sml_slot_sum_bytes(slot), v, SML_WHOLE);
     relay_forget(pool, slot);
     return SML_SEND_ALL;
 }

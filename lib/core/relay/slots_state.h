@@ -93,6 +93,7 @@ static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *
 {
     const bool typed = pool->cfg.format == SML_FORMAT_TYPED;
     const bool want = typed && relay_somebody_wants(pool, slot, p->ver);
+    const bool sums = sml_looks_up(slot->code);
     const struct sml_packet head = {
         .kind = slot->kind,
         .size_code = slot->size_code,
@@ -102,12 +103,12 @@ static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *
         .slot = p->slot,
         .tag = p->tag,
         .e0 = slot->e0,
-        .e1 = want ? slot->e1 | SML_FLAG_WANT : slot->e1,
+        .e1 = (uint8_t)(slot->e1 | (want ? SML_FLAG_WANT : 0) | (sums ? SML_FLAG_SUMS : 0)),
     };
     uint8_t *payload = slot->body[p->ver] - SML_HEADER_BYTES;
 
     sml_build_header(payload, &head);
-    relay_send_up(pool, v, payload, SML_HEADER_BYTES + slot->body_bytes,
+    relay_send_up(pool, v, payload, SML_HEADER_BYTES + sml_slot_sum_bytes(slot),
                   sml_slot_result(pool, slot, p->ver)->buffer);
 }
 

@@ -32,13 +32,23 @@ static bool checksum_valid(const struct sml_pool_config *cfg)
     return cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C;
 }
 
+static bool table_valid(const struct sml_pool_config *cfg)
+{
+    const unsigned ranks = cfg->ranks == 0 ? cfg->workers : cfg->ranks;
+
+    if (cfg->table.code == 0)
+        return true;
+    return cfg->format == SML_FORMAT_TYPED && sml_table_valid(&cfg->table) &&
+           sml_table_fits(&cfg->table, ranks) && cfg->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN;
+}
+
 static bool config_valid(const struct sml_pool_config *cfg)
 {
     return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
-           (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
+           table_valid(cfg) && (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
            (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_WORKERS)) &&
            cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
@@ -90,6 +100,7 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
     struct sml_pool *pool = mem;
 
     *pool = layout(cfg);
+    pool->thc = cfg->table.code != 0 ? thc_loops_for(cfg->kernels) : NULL;
     for (uint32_t i = 0; i < cfg->slots; i++) {
         uint32_t tag = cfg->first_tag + i;
         struct sml_slot *slot = sml_slot_at(pool, cfg->labelled ? i : sml_tag_slot(tag, cfg->slots));

@@ -17,6 +17,7 @@
 
 #include "keys/keys.h"
 #include "protocol/protocol.h"
+#include "switchml/elements.h"
 #include "switchml/reasons.h"
 #include "wire/switchml.h"
 
@@ -55,6 +56,7 @@ struct sml_pool_config {
     bool labelled;   /* the workers are published clients, which know neither running tags nor any packet but
                         DATA: chunks are told apart by their labels (labels.h). No resumed, no tag_bits */
     uint8_t threads; /* labelled: of each worker, which share the slots out evenly; 0 counts as 1 */
+    struct sml_table table; /* what indices stand for, typed; its values fit the sum of all ranks */
     const struct agg_kernels *kernels;
     /* In a tree of switches (relay/slots.h): */
     sml_role_fn *role; /* NULL: there is no tree */

@@ -16,7 +16,7 @@ SML_ALWAYS_INLINE enum sml_reason contribute(const struct sml_pool *pool, struct
     if (slot->contributed != pool->cfg.workers - 1)
         return sml_hold(slot, rank);
     sml_finish(pool, slot, p->ver);
-    sml_complete(pool, slot, p, v, part);
+    sml_complete(pool, slot, p, sml_slot_sum_bytes(slot), v, part);
     return SML_SEND_ALL;
 }
 

@@ -37,15 +37,19 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = sml_opens(pool, p);
     uint8_t code = sml_elements_code(pool->cfg.format, p->e0);
-    size_t element = agg_element_size(code & 15, code >> 4);
+    const struct sml_element e = sml_element_of(code);
+    const uint32_t element = (uint32_t)(sml_brings_sums(pool, p) ? e.out : e.in);
     size_t call_bytes = opening ? SML_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
-    if (element == 0)
+    if (element == 0 || (sml_looks_up(code) && code != cfg->table.code))
         return SML_DROP_BAD_TYPE;
     if (p->body_bytes < call_bytes || p->body_bytes > cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
-    if (((p->body_bytes - call_bytes) & (element - 1)) != 0 || (p->body_bytes == 0 && !may_be_empty))
+    const uint32_t bytes = (uint32_t)(p->body_bytes - call_bytes);
+    if (bytes % element != 0 || (p->body_bytes == 0 && !may_be_empty))
+        return SML_DROP_BAD_LENGTH;
+    if (call_bytes + bytes / element * e.out > cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
     if (p->size_code != SML_SIZE_AGREED && sml_size_bytes(p->size_code) != cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
@@ -133,6 +137,15 @@ static inline enum sml_reason sml_resend(const struct sml_pool *pool, struct sml
     return SML_SEND_ONE;
 }
 
+/* The length of the body, if it were one of indices; of other elements its length. */
+static inline size_t sml_indices_length(const struct sml_pool *pool, uint8_t code, size_t call_bytes,
+                                        const struct sml_packet *p)
+{
+    return sml_looks_up(code) && sml_brings_sums(pool, p)
+               ? sml_length_of_indices(code, call_bytes, p->body_bytes)
+               : p->body_bytes;
+}
+
 /* Begins a chunk: notes the properties that all contributions must share. The old content of this version's
  * memory is no longer needed: a result that all ranks have, or contributions to a chunk whose result was
  * handed back. */
@@ -155,7 +168,7 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
     if (part == SML_PART_OF_SUM && slot->code >> 4 == AGG_AVG)
         slot->code = agg_code(slot->code & 15, AGG_SUM); /* whoever has them all divides */
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
-    slot->body_bytes = (uint16_t)p->body_bytes;
+    slot->body_bytes = (uint16_t)sml_indices_length(pool, slot->code, slot->call_bytes, p);
     slot->summed = 0;
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
     if (part == SML_LABELLED) {
@@ -168,7 +181,8 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
 static inline bool sml_agrees(const struct sml_pool *pool, const struct sml_slot *slot,
                               const struct sml_packet *p)
 {
-    return slot->kind == p->kind && slot->size_code == p->size_code && slot->body_bytes == p->body_bytes &&
+    return slot->kind == p->kind && slot->size_code == p->size_code &&
+           slot->body_bytes == sml_indices_length(pool, slot->code, slot->call_bytes, p) &&
            (slot->e0 == p->e0 || sml_has_exponents(pool->cfg.format)) &&
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
@@ -211,9 +225,11 @@ static inline void sml_combine_codes(const struct sml_pool *pool, struct sml_slo
         slot->e1 = p->e1;
 }
 
-/* The chunk is complete: what was collected becomes the shadow. */
+/* The chunk is complete: what was collected becomes the shadow. body_bytes: of call and elements of the
+ * result.
+ */
 SML_ALWAYS_INLINE void sml_complete(const struct sml_pool *pool, struct sml_slot *slot,
-                                    const struct sml_packet *p, struct agg_verdict *v,
+                                    const struct sml_packet *p, size_t body_bytes, struct agg_verdict *v,
                                     const enum sml_part part)
 {
     struct sml_packet head = *p;
@@ -225,7 +241,7 @@ SML_ALWAYS_INLINE void sml_complete(const struct sml_pool *pool, struct sml_slot
     sml_build_header(result, &head);
     sml_slot_result(pool, slot, p->ver)->bytes =
         (uint16_t)sml_end_payload(pool, slot, p->tag, SML_SWITCH, result, SML_HEADER_BYTES + slot->call_bytes,
-                                  SML_HEADER_BYTES + slot->body_bytes);
+                                  SML_HEADER_BYTES + body_bytes);
     if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
         sml_slot_number_next(pool, slot);
     if (part == SML_LABELLED)
@@ -284,7 +300,7 @@ static inline enum sml_reason sml_restore(const struct sml_pool *pool, struct sm
                                 */
     sml_begin(pool, slot, rank, p, v, SML_WHOLE);
     memcpy(slot->body[p->ver], p->body, p->body_bytes);
-    sml_complete(pool, slot, p, v, SML_WHOLE);
+    sml_complete(pool, slot, p, p->body_bytes, v, SML_WHOLE);
     return SML_RESTORED;
 }
 

@@ -1,6 +1,6 @@
 /* How a contribution is added to the sum of its chunk, or combined by another operation. There are four ways,
- * by the job's mode and by whether the operation is wide (kernels.h). A part of pool_parts.h: the usual
- * ways are to be inlined. */
+ * by the job's mode and by whether the operation is wide (kernels.h), and one for indices (elements.h). A
+ * part of pool_parts.h: the usual ways are to be inlined. */
 #ifndef SWAGG_CORE_SWITCHML_POOL_REDUCE_H
 #define SWAGG_CORE_SWITCHML_POOL_REDUCE_H
 
@@ -116,6 +116,28 @@ __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *poo
         sml_start(sum, elements, bytes);
 }
 
+/* Adds what the indices stand for. Sums are longer than contributions, so they lie in the slot's own memory;
+ * they are integers, so the order of the ranks does not matter. */
+__attribute__((noinline)) static void sml_add_values(const struct sml_pool *pool, struct sml_slot *slot,
+                                                     const struct sml_packet *p)
+{
+    const struct sml_table *t = &pool->cfg.table;
+    const uint8_t *elements = p->body + slot->call_bytes;
+    const size_t sum_bytes = sml_slot_sum_bytes(slot) - slot->call_bytes;
+    const unsigned bits = sml_index_bits(t->code), sum_bits = sml_sum_bits(t->code);
+    uint8_t *sums = slot->body[p->ver] + slot->call_bytes;
+
+    if (slot->contributed == 0)
+        memset(sums, 0, sum_bytes);
+    if (sml_brings_sums(pool, p))
+        pool->cfg.kernels->operations[agg_code(sum_bits == 8 ? AGG_U8 : AGG_U16, AGG_SUM)].fold(
+            sums, elements, sum_bytes);
+    else if (sum_bits == 8)
+        pool->thc->add8(sums, elements, sum_bytes, bits, t->values);
+    else
+        pool->thc->add16((uint16_t *)sums, elements, sum_bytes / 2, bits, t->values);
+}
+
 /* Takes in the elements of rank's contribution, which agrees with the others; after the last one the sum is
  * in its place, for sml_finish. May keep buffer, and says so. */
 static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
@@ -128,6 +150,10 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
     const size_t bytes = p->body_bytes - slot->call_bytes;
     uint8_t *sum;
 
+    if (sml_looks_up(slot->code)) {
+        sml_add_values(pool, slot, p);
+        return;
+    }
     if (agg_is_wide(op)) {
         sml_reduce_wide(pool, slot, rank, p, buffer, v);
         return;

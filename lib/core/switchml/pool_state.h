@@ -17,6 +17,7 @@
 
 #include "switchml/labels.h"
 #include "switchml/pool.h"
+#include "thc/loops.h"
 #include "wire/auth.h"
 
 enum { SML_LINE = 64 };
@@ -33,7 +34,8 @@ struct sml_pool {
     uint64_t shards_inverse;       /* 2^32 / shards, rounded up */
     struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
     const struct sml_auth *auth;   /* SML_CHECKSUM_KEYED */
-    const void *tree;              /* the role's own, for the whole pool */
+    const struct thc_loops *thc;
+    const void *tree; /* the role's own, for the whole pool */
 };
 
 /* Written by the slot's owner only; what sml_pool_view reads is stored with sml_publish. */
@@ -42,7 +44,7 @@ struct sml_slot {
                              the latest chunk */
     uint16_t contributed; /* ranks that have contributed to it */
     /* Properties of the first contribution that all others must share; meaningful while contributed > 0. */
-    uint16_t body_bytes; /* of call and elements */
+    uint16_t body_bytes; /* of call and elements; of indices, if the code looks up (elements.h) */
     uint64_t first_at;   /* ns: when it came */
     uint8_t kind;        /* SML_DATA or SML_OPEN */
     uint8_t size_code;
@@ -106,6 +108,19 @@ static inline uint8_t *sml_slot_accumulator(const struct sml_pool *pool, struct 
 {
     return sml_slot_memory(pool, slot, 1) +
            (pool->cfg.mode == SML_ORDERED ? pool->cfg.workers : 1u) * pool->body_bytes;
+}
+
+/* Bytes of call and elements of the result. */
+static inline size_t sml_slot_sum_bytes(const struct sml_slot *slot)
+{
+    return sml_looks_up(slot->code) ? sml_length_of_sums(slot->code, slot->call_bytes, slot->body_bytes)
+                                    : slot->body_bytes;
+}
+
+/* Whether the elements are sums: of a rank that hands a result back, or of a switch below. */
+static inline bool sml_brings_sums(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    return p->kind == SML_RESTORE || (pool->tree != NULL && p->e1 & SML_FLAG_SUMS);
 }
 
 static inline uint64_t *sml_slot_seen(struct sml_slot *slot)

@@ -34,6 +34,7 @@ bool sml_pool_config_of(const struct agg_pool_config *cfg, struct sml_pool_confi
         .tag_bits = t.tag_bits,
         .labelled = t.labelled,
         .threads = t.threads,
+        .table = t.table,
         .kernels = cfg->kernels,
     };
     return true;

@@ -31,11 +31,18 @@ static bool checksum_ok(const struct sml_stream_config *c)
     return c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C;
 }
 
+static bool look_up_ok(const struct sml_stream_config *c)
+{
+    return c->look_up == 0 || (c->format == SML_FORMAT_TYPED && sml_looks_up(c->look_up) &&
+                               sml_element_of(c->look_up).in != 0 && c->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN);
+}
+
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
-           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) && format_ok(c);
+           c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
+           format_ok(c) && look_up_ok(c);
 }
 
 static size_t auth_bytes(const struct sml_stream_config *c)
@@ -108,9 +115,18 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
 
 static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
 {
+    const uint8_t code = agg_code(call->type, call->op);
+
+    if (call->op == SML_LOOK_UP)
+        return s->cfg.look_up != 0 && code == s->cfg.look_up && call->type == code &&
+               call->collective == SML_ALLREDUCE && call->root < SML_GROUP;
     switch (call->collective) {
     case SML_ALLREDUCE:
         if (call->root != 0)
+            return false;
+        break;
+    case SML_NORMS:
+        if (call->root != 0 || s->cfg.look_up == 0 || code != agg_code(AGG_F32, AGG_MAX))
             return false;
         break;
     case SML_REDUCE:
@@ -131,10 +147,12 @@ static struct sml_blocks blocks_of(const struct sml_stream *s, const struct sml_
 }
 
 /* Bytes that an element of a call takes, which is carried. */
-static size_t element_of(const struct sml_stream *s, const struct sml_call *call)
+static struct sml_element element_of(const struct sml_stream *s, const struct sml_call *call)
 {
-    return sml_has_exponents(s->cfg.format) ? blocks_of(s, call).element
-                                            : agg_element_size(call->type, call->op);
+    if (!sml_has_exponents(s->cfg.format))
+        return sml_element_of(agg_code(call->type, call->op));
+    const size_t element = blocks_of(s, call).element;
+    return (struct sml_element){element, element};
 }
 
 uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *call)
@@ -143,7 +161,7 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *c
         const struct sml_blocks b = blocks_of(s, call);
         return sml_blocks_packets(&b);
     }
-    const size_t element = element_of(s, call);
+    const size_t element = element_of(s, call).out;
     return sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
 }
 
@@ -164,14 +182,24 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
     if (!call_ok(s, call) || !segments_ok(segments, n, sml_wants(s, call)))
         return -EINVAL;
     struct sml_call counted = *call;
-    if (!sml_segments_measure(segments, n, element_of(s, call), &counted.count))
+    const struct sml_element element = element_of(s, call);
+    if (!sml_segments_measure(segments, n, element.in, &counted.count))
         return -EOVERFLOW;
+    if (element.out != element.in) {
+        if (n != 1)
+            return -EINVAL;
+        s->sum = segments[0];
+        if (!sml_segments_measure(&s->sum, 1, element.out, &counted.count))
+            return -EOVERFLOW;
+    }
     uint64_t chunks = sml_stream_packets(s, &counted);
     if (chunks > UINT64_C(1) << 31)
         return -EOVERFLOW;
     s->call = counted;
     s->call.seq = s->next_seq++;
+    s->element = element;
     s->segments = segments;
+    s->sums = element.out != element.in ? &s->sum : segments;
     s->segment_count = n;
     s->end = s->base + chunks;
     s->progress = now;
@@ -199,6 +227,8 @@ static struct sml_chunk block_at(const struct sml_stream *s, uint64_t position, 
 
     sml_blocks_span(&b, s->call.count, i, &offset, &bytes);
     chunk.elements = sml_segments_find(s->segments, s->segment_count, offset, bytes, result);
+    chunk.result = chunk.elements;
+    chunk.result.out = true;
     sml_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
     chunk.block = sml_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
     return chunk;
@@ -209,6 +239,24 @@ struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
 {
     return sml_scale_of(s->numbers, s->cfg.format, chunk->call, s->cfg.workers,
                         *sml_exponent_at(s, position - chunk->lead));
+}
+
+/* The same in a typed job. A chunk is so long that its sum has room. */
+static struct sml_chunk chunk_at(const struct sml_stream *s, uint64_t position, bool result)
+{
+    const struct sml_element e = s->element;
+    struct sml_chunk chunk = {.call = &s->call, .opening = position == s->base};
+    uint64_t offset;
+    size_t bytes;
+
+    sml_chunk_span(s->cfg.chunk_bytes, e.out, s->call.count * e.out, position - s->base, &offset, &bytes);
+    chunk.result = sml_segments_find(s->sums, s->segment_count, offset, bytes, true);
+    chunk.elements = chunk.result;
+    chunk.elements.out = result;
+    if (e.out != e.in && !result)
+        chunk.elements = sml_segments_find(s->segments, s->segment_count, offset / e.out * e.in,
+                                           bytes / e.out * e.in, false);
+    return chunk;
 }
 
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
@@ -223,15 +271,7 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
     }
 
     bool result = sml_wants(s, &s->call) && sml_have(s, position);
-    if (sml_has_exponents(s->cfg.format))
-        return block_at(s, position, result);
-    size_t element = element_of(s, &s->call), bytes;
-    uint64_t offset;
-    sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, &offset, &bytes);
-    return (struct sml_chunk){.call = &s->call,
-                              .elements =
-                                  sml_segments_find(s->segments, s->segment_count, offset, bytes, result),
-                              .opening = position == s->base};
+    return sml_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
 }
 
 static void copy(void *dst, const void *src, size_t bytes)

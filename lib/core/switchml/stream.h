@@ -17,6 +17,7 @@
 
 #include "kernels/kernels.h"
 #include "switchml/blocks.h"
+#include "switchml/elements.h"
 #include "wire/auth.h"
 
 struct sml_stream;
@@ -29,8 +30,9 @@ struct sml_stream_config {
     enum sml_checksum checksum;
     const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: the job's secret. Read by init only */
     enum sml_format format;
-    bool plain; /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
-                   resumed */
+    bool plain;      /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
+                        resumed */
+    uint8_t look_up; /* typed: the code of the job's table (elements.h); 0: it has none */
     uint32_t first_tag;
     /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
@@ -55,15 +57,16 @@ enum sml_stream_status {
 
 /* Begins a collective, behind those that are buffered. call.seq is filled in here. in: call.count elements,
  * host order. out: the same, or NULL when this rank is not the root of a reduce; out may equal in, and must
- * not overlap it otherwise. Both stay the caller's and must live, in unchanged, until the status is DONE or
- * MISMATCH or the stream is given up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress),
- * -EINVAL (type, op, root, NULL), -EOVERFLOW (more than 2^31 chunks). */
+ * not overlap it otherwise. Of a call that looks up (elements.h): indices and sums, which must not overlap.
+ * Both stay the caller's and must live, in unchanged, until the status is DONE or MISMATCH or the stream is
+ * given up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress), -EINVAL (type, op, root,
+ * NULL), -EOVERFLOW (more than 2^31 chunks). */
 int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
                      uint64_t now);
 
-/* The same for a tensor that lies in n pieces. The array, too, stays the caller's and must live, unchanged,
- * for so long. call.count is the sum of theirs, filled in here. No out may overlap another segment's in or
- * out. n may be 0. */
+/* The same for a tensor that lies in n pieces, or in one if the call looks up. The array, too, stays the
+ * caller's and must live, unchanged, for so long. call.count is the sum of theirs, filled in here. No out may
+ * overlap another segment's in or out. n may be 0. */
 int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
                               struct sml_segment segments[], size_t n, uint64_t now);
 

@@ -79,7 +79,7 @@ static void fetch_expected(const struct sml_pieces *chunk)
 static bool store_numbers(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                           struct sml_chunk *chunk)
 {
-    const struct sml_pieces *elements = &chunk->elements;
+    const struct sml_pieces *elements = &chunk->result;
     const struct sml_scale scale = sml_stream_scale(s, position, chunk);
     size_t bytes = elements->bytes;
 
@@ -88,7 +88,6 @@ static bool store_numbers(struct sml_stream *s, uint64_t position, const struct 
     if (p->kind != SML_DATA || p->body_bytes != (s->cfg.plain ? s->cfg.chunk_bytes : bytes))
         return false;
     if (bytes > 0 && sml_wants(s, chunk->call)) {
-        chunk->elements.out = true;
         fetch_expected(elements);
         if (chunk->lead > 0)
             sml_scale_scatter(&scale, elements, p->body);
@@ -122,12 +121,11 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     }
     if (!sml_wants(s, chunk.call))
         return bytes == 0;
-    if (bytes != chunk.elements.bytes)
+    if (bytes != chunk.result.bytes)
         return false;
     if (bytes > 0) {
-        chunk.elements.out = true;
-        fetch_expected(&chunk.elements);
-        sml_pieces_scatter(&chunk.elements, body, s->cfg.kernels->convert[chunk.call->type]);
+        fetch_expected(&chunk.result);
+        sml_pieces_scatter(&chunk.result, body, s->cfg.kernels->convert[sml_order_of(p->e0)]);
     }
     return true;
 }

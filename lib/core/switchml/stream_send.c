@@ -7,7 +7,7 @@ enum { REST_IN_FLIGHT = 64, REST_MAX_NS = 100000 }; /* so many keep the path bus
 
 enum { RESENDS_AT_ONCE = 4 }; /* when nothing is heard at all, so that a restarting switch is not flooded */
 
-static bool travels_swapped(uint8_t type)
+static bool travels_swapped(enum agg_type type)
 {
     bool big_endian_wire = type == AGG_I32;
     return big_endian_wire == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -87,8 +87,9 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
     if (what != SML_DUE_PROBE) {
         send->elements = chunk.elements;
         send->elements_bytes = send->body_bytes = chunk.elements.bytes;
-        send->convert = s->cfg.kernels->convert[chunk.call->type];
-        send->swapped = travels_swapped(chunk.call->type);
+        const enum agg_type order = sml_order_of(agg_code(chunk.call->type, chunk.call->op));
+        send->convert = s->cfg.kernels->convert[order];
+        send->swapped = travels_swapped(order);
         if (chunk.elements.bytes > 0)
             sml_fetch_to_read(sml_pieces_at(&chunk.elements), sml_pieces_first(&chunk.elements));
     }

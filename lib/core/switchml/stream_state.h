@@ -44,9 +44,12 @@ struct sml_stream {
 
     /* the collective in progress */
     struct sml_call call;
-    const struct sml_segment *segments;
+    struct sml_element element;
+    const struct sml_segment *segments; /* where contributions are; and sums, if they are as long */
+    const struct sml_segment *sums;     /* as many */
     size_t segment_count;
     struct sml_segment tensor; /* the only segment, if the caller has given no array */
+    struct sml_segment sum;    /* the only one of sums, if they are longer */
     uint64_t base, end;        /* its first position, and one past its last; equal if none is in progress */
     uint32_t next_seq;
 
@@ -82,8 +85,10 @@ struct sml_stream {
 /* Where a chunk's elements are and what they belong to. */
 struct sml_chunk {
     const struct sml_call *call;
-    struct sml_pieces elements;
-    struct sml_pieces block; /* formats with exponents: whose exponent its packet tells; bytes 0: none */
+    struct sml_pieces
+        elements; /* to be sent: the result, if this rank has and wanted one, else its contribution */
+    struct sml_pieces result; /* where that goes; of a kept chunk not used */
+    struct sml_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
     uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
 };
@@ -133,7 +138,7 @@ static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 /* Whether this rank is to get the sum of such a call. */
 static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *call)
 {
-    return call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
+    return sml_gives(call->collective, call->root, s->cfg.rank);
 }
 
 /* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so
@@ -158,8 +163,7 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
     s->flights[slot].due = (uint8_t)what;
 }
 
-/* The chunk at a position of the present collective, or at a kept one before it. Its elements are this rank's
- * result, if it has and wanted one, else its contribution. */
+/* The chunk at a position of the present collective, or at a kept one before it. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
 /* What the elements of a chunk at this position are scaled by. lead > 0 */

@@ -6,6 +6,11 @@
 
 #include "wire/bytes.h"
 
+enum { KEYED = 16, TABLE = 17, COMPRESSION = TABLE + 1 + SML_INDICES_MAX }; /* where these are in the bytes */
+
+static_assert((int)COMPRESSION + 4 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+              "they have room");
+
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
 
 /* The codes on the wire. The published format has 0. */
@@ -54,7 +59,10 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[13] = t->plain;
     out->data[14] = t->labelled;
     out->data[15] = t->threads;
-    out->data[16] = t->keyed;
+    out->data[KEYED] = t->keyed;
+    out->data[TABLE] = t->table.code;
+    memcpy(out->data + TABLE + 1, t->table.values, SML_INDICES_MAX);
+    put_be32(out->data + COMPRESSION, t->compression);
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -74,8 +82,13 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .plain = in->data[13] != 0,
         .labelled = in->data[14] != 0,
         .threads = in->data[15],
-        .keyed = in->bytes >= SML_TERMS_BYTES && in->data[16] != 0,
+        .keyed = in->bytes > KEYED && in->data[KEYED] != 0,
     };
+    if (in->bytes < SML_TERMS_BYTES)
+        return true;
+    t->table.code = in->data[TABLE];
+    memcpy(t->table.values, in->data + TABLE + 1, SML_INDICES_MAX);
+    t->compression = get_be32(in->data + COMPRESSION);
     return true;
 }
 
@@ -116,6 +129,20 @@ static const char *keyed_words(bool keyed)
     return keyed ? "keyed" : "not keyed";
 }
 
+static const char *compression_words(const struct sml_table *t)
+{
+    static const char *const words[][SML_INDEX_BITS_MAX] = {
+        {"compression to 1 bit, sums of 8", "compression to 2 bits, sums of 8",
+         "compression to 3 bits, sums of 8", "compression to 4 bits, sums of 8"},
+        {"compression to 1 bit, sums of 16", "compression to 2 bits, sums of 16",
+         "compression to 3 bits, sums of 16", "compression to 4 bits, sums of 16"},
+    };
+
+    if (!sml_table_valid(t))
+        return t->code == 0 ? "no compression" : "compression by a table that is none";
+    return words[sml_sum_bits(t->code) == 16][sml_index_bits(t->code) - 1];
+}
+
 static bool is_power_of_two(unsigned n)
 {
     return n != 0 && (n & (n - 1)) == 0;
@@ -147,6 +174,14 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
         return no(why, "checksum %u is not known here", t.checksum);
     if (t.checksum != SML_CHECKSUM_NONE && sml_has_exponents(t.format))
         return no(why, "packets of %s have no checksum", format_words(t.format));
+    if (t.table.code != 0 && !sml_table_valid(&t.table))
+        return no(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
+                  t.table.code, SML_INDEX_BITS_MAX);
+    if (t.table.code != 0 && t.format != SML_FORMAT_TYPED)
+        return no(why, "packets of %s cannot be compressed", format_words(t.format));
+    if (t.table.code != 0 && t.chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
+        return no(why, "compressed calls take chunks of %d bytes at least, not %u", SML_LOOK_UP_CHUNK_MIN,
+                  t.chunk_bytes);
     if (t.plain && t.format != SML_FORMAT_INT32)
         return no(why, "packets of %s are not the published ones", format_words(t.format));
     if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
@@ -181,6 +216,10 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
     else if (a.checksum != b.checksum)
         *d = (struct agg_difference){checksum_words(a.checksum), checksum_words(b.checksum)};
+    else if (a.table.code != b.table.code)
+        *d = (struct agg_difference){compression_words(&a.table), compression_words(&b.table)};
+    else if (memcmp(&a.table, &b.table, sizeof a.table) != 0 || a.compression != b.compression)
+        *d = (struct agg_difference){"one granularity, fraction and block of compression", "others"};
     else if (a.plain != b.plain)
         *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
     else
@@ -253,6 +292,25 @@ static uint16_t keyed_chunk_bytes(const struct sml_terms *wish)
     return chunk_bytes_that_fit(payload, SML_CHECKSUM_KEYED);
 }
 
+/* Whether sums of all ranks' values always fit. A chunk may have become shorter than any rank wished. */
+static bool table_fits(const struct sml_terms *job, uint16_t n, struct agg_refusal *why)
+{
+    const unsigned bits = job->table.code == 0 ? 0 : sml_sum_bits(job->table.code);
+
+    if (bits == 0)
+        return true;
+    if (job->chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
+        return no(why->text, "compressed calls take chunks of %d bytes at least, there is room for %u",
+                  SML_LOOK_UP_CHUNK_MIN, job->chunk_bytes);
+    return sml_table_fits(&job->table, n) ||
+           no(why->text,
+              "a granularity of %u times %u ranks does not fit sums of %u bits: compress with a granularity "
+              "of %u at "
+              "most%s",
+              sml_table_greatest(&job->table), n, bits, ((1u << bits) - 1) / n,
+              bits == 8 ? ", or sums of 16 bits" : "");
+}
+
 /* Has the packets of a new job keyed, whose terms are complete otherwise. */
 static bool key_packets(const struct agg_terms wish[], uint16_t n, struct sml_terms *job,
                         struct agg_refusal *why)
@@ -314,6 +372,8 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
                   PUBLISHED_BYTES_MIN, job.chunk_bytes);
     if (job.plain)
         job.chunk_bytes = published_length(job.chunk_bytes);
+    if (!table_fits(&job, n, why))
+        return false;
     job.slots = (uint16_t)slots;
     job.first_tag = (uint32_t)limits->random;
     sml_terms_build(granted, &job);
@@ -348,6 +408,8 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
+    if (t.table.code != 0)
+        list[n++] = (struct agg_term){.name = "compression", .word = compression_words(&t.table)};
     if (t.labelled)
         list[n++] = (struct agg_term){.name = "threads", .number = t.threads};
     return n;

@@ -5,7 +5,7 @@
 #include "protocol/terms.h"
 #include "switchml/pool.h"
 
-enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 17, SML_TERMS_BYTES_LEAST = 16 };
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 38, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
     enum sml_format format;
@@ -25,6 +25,10 @@ struct sml_terms {
     uint8_t threads; /* as in switchml/pool.h; else 0 */
     bool keyed;      /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
                         checksum      that the ranks wished for is left out */
+    struct sml_table table; /* what the indices of the ranks' compressed calls stand for (elements.h); the
+                               same on all ranks */
+    uint32_t
+        compression; /* what else of it only the ranks need to know, but must be the same on all of them */
 };
 
 /* Under these terms, which are granted. */
@@ -39,12 +43,13 @@ const char *sml_format_name(enum sml_format format);
 enum sml_format sml_format_named(const char *name);
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
- * first_tag (4); tag_bits, plain, labelled, threads; keyed. t must be within its types' ranges. */
+ * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4). t must
+ * be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
-/* False: they are of another protocol or version, or too short (those of older versions have no `keyed`,
- * which is false then). Further bytes are ignored, so that fields can
- * be added. A format that is not known becomes SML_FORMATS. */
+/* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
+ * `threads`, or behind `keyed`, which is 0 then. Further bytes are ignored, so that fields can be added. A
+ * format that is not known becomes SML_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */

@@ -1,6 +1,17 @@
 #include "switchml/worker.h"
 
+#include <string.h>
+
 #include "switchml/terms.h"
+
+/* A switch that knows of no tables grants none: its jobs have no compressed calls, which is for the rank to
+ * say. */
+static bool has_my_table(const struct sml_terms *job, const struct sml_terms *mine)
+{
+    return job->table.code == 0 ||
+           (memcmp(&job->table, &mine->table, sizeof job->table) == 0 &&
+            job->compression == mine->compression && job->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN);
+}
 
 static bool accept(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress)
 {
@@ -12,6 +23,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         job.tag_bits != 0 || (job.keyed && (!mine.keyed || job.plain)))
         return false;
     if (job.plain ? !sml_terms_published(&job) : mine.plain)
+        return false;
+    if (!has_my_table(&job, &mine))
         return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;

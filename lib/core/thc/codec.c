@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct thc_loops *loops_for(const struct agg_kernels *kernels)
+const struct thc_loops *thc_loops_for(const struct agg_kernels *kernels)
 {
     const struct thc_loops *l;
 
@@ -45,7 +45,7 @@ bool thc_codec_init(struct thc_codec *c, const struct thc_table *table, uint32_t
         return false;
     *c = (struct thc_codec){.table = *table,
                             .block = block,
-                            .loops = loops_for(kernels),
+                            .loops = thc_loops_for(kernels),
                             .by_root = by_root_of(block),
                             .bound = (float)thc_table_bound(table)};
     make_steps(&c->steps, table);

@@ -60,7 +60,8 @@ void thc_transform_back(const struct thc_codec *c, float *block, uint64_t seed);
 void thc_encode(const struct thc_codec *c, uint8_t *packed, const float *block, float norm, uint32_t key);
 void thc_subtract(const struct thc_codec *c, float *block, const uint8_t *packed, float norm);
 
-/* The caller sees to it that sums fit (thc_granularity_for). */
+/* The caller sees to it that sums fit (thc_granularity_for). Those of 16 bits are little endian, as they
+ * travel. */
 void thc_add8(const struct thc_codec *c, uint8_t *sums, const uint8_t *packed);
 void thc_add16(const struct thc_codec *c, uint16_t *sums, const uint8_t *packed);
 

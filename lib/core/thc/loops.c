@@ -221,6 +221,14 @@ INLINE void look_up(uint8_t group[THC_GROUP], const uint8_t *packed, unsigned bi
         look_up_16(group + i, values);
 }
 
+/* Sums travel, and lie in memory, with the low byte first. */
+#define LITTLE8(x) (x)
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LITTLE16(x) __builtin_bswap16(x)
+#else
+#define LITTLE16(x) (x)
+#endif
+
 #define DEFINE_SUMS(width)                                                                                   \
     static void add##width(uint##width##_t *sums, const uint8_t *packed, size_t n, unsigned bits,            \
                            const uint8_t *values)                                                            \
@@ -230,14 +238,14 @@ INLINE void look_up(uint8_t group[THC_GROUP], const uint8_t *packed, unsigned bi
         for (size_t i = 0; i < n; i += THC_GROUP, packed += 8 * bits) {                                      \
             look_up(group, packed, bits, values);                                                            \
             for (unsigned j = 0; j < THC_GROUP; j++)                                                         \
-                sums[i + j] = (uint##width##_t)(sums[i + j] + group[j]);                                     \
+                sums[i + j] = LITTLE##width((uint##width##_t)(LITTLE##width(sums[i + j]) + group[j]));       \
         }                                                                                                    \
     }                                                                                                        \
                                                                                                              \
     static void decode##width(float *x, const uint##width##_t *sums, size_t n, float middle, float factor)   \
     {                                                                                                        \
         for (size_t i = 0; i < n; i++)                                                                       \
-            x[i] = ((float)sums[i] - middle) * factor;                                                       \
+            x[i] = ((float)LITTLE##width(sums[i]) - middle) * factor;                                        \
     }
 
 DEFINE_SUMS(8)

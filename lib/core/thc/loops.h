@@ -34,7 +34,7 @@ struct thc_loops {
      * whose indices are packed: of each THC_GROUP numbers, `bits` * 8 bytes (see codec.h). */
     void (*quantise)(uint8_t *packed, const float *x, size_t n, unsigned bits, const struct thc_steps *steps,
                      float factor, uint32_t key);
-    /* sums[i] += the table value of index i. */
+    /* sums[i] += the table value of index i. Sums of 16 bits are little endian on every host. */
     void (*add8)(uint8_t *sums, const uint8_t *packed, size_t n, unsigned bits, const uint8_t *values);
     void (*add16)(uint16_t *sums, const uint8_t *packed, size_t n, unsigned bits, const uint8_t *values);
     /* x[i] = (sums[i] - middle) * factor. */
@@ -49,6 +49,11 @@ extern const struct thc_loops thc_loops_scalar; /* the reference, for every CPU 
 extern const struct thc_loops thc_loops_avx2;
 extern const struct thc_loops thc_loops_avx512;
 extern const struct thc_loops thc_loops_neon;
+
+struct agg_kernels;
+
+/* Those for the instructions that these kernels use. */
+const struct thc_loops *thc_loops_for(const struct agg_kernels *kernels);
 
 /* Those of this architecture, whether its CPU can run them or not; NULL past the end. One file for each
  * architecture (here_*.c) has it. */

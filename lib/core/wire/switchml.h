@@ -88,6 +88,8 @@ enum {
                                 is complete. In DATA, OPEN and, for the answer to it, in PROBE */
     SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with
                                 its struct sml_call */
+    SML_FLAG_SUMS = 0x02,    /* DATA and OPEN from a switch below, of a call that looks up
+                                (switchml/elements.h): the elements are sums already */
 };
 
 /* The upper six bits of byte 9, in a typed job's DATA and OPEN. From a worker: how few of the chunks before
@@ -149,14 +151,25 @@ struct sml_packet {
 
 /* What every rank must agree on for one collective call; the opening packet carries it, big endian on the
  * wire. */
-enum sml_collective { SML_ALLREDUCE = 1, SML_REDUCE = 2 };
+enum sml_collective {
+    SML_ALLREDUCE = 1,
+    SML_REDUCE = 2,
+    SML_NORMS = 3 /* like SML_ALLREDUCE: the norms by which the one after it is compressed (thc/codec.h) */
+};
+
+/* Whether this rank is to get the result. */
+static inline bool sml_gives(uint8_t collective, uint32_t root, unsigned rank)
+{
+    return collective != SML_REDUCE || root == rank;
+}
 
 struct sml_call {
     uint32_t seq;       /* counts the job's collectives from 0, modulo 2^32 */
     uint8_t collective; /* enum sml_collective */
     uint8_t type;       /* enum agg_type */
     uint8_t op;         /* enum agg_op */
-    uint32_t root;      /* rank that receives a reduce; 0 for allreduce */
+    uint32_t root;      /* rank that receives a reduce; 0 for allreduce. If it looks up: how many numbers only
+                           fill the last element up */
     uint64_t count;     /* elements */
 };
 
