@@ -11,12 +11,12 @@
  * resumes, and the rank is not one, or the other way round) again mac=9 the last message once more, as it
  * was, but for the MAC address that it comes from old p TYPE                a message of this type with a
  * serial before p's last wait 2.5                  seconds pass, with ticks sleep 60                  seconds
- * pass without any restart                   the switch loses all it knew slow from now on pools take time
- * prepared, lacking         what was put off last is ready; or there is no room for it full, numberless
- * prepare says no from now on: there are no slots, no numbers roomy it says yes again hasty a new switch, to
- * which a second is a long silence narrow a new switch, whose ports carry 1000 bytes of UDP payload end j of
- * 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its end; without more, tenant 0's
- * job "t" loud                      events are shown from now on
+ * pass without any restart                   the switch loses all it knew; reborn: all but its running jobs
+ * slow from now on pools take time prepared, lacking         what was put off last is ready; or there is no
+ * room for it full, numberless prepare says no from now on: there are no slots, no numbers roomy it says yes
+ * again hasty a new switch, to which a second is a long silence narrow a new switch, whose ports carry 1000
+ * bytes of UDP payload end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its
+ * end; without more, tenant 0's job "t" loud                      events are shown from now on
  *
  * Some lines stand for several:
  *
@@ -227,6 +227,19 @@ static inline void start_registry(struct stage *s)
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
 }
 
+/* Another process goes on with all running jobs of the one before. */
+static inline void do_reborn(struct stage *s)
+{
+    struct ctl_registry *before = s->registry;
+    s->registry = NULL;
+    s->boot_id--;
+    start_registry(s);
+    for (unsigned i = 0; i < s->max_jobs; i++)
+        if (ctl_registry_entry(before, i)->state == CTL_ENTRY_RUNNING)
+            CU_ASSERT_TRUE(ctl_registry_restore(s->registry, ctl_registry_entry(before, i), s->now));
+    free(before);
+}
+
 /* A stage on which a switch has just started; close_stage frees it. */
 static inline struct stage *open_stage(unsigned max_jobs)
 {
@@ -417,6 +430,8 @@ static inline void do_line(struct stage *s, const char *line)
         do_wait(s, seconds, UINT64_MAX);
     else if (strcmp(verb, "restart") == 0)
         start_registry(s);
+    else if (strcmp(verb, "reborn") == 0)
+        do_reborn(s);
     else if (strcmp(verb, "full") == 0)
         s->full = true;
     else if (strcmp(verb, "numberless") == 0)

@@ -893,6 +893,89 @@ static void test_a_stranger_moves_nobody(void)
             "  a ALIVE\n");
 }
 
+/* Another process has the registry's jobs now. */
+static void test_a_running_job_goes_on_in_another_process(void)
+{
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "wait 9\n"
+            "reborn\n"
+            "alive a b c\n"
+            "wait 9\n"
+            "alive b c\n"
+            "wait 2\n"
+            "  close\n"
+            "  abc ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  abc ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  abc ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n"
+            "  abc ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n");
+}
+
+static void test_ready_may_not_have_been_sent_before(void)
+{
+    play(4, "running 2\n"
+            "reborn\n"
+            "alive a\n"
+            "wait 0.1\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "JOIN b 1/2\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "alive b\n"
+            "wait 5\n");
+}
+
+static void test_who_has_left_is_remembered(void)
+{
+    play(4, "running 2\n"
+            "HEARTBEAT b calls=1 waiting\n"
+            "  b ALIVE\n"
+            "LEAVE a calls=2\n"
+            "  a LEFT\n"
+            "reborn\n"
+            "again\n"
+            "  a LEFT\n"
+            "HEARTBEAT b calls=2 waiting\n"
+            "  b ALIVE\n"
+            "  close\n"
+            "  b ABORTED rank left: rank 0 (10.0.0.1) left after 2 collectives, but rank 1 (10.0.0.2) waits "
+            "for it in another\n");
+}
+
+static void test_what_cannot_go_on(void)
+{
+    struct stage *s = open_stage(2), *other = open_stage(2);
+    struct ctl_member members[2];
+    struct ctl_entry job;
+
+    s->silent = true;
+    do_line(s, "JOIN a 0/2");
+    do_line(s, "JOIN b 1/2");
+    job = *ctl_registry_entry(s->registry, 0);
+    CU_ASSERT_EQUAL_FATAL(job.state, CTL_ENTRY_RUNNING);
+    memcpy(members, job.members, sizeof members);
+    job.members = members;
+    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* it is there */
+    job.epoch++;
+    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* its number is taken */
+    job.number++;
+    members[1].endpoint.key = 1;
+    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now)); /* there are no keys */
+    job.keyed = true;
+    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now));
+    job.keyed = false;
+    members[1].endpoint.key = 0;
+    job.size = 0;
+    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now));
+    job.size = 2;
+    CU_ASSERT_TRUE(ctl_registry_restore(s->registry, &job, s->now));
+    job.epoch++;
+    job.number++;
+    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* there is no room */
+    CU_ASSERT_TRUE(ctl_registry_restore(other->registry, &job, other->now));
+    close_stage(other);
+    close_stage(s);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -935,6 +1018,10 @@ int main(void)
         UNIT_TEST(test_a_member_may_get_another_mac_address),
         UNIT_TEST(test_a_copy_moves_nobody),
         UNIT_TEST(test_a_stranger_moves_nobody),
+        UNIT_TEST(test_a_running_job_goes_on_in_another_process),
+        UNIT_TEST(test_ready_may_not_have_been_sent_before),
+        UNIT_TEST(test_who_has_left_is_remembered),
+        UNIT_TEST(test_what_cannot_go_on),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, running jobs", tests);

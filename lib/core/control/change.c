@@ -1,4 +1,4 @@
-/* Another configuration, or fewer ports, for a registry that has jobs. */
+/* Another configuration, fewer ports, or another process, for a registry that has jobs. */
 #include <string.h>
 
 #include "control/life.h"
@@ -35,12 +35,11 @@ bool ctl_registry_has_key(const struct ctl_registry *r, unsigned key)
     return false;
 }
 
-static void move_job(struct ctl_entry *to, const struct ctl_entry *from, const int tenant[])
+static void copy_job(struct ctl_entry *to, const struct ctl_entry *from)
 {
     struct ctl_member *members = to->members;
     *to = *from;
     to->members = members;
-    to->tenant = tenant[from->tenant];
     if (from->first_left)
         to->first_left = members + (from->first_left - from->members);
     memcpy(members, from->members, from->size * sizeof *members);
@@ -58,9 +57,54 @@ struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_conf
     if (old->cfg.keys > 0)
         r->guard = old->guard;
     for (unsigned i = 0; i < old->cfg.max_jobs; i++)
-        if (old->entries[i].state != CTL_ENTRY_FREE)
-            move_job(to++, &old->entries[i], tenant);
+        if (old->entries[i].state != CTL_ENTRY_FREE) {
+            copy_job(to, &old->entries[i]);
+            to++->tenant = tenant[old->entries[i].tenant];
+        }
     return r;
+}
+
+static bool has_known_keys(const struct ctl_registry *r, const struct ctl_entry *job)
+{
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const unsigned key = job->members[rank].endpoint.key;
+        if (key > r->cfg.keys || (key == 0) == job->keyed)
+            return false;
+    }
+    return true;
+}
+
+/* A free place for a job that may go on here; NULL: it may not, or there is none. */
+static struct ctl_entry *place_for(struct ctl_registry *r, const struct ctl_entry *job)
+{
+    struct ctl_entry *place = NULL;
+    if (job->size == 0 || job->size > ctl_registry_workers(&r->cfg) || job->present > job->size ||
+        job->name[0] == '\0' || !job->protocol || !has_known_keys(r, job))
+        return NULL;
+    for (unsigned i = r->cfg.max_jobs; i-- > 0;) {
+        const struct ctl_entry *other = &r->entries[i];
+        if (other->state == CTL_ENTRY_FREE)
+            place = &r->entries[i];
+        else if (other->epoch == job->epoch ||
+                 (other->state == CTL_ENTRY_RUNNING && other->protocol == job->protocol &&
+                  other->number == job->number))
+            return NULL;
+    }
+    return place;
+}
+
+bool ctl_registry_restore(struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
+{
+    struct ctl_entry *place = place_for(r, job);
+    if (!place)
+        return false;
+    copy_job(place, job);
+    for (unsigned rank = 0; rank < place->size; rank++) {
+        place->members[rank].confirmed = false;
+        place->members[rank].challenge = (struct ctl_challenge){0};
+    }
+    ctl_entry_go_on(r, place, now);
+    return true;
 }
 
 void ctl_registry_cut(struct ctl_registry *r, ctl_is_there *is_there, const void *ctx, const char *where,

@@ -220,13 +220,24 @@ static bool grant(struct ctl_registry *r, struct ctl_entry *job, struct ctl_fail
     return false;
 }
 
-static void start_to_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+static void enter_running(struct ctl_entry *job, uint64_t now)
 {
     enter(job, CTL_ENTRY_RUNNING, now);
     for (unsigned rank = 0; rank < job->size; rank++)
         job->members[rank].heard_at = now; /* JOINs may come more rarely than heartbeats */
+}
+
+static void start_to_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    enter_running(job, now);
     ctl_entry_event_ready(r, job);
     ctl_entry_push(r, job);
+}
+
+void ctl_entry_go_on(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    enter_running(job, now);
+    ctl_entry_event(r, job, "goes on: %u of %u ranks, number %u", job->present, job->size, job->number);
 }
 
 /* The job is FORMING, and its pool could not be made: it fails, or waits for room. */

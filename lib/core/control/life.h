@@ -42,6 +42,10 @@ void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now);
 void ctl_entry_prepared(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_prepared *p,
                         uint64_t now);
 
+/* It was RUNNING in an earlier life of this process, and is again. READY is repeated to members until they
+ * show that they know of it, for it may not have been sent before. */
+void ctl_entry_go_on(struct ctl_registry *r, struct ctl_entry *job, uint64_t now);
+
 /* A job that is not FAILED yet becomes it, and all members are told. */
 void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_failure *why,
                     uint64_t now);

@@ -54,6 +54,7 @@
  *                                                             beside this one
  *   (none)   JOIN, its data packets being those of            REFUSED
  *            a job that nobody joins
+ *   (none)   restored, from another process           RUNNING  READY to those that do not confirm
  *   any live the operator ends it                    FAILED   release; ABORTED to all
  *   RUNNING  the operator drains it                  RUNNING  from now on: newcomer's JOIN: REFUSED
  *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
@@ -62,9 +63,10 @@
  *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from
  *                                                             before a restart; a live worker learns the id
  *   any      sealed JOIN of one that is in no job,            PENDING, no more: it may be a copy; a live
- * worker without the challenge of now                     learns the challenge any      seal that is wrong,
- * or of an unknown             REFUSED, without a seal key any      a serial older than the member's last
- * ignored
+ *            without the challenge of now                     worker learns the challenge
+ *   any      seal that is wrong, or of an unknown             REFUSED, without a seal
+ *            key
+ *   any      a serial older than the member's last            ignored
  *
  * Resuming: FORMING, and some member was READY before a restart. Such a job is recognized by its roster,
  * which only its members were told; its name proves nothing. A newcomer is an incarnation that is in no job
@@ -134,6 +136,12 @@ bool ctl_registry_has_key(const struct ctl_registry *r, unsigned i);
  * job has are at the same places. tenant[t]: the number that tenant t of old has here. */
 struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_config *cfg,
                                        const struct ctl_registry *old, const int tenant[]);
+
+/* A RUNNING job of an earlier life of this process, whose pool has outlived that: it goes on, and its members
+ * notice nothing, if boot_id is what it was. job: as ctl_registry_entry showed it; of the members, all but
+ * the times, confirmed and challenge count, and endpoint.key is the place of the key in this configuration.
+ * False: it cannot go on here, for there is no room, it is not whole, or another job has its number. */
+bool ctl_registry_restore(struct ctl_registry *r, const struct ctl_entry *job, uint64_t now);
 
 /* For telemetry and tests: entry i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);
