@@ -142,6 +142,7 @@ static const struct option_row rows[] = {
     {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, "how floats travel: native, int32, fp16"},
     {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
     {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
+    {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
     {"window", 0, "N", option_int, FIELD(options.window), INT32_MAX, "chunks on their way"},
     {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), INT32_MAX, "of the path to the switch"},

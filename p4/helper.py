@@ -2,6 +2,7 @@
 """Speaks to a Tofino that runs p4/swagg.p4, for swagg-tofino: answers its requests, and tells the chip where stations are. Or, with
 --show, prints what the chip has counted and holds, as JSON. Needs the Python client of the switch's software (bfrt_grpc)."""
 import argparse
+import fcntl
 import json
 import selectors
 import sys
@@ -45,13 +46,20 @@ def parse(arguments):
 
 
 def connect(client, options):
-    return Tofino(Bfrt(client, options.switch, "swagg"), options.chip, options.mac, options.ip, options.ports, options.loops,
-                  options.cpu, options.pipes, options.state)
+    """--show is another client of the switch's, beside the one that has it."""
+    return Tofino(Bfrt(client, options.switch, "swagg", int(options.show)), options.chip, options.mac, options.ip, options.ports,
+                  options.loops, options.cpu, options.pipes, options.state, options.show)
+
+
+def alone(options):
+    """Waits until no earlier life of this process has the state file any more; to be kept while this one has it."""
+    lock = open(f"{options.state}.lock", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def serve(switch, source, out, idle):
     """Answers lines until there are no more; idle() in between, which must not take long."""
-    requests.begin(switch)
     waiting = selectors.DefaultSelector()
     waiting.register(source, selectors.EVENT_READ)
     rest = b""
@@ -72,10 +80,11 @@ def main():
     options = parse(sys.argv[1:])
     try:
         import bfrt_grpc.client as client  # comes with the switch's software
-        switch = connect(client, options)
         if options.show:
-            print(json.dumps(requests.shown(switch), indent=1))
-        else:
+            print(json.dumps(requests.shown(connect(client, options)), indent=1))
+            return
+        with alone(options):
+            switch = connect(client, options)
             serve(switch, sys.stdin.buffer, sys.stdout.buffer, lambda: switch.learn(0.05))
     except ImportError:
         sys.exit("helper: there is no bfrt_grpc here: set PYTHONPATH to the Python packages of the switch's software")

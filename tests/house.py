@@ -59,7 +59,7 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "tofino": [*CORE, "lib/core/control", "lib/version", "swagg/base", "swagg/config"],
+    "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control"],
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/samples": [*CORE, "lib/version", "traffic"],

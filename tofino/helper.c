@@ -94,6 +94,11 @@ uint64_t helper_ask(struct helper *h, json_t *request)
     return sent ? h->asked : 0;
 }
 
+const char *helper_error(const json_t *answer)
+{
+    return json_string_value(json_object_get(answer, "error"));
+}
+
 static bool hand_out(const char *line, size_t bytes, helper_answered *answered, void *context)
 {
     json_t *answer = json_loadb(line, bytes, 0, NULL);
@@ -103,7 +108,7 @@ static bool hand_out(const char *line, size_t bytes, helper_answered *answered, 
         json_decref(answer);
         return false;
     }
-    answered(context, (uint64_t)json_integer_value(id), json_string_value(json_object_get(answer, "error")));
+    answered(context, (uint64_t)json_integer_value(id), answer);
     json_decref(answer);
     return true;
 }

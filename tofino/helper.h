@@ -1,6 +1,7 @@
 /* The helper: a program of its own that speaks to the switch (p4/helper.py), asked in lines of JSON over a
  * socket that is its standard input and output. Each request has a number, "id", and so has its answer:
- * {"id": 7, "ok": true}, or {"id": 7, "error": "why not"}. Answers may come in another order. One thread.
+ * {"id": 7, "ok": true, ...}, or {"id": 7, "error": "why not"}. Answers may come in another order. One
+ * thread.
  */
 #ifndef SWAGG_TOFINO_HELPER_H
 #define SWAGG_TOFINO_HELPER_H
@@ -21,8 +22,11 @@ int helper_fd(const struct helper *h); /* readable: helper_receive has something
 /* Asks; the request becomes the helper's. Returns its number, never 0; or 0 if the helper is gone. */
 uint64_t helper_ask(struct helper *h, json_t *request);
 
-/* error: NULL if it was done. */
-typedef void helper_answered(void *context, uint64_t id, const char *error);
+/* The answer is the helper's. */
+typedef void helper_answered(void *context, uint64_t id, const json_t *answer);
+
+/* Why it was not done; NULL: it was. */
+const char *helper_error(const json_t *answer);
 
 /* Hands out the answers that have come. False: the helper has ended, or does not answer in JSON. */
 bool helper_receive(struct helper *h, helper_answered *answered, void *context);

@@ -15,30 +15,36 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "control/keyring.h"
 #include "membership.h"
 #include "version.h"
 #include "wire/path.h"
 
 enum { EXIT_USAGE = 2, DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
 
-/* The sockets, in the order in which they are polled. */
-enum { CONTROL, DATA, HELPER = DATA + DATA_PORTS, SIGNALS, SOURCES };
+/* What is polled; from CONTROL on, the sockets of workers. */
+enum { HELPER, SIGNALS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
 
 struct process {
-    const char *interface;
+    const char *interface, *state;
+    unsigned elements;
     struct config cfg;
+    struct keyring keys;
     struct helper *helper;
     struct membership *membership;
     struct pollfd source[SOURCES];
 };
 
+#define DEFAULT_STATE "/run/swagg-tofino.jobs"
+
 static const char usage[] =
-    "usage: swagg-tofino --interface NAME [--elements N] [--check] FILE -- HELPER...\n"
+    "usage: swagg-tofino --interface NAME [--elements N] [--state FILE] [--check] FILE -- HELPER...\n"
     "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n"
     "\n"
     "  FILE               the configuration, as the daemon's (docs/configuration.md)\n"
     "  --interface NAME   that leads to the chip, and has the configuration's switch.ip\n"
     "  --elements N       of a packet, at most: 32, 64, 128 or 256 (default 64)\n"
+    "  --state FILE       keeps the jobs that run, for its next life (default " DEFAULT_STATE ")\n"
     "  --check            only say whether the configuration is good\n"
     "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
     "  -h, --help, --version\n";
@@ -72,7 +78,7 @@ static void send_control(void *context, const struct ctl_endpoint *to, const uin
 
 static void log_job(const char *job, const char *what)
 {
-    fprintf(stderr, "swagg-tofino: job %s: %s\n", job, what);
+    fprintf(stderr, "swagg-tofino: %s%s%s%s\n", job ? "job " : "", job ? job : "", job ? ": " : "", what);
 }
 
 /* The MAC address of a neighbour. False: the kernel does not know it. */
@@ -130,11 +136,11 @@ static void receive(struct process *p, unsigned source)
     }
 }
 
-static void answered(void *context, uint64_t id, const char *error)
+static void answered(void *context, uint64_t id, const json_t *answer)
 {
     struct process *p = context;
 
-    membership_answered(p->membership, id, error, now_ns());
+    membership_answered(p->membership, id, answer, now_ns());
 }
 
 /* --- life
@@ -181,14 +187,16 @@ static int run(struct process *p)
     uint64_t tick_at = 0;
 
     for (;;) {
-        poll(p->source, SOURCES, tick_ms);
+        poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL, tick_ms);
         if (p->source[SIGNALS].revents)
             return EXIT_SUCCESS;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
             complain("the helper has ended, or said what is no answer (above: why)");
             return EXIT_FAILURE;
         }
-        for (unsigned i = CONTROL; i < HELPER; i++)
+        if (!membership_has_begun(p->membership))
+            continue;
+        for (unsigned i = CONTROL; i < SOURCES; i++)
             if (p->source[i].revents)
                 receive(p, i);
         if (now_ns() >= tick_at) {
@@ -198,11 +206,15 @@ static int run(struct process *p)
     }
 }
 
-static int start(struct process *p, unsigned elements, char *const helper[])
+static int start(struct process *p, char *const helper[])
 {
-    const struct membership_parts parts = {
-        .cfg = &p->cfg, .elements = elements, .send = send_control, .log = log_job, .context = p};
-    struct membership_parts whole = parts;
+    struct membership_parts parts = {.cfg = &p->cfg,
+                                     .keys = &p->keys,
+                                     .elements = p->elements,
+                                     .send = send_control,
+                                     .log = log_job,
+                                     .state = p->state,
+                                     .context = p};
     int status = EXIT_FAILURE;
 
     p->helper = helper_start(helper);
@@ -210,8 +222,8 @@ static int start(struct process *p, unsigned elements, char *const helper[])
         complain("the helper cannot be started");
         return EXIT_FAILURE;
     }
-    whole.helper = p->helper;
-    p->membership = membership_open(&whole);
+    parts.helper = p->helper;
+    p->membership = membership_open(&parts);
     if (p->membership == NULL)
         complain("no memory, or limits.jobs and timers.lost_after_ms are out of range");
     else if (open_sources(p))
@@ -228,9 +240,27 @@ static void report_fault(void *context, const char *message)
     complain(message);
 }
 
+/* The chip cannot check data packets that are keyed. Whoever expects it to is told so. */
+static bool expects_keyed_data(const struct config *cfg)
+{
+    bool some = false;
+
+    for (unsigned i = 0; i < cfg->tenants; i++) {
+        if (!cfg->tenant[i].data_keys)
+            continue;
+        some = true;
+        fprintf(stderr,
+                "swagg-tofino: tenants[%u].data_keys must be false: this switch checks the keys of "
+                "control messages, and cannot check those of data packets\n",
+                i);
+    }
+    return some;
+}
+
 static bool read_config(struct process *p, const char *file)
 {
-    if (config_load(&p->cfg, file, report_fault, NULL) < 0)
+    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || expects_keyed_data(&p->cfg) ||
+        keyring_load(&p->keys, &p->cfg) < 0)
         return false;
     if (!p->cfg.has_ip)
         complain("switch.ip is missing: workers send to it");
@@ -239,19 +269,23 @@ static bool read_config(struct process *p, const char *file)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"interface", required_argument, NULL, 'i'}, {"elements", required_argument, NULL, 'e'},
-        {"check", no_argument, NULL, 'k'},           {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},         {NULL, 0, NULL, 0}};
-    static struct process p;
-    unsigned elements = 64;
+    static const struct option options[] = {{"interface", required_argument, NULL, 'i'},
+                                            {"elements", required_argument, NULL, 'e'},
+                                            {"state", required_argument, NULL, 's'},
+                                            {"check", no_argument, NULL, 'k'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    static struct process p = {.state = DEFAULT_STATE, .elements = 64};
     bool check = false;
 
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'i')
             p.interface = optarg;
         else if (option == 'e')
-            elements = (unsigned)strtoul(optarg, NULL, 10);
+            p.elements = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 's')
+            p.state = optarg;
         else if (option == 'k')
             check = true;
         else if (option == 'v')
@@ -260,10 +294,10 @@ int main(int argc, char *argv[])
             return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
     }
     const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
-    if (optind >= argc || sml_size_code(4 * elements) == SML_SIZE_AGREED ||
+    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED ||
         (!check && (!p.interface || !has_helper)))
         return fputs(usage, stderr), EXIT_USAGE;
     if (!read_config(&p, argv[optind]))
         return EXIT_FAILURE;
-    return check ? EXIT_SUCCESS : start(&p, elements, &argv[optind + 2]);
+    return check ? EXIT_SUCCESS : start(&p, &argv[optind + 2]);
 }

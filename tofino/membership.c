@@ -1,116 +1,79 @@
 #include "membership.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/secret.h"
+#include "numbers.h"
+#include "saved.h"
+#include "sodium_keys.h"
 #include "switchml/terms.h"
 #include "terms.h"
-
-enum { SLOTS_MIN = 8 /* a job with fewer would wait for its results most of the time */ };
-
-/* What a job number is used for. */
-enum use {
-    USE_NONE,
-    USE_OPENING,  /* the helper is at it */
-    USE_UNWANTED, /* the same, but nobody waits for it any more */
-    USE_OPEN,
-    USE_CLOSING
-};
-
-struct number {
-    enum use use;
-    uint64_t asked; /* the request that is to be answered */
-    uint64_t preparation;
-    uint64_t freed_at; /* counts ends of jobs */
-    struct agg_terms terms;
-    json_t *workers;
-};
 
 struct membership {
     struct membership_parts parts;
     struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
-    struct number number[AGG_JOBS];
-    uint64_t ends;
-    struct ctl_registry *registry;
+    struct numbers numbers;
+    struct ctl_registry_config cfg;
+    void *memory;                  /* the registry's */
+    struct ctl_registry *registry; /* NULL: the helper does not know yet which jobs go on */
+    struct saved *before;          /* until then: those of the life before; NULL: there are none */
+    uint64_t begun;                /* the request that says which */
+    uint64_t kept;                 /* the fingerprint of what is in the file */
 };
 
-/* --- the helper
- * --------------------------------------------------------------------------------------------------- */
+/* --- what the next life is to know
+ * -------------------------------------------------------------------------------- */
 
-static json_t *workers_of(const struct ctl_entry *job)
+/* Of what changes about running jobs, of that which is in the file. */
+static uint64_t fingerprint(const struct membership *m)
 {
-    json_t *list = json_array();
+    uint64_t print = 1;
 
-    for (uint16_t rank = 0; rank < job->size; rank++) {
-        const struct ctl_member *w = &job->members[rank];
-        uint64_t mac = 0;
+    for (unsigned i = 0; i < m->cfg.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(m->registry, i);
 
-        for (unsigned i = 0; i < sizeof(w->endpoint.mac); i++)
-            mac = mac << 8 | w->endpoint.mac[i];
-        json_array_append_new(list, json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->endpoint.ip),
-                                              "port", w->data_port, "mac", (json_int_t)mac));
+        if (job->state == CTL_ENTRY_RUNNING)
+            print =
+                print * 1000003 + ((uint64_t)job->epoch << 32 | (uint64_t)job->present << 1 | job->draining);
     }
-    return list;
+    return print;
 }
 
-static uint64_t ask_to_open(struct membership *m, unsigned number)
+static void keep(struct membership *m)
 {
-    const struct number *n = &m->number[number];
-    struct sml_terms t;
+    const uint64_t print = fingerprint(m);
+    char text[SAVED_WHY_MAX];
 
-    if (!sml_terms_parse(&t, &n->terms))
-        return 0;
-    return helper_ask(m->parts.helper,
-                      json_pack("{s:s,s:i,s:i,s:i,s:I,s:O}", "do", "open", "number", (int)number, "elements",
-                                t.chunk_bytes / 4, "slots", t.slots, "first_tag", (json_int_t)t.first_tag,
-                                "workers", n->workers));
-}
-
-static void close_number(struct membership *m, unsigned number)
-{
-    m->number[number].use = USE_CLOSING;
-    m->number[number].asked =
-        helper_ask(m->parts.helper, json_pack("{s:s,s:i}", "do", "close", "number", (int)number));
-}
-
-static void free_number(struct membership *m, struct number *n)
-{
-    json_decref(n->workers);
-    *n = (struct number){.freed_at = ++m->ends};
+    if (print == m->kept)
+        return;
+    m->kept = print;
+    if (saved_write(m->parts.state, &m->cfg, m->registry))
+        return;
+    snprintf(text, sizeof(text), "%s: %s; jobs end when swagg-tofino does (--state names another file)",
+             m->parts.state, strerror(errno));
+    m->parts.log(NULL, text);
 }
 
 /* --- what the registry asks for
  * ------------------------------------------------------------------------------------ */
 
+/* Nobody is told of anything that the next life would not know. */
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
-    const struct membership *m = context;
+    struct membership *m = context;
 
+    keep(m);
     m->parts.send(m->parts.context, to, payload, bytes);
-}
-
-/* Of those that are free, and that the job has not had, the one that has been free for longest. -1: none. */
-static int choose_number(const struct membership *m, const struct ctl_entry *job)
-{
-    int best = -1;
-
-    for (int i = 0; i < AGG_JOBS; i++)
-        if (m->number[i].use == USE_NONE && !ctl_entry_had_number(job, (uint8_t)i) &&
-            (best < 0 || m->number[i].freed_at < m->number[best].freed_at))
-            best = i;
-    return best;
 }
 
 static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
     struct membership *m = context;
-    const int chosen = choose_number(m, job);
-    struct number *n = &m->number[chosen < 0 ? 0 : chosen];
+    const int chosen = numbers_choose(&m->numbers, job);
     struct sml_terms t;
 
     if (chosen < 0) {
@@ -121,9 +84,7 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
            tofino_protocol.lower(terms))
         ;
     *number = (uint8_t)chosen;
-    *n = (struct number){
-        .use = USE_OPENING, .preparation = job->preparation, .terms = *terms, .workers = workers_of(job)};
-    n->asked = ask_to_open(m, (unsigned)chosen);
+    numbers_open(&m->numbers, (unsigned)chosen, job, terms);
     return CTL_LATER;
 }
 
@@ -131,11 +92,14 @@ static void release(void *context, const struct ctl_entry *job)
 {
     struct membership *m = context;
 
-    for (unsigned i = 0; i < AGG_JOBS; i++)
-        if (m->number[i].use == USE_OPENING && m->number[i].preparation == job->preparation)
-            m->number[i].use = USE_UNWANTED;
-    if (job->state == CTL_ENTRY_RUNNING && m->number[job->number].use == USE_OPEN)
-        close_number(m, job->number);
+    for (unsigned i = 0; i < AGG_JOBS; i++) {
+        struct number *n = &m->numbers.number[i];
+
+        if (n->use == NUMBER_OPENING && n->preparation == job->preparation)
+            n->use = NUMBER_UNWANTED;
+    }
+    if (job->state == CTL_ENTRY_RUNNING && m->numbers.number[job->number].use == NUMBER_OPEN)
+        numbers_close(&m->numbers, job->number);
 }
 
 static uint64_t random64(void *context)
@@ -165,54 +129,92 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
 /* --- answers
  * ------------------------------------------------------------------------------------------------------ */
 
-/* Fewer slots, where there was no room for so many. False: they are as few as they may be. */
-static bool try_fewer(struct membership *m, unsigned number)
-{
-    struct number *n = &m->number[number];
-    struct sml_terms t;
-
-    if (!sml_terms_parse(&t, &n->terms) || t.slots <= SLOTS_MIN || !tofino_protocol.lower(&n->terms))
-        return false;
-    n->asked = ask_to_open(m, number);
-    return true;
-}
-
 static void opened(struct membership *m, unsigned number, const char *error, uint64_t now)
 {
-    struct number *n = &m->number[number];
+    struct number *n = &m->numbers.number[number];
     struct ctl_prepared p = {
         .result = error == NULL ? 0 : -ENOSPC, .terms = n->terms, .number = (uint8_t)number};
     const uint64_t preparation = n->preparation;
 
     if (error != NULL) {
-        if (n->use == USE_OPENING && try_fewer(m, number))
+        if (n->use == NUMBER_OPENING && numbers_open_smaller(&m->numbers, number))
             return;
         snprintf(p.text, sizeof(p.text), "%s", error);
-        free_number(m, n);
-    } else if (n->use == USE_UNWANTED) {
-        close_number(m, number);
+        numbers_free(&m->numbers, number);
+    } else if (n->use == NUMBER_UNWANTED) {
+        numbers_close(&m->numbers, number);
         return;
     } else {
-        n->use = USE_OPEN;
+        n->use = NUMBER_OPEN;
     }
     ctl_registry_prepared(m->registry, preparation, &p, now);
 }
 
-void membership_answered(struct membership *m, uint64_t id, const char *error, uint64_t now)
+static void closed(struct membership *m, unsigned number, const char *error)
 {
-    for (unsigned i = 0; i < AGG_JOBS; i++) {
-        struct number *n = &m->number[i];
+    char text[CTL_TEXT_MAX + 100];
 
-        if (n->asked != id || n->use == USE_NONE || n->use == USE_OPEN)
-            continue;
-        if (n->use == USE_CLOSING && error == NULL)
-            free_number(m, n);
-        else if (n->use == USE_CLOSING)
-            m->parts.log("(ended)", error); /* its number is not used again */
-        else
-            opened(m, i, error, now);
+    if (error == NULL) {
+        numbers_free(&m->numbers, number);
         return;
     }
+    snprintf(text, sizeof(text), "job number %u is not used again: %s", number, error);
+    m->parts.log(NULL, text);
+}
+
+static bool is_in(const json_t *numbers, unsigned number)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(numbers, i, one) if (json_integer_value(one) == number) return true;
+    return false;
+}
+
+/* A job of the life before, which the switch has. */
+static void go_on(struct membership *m, const struct ctl_entry *job, uint64_t now)
+{
+    struct number *n = &m->numbers.number[job->number];
+
+    n->use = NUMBER_OPEN;
+    if (ctl_registry_restore(m->registry, job, now))
+        return;
+    m->parts.log(job->name, "cannot go on: it is not within limits.jobs and limits.workers any more");
+    numbers_close(&m->numbers, job->number);
+}
+
+/* If the switch has lost them all, this is another switch to their workers. */
+static void begin(struct membership *m, const json_t *kept, uint64_t now)
+{
+    const struct saved *before = m->before;
+
+    if (before != NULL && (before->jobs == 0 || json_array_size(kept) > 0))
+        m->cfg.boot_id = before->boot_id;
+    m->registry = ctl_registry_init(m->memory, &m->cfg);
+    for (unsigned i = 0; before != NULL && i < before->jobs; i++)
+        if (is_in(kept, before->job[i].entry.number))
+            go_on(m, &before->job[i].entry, now);
+        else
+            m->parts.log(before->job[i].entry.name, "cannot go on: the switch does not have it any more");
+    free(m->before);
+    m->before = NULL;
+    keep(m);
+}
+
+void membership_answered(struct membership *m, uint64_t id, const json_t *answer, uint64_t now)
+{
+    const int number = numbers_asked(&m->numbers, id);
+    const char *error = helper_error(answer);
+
+    if (id == m->begun && error != NULL)
+        m->parts.log(NULL, error);
+    if (id == m->begun)
+        begin(m, json_object_get(answer, "kept"), now);
+    else if (number >= 0 && m->numbers.number[number].use == NUMBER_CLOSING)
+        closed(m, (unsigned)number, error);
+    else if (number >= 0)
+        opened(m, (unsigned)number, error, now);
+    keep(m);
 }
 
 /* --- life
@@ -236,6 +238,9 @@ static struct ctl_registry_config registry_config(struct membership *m)
         .boot_id = secret64() | 1,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = 1,
+        .library = keys_sodium(),
+        .key = m->parts.keys->key,
+        .keys = m->parts.keys->keys,
         .payload_bytes = (uint16_t)(SML_HEADER_BYTES + 4 * m->parts.elements),
         .actions = {.ctx = m,
                     .send = send_message,
@@ -247,35 +252,57 @@ static struct ctl_registry_config registry_config(struct membership *m)
     };
 }
 
+/* The jobs that the life before has left. */
+static uint64_t ask_to_begin(struct membership *m)
+{
+    json_t *jobs = json_array();
+
+    for (unsigned i = 0; m->before != NULL && i < m->before->jobs; i++) {
+        const struct ctl_entry *job = &m->before->job[i].entry;
+
+        json_array_append_new(jobs, numbers_describe(job->number, job, &job->terms));
+    }
+    return helper_ask(m->numbers.helper, json_pack("{s:s,s:o}", "do", "begin", "jobs", jobs));
+}
+
 struct membership *membership_open(const struct membership_parts *parts)
 {
     struct membership *m = calloc(1, sizeof(*m));
-    struct ctl_registry_config cfg;
+    char why[SAVED_WHY_MAX];
     size_t bytes;
-    void *mem;
 
     if (m == NULL)
         return NULL;
     m->parts = *parts;
+    m->numbers.helper = parts->helper;
     for (unsigned i = 0; i < parts->cfg->tenants; i++)
         m->tenant[i] = (struct ctl_tenant){.name = parts->cfg->tenant[i].name,
                                            .jobs = (uint16_t)parts->cfg->tenant[i].quota.jobs};
-    cfg = registry_config(m);
-    bytes = ctl_registry_footprint(&cfg);
-    mem = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (mem == NULL) {
+    m->cfg = registry_config(m);
+    bytes = ctl_registry_footprint(&m->cfg);
+    m->memory = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (m->memory == NULL) {
         free(m);
         return NULL;
     }
-    m->registry = ctl_registry_init(mem, &cfg);
+    m->before = saved_read(parts->state, &m->cfg, why);
+    if (why[0] != '\0')
+        parts->log(NULL, why);
+    m->begun = ask_to_begin(m);
     return m;
+}
+
+bool membership_has_begun(const struct membership *m)
+{
+    return m->registry != NULL;
 }
 
 void membership_close(struct membership *m)
 {
     for (unsigned i = 0; i < AGG_JOBS; i++)
-        json_decref(m->number[i].workers);
-    free(m->registry);
+        json_decref(m->numbers.number[i].workers);
+    free(m->before);
+    free(m->memory);
     free(m);
 }
 
@@ -283,9 +310,11 @@ void membership_receive(struct membership *m, const struct ctl_endpoint *from, c
                         size_t bytes, uint64_t now)
 {
     ctl_registry_receive(m->registry, from, payload, bytes, now);
+    keep(m);
 }
 
 void membership_tick(struct membership *m, uint64_t now)
 {
     ctl_registry_tick(m->registry, now);
+    keep(m);
 }

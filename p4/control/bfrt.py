@@ -48,24 +48,44 @@ class Bfrt:
     def _key_of(self, table, write):
         return self._key(table, write.keys, write.priority if self._is_ternary(table) else None)
 
-    def add(self, write):
-        """One entry (plan.Write)."""
+    def _entry(self, write):
+        """The table of an entry (plan.Write), its keys and its data, as the client wants them."""
         table = self.table(write.table)
         action = f"{write.table.rpartition('.')[0]}.{write.action}"
         names = table.info.data_field_name_list_get(action)
         data = table.make_data([self.client.DataTuple(n, v) for n, v in zip(names, write.arguments, strict=True)], action)
-        self._do(f"{write.table}: an entry {write.action}", table.entry_add, [self._key_of(table, write)], [data])
+        return table, [self._key_of(table, write)], [data]
+
+    def add(self, write):
+        table, keys, data = self._entry(write)
+        self._do(f"{write.table}: an entry {write.action}", table.entry_add, keys, data)
+
+    def put(self, write):
+        """The same, in the place of an entry that has this key, if there is one."""
+        table, keys, data = self._entry(write)
+        try:
+            table.entry_add(self.target, keys, data)
+        except Exception:  # there is one, or what the next line says
+            self._do(f"{write.table}: changing an entry to {write.action}", table.entry_mod, keys, data)
 
     def remove(self, write):
         table = self.table(write.table)
         self._do(f"{write.table}: removing an entry", table.entry_del, [self._key_of(table, write)])
 
     def add_value(self, value_set, value):
+        """It may be there already."""
         table = self.table(value_set)
         name, = table.info.key_field_name_list_get()
         bits = table.info.key_field_size_get(name)[1]
         key = table.make_key([self.client.KeyTuple(name, value, (1 << bits) - 1)])
-        self._do(f"{value_set}: {value}", table.entry_add, [key], None)
+        if not self._has(table, key):
+            self._do(f"{value_set}: {value}", table.entry_add, [key], None)
+
+    def _has(self, table, key):
+        try:
+            return len(list(table.entry_get(self.target, [key], {"from_hw": False}))) > 0
+        except Exception:  # the client's way to say that there is none
+            return False
 
     # --- registers and counters ----------------------------------------------------------------------------------
 
@@ -115,6 +135,10 @@ class Bfrt:
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID_VALID", bool_arr_val=[False] * len(nodes)),
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[0] * len(nodes))])
         self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
+
+    def has_group(self, group):
+        tree = self.table("$pre.mgid")
+        return self._has(tree, self._group_key(tree, group))
 
     def _group_key(self, tree, group):
         return tree.make_key([self.client.KeyTuple("$MGID", group)])

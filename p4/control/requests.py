@@ -5,35 +5,50 @@ from control import plan
 from control.bfrt import SwitchError
 
 
-def begin(switch):
-    """A new life of swagg-tofino knows no jobs: those of the one before have no members any more."""
-    for number in list(switch.jobs):
-        switch.close(number)
-
-
-def open_job(switch, request):
-    people = []
+def people_of(switch, request):
+    found = []
     for rank, w in enumerate(request["workers"]):
         port = switch.port_of(w["mac"])
         if port is None:
             raise plan.DoesNotFit(f"rank {rank}'s MAC address {w['mac']:012x} has not been heard at any port of the switch")
-        people.append(plan.Worker(w["ip"], w["port"], w["mac"], port))
-    switch.open(plan.Job(request["number"], request["elements"], request["slots"], tuple(people), request["first_tag"]))
+        found.append(plan.Worker(w["ip"], w["port"], w["mac"], port))
+    return tuple(found)
+
+
+def open_job(switch, request):
+    switch.open(plan.Job(request["number"], request["elements"], request["slots"], people_of(switch, request), request["first_tag"]))
+
+
+def close_job(switch, request):
+    switch.close(request["number"])
+
+
+def is_asked_for(job, request):
+    """Whether the switch's job is the one of a request; wherever its workers are."""
+    workers = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in job.workers]
+    return (job.elements, job.slots, job.first_tag, workers) == tuple(request[k] for k in ("elements", "slots", "first_tag", "workers"))
+
+
+def begin(switch, request):
+    """A new life of swagg-tofino, which knows these jobs: they go on, others of the life before are closed."""
+    known = {job["number"]: job for job in request["jobs"]}
+    kept = [number for number, (job, _) in switch.jobs.items() if number in known and is_asked_for(job, known[number])]
+    for number in set(switch.jobs) - set(kept):
+        switch.close(number)
+    return {"kept": kept}
+
+
+REQUESTS = {"begin": begin, "open": open_job, "close": close_job}
 
 
 def answer(switch, line):
     """The answer to a line, as a line."""
     request = json.loads(line)
     try:
-        if request["do"] == "open":
-            open_job(switch, request)
-        elif request["do"] == "close":
-            switch.close(request["number"])
-        else:
-            raise ValueError(f"{request['do']} is no request")
+        done = REQUESTS[request["do"]](switch, request) or {}
     except (plan.DoesNotFit, SwitchError) as problem:
         return json.dumps({"id": request["id"], "error": str(problem)})
-    return json.dumps({"id": request["id"], "ok": True})
+    return json.dumps({"id": request["id"], "ok": True, **done})
 
 
 def shown(switch):

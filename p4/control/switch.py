@@ -16,16 +16,24 @@ ADDRESSES = 4096  # that the tables have room for
 
 class Tofino:
     """ports: those that hosts are at. loops: by which packets go round, in the pipe that has the rows. cpu: the port of the
-    control process. state: a file that keeps what is in the switch, for the next life of this process; None: nothing does."""
+    control process. state: a file that keeps what is in the switch, for the next life of this process; None: nothing does. A job is
+    in it, as unfinished, before the first of its entries is written, and until the last is gone: what a life has left half done, the
+    next one takes out. only_look: another process has the switch, and this one changes nothing."""
 
-    def __init__(self, bfrt, chip, mac, ip, ports, loops, cpu, pipes=1, state=None):
+    def __init__(self, bfrt, chip, mac, ip, ports, loops, cpu, pipes=1, state=None, only_look=False):
         self.bfrt, self.chip = bfrt, plan.CHIPS[chip]
         self.mac, self.ip, self.ports, self.loops, self.cpu, self.pipes = mac, ip, tuple(ports), tuple(loops), cpu, pipes
         self.state = Path(state) if state else None
         self.jobs = {}       # number -> (Job, Home)
+        self.unfinished = {}  # the same, of jobs that are being written or taken out
         self.addresses = {}  # MAC address -> port, the one heard longest ago first
-        if not self._remember():
+        known = self._remember()
+        if only_look:
+            return
+        if not known:
             self._set_up()
+        for number in list(self.unfinished):
+            self._erase(number)
 
     # --- lives ---------------------------------------------------------------------------------------------------
 
@@ -34,31 +42,33 @@ class Tofino:
             self.bfrt.add_value("IngressParser.loops", loop)
         self.bfrt.add_value("IngressParser.own_addresses", self.ip)
         for write in plan.always():
-            self.bfrt.add(write)
-        everywhere = (*self.ports, self.cpu)
-        self.bfrt.add_group(FLOOD_GROUP, [(FLOOD_COPIES + port, port) for port in everywhere])
-        for port in everywhere:
-            self.bfrt.never_back(port)
+            self.bfrt.put(write)
         self._write_place(self.mac, self.cpu)
+        copies = [(FLOOD_COPIES + port, port) for port in (*self.ports, self.cpu)]
+        for copy in copies:
+            self.bfrt.never_back(copy[1])
+            self._try(self.bfrt.remove_group, None, [copy])
         self._keep()
+        self.bfrt.add_group(FLOOD_GROUP, copies)  # the last thing: so it is done
 
     def _keep(self):
         if self.state is None:
             return
-        text = json.dumps({"jobs": [[asdict(job), asdict(home)] for job, home in self.jobs.values()],
-                           "addresses": list(self.addresses.items())})
+        parts = {name: [[asdict(job), asdict(home)] for job, home in jobs.values()]
+                 for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished))}
         new = self.state.with_suffix(".new")
-        new.write_text(text)
+        new.write_text(json.dumps({**parts, "addresses": list(self.addresses.items())}))
         new.replace(self.state)
 
     def _remember(self):
-        """What an earlier life has written; the switch still has it."""
-        if self.state is None or not self.state.exists():
+        """What an earlier life has written, if the switch still has it: it was set up since, if it has no group for floods."""
+        if self.state is None or not self.state.exists() or not self.bfrt.has_group(FLOOD_GROUP):
             return False
         found = json.loads(self.state.read_text())
-        for job, home in found["jobs"]:
-            job["workers"] = tuple(plan.Worker(**w) for w in job["workers"])
-            self.jobs[job["number"]] = (plan.Job(**job), plan.Home(**home))
+        for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished)):
+            for job, home in found[name]:
+                job["workers"] = tuple(plan.Worker(**w) for w in job["workers"])
+                jobs[job["number"]] = (plan.Job(**job), plan.Home(**home))
         self.addresses = dict(found["addresses"])
         return True
 
@@ -66,38 +76,49 @@ class Tofino:
 
     def open(self, job):
         """Writes everything that a job needs, or nothing; plan.DoesNotFit or bfrt.SwitchError says why."""
-        if job.number in self.jobs:
+        if job.number in self.jobs or job.number in self.unfinished:
             raise plan.DoesNotFit(f"there is a job {job.number}")
         plan.check(job, self.chip)
         home = self._home(job)
-        made = plan.plan(job, home, self.chip)
-        self.bfrt.set_registers("Ingress.newest.newest", made.newest)
-        self.bfrt.set_registers("Ingress.seen.seen", made.seen)
-        written = []
+        self.unfinished[job.number] = job, home
+        self._keep()
         try:
-            self.bfrt.add_group(home.group, made.copies)
-            for write in made.tables:
-                self.bfrt.add(write)
-                written.append(write)
+            self._write(plan.plan(job, home, self.chip), home)
         except Exception:
-            for write in written:
-                self.bfrt.remove(write)
-            self._forget_group(home.group, made.copies)
+            self._erase(job.number)
             raise
-        self.jobs[job.number] = (job, home)
+        self.jobs[job.number] = self.unfinished.pop(job.number)
         self._keep()
 
-    def _forget_group(self, group, copies):
-        """As far as it was made."""
-        for part in ((group, []), *((None, [copy]) for copy in copies)):
-            try:
-                self.bfrt.remove_group(*part)
-            except SwitchError:  # there was none
-                pass
+    def _write(self, made, home):
+        self.bfrt.set_registers("Ingress.newest.newest", made.newest)
+        self.bfrt.set_registers("Ingress.seen.seen", made.seen)
+        self.bfrt.add_group(home.group, made.copies)
+        for write in made.tables:
+            self.bfrt.add(write)
+
+    def _erase(self, number):
+        """An unfinished job: as much of it as there is."""
+        job, home = self.unfinished[number]
+        made = plan.plan(job, home, self.chip)
+        for write in made.tables:
+            self._try(self.bfrt.remove, write)
+        self._try(self.bfrt.remove_group, home.group, [])
+        for copy in made.copies:
+            self._try(self.bfrt.remove_group, None, [copy])
+        del self.unfinished[number]
+        self._keep()
+
+    @staticmethod
+    def _try(function, *arguments):
+        try:
+            function(*arguments)
+        except SwitchError:  # it was not there
+            pass
 
     def _home(self, job):
         areas = plan.Areas(self.chip.rows)
-        for other, home in self.jobs.values():
+        for other, home in (*self.jobs.values(), *self.unfinished.values()):
             areas.take_at(home.base, plan.rows(other))
         base = areas.take(plan.rows(job))
         if base is None:
@@ -107,12 +128,13 @@ class Tofino:
                          loop=self.loops[job.number % len(self.loops)], pipes=self.pipes)
 
     def close(self, number):
-        job, home = self.jobs[number]
+        self.unfinished[number] = job, home = self.jobs.pop(number)
+        self._keep()
         made = plan.plan(job, home, self.chip)
         for write in made.tables:
             self.bfrt.remove(write)
         self.bfrt.remove_group(home.group, made.copies)
-        del self.jobs[number]
+        del self.unfinished[number]
         self._keep()
 
     # --- addresses -----------------------------------------------------------------------------------------------
@@ -136,14 +158,12 @@ class Tofino:
         if known is None and len(self.addresses) >= ADDRESSES - 1:  # one is our own
             oldest = next(iter(self.addresses))
             self._take_out(oldest, self.addresses.pop(oldest))
-        if known is not None:
-            self._take_out(mac, known)
         self._write_place(mac, port)
         self.addresses[mac] = port
 
     def _write_place(self, mac, port):
-        self.bfrt.add(plan.Write(SOURCES, (mac,), "known", (port,)))
-        self.bfrt.add(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
+        self.bfrt.put(plan.Write(SOURCES, (mac,), "known", (port,)))
+        self.bfrt.put(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
 
     def _take_out(self, mac, port):
         self.bfrt.remove(plan.Write(SOURCES, (mac,), "known", (port,)))

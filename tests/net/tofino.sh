@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The P4 program, interpreted, as a switch between real interfaces, and swagg-tofino on its CPU's: hosts reach one another and the
-# switch, jobs of libswagg join and get right sums over links that lose packets, and leave nothing behind.
+# switch, jobs of libswagg join and get right sums over links that lose packets, even while swagg-tofino is killed, and leave nothing behind.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,8 +16,12 @@ cat >"$NET_DIR/tofino.yaml" <<END
 ports:
   - {name: first, device: "kernel:p0"}
 switch: {ip: $(net_switch_ip)/24}
-timers: {lost_after_ms: 30000}
+timers: {lost_after_ms: 300000}
+tenants:
+  - {name: lab, jobs: [sealed], key_file: $NET_DIR/lab.key, data_keys: false}
+  - {name: all, addresses: [0.0.0.0/0]}
 END
+(umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/lab.key")
 
 # The link between the chip and its CPU, which alone answers for the switch's address.
 switch_exec sysctl -qw net.ipv4.conf.all.arp_ignore=1
@@ -28,11 +32,33 @@ switch_exec ethtool -K cpu tx off >/dev/null
 switch_exec ethtool -K chip tx off >/dev/null
 switch_exec ip addr add "$(net_switch_ip)/24" dev cpu
 
-switch_start() { # CHIP LOSS
-    ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --interface cpu "$NET_DIR/tofino.yaml" -- \
-        /usr/bin/python3 "$NET_ROOT/tests/p4/wire_switch.py" --interfaces p0,p1,p2 --cpu-interface chip --loss "$2" \
-        --chip "$1" --mac "$NET_SWITCH_MAC" --ip "$(net_switch_ip)" --state "$NET_DIR/state" >"$NET_DIR/switch.log" 2>&1 </dev/null &
+chip_start() { # CHIP LOSS
+    rm -f "$NET_DIR/bfrt" "$NET_DIR/jobs" "$NET_DIR/state"
+    ip netns exec "$NET_ID-sw" /usr/bin/python3 "$NET_ROOT/tests/p4/wire_switch.py" --listen "$NET_DIR/bfrt" --interfaces p0,p1,p2 \
+        --cpu-interface chip --chip "$1" --loss "$2" >"$NET_DIR/chip.log" 2>&1 </dev/null &
+    chip_pid=$!
+    net_until 60 "the chip listens" test -S "$NET_DIR/bfrt"
+}
+
+helper_of() { # CHIP
+    helper=(env PYTHONDONTWRITEBYTECODE=1 "PYTHONPATH=$NET_ROOT/tests/p4" /usr/bin/python3 "$NET_ROOT/p4/helper.py" --switch "$NET_DIR/bfrt"
+        --chip "$1" --mac "$NET_SWITCH_MAC" --ip "$(net_switch_ip)" --ports "0,1,2" --loops 68 --cpu 64 --state "$NET_DIR/state")
+}
+
+switch_start() {
+    ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --interface cpu --state "$NET_DIR/jobs" "$NET_DIR/tofino.yaml" -- "${helper[@]}" \
+        >"$NET_DIR/switch.log" 2>&1 </dev/null &
     switch=$!
+}
+
+# "boot_id", or "running": how many jobs the next life would find.
+kept() { # WHAT
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[2])); print(len(s["jobs"]) if sys.argv[1] == "running" else s[sys.argv[1]])' \
+        "$1" "$NET_DIR/jobs"
+}
+
+keeps() { # WHAT VALUE
+    [ "$(kept "$1")" = "$2" ]
 }
 
 switch_stop() {
@@ -41,26 +67,66 @@ switch_stop() {
     wait "$switch" || fail "swagg-tofino: $(cat "$NET_DIR/switch.log")"
 }
 
+# In a process of its own.
 perf() { # RANK OPTION...
-    net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --rank "$@" --size 3 -f 8 -n 2 -w 0 >"$NET_DIR/perf.$1.log" 2>&1
+    exec ip netns exec "$NET_ID-h$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --rank "$@" --size 3 -f 8 -w 0 >"$NET_DIR/perf.$1.log" 2>&1
 }
 
-perf_all() { # OPTION...
-    local rank peers=()
-    for rank in 1 2; do
+perf_start() { # OPTION...
+    local rank
+    peers=()
+    for rank in 0 1 2; do
         perf "$rank" "$@" &
         peers+=($!)
     done
-    perf 0 "$@" || fail "swagg-perf $*: $(cat "$NET_DIR/perf.0.log")"
+}
+
+perf_wait() { # OPTION...
+    local rank
     for rank in "${peers[@]}"; do
         wait "$rank" || fail "swagg-perf $*: $(cat "$NET_DIR"/perf.*.log)"
     done
     grep -q '^# Out of bounds values : 0 OK$' "$NET_DIR/perf.0.log" || fail "swagg-perf $*: $(cat "$NET_DIR/perf.0.log")"
 }
 
+perf_all() { # OPTION...
+    perf_start "$@"
+    perf_wait "$@"
+}
+
+counter() { # NAME
+    switch_exec "${helper[@]}" --show | python3 -c "import json, sys; print(json.load(sys.stdin)['counters']['$1'])"
+}
+
+has_summed() { # RESULTS
+    [ "$(counter send_all)" -ge "$1" ]
+}
+
+# Nobody notices that swagg-tofino is killed while ranks wait in a collective for one that is stopped.
+killed_while_it_runs() {
+    local boot_id rank
+    perf_start --job sealed --key-file "$NET_DIR/lab.key" -b 32K -e 32K -n 50 --numbers int32 --type int32
+    net_until 120 "the job runs" keeps running 1
+    kill -STOP "${peers[2]}"
+    boot_id=$(kept boot_id)
+    kill -KILL "$switch"
+    net_until 30 "swagg-tofino has ended" net_gone "$switch"
+    wait "$switch" || true
+    switch_start
+    net_until 60 "the job goes on" grep -q 'job sealed: goes on: 3 of 3 ranks' "$NET_DIR/switch.log"
+    for rank in "${peers[@]}"; do
+        net_gone "$rank" && fail "the job had ended before swagg-tofino was there again: $(cat "$NET_DIR"/perf.*.log)"
+    done
+    kill -CONT "${peers[2]}"
+    perf_wait --job sealed
+    grep -q joined "$NET_DIR/switch.log" && fail "a rank has joined again: $(cat "$NET_DIR/switch.log")"
+    expect_equal "the boot id" "$(kept boot_id)" "$boot_id"
+}
+
 for chip in tofino tofino2; do
-    rm -f "$NET_DIR/state"
-    switch_start "$chip" 0.01
+    helper_of "$chip"
+    chip_start "$chip" 0.01
+    switch_start
 
     step "$chip: hosts reach one another, and the switch"
     reaches 0 "$(net_ip 1)"
@@ -68,15 +134,23 @@ for chip in tofino tofino2; do
     reaches 2 "$(net_switch_ip)"
 
     step "$chip: sums of integers and floats are right where one packet in a hundred is lost"
-    perf_all --job integers -b 4 -e 8K --numbers int32 --type int32
-    perf_all --job floats -b 4 -e 8K --numbers int32 --type float
+    perf_all --job integers -b 4 -e 8K -n 2 --numbers int32 --type int32
+    perf_all --job floats -b 4 -e 8K -n 2 --numbers int32 --type float
 
     step "$chip: what it cannot add it refuses, and says what to do"
-    perf 0 --job doubles -b 4 -e 8 --type float && fail "there should have been no job"
+    (perf 0 --job doubles -b 4 -e 8 -n 2 --type float) && fail "there should have been no job"
     expect_match "what the rank says" "$(cat "$NET_DIR/perf.0.log")" 'int32 with exponents only: set options.numbers'
 
+    if [ "$chip" = tofino ]; then
+        step "$chip: a job goes on, with right sums, where swagg-tofino is killed and started again"
+        killed_while_it_runs
+    fi
+
     step "$chip: nothing of the jobs is left"
-    net_until 60 "jobs are closed" sh -c "python3 -c 'import json; exit(len(json.load(open(\"$NET_DIR/state\"))[\"jobs\"]))'"
+    net_until 60 "jobs are over" keeps running 0
+    net_until 60 "jobs are closed" sh -c "python3 -c 'import json; s = json.load(open(\"$NET_DIR/state\")); exit(len(s[\"jobs\"]) + len(s[\"unfinished\"]))'"
+    has_summed 1 || fail "no sums were counted"
     switch_stop
-    expect_match "what was counted" "$(tail -n 1 "$NET_DIR/switch.log")" "'send_all': [1-9].*'send_one': [1-9]"
+    kill -TERM "$chip_pid"
+    net_until 30 "the chip has ended" net_gone "$chip_pid"
 done

@@ -82,14 +82,23 @@ class MatchTable(Base):
             found.append(t.value if self.table.exact else (t.value, t.mask))
         return tuple(found)
 
+    def _put(self, key, d):
+        """Whether it is a new entry."""
+        before = len(self.table.entries)
+        arguments = [d.values[n] for n in self.info.data[d.action]]
+        priority = 0 if self.table.exact else key["$MATCH_PRIORITY"].value
+        self.table.add(self._keys(key), d.action.rpartition(".")[2], arguments, priority)
+        return len(self.table.entries) > before
+
     def entry_add(self, target, keys, data):
         for key, d in zip(keys, data, strict=True):
-            before = len(self.table.entries)
-            arguments = [d.values[n] for n in self.info.data[d.action]]
-            priority = 0 if self.table.exact else key["$MATCH_PRIORITY"].value
-            self.table.add(self._keys(key), d.action.rpartition(".")[2], arguments, priority)
-            if len(self.table.entries) == before:
+            if not self._put(key, d):
                 raise RuntimeError("ALREADY_EXISTS")
+
+    def entry_mod(self, target, keys, data):
+        for key, d in zip(keys, data, strict=True):
+            if self._put(key, d):
+                raise RuntimeError("OBJECT_NOT_FOUND")
 
     def entry_del(self, target, keys):
         for key in keys:
@@ -105,6 +114,9 @@ class ValueSetTable(Base):
         for key in keys:
             assert key["f1"].mask == self.made.kind.mask, "a value set of the interpreter has no masks"
             self.made.add(key["f1"].value)
+
+    def entry_get(self, target, keys, flags):
+        return [(None, key) for key in keys if key["f1"].value in self.made.values]
 
 
 class RegisterTable(Base):
@@ -165,6 +177,9 @@ class Trees(Base):
                 raise RuntimeError("ALREADY_EXISTS")
             self.chip.groups[group] = [self.chip.nodes[n] for n in d.values["$MULTICAST_NODE_ID"]]
 
+    def entry_get(self, target, keys, flags):
+        return [(None, key) for key in keys if key["$MGID"].value in self.chip.groups]
+
     def entry_del(self, target, keys):
         for key in keys:
             del self.chip.groups[key["$MGID"].value]
@@ -180,11 +195,11 @@ class Prunes(Base):
 
 
 class Learn:
-    def __init__(self, record):
-        self.record = record
+    def __init__(self, fields):
+        self.fields = fields
 
     def make_data_list(self, message):
-        return [Named(dict(zip(self.record.fields, d, strict=True))) for d in message]
+        return [Named(dict(zip(self.fields, d, strict=True))) for d in message]
 
 
 class BfrtInfo:
@@ -204,7 +219,7 @@ class BfrtInfo:
         raise KeyError(name)
 
     def learn_get(self, name):
-        return Learn(self.chip.program.digests[name].record)
+        return Learn(list(self.chip.program.digests[name].record.fields))
 
 
 class ClientInterface:

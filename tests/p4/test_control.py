@@ -21,22 +21,46 @@ def packet(value, tag=0, number=5):
     return data(64, number, tag, tag // 4 % 2, tag % 4, value, 0, [value] * 64)
 
 
+class Killed(BaseException):
+    """The process is gone; nothing of it goes on."""
+
+
+class Mortal:
+    """A switch's client that is killed when it has written so often."""
+
+    def __init__(self, bfrt):
+        self.bfrt, self.left = bfrt, None
+
+    def __getattr__(self, name):
+        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back"):
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+        return getattr(self.bfrt, name)
+
+
 class Rig(unittest.TestCase):
     """A switch and its control."""
 
     def setUp(self):
         self.people = PEOPLE
-        self.chip = Chip(ROOT / "p4/swagg.p4")
-        self.chip.loops.add(LOOP)
-        fake_bfrt.connect("switch:50052", self.chip)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.state = Path(folder.name) / "state"
+        self.new_chip()
         self.switch = self.start()
-        self.tables = self.chip.program.tables
 
-    def start(self):
-        return Tofino(Bfrt(fake_bfrt, "switch:50052", "swagg"), "tofino", SWITCH_MAC, SWITCH_IP, (0, 1, 2), (LOOP,), CPU, state=self.state)
+    def new_chip(self):
+        self.chip = Chip(ROOT / "p4/swagg.p4")
+        self.chip.loops.add(LOOP)
+        self.tables = self.chip.program.tables
+        fake_bfrt.connect("switch:50052", self.chip)
+
+    def start(self, writes=None, **more):
+        """writes: after so many, it is killed."""
+        mortal = Mortal(Bfrt(fake_bfrt, "switch:50052", "swagg"))
+        mortal.left = writes
+        return Tofino(mortal, "tofino", SWITCH_MAC, SWITCH_IP, (0, 1, 2), (LOOP,), CPU, state=self.state, **more)
 
     def job(self, **more):
         return plan.Job(5, 64, 4, self.people, **more)
@@ -84,6 +108,90 @@ class Control(Rig):
         self.assertTrue(bases[0][0] + bases[0][1] <= bases[1][0] or bases[1][0] + bases[1][1] <= bases[0][0])
         self.switch.close(5)
         self.switch.close(6)
+
+    def lives(self, does):
+        """Lives that are killed earlier and later while they do something, and then one that is not."""
+        for writes in range(1000):
+            switch = self.start()
+            switch.bfrt.left = writes
+            try:
+                does(switch)
+                return
+            except Killed:
+                yield
+        self.fail("it goes on for ever")
+
+    def everything(self):
+        return self.entries(), set(self.chip.groups), set(self.chip.nodes)
+
+    def test_what_a_killed_life_has_begun_to_open_is_taken_out(self):
+        before, lives = self.everything(), 0
+        for _ in self.lives(lambda switch: switch.open(self.job())):
+            self.assertEqual(self.start().jobs, {})
+            self.assertEqual(self.everything(), before)
+            lives += 1
+        self.assertGreater(lives, 20)
+        self.switch = self.start()
+        self.sum_of_all()
+
+    def test_what_a_killed_life_has_begun_to_close_is_taken_out(self):
+        before = self.everything()
+
+        def one_more(switch):
+            if 5 not in switch.jobs:
+                left, switch.bfrt.left = switch.bfrt.left, None
+                switch.open(self.job())
+                switch.bfrt.left = left
+            switch.close(5)
+
+        for _ in self.lives(one_more):
+            self.assertEqual(self.start().jobs, {})
+            self.assertEqual(self.everything(), before)
+
+    def test_a_killed_life_has_begun_to_set_the_switch_up(self):
+        self.new_chip()
+        for writes in range(1000):
+            try:
+                self.start(writes)
+                break
+            except Killed:
+                pass
+        self.switch = self.start()
+        self.hear_all_ports()
+        self.switch.open(self.job())
+        self.sum_of_all()
+
+    def hear_all_ports(self):
+        a, b = 0x02000000AAAA, 0x02000000BBBB
+        self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(b, a))], [0, 2, CPU])
+        for writes in range(1000):  # killed while it learns
+            switch = self.start()
+            switch.bfrt.left = writes
+            try:
+                switch.learn(0)
+                self.chip.send(0, self.ethernet(b, a))
+                switch.learn(0)
+                break
+            except Killed:
+                self.chip.send(1, self.ethernet(b, a))
+        self.switch = self.start()
+        self.assertEqual((self.switch.port_of(a), [p for p, _ in self.chip.send(2, self.ethernet(a, b))]), (0, [0]))
+
+    def test_a_chip_that_was_set_up_anew_has_nothing(self):
+        self.switch.open(self.job())
+        self.new_chip()
+        self.switch = self.start()
+        self.assertEqual((self.switch.jobs, self.switch.addresses), ({}, {}))
+        self.switch.open(self.job())
+        self.sum_of_all()
+
+    def test_who_only_looks_changes_nothing(self):
+        self.switch.open(self.job())
+        before = self.everything(), self.state.read_text()
+        self.contribute(0, 1)
+        looker = self.start(writes=0, only_look=True)
+        self.assertEqual(looker.slots(5)[0]["ranks"], [0])
+        self.assertEqual((self.everything(), self.state.read_text()), before)
 
     def test_what_cannot_be_written_is_taken_back(self):
         before, groups, nodes = self.entries(), set(self.chip.groups), set(self.chip.nodes)
@@ -175,12 +283,34 @@ class Requests(Rig):
         self.assertEqual(self.ask(do="close", number=5), {"ok": True})
         self.assertEqual(self.switch.jobs, {})
 
-    def test_a_new_life_of_swagg_tofino_ends_the_jobs_of_the_one_before(self):
+    def described(self, number, slots=4):
+        people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
+        return {"number": number, "elements": 64, "slots": slots, "first_tag": 0, "workers": people}
+
+    def test_a_new_life_of_swagg_tofino_goes_on_with_jobs_that_it_knows(self):
+        self.hear()
+        self.open_request(5)
+        self.contribute(0, 1)
+        before = self.entries()
+        everyone = self.people
+        self.people = tuple(plan.Worker(w.ip, w.port + 10, w.mac, w.egress) for w in everyone)
+        self.open_request(6)
+        self.people = tuple(plan.Worker(w.ip, w.port + 20, w.mac, w.egress) for w in everyone)
+        self.open_request(7)
+        self.people = everyone
+        self.switch = self.start()
+        known = [self.described(5), self.described(7), self.described(8)]  # 7 is another than it was, 8 was never there
+        self.assertEqual(self.ask(do="begin", jobs=known), {"ok": True, "kept": [5]})
+        self.assertEqual((list(self.switch.jobs), self.entries()), ([5], before))
+        self.contribute(1, 2)
+        self.assertEqual(dict(self.contribute(2, 3))[0][52:56], (6).to_bytes(4, "big"))
+
+    def test_a_new_life_of_swagg_tofino_that_knows_nothing_ends_all_jobs(self):
         self.hear()
         before = self.entries()
         self.open_request()
         self.switch = self.start()
-        requests.begin(self.switch)
+        self.assertEqual(self.ask(do="begin", jobs=[]), {"ok": True, "kept": []})
         self.assertEqual((self.switch.jobs, self.entries()), ({}, before))
 
 

@@ -1,15 +1,14 @@
 #!/usr/bin/python3
-"""The interpreted program as a switch between real interfaces, and the helper of swagg-tofino in the same process: wire_switch.py
-[--loss SHARE --seed SEED] --interfaces A,B,... --cpu-interface C, and then p4/helper.py's options. Port i is the i-th interface."""
+"""The interpreted program as a chip between real interfaces, to which other processes write by BF Runtime: wire_switch.py --listen PATH
+--interfaces A,B,... --cpu-interface C [--chip KIND] [--loss SHARE --seed SEED]. Port i is the i-th interface; it runs until it is killed."""
 import argparse
 import random
+import selectors
 import socket
-import sys
 
-import fake_bfrt
+from bfrt_server import Server
 from rig import LOOP, ROOT
 
-import helper
 from interpreter.chip import Chip
 
 CPU, ETH_P_ALL, OUTGOING, AT_ONCE = 64, 3, 4, 32
@@ -18,7 +17,7 @@ CPU, ETH_P_ALL, OUTGOING, AT_ONCE = 64, 3, 4, 32
 class Wires:
     """Interfaces of the kernel, by the chip's ports."""
 
-    def __init__(self, chip, interfaces, loss, seed):
+    def __init__(self, chip, interfaces, loss, seed, waiting):
         self.chip, self.loss, self.random = chip, loss, random.Random(seed)
         self.sockets = {}
         for port, name in interfaces.items():
@@ -27,22 +26,21 @@ class Wires:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
             s.setblocking(False)
             self.sockets[port] = s
+            waiting.register(s, selectors.EVENT_READ, lambda port=port: self.receive(port))
 
     def lost(self, frame):
         """Of what goes to and comes from the data ports."""
         ports = frame[34:36], frame[36:38]
         return self.random.random() < self.loss and any(b"\xbe\xe0" <= p <= b"\xbe\xef" for p in ports)
 
-    def move(self):
-        """Whatever waits at the interfaces, once round."""
-        for port, s in self.sockets.items():
-            for _ in range(AT_ONCE):
-                try:
-                    frame, (_, _, kind, _, _) = s.recvfrom(65536)
-                except BlockingIOError:
-                    break
-                if kind != OUTGOING and not self.lost(frame):
-                    self.hand_out(self.chip.send(port, frame))
+    def receive(self, port):
+        for _ in range(AT_ONCE):
+            try:
+                frame, (_, _, kind, _, _) = self.sockets[port].recvfrom(65536)
+            except BlockingIOError:
+                break
+            if kind != OUTGOING and not self.lost(frame):
+                self.hand_out(self.chip.send(port, frame))
 
     def hand_out(self, out):
         for port, frame in out:
@@ -55,26 +53,21 @@ class Wires:
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--listen", required=True)
     parser.add_argument("--interfaces", required=True)
     parser.add_argument("--cpu-interface", required=True)
+    parser.add_argument("--chip", default="tofino")
     parser.add_argument("--loss", type=float, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    mine, rest = parser.parse_known_args()
-    names = mine.interfaces.split(",")
-    ports = ",".join(str(i) for i in range(len(names)))
-    options = helper.parse([*rest, "--ports", ports, "--loops", str(LOOP), "--cpu", str(CPU)])
+    options = parser.parse_args()
     chip = Chip(ROOT / "p4/swagg.p4", options.chip)
     chip.loops.add(LOOP)
-    fake_bfrt.connect(options.switch, chip)
-    switch = helper.connect(fake_bfrt, options)
-    wires = Wires(chip, {**dict(enumerate(names)), CPU: mine.cpu_interface}, mine.loss, mine.seed)
-
-    def idle():
-        wires.move()
-        switch.learn(0)
-
-    helper.serve(switch, sys.stdin.buffer, sys.stdout.buffer, idle)
-    print(f"reasons: {switch.counters()}, {chip.passes} passes", file=sys.stderr)
+    waiting = selectors.DefaultSelector()
+    Wires(chip, {**dict(enumerate(options.interfaces.split(","))), CPU: options.cpu_interface}, options.loss, options.seed, waiting)
+    Server(options.listen, chip, waiting)
+    while True:
+        for key, _ in waiting.select():
+            key.data()
 
 
 if __name__ == "__main__":

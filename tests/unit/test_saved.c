@@ -1,0 +1,132 @@
+/* What swagg-tofino keeps of running jobs for its next life. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "registry_script.h"
+#include "saved.h"
+
+static const struct ctl_tenant tenants[] = {{.name = "rest"}, {.name = "odd"}};
+static const struct ctl_tenant_key keys[] = {{.key.id = 77, .tenant = 1},
+                                             {.key.id = UINT64_MAX, .tenant = 0}};
+
+static char path[] = "/tmp/swagg-saved.XXXXXX";
+
+static struct ctl_registry_config config_of(const struct stage *s)
+{
+    return (struct ctl_registry_config){.protocols = spoken,
+                                        .protocols_known = 1,
+                                        .max_jobs = (uint16_t)s->max_jobs,
+                                        .tenants_known = 2,
+                                        .tenants = tenants,
+                                        .key = keys,
+                                        .keys = 2,
+                                        .boot_id = UINT64_C(0xfedcba9876543210),
+                                        .lost_after_ns = 10 * SECOND};
+}
+
+/* Two jobs that run, of two tenants, and one that does not yet. A rank of the first has left. */
+static struct stage *jobs(void)
+{
+    struct stage *s = open_stage(8);
+
+    s->silent = true;
+    for (const char *const *line =
+             (const char *const[]){"JOIN a 0/2", "JOIN b 1/2", "LEAVE b calls=3", "JOIN c 0/1 job=shared",
+                                   "JOIN d 0/2 job=later", NULL};
+         *line != NULL; line++)
+        do_line(s, *line);
+    return s;
+}
+
+static void read_text(char text[8192])
+{
+    FILE *f = fopen(path, "r");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    text[fread(text, 1, 8191, f)] = '\0';
+    fclose(f);
+}
+
+static void test_the_next_life_has_what_this_one_has(void)
+{
+    struct stage *s = jobs(), *next = open_stage(8);
+    const struct ctl_registry_config cfg = config_of(s);
+    char why[SAVED_WHY_MAX], first[8192], second[8192];
+    struct saved *saved;
+    struct stat st;
+
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
+    read_text(first);
+    saved = saved_read(path, &cfg, why);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
+    CU_ASSERT_EQUAL(saved->boot_id, cfg.boot_id);
+    CU_ASSERT_EQUAL_FATAL(saved->jobs, 2);
+    CU_ASSERT_PTR_EQUAL(saved->job[0].entry.first_left, &saved->job[0].member[1]);
+    CU_ASSERT_EQUAL(saved->job[1].entry.tenant, 1);
+    for (unsigned i = 0; i < saved->jobs; i++)
+        CU_ASSERT_TRUE(ctl_registry_restore(next->registry, &saved->job[i].entry, next->now));
+    CU_ASSERT_TRUE(saved_write(path, &cfg, next->registry));
+    read_text(second);
+    CU_ASSERT_STRING_EQUAL(first, second);
+    free(saved);
+    close_stage(next);
+    close_stage(s);
+}
+
+static void test_nothing_to_go_on_with(void)
+{
+    struct stage *s = jobs();
+    struct ctl_registry_config cfg = config_of(s);
+    char why[SAVED_WHY_MAX];
+
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    cfg.lost_after_ns++;
+    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "timers.lost_after_ms is another than before"));
+    CU_ASSERT_EQUAL(truncate(path, 100), 0);
+    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "is not what swagg-tofino has written"));
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_STRING_EQUAL(why, "");
+    CU_ASSERT_FALSE(saved_write("/nowhere/at/all", &cfg, s->registry));
+    close_stage(s);
+}
+
+static void test_a_job_whose_tenant_is_gone_is_left_out(void)
+{
+    struct stage *s = jobs();
+    struct ctl_registry_config cfg = config_of(s);
+    char why[SAVED_WHY_MAX];
+    struct saved *saved;
+
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    cfg.tenants = &tenants[1];
+    cfg.tenants_known = 1;
+    saved = saved_read(path, &cfg, why);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
+    CU_ASSERT_EQUAL_FATAL(saved->jobs, 1);
+    CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
+    CU_ASSERT_EQUAL(saved->job[0].entry.tenant, 0);
+    free(saved);
+    close_stage(s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_the_next_life_has_what_this_one_has),
+        UNIT_TEST(test_nothing_to_go_on_with),
+        UNIT_TEST(test_a_job_whose_tenant_is_gone_is_left_out),
+        CU_TEST_INFO_NULL,
+    };
+    const int fd = mkstemp(path);
+
+    close(fd);
+    const int failed = unit_main("tofino/saved", tests);
+    unlink(path);
+    return failed;
+}

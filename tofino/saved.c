@@ -1,0 +1,250 @@
+#include "saved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define FIELD(type, field)                                                                                   \
+    {                                                                                                        \
+#field, offsetof(struct type, field), sizeof(((struct type *)NULL)->field)                           \
+    }
+
+enum { VERSION = 1, LONGEST = 128 /* bytes of a field */ };
+
+struct field {
+    const char *name;
+    size_t offset, bytes;
+};
+
+static const struct field of_job[] = {
+    FIELD(ctl_entry, epoch),    FIELD(ctl_entry, restarts), FIELD(ctl_entry, founder),
+    FIELD(ctl_entry, size),     FIELD(ctl_entry, present),  FIELD(ctl_entry, number),
+    FIELD(ctl_entry, draining), FIELD(ctl_entry, keyed),    FIELD(ctl_entry, roster),
+    FIELD(ctl_entry, terms),    FIELD(ctl_entry, secret)};
+
+static const struct field of_member[] = {FIELD(ctl_member, state),       FIELD(ctl_member, endpoint.mac),
+                                         FIELD(ctl_member, endpoint.ip), FIELD(ctl_member, endpoint.udp_port),
+                                         FIELD(ctl_member, data_port),   FIELD(ctl_member, incarnation),
+                                         FIELD(ctl_member, serial),      FIELD(ctl_member, wish),
+                                         FIELD(ctl_member, restarts),    FIELD(ctl_member, heartbeat.calls)};
+
+/* --- fields
+ * ------------------------------------------------------------------------------------------------------- */
+
+static json_t *field_json(const struct field *f, const void *of)
+{
+    const uint8_t *bytes = (const uint8_t *)of + f->offset;
+    char digits[2 * LONGEST + 1];
+    uint64_t number = 0;
+
+    if (f->bytes <= sizeof(number)) {
+        memcpy(&number, bytes, f->bytes);
+        return json_integer((json_int_t)number);
+    }
+    for (size_t i = 0; i < f->bytes; i++)
+        snprintf(&digits[2 * i], 3, "%02x", bytes[i]);
+    return json_string(digits);
+}
+
+static bool read_field(const struct field *f, const json_t *from, void *to)
+{
+    const json_t *value = json_object_get(from, f->name);
+    const char *digits = json_string_value(value);
+    uint8_t *bytes = (uint8_t *)to + f->offset;
+    const uint64_t number = (uint64_t)json_integer_value(value);
+
+    if (f->bytes <= sizeof(number)) {
+        memcpy(bytes, &number, f->bytes);
+        return json_is_integer(value);
+    }
+    if (digits == NULL || strlen(digits) != 2 * f->bytes)
+        return false;
+    for (size_t i = 0; i < f->bytes; i++)
+        if (sscanf(&digits[2 * i], "%2hhx", &bytes[i]) != 1)
+            return false;
+    return true;
+}
+
+static json_t *fields_json(const struct field *f, size_t n, const void *of)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(object, f[i].name, field_json(&f[i], of));
+    return object;
+}
+
+static bool read_fields(const struct field *f, size_t n, const json_t *from, void *to)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!read_field(&f[i], from, to))
+            return false;
+    return true;
+}
+
+/* --- writing
+ * ------------------------------------------------------------------------------------------------------ */
+
+static json_t *member_json(const struct ctl_registry_config *cfg, const struct ctl_member *member)
+{
+    json_t *object = fields_json(of_member, COUNT(of_member), member);
+    const uint16_t key = member->endpoint.key;
+
+    if (key != 0)
+        json_object_set_new(object, "key", json_integer((json_int_t)cfg->key[key - 1].key.id));
+    return object;
+}
+
+static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_entry *job)
+{
+    json_t *object = fields_json(of_job, COUNT(of_job), job);
+    json_t *members = json_array();
+
+    for (unsigned rank = 0; rank < job->size; rank++)
+        json_array_append_new(members, member_json(cfg, &job->members[rank]));
+    json_object_set_new(object, "name", json_string(job->name));
+    json_object_set_new(object, "tenant", json_string(cfg->tenants[job->tenant].name));
+    json_object_set_new(object, "members", members);
+    return object;
+}
+
+static bool write_file(const char *path, const json_t *object)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool done;
+
+    if (fd < 0)
+        return false;
+    done = json_dumpfd(object, fd, JSON_COMPACT) == 0;
+    return close(fd) == 0 && done;
+}
+
+bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r)
+{
+    json_t *jobs = json_array(), *all;
+    char fresh[PATH_MAX];
+    bool done;
+
+    for (unsigned i = 0; i < cfg->max_jobs; i++)
+        if (ctl_registry_entry(r, i)->state == CTL_ENTRY_RUNNING)
+            json_array_append_new(jobs, job_json(cfg, ctl_registry_entry(r, i)));
+    all = json_pack("{s:i,s:I,s:I,s:o}", "version", VERSION, "boot_id", (json_int_t)cfg->boot_id,
+                    "lost_after_ns", (json_int_t)cfg->lost_after_ns, "jobs", jobs);
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    done = write_file(fresh, all) && rename(fresh, path) == 0;
+    json_decref(all);
+    return done;
+}
+
+/* --- reading
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* False: the key that the member has is not in the configuration. */
+static bool read_key(const struct ctl_registry_config *cfg, const json_t *from, struct ctl_member *member)
+{
+    const json_t *id = json_object_get(from, "key");
+
+    if (id == NULL)
+        return true;
+    for (unsigned i = 0; i < cfg->keys && member->endpoint.key == 0; i++)
+        if (cfg->key[i].tenant != CTL_NO_KEY && cfg->key[i].key.id == (uint64_t)json_integer_value(id))
+            member->endpoint.key = (uint16_t)(i + 1);
+    return member->endpoint.key != 0;
+}
+
+static int tenant_named(const struct ctl_registry_config *cfg, const char *name)
+{
+    for (unsigned i = 0; name != NULL && i < cfg->tenants_known; i++)
+        if (strcmp(cfg->tenants[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Of those that have left, the one that did after the fewest collectives. */
+static void find_first_left(struct ctl_entry *job)
+{
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+
+        if (member->state == CTL_MEMBER_LEFT &&
+            (job->first_left == NULL ||
+             (int32_t)(member->heartbeat.calls - job->first_left->heartbeat.calls) < 0))
+            job->first_left = member;
+    }
+}
+
+static bool read_job(const struct ctl_registry_config *cfg, const json_t *from, struct saved_job *job)
+{
+    const json_t *members = json_object_get(from, "members");
+    const char *name = json_string_value(json_object_get(from, "name"));
+    struct ctl_entry *entry = &job->entry;
+
+    if (!read_fields(of_job, COUNT(of_job), from, entry) || name == NULL ||
+        strlen(name) >= sizeof(entry->name) || entry->size > TOFINO_MAX_WORKERS ||
+        json_array_size(members) != entry->size)
+        return false;
+    strcpy(entry->name, name);
+    entry->members = job->member;
+    entry->state = CTL_ENTRY_RUNNING;
+    entry->tenant = tenant_named(cfg, json_string_value(json_object_get(from, "tenant")));
+    entry->protocol = ctl_registry_protocol(cfg, entry->terms.protocol);
+    for (unsigned rank = 0; rank < entry->size; rank++) {
+        const json_t *member = json_array_get(members, rank);
+
+        if (!read_fields(of_member, COUNT(of_member), member, &job->member[rank]) ||
+            !read_key(cfg, member, &job->member[rank]))
+            return false;
+    }
+    find_first_left(entry);
+    return entry->tenant >= 0 && entry->protocol != NULL;
+}
+
+static struct saved *read_jobs(const struct ctl_registry_config *cfg, const json_t *all)
+{
+    const json_t *jobs = json_object_get(all, "jobs");
+    const size_t n = json_array_size(jobs);
+    struct saved *saved = calloc(1, sizeof(*saved) + n * sizeof(saved->job[0]));
+
+    if (saved == NULL)
+        return NULL;
+    saved->boot_id = (uint64_t)json_integer_value(json_object_get(all, "boot_id"));
+    for (size_t i = 0; i < n; i++) {
+        struct saved_job *job = &saved->job[saved->jobs];
+
+        if (read_job(cfg, json_array_get(jobs, i), job))
+            saved->jobs++;
+        else
+            memset(job, 0, sizeof(*job));
+    }
+    return saved;
+}
+
+struct saved *saved_read(const char *path, const struct ctl_registry_config *cfg, char why[SAVED_WHY_MAX])
+{
+    json_error_t error;
+    json_t *all = json_load_file(path, 0, &error);
+    struct saved *saved = NULL;
+
+    why[0] = '\0';
+    if (all == NULL && access(path, F_OK) == 0)
+        snprintf(why, SAVED_WHY_MAX, "%s is not what swagg-tofino has written: %s", path, error.text);
+    else if (all != NULL && (json_integer_value(json_object_get(all, "version")) != VERSION ||
+                             json_integer_value(json_object_get(all, "boot_id")) == 0))
+        snprintf(why, SAVED_WHY_MAX, "%s is another version's", path);
+    else if (all != NULL &&
+             (uint64_t)json_integer_value(json_object_get(all, "lost_after_ns")) != cfg->lost_after_ns)
+        snprintf(why, SAVED_WHY_MAX,
+                 "timers.lost_after_ms is another than before, when the jobs' workers were told of it");
+    else if (all != NULL)
+        saved = read_jobs(cfg, all);
+    json_decref(all);
+    return saved;
+}

@@ -1,0 +1,35 @@
+/* What the control process knows of running jobs, in a file, so that its next life goes on with them
+ * (ctl_registry_restore). The file is replaced as a whole; it has the secrets of jobs, and is its owner's
+ * alone. One thread.
+ *
+ * JSON: the boot id, lost_after, and for each RUNNING job and each of its members the fields that saved.c
+ * lists: numbers up to 8 bytes as numbers, anything longer in hexadecimal digits. Tenants stand there by
+ * name, and keys by their id, so that the configuration may have changed.
+ */
+#ifndef SWAGG_TOFINO_SAVED_H
+#define SWAGG_TOFINO_SAVED_H
+
+#include "control/registry.h"
+#include "terms.h"
+
+enum { SAVED_WHY_MAX = 300 };
+
+struct saved_job {
+    struct ctl_entry entry; /* its members are these: */
+    struct ctl_member member[TOFINO_MAX_WORKERS];
+};
+
+struct saved {
+    uint64_t boot_id;
+    unsigned jobs;
+    struct saved_job job[];
+};
+
+/* cfg: of the registry. False: errno says why not. */
+bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r);
+
+/* To be freed with free(). NULL: there is nothing to go on with; why is "" if there is no such file. Jobs
+ * whose tenant or key is no longer in cfg are left out. */
+struct saved *saved_read(const char *path, const struct ctl_registry_config *cfg, char why[SAVED_WHY_MAX]);
+
+#endif
