@@ -12,8 +12,8 @@ static void complete_reduces(struct swagg_job *job)
 {
     struct watch watch;
     pthread_mutex_lock(&job->lock);
-    if (!job->failure && sml_stream_buffered(job->stream)) {
-        watch_start(&watch, job, sml_stream_oldest_call(job->stream), monotonic_ns());
+    if (!job->failure && job->flow->buffered(job->stream)) {
+        watch_start(&watch, job, job->flow->oldest_call(job->stream), monotonic_ns());
         if (drive_buffered(job, &watch) < 0)
             logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
     }

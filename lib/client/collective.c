@@ -12,13 +12,13 @@ static int begin_stream(struct swagg_job *job, const struct request *r, const st
 {
     const struct swagg_segment *only = r->segments;
     if (!r->is_vector)
-        return sml_stream_begin(job->stream, call, only->send, only->recv, now);
+        return job->flow->begin(job->stream, call, only->send, only->recv, now);
     struct sml_segment *segments = job->room.segments;
     for (size_t i = 0; i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
         segments[i] = (struct sml_segment){.in = s->send, .out = s->recv, .count = s->count};
     }
-    return sml_stream_begin_segments(job->stream, call, segments, r->n, now);
+    return job->flow->begin_segments(job->stream, call, segments, r->n, now);
 }
 
 /* The caller's tensors belong to the stream until end(). */
@@ -79,7 +79,7 @@ static int collective(struct swagg_job *job, struct request *r)
                            (int)job->owner);
     pthread_mutex_lock(&job->lock);
     int rc = run(job, r);
-    bool needed = rc == SWAGG_OK && sml_stream_timer(job->stream) != UINT64_MAX;
+    bool needed = rc == SWAGG_OK && job->flow->timer(job->stream) != UINT64_MAX;
     pthread_mutex_unlock(&job->lock);
     if (needed) /* others still need this rank: from here on the membership thread sees to it */
         membership_wake(&job->membership);

@@ -38,10 +38,10 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
 
 static int fail_mismatch(struct swagg_job *job, const struct watch *w)
 {
-    const struct sml_mismatch *m = sml_stream_mismatch(job->stream);
-    const struct sml_call *oldest = sml_stream_oldest_call(job->stream);
+    const struct sml_mismatch *m = job->flow->mismatch(job->stream);
+    const struct sml_call *oldest = job->flow->oldest_call(job->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
-    describe_mismatch(&job->options.names, m, job->terms.format, mismatch);
+    describe_mismatch(&job->options.names, m, job->options.format, mismatch);
     if (describe_knows_calls(m))
         return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
     /* The mismatch is in a later chunk, which does not tell the peer's call. Then the switch has refused the
@@ -64,7 +64,7 @@ static int receive(struct swagg_job *job, uint64_t *now)
     *now = monotonic_ns();
     bool doubt = false;
     for (int i = 0; i < n; i++)
-        doubt |= sml_stream_receive(job->stream, packets[i].payload, packets[i].bytes, *now) == SML_RX_DOUBT;
+        doubt |= job->flow->receive(job->stream, packets[i].payload, packets[i].bytes, *now) == SML_RX_DOUBT;
     if (doubt)
         membership_rejected(&job->membership);
     if (n > 0)
@@ -77,7 +77,7 @@ static int send_due(struct swagg_job *job, uint64_t now)
     struct sml_send packets[TRANSPORT_BATCH];
     unsigned n;
     do {
-        for (n = 0; n < TRANSPORT_BATCH && sml_stream_poll(job->stream, now, &packets[n]); n++)
+        for (n = 0; n < TRANSPORT_BATCH && job->flow->poll(job->stream, now, &packets[n]); n++)
             ;
         int rc = n ? job->transport->ops->send(job->transport, packets, n) : 0;
         if (rc < 0)
@@ -108,12 +108,12 @@ static void let_others_progress(struct swagg_job *job, struct watch *w, uint64_t
 static int idle(struct swagg_job *job, const struct watch *w)
 {
     uint64_t now = monotonic_ns();
-    uint64_t until = job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
+    uint64_t until = job->rejoining ? UINT64_MAX : job->flow->timer(job->stream);
     until = until < w->progress_at ? until : w->progress_at;
     until = until < w->tick_at ? until : w->tick_at;
     /* Lets results gather for a moment: while no thread waits at the socket, none is woken for each packet.
      */
-    uint64_t rest = job->rejoining ? UINT64_MAX - now : sml_stream_rest(job->stream, now);
+    uint64_t rest = job->rejoining ? UINT64_MAX - now : job->flow->rest(job->stream, now);
     if (rest > 0) {
         membership_wait(&job->membership, until < now + rest ? until : now + rest);
         return SWAGG_OK;
@@ -153,11 +153,11 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
         return rc;
     uint64_t now = monotonic_ns();
     const struct keys_shared shared = ctl_session_shared(session);
-    if (sml_stream_resume(job->stream, job->number, job->terms.first_tag, &shared, now) < 0) {
+    const struct flow_config config = job_flow_config(job, session, &shared);
+    const char *why = job->flow->resume(job->stream, &config, now);
+    if (why) {
         char text[CTL_TEXT_MAX];
-        snprintf(text, sizeof text, "rank %u: the switch has restarted, and %s", job->options.rank,
-                 job->terms.plain ? "takes back no sums that ranks hold: it knows the published packets only"
-                                  : "some rank lags too far behind to be helped");
+        snprintf(text, sizeof text, "rank %u: the switch has restarted, and %s", job->options.rank, why);
         return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
     }
     job->resumed++;
@@ -216,17 +216,17 @@ static int turn(struct swagg_job *job, struct watch *w)
 }
 
 /* Whether the loop is done: for a call, when it may return; for buffered reduces, when they are complete. */
-typedef bool over_fn(const struct sml_stream *stream, enum sml_stream_status status);
+typedef bool over_fn(const struct swagg_job *job, enum sml_stream_status status);
 
-static bool may_return(const struct sml_stream *stream, enum sml_stream_status status)
+static bool may_return(const struct swagg_job *job, enum sml_stream_status status)
 {
-    (void)stream;
+    (void)job;
     return status == SML_STREAM_DONE;
 }
 
-static bool is_complete(const struct sml_stream *stream, enum sml_stream_status status)
+static bool is_complete(const struct swagg_job *job, enum sml_stream_status status)
 {
-    return status == SML_STREAM_DONE && !sml_stream_buffered(stream);
+    return status == SML_STREAM_DONE && !job->flow->buffered(job->stream);
 }
 
 static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
@@ -236,8 +236,8 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
     if (rc == 0)
         rc = follow_session(job);
     while (rc >= 0) {
-        enum sml_stream_status status = sml_stream_status(job->stream);
-        if (over(job->stream, status))
+        enum sml_stream_status status = job->flow->status(job->stream);
+        if (over(job, status))
             return SWAGG_OK;
         if (status == SML_STREAM_MISMATCH)
             return fail_mismatch(job, w);
@@ -252,7 +252,7 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
 int drive_call(struct swagg_job *job, struct watch *w)
 {
     int rc = drive(job, w, may_return);
-    if (rc < 0 || job->rejoining || !sml_stream_buffered(job->stream))
+    if (rc < 0 || job->rejoining || !job->flow->buffered(job->stream))
         return rc;
     rc = exchange(job); /* what the window lets out leaves at once; the membership thread sees to the rest */
     return rc < 0 ? rc : SWAGG_OK;
@@ -269,21 +269,21 @@ int drive_buffered(struct swagg_job *job, struct watch *w)
  * mismatch does not contain both calls, the peer reports it. */
 static int follow_buffered(struct swagg_job *job)
 {
-    enum sml_stream_status status = sml_stream_status(job->stream);
+    enum sml_stream_status status = job->flow->status(job->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX];
     if (status == SML_STREAM_REJECTED)
         membership_rejected(&job->membership);
     job_report(job, monotonic_ns());
-    if (status != SML_STREAM_MISMATCH || !describe_knows_calls(sml_stream_mismatch(job->stream)))
+    if (status != SML_STREAM_MISMATCH || !describe_knows_calls(job->flow->mismatch(job->stream)))
         return SWAGG_OK;
-    describe_mismatch(&job->options.names, sml_stream_mismatch(job->stream), job->terms.format, mismatch);
+    describe_mismatch(&job->options.names, job->flow->mismatch(job->stream), job->options.format, mismatch);
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
 static int exchange_between_calls(struct swagg_job *job)
 {
     int rc = check_descriptors(job);
-    bool buffered = sml_stream_buffered(job->stream);
+    bool buffered = job->flow->buffered(job->stream);
     if (rc >= 0)
         rc = follow_session(job);
     if (rc >= 0 && !job->rejoining)
@@ -301,7 +301,7 @@ uint64_t drive_between_calls(void *arg)
     if (pthread_mutex_trylock(&job->lock) != 0)
         return UINT64_MAX; /* a call is in progress: it does the work, or wakes this thread when it returns */
     int rc = job->failure ? job->failure : exchange_between_calls(job);
-    uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : sml_stream_timer(job->stream);
+    uint64_t next = rc < 0 || job->rejoining ? UINT64_MAX : job->flow->timer(job->stream);
     pthread_mutex_unlock(&job->lock);
     return next;
 }
@@ -312,7 +312,7 @@ bool drive_is_needed(struct swagg_job *job)
     membership_look(&job->membership, &session);
     pthread_mutex_lock(&job->lock);
     bool needed = session.state == CTL_SESSION_REJOINING || session.generation != job->generation ||
-                  sml_stream_timer(job->stream) != UINT64_MAX;
+                  job->flow->timer(job->stream) != UINT64_MAX;
     needed = needed && job->failure == 0;
     pthread_mutex_unlock(&job->lock);
     return needed;

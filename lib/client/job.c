@@ -49,10 +49,10 @@ int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
 {
     const struct ctl_failure *f = &session->failure;
     char call[DESCRIBE_CALL_MAX];
-    if (!job->stream || !sml_stream_buffered(job->stream))
+    if (!job->stream || !job->flow->buffered(job->stream))
         return job_fail(job, failure_status(job, f), "%s", f->text);
     return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
-                    f->text, describe_call(&job->options.names, sml_stream_oldest_call(job->stream), call),
+                    f->text, describe_call(&job->options.names, job->flow->oldest_call(job->stream), call),
                     job->options.rank);
 }
 
@@ -69,8 +69,7 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what)
 
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 {
-    sml_terms_parse(&job->terms, &session->ready.terms); /* the session has accepted them */
-    job->number = session->ready.job;
+    job->terms = job->flow->terms(&session->ready.terms); /* which the session has accepted */
     job->generation = session->generation;
     const struct ctl_ready *r = &session->ready;
     int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);
@@ -78,6 +77,16 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the switch's UDP ports %u..%u: %s",
                         r->data_port, r->data_port + r->data_ports - 1, strerror(-rc));
     return SWAGG_OK;
+}
+
+struct flow_config job_flow_config(const struct swagg_job *job, const struct ctl_session *session,
+                                   const struct keys_shared *shared)
+{
+    return (struct flow_config){.options = &job->options,
+                                .granted = &session->ready.terms,
+                                .shared = shared,
+                                .kernels = job->kernels,
+                                .job = session->ready.job};
 }
 
 int job_make_room(struct swagg_job *job, size_t n)
@@ -98,17 +107,17 @@ int job_make_room(struct swagg_job *job, size_t n)
 
 void job_report(struct swagg_job *job, uint64_t now)
 {
-    bool waiting = job->calling || sml_stream_buffered(job->stream);
+    bool waiting = job->calling || job->flow->buffered(job->stream);
     struct sml_stream_stats stats;
-    sml_stream_stats(job->stream, &stats);
-    struct ctl_heartbeat progress = {.calls = sml_stream_completed(job->stream),
+    job->flow->stats(job->stream, &stats);
+    struct ctl_heartbeat progress = {.calls = job->flow->completed(job->stream),
                                      .waiting = waiting,
-                                     .progress = sml_stream_oldest(job->stream),
+                                     .progress = job->flow->oldest(job->stream),
                                      .window = stats.window,
                                      .resumed = job->resumed,
                                      .retransmitted = stats.retransmitted};
     if (waiting)
-        progress.stalled_ms = (uint32_t)((now - sml_stream_progress(job->stream)) / NS_PER_MS);
+        progress.stalled_ms = (uint32_t)((now - job->flow->progress(job->stream)) / NS_PER_MS);
     membership_progress(&job->membership, &progress, waiting && !job->rejoining);
 }
 

@@ -5,13 +5,12 @@
 #include <sys/types.h>
 
 #include "errors.h"
+#include "flow.h"
 #include "membership.h"
 #include "options.h"
 #include "overlap.h"
 #include "spin.h"
 #include "swagg.h"
-#include "switchml/stream.h"
-#include "switchml/terms.h"
 #include "transport.h"
 #include "waits.h"
 
@@ -24,13 +23,13 @@ struct swagg_job {
     /* The rest is the caller's during a call, and the membership thread's now and then between calls. */
     pthread_mutex_t lock;
     struct transport *transport;
+    const struct flow *flow; /* of the job's protocol */
     void *stream_memory;
-    struct sml_stream *stream;
-    uint8_t number; /* of the job on the wire; like the terms, as the stream uses it now */
-    struct sml_terms terms;
-    unsigned generation; /* of the session: the one that the stream works under */
-    bool rejoining;      /* the switch has restarted: nothing is received until the job is joined anew */
-    bool calling;        /* a call is in progress */
+    void *stream;            /* the flow's */
+    struct flow_terms terms; /* as the stream uses them now */
+    unsigned generation;     /* of the session: the one that the stream works under */
+    bool rejoining;          /* the switch has restarted: nothing is received until the job is joined anew */
+    bool calling;            /* a call is in progress */
     struct spin spin;
     int failure; /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
@@ -64,6 +63,10 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what);
 
 /* Takes over the terms that the session has agreed on with the switch. */
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
+
+/* What the stream is to be made of, or go on with, under these terms. shared: ctl_session_shared. */
+struct flow_config job_flow_config(const struct swagg_job *job, const struct ctl_session *session,
+                                   const struct keys_shared *shared);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);

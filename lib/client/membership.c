@@ -9,7 +9,6 @@
 
 #include "monotonic.h"
 #include "sodium_keys.h"
-#include "switchml/terms.h"
 
 enum {
     RECEIVE_AT_ONCE = 64, /* messages and errors in a row; then the thread's other work has its turn */
@@ -68,12 +67,13 @@ static void receive_all(struct membership *m)
     }
 }
 
-static void log_news(const struct logger *log, const struct ctl_session *s)
+static void log_news(const struct membership *m, const struct ctl_session *s)
 {
-    struct sml_terms terms = {0};
+    const struct logger *log = m->log;
+    struct flow_terms terms;
     switch (s->state) {
     case CTL_SESSION_READY:
-        sml_terms_parse(&terms, &s->ready.terms);
+        terms = m->flow->terms(&s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
                      "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet%s",
                      s->cfg.join.name, s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes,
@@ -123,7 +123,7 @@ static uint64_t turn(struct membership *m)
     uint64_t next = is_held_back(m) ? UINT64_MAX : ctl_session_timer(&m->session);
     pthread_mutex_unlock(&m->lock);
     if (news)
-        log_news(m->log, &copy);
+        log_news(m, &copy);
     return next;
 }
 
@@ -192,22 +192,21 @@ static int make_credentials(struct membership *m, const struct keys_key *key)
     return 0;
 }
 
-int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
-                    const struct keys_key *key, const struct logger *log,
-                    const struct membership_guest *guest)
+int membership_open(struct membership *m, const struct membership_parts *parts)
 {
-    struct ctl_session_config with_key = *config;
-    *m = (struct membership){.log = log,
-                             .guest = *guest,
+    struct ctl_session_config config = *parts->config;
+    *m = (struct membership){.log = parts->log,
+                             .flow = parts->flow,
+                             .guest = parts->guest,
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,
                              .wake_caller = WAKER_NONE};
     pthread_mutex_init(&m->lock, NULL);
-    int rc = open_fds(m, switch_ip);
-    if (rc < 0 || (key && (rc = make_credentials(m, key)) < 0))
+    int rc = open_fds(m, parts->switch_ip);
+    if (rc < 0 || (parts->key && (rc = make_credentials(m, parts->key)) < 0))
         goto err;
-    with_key.credentials = key ? &m->credentials : NULL;
-    ctl_session_init(&m->session, &with_key, monotonic_ns());
+    config.credentials = parts->key ? &m->credentials : NULL;
+    ctl_session_init(&m->session, &config, monotonic_ns());
     if ((rc = start_thread(m)) < 0)
         goto err;
     return 0;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "control/session.h"
+#include "flow.h"
 #include "logger.h"
 #include "waker.h"
 
@@ -30,6 +31,7 @@ struct membership {
     struct ctl_credentials credentials; /* that the session refers to */
     struct waker wake_thread, wake_caller;
     const struct logger *log;
+    const struct flow *flow;
     struct membership_guest guest;
     pthread_t thread;
     atomic_bool changed, stop;
@@ -48,11 +50,19 @@ struct membership {
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
 
-/* Opens the control socket and begins to join; key: NULL, or what to seal messages with. log must live until
- * membership_close. Returns 0 or -errno; after an error membership_close is not to be called. */
-int membership_open(struct membership *m, struct in_addr switch_ip, const struct ctl_session_config *config,
-                    const struct keys_key *key, const struct logger *log,
-                    const struct membership_guest *guest);
+/* What a membership is made of. flow and log must live until membership_close. */
+struct membership_parts {
+    struct in_addr switch_ip;
+    const struct ctl_session_config *config;
+    const struct keys_key *key; /* what to seal messages with; NULL: nothing */
+    const struct flow *flow;    /* of the job's protocol */
+    const struct logger *log;
+    struct membership_guest guest;
+};
+
+/* Opens the control socket and begins to join. Returns 0 or -errno; after an error membership_close is not to
+ * be called. */
+int membership_open(struct membership *m, const struct membership_parts *parts);
 
 /* Stops the thread and closes the socket. */
 void membership_close(struct membership *m);

@@ -9,7 +9,6 @@
 #include "key_file.h"
 #include "monotonic.h"
 #include "path.h"
-#include "switchml/worker.h"
 #include "transport_udp.h"
 
 enum {
@@ -45,13 +44,16 @@ static int fail_socket(struct swagg_job *job, int error)
 
 static int fail_blocked(struct swagg_job *job, const struct path *path)
 {
+    const struct agg_protocol *p = job->flow->protocol;
     char text[DESCRIBE_TROUBLE_MAX];
     return job_fail(
         job, SWAGG_ERR_NO_SWITCH,
         "the switch %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
         "ports %d to %d in both directions in the packet filters of this host, of the switch and between "
         "them; or is the switch older than this library (%s)?%s",
-        job->options.switch_text, CTL_PORT, path->blocked_port, CTL_PORT, SML_PORT_LAST, swagg_version(),
+        job->options.switch_text, CTL_PORT, path->blocked_port,
+        p->udp_ports.first < CTL_PORT ? p->udp_ports.first : CTL_PORT,
+        p->udp_ports.last > CTL_PORT ? p->udp_ports.last : CTL_PORT, swagg_version(),
         describe_trouble(path->trouble, text));
 }
 
@@ -63,6 +65,8 @@ static int find_mtu(struct swagg_job *job, uint64_t deadline)
     const struct path_wish wish = {.switch_ip = o->switch_ip,
                                    .mtu = o->mtu,
                                    .checksum = o->checksum,
+                                   .first_port = job->flow->protocol->udp_ports.first,
+                                   .packet_bytes = job->flow->packet_bytes,
                                    .patience = o->answer_timeout_ns,
                                    .deadline = deadline};
     struct path path;
@@ -82,7 +86,14 @@ static int open_transport(struct swagg_job *job, uint64_t deadline)
     int mtu = find_mtu(job, deadline);
     if (mtu < 0)
         return mtu;
-    int rc = transport_udp_open(&job->transport, o->switch_ip, SML_PORT_FIRST, (unsigned)mtu, o->checksum);
+    const struct transport_udp_config config = {.switch_ip = o->switch_ip,
+                                                .port = job->flow->protocol->udp_ports.first,
+                                                .key = job->flow->protocol->shard_key,
+                                                .mtu = (unsigned)mtu,
+                                                .packet_max =
+                                                    job->flow->packet_bytes((unsigned)mtu, o->checksum),
+                                                .checksum = o->checksum};
+    int rc = transport_udp_open(&job->transport, &config);
     return rc < 0 ? fail_socket(job, -rc) : SWAGG_OK;
 }
 
@@ -123,21 +134,21 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
         .join =
             {
                 .data_port = job->transport->local_port,
+                .terms = job->flow->wish(o, job->transport->mtu, keys),
             },
-        .worker = &sml_worker,
+        .worker = job->flow->worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
     };
-    const struct sml_terms wish = {.format = o->format,
-                                   .mode = o->format == SML_FORMAT_INT32 ? SML_ON_ARRIVAL : o->mode,
-                                   .checksum = o->checksum,
-                                   .slots = o->slots,
-                                   .chunk_bytes = client_chunk_bytes(job->transport->mtu, o->checksum),
-                                   .keyed = keys};
-    sml_terms_build(&config.join.terms, &wish);
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
-    int rc = membership_open(&job->membership, o->switch_ip, &config, keys ? &key : NULL, &o->log, &guest);
+    const struct membership_parts parts = {.switch_ip = o->switch_ip,
+                                           .config = &config,
+                                           .key = keys ? &key : NULL,
+                                           .flow = job->flow,
+                                           .log = &o->log,
+                                           .guest = guest};
+    int rc = membership_open(&job->membership, &parts);
     keys_erase(&key, sizeof key);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's membership thread: %s", strerror(-rc));
@@ -211,30 +222,16 @@ static int wait_until_all_are_there(struct swagg_job *job, struct ctl_session *s
 static int open_stream(struct swagg_job *job, const struct ctl_session *session)
 {
     const struct keys_shared shared = ctl_session_shared(session);
-    struct sml_stream_config config = {
-        .rank = job->options.rank,
-        .workers = job->options.size,
-        .slots = job->terms.slots,
-        .chunk_bytes = job->terms.chunk_bytes,
-        .job = job->number,
-        .checksum = sml_terms_checksum(&job->terms),
-        .shared = &shared,
-        .format = job->terms.format,
-        .plain = job->terms.plain,
-        .first_tag = job->terms.first_tag,
-        .buffer_reduces = job->options.buffer_reduces,
-        .window_max = job->options.window,
-        .kernels = job->kernels,
-    };
-    size_t bytes = sml_stream_footprint(&config);
+    const struct flow_config config = job_flow_config(job, session, &shared);
+    size_t bytes = job->flow->footprint(&config);
     if (bytes == 0)
         return job_fail(job, SWAGG_ERR_REFUSED, "the switch's terms make no sense: %u slots of %u bytes",
-                        config.slots, config.chunk_bytes);
+                        job->terms.slots, job->terms.chunk_bytes);
     job->stream_memory =
         aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
     if (!job->stream_memory)
         return job_fail(job, SWAGG_ERR_SYSTEM, "no memory: %zu bytes", bytes);
-    job->stream = sml_stream_init(job->stream_memory, &config);
+    job->stream = job->flow->init(job->stream_memory, &config);
     return SWAGG_OK;
 }
 
@@ -266,6 +263,7 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
         return client_fail(SWAGG_ERR_SYSTEM, "no memory: %zu bytes", sizeof *job);
     }
     job->options = resolved;
+    job->flow = &flow_switchml;
     job->kernels = agg_kernels_best();
     job->owner = getpid();
     pthread_mutex_init(&job->lock, NULL);

@@ -35,11 +35,9 @@ struct prober {
 
 static void add_size(struct prober *p, unsigned mtu)
 {
-    enum sml_checksum checksum = p->wish->checksum;
     if (mtu < CLIENT_MTU_MIN || (p->wish->mtu && mtu > p->wish->mtu))
         return;
-    path_lengths_add(&p->lengths, mtu,
-                     SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum));
+    path_lengths_add(&p->lengths, mtu, p->wish->packet_bytes(mtu, p->wish->checksum));
 }
 
 /* The kernel's MTU for the path is only one of the lengths to try. */
@@ -100,7 +98,7 @@ static void ask(struct prober *p, unsigned port, unsigned size)
 {
     uint8_t payload[PAYLOAD_MAX];
     struct path_lengths *l = &p->lengths;
-    const struct sockaddr_in to = port_of(p, SML_PORT_FIRST + port);
+    const struct sockaddr_in to = port_of(p, p->wish->first_port + port);
     path_build_question(payload, l->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
     if (sendto(p->data_fd, payload, l->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
                sizeof to) >= 0)
@@ -163,7 +161,7 @@ static void receive_answers(struct prober *p)
     ssize_t bytes;
     while ((bytes = recvfrom(p->data_fd, payload, sizeof payload, MSG_DONTWAIT, (struct sockaddr *)&from,
                              &length)) >= 0) {
-        unsigned port = (unsigned)ntohs(from.sin_port) - SML_PORT_FIRST;
+        unsigned port = (unsigned)ntohs(from.sin_port) - p->wish->first_port;
         if (from.sin_addr.s_addr == p->wish->switch_ip.s_addr && port < CTL_DATA_PORTS_MAX &&
             path_parse_answer(&a, payload, (size_t)bytes) && a.tag >> 16 == p->nonce)
             on_answer(p, port, &a, (size_t)bytes);
@@ -204,7 +202,7 @@ static uint16_t first_closed_port(const struct prober *p)
     unsigned port = 0;
     while (p->answered >> port & 1)
         port++;
-    return (uint16_t)(SML_PORT_FIRST + port);
+    return (uint16_t)(p->wish->first_port + port);
 }
 
 /* Enough has been tried to tell what is wrong. */

@@ -17,6 +17,9 @@ struct path_wish {
     struct in_addr switch_ip;
     unsigned mtu;               /* at most; 0: as much as the path takes, up to what a chunk can have */
     enum sml_checksum checksum; /* of the packets that are to follow */
+    uint16_t first_port;        /* of the switch's data ports */
+    size_t (*packet_bytes)(unsigned mtu,
+                           enum sml_checksum checksum); /* of the packets, as struct flow has it */
     uint64_t
         patience; /* ns: who is silent for so long, not counting this process's standstills, is not there */
     uint64_t deadline;

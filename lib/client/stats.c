@@ -7,7 +7,7 @@
 void job_show(struct swagg_job *job)
 {
     struct sml_stream_stats s;
-    sml_stream_stats(job->stream, &s);
+    job->flow->stats(job->stream, &s);
     const struct swagg_stats now = {
         .calls = job->calls,
         .elements = job->elements,
@@ -39,14 +39,14 @@ void job_note_waits(struct swagg_job *job, uint64_t now)
     uint16_t missing[SML_MAX_WORKERS];
     if (!job->calling)
         return;
-    const unsigned n = sml_stream_missing(job->stream, missing, SML_MAX_WORKERS);
-    waits_note(&job->waits, sml_stream_progress(job->stream), missing, n, now);
+    const unsigned n = job->flow->missing(job->stream, missing, SML_MAX_WORKERS);
+    waits_note(&job->waits, job->flow->progress(job->stream), missing, n, now);
 }
 
 void job_begin_waits(struct swagg_job *job, uint64_t now)
 {
     struct sml_stream_stats s;
-    sml_stream_stats(job->stream, &s);
+    job->flow->stats(job->stream, &s);
     waits_begin(&job->waits, s.srtt_ns, now);
 }
 

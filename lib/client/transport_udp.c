@@ -50,10 +50,11 @@ struct udp {
     struct transport base;
     struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch */
     unsigned data_ports;
-    bool connected;    /* to data_port[0], the only one */
-    unsigned segments; /* packets a run may have; 1: the kernel does not segment */
-    uint64_t lost;     /* sends that failed */
-    size_t packet_max; /* bytes of a UDP payload */
+    bool connected;           /* to data_port[0], the only one */
+    unsigned segments;        /* packets a run may have; 1: the kernel does not segment */
+    uint64_t lost;            /* sends that failed */
+    size_t packet_max;        /* bytes of a UDP payload */
+    struct agg_key_place key; /* by which packets are dealt to data ports */
     enum sml_checksum checksum;
     struct outgoing out;
     struct incoming in;
@@ -100,7 +101,7 @@ static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
 
 static unsigned port_of(const struct udp *u, const struct sml_send *p)
 {
-    return sml_peek_slot(p->head) % u->data_ports;
+    return agg_shard_key(&u->key, p->head, p->head_bytes) % u->data_ports;
 }
 
 /* Sorts the packets by port. */
@@ -385,8 +386,6 @@ static bool kernel_merges(const struct udp *u)
 
 static int make_buffers(struct udp *u)
 {
-    u->packet_max = SML_HEADER_BYTES + (size_t)client_chunk_bytes(u->base.mtu, u->checksum) +
-                    sml_trailer_bytes(u->checksum);
     u->out.made = malloc(TRANSPORT_BATCH * u->packet_max);
     size_t room =
         u->packet_max + 1; /* so that a packet that is too long does not look like one that is cut */
@@ -405,19 +404,20 @@ static int make_buffers(struct udp *u)
     return 0;
 }
 
-int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
-                       enum sml_checksum checksum)
+int transport_udp_open(struct transport **out, const struct transport_udp_config *config)
 {
     struct udp *u = calloc(1, sizeof *u);
     if (!u)
         return -ENOMEM;
     u->base.ops = &udp_ops;
-    u->checksum = checksum;
-    u->data_port[0] =
-        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(port)};
+    u->checksum = config->checksum;
+    u->packet_max = config->packet_max;
+    u->key = config->key;
+    u->data_port[0] = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_addr = config->switch_ip, .sin_port = htons(config->port)};
     u->data_ports = 1;
     u->base.socket = OWN_FD_NONE;
-    u->base.mtu = mtu;
+    u->base.mtu = config->mtu;
     int rc = open_socket(u);
     if (rc < 0 || (rc = make_buffers(u)) < 0)
         goto err;

@@ -7,11 +7,20 @@
 
 #include <netinet/in.h>
 
+#include "protocol/protocol.h"
 #include "transport.h"
 
-/* mtu: at least CLIENT_MTU_MIN. checksum: of the packets that will be sent; packets that have one are sent
- * without UDP's. *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */
-int transport_udp_open(struct transport **out, struct in_addr switch_ip, uint16_t port, unsigned mtu,
-                       enum sml_checksum checksum);
+struct transport_udp_config {
+    struct in_addr switch_ip;
+    uint16_t port;            /* of the switch, the first for data */
+    struct agg_key_place key; /* by which packets are dealt to its ports */
+    unsigned mtu;             /* at least CLIENT_MTU_MIN */
+    size_t packet_max;        /* bytes of the longest payload */
+    enum sml_checksum
+        checksum; /* of the packets that will be sent: those that have one are sent without UDP's */
+};
+
+/* *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */
+int transport_udp_open(struct transport **out, const struct transport_udp_config *config);
 
 #endif

@@ -16,7 +16,7 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
 {
     *w = (struct watch){
         .call = *call,
-        .chunks = sml_stream_packets(job->stream, call),
+        .chunks = job->flow->packets(job->stream, call),
         .began = now,
         .deadline = now + job->options.call_timeout_ns,
         .warn_after = job->options.warn_after_ns,
@@ -50,7 +50,7 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
     }
     uint16_t list[SML_MAX_WORKERS];
     struct ctl_ranks missing = {0};
-    for (unsigned n = sml_stream_missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
+    for (unsigned n = job->flow->missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     if (ctl_ranks_count(&missing) == 0)
         snprintf(text, WAIT_TEXT_MAX, "the switch has not said yet for whom it waits");
@@ -63,13 +63,13 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
 static const char *describe_late(const struct watch *w, const struct swagg_job *job, char text[LATE_TEXT_MAX])
 {
     char call[DESCRIBE_CALL_MAX];
-    if (sml_stream_buffered(job->stream))
+    if (job->flow->buffered(job->stream))
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(&job->options.names, sml_stream_oldest_call(job->stream), call));
+                 describe_call(&job->options.names, job->flow->oldest_call(job->stream), call));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
                  describe_call(&job->options.names, &w->call, call),
-                 w->chunks - sml_stream_left(job->stream) + 1, w->chunks);
+                 w->chunks - job->flow->left(job->stream) + 1, w->chunks);
     return text;
 }
 
@@ -85,7 +85,7 @@ static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ct
 
 static void warn(struct watch *w, struct swagg_job *job, const struct ctl_session *session, uint64_t now)
 {
-    uint64_t since = sml_stream_progress(job->stream);
+    uint64_t since = job->flow->progress(job->stream);
     if (now - since < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {

@@ -40,6 +40,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
         .membership = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = WAKER_NONE},
         .transport = &l->transport,
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
+        .flow = &flow_switchml,
         .stream = l->script.stream,
     };
     pthread_mutex_init(&l->job.membership.lock, NULL);

@@ -1,0 +1,67 @@
+/* What the library needs of the worker's side of an aggregation protocol, as a table of functions: it cuts
+ * collectives into packets, and makes the results of what comes back. switchml/stream.h says what each of the
+ * functions of the same name does, and who owns the tensors meanwhile; other protocols' do the same, with the
+ * same types. A stream is one thread's at a time.
+ */
+#ifndef SWAGG_CLIENT_FLOW_H
+#define SWAGG_CLIENT_FLOW_H
+
+#include "options.h"
+#include "protocol/protocol.h"
+#include "protocol/worker.h"
+#include "switchml/stream.h"
+
+/* What is agreed on, for the library's own use. */
+struct flow_terms {
+    uint16_t slots;       /* how many chunks may be under way */
+    uint16_t chunk_bytes; /* of elements in a packet, at most */
+    bool keyed;           /* packets are keyed with the job's secret */
+};
+
+/* What a stream is made of, and goes on with in another life of its job. */
+struct flow_config {
+    const struct client_options *options;
+    const struct agg_terms *granted;
+    const struct keys_shared *shared; /* read during the call only */
+    const struct agg_kernels *kernels;
+    uint8_t job; /* number on the wire */
+};
+
+struct flow {
+    const struct agg_protocol *protocol; /* its UDP ports, and by what packets are dealt to them */
+    const struct agg_worker *worker;     /* for the session */
+    /* Bytes of the longest UDP payload that a job sends on a path with this MTU. */
+    size_t (*packet_bytes)(unsigned mtu, enum sml_checksum checksum);
+    struct agg_terms (*wish)(const struct client_options *o, unsigned mtu, bool keyed);
+    /* Of terms that the worker's side has accepted. */
+    struct flow_terms (*terms)(const struct agg_terms *granted);
+
+    size_t (*footprint)(const struct flow_config *cfg); /* 0: out of range */
+    void *(*init)(void *mem, const struct flow_config *cfg);
+    /* NULL, or why the job cannot go on: a constant clause. */
+    const char *(*resume)(void *stream, const struct flow_config *cfg, uint64_t now);
+
+    int (*begin)(void *stream, const struct sml_call *call, const void *in, void *out, uint64_t now);
+    int (*begin_segments)(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+                          uint64_t now);
+    bool (*poll)(void *stream, uint64_t now, struct sml_send *send);
+    enum sml_receive (*receive)(void *stream, const uint8_t *payload, size_t bytes, uint64_t now);
+
+    enum sml_stream_status (*status)(const void *stream);
+    const struct sml_mismatch *(*mismatch)(const void *stream);
+    bool (*buffered)(const void *stream);
+    uint64_t (*timer)(const void *stream);
+    uint64_t (*rest)(const void *stream, uint64_t now);
+    uint64_t (*left)(const void *stream);
+    uint32_t (*completed)(const void *stream);
+    uint32_t (*oldest)(const void *stream);
+    uint64_t (*progress)(const void *stream);
+    const struct sml_call *(*oldest_call)(const void *stream);
+    uint64_t (*packets)(const void *stream, const struct sml_call *call);
+    unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
+    void (*stats)(const void *stream, struct sml_stream_stats *out);
+};
+
+extern const struct flow flow_switchml;
+
+#endif
