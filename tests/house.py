@@ -59,6 +59,8 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
+               "swagg/show"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control"],
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
@@ -96,7 +98,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

@@ -8,33 +8,53 @@
 #include "config/config_schema.h"
 #include "config/config_text.h"
 
-static int load(struct config *c, struct config_text *t)
+/* What a file is about: its keys, and what they must keep to. */
+struct config_kind {
+    const cyaml_schema_value_t *schema;
+    void (*check)(struct config_text *t, struct config_raw *raw);
+};
+
+static const struct config_kind of_switch = {&config_schema, config_check};
+static const struct config_kind of_server = {&config_server_schema, config_check_server};
+
+static int load(struct config *c, struct config_text *t, const struct config_kind *kind)
 {
     struct config_raw *raw = calloc(1, sizeof(*raw));
 
     if (raw == NULL)
         return -ENOMEM;
-    config_read(t, &config_schema, raw);
-    config_check(t, raw);
+    config_read(t, kind->schema, raw);
+    kind->check(t, raw);
     *c = raw->config;
     free(raw);
     return t->faults > 0 ? -EINVAL : 0;
 }
 
-static int load_and_free(struct config *c, struct config_text *t)
+static int load_and_free(struct config *c, struct config_text *t, const struct config_kind *kind)
 {
-    const int ret = load(c, t);
+    const int ret = load(c, t, kind);
 
     config_text_free(t);
     return ret;
 }
 
-int config_load(struct config *c, const char *path, config_report report, void *context)
+static int load_file(struct config *c, const char *path, const struct config_kind *kind, config_report report,
+                     void *context)
 {
     struct config_text text;
     const int ret = config_text_read(&text, path, report, context);
 
-    return ret < 0 ? ret : load_and_free(c, &text);
+    return ret < 0 ? ret : load_and_free(c, &text, kind);
+}
+
+int config_load(struct config *c, const char *path, config_report report, void *context)
+{
+    return load_file(c, path, &of_switch, report, context);
+}
+
+int config_load_server(struct config *c, const char *path, config_report report, void *context)
+{
+    return load_file(c, path, &of_server, report, context);
 }
 
 int config_load_text(struct config *c, const char *name, const char *text, config_report report,
@@ -43,7 +63,7 @@ int config_load_text(struct config *c, const char *name, const char *text, confi
     struct config_text taken;
     const int ret = config_text_take(&taken, name, text, report, context);
 
-    return ret < 0 ? ret : load_and_free(c, &taken);
+    return ret < 0 ? ret : load_and_free(c, &taken, &of_switch);
 }
 
 void config_queues(const struct config *c, struct placement_ports *ports)

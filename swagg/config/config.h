@@ -25,6 +25,7 @@ enum {
     CONFIG_HOSTAGG_JOBS_MAX = 16,
     CONFIG_CLONE_JOBS_MAX = 16,
     CONFIG_CLONE_WORKERS_MAX = 64,
+    CONFIG_SERVER_THREADS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
     CONFIG_TENANT_ADDRESSES_MAX = 64,
     CONFIG_PATTERNS_MAX = 16,
@@ -249,8 +250,13 @@ struct config_uplink {
     uint8_t network; /* the place of that in config.vlan */
 };
 
+/* Of swagg-ps: a server that sums, in the place of a switch. */
+struct config_server {
+    uint32_t threads; /* 1..CONFIG_SERVER_THREADS_MAX; 0: as many as there are CPUs, but no more than that */
+};
+
 struct config {
-    unsigned ports; /* 1.. */
+    unsigned ports; /* 1..; of a server 0 */
     struct config_port port[SWAGG_MAX_PORTS];
 
     bool has_mac; /* false: the first port's MAC with the locally administered bit set */
@@ -294,6 +300,8 @@ struct config {
     unsigned clone_jobs;
     struct config_clone clone[CONFIG_CLONE_JOBS_MAX];
 
+    struct config_server server;
+
     unsigned replays;
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
 };
@@ -307,7 +315,10 @@ typedef void (*config_report)(void *context, const char *message);
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
 
-/* The same of a text; name stands for the file in messages. */
+/* The same of a server's file, which has no ports: server.ip is in ip. */
+int config_load_server(struct config *c, const char *path, config_report report, void *context);
+
+/* The same as config_load of a text; name stands for the file in messages. */
 int config_load_text(struct config *c, const char *name, const char *text, config_report report,
                      void *context);
 

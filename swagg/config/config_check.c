@@ -50,7 +50,7 @@ static void set_defaults(struct config_text *t, struct config *c)
 static void check_pool(struct config_text *t, const struct config *c)
 {
     config_check_power_of_two(t, "pool.slots_per_job", c->pool.slots_per_job);
-    if (c->memory.megabytes < c->pool.megabytes + MEMORY_BESIDE_POOL &&
+    if (c->ports > 0 && c->memory.megabytes < c->pool.megabytes + MEMORY_BESIDE_POOL &&
         !config_text_is_faulty(t, "pool.megabytes") && !config_text_is_faulty(t, "memory.megabytes"))
         config_fault(t, "memory.megabytes",
                      "%u is too little for a pool of %u and %u for frames: make it %u, or the pool less",

@@ -9,6 +9,9 @@
  * everything that is wrong. */
 void config_check(struct config_text *t, struct config_raw *raw);
 
+/* The same for a server's file (config_server.c). */
+void config_check_server(struct config_text *t, struct config_raw *raw);
+
 /* The same for the list of ports alone (config_ports.c); the MTU must be set. */
 void config_check_ports(struct config_text *t, struct config *c);
 

@@ -348,8 +348,42 @@ static const cyaml_schema_field_t file_fields[] = {
                                1, CONFIG_REPLAYS_MAX),
     CYAML_FIELD_END,
 };
+
+static const cyaml_schema_field_t server_pool_fields[] = {
+    CYAML_FIELD_UINT("slots_per_job", OPTIONAL, struct config_pool, slots_per_job),
+    CYAML_FIELD_UINT("megabytes", OPTIONAL, struct config_pool, megabytes),
+    CYAML_FIELD_UINT("megabytes_per_job", OPTIONAL, struct config_pool, megabytes_per_job),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t server_timers_fields[] = {
+    CYAML_FIELD_UINT("lost_after_ms", OPTIONAL, struct config_timers, lost_after_ms),
+    CYAML_FIELD_UINT("forming_s", OPTIONAL, struct config_timers, forming_s),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t server_fields[] = {
+    CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_server, ip, 1),
+    CYAML_FIELD_UINT("threads", OPTIONAL, struct config_raw_server, server.threads),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t server_file_fields[] = {
+    CYAML_FIELD_MAPPING("server", CYAML_FLAG_DEFAULT, struct config_raw, server, server_fields),
+    CYAML_FIELD_UINT("mtu", OPTIONAL, struct config_raw, config.mtu),
+    CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, server_pool_fields),
+    CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
+    CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, server_timers_fields),
+    CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
+    CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
+    CYAML_FIELD_END,
+};
 /* clang-format on */
 
 const cyaml_schema_value_t config_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_raw, file_fields),
+};
+
+const cyaml_schema_value_t config_server_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct config_raw, server_file_fields),
 };

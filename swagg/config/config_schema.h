@@ -32,6 +32,11 @@ struct config_raw_control {
     char path[CONFIG_SOCKET_MAX], mode[16], group[CONFIG_NAME_MAX];
 };
 
+struct config_raw_server {
+    char ip[64];
+    struct config_server server;
+};
+
 struct config_raw_replay {
     struct config_replay replay;
     char worker_mac[64], worker_ip[64], tenant[CONFIG_NAME_MAX];
@@ -80,6 +85,7 @@ struct config_raw {
     struct config config;
     struct config_raw_switch sw;
     struct config_raw_control control;
+    struct config_raw_server server;
     unsigned lcores;
     struct config_raw_lcore lcore[SWAGG_MAX_LCORES];
     struct config_raw_tenant tenant[CONFIG_TENANTS_MAX];         /* as many as config.tenants */
@@ -90,6 +96,7 @@ struct config_raw {
     struct config_raw_replay replay[CONFIG_REPLAYS_MAX];         /* as many as config.replays */
 };
 
-extern const cyaml_schema_value_t config_schema; /* of a struct config_raw */
+/* Both of a struct config_raw: what a switch has, and a server. */
+extern const cyaml_schema_value_t config_schema, config_server_schema;
 
 #endif

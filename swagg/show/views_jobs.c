@@ -6,6 +6,7 @@
 #include "aggregate/jobs_frames.h"
 #include "show/delays.h"
 #include "show/shown_jobs.h"
+#include "show/terms.h"
 #include "show/views.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
@@ -151,19 +152,6 @@ static void write_missing(struct writer *w, const struct shown_job *job)
     writer_end(w);
 }
 
-static void write_terms(struct writer *w, const struct shown_job *job)
-{
-    struct agg_term list[AGG_LISTED_TERMS];
-    const unsigned n = job->protocol->list(&job->terms, list);
-
-    writer_text(w, "protocol", job->protocol->name);
-    for (unsigned i = 0; i < n; i++)
-        if (list[i].word != NULL)
-            writer_text(w, list[i].name, list[i].word);
-        else
-            writer_number(w, list[i].name, list[i].number);
-}
-
 /* What the workers say of themselves. */
 static void write_workers(struct writer *w, const struct shown_job *job)
 {
@@ -215,7 +203,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
     writer_number(w, "present", job->present);
     writer_flag(w, "keyed", job->joined != NULL && job->joined->keyed);
     writer_flag(w, "draining", job->joined != NULL && job->joined->draining);
-    write_terms(w, job);
+    write_terms(w, job->protocol, &job->terms);
     if (running != NULL) {
         writer_number(w, "number", job->number);
         writer_number(w, "kept_frames", jobs_kept_frames(running));
@@ -239,14 +227,10 @@ int view_job(const struct show_parts *parts, const char *name, struct writer *w)
 
 static void write_member(struct writer *w, uint16_t rank, const struct shown_member *m)
 {
-    static const char *const states[] = {
-        [CTL_MEMBER_ABSENT] = "absent", [CTL_MEMBER_JOINED] = "joined",     [CTL_MEMBER_LEFT] = "left",
-        [CTL_MEMBER_LOST] = "lost",     [CTL_MEMBER_RECALLED] = "recalled",
-    };
     const uint8_t *ip = (const uint8_t *)&m->ip;
 
     writer_number(w, "rank", rank);
-    writer_text(w, "state", m->above ? "above" : states[m->state]);
+    writer_text(w, "state", m->above ? "above" : ctl_member_state_name(m->state));
     if (m->mac != NULL)
         writer_mac(w, "address", m->mac);
     else if (m->threads > 1)

@@ -29,14 +29,17 @@ void sleep_ms(long ms)
 
 struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg)
 {
-    return (struct crew){.size = size,
-                         .absent = -1,
-                         .work = work,
-                         .arg = arg,
-                         .options = {.struct_size = sizeof(struct swagg_options),
-                                     .switch_ip = loop_switch_ip(ls),
-                                     .job = job,
-                                     .mtu = 1500}};
+    return crew_at(size, loop_switch_ip(ls), job, work, arg);
+}
+
+struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, void *arg)
+{
+    return (struct crew){
+        .size = size,
+        .absent = -1,
+        .work = work,
+        .arg = arg,
+        .options = {.struct_size = sizeof(struct swagg_options), .switch_ip = ip, .job = job, .mtu = 1500}};
 }
 
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)
@@ -66,6 +69,7 @@ static void *run(void *arg)
     if (m->opened == 0)
         swagg_get_stats(m->job, &m->stats);
     swagg_close(m->job);
+    atomic_fetch_add(&m->crew->through, 1);
     return NULL;
 }
 

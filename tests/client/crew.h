@@ -3,6 +3,7 @@
 #define SWAGG_TESTS_CREW_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,11 +36,13 @@ struct crew {
     int absent; /* this rank never comes; -1: all do */
     crew_fn *work;
     void *arg;
+    atomic_int through; /* ranks that have closed their job, or could not open it */
     struct crew_member member[CREW_MAX];
 };
 
-/* A crew with an MTU of 1500. */
+/* A crew with an MTU of 1500; the other one at whatever sums at this address. */
 struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg);
+struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, void *arg);
 
 /* Opens, works and closes on all ranks at once: crew_join returns when all are through. */
 void crew_start(struct crew *crew);

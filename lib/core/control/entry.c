@@ -59,3 +59,13 @@ const char *ctl_entry_state_name(enum ctl_entry_state state)
     };
     return (unsigned)state <= CTL_ENTRY_FAILED ? names[state] : "?";
 }
+
+const char *ctl_member_state_name(enum ctl_member_state s)
+{
+    static const char *const names[] = {
+        [CTL_MEMBER_ABSENT] = "absent", [CTL_MEMBER_JOINED] = "joined",     [CTL_MEMBER_LEFT] = "left",
+        [CTL_MEMBER_LOST] = "lost",     [CTL_MEMBER_RECALLED] = "recalled",
+    };
+
+    return names[s];
+}

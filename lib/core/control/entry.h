@@ -126,5 +126,6 @@ bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin);
 uint64_t ctl_entry_roster(const struct ctl_entry *job);
 
 const char *ctl_entry_state_name(enum ctl_entry_state s);
+const char *ctl_member_state_name(enum ctl_member_state s); /* "joined" */
 
 #endif

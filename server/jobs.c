@@ -1,0 +1,209 @@
+#include "jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "control/tree.h"
+#include "protocols.h"
+#include "sodium_keys.h"
+
+enum { ALIGNMENT = 64, IP_UDP_BYTES = 20 + 8 };
+
+static void *aligned_zeroes(size_t bytes)
+{
+    const size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *memory = aligned_alloc(ALIGNMENT, room);
+
+    if (memory != NULL)
+        memset(memory, 0, room);
+    return memory;
+}
+
+static void keeps_nothing(void *buffer)
+{
+    (void)buffer; /* packets are handed over without one */
+}
+
+static void free_job(struct jobs *jobs, struct jobs_job *job)
+{
+    if (job == NULL)
+        return;
+    if (job->common.pool != NULL)
+        job->common.protocol->drain(job->common.pool, keeps_nothing);
+    jobs->bytes -= job->bytes;
+    free(job->common.pool);
+    free(job->common.seat);
+    free(job);
+}
+
+static bool is_usable(const struct jobs *jobs, const struct ctl_entry *joined, unsigned number)
+{
+    return agg_jobs_find(&jobs->running[joined->protocol->id], number) == NULL &&
+           !ctl_entry_had_number(joined, (uint8_t)number);
+}
+
+static int free_number(const struct jobs *jobs, const struct ctl_entry *joined, uint8_t *number)
+{
+    const uint64_t *closed_at = jobs->closed_at[joined->protocol->id];
+    int best = -1;
+
+    for (int i = 0; i < AGG_JOBS; i++)
+        if (is_usable(jobs, joined, (unsigned)i) && (best < 0 || closed_at[i] < closed_at[best]))
+            best = i;
+    *number = (uint8_t)best;
+    return best < 0 ? -EMFILE : 0;
+}
+
+static void seat_members(struct jobs_job *job, const struct ctl_entry *joined)
+{
+    for (uint16_t rank = 0; rank < joined->size; rank++) {
+        const struct ctl_member *m = &joined->members[rank];
+        const struct agg_sender sender = {.ip = m->endpoint.ip, .port = htons(m->data_port)};
+
+        job->member[rank] = (struct sockaddr_in){
+            .sin_family = AF_INET, .sin_addr.s_addr = sender.ip, .sin_port = sender.port};
+        agg_job_seat(&job->common, &sender, rank, 0);
+    }
+}
+
+/* NULL: no memory. */
+static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
+                             const struct agg_pool_config *cfg, const struct agg_footprint *f)
+{
+    struct jobs_job *job = calloc(1, sizeof(*job) + joined->size * sizeof(job->member[0]));
+
+    if (job == NULL)
+        return NULL;
+    job->common = (struct agg_job){.protocol = joined->protocol,
+                                   .number = cfg->job,
+                                   .size = joined->size,
+                                   .seats = agg_seats_for(joined->size)};
+    job->footprint = *f;
+    job->common.seat = aligned_zeroes(job->common.seats * sizeof(*job->common.seat));
+    void *pool = aligned_zeroes(f->bytes);
+    if (job->common.seat == NULL || pool == NULL) {
+        free(pool);
+        free_job(jobs, job);
+        return NULL;
+    }
+    job->common.pool = joined->protocol->init(pool, cfg);
+    job->bytes = f->bytes;
+    jobs->bytes += job->bytes;
+    seat_members(job, joined);
+    return job;
+}
+
+static bool has_room(const struct jobs *jobs, const struct agg_footprint *f)
+{
+    const struct config_pool *pool = &jobs->cfg->pool;
+    const size_t left = ((size_t)pool->megabytes << 20) - jobs->bytes;
+
+    return f->bytes <= left && f->slots <= pool->slots_per_job &&
+           (pool->megabytes_per_job == 0 || f->bytes <= (size_t)pool->megabytes_per_job << 20);
+}
+
+/* Makes the pool, with lower terms as long as there is no room for it. NULL: none fits. */
+static struct jobs_job *fit(struct jobs *jobs, const struct ctl_entry *joined, struct agg_pool_config *cfg)
+{
+    do {
+        struct agg_footprint f;
+        struct jobs_job *job =
+            joined->protocol->footprint(cfg, &f) && has_room(jobs, &f) ? make(jobs, joined, cfg, &f) : NULL;
+
+        if (job != NULL)
+            return job;
+    } while (!joined->resumed && joined->protocol->lower(&cfg->terms));
+    return NULL;
+}
+
+/* 0; or why no pool serves these terms, whatever room there is. */
+static int check(const struct jobs *jobs, const struct ctl_entry *joined, const struct agg_pool_config *cfg,
+                 struct agg_footprint *f, char text[CTL_TEXT_MAX])
+{
+    const char *name = joined->protocol->name;
+
+    if (ctl_tree_has_switches(joined))
+        snprintf(text, CTL_TEXT_MAX,
+                 "a server is in no tree of switches: let ranks join it, not the switch below");
+    else if (!joined->protocol->footprint(cfg, f))
+        snprintf(text, CTL_TEXT_MAX, "no pool of %s serves %u ranks under these terms", name, joined->size);
+    else if (f->payload_bytes > jobs->cfg->mtu - IP_UDP_BYTES)
+        snprintf(text, CTL_TEXT_MAX, "the job's packets have up to %u bytes, the server's mtu is %u",
+                 IP_UDP_BYTES + f->payload_bytes, jobs->cfg->mtu);
+    else
+        return 0;
+    return -EINVAL;
+}
+
+int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
+              char text[CTL_TEXT_MAX])
+{
+    struct keys_shared shared = {.library = keys_sodium()};
+    struct agg_pool_config cfg = {.workers = joined->size,
+                                  .shards = (uint16_t)jobs->threads,
+                                  .terms = *terms,
+                                  .kernels = jobs->kernels,
+                                  .shared = joined->keyed ? &shared : NULL};
+    struct agg_footprint f;
+    struct jobs_job *job;
+    int rc = free_number(jobs, joined, number);
+
+    if (rc < 0) {
+        snprintf(text, CTL_TEXT_MAX, "all %d job numbers of the server are in use", AGG_JOBS);
+        return rc;
+    }
+    cfg.job = *number;
+    memcpy(shared.secret, joined->secret, sizeof(shared.secret));
+    rc = check(jobs, joined, &cfg, &f, text);
+    job = rc == 0 ? fit(jobs, joined, &cfg) : NULL;
+    keys_erase(&shared, sizeof(shared));
+    if (rc < 0)
+        return rc;
+    if (job == NULL) {
+        snprintf(text, CTL_TEXT_MAX,
+                 "%u slots of %u ranks take %zu KB, and the server's pool.megabytes (%u) have %zu KB left",
+                 f.slots, joined->size, f.bytes >> 10, jobs->cfg->pool.megabytes,
+                 (((size_t)jobs->cfg->pool.megabytes << 20) - jobs->bytes) >> 10);
+        return -ENOSPC;
+    }
+    *terms = cfg.terms;
+    agg_jobs_set(&jobs->running[joined->protocol->id], *number, &job->common);
+    return 0;
+}
+
+/* Waits until every thread has left the turn that it is in. A turn never waits, so that is soon. */
+static void synchronize(const struct jobs *jobs)
+{
+    static const struct timespec moment = {.tv_nsec = 10000};
+
+    atomic_thread_fence(memory_order_seq_cst); /* who enters a turn from here on finds the job no more */
+    for (unsigned t = 0; t < jobs->threads; t++) {
+        const uint64_t now = atomic_load(&jobs->turn[t].n);
+
+        while ((now & 1) != 0 && atomic_load(&jobs->turn[t].n) == now)
+            nanosleep(&moment, NULL);
+    }
+}
+
+void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t number)
+{
+    struct agg_job *job = agg_jobs_find(&jobs->running[protocol->id], number);
+
+    agg_jobs_set(&jobs->running[protocol->id], number, NULL);
+    jobs->closed_at[protocol->id][number] = ++jobs->closes;
+    synchronize(jobs);
+    free_job(jobs, (struct jobs_job *)job);
+}
+
+void jobs_free(struct jobs *jobs)
+{
+    unsigned protocols;
+    const struct agg_protocol *const *protocol = agg_protocols(&protocols);
+
+    for (unsigned p = 0; p < protocols; p++)
+        for (unsigned n = 0; n < AGG_JOBS; n++)
+            free_job(jobs, (struct jobs_job *)agg_jobs_find(&jobs->running[protocol[p]->id], n));
+}

@@ -1,0 +1,68 @@
+/* The running jobs of a server, as its threads find them. Everything that depends on a job's protocol comes
+ * from the protocol's table (protocol/protocol.h).
+ *
+ * The main thread opens and closes jobs. A polling thread takes a job from the table of its protocol
+ * (agg_jobs_find), without a lock, and holds it no longer than its turn lasts: between jobs_enter and
+ * jobs_leave. A job that was taken out is freed once every thread has left the turn in which it may have
+ * found it.
+ */
+#ifndef SWAGG_SERVER_JOBS_H
+#define SWAGG_SERVER_JOBS_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+
+#include "config/config.h"
+#include "control/registry.h"
+
+enum { JOBS_PROTOCOLS_MAX = 8 }; /* more than the greatest enum agg_protocol_id */
+
+struct jobs_turn {
+    _Alignas(64) atomic_uint_fast64_t n; /* odd: in a turn */
+};
+
+struct jobs_job {
+    struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
+    size_t bytes;          /* of its pool */
+    struct agg_footprint footprint;
+    struct sockaddr_in member[]; /* by rank: where it sends its packets from */
+};
+
+struct jobs {
+    struct agg_jobs running[JOBS_PROTOCOLS_MAX]; /* by enum agg_protocol_id */
+    unsigned threads;                            /* that polls; its number is that of its shard */
+    struct jobs_turn turn[CONFIG_SERVER_THREADS_MAX];
+
+    /* The main thread's. */
+    const struct config *cfg;
+    const struct agg_kernels *kernels;
+    size_t bytes; /* of all pools */
+    uint64_t closes;
+    uint64_t closed_at[JOBS_PROTOCOLS_MAX][AGG_JOBS]; /* closes when the number was freed; 0: never used */
+};
+
+static inline const struct jobs_job *jobs_of(const struct agg_job *job)
+{
+    return (const struct jobs_job *)job;
+}
+
+/* A polling thread's turn. */
+static inline void jobs_enter(struct jobs *jobs, unsigned thread)
+{
+    atomic_fetch_add(&jobs->turn[thread].n, 1);
+}
+static inline void jobs_leave(struct jobs *jobs, unsigned thread)
+{
+    atomic_fetch_add(&jobs->turn[thread].n, 1);
+}
+
+/* ctl_registry_actions.prepare and release. The number is the one that has been free for longest, so that
+ * late packets of an ended job reach no other. */
+int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
+              char text[CTL_TEXT_MAX]);
+void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t number);
+
+/* No thread polls any more. */
+void jobs_free(struct jobs *jobs);
+
+#endif

@@ -1,0 +1,76 @@
+/* swagg-ps: a server that sums, on UDP sockets of the kernel's (docs/server.md). */
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "operators.h"
+#include "ps.h"
+#include "version.h"
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "usage: swagg-ps [--check] FILE\n"
+    "A server that sums what workers send it, in the place of a switch, or beside one as parameter server.\n"
+    "Needs no privileges, and no device of its own.\n"
+    "\n"
+    "  FILE           the configuration (docs/server.md, example in conf/server.yaml)\n"
+    "      --check    only say whether the configuration is good\n"
+    "  -h, --help, --version\n";
+
+static void report_fault(void *context, const char *message)
+{
+    (void)context;
+    log_error("%s", message);
+}
+
+static int serve(const struct config *cfg)
+{
+    static struct ps ps;
+    struct operators *operators = NULL;
+    char ip[INET_ADDRSTRLEN];
+    int rc;
+
+    log_with_time();
+    log_set_level((enum log_level)cfg->log_level);
+    rc = ps_open(&ps, cfg);
+    if (rc == 0)
+        rc = operators_start(&operators, &ps);
+    if (rc == 0) {
+        log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version,
+                   inet_ntop(AF_INET, &cfg->ip, ip, sizeof(ip)), ps.shards, cfg->pool.megabytes);
+        ps_run(&ps);
+        log_notice("ends");
+    }
+    operators_stop(operators);
+    ps_close(&ps);
+    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct option options[] = {{"check", no_argument, NULL, 'k'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    static struct config cfg;
+    bool check = false;
+
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == 'k')
+            check = true;
+        else if (option == 'v')
+            return printf("swagg-ps %s\n", build_version) < 0;
+        else
+            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
+    }
+    if (argc - optind != 1)
+        return fputs(usage, stderr), EXIT_USAGE;
+    if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
+        return EXIT_USAGE;
+    if (check)
+        return printf("%s: good\n", argv[optind]) < 0;
+    return serve(&cfg);
+}

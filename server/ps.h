@@ -1,0 +1,40 @@
+/* swagg-ps as a whole: the registry of jobs on the main thread, and the threads that sum.
+ *
+ * Threads: run is the main thread's. What shows the server may be another's: it takes the lock, under which
+ * alone registry and jobs change.
+ */
+#ifndef SWAGG_SERVER_PS_H
+#define SWAGG_SERVER_PS_H
+
+#include <pthread.h>
+
+#include "base/throttle.h"
+#include "control/listening.h"
+#include "shard.h"
+
+struct ps {
+    const struct config *cfg;
+    char name[CONFIG_NAME_MAX]; /* of this server, for operators */
+    uint64_t boot_id, started;
+    struct jobs jobs;
+    unsigned shards;
+    struct shard shard[CONFIG_SERVER_THREADS_MAX];
+
+    int control_fd, signal_fd, stop_fd;
+    struct throttle strangers; /* who may ask how often, of those in no job */
+    struct listening listening;
+    uint64_t rate_drops; /* messages beyond that; atomic */
+
+    pthread_mutex_t lock;
+    struct ctl_registry *registry;
+    uint64_t now; /* of the registry's clock, when it was last called */
+};
+
+/* ps: all zero. cfg outlives it. 0, or -errno after logging; ps_close follows in any case. */
+int ps_open(struct ps *ps, const struct config *cfg);
+
+/* Until SIGTERM or SIGINT. */
+void ps_run(struct ps *ps);
+void ps_close(struct ps *ps);
+
+#endif

@@ -1,0 +1,145 @@
+#include "ps_process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+static void die(const char *what)
+{
+    fprintf(stderr, "swagg-ps: %s: %s\n", what, strerror(errno));
+    abort();
+}
+
+static void write_file(const char *path, const char *lines)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(lines, f) < 0 || fclose(f) != 0)
+        die(path);
+}
+
+/* Not the loop switches' (127.1 to 127.250 at the second byte come from process ids times 61): other
+ * multiples. */
+static void choose_ip(char ip[INET_ADDRSTRLEN])
+{
+    static unsigned made;
+    unsigned n = (unsigned)getpid() * 59 + made++;
+    snprintf(ip, INET_ADDRSTRLEN, "127.%u.%u.%u", 1 + n / 62500 % 250, 1 + n / 250 % 250, 251 + n % 4);
+}
+
+void ps_make(struct ps_process *ps, const char *program, const char *more)
+{
+    char path[64], lines[1024];
+    *ps = (struct ps_process){.program = program, .folder = "/tmp/swagg-ps.XXXXXX"};
+    if (!mkdtemp(ps->folder))
+        die("mkdtemp");
+    choose_ip(ps->ip);
+    snprintf(ps->socket, sizeof ps->socket, "%s/ctl", ps->folder);
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s", ps->ip, ps->socket,
+             more);
+    write_file(path, lines);
+}
+
+/* What it writes to stderr is to be read from the stream. */
+static pid_t spawn(const char *program, const char *option, const char *file, FILE **err)
+{
+    extern char **environ;
+    char *argv[] = {(char *)program, (char *)(option ? option : file), option ? (char *)file : NULL, NULL};
+    int ends[2];
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (pipe(ends) < 0)
+        die("pipe");
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    if ((errno = posix_spawn(&pid, program, &actions, NULL, argv, environ)))
+        die(program);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    *err = fdopen(ends[0], "r");
+    return pid;
+}
+
+void ps_start(struct ps_process *ps)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    ps->pid = spawn(ps->program, NULL, path, &ps->log);
+    while (fgets(line, sizeof line, ps->log))
+        if (strstr(line, " serves at "))
+            return;
+        else
+            fputs(line, stderr);
+    fprintf(stderr, "swagg-ps does not serve\n");
+    abort();
+}
+
+static int end(struct ps_process *ps, int how)
+{
+    int status;
+    kill(ps->pid, how);
+    waitpid(ps->pid, &status, 0);
+    fclose(ps->log);
+    ps->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void ps_kill(struct ps_process *ps)
+{
+    end(ps, SIGKILL);
+}
+
+int ps_stop(struct ps_process *ps)
+{
+    char path[64];
+    int status = ps->pid ? end(ps, SIGTERM) : 0;
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    unlink(path);
+    unlink(ps->socket);
+    rmdir(ps->folder);
+    return status;
+}
+
+char *ps_ask(const struct ps_process *ps, const char *line)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char *answer = NULL;
+    size_t room = 0;
+    strcpy(at.sun_path, ps->socket);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0 || dprintf(fd, "%s\n", line) < 0)
+        die("the operators' socket");
+    FILE *f = fdopen(fd, "r");
+    if (getline(&answer, &room, f) < 0)
+        die("no answer");
+    fclose(f);
+    return answer;
+}
+
+int ps_check(const char *program, const char *lines, char *said, size_t room)
+{
+    char path[] = "/tmp/swagg-ps.XXXXXX";
+    int status, fd = mkstemp(path);
+    FILE *err;
+    if (fd < 0)
+        die("mkstemp");
+    close(fd);
+    write_file(path, lines);
+    pid_t pid = spawn(program, "--check", path, &err);
+    size_t n = fread(said, 1, room - 1, err);
+    said[n] = '\0';
+    fclose(err);
+    waitpid(pid, &status, 0);
+    unlink(path);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}

@@ -1,0 +1,39 @@
+/* swagg-ps as a process of its own, at a loopback address of its own. Functions abort the test with a message
+ * when the machine gives no processes or files. One thread. */
+#ifndef SWAGG_TESTS_PS_PROCESS_H
+#define SWAGG_TESTS_PS_PROCESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct ps_process {
+    const char *program;
+    char ip[INET_ADDRSTRLEN];
+    char folder[32]; /* with the configuration and the socket for operators */
+    char socket[64];
+    pid_t pid; /* 0: it does not run */
+    FILE *log;
+};
+
+/* Writes a configuration: the address, then `more`, YAML lines. */
+void ps_make(struct ps_process *ps, const char *program, const char *more);
+
+/* Starts it and waits until it serves. After ps_kill: again, with the same configuration. */
+void ps_start(struct ps_process *ps);
+
+/* SIGKILL. */
+void ps_kill(struct ps_process *ps);
+
+/* SIGTERM, and removes its files. Returns its exit status. */
+int ps_stop(struct ps_process *ps);
+
+/* Asks it what an operator's tool asks: a line of JSON. The answer is to be freed. */
+char *ps_ask(const struct ps_process *ps, const char *line);
+
+/* Runs `program --check` on a file of these lines; returns its exit status, with what it says in `said`. */
+int ps_check(const char *program, const char *lines, char *said, size_t room);
+
+#endif

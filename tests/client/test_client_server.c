@@ -1,0 +1,238 @@
+/* swagg-ps: what libswagg is promised by a switch holds at a server on kernel sockets, too. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "ps_process.h"
+#include "unit.h"
+
+static const char *program; /* swagg-ps */
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+static int sum_many(struct crew_member *m)
+{
+    static const size_t counts[] = {0, 1, 17, 365, 366, 5000, 200000};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++) {
+        const struct tensor t = {.type = SWAGG_F32, .count = counts[i], .seed = seed + i};
+        rc = crew_sum(m, &t, -1, i % 2 == 0);
+        if (rc == 0)
+            rc = crew_sum(m, &(struct tensor){.type = SWAGG_I64, .count = counts[i], .seed = seed}, 1, false);
+    }
+    return rc;
+}
+
+/* Both threads have had a part in it, and operators see the job. */
+static void sums_are_right(void)
+{
+    struct ps_process ps;
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct crew crew = crew_at(4, ps.ip, "sums", sum_many, NULL);
+    crew_succeed(&crew);
+    char *counters = ps_ask(&ps, "{\"version\": 1, \"command\": \"counters\"}");
+    CU_ASSERT(says(counters, "\"ok\":true"));
+    CU_ASSERT(says(counters, "\"wrong_port\":0"));
+    CU_ASSERT(says(counters, "\"lost_sending\":0"));
+    free(counters);
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+/* Waits in its first call until the test has looked at the job. */
+struct watched {
+    atomic_int in;
+    atomic_bool go;
+};
+
+static int wait_inside(struct crew_member *m)
+{
+    struct watched *w = m->crew->arg;
+    atomic_fetch_add(&w->in, 1);
+    while (!atomic_load(&w->go))
+        sleep_ms(1);
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+static void await_members(struct watched *w, int n)
+{
+    while (atomic_load(&w->in) < n)
+        sleep_ms(1);
+}
+
+static void operators_see_jobs(void)
+{
+    struct ps_process ps;
+    struct watched watched = {0};
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct crew crew = crew_at(2, ps.ip, "seen", wait_inside, &watched);
+    crew_start(&crew);
+    await_members(&watched, 2);
+    static const char *const asked[][3] = {
+        {"status", "\"threads\":2", "\"jobs\":1"},
+        {"jobs", "\"name\":\"seen\"", "\"state\":\"running\""},
+        {"job\", \"name\": \"seen", "\"slots\":1024", "\"mode\":\"ordered\""},
+        {"ranks\", \"name\":\"seen", "\"rank\":1", "\"state\":\"joined\""},
+        {"verdicts", "\"protocol\":\"switchml\"", "\"packets\""},
+        {"job\", \"name\":\"none", "\"ok\":false", "there is no job none"},
+        {"fdb", "\"ok\":false", "it switches nothing"},
+    };
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", asked[i][0]);
+        char *answer = ps_ask(&ps, line);
+        CU_ASSERT(says(answer, asked[i][1]));
+        CU_ASSERT(says(answer, asked[i][2]));
+        free(answer);
+    }
+    atomic_store(&watched.go, true);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    ps_stop(&ps);
+}
+
+static void operators_end_jobs(void)
+{
+    struct ps_process ps;
+    struct watched watched = {0};
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct crew crew = crew_at(2, ps.ip, "unwanted", wait_inside, &watched);
+    crew_start(&crew);
+    await_members(&watched, 2);
+    free(ps_ask(&ps, "{\"version\": 1, \"command\": \"job kill\", \"name\":\"unwanted\"}"));
+    atomic_store(&watched.go, true);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++)
+        CU_ASSERT(crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM);
+    ps_stop(&ps);
+}
+
+/* A server that is killed and started again in the middle is not noticed, but for time. */
+static int sum_until_told(struct crew_member *m)
+{
+    struct watched *w = m->crew->arg;
+    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed};
+    int rc = 0;
+    for (int i = 0; i < 30 && rc == 0; i++) {
+        rc = crew_sum(m, &t, -1, false);
+        atomic_fetch_add(&w->in, 1);
+    }
+    return rc;
+}
+
+static void a_restart_is_outlived(void)
+{
+    struct ps_process ps;
+    struct watched watched = {0};
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct crew crew = crew_at(3, ps.ip, "restart", sum_until_told, &watched);
+    crew_start(&crew);
+    await_members(&watched, 6);
+    ps_kill(&ps);
+    ps_start(&ps);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
+    ps_stop(&ps);
+}
+
+static void a_dead_server_is_named(void)
+{
+    struct ps_process ps;
+    struct watched watched = {0};
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct crew crew = crew_at(2, ps.ip, "dead", sum_until_told, &watched);
+    crew.options.call_timeout_ms = 8000;
+    crew_start(&crew);
+    await_members(&watched, 2);
+    ps_kill(&ps);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_DEADLINE);
+        CU_ASSERT(says(crew.member[r].error, ps.ip));
+    }
+    ps_stop(&ps);
+}
+
+static struct crew crew_of_many(const struct ps_process *ps, const char *job, struct watched *watched)
+{
+    struct crew crew = crew_at(CREW_MAX, ps->ip, job, wait_inside, watched);
+    crew.options.mtu = 9000;
+    return crew;
+}
+
+/* A slot of 16 ranks and packets of 9000 bytes takes a good part of a megabyte: there is room for fewer than
+ * a job wishes for, then for less, then for none at all. */
+static void memory_is_bounded(void)
+{
+    struct ps_process ps;
+    struct watched watched = {0};
+    static struct crew crew[4];
+    static const char *const names[] = {"a", "b", "c", "d"};
+    int let_in = 0;
+    ps_make(&ps, program, "mtu: 9000\npool: {megabytes: 1}\n");
+    ps_start(&ps);
+    for (int i = 0; i < 4 && let_in == i; i++) {
+        crew[i] = crew_of_many(&ps, names[i], &watched);
+        crew_start(&crew[i]);
+        while (atomic_load(&watched.in) < CREW_MAX * (i + 1) && atomic_load(&crew[i].through) == 0)
+            sleep_ms(1);
+        let_in += atomic_load(&crew[i].through) == 0;
+    }
+    atomic_store(&watched.go, true);
+    for (int i = 0; i <= let_in && i < 4; i++)
+        crew_join(&crew[i]);
+    CU_ASSERT_FATAL(let_in > 0 && let_in < 4);
+    crew_expect_success(&crew[0]);
+    CU_ASSERT(crew[0].member[0].stats.slots < 1024);
+    CU_ASSERT_EQUAL(crew[let_in].member[0].opened, SWAGG_ERR_REFUSED);
+    CU_ASSERT(says(crew[let_in].member[0].error, "pool.megabytes (1)"));
+    ps_stop(&ps);
+}
+
+static void configurations_are_checked(void)
+{
+    static const char *const bad[][2] = {
+        {"mtu: 1500\n", "server: is missing"},
+        {"server: {ip: 10.0.0.300}\n", "server.ip"},
+        {"server: {ip: 10.0.0.1, threads: 17}\n", "server.threads"},
+        {"server: {ip: 10.0.0.1}\nports: [{device: kernel:eth0}]\n", "ports: unknown key"},
+        {"server: {ip: 10.0.0.1}\npool: {kept_frames: 1}\n", "pool.kept_frames: unknown key"},
+    };
+    char said[1024];
+    CU_ASSERT_EQUAL(ps_check(program, "server: {ip: 10.0.0.1}\npool: {megabytes: 4096}\n", said, sizeof said),
+                    0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CU_ASSERT_EQUAL(ps_check(program, bad[i][0], said, sizeof said), 2);
+        CU_ASSERT(says(said, bad[i][1]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    program = argv[1];
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(sums_are_right),
+        UNIT_TEST(operators_see_jobs),
+        UNIT_TEST(operators_end_jobs),
+        UNIT_TEST(a_restart_is_outlived),
+        UNIT_TEST(a_dead_server_is_named),
+        UNIT_TEST(memory_is_bounded),
+        UNIT_TEST(configurations_are_checked),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client server", tests);
+}
