@@ -33,21 +33,10 @@ static void send_up(void *ctx, unsigned uplink, const uint8_t *payload, size_t b
     star_send_up(n->cfg.star, n->cfg.host, CTL_PORT, CTL_PORT, payload, bytes, false);
 }
 
-static int free_number(const struct leaf_node *n, const struct ctl_entry *job)
-{
-    int best = -1;
-
-    for (int i = 0; i < AGG_JOBS; i++)
-        if (n->jobs[i] == NULL && !ctl_entry_had_number(job, (uint8_t)i) &&
-            (best < 0 || n->freed[i] < n->freed[best]))
-            best = i;
-    return best;
-}
-
 static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX])
 {
     struct leaf_node *n = ctx;
-    const int free_one = free_number(n, &job->entry);
+    const int free_one = numbered_jobs_free_number(&n->jobs, AGG_JOBS, &job->entry);
     const struct ctl_endpoint parent = switch_endpoint(n->cfg.parent_ip - 1, 0);
     const struct agg_sender above = carry_sender(parent.mac, n->cfg.parent_ip, job->parent_data_port);
     const struct agg_tree tree = {.ranks = job->entry.size,
@@ -67,7 +56,7 @@ static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char
     j->parent_number = job->parent_number;
     j->parent_port = job->parent_data_port;
     j->unsummed = f.checked;
-    n->jobs[free_one] = j;
+    n->jobs.job[free_one] = j;
     agg_jobs_set(&n->above, j->parent_number, j->job);
     *number = (uint8_t)free_one;
     return 0;
@@ -78,14 +67,13 @@ static void no_buffer(void *buffer)
     (void)buffer;
 }
 
-static void free_job(struct leaf_node *n, unsigned number)
+static void free_job(void *ctx, unsigned number)
 {
-    struct leaf_job *j = n->jobs[number];
+    struct leaf_node *n = ctx;
+    struct leaf_job *j = numbered_jobs_take_out(&n->jobs, number);
 
     if (agg_jobs_find(&n->above, j->parent_number) == j->job)
         agg_jobs_set(&n->above, j->parent_number, NULL);
-    n->jobs[number] = NULL;
-    n->freed[number] = ++n->frees;
     j->job->protocol->drain(j->job->pool, no_buffer);
     carry_close(&n->running, j->job);
     free(j);
@@ -156,11 +144,7 @@ void leaf_kill(struct leaf_node *n)
     if (n->id == 0)
         return;
     sim_trace(n->cfg.sim, "switch below", "is killed at %u", n->cfg.host);
-    for (unsigned i = 0; i < AGG_JOBS; i++)
-        if (n->jobs[i] != NULL)
-            free_job(n, i);
-    memset(n->freed, 0, sizeof(n->freed));
-    n->frees = 0;
+    numbered_jobs_clear(&n->jobs, free_job, n);
     free(n->proxy);
     n->proxy = NULL;
     n->id = 0;
@@ -171,7 +155,7 @@ unsigned leaf_pools(const struct leaf_node *n)
     unsigned open = 0;
 
     for (unsigned i = 0; i < AGG_JOBS; i++)
-        open += n->jobs[i] != NULL;
+        open += n->jobs.job[i] != NULL;
     return open;
 }
 
@@ -210,7 +194,7 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
                       const struct carried *what)
 {
     struct leaf_node *n = ctx;
-    const struct leaf_job *j = n->jobs[job->number];
+    const struct leaf_job *j = n->jobs.job[job->number];
 
     (void)answered;
     if (what->to == CARRY_TO_PARENT) {
@@ -221,15 +205,6 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
         star_send_down(n->cfg.star, what->member->ip - 1, ntohs(what->member->port),
                        job->protocol->udp_ports.first, what->payload, what->bytes, j->unsummed);
     }
-}
-
-static void reject(struct leaf_node *n, const struct frame *f, const struct agg_packet *p)
-{
-    uint8_t answer[AGG_ANSWER_BYTES];
-    const size_t bytes = n->protocol->refuse(p, n->id, answer);
-
-    if (bytes > 0)
-        star_send_down(n->cfg.star, f->host, f->host_port, f->switch_port, answer, bytes, false);
 }
 
 static void receive_data(struct leaf_node *n, const struct frame *f, bool from_above)
@@ -249,7 +224,7 @@ static void receive_data(struct leaf_node *n, const struct frame *f, bool from_a
                   p.rank, n->protocol->reason[v.reason].name);
         carry_out(p.job, &p, &v, send_data, n);
     } else if (!from_above) {
-        reject(n, f, &p);
+        switch_refuse(n->cfg.star, n->protocol, f, &p, n->id);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "relay/proxy.h"
 #include "star.h"
+#include "switch_parts.h"
 
 enum { LEAF_JOBS = 16, LEAF_DATA_PORT = 0xBEF0 };
 
@@ -17,8 +18,6 @@ struct leaf_config {
     uint64_t lost_after_ns;
 };
 
-struct leaf_job;
-
 struct leaf_node {
     struct leaf_config cfg;
     uint64_t rng;
@@ -28,9 +27,8 @@ struct leaf_node {
     struct relay_uplink uplink;
     struct relay_proxy *proxy;
     struct agg_jobs running, above; /* by our numbers, by those of the switch above */
-    struct leaf_job *jobs[AGG_JOBS];
-    uint64_t freed[AGG_JOBS], frees;
-    uint64_t deceived, passed_up; /* damaged packets that it did not drop; partial sums and questions */
+    struct numbered_jobs jobs;      /* struct leaf_job */
+    uint64_t deceived, passed_up;   /* damaged packets that it did not drop; partial sums and questions */
 };
 
 void leaf_init(struct leaf_node *n, const struct leaf_config *cfg, uint64_t *rng);

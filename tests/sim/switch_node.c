@@ -60,16 +60,9 @@ static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t
     star_send_down(s->star, host_of(to), to->udp_port, CTL_PORT, payload, bytes, false);
 }
 
-/* The free number that was freed longest ago. */
-static int free_number(const struct switch_node *s, const struct ctl_entry *job)
+static struct switch_job *job_at(const struct switch_node *s, unsigned number)
 {
-    int best = -1;
-
-    for (int i = 0; i < FIXED_NUMBER; i++)
-        if (s->jobs[i] == NULL && !ctl_entry_had_number(job, (uint8_t)i) &&
-            (best < 0 || s->freed[i] < s->freed[best]))
-            best = i;
-    return best;
+    return s->jobs.job[number];
 }
 
 static int tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
@@ -95,7 +88,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
 {
     struct switch_node *s = ctx;
     struct sml_terms t;
-    int n = free_number(s, job);
+    int n = numbered_jobs_free_number(&s->jobs, FIXED_NUMBER, job);
 
     sml_terms_parse(&t, terms);
     while (!t.resumed && t.slots > 2 &&
@@ -113,7 +106,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     j->slots = t.slots;
     j->tenant = job->tenant;
     j->unsummed = f.checked;
-    s->jobs[n] = j;
+    s->jobs.job[n] = j;
     note_slots(s, j->tenant, j->slots);
     busy_reweigh(&s->busy);
     *number = (uint8_t)n;
@@ -122,14 +115,13 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     return 0;
 }
 
-static void free_job(struct switch_node *s, unsigned number)
+static void free_job(void *ctx, unsigned number)
 {
-    struct switch_job *j = s->jobs[number];
+    struct switch_node *s = ctx;
+    struct switch_job *j = numbered_jobs_take_out(&s->jobs, number);
 
     note_slots(s, j->tenant, -(int)j->slots);
     busy_reweigh(&s->busy);
-    s->jobs[number] = NULL;
-    s->freed[number] = ++s->frees;
     keeping_fini(&j->keeping, j->job);
     carry_close(&s->running, j->job);
     free(j);
@@ -164,7 +156,7 @@ static uint32_t weight_of(const struct switch_node *s, int tenant)
     unsigned sharing = 0;
 
     for (unsigned i = 0; i < FIXED_NUMBER; i++)
-        sharing += s->jobs[i] != NULL && s->jobs[i]->tenant == tenant;
+        sharing += job_at(s, i) != NULL && job_at(s, i)->tenant == tenant;
     return weight * (1u << 12) / (sharing > 0 ? sharing : 1);
 }
 
@@ -172,7 +164,7 @@ static uint32_t quantum(void *ctx, unsigned flow)
 {
     const struct switch_node *s = ctx;
     uint32_t most = 1u << 12; /* a static job's, which is nobody's */
-    const uint32_t own = s->jobs[flow] != NULL ? weight_of(s, s->jobs[flow]->tenant) : most;
+    const uint32_t own = job_at(s, flow) != NULL ? weight_of(s, job_at(s, flow)->tenant) : most;
 
     for (unsigned i = 0; i < s->cfg.tenancy.tenants; i++) {
         const uint32_t weight = weight_of(s, (int)i);
@@ -248,13 +240,9 @@ void switch_kill(struct switch_node *s)
     if (!switch_is_up(s))
         return;
     sim_trace(s->sim, "switch", "is killed");
-    for (unsigned i = 0; i < AGG_JOBS; i++)
-        if (s->jobs[i] != NULL)
-            free_job(s, i);
+    numbered_jobs_clear(&s->jobs, free_job, s);
     fixed_job_close(&s->fixed, &s->running);
     busy_drop(&s->busy);
-    memset(s->freed, 0, sizeof(s->freed));
-    s->frees = 0;
     free(s->registry);
     s->registry = NULL;
     s->boot_id = 0;
@@ -282,7 +270,7 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
                       const struct carried *what)
 {
     const struct arrival *a = ctx;
-    const bool unsummed = a->s->jobs[job->number] != NULL && a->s->jobs[job->number]->unsummed;
+    const bool unsummed = job_at(a->s, job->number) != NULL && job_at(a->s, job->number)->unsummed;
     const unsigned host = what->member->ip - 1;
     const uint16_t port = (uint16_t)(ntohs(what->member->port) + answered->thread);
 
@@ -293,15 +281,6 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
     a->s->referred++;
     link_send(&a->s->star->down[host],
               frame_around(host, a->f->switch_port, port, buffer_hold(what->buffer), unsummed));
-}
-
-static void reject(struct switch_node *s, const struct frame *f, const struct agg_packet *p)
-{
-    uint8_t answer[AGG_ANSWER_BYTES];
-    size_t bytes = s->protocol.refuse(p, s->boot_id, answer);
-
-    if (bytes > 0)
-        star_send_down(s->star, f->host, f->host_port, f->switch_port, answer, bytes, false);
 }
 
 /* Nobody else has it, and the job has frames left to keep. */
@@ -344,12 +323,12 @@ static void serve(void *ctx, struct frame *f)
     s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);
     if (s->protocol.reason[v.reason].strange) {
-        reject(s, f, &p);
+        switch_refuse(s->star, &s->protocol, f, &p, s->boot_id);
     } else {
         sim_trace(s->sim, "switch", "job %u, rank %u: %s", p.job->number, p.rank,
                   s->protocol.reason[v.reason].name);
-        if (p.slot != NULL && s->jobs[p.job->number] != NULL)
-            keeping_settle(&s->jobs[p.job->number]->keeping, &p, &v);
+        if (p.slot != NULL && job_at(s, p.job->number) != NULL)
+            keeping_settle(&job_at(s, p.job->number)->keeping, &p, &v);
         carry_out(p.job, &p, &v, send_data, &arrival);
     }
     frame_free(f);

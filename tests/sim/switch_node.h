@@ -8,6 +8,7 @@
 #include "fixed_job.h"
 #include "protocol/protocol.h"
 #include "star.h"
+#include "switch_parts.h"
 #include "tenancy.h"
 
 struct switch_config {
@@ -24,8 +25,6 @@ struct switch_config {
     struct published_config fixed; /* a static job, if it has workers */
 };
 
-struct switch_job;
-
 struct switch_node {
     struct switch_config cfg;
     struct sim *sim;
@@ -38,9 +37,7 @@ struct switch_node {
     const struct agg_protocol *protocols; /* the only one */
     struct ctl_registry *registry;
     struct agg_jobs running;
-    struct switch_job *jobs[AGG_JOBS]; /* by number on the wire; NULL: free */
-    uint64_t freed[AGG_JOBS];          /* when the number became free; 0: never used */
-    uint64_t frees;
+    struct numbered_jobs jobs; /* struct switch_job */
     struct tenancy_slots slots;
     struct ctl_tenant tenants[TENANTS_MAX]; /* as the registry knows them */
     struct ctl_tenant_key keys[TENANTS_MAX];
