@@ -16,9 +16,10 @@ READING = """
 Two jobs: `swagg-source` plays 8 workers a job, each job on a memif port of its own, with 256 frames of 1076 bytes on their way, float32,
 against one lcore; it copies nothing, and leads the lcore. Jobs are those of two tenants. Turns of one job alone, two of equal weight and
 two of weights 3 and 1 follow one another; a run's figures are medians of its turns. The victim: two ranks of `swagg-perf` on two of
-four hosts on veths whose links are limited to 100 Mbit/s, allreduces of 1 MB. On each of the other two hosts, a rank of another job sums
-without a pause, disagrees with its peer, and is killed every two seconds; a process joins the victim's job every 50 ms as another
-rank; and one sends gradient packets of all jobs as fast as its link takes them, in turn as itself and under the victim's address.
+four hosts on veths whose links are limited to 100 Mbit/s, allreduces of 1 MB. These two hosts are one tenant, the other two another. On
+each of those, a rank of a job of theirs sums without a pause, disagrees with its peer, and is killed every two seconds; a process joins
+a job of the victim's name every 50 ms, as another rank each time, which to the switch is a job of the other tenant's; and one sends
+gradient packets of all jobs as fast as its link takes them, in turn as itself and under the address of a host of the victim's.
 """
 
 
