@@ -71,15 +71,21 @@ static void refuse(struct engine *e, const struct engine_source *source, const s
         strangers_refuse(&e->strangers, source->table, p, m, now);
 }
 
-/* Finds the packets' jobs, members and slots; refuses packets of no job. */
-static void locate(struct engine *e, const struct engine_source *source, struct agg_packet p[],
-                   struct rte_mbuf *frames[], unsigned n, uint64_t now)
+/* Finds the packets' jobs, members and slots. */
+static void locate(const struct engine_source *source, struct agg_packet p[], struct rte_mbuf *frames[],
+                   unsigned n)
 {
-    unsigned ours = n;
-
     for (unsigned i = 0; i < n; i++)
         present(source->table, &p[i], frames[i]);
     source->table->locate(source->jobs, p, n);
+}
+
+/* Refuses packets of no job, and says which frames may be kept. */
+static void admit(struct engine *e, const struct engine_source *source, struct agg_packet p[],
+                  struct rte_mbuf *frames[], unsigned n, uint64_t now)
+{
+    unsigned ours = n;
+
     for (unsigned i = 0; i < n; i++) {
         if (p[i].slot != NULL) {
             if (source->parent)
@@ -149,15 +155,14 @@ static uint64_t in_ns(const struct engine *e, uint64_t cycles)
     return (uint64_t)((double)cycles * e->ns_per_cycle);
 }
 
-/* Handles a burst of packets from one source. */
-static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+/* Handles packets from one source, which have been located. */
+static void apply(struct engine *e, const struct engine_source *source, struct agg_packet p[],
+                  struct rte_mbuf *frames[], unsigned n)
 {
-    const struct engine_source *source = &e->source[number];
     const uint64_t now = in_ns(e, e->now);
-    struct agg_packet p[ENGINE_BURST];
     struct agg_verdict v;
 
-    locate(e, source, p, frames, n, now);
+    admit(e, source, p, frames, n, now);
     for (unsigned done = 0; done < n;) {
         done += source->table->apply(p + done, n - done, now, &v);
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
@@ -165,6 +170,16 @@ static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[]
     for (unsigned i = 0; i < n; i++)
         counter_add(&e->counters->verdict[source->table->id][p[i].reason], 1);
     rte_pktmbuf_free_bulk(frames, n);
+    e->handled += n;
+}
+
+/* Handles a burst of packets from one source. */
+static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+{
+    struct agg_packet p[ENGINE_BURST];
+
+    locate(&e->source[number], p, frames, n);
+    apply(e, &e->source[number], p, frames, n);
 }
 
 static_assert((int)COUNTED_PROTOCOLS * (int)AGG_JOBS <= (int)SHARE_FLOWS, "a flow for every job");
@@ -175,24 +190,42 @@ static uint32_t turn(const struct agg_job *job)
     return __atomic_load_n(&jobs_of(job)->turn, __ATOMIC_RELAXED);
 }
 
-/* Has a burst of packets from one source wait for the turns of their jobs. A sender that is none of a job's
- * members is found out before it can take a place from it. */
-static void line_up(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+/* Whether a packet that has been located is to be handled now. Else its frame waits, or is dropped, for want
+ * of a place. Who is none of a job's members takes nothing from it. */
+static bool is_its_turn(struct engine *e, const struct agg_protocol *table, const struct agg_packet *p,
+                        struct rte_mbuf *m)
 {
-    const struct agg_protocol *table = e->source[number].table;
-    struct agg_packet p[ENGINE_BURST];
+    const uint32_t quantum = p->job == NULL || is_foreign(table, p) ? 0 : turn(p->job);
+    const unsigned flow = quantum == 0 ? 0 : table->id * AGG_JOBS + p->job->number;
 
-    for (unsigned i = 0; i < n; i++)
-        present(table, &p[i], frames[i]);
-    table->locate(e->source[number].jobs, p, n);
-    for (unsigned i = 0; i < n; i++) {
-        if (p[i].job == NULL || turn(p[i].job) == 0 || is_foreign(table, &p[i])) {
-            process(e, number, &frames[i], 1);
-        } else if (!fair_put(&e->fair, table->id * AGG_JOBS + p[i].job->number, frames[i])) {
-            count_drop(e->counters, frames[i]->port, DROP_OVER_SHARE, 1);
-            rte_pktmbuf_free(frames[i]);
-        }
+    if (quantum == 0 || fair_pass(&e->fair, flow, quantum, m))
+        return true;
+    if (!fair_put(&e->fair, flow, m)) {
+        count_drop(e->counters, m->port, DROP_OVER_SHARE, 1);
+        rte_pktmbuf_free(m);
     }
+    return false;
+}
+
+/* Handles those of a burst of packets from one source whose jobs may be served now. */
+static void process_in_turns(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+{
+    const struct engine_source *source = &e->source[number];
+    struct agg_packet p[ENGINE_BURST];
+    unsigned now = 0;
+
+    locate(source, p, frames, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_its_turn(e, source->table, &p[i], frames[i]))
+            continue;
+        if (now != i) {
+            p[now] = p[i];
+            frames[now] = frames[i];
+        }
+        now++;
+    }
+    if (now > 0)
+        apply(e, source, p, frames, now);
 }
 
 typedef void burst_handler(struct engine *e, unsigned source, struct rte_mbuf *frames[], unsigned n);
@@ -214,21 +247,35 @@ static uint32_t turn_of(const struct engine *e, unsigned flow)
 {
     const struct agg_job *job = agg_jobs_find(e->source[flow / AGG_JOBS].jobs, flow % AGG_JOBS);
 
-    return job == NULL || turn(job) == 0 ? FAIR_TURN_BYTES : turn(job);
+    return job == NULL || turn(job) == 0 ? FAIR_TURN_FRAMES * FAIR_FRAME_BYTES : turn(job);
+}
+
+/* Handles frames of the next line that are to be served now; returns how many. */
+static unsigned serve_line(struct engine *e)
+{
+    struct rte_mbuf *frames[ENGINE_BURST];
+    const unsigned n = fair_take(&e->fair, turn_of(e, fair_flow(&e->fair)), frames, ENGINE_BURST);
+
+    if (n > 0)
+        sort(e, process, frames, n);
+    return n;
 }
 
 unsigned engine_serve(struct engine *e)
 {
-    struct rte_mbuf *frames[ENGINE_BURST];
-    unsigned served = 0;
+    unsigned served = 0, in_vain = 0; /* lines that were looked at since one was served */
 
-    while (e->fair.held > 0 && served < ENGINE_BURST) {
-        const unsigned flow = fair_flow(&e->fair);
-        const unsigned n = fair_take(&e->fair, turn_of(e, flow), frames, ENGINE_BURST - served);
+    while (e->fair.held > 0 && served < ENGINE_SERVE) {
+        if (in_vain == e->fair.lines) {
+            if (e->handled >= ENGINE_BURST) /* others keep it busy, who have not had their part */
+                break;
+            share_turns_next(&e->fair.turns);
+            in_vain = 0;
+        }
+        const unsigned n = serve_line(e);
 
-        if (n > 0)
-            sort(e, process, frames, n);
         served += n;
+        in_vain = n > 0 ? 0 : in_vain + 1;
     }
     return served;
 }
@@ -241,7 +288,7 @@ static void work_off(struct engine *e, unsigned owner)
     e->to[owner].n = 0;
     e->waiting &= ~RTE_BIT64(owner);
     if (owner == e->lcore) {
-        sort(e, e->sharing ? line_up : process, frames, n);
+        sort(e, e->sharing ? process_in_turns : process, frames, n);
         return;
     }
     taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
@@ -284,7 +331,7 @@ unsigned engine_collect(struct engine *e)
         return 0;
     n = rte_ring_dequeue_burst(inbox, (void **)frames, ENGINE_BURST, NULL);
     if (n > 0)
-        sort(e, e->sharing ? line_up : process, frames, n);
+        sort(e, e->sharing ? process_in_turns : process, frames, n);
     e->pressed |= n == ENGINE_BURST;
     return n;
 }

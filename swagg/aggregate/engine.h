@@ -19,6 +19,7 @@
 
 enum {
     ENGINE_BURST = 64,
+    ENGINE_SERVE = 4 * ENGINE_BURST, /* of the frames that wait, about so many are handled in a round */
     ENGINE_RING_SIZE = 2048,
     ENGINE_TICK_NS = 1000000, /* between two ticks of a pool; more where the lcore naps or stands still */
 };
@@ -77,17 +78,25 @@ struct engine {
         struct rte_mbuf *frame[ENGINE_BURST];
     } to[SWAGG_MAX_LCORES];
 
-    bool pressed; /* there was more to receive in the last round than it has received */
-    bool sharing; /* in this round, frames of jobs wait for their turns in fair */
+    bool pressed;     /* there was more to receive in the last round than it has received */
+    bool sharing;     /* in this round, frames of jobs that have had their part wait in fair */
+    unsigned handled; /* packets, in this round */
     struct fair fair;
 };
 
-/* Begins a round. While several jobs run and there is more to receive than this lcore can handle, what it
- * receives of them lines up by job, and is served by engine_serve. Else it is handled at once. */
+/* Begins a round. While several jobs run and there is more to receive than this lcore can handle, frames of a
+ * job that has had its part wait, and are handled by engine_serve. All others are handled as they come. */
 static inline void engine_begin(struct engine *e)
 {
+    e->handled = 0;
     e->sharing = e->fair.held > 0 || (e->pressed && e->jobs_running != NULL &&
                                       __atomic_load_n(e->jobs_running, __ATOMIC_RELAXED) > 1);
+}
+
+/* Whether jobs share it and it has not had a burst to handle in this round. */
+static inline bool engine_wants_more(const struct engine *e)
+{
+    return e->sharing && e->handled < ENGINE_BURST;
 }
 
 /* Takes over a frame from this source that came in by port and, where the protocol's packets are payloads,
@@ -103,7 +112,8 @@ void engine_flush(struct engine *e);
 /* Handles packets that other lcores have put into this one's ring; returns how many. */
 unsigned engine_collect(struct engine *e);
 
-/* Handles frames that wait for their turn, at most a burst; returns how many. */
+/* Handles frames that wait, as their jobs' parts allow, and more if the lcore has little else to do; returns
+ * how many. */
 unsigned engine_serve(struct engine *e);
 
 /* Tells this lcore's shards of pools that depend on it (agg_protocol.tick) the time, once in ENGINE_TICK_NS.

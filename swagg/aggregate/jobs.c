@@ -106,6 +106,7 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
     job->is_static = plan->is_static;
     job->bytes = f->bytes;
     job->slots = f->slots;
+    job->frame_bytes = FRAME_HEADER_BYTES + f->payload_bytes;
     job->frames_wanted = frames_wanted(jobs, f);
 }
 
@@ -218,25 +219,36 @@ static struct job *running_job(const struct jobs *jobs, unsigned i)
     return (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
 }
 
-/* Divides what the running jobs share: turns on busy lcores, by weight, and frames. */
-static void share_out(struct jobs *jobs)
+/* Divides turns on busy lcores by weight. */
+static void share_turns_out(struct jobs *jobs)
 {
-    uint32_t count = 0, most = 1;
+    uint32_t count = 0, most = 1, longest = 0;
 
-    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
-        if (running_job(jobs, i) != NULL && running_job(jobs, i)->takes_turns) {
-            most = RTE_MAX(most, jobs_weight(jobs, running_job(jobs, i)));
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *job = running_job(jobs, i);
+
+        if (job != NULL && job->takes_turns) {
+            most = RTE_MAX(most, jobs_weight(jobs, job));
+            longest = RTE_MAX(longest, job->frame_bytes);
             count++;
         }
+    }
+    const uint64_t quantum = FAIR_TURN_FRAMES * (longest + FAIR_FRAME_BYTES);
+
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
         struct job *job = running_job(jobs, i);
 
         if (job != NULL && job->takes_turns)
-            __atomic_store_n(&job->turn,
-                             1 + (uint32_t)((uint64_t)FAIR_TURN_BYTES * jobs_weight(jobs, job) / most),
+            __atomic_store_n(&job->turn, 1 + (uint32_t)(quantum * jobs_weight(jobs, job) / most),
                              __ATOMIC_RELAXED);
     }
     __atomic_store_n(&jobs->count, count, __ATOMIC_RELAXED);
+}
+
+/* Divides what the running jobs share. */
+static void share_out(struct jobs *jobs)
+{
+    share_turns_out(jobs);
     jobs_divide_frames(jobs);
 }
 

@@ -61,7 +61,7 @@ struct job {
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;
-    uint32_t turn;         /* bytes for which a busy lcore serves it at a time; atomic, as frames (fair.h) */
+    uint32_t turn;         /* bytes for which a busy lcore serves it in a turn; atomic, as frames (fair.h) */
     rte_be16_t heard_from; /* as in struct jobs_plan */
     struct job_lane *lane; /* by lcore */
     /* By thread (one, but in static jobs), by rank, in a tree by contributor; NULL: nobody has joined it.
@@ -81,6 +81,7 @@ struct job {
     bool takes_turns; /* false: replayed, and nobody's: what is lost is not sent again, so it never waits */
     size_t bytes;
     uint32_t slots;
+    uint32_t frame_bytes;   /* of its longest */
     uint32_t frames_wanted; /* that it could keep at once */
     uint32_t founder;       /* the IP address that it was founded from; 0: nobody's */
     uint64_t retired_at;    /* RCU token */

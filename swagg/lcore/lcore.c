@@ -42,13 +42,13 @@ static void note_stall(struct lcore *lc, uint64_t pause)
     count_event(&lc->counters, EVENT_STALLED_MS, (unsigned)(pause / lc->pace.cycles_per_ms));
 }
 
-/* While jobs share this lcore, frames come in faster than they are served, so that they wait by job and not
- * in the ports' rings. */
+/* While jobs share this lcore, frames of those that have had their part must not keep the others' waiting in
+ * the ports' rings: they come in until there is a burst to handle. */
 static unsigned receive_round(struct lcore *lc)
 {
     unsigned frames = receive_poll(&lc->receive);
 
-    for (unsigned i = 1; i < SHARING_POLLS && lc->engine.sharing && lc->receive.full; i++)
+    for (unsigned i = 1; i < SHARING_POLLS && engine_wants_more(&lc->engine) && lc->receive.full; i++)
         frames += receive_poll(&lc->receive);
     lc->engine.pressed = lc->receive.full;
     return frames;

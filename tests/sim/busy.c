@@ -8,7 +8,7 @@ void busy_init(struct busy *b, const struct busy_config *cfg)
 
 static uint32_t cost_of(const struct frame *f)
 {
-    return f == NULL ? 0 : f->bytes + (uint32_t)BUSY_FRAME_BYTES;
+    return f->bytes + (uint32_t)BUSY_FRAME_BYTES;
 }
 
 /* From now on other jobs wait, or with other weights. */
@@ -18,16 +18,15 @@ void busy_reweigh(struct busy *b)
         b->line[i].served = 0;
 }
 
-/* That of one divided by its quantum, and that of the other, differ by two turns at most (the one may have
- * begun a turn that the other has yet to begin, and the first may have been half over), and by a frame of
- * each. */
+/* As share/turns.h says: that of one divided by its quantum, and that of the other, differ by less than four
+ * quanta, and a frame of each. */
 static void compare(struct busy *b, unsigned one, unsigned other)
 {
     enum { FRAME_MAX = 2 << 10 };
     const int64_t q = b->cfg.quantum(b->cfg.ctx, one), r = b->cfg.quantum(b->cfg.ctx, other);
     const int64_t difference = (int64_t)b->line[one].served * r - (int64_t)b->line[other].served * q;
 
-    if (difference > 2 * q * r + FRAME_MAX * (q + r) || -difference > 2 * q * r + FRAME_MAX * (q + r))
+    if (difference > 4 * q * r + FRAME_MAX * (q + r) || -difference > 4 * q * r + FRAME_MAX * (q + r))
         b->broken = "serves jobs that wait otherwise than by their weights";
 }
 
@@ -54,23 +53,25 @@ static struct frame *take(struct busy *b, unsigned flow)
     return f;
 }
 
-/* The next frame, by turns; one waits. */
+static bool may_be_served(struct busy *b, unsigned flow)
+{
+    return b->line[flow].n > 0 && share_turns_ask(&b->turns, flow, b->cfg.quantum(b->cfg.ctx, flow));
+}
+
+/* The next frame; one waits. Of one job, as long as it may be served: so jobs are as far ahead of one another
+ * as they can be. */
 static struct frame *next_frame(struct busy *b)
 {
-    for (;;) {
-        const unsigned flow = share_turns_first(&b->turns);
-        const uint32_t left = share_turns_left(&b->turns, b->cfg.quantum(b->cfg.ctx, flow));
-        const uint32_t cost = cost_of(b->line[flow].first);
-
-        if (cost > left) {
-            share_turns_served(&b->turns, 0, cost);
-            continue;
+    for (unsigned in_vain = 0; !may_be_served(b, b->flow); b->flow = (b->flow + 1) % AGG_JOBS)
+        if (++in_vain == AGG_JOBS) {
+            share_turns_next(&b->turns);
+            in_vain = 0;
         }
-        struct frame *f = take(b, flow);
-        share_turns_served(&b->turns, cost, b->line[flow].n > 0 ? cost_of(b->line[flow].first) : 0);
-        note_served(b, flow, cost);
-        return f;
-    }
+    struct frame *f = take(b, b->flow);
+
+    share_turns_serve(&b->turns, b->flow, cost_of(f));
+    note_served(b, b->flow, cost_of(f));
+    return f;
 }
 
 static void on_turn(void *ctx, uint64_t stint)
@@ -110,7 +111,7 @@ void busy_put(struct busy *b, unsigned flow, struct frame *f)
     line->last = f;
     b->held++;
     b->waited++;
-    share_turns_wait(&b->turns, flow);
+    may_be_served(b, flow); /* it takes part from now on, not only when it is looked at */
     if (!b->serving) {
         b->serving = true;
         sim_at(b->cfg.sim, b->cfg.sim->now, on_turn, b, b->stint);

@@ -1,6 +1,6 @@
 /* The lcore of a switch that cannot keep up: frames of jobs wait in lines, by job, and are served in turns
  * (share/turns.h), as swagg/aggregate/fair.c does. And a check of what turns promise: while the same jobs
- * wait, no job is served more or less than its weight says, but for a turn and a frame. */
+ * wait, no job is served more or less than its weight says, but for four turns and two frames. */
 #ifndef SWAGG_SIM_BUSY_H
 #define SWAGG_SIM_BUSY_H
 
@@ -27,6 +27,7 @@ struct busy {
         uint64_t served; /* since the same jobs wait */
     } line[AGG_JOBS];
     unsigned held;
+    unsigned flow;         /* that was served last */
     uint64_t stint;        /* counts from the last time that all was dropped */
     bool serving;          /* the event of the next frame is scheduled */
     uint64_t waited, lost; /* frames */

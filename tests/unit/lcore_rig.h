@@ -31,7 +31,8 @@ enum {
     RIG_JOB = 5,
     RIG_SLOTS = 4,
     RIG_CHUNK = 1024,
-    RIG_MBUFS = 4095
+    RIG_MBUFS = 4095,
+    RIG_TURN_BYTES = 64 * (FRAME_HEADER_BYTES + SML_HEADER_BYTES + RIG_CHUNK + FAIR_FRAME_BYTES),
 };
 
 static const struct net_mac rig_mac = {{2, 0, 0, 0, 0, 0xfe}};
@@ -119,7 +120,7 @@ static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t numbe
     memset(parts->seats, 0, 2 * RIG_MEMBERS * sizeof(*parts->seats));
     memset(parts->lane, 0, RIG_LCORES * sizeof(*parts->lane));
     *job = (struct job){
-        .frames = 2 * RIG_SLOTS, .turn = FAIR_TURN_BYTES, .lane = parts->lane, .member = rig_member};
+        .frames = 2 * RIG_SLOTS, .turn = RIG_TURN_BYTES, .lane = parts->lane, .member = rig_member};
     job->common = (struct agg_job){.protocol = &sml_protocol, .number = number, .size = RIG_MEMBERS};
     job->common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
     job->common.seats = 2 * RIG_MEMBERS;

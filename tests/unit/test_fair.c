@@ -1,4 +1,4 @@
-/* Jobs that share an lcore which has more to do than it can: frames wait by job, and are served in turn. */
+/* Jobs that share an lcore which has more to do than it can: a job that has had its part waits. */
 #include "lcore_rig.h"
 
 enum { FLOOD = RIG_JOB + 1, STRANGER = 7, FLOW = AGG_PROTOCOL_SWITCHML * AGG_JOBS };
@@ -35,7 +35,7 @@ static void flood(unsigned port, uint8_t job, unsigned frames)
 
 static unsigned waiting(uint8_t job)
 {
-    return rig.engine.fair.queue[FLOW + job].n;
+    return rig.engine.fair.line[FLOW + job].n;
 }
 
 static uint64_t over_share(unsigned port)
@@ -43,7 +43,45 @@ static uint64_t over_share(unsigned port)
     return rig_dropped(port, DROP_OVER_SHARE);
 }
 
-static void test_a_job_is_served_though_another_has_filled_the_line(void)
+static void test_equal_jobs_do_not_wait_for_one_another(void)
+{
+    open_two();
+    rig.engine.pressed = true;
+    for (unsigned round = 1; round <= 50; round++) {
+        flood(0, FLOOD, RECEIVE_BURST);
+        flood(1, RIG_JOB, RECEIVE_BURST);
+        rig_round();
+        CU_ASSERT(rig.engine.sharing && rig.engine.fair.held == 0);
+        CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2 * round * RECEIVE_BURST);
+    }
+    close_two();
+}
+
+static void test_a_job_does_not_wait_while_no_other_is_at_work(void)
+{
+    open_two();
+    rig.engine.pressed = true;
+    for (unsigned round = 0; round < 50; round++) {
+        flood(0, FLOOD, RECEIVE_BURST);
+        rig_round();
+        CU_ASSERT(rig.engine.sharing && rig.engine.fair.held == 0);
+    }
+    close_two();
+}
+
+/* So many rounds at the start of which the ports have more than can be handled. */
+static void press(unsigned rounds)
+{
+    while (rounds-- > 0) {
+        rig.engine.pressed = true;
+        rig_round();
+    }
+}
+
+/* By then the flood has had its part and that of the next turn. */
+enum { ROUNDS_TO_WAIT = 3 };
+
+static void test_a_job_at_work_is_served_though_another_has_filled_the_line(void)
 {
     open_two();
     flood(0, FLOOD, 500);
@@ -51,8 +89,7 @@ static void test_a_job_is_served_though_another_has_filled_the_line(void)
         fake_port_arrive(&rig_fake[0], 0, rig_data(0, tag, RIG_JOB, 1));
         fake_port_arrive(&rig_fake[1], 0, rig_data(1, tag, RIG_JOB, 2));
     }
-    for (unsigned round = 0; round < 4; round++) /* 500 frames take twice as many */
-        rig_round();
+    press(ROUNDS_TO_WAIT + 2); /* 500 frames take eight */
     CU_ASSERT_EQUAL(rig_sent_all(), RIG_MEMBERS * RIG_SLOTS);
     CU_ASSERT(waiting(FLOOD) > 0 && waiting(RIG_JOB) == 0);
     while (rig_round() > 0)
@@ -65,24 +102,22 @@ static void test_a_job_is_served_though_another_has_filled_the_line(void)
 
 static void test_jobs_are_served_by_their_weights(void)
 {
-    unsigned before[2];
+    enum { ROUNDS = 60 };
+    uint64_t served[2];
 
     open_two();
     rig_job.turn = 3 * flooding.turn / 4;
     flooding.turn /= 4;
-    rig.engine.pressed = true;
-    flood(0, RIG_JOB, 400);
-    flood(1, FLOOD, 400);
-    for (unsigned round = 0; round < 3; round++) /* till all are in line */
-        rig_round();
-    before[0] = waiting(RIG_JOB);
-    before[1] = waiting(FLOOD);
-    for (unsigned round = 0; round < 5; round++)
-        rig_round();
-    before[0] -= waiting(RIG_JOB);
-    before[1] -= waiting(FLOOD);
-    CU_ASSERT_EQUAL(before[0] + before[1], 5 * ENGINE_BURST);
-    CU_ASSERT(before[0] > 5 * ENGINE_BURST * 70 / 100 && before[0] < 5 * ENGINE_BURST * 80 / 100);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        flood(0, RIG_JOB, RECEIVE_BURST);
+        flood(1, FLOOD, 24); /* more than its part, 64 / 3 */
+        press(1);
+    }
+    served[1] = ROUNDS * 24 - waiting(FLOOD);
+    served[0] = rig.counters.event[EVENT_GRADIENTS] - served[1];
+    CU_ASSERT(waiting(RIG_JOB) == 0 && waiting(FLOOD) > 0);
+    CU_ASSERT_EQUAL(served[0], ROUNDS * RECEIVE_BURST);
+    CU_ASSERT(served[0] > 290 * served[1] / 100 && served[0] < 310 * served[1] / 100);
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig_drops(), 0);
@@ -123,14 +158,18 @@ static void test_who_is_in_no_job_takes_no_place(void)
 
 static void test_frames_of_a_job_that_has_ended_are_refused(void)
 {
+    unsigned waited;
+
     open_two();
-    rig.engine.pressed = true;
-    flood(0, FLOOD, 2 * ENGINE_BURST);
-    rig_round();
-    CU_ASSERT_EQUAL(waiting(FLOOD), ENGINE_BURST);
+    flood(0, FLOOD, (ROUNDS_TO_WAIT + 4) * RECEIVE_BURST);
+    flood(1, RIG_JOB, 1);
+    press(ROUNDS_TO_WAIT + 1);
+    waited = waiting(FLOOD);
+    CU_ASSERT(waited > 0);
     agg_jobs_set(&rig_jobs, FLOOD, NULL);
-    rig_round();
-    CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(AGG_PROTOCOL_SWITCHML, SML_REFUSED_UNKNOWN_JOB)), ENGINE_BURST);
+    while (rig_round() > 0)
+        ;
+    CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(AGG_PROTOCOL_SWITCHML, SML_REFUSED_UNKNOWN_JOB)), waited);
     close_two();
 }
 
@@ -139,10 +178,11 @@ static void test_a_job_that_takes_no_turns_is_served_as_its_frames_come(void)
     open_two();
     flooding.turn = 0;
     rig.engine.pressed = true;
-    flood(0, FLOOD, 4 * RECEIVE_BURST);
-    rig_round();
-    CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
-    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 4 * RECEIVE_BURST);
+    flood(0, FLOOD, 8 * RECEIVE_BURST);
+    flood(1, RIG_JOB, 1);
+    while (rig_round() > 0)
+        CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 8 * RECEIVE_BURST + 1);
     close_two();
 }
 
@@ -167,7 +207,9 @@ static void test_nothing_waits_where_there_is_nobody_to_share_with(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_job_is_served_though_another_has_filled_the_line),
+        UNIT_TEST(test_equal_jobs_do_not_wait_for_one_another),
+        UNIT_TEST(test_a_job_does_not_wait_while_no_other_is_at_work),
+        UNIT_TEST(test_a_job_at_work_is_served_though_another_has_filled_the_line),
         UNIT_TEST(test_jobs_are_served_by_their_weights),
         UNIT_TEST(test_a_flood_leaves_places_to_others),
         UNIT_TEST(test_who_is_in_no_job_takes_no_place),

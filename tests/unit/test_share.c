@@ -107,58 +107,107 @@ static void test_divisions_are_fair_whatever_is_claimed(void)
     }
 }
 
-/* Flows that always have packets waiting, of different lengths. */
-static void test_flows_that_always_wait_are_served_by_their_quanta(void)
+enum { FLOWS = 4, LONGEST = 9000 };
+static const uint32_t quantum[FLOWS] = {30000, 10000, 10000, 500};
+static struct share_turns turns;
+
+/* The next packet of one of the flows that may be served, of a length of its own; *served gets it. */
+static void serve_any(uint64_t *rng, uint32_t next[FLOWS], uint64_t served[FLOWS])
 {
-    static const uint32_t quantum[] = {30000, 10000, 10000, 500}, longest[] = {1500, 1500, 9000, 9000};
-    static struct share_turns t;
-    uint64_t rng = rng_seed(15), served[4] = {0};
-    uint32_t next[4] = {100, 100, 100, 100};
+    const unsigned first = (unsigned)rng_below(rng, FLOWS);
 
-    share_turns_init(&t);
-    for (unsigned f = 0; f < 4; f++)
-        share_turns_wait(&t, f);
-    for (unsigned step = 0; step < 200000; step++) {
-        const unsigned f = share_turns_first(&t);
-        const uint32_t left = share_turns_left(&t, quantum[f]), bytes = next[f] <= left ? next[f] : 0;
+    for (unsigned i = 0; i < FLOWS; i++) {
+        const unsigned f = (first + i) % FLOWS;
 
-        if (bytes > 0) {
-            served[f] += bytes;
-            next[f] = 64 + (uint32_t)rng_below(&rng, longest[f]);
-        }
-        share_turns_served(&t, bytes, next[f]);
+        if (!share_turns_ask(&turns, f, quantum[f]))
+            continue;
+        share_turns_serve(&turns, f, next[f]);
+        served[f] += next[f];
+        next[f] = 64 + (uint32_t)rng_below(rng, LONGEST - 63);
+        return;
     }
-    for (unsigned f = 0; f < 4; f++) {
-        const double part = (double)served[f] / quantum[f] / ((double)served[0] / quantum[0]);
-
-        CU_ASSERT(part > 0.98 && part < 1.02);
-    }
+    share_turns_next(&turns);
 }
 
-static void test_who_stops_waiting_keeps_nothing(void)
+static void test_flows_that_always_have_something_are_served_by_their_quanta(void)
 {
-    static struct share_turns t;
+    uint64_t rng = rng_seed(15), served[FLOWS] = {0};
+    uint32_t next[FLOWS] = {100, 100, 100, 100};
+    double least[FLOWS] = {0}, most[FLOWS] = {0}; /* quanta by which the flow is ahead of the first */
 
-    share_turns_init(&t);
-    CU_ASSERT_EQUAL(share_turns_first(&t), SHARE_NOBODY);
-    share_turns_wait(&t, 7);
-    share_turns_wait(&t, 7); /* already */
-    share_turns_wait(&t, 1000);
-    CU_ASSERT_EQUAL(share_turns_first(&t), 7);
-    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500);
-    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500); /* once a turn */
-    share_turns_served(&t, 200, 300);
-    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 300); /* the turn goes on */
-    share_turns_served(&t, 0, 301);
-    CU_ASSERT_EQUAL(share_turns_first(&t), 1000);
-    share_turns_left(&t, 500);
-    share_turns_served(&t, 100, 0);
-    CU_ASSERT_EQUAL(share_turns_first(&t), 7);
-    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 800); /* what it could not use */
-    share_turns_served(&t, 301, 0);
-    CU_ASSERT_EQUAL(share_turns_first(&t), SHARE_NOBODY);
-    share_turns_wait(&t, 7);
-    CU_ASSERT_EQUAL(share_turns_left(&t, 500), 500);
+    share_turns_init(&turns);
+    for (unsigned step = 0; step < 400000; step++) {
+        serve_any(&rng, next, served);
+        for (unsigned f = 1; f < FLOWS; f++) {
+            const double ahead = (double)served[f] / quantum[f] - (double)served[0] / quantum[0];
+
+            least[f] = ahead < least[f] ? ahead : least[f];
+            most[f] = ahead > most[f] ? ahead : most[f];
+        }
+    }
+    CU_ASSERT(served[0] > 1000 * quantum[0]);
+    for (unsigned f = 1; f < FLOWS; f++)
+        CU_ASSERT(most[f] - least[f] < 4 + (double)LONGEST / quantum[f] + (double)LONGEST / quantum[0]);
+}
+
+/* So many bytes, in packets of 1000; whether all of them could be served. */
+static bool is_served(unsigned flow, uint32_t bytes)
+{
+    while (bytes > 0 && share_turns_ask(&turns, flow, 10000)) {
+        share_turns_serve(&turns, flow, 1000);
+        bytes -= 1000;
+    }
+    return bytes == 0;
+}
+
+static void test_who_comes_about_as_often_as_the_others_never_waits(void)
+{
+    share_turns_init(&turns);
+    for (unsigned round = 0; round < 1000; round++)
+        for (unsigned flow = 7; flow < 10; flow++)
+            CU_ASSERT(is_served(flow, 1000 * (1 + round % 10)));
+}
+
+static void test_who_has_had_two_parts_waits_for_those_who_have_had_none(void)
+{
+    share_turns_init(&turns);
+    CU_ASSERT(share_turns_ask(&turns, 9, 10000));
+    CU_ASSERT(is_served(7, 20000));
+    CU_ASSERT_FALSE(is_served(7, 1000));
+    CU_ASSERT(is_served(9, 10000)); /* ends the turn: 7 has had its part of the next one, too */
+    CU_ASSERT(is_served(7, 10000));
+    CU_ASSERT_FALSE(is_served(7, 1000));
+    CU_ASSERT(is_served(9, 20000));
+    CU_ASSERT(is_served(7, 20000));
+}
+
+static void test_who_asks_no_more_holds_nobody_up_for_long(void)
+{
+    share_turns_init(&turns);
+    share_turns_ask(&turns, SHARE_FLOWS - 1, 10000);
+    for (unsigned turn = 0; turn <= SHARE_TURNS_QUIET; turn++) {
+        CU_ASSERT_FALSE(is_served(7, 21000));
+        CU_ASSERT_EQUAL(turns.n, 2);
+        share_turns_next(&turns);
+    }
+    CU_ASSERT_EQUAL(turns.n, 1);
+    CU_ASSERT(is_served(7, 1000000));
+    CU_ASSERT(share_turns_ask(&turns, SHARE_FLOWS - 1, 10000));
+    CU_ASSERT_EQUAL(turns.flow[SHARE_FLOWS - 1].left, 10000); /* it has kept nothing */
+}
+
+static void test_debts_are_paid_by_those_who_have_gone(void)
+{
+    share_turns_init(&turns);
+    CU_ASSERT(share_turns_ask(&turns, 7, 1000));
+    CU_ASSERT(share_turns_ask(&turns, 9, 1000));
+    share_turns_serve(&turns, 9, 5000);
+    for (unsigned turn = 0; turn < 4; turn++) {
+        CU_ASSERT_EQUAL(turns.n, 2);
+        share_turns_ask(&turns, 7, 1000);
+        share_turns_serve(&turns, 7, 1000);
+    }
+    CU_ASSERT_EQUAL(turns.flow[9].left, 0);
 }
 
 int main(void)
@@ -170,8 +219,11 @@ int main(void)
         UNIT_TEST(test_a_refusal_ends_with_dots_where_there_is_no_room),
         UNIT_TEST(test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on),
         UNIT_TEST(test_divisions_are_fair_whatever_is_claimed),
-        UNIT_TEST(test_flows_that_always_wait_are_served_by_their_quanta),
-        UNIT_TEST(test_who_stops_waiting_keeps_nothing),
+        UNIT_TEST(test_flows_that_always_have_something_are_served_by_their_quanta),
+        UNIT_TEST(test_who_comes_about_as_often_as_the_others_never_waits),
+        UNIT_TEST(test_who_has_had_two_parts_waits_for_those_who_have_had_none),
+        UNIT_TEST(test_who_asks_no_more_holds_nobody_up_for_long),
+        UNIT_TEST(test_debts_are_paid_by_those_who_have_gone),
         CU_TEST_INFO_NULL,
     };
 

@@ -5,49 +5,58 @@
 void share_turns_init(struct share_turns *t)
 {
     memset(t, 0, sizeof *t);
-    t->first = t->last = SHARE_NOBODY;
 }
 
-static void append(struct share_turns *t, uint16_t flow)
+static int32_t between(int32_t low, int32_t value, int32_t high)
 {
-    t->flow[flow].next = SHARE_NOBODY;
-    if (t->first == SHARE_NOBODY)
-        t->first = flow;
-    else
-        t->flow[t->last].next = flow;
-    t->last = flow;
+    return value < low ? low : value > high ? high : value;
 }
 
-void share_turns_wait(struct share_turns *t, unsigned flow)
+void share_turns_join(struct share_turns *t, unsigned flow, uint32_t quantum)
 {
-    if (t->flow[flow].waits)
-        return;
-    t->flow[flow].waits = true;
-    append(t, (uint16_t)flow);
-}
+    struct share_flow *f = &t->flow[flow];
 
-uint32_t share_turns_left(struct share_turns *t, uint32_t quantum)
-{
-    if (!t->flow[t->first].in_turn) {
-        t->flow[t->first].in_turn = true;
-        t->flow[t->first].left += quantum;
-    }
-    return t->flow[t->first].left;
-}
-
-void share_turns_served(struct share_turns *t, uint32_t bytes, uint32_t next)
-{
-    const uint16_t flow = t->first;
-
-    t->flow[flow].left -= bytes;
-    if (next != 0 && next <= t->flow[flow].left)
-        return;
-    t->first = t->flow[flow].next;
-    t->flow[flow].in_turn = false;
-    if (next != 0) {
-        append(t, flow);
+    f->quantum = (int32_t)quantum;
+    if (f->stays > 0) {
+        f->left = between(-f->quantum, f->left, f->quantum);
         return;
     }
-    t->flow[flow].waits = false;
-    t->flow[flow].left = 0;
+    f->left = f->quantum;
+    t->takes_part[t->n++] = (uint16_t)flow;
+    t->behind++;
+}
+
+/* False: it takes part no more. */
+static bool begin_turn(struct share_flow *f)
+{
+    if (f->left <= 0 || f->stays > 1) {
+        f->stays -= f->stays > 1;
+        f->left = (f->left < 0 ? f->left : 0) + f->quantum;
+        return true;
+    }
+    f->stays = 0;
+    return false;
+}
+
+static void begin_turns(struct share_turns *t)
+{
+    unsigned n = 0;
+
+    t->behind = 0;
+    for (unsigned i = 0; i < t->n; i++) {
+        const uint16_t flow = t->takes_part[i];
+
+        if (!begin_turn(&t->flow[flow]))
+            continue;
+        t->takes_part[n++] = flow;
+        t->behind += t->flow[flow].left > 0;
+    }
+    t->n = n;
+}
+
+void share_turns_next(struct share_turns *t)
+{
+    do
+        begin_turns(t); /* of several, while all owe more than a quantum */
+    while (t->n > 0 && t->behind == 0);
 }
