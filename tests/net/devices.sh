@@ -19,18 +19,35 @@ for device in kernel net_af_packet net_pcap; do
 done
 
 # The hosts' ends of its devices take the place of the veths.
+host_takes_tap() { # HOST
+    ip -n "$NET_ID-sw" link set "p$1" netns "$NET_ID-h$1"
+    ip -n "$NET_ID-h$1" link set "p$1" address "$(net_mac "$1")" name eth0 up
+    ip -n "$NET_ID-h$1" address add "$(net_ip "$1")/24" dev eth0
+}
+
 step "net_tap: it compares checksums; what is damaged after that is noticed all the same"
 for host in 0 1 2 3; do
     ip -n "$NET_ID-h$host" link delete eth0
 done
 NET_DEVICE=net_tap NET_IMPAIR='{rx: {corrupt: 0.02}}' net_swagg_config "$NET_DIR/swagg.yaml"
+sed -i '/name: h3/d' "$NET_DIR/swagg.yaml"
 net_swagg_start "$NET_DIR/swagg.yaml"
-for host in 0 1 2 3; do
-    ip -n "$NET_ID-sw" link set "p$host" netns "$NET_ID-h$host"
-    ip -n "$NET_ID-h$host" link set "p$host" address "$(net_mac "$host")" name eth0 up
-    ip -n "$NET_ID-h$host" address add "$(net_ip "$host")/24" dev eth0
+for host in 0 1 2; do
+    host_takes_tap "$host"
 done
 expect_equal "UDP checksums are the device's" "$(net_telemetry /swagg/port,h0 compares_udp_checksum)" 1
-ranks_run taps 4 --sizes 1,365,366,100003 --calls 40
+ranks_run taps 3 --sizes 1,365,366,100003 --calls 40
 [ "$(net_telemetry /swagg/drops udp_checksum)" -gt 0 ] || fail "no damage was noticed"
+
+step "a port of DPDK's is added while the switch runs, used, removed, and added again"
+for time in first second; do
+    net_ctl port add h3 "$(net_device net_tap 3)"
+    host_takes_tap 3
+    reaches 3 "$(net_switch_ip)"
+    ranks_run "$time" 4 --sizes 1,365,366,100003 --calls 40
+    net_ctl port del h3
+    [[ $(net_ctl ports) != *h3* ]] || fail "port h3 is still there"
+    net_until 30 "its device has gone" refuses ip -n "$NET_ID-h3" link show eth0
+done
+reaches 0 "$(net_ip 1)"
 net_swagg_stop
