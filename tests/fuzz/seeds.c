@@ -367,6 +367,21 @@ static void session_seeds(void)
 }
 
 /* Three workers and the host: a chunk, a question about it, the next run, a stranger. */
+/* Two chunks of an allreduce of four ranks: all by the switch; then one rank past it, another one twice. */
+static void atp_seeds(void)
+{
+    struct seed s = {.n = 0};
+
+    PUT(&s, 7, 0, 3, 3, 0, 1); /* 8 aggregators, 4 ranks in one rack */
+    for (uint8_t rank = 0; rank < 4; rank++)
+        PUT(&s, 2, rank, 0, 5);
+    PUT(&s, 10, 0, 0, 5); /* the result, on its way back */
+    for (uint8_t rank = 0; rank < 4; rank++)
+        PUT(&s, rank == 2 ? 0 : 2, rank, 0, 6);
+    PUT(&s, 2, 1, 1, 6, 0xe0, 200);
+    save(&s, "atp", "rounds");
+}
+
 static void hostagg_seeds(void)
 {
     struct seed s = {0};
@@ -424,6 +439,7 @@ int main(int argc, char **argv)
     registry_seed("fresh", 0, REGISTRY_LEAVE);
     registry_seed("resumed", 8, REGISTRY_ABORT);
     session_seeds();
+    atp_seeds();
     hostagg_seeds();
     clone_seeds();
     return EXIT_SUCCESS;

@@ -26,7 +26,7 @@ struct keys_shared;
 enum {
     AGG_MAX_REASONS = 40,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
-    AGG_ANSWER_BYTES = 152, /* of the longest answer that does not lie in a slot */
+    AGG_ANSWER_BYTES = 168, /* of the longest answer that does not lie in a slot */
 };
 
 /* What is to be done with a packet. */
@@ -39,6 +39,7 @@ enum agg_action {
                       is one, to who sent the packet */
     AGG_PASS_ON,   /* send on to where the packet was addressed, in its place */
     AGG_PASS_AND_KEEP, /* the packet itself goes on as it came; the pool has what it needs of it */
+    AGG_SEND_AS,       /* send as somebody who is not here, to somebody who is not: verdict.as says who */
     AGG_ACTIONS
 };
 
@@ -51,12 +52,18 @@ struct agg_reason {
                      that it came in by. All others are about packets of jobs */
 };
 
+/* Whose packet it is, and to whom it goes. */
+struct agg_flow {
+    struct agg_sender from, to; /* both in the network of from */
+};
+
 /* A packet on its way. */
 struct agg_packet {
     /* The caller's. */
     uint8_t *payload; /* untrusted; written to only where buffer or AGG_PASS_ON says so */
     size_t bytes;
     struct agg_sender from;
+    struct agg_sender to; /* of protocols whose packets are addressed to others; else not used */
     void *buffer; /* the caller's name for the memory that payload lies in, which the pool may keep and write
                      to instead of copying; NULL: it may not. To be set before apply */
     /* locate's. */
@@ -78,12 +85,13 @@ struct agg_verdict {
                   it only) */
     void *released; /* a buffer that was the pool's is the caller's again; NULL: none */
 
-    /* REPLY, TO_ALL, TO_PARENT, PASS_ON: what to send. It lies in the packet, in a slot, in a buffer that the
-     * pool keeps, or in answer, so the verdict must not be moved. It stays as it is until the slot's next
-     * packet at least; the protocol may promise more. */
+    /* REPLY, TO_ALL, TO_PARENT, PASS_ON, SEND_AS: what to send. It lies in the packet, in a slot, in a buffer
+     * that the pool keeps, or in answer, so the verdict must not be moved. It stays as it is until the slot's
+     * next packet at least; the protocol may promise more. */
     const uint8_t *payload;
     size_t bytes;
-    void *buffer; /* the kept buffer that payload lies in; NULL: it lies in none */
+    void *buffer;              /* the kept buffer that payload lies in; NULL: it lies in none */
+    const struct agg_flow *as; /* SEND_AS; it lies in a slot, as payload may */
     /* TO_ALL: what to send to ranks that do not want payload. TO_PARENT: the answer to who sent the packet. 0
      * bytes: nothing. */
     const uint8_t *brief;
@@ -195,6 +203,9 @@ struct agg_protocol {
     bool (*heard)(void *pool);
 
     /* Packets. */
+    /* Notes in a packet that it has met a congested queue (IP's mark, ECN): before locate, if at all. NULL:
+     * there is nothing to note. */
+    void (*mark)(uint8_t *payload, size_t bytes);
     void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);
     /* Handles p[0], p[1], ... up to and including the first for which something is to be sent, or a buffer
      * was kept or released; v is the verdict on that packet, or on p[n - 1]. Returns how many packets it has

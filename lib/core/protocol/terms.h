@@ -10,7 +10,13 @@
 #include <stdint.h>
 
 /* Protocols, as membership and telemetry number them. */
-enum agg_protocol_id { AGG_PROTOCOL_SWITCHML = 1, AGG_PROTOCOL_HOSTAGG = 2, AGG_PROTOCOL_CLONE = 3 };
+enum agg_protocol_id {
+    AGG_PROTOCOL_SWITCHML = 1,
+    AGG_PROTOCOL_HOSTAGG = 2,
+    AGG_PROTOCOL_CLONE = 3,
+    AGG_PROTOCOL_ATP = 4,        /* its parameter servers */
+    AGG_PROTOCOL_ATP_SWITCH = 5, /* its switches */
+};
 
 enum {
     AGG_TERMS_MAX = 64,   /* bytes */
@@ -31,6 +37,8 @@ struct agg_limits {
     uint64_t random;        /* unpredictable: where the numbers of a new job's packets begin */
     bool keyed; /* the job's packets are to be keyed: its members share a secret, and their tenant's data_keys
                    say so */
+    uint32_t group;      /* IPv4 multicast group that results may be sent to, network order; 0: none */
+    uint16_t group_port; /* its UDP port, network order */
 };
 
 /* One of the terms, for telemetry. */

@@ -73,8 +73,10 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
 /* One packet to send: head, body, trailer. The body's elements lie in the caller's tensors or the stream's
  * memory, and stay valid until the next call of begin, receive or resume; so many packets may be polled and
  * then sent at once. Of numbers that have a scale the body is only made when it is asked for. */
+enum { SML_HEAD_MAX = 64 }; /* room for the headers of other protocols, too, whose packets carry tensors */
+
 struct sml_send {
-    uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
+    uint8_t head[SML_HEAD_MAX];
     size_t head_bytes, body_bytes;
     struct sml_pieces elements; /* of the body; not used if body_bytes is 0 */
     agg_convert_fn *convert;    /* from the host's order to that of the wire; NULL: they have a scale */

@@ -1,0 +1,31 @@
+/* Which aggregator a chunk is for (terms.h, enum atp_mapping). Workers choose for the first window of a job,
+ * and so does the server, in the same way; after that each PARAMETER tells the index of the chunk that is a
+ * window later. A rank sends that chunk only once it has the PARAMETER, so all ranks name the same one.
+ * Pure. */
+#ifndef SWAGG_CORE_ATP_INDEX_H
+#define SWAGG_CORE_ATP_INDEX_H
+
+#include "atp/terms.h"
+#include "random/splitmix.h"
+
+static inline uint16_t atp_index_hashed(uint32_t life, uint32_t sequence)
+{
+    return (uint16_t)splitmix_hash((uint64_t)life << 32 | sequence);
+}
+
+/* Of a chunk of the first window. Neighbours in a window have different ones, unless they are hashed. */
+static inline uint16_t atp_index_first(enum atp_mapping mapping, uint32_t life, uint32_t sequence)
+{
+    return mapping == ATP_MAP_HASH ? atp_index_hashed(life, sequence) : (uint16_t)(life + sequence);
+}
+
+/* Of the chunk `sequence`, whose predecessor in its place had this index; collided: and met another's. */
+static inline uint16_t atp_index_next(enum atp_mapping mapping, uint32_t life, uint32_t sequence,
+                                      uint16_t index, bool collided)
+{
+    if (mapping == ATP_MAP_HASH || (mapping == ATP_MAP_REMAP && collided))
+        return atp_index_hashed(life, sequence);
+    return index;
+}
+
+#endif

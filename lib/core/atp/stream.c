@@ -1,0 +1,243 @@
+#include "atp/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "atp/index.h"
+#include "atp/stream_state.h"
+
+enum { ALIGN = 64 };
+
+static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static struct atp_topology topology_of(const struct atp_stream_config *c)
+{
+    return (struct atp_topology){.workers = c->workers, .per_rack = c->terms.per_rack, .near = c->terms.near};
+}
+
+static bool config_ok(const struct atp_stream_config *c)
+{
+    const struct atp_terms *t = &c->terms;
+    const struct atp_topology racks = topology_of(c);
+
+    return atp_topology_fits(&racks) && c->rank < c->workers && t->window >= ATP_MIN_WINDOW &&
+           t->window <= ATP_MAX_WINDOW && (t->window & (t->window - 1)) == 0 &&
+           t->chunk_bytes >= ATP_MIN_CHUNK_BYTES && t->chunk_bytes <= ATP_MAX_CHUNK_BYTES &&
+           t->chunk_bytes % 4 == 0 && t->format < SML_FORMATS && t->servers >= 1 && t->server < t->servers;
+}
+
+static size_t exponents_bytes(const struct atp_stream_config *c)
+{
+    return sml_has_exponents(c->terms.format) ? 4u * c->terms.window : 0;
+}
+
+size_t atp_stream_footprint(const struct atp_stream_config *cfg)
+{
+    if (!config_ok(cfg))
+        return 0;
+    return aligned(sizeof(struct atp_stream)) + aligned(cfg->terms.window * sizeof(struct atp_flight)) +
+           aligned(exponents_bytes(cfg));
+}
+
+struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cfg)
+{
+    struct atp_stream *s = mem;
+
+    memset(s, 0, atp_stream_footprint(cfg));
+    s->cfg = *cfg;
+    s->flights = (struct atp_flight *)((uint8_t *)mem + aligned(sizeof *s));
+    s->exponents = (int8_t *)((uint8_t *)s->flights + aligned(cfg->terms.window * sizeof(struct atp_flight)));
+    memset(s->exponents, NUM_NO_BLOCK, exponents_bytes(cfg));
+    s->numbers = num_loops_for(cfg->kernels);
+    s->topology = topology_of(cfg);
+
+    /* Positions begin above 2^32, so that 0 is none. */
+    s->base = s->una = s->inf = s->end = (UINT64_C(1) << 32) + cfg->terms.first_sequence;
+    for (uint32_t i = 0; i < cfg->terms.window; i++)
+        atp_flight_of(s, s->base + i)->index =
+            atp_index_first(cfg->terms.mapping, cfg->terms.life, (uint32_t)(s->base + i));
+    s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
+    sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
+                 cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
+                 cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
+    atp_congestion_init(&s->congestion, cfg->terms.window);
+    return s;
+}
+
+void atp_list_put(struct atp_stream *s, struct atp_list *list, uint16_t place)
+{
+    struct atp_flight *f = &s->flights[place];
+
+    f->listed = true;
+    f->due = list == &s->due;
+    f->next = ATP_NO_PLACE;
+    f->prev = list->last;
+    if (list->last == ATP_NO_PLACE)
+        list->first = place;
+    else
+        s->flights[list->last].next = place;
+    list->last = place;
+}
+
+void atp_list_take(struct atp_stream *s, uint16_t place)
+{
+    struct atp_flight *f = &s->flights[place];
+    struct atp_list *list = f->due ? &s->due : &s->sent;
+
+    if (!f->listed)
+        return;
+    f->listed = false;
+    if (f->prev == ATP_NO_PLACE)
+        list->first = f->next;
+    else
+        s->flights[f->prev].next = f->next;
+    if (f->next == ATP_NO_PLACE)
+        list->last = f->prev;
+    else
+        s->flights[f->next].prev = f->prev;
+}
+
+void atp_make_due(struct atp_stream *s, uint64_t position, bool direct)
+{
+    const uint16_t place = (uint16_t)(position & (s->cfg.terms.window - 1u));
+
+    s->flights[place].direct |= direct;
+    if (s->flights[place].listed && s->flights[place].due)
+        return;
+    atp_list_take(s, place);
+    atp_list_put(s, &s->due, place);
+}
+
+static bool call_ok(const struct atp_stream *s, const struct sml_call *call)
+{
+    const bool root_ok = (call->collective == SML_ALLREDUCE && call->root == 0) ||
+                         (call->collective == SML_REDUCE && call->root < s->cfg.workers);
+
+    return root_ok && atp_cut_carries(&s->cfg.terms, call);
+}
+
+/* Whether no pointer is missing that the collective reads from or writes to. */
+static bool segments_ok(const struct sml_segment segments[], size_t n, bool wants)
+{
+    for (size_t i = 0; i < n; i++)
+        if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
+            return false;
+    return true;
+}
+
+int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
+                              struct sml_segment segments[], size_t n, uint64_t now)
+{
+    const bool wants = call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
+    struct sml_call counted = *call;
+
+    if (s->una != s->end)
+        return -EBUSY;
+    if (!call_ok(s, call) || !segments_ok(segments, n, wants))
+        return -EINVAL;
+    if (!sml_segments_measure(segments, n, atp_cut_of(&s->cfg.terms, call).element, &counted.count))
+        return -EOVERFLOW;
+    const struct atp_cut cut = atp_cut_of(&s->cfg.terms, &counted);
+    if (cut.packets > UINT64_C(1) << 31)
+        return -EOVERFLOW;
+    counted.seq = s->call.seq;
+    s->call = counted;
+    s->cut = cut;
+    s->segments = segments;
+    s->segment_count = n;
+    s->base = s->end;
+    s->end += cut.packets;
+    s->call.seq += s->una == s->end;
+    s->progress = now;
+    return 0;
+}
+
+struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out)
+{
+    uint64_t offset;
+    size_t bytes;
+
+    atp_cut_span(&s->cut, position - s->base, block, &offset, &bytes);
+    return sml_segments_find(s->segments, s->segment_count, offset, bytes, out);
+}
+
+struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position)
+{
+    return sml_scale_of(s->numbers, s->cfg.terms.format, &s->call, s->cfg.workers,
+                        *atp_exponent_at(s, position - s->cut.lead));
+}
+
+uint64_t atp_stream_left(const struct atp_stream *s)
+{
+    uint64_t left = s->end - s->una;
+
+    for (uint64_t p = s->una; p < s->inf; p++)
+        left -= atp_flight_of(s, p)->done;
+    return left;
+}
+
+uint32_t atp_stream_completed(const struct atp_stream *s)
+{
+    return s->call.seq;
+}
+
+const struct sml_call *atp_stream_call(const struct atp_stream *s)
+{
+    return s->una == s->end ? NULL : &s->call;
+}
+
+uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call)
+{
+    return atp_cut_of(&s->cfg.terms, call).packets;
+}
+
+enum sml_stream_status atp_stream_status(const struct atp_stream *s)
+{
+    if (s->mismatched)
+        return SML_STREAM_MISMATCH;
+    if (s->rejected)
+        return SML_STREAM_REJECTED;
+    return s->una == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+}
+
+const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s)
+{
+    return &s->mismatch;
+}
+
+uint64_t atp_stream_progress(const struct atp_stream *s)
+{
+    return s->progress;
+}
+
+unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max)
+{
+    unsigned n = 0;
+
+    if (s->waiting_position != s->una)
+        return 0;
+    for (uint16_t r = 0; r < s->cfg.workers && n < max; r++)
+        if (!(s->waiting[r / 8] >> r % 8 & 1))
+            ranks[n++] = r;
+    return n;
+}
+
+void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out)
+{
+    *out = s->stats;
+    out->srtt_ns = s->rtt.srtt;
+    out->rttvar_ns = s->rtt.var;
+    out->rto_ns = sml_rtt_rto(&s->rtt);
+    out->window = atp_window(s);
+}
+
+void atp_stream_signs(const struct atp_stream *s, struct atp_stream_signs *out)
+{
+    *out = s->signs;
+    out->halved = s->congestion.halved;
+}

@@ -1,0 +1,77 @@
+/* The worker's side of ATP ("ATP: In-network Aggregation Protocol for Multi-tenant Learning", section 5.4):
+ * streams one collective after the other to one parameter server, and takes the sums.
+ *
+ * Chunks are numbered through the job's life. UNA is the first that is not acknowledged, INF one past the
+ * last that was sent; a chunk may be sent while it is less than the job's window ahead of UNA, and while
+ * fewer than WND chunks are under way (atp/congestion.h). A chunk is sent again, with RESEND, once three that
+ * were sent later have been acknowledged; or when nothing comes for as long as a timer with variance and
+ * back-off says (switchml/rtt.h); or when the server says that it lacks it, then with DIRECT, too.
+ *
+ * Where a job has several servers, each has a stream of its own, with its own membership, numbers and window:
+ * chunk c of a collective goes to server c % servers. A stream whose server gets no chunk of a collective is
+ * done with it at once.
+ *
+ * The interface is that of switchml/stream.h, and so are the rules: `now` in ns, monotonic, the caller's;
+ * memory is the caller's (atp_stream_footprint, 64-byte aligned); one thread at a time; no output.
+ */
+#ifndef SWAGG_CORE_ATP_STREAM_H
+#define SWAGG_CORE_ATP_STREAM_H
+
+#include "atp/terms.h"
+#include "kernels/kernels.h"
+#include "switchml/stream.h"
+
+struct atp_stream;
+
+struct atp_stream_config {
+    uint16_t rank, workers;
+    uint8_t job;
+    struct atp_terms terms; /* granted */
+    bool uncontrolled;      /* no congestion control: the job's window alone bounds what is under way */
+    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
+    const struct agg_kernels *kernels;
+};
+
+size_t atp_stream_footprint(const struct atp_stream_config *cfg); /* 0: out of range */
+struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cfg);
+
+/* As sml_stream_begin_segments. -EINVAL also for elements that the job's format does not carry. */
+int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
+                              struct sml_segment segments[], size_t n, uint64_t now);
+
+/* As sml_stream_poll: the next packet that should leave now. */
+bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send);
+
+/* Takes a packet from the server (a whole UDP payload, untrusted). One that came with IP's congestion mark is
+ * marked before (atp_mark). */
+enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
+
+uint64_t atp_stream_left(const struct atp_stream *s);      /* chunks without a sum, of this collective */
+uint32_t atp_stream_completed(const struct atp_stream *s); /* collectives, modulo 2^32 */
+const struct sml_call *atp_stream_call(const struct atp_stream *s); /* in progress; NULL: none is */
+uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call);
+
+/* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
+uint64_t atp_stream_timer(const struct atp_stream *s);
+
+/* REJECTED: the server does not know the job (any more). It is final: a job does not outlive its server. */
+enum sml_stream_status atp_stream_status(const struct atp_stream *s);
+const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s);
+
+/* When the stream last made progress (a new sum, or begin). */
+uint64_t atp_stream_progress(const struct atp_stream *s);
+
+/* Fills in the ranks (at most max) that, by the server's last answer, had not contributed to this stream's
+ * oldest chunk without a sum, and returns their number; 0: not known. */
+unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max);
+
+/* probes: packets with RESEND that a timer has caused. kept: 0. */
+void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out);
+
+/* What the network has told, for measurements. */
+struct atp_stream_signs {
+    uint64_t acknowledged, collisions, marks, halved;
+};
+void atp_stream_signs(const struct atp_stream *s, struct atp_stream_signs *out);
+
+#endif

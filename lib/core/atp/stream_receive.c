@@ -1,0 +1,175 @@
+/* The stream's receiving half. */
+#include <string.h>
+
+#include "atp/stream_state.h"
+
+/* Of three that were acknowledged, the ones that were sent last. */
+static void note_order(struct atp_stream *s, uint64_t order)
+{
+    for (unsigned i = 0; i < ATP_OUT_OF_ORDER; i++)
+        if (order > s->latest[i]) {
+            const uint64_t other = s->latest[i];
+            s->latest[i] = order;
+            order = other;
+        }
+}
+
+/* What the acknowledgement of a chunk under way tells of the path. Of one that was sent twice it is not known
+ * which of them it answers; the last one, at most, if it comes no sooner than a round trip takes. */
+static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t now)
+{
+    if (f->sends == 1)
+        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    if (f->sends == 1 || now - f->sent_at >= s->rtt.base)
+        note_order(s, f->order);
+}
+
+static bool store_scaled(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                         const uint8_t *elements, size_t bytes)
+{
+    struct sml_pieces pieces = atp_elements(s, position, false, true);
+    struct sml_scale scale = {.loops = NULL};
+    size_t expected = pieces.bytes;
+
+    if (s->cut.lead > 0) {
+        scale = atp_scale(s, position);
+        expected = pieces.bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
+    }
+    if (p->code != sml_elements_code(s->cfg.terms.format, 0) || bytes != (atp_wants(s) ? expected : 0))
+        return false;
+    if (bytes > 0 && s->cut.lead > 0)
+        sml_scale_scatter(&scale, &pieces, elements);
+    else if (bytes > 0)
+        sml_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+    *atp_exponent_at(s, position) = p->exponent;
+    return true;
+}
+
+static bool store_typed(const struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                        const uint8_t *elements, size_t bytes)
+{
+    const struct sml_pieces pieces = atp_elements(s, position, false, true);
+
+    if (p->code != agg_code(s->call.type, s->call.op) || bytes != (atp_wants(s) ? pieces.bytes : 0))
+        return false;
+    if (bytes > 0)
+        sml_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+    return true;
+}
+
+/* Stores the sum if it is the one that was asked for. */
+static bool store(struct atp_stream *s, uint64_t position, const struct atp_packet *p, const uint8_t *body,
+                  size_t bytes)
+{
+    const bool opening = p->flags & ATP_OPENING, scaled = p->flags & ATP_SCALED;
+    struct sml_call theirs;
+
+    if (opening != (position == s->base) || scaled != sml_has_exponents(s->cfg.terms.format))
+        return false;
+    if (opening && (bytes > 0 || atp_wants(s))) {
+        if (!sml_parse_call(&theirs, body, bytes) || !sml_call_equal(&theirs, &s->call))
+            return false;
+        body += SML_CALL_BYTES;
+        bytes -= SML_CALL_BYTES;
+    }
+    return scaled ? store_scaled(s, position, p, body, bytes) : store_typed(s, position, p, body, bytes);
+}
+
+static void heard(struct atp_stream *s, uint64_t now)
+{
+    s->silent = 0;
+    s->quiet_since = now;
+}
+
+static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                                     const uint8_t *body, size_t bytes, uint64_t now)
+{
+    struct atp_flight *f = atp_flight_of(s, position);
+    const bool marked = p->flags & ATP_ECN, collided = p->flags & ATP_COLLISION;
+
+    if (f->done)
+        return SML_RX_DUPLICATE;
+    if (!store(s, position, p, body, bytes))
+        return SML_RX_BAD;
+    sample(s, f, now);
+    atp_list_take(s, (uint16_t)(position & (s->cfg.terms.window - 1u)));
+    f->done = true;
+    f->index = p->next;
+    s->under_way--;
+    s->signs.acknowledged++;
+    s->signs.marks += marked;
+    s->signs.collisions += collided;
+    atp_congestion_acknowledged(&s->congestion, position, s->inf, marked, collided, s->limited);
+    while (s->una < s->inf && atp_flight_of(s, s->una)->done)
+        s->una++;
+    s->call.seq += s->una == s->end;
+    s->backoff = 0;
+    s->progress = now;
+    s->stats.results++;
+    heard(s, now);
+    return SML_RX_RESULT;
+}
+
+static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
+                                   uint64_t now)
+{
+    if (bytes != (s->cfg.workers + 7u) / 8)
+        return SML_RX_BAD;
+    heard(s, now);
+    if (position == s->una) {
+        s->waiting_position = position;
+        memcpy(s->waiting, body, bytes);
+    }
+    if (!(body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1))
+        atp_make_due(s, position, true);
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive on_mismatch(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
+                                    size_t bytes)
+{
+    struct sml_mismatch m;
+
+    if (!sml_parse_mismatch(&m, body, bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->sequence)
+        return SML_RX_BAD;
+    s->mismatch = m;
+    s->mismatched = true;
+    return SML_RX_NEWS;
+}
+
+static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
+                                size_t bytes, uint64_t now)
+{
+    /* Less than 2^31 chunks from una. */
+    const uint64_t position = s->una + (uint64_t)(int64_t)(int32_t)(p->sequence - (uint32_t)s->una);
+
+    if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life || position >= s->inf)
+        return SML_RX_BAD;
+    if (position < s->una || atp_flight_of(s, position)->done)
+        return SML_RX_DUPLICATE;
+    switch ((enum atp_kind)p->kind) {
+    case ATP_PARAMETER:
+        return on_parameter(s, position, p, body, bytes, now);
+    case ATP_WAITING:
+        return on_waiting(s, position, body, bytes, now);
+    case ATP_MISMATCH:
+        return on_mismatch(s, p, body, bytes);
+    case ATP_REJECT:
+        s->rejected = true;
+        return SML_RX_NEWS;
+    default:
+        return SML_RX_BAD;
+    }
+}
+
+enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    struct atp_packet p;
+    enum sml_receive worth = SML_RX_BAD;
+
+    if (atp_parse(&p, payload, bytes) == ATP_OK)
+        worth = receive(s, &p, payload + ATP_HEADER_BYTES, bytes - ATP_HEADER_BYTES, now);
+    s->stats.duplicates += worth == SML_RX_DUPLICATE;
+    s->stats.bad += worth == SML_RX_BAD;
+    return worth;
+}

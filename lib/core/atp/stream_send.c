@@ -1,0 +1,176 @@
+/* The stream's sending half: what leaves next, and when to send again. */
+#include "atp/stream_state.h"
+
+enum { RESENDS_AT_ONCE = 4 }; /* when nothing is heard at all */
+
+static bool travels_swapped(uint8_t type)
+{
+    const bool big_endian_wire = type == AGG_I32;
+
+    return big_endian_wire == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+/* Elements as they are. */
+static void fill_in_typed(const struct atp_stream *s, uint64_t position, struct atp_packet *p,
+                          struct sml_send *send)
+{
+    p->code = agg_code(s->call.type, s->call.op);
+    send->elements = atp_elements(s, position, false, false);
+    send->elements_bytes = send->body_bytes = send->elements.bytes;
+    send->convert = s->cfg.kernels->convert[s->call.type];
+    send->swapped = travels_swapped(s->call.type);
+}
+
+/* Elements scaled by the exponent that came back `lead` packets earlier, and this block's own exponent. */
+static void fill_in_scaled(const struct atp_stream *s, uint64_t position, struct atp_packet *p,
+                           struct sml_send *send)
+{
+    const struct sml_pieces block = atp_elements(s, position, true, false);
+
+    fill_in_typed(s, position, p, send);
+    p->flags |= ATP_SCALED;
+    p->code = sml_elements_code(s->cfg.terms.format, 0);
+    p->exponent = block.bytes > 0 ? sml_blocks_exponent(s->numbers, &s->call, &block) : NUM_NO_BLOCK;
+    if (s->cut.lead == 0)
+        return;
+    send->convert = NULL;
+    send->scale = atp_scale(s, position);
+    send->elements_bytes = send->body_bytes =
+        send->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
+}
+
+static void build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
+{
+    const struct atp_flight *f = atp_flight_of(s, position);
+    struct atp_packet p = {
+        .kind = ATP_GRADIENT,
+        .job = s->cfg.job,
+        .life = s->cfg.terms.life,
+        .sequence = (uint32_t)position,
+        .index = f->index,
+        .root = s->call.collective == SML_REDUCE ? (uint16_t)s->call.root : ATP_ALL,
+        .priority = s->cfg.terms.priority,
+    };
+
+    *send = (struct sml_send){.head_bytes = ATP_HEADER_BYTES, .rank = s->cfg.rank};
+    atp_topology_place(&s->topology, s->cfg.rank, &p);
+    if (sml_has_exponents(s->cfg.terms.format))
+        fill_in_scaled(s, position, &p, send);
+    else
+        fill_in_typed(s, position, &p, send);
+    if (f->sends > 0)
+        p.flags |= ATP_RESEND;
+    if (f->direct || s->cfg.terms.mode == ATP_ORDERED || agg_is_wide(&s->cfg.kernels->operations[p.code]))
+        p.flags |= ATP_DIRECT;
+    if (position == s->base) {
+        p.flags |= ATP_OPENING;
+        sml_build_call(send->head + ATP_HEADER_BYTES, &s->call);
+        send->head_bytes += SML_CALL_BYTES;
+    }
+    atp_build_header(send->head, &p);
+}
+
+/* Builds the packet and notes that it leaves now. */
+static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct sml_send *send)
+{
+    const uint16_t place = (uint16_t)(position & (s->cfg.terms.window - 1u));
+    struct atp_flight *f = &s->flights[place];
+
+    build(s, position, send);
+    if (s->under_way == 0)
+        s->quiet_since = now;
+    s->under_way += f->sends == 0;
+    s->stats.sent++;
+    s->stats.retransmitted += f->sends > 0;
+    atp_list_take(s, place);
+    atp_list_put(s, &s->sent, place);
+    f->sends += f->sends < UINT8_MAX;
+    f->direct = false;
+    f->sent_at = now;
+    f->order = ++s->orders;
+}
+
+/* The position, in [una, una + window), of a place's chunk. */
+static uint64_t position_of(const struct atp_stream *s, uint16_t place)
+{
+    return s->una + ((place - s->una) & (s->cfg.terms.window - 1u));
+}
+
+/* The one that was sent first of those under way, if three that were sent later have been acknowledged: all
+ * ranks send their chunks in the same order, so a packet was lost, or partial sums did not meet. */
+static bool is_overtaken(const struct atp_stream *s)
+{
+    return s->sent.first != ATP_NO_PLACE && s->flights[s->sent.first].order < s->latest[ATP_OUT_OF_ORDER - 1];
+}
+
+static uint64_t expiry(const struct atp_stream *s)
+{
+    return s->quiet_since + (s->backoff == 0 ? sml_rtt_rto(&s->rtt) : sml_rtt_interval(&s->rtt, s->backoff));
+}
+
+/* Nothing has come for a while: the last chunks are lost, or some rank has not sent its own. */
+static void expire(struct atp_stream *s, uint64_t now)
+{
+    const unsigned resends = s->silent == 0 ? 1 : RESENDS_AT_ONCE;
+
+    if (s->silent > 0) {
+        s->stats.timeouts++;
+        atp_congestion_lost(&s->congestion, s->una, s->inf);
+    }
+    for (unsigned i = 0; i < resends && s->sent.first != ATP_NO_PLACE; i++) {
+        atp_make_due(s, i == 0 ? s->una : position_of(s, s->sent.first), false);
+        s->stats.probes++;
+    }
+    s->silent++;
+    s->backoff++;
+    s->quiet_since = now;
+}
+
+/* Whether the exponent that the chunk's elements are scaled by is here. */
+static bool has_its_exponent(const struct atp_stream *s, uint64_t position)
+{
+    const uint64_t lead = s->cut.lead;
+
+    return position - s->base < lead || lead == 0 || position - lead < s->una ||
+           atp_flight_of(s, position - lead)->done;
+}
+
+static bool may_send_next(struct atp_stream *s)
+{
+    const bool ready =
+        s->inf < s->end && s->inf < s->una + s->cfg.terms.window && has_its_exponent(s, s->inf);
+
+    s->limited = ready && s->under_way >= atp_window(s);
+    return ready && !s->limited;
+}
+
+bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
+{
+    if (s->mismatched || s->rejected)
+        return false;
+    if (s->under_way > 0 && now >= expiry(s))
+        expire(s, now);
+    if (s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
+        const uint64_t position = position_of(s, s->sent.first);
+        atp_congestion_lost(&s->congestion, position, s->inf);
+        atp_make_due(s, position, false);
+    }
+    if (s->due.first != ATP_NO_PLACE) {
+        emit(s, position_of(s, s->due.first), now, send);
+        return true;
+    }
+    if (!may_send_next(s))
+        return false;
+    struct atp_flight *f = atp_flight_of(s, s->inf);
+    *f = (struct atp_flight){.index = f->index};
+    emit(s, s->inf, now, send);
+    s->inf++;
+    return true;
+}
+
+uint64_t atp_stream_timer(const struct atp_stream *s)
+{
+    if (s->under_way == 0 || s->mismatched || s->rejected)
+        return UINT64_MAX;
+    return expiry(s);
+}

@@ -1,0 +1,144 @@
+/* Implements struct agg_protocol (protocol/protocol.h) by a switch's table of aggregators. */
+#include "atp/protocol.h"
+#include "atp/reasons.h"
+#include "atp/table.h"
+#include "atp/terms.h"
+#include "protocol/fixed_terms.h"
+
+static inline struct atp_packet *parsed(struct agg_packet *p)
+{
+    return (struct atp_packet *)p->parsed;
+}
+
+static bool table_config(const struct agg_pool_config *cfg, struct atp_table_config *out)
+{
+    struct atp_switch_terms t;
+
+    if (!atp_switch_terms_parse(&t, &cfg->terms))
+        return false;
+    *out = (struct atp_table_config){
+        .aggregators = t.aggregators,
+        .chunk_bytes = t.chunk_bytes,
+        .shards = cfg->shards,
+        .max_age_ns = t.max_age_ns,
+        .preempt = t.preempt,
+        .kernels = cfg->kernels,
+    };
+    return true;
+}
+
+static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
+{
+    struct atp_table_config t;
+
+    if (!table_config(cfg, &t) || atp_table_footprint(&t) == 0)
+        return false;
+    *f = (struct agg_footprint){
+        .bytes = atp_table_footprint(&t),
+        .slots = t.aggregators,
+        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + t.chunk_bytes),
+    };
+    return true;
+}
+
+static void *init(void *mem, const struct agg_pool_config *cfg)
+{
+    struct atp_table_config t;
+
+    return table_config(cfg, &t) ? atp_table_init(mem, &t) : NULL;
+}
+
+static void drain(void *pool, void (*release)(void *buffer))
+{
+    (void)pool; /* it keeps no buffers */
+    (void)release;
+}
+
+static bool heard(void *pool)
+{
+    return atp_table_heard(pool);
+}
+
+/* Fills in the packet's job, which is the table, and aggregator. */
+static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
+{
+    p->job = agg_jobs_find(jobs, 0);
+    p->slot = NULL;
+    p->rank = p->thread = 0;
+    if (p->job == NULL || atp_parse(parsed(p), p->payload, p->bytes) != ATP_OK)
+        return ATP_SWITCH_NOT_ATP;
+    p->slot = atp_table_locate(p->job->pool, parsed(p)->index);
+    atp_aggregator_prefetch(p->slot);
+    return ATP_SWITCH_HELD;
+}
+
+static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        p[i].reason = find(jobs, &p[i]);
+}
+
+static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
+{
+    unsigned i = 0;
+
+    for (;; i++) {
+        v->reason = p[i].reason;
+        v->kept = false;
+        v->released = NULL;
+        if (p[i].slot != NULL)
+            atp_table_apply(p[i].job->pool, p[i].slot, parsed(&p[i]), &p[i], now, v);
+        p[i].reason = v->reason;
+        if (v->reason < ATP_SWITCH_HELD || i == n - 1)
+            break;
+    }
+    v->action = atp_switch_reasons[v->reason].action;
+    return i + 1;
+}
+
+static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
+{
+    (void)p; /* what is not ATP's is somebody else's */
+    (void)boot_id;
+    (void)answer;
+    return 0;
+}
+
+static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                 struct agg_verdict *v)
+{
+    (void)shards; /* as the table was made */
+    if (!atp_table_expire(job->pool, shard, now, v))
+        return false;
+    v->action = atp_switch_reasons[v->reason].action;
+    return true;
+}
+
+static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
+{
+    return atp_table_view(pool, i, out);
+}
+
+const struct agg_protocol atp_switch_protocol = {
+    .name = "atp_switch",
+    .id = AGG_PROTOCOL_ATP_SWITCH,
+    .reason = atp_switch_reasons,
+    .reasons = ATP_SWITCH_REASONS,
+    .header_bytes = ATP_HEADER_BYTES,
+    .shard_key = {.at = ATP_INDEX_AT, .mask = 0xffff},
+    .check = agg_fixed_check,
+    .differ = agg_fixed_differ,
+    .grant = agg_fixed_grant,
+    .lower = agg_fixed_lower,
+    .list = atp_switch_terms_list,
+    .footprint = footprint,
+    .init = init,
+    .drain = drain,
+    .heard = heard,
+    .mark = atp_mark,
+    .locate = locate,
+    .apply = apply,
+    .refuse = refuse,
+    .tick = tick,
+    .view = view,
+};

@@ -1,0 +1,255 @@
+/* What a switch does with a packet: the workflow of the paper's figure 4. */
+#include <string.h>
+
+#include "atp/reasons.h"
+#include "atp/table_state.h"
+#include "wire/switchml.h"
+
+enum {
+    ADDED_FLAGS = ATP_ECN | ATP_COLLISION | ATP_OVERFLOW, /* of a sum: if any contribution had them */
+};
+
+/* What a packet adds to its level's bitmap. The server's switch adds whole children only: 0 stands for parts
+ * of one. */
+static uint64_t bits_of(const struct atp_packet *p)
+{
+    if (!(p->flags & ATP_EDGE))
+        return p->bitmap0;
+    if (p->bitmap0 == 0)
+        return p->bitmap1;
+    if (p->bitmap1 != 0 || __builtin_popcountll(p->bitmap0) != p->fan_in0)
+        return 0;
+    return UINT64_C(1) << p->child;
+}
+
+static uint64_t *bitmap_of(struct atp_packet *sum)
+{
+    return sum->flags & ATP_EDGE ? &sum->bitmap1 : &sum->bitmap0;
+}
+
+static unsigned fan_in_of(const struct atp_packet *p)
+{
+    return p->flags & ATP_EDGE ? p->fan_in1 : p->fan_in0;
+}
+
+static bool is_complete(const struct atp_packet *p, uint64_t bits)
+{
+    return (unsigned)__builtin_popcountll(bits) >= fan_in_of(p);
+}
+
+static bool owns(const struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
+{
+    const bool edge = p->flags & ATP_EDGE;
+
+    return a->sum.life == p->life && a->sum.sequence == p->sequence && a->sum.job == p->job &&
+           (a->sum.flags & ATP_EDGE) == (p->flags & ATP_EDGE) && (edge || a->sum.rack == p->rack) &&
+           a->flow.from.network == raw->from.network;
+}
+
+static size_t call_bytes(const struct atp_packet *p)
+{
+    return p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
+}
+
+/* Whether two packets of one chunk can be added up. */
+static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, const uint8_t *body,
+                   size_t body_bytes)
+{
+    const uint8_t alike = ATP_OPENING | ATP_SCALED;
+
+    return a->sum.code == p->code && a->sum.root == p->root && ((a->sum.flags ^ p->flags) & alike) == 0 &&
+           a->sum.fan_in0 == p->fan_in0 && a->sum.fan_in1 == p->fan_in1 && a->body_bytes == body_bytes &&
+           memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
+}
+
+static void claim(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
+{
+    const uint64_t bits = bits_of(p);
+
+    a->sum = *p;
+    a->sum.bitmap0 = a->sum.bitmap1 = 0;
+    *bitmap_of(&a->sum) = bits;
+    a->flow = (struct agg_flow){.from = raw->from, .to = raw->to};
+    a->body_bytes = (uint16_t)(raw->bytes - ATP_HEADER_BYTES);
+    memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
+    atp_take(a, true);
+}
+
+static void add(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                const uint8_t *body, size_t body_bytes)
+{
+    const size_t head = call_bytes(p);
+
+    t->cfg.kernels->operations[p->code].fold(a->payload + ATP_HEADER_BYTES + head, body + head,
+                                             body_bytes - head);
+    a->sum.flags |= p->flags & ADDED_FLAGS;
+    if (p->exponent > a->sum.exponent)
+        a->sum.exponent = p->exponent;
+}
+
+/* The verdict: send what is there, under this header. */
+static void send_sum(struct atp_aggregator *a, const struct atp_packet *header, enum atp_switch_reason reason,
+                     struct agg_verdict *v)
+{
+    struct atp_packet out = *header;
+
+    out.flags |= ATP_EDGE | (reason == ATP_SWITCH_SUM ? 0 : ATP_RESEND);
+    atp_build_header(a->payload, &out);
+    v->payload = a->payload;
+    v->bytes = ATP_HEADER_BYTES + (size_t)a->body_bytes;
+    v->reason = reason;
+}
+
+void atp_send_away(const struct atp_table *t, struct atp_aggregator *a, unsigned shard, unsigned reason,
+                   struct agg_verdict *v)
+{
+    struct atp_hand *hand = atp_hand_of(t, shard);
+
+    send_sum(a, &a->sum, reason, v);
+    memcpy(hand->payload, v->payload, v->bytes);
+    hand->flow = a->flow;
+    v->payload = hand->payload;
+    v->as = &hand->flow;
+    atp_take(a, false);
+}
+
+/* The verdict: the packet goes on with these flags besides. */
+static void pass(const struct agg_packet *raw, const struct atp_packet *p, uint8_t flags,
+                 enum atp_switch_reason reason, struct agg_verdict *v)
+{
+    struct atp_packet out = *p;
+
+    out.flags |= ATP_EDGE | flags;
+    atp_build_header(raw->payload, &out);
+    v->payload = raw->payload;
+    v->bytes = raw->bytes;
+    v->reason = reason;
+}
+
+/* A packet of the aggregator's chunk takes out what is there. The server's switch can say of parts of a child
+ * whose they are, beside whole children. */
+static void take_out(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                     const struct agg_packet *raw, struct agg_verdict *v)
+{
+    const uint64_t bits = bits_of(p), sought = bits != 0 ? bits : UINT64_C(1) << p->child;
+    uint64_t *in = bitmap_of(&a->sum);
+    struct atp_packet out;
+
+    if ((*in & sought) == 0) {
+        add(t, a, p, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
+        *in |= bits;
+    }
+    out = a->sum;
+    if (bits == 0 && (*in & sought) == 0) {
+        out.bitmap0 = p->bitmap0;
+        out.rack = p->rack;
+        out.child = p->child;
+    }
+    send_sum(a, &out, ATP_SWITCH_PARTIAL, v);
+    atp_take(a, false);
+}
+
+/* Of the aggregator's own chunk. */
+static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                     const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+{
+    const uint64_t bits = bits_of(p);
+    uint64_t *in = bitmap_of(&a->sum);
+
+    if (!agrees(a, p, raw->payload + ATP_HEADER_BYTES, raw->bytes - ATP_HEADER_BYTES)) {
+        pass(raw, p, ATP_RESEND, ATP_SWITCH_DIFFERS, v);
+        return;
+    }
+    if (p->flags & ATP_RESEND) {
+        take_out(t, a, p, raw, v);
+        return;
+    }
+    if (*in & bits) {
+        v->reason = ATP_SWITCH_DUPLICATE;
+        return;
+    }
+    add(t, a, p, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
+    *in |= bits;
+    a->touched_at = now;
+    v->reason = ATP_SWITCH_HELD;
+    if (is_complete(&a->sum, *in))
+        send_sum(a, &a->sum, ATP_SWITCH_SUM, v);
+}
+
+static void begin(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw,
+                  uint64_t now)
+{
+    claim(a, p, raw);
+    a->touched_at = now;
+}
+
+/* Of another chunk than the aggregator's. */
+static void meet_foreign(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                         const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+{
+    const bool aged = now - a->touched_at >= t->cfg.max_age_ns;
+    const bool yields = t->cfg.preempt && p->priority > a->sum.priority;
+
+    if ((p->flags & ATP_RESEND) || !(aged || yields)) {
+        pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_COLLISION, v);
+        return;
+    }
+    atp_send_away(t, a, p->index % atp_table_shards(t), aged ? ATP_SWITCH_AGED : ATP_SWITCH_PREEMPTED, v);
+    begin(a, p, raw, now);
+}
+
+/* ATP_SWITCH_HELD, or why the switch lets it pass. */
+static enum atp_switch_reason why_not_here(const struct atp_table *t, const struct atp_packet *p,
+                                           size_t body_bytes)
+{
+    const struct agg_operation *op = &t->cfg.kernels->operations[p->code];
+
+    if ((p->flags & (ATP_DIRECT | ATP_OVERFLOW)) || op->fold == NULL || agg_is_wide(op))
+        return ATP_SWITCH_DIRECT;
+    if (body_bytes > t->cfg.chunk_bytes)
+        return ATP_SWITCH_TOO_LONG;
+    return ATP_SWITCH_HELD;
+}
+
+static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                           const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+{
+    const uint64_t bits = bits_of(p);
+
+    v->reason = why_not_here(t, p, raw->bytes - ATP_HEADER_BYTES);
+    if (v->reason != ATP_SWITCH_HELD)
+        return;
+    if (is_complete(p, bits) || (bits == 0 && !(p->flags & ATP_RESEND)))
+        pass(raw, p, 0, ATP_SWITCH_ALONE, v);
+    else if (a->taken && owns(a, p, raw))
+        meet_own(t, a, p, raw, now, v);
+    else if (a->taken)
+        meet_foreign(t, a, p, raw, now, v);
+    else if (p->flags & ATP_RESEND)
+        pass(raw, p, 0, ATP_SWITCH_ALONE, v);
+    else
+        begin(a, p, raw, now);
+}
+
+/* Of whatever level and rack. */
+static bool is_of(const struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
+{
+    return a->taken && a->sum.life == p->life && a->sum.sequence == p->sequence && a->sum.job == p->job &&
+           a->flow.from.network == raw->from.network;
+}
+
+void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                     const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+{
+    v->kept = false;
+    v->released = v->buffer = NULL;
+    __atomic_store_n(&t->heard, true, __ATOMIC_RELAXED);
+    if (p->kind == ATP_GRADIENT) {
+        apply_gradient(t, a, p, raw, now, v);
+    } else if (p->kind == ATP_PARAMETER && is_of(a, p, raw)) {
+        atp_take(a, false);
+        v->reason = ATP_SWITCH_FREED;
+    } else {
+        v->reason = ATP_SWITCH_PASSED;
+    }
+}

@@ -1,0 +1,211 @@
+#include "atp/terms.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "switchml/terms.h"
+#include "wire/bytes.h"
+
+static const char *const mapping_names[ATP_MAPPINGS] = {
+    [ATP_MAP_REMAP] = "remap", [ATP_MAP_FIXED] = "fixed", [ATP_MAP_HASH] = "hash"};
+
+const char *atp_mapping_name(enum atp_mapping mapping)
+{
+    return mapping_names[mapping];
+}
+
+enum atp_mapping atp_mapping_named(const char *name)
+{
+    enum atp_mapping m = 0;
+
+    while (m < ATP_MAPPINGS && strcmp(mapping_names[m], name) != 0)
+        m++;
+    return m;
+}
+
+void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
+{
+    *out = (struct agg_terms){
+        .protocol = AGG_PROTOCOL_ATP, .version = ATP_TERMS_VERSION, .bytes = ATP_TERMS_BYTES};
+    out->data[0] = (uint8_t)t->mode;
+    out->data[1] = (uint8_t)t->format;
+    out->data[2] = (uint8_t)t->mapping;
+    out->data[3] = t->priority;
+    put_be16(out->data + 4, t->window);
+    put_be16(out->data + 6, t->chunk_bytes);
+    out->data[8] = t->per_rack;
+    out->data[9] = t->near;
+    out->data[10] = t->server;
+    out->data[11] = t->servers;
+    put_be32(out->data + 12, t->life);
+    put_be32(out->data + 16, t->first_sequence);
+    memcpy(out->data + 20, &t->group, sizeof t->group);
+    memcpy(out->data + 24, &t->group_port, sizeof t->group_port);
+}
+
+bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
+{
+    if (in->protocol != AGG_PROTOCOL_ATP || in->version != ATP_TERMS_VERSION || in->bytes < ATP_TERMS_BYTES ||
+        in->bytes > AGG_TERMS_MAX)
+        return false;
+    *t = (struct atp_terms){
+        .mode = in->data[0],
+        .format = in->data[1],
+        .mapping = in->data[2],
+        .priority = in->data[3],
+        .window = get_be16(in->data + 4),
+        .chunk_bytes = get_be16(in->data + 6),
+        .per_rack = in->data[8],
+        .near = in->data[9],
+        .server = in->data[10],
+        .servers = in->data[11],
+        .life = get_be32(in->data + 12),
+        .first_sequence = get_be32(in->data + 16),
+    };
+    memcpy(&t->group, in->data + 20, sizeof t->group);
+    memcpy(&t->group_port, in->data + 24, sizeof t->group_port);
+    return true;
+}
+
+static const char *mode_words(enum atp_mode mode)
+{
+    return mode == ATP_ORDERED ? "ordered sums" : "sums on arrival";
+}
+
+/* Writes the reason, and returns false. */
+__attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, AGG_TEXT_MAX, format, args);
+    va_end(args);
+    return false;
+}
+
+bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
+{
+    struct atp_terms t;
+
+    if (!atp_terms_parse(&t, wish))
+        return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
+                  wish->version, wish->bytes);
+    if (resumes)
+        return no(why, "a job of ATP ends with its parameter server, so it cannot be resumed: start it anew");
+    if (t.mode > ATP_ORDERED || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
+        return no(why, "mode %u, element format %u or choice of aggregators %u is not known here", t.mode,
+                  t.format, t.mapping);
+    if (t.window < ATP_MIN_WINDOW || t.window > ATP_MAX_WINDOW)
+        return no(why, "a job has %d to %d chunks under way, not %u", ATP_MIN_WINDOW, ATP_MAX_WINDOW,
+                  t.window);
+    if (t.chunk_bytes < ATP_MIN_CHUNK_BYTES || t.chunk_bytes > ATP_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
+        return no(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", ATP_MIN_CHUNK_BYTES,
+                  ATP_MAX_CHUNK_BYTES, t.chunk_bytes);
+    if (t.per_rack < 1 || t.per_rack > ATP_LEVEL)
+        return no(why, "a rack has 1 to %d ranks, not %u", ATP_LEVEL, t.per_rack);
+    if (t.servers < 1 || t.server >= t.servers)
+        return no(why, "there is no parameter server %u of %u: they count from 0", t.server, t.servers);
+    return true;
+}
+
+bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
+{
+    struct atp_terms a, b;
+
+    if (!atp_terms_parse(&a, wish) || !atp_terms_parse(&b, other))
+        *d = (struct agg_difference){"other terms than ATP's", "other terms than ATP's"};
+    else if (a.mode != b.mode)
+        *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
+    else if (a.format != b.format)
+        *d = (struct agg_difference){sml_format_name(a.format), sml_format_name(b.format)};
+    else if (a.mapping != b.mapping)
+        *d = (struct agg_difference){mapping_names[a.mapping], mapping_names[b.mapping]};
+    else if (a.per_rack != b.per_rack || a.near != b.near)
+        *d = (struct agg_difference){"other racks", "other racks"};
+    else if (a.server != b.server || a.servers != b.servers)
+        *d = (struct agg_difference){"another order of parameter servers",
+                                     "another order of parameter servers"};
+    else if (a.priority != b.priority)
+        *d = (struct agg_difference){"another priority", "another priority"};
+    else
+        return false;
+    return true;
+}
+
+/* Whole elements of 4 bytes that the longest payload has room for. */
+static uint16_t chunk_bytes_that_fit(const struct agg_limits *limits)
+{
+    const size_t room =
+        limits->payload_bytes < ATP_HEADER_BYTES ? 0 : (limits->payload_bytes - ATP_HEADER_BYTES) / 4u * 4u;
+
+    return (uint16_t)(limits->payload_bytes == 0 || room > ATP_MAX_CHUNK_BYTES ? ATP_MAX_CHUNK_BYTES : room);
+}
+
+bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                     struct agg_terms *granted, struct agg_refusal *why)
+{
+    struct atp_terms job = {0}, t;
+    uint16_t window = ATP_MAX_WINDOW;
+
+    *why = (struct agg_refusal){.rank = UINT16_MAX};
+    for (uint16_t rank = 0; rank < n; rank++) {
+        if (!atp_terms_parse(&t, &wish[rank]))
+            return no(why->text, "rank %u has other terms than ATP's", rank);
+        if (rank == 0) {
+            job = t;
+            job.chunk_bytes = chunk_bytes_that_fit(limits);
+        }
+        if (t.chunk_bytes < job.chunk_bytes)
+            job.chunk_bytes = t.chunk_bytes;
+        while (window > t.window)
+            window /= 2;
+    }
+    const struct atp_topology racks = {.workers = n, .per_rack = job.per_rack, .near = job.near};
+    if (limits->keyed)
+        return no(why->text, "packets of ATP cannot be keyed: that needs data_keys: false for the tenant");
+    if (!atp_topology_fits(&racks))
+        return no(why->text,
+                  "%u ranks in racks of %u are more than one switch can tell apart (%d), or have no "
+                  "rack %u for the parameter server: change the racks' size",
+                  n, job.per_rack, ATP_LEVEL, job.near);
+    if (job.chunk_bytes < ATP_MIN_CHUNK_BYTES)
+        return no(why->text, "a chunk has %d bytes at least, there is room for %u", ATP_MIN_CHUNK_BYTES,
+                  job.chunk_bytes);
+    job.window = window;
+    job.life = (uint32_t)(limits->random >> 32);
+    job.first_sequence = (uint32_t)limits->random;
+    job.group = limits->group;
+    job.group_port = limits->group_port;
+    atp_terms_build(granted, &job);
+    return true;
+}
+
+bool atp_terms_lower(struct agg_terms *granted)
+{
+    struct atp_terms t;
+
+    if (!atp_terms_parse(&t, granted) || t.window <= ATP_MIN_WINDOW)
+        return false;
+    t.window /= 2;
+    atp_terms_build(granted, &t);
+    return true;
+}
+
+unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])
+{
+    struct atp_terms t;
+    unsigned n = 0;
+
+    if (!atp_terms_parse(&t, terms) || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
+        return 0;
+    list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
+    list[n++] = (struct agg_term){.name = "mode", .word = t.mode == ATP_ORDERED ? "ordered" : "on_arrival"};
+    list[n++] = (struct agg_term){.name = "aggregators", .word = mapping_names[t.mapping]};
+    list[n++] = (struct agg_term){.name = "window", .number = t.window};
+    list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
+    list[n++] = (struct agg_term){.name = "per_rack", .number = t.per_rack};
+    list[n++] = (struct agg_term){.name = "servers", .number = t.servers};
+    list[n++] = (struct agg_term){.name = "priority", .number = t.priority};
+    return n;
+}

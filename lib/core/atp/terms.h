@@ -1,0 +1,78 @@
+/* The terms of an ATP job (protocol/terms.h), as a struct, as bytes and in words. Pure and reentrant. */
+#ifndef SWAGG_CORE_ATP_TERMS_H
+#define SWAGG_CORE_ATP_TERMS_H
+
+#include "atp/topology.h"
+#include "protocol/terms.h"
+#include "switchml/blocks.h"
+
+enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 30, ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
+
+enum atp_mode {
+    ATP_ON_ARRIVAL = 0, /* whoever meets adds: float sums depend on what has met where */
+    ATP_ORDERED = 1     /* the server alone adds, in rank order: bit-for-bit reproducible. No switch saves any
+                           traffic then, and the server holds all contributions to a chunk */
+};
+
+/* How a chunk gets its aggregator's index. */
+enum atp_mapping {
+    ATP_MAP_REMAP = 0, /* each of the window's places keeps an index of its own, until a packet of it meets
+                          another's aggregator: then the server chooses another one */
+    ATP_MAP_FIXED = 1, /* ... for ever */
+    ATP_MAP_HASH = 2,  /* the paper's: a hash of job and sequence number */
+    ATP_MAPPINGS
+};
+
+struct atp_terms {
+    enum atp_mode mode;
+    enum sml_format format; /* of elements */
+    enum atp_mapping mapping;
+    uint16_t window;         /* chunks under way at once, at most; a wish: the job gets a power of two */
+    uint16_t chunk_bytes;    /* of elements and descriptor; a wish: at most */
+    uint8_t per_rack, near;  /* struct atp_topology */
+    uint8_t server, servers; /* this is the server-th of so many parameter servers; chunk c of a collective
+                                goes to server c % servers */
+    uint8_t priority;
+    /* Granted: */
+    uint32_t life, first_sequence;
+    uint32_t group; /* as in struct agg_limits */
+    uint16_t group_port;
+};
+
+/* "remap", "fixed", "hash". By name: ATP_MAPPINGS if there is none. */
+const char *atp_mapping_name(enum atp_mapping mapping);
+enum atp_mapping atp_mapping_named(const char *name);
+
+/* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
+ * life (4), first_sequence (4); group (4), group_port (2), 4 zero bytes. t must be within its types' ranges.
+ */
+void atp_terms_build(struct agg_terms *out, const struct atp_terms *t);
+
+/* False: they are of another protocol or version, or too short. Further bytes are ignored. */
+bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in);
+
+/* The functions of struct agg_protocol on terms. A job cannot outlive its parameter server, so nobody
+ * resumes. */
+bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
+bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
+bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
+                     struct agg_terms *granted, struct agg_refusal *why);
+bool atp_terms_lower(struct agg_terms *granted);
+unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
+
+/* The terms of a switch's table, which its configuration makes. */
+enum { ATP_SWITCH_TERMS_VERSION = 1, ATP_SWITCH_TERMS_BYTES = 16 };
+
+struct atp_switch_terms {
+    uint32_t aggregators; /* as in struct atp_table_config, and so on */
+    uint16_t chunk_bytes;
+    uint64_t max_age_ns;
+    bool preempt;
+};
+
+/* Big endian: aggregators (4), chunk_bytes (2), preempt, zero, max_age_ns (8). */
+void atp_switch_terms_build(struct agg_terms *out, const struct atp_switch_terms *t);
+bool atp_switch_terms_parse(struct atp_switch_terms *t, const struct agg_terms *in);
+unsigned atp_switch_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
+
+#endif

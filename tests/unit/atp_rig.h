@@ -1,0 +1,225 @@
+/* A job of ATP in one process, by the tables of its protocol: its streams, a switch or none, a parameter
+ * server. Packets arrive at once, in the order in which they are sent, unless the test takes some away. */
+#ifndef SWAGG_TESTS_ATP_RIG_H
+#define SWAGG_TESTS_ATP_RIG_H
+
+#include <string.h>
+
+#include "atp/protocol.h"
+#include "atp/reasons.h"
+#include "atp/stream.h"
+#include "atp/table.h"
+#include "memory.h"
+
+enum { RIG_WORKERS = 80, RIG_PAYLOAD = 2048, RIG_QUEUE = 4096 };
+
+struct rig_packet {
+    bool to_server;
+    unsigned rank; /* whose, or to whom */
+    size_t bytes;
+    uint8_t payload[RIG_PAYLOAD];
+};
+
+struct rig {
+    unsigned workers;
+    struct atp_terms terms;
+    struct atp_stream *stream[RIG_WORKERS];
+    struct agg_jobs at_server, at_switch;
+    struct agg_job job, table_job; /* table_job.pool NULL: there is no switch */
+    uint64_t now;
+    uint64_t reasons[ATP_REASONS], switch_reasons[ATP_SWITCH_REASONS];
+    struct rig_packet *queue;
+    unsigned first, queued;
+    /* Whether this packet is lost; NULL: none is. */
+    bool (*loses)(struct rig *rig, const struct rig_packet *packet);
+    unsigned lost;
+};
+
+static inline struct agg_sender rig_sender(unsigned rank)
+{
+    return (struct agg_sender){.ip = 0x0a000001u + rank, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)rank}};
+}
+
+static inline void rig_open_server(struct rig *rig)
+{
+    struct agg_pool_config cfg = {.job = 3, .workers = (uint16_t)rig->workers, .kernels = agg_kernels_best()};
+    struct agg_footprint f;
+
+    atp_terms_build(&cfg.terms, &rig->terms);
+    if (!atp_protocol.footprint(&cfg, &f))
+        abort();
+    rig->job = (struct agg_job){.protocol = &atp_protocol,
+                                .pool = atp_protocol.init(memory_of(f.bytes), &cfg),
+                                .number = 3,
+                                .size = (uint16_t)rig->workers,
+                                .seats = agg_seats_for(rig->workers)};
+    rig->job.seat = memory_of(rig->job.seats * sizeof *rig->job.seat);
+    for (unsigned r = 0; r < rig->workers; r++) {
+        const struct agg_sender at = rig_sender(r);
+        agg_job_seat(&rig->job, &at, r, 0);
+    }
+    agg_jobs_set(&rig->at_server, 3, &rig->job);
+}
+
+static inline void rig_open_switch(struct rig *rig, uint32_t aggregators)
+{
+    const struct atp_switch_terms terms = {
+        .aggregators = aggregators, .chunk_bytes = rig->terms.chunk_bytes, .max_age_ns = 1000000000};
+    struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
+    struct agg_footprint f;
+
+    atp_switch_terms_build(&cfg.terms, &terms);
+    if (!atp_switch_protocol.footprint(&cfg, &f))
+        abort();
+    rig->table_job = (struct agg_job){.protocol = &atp_switch_protocol,
+                                      .pool = atp_switch_protocol.init(memory_of(f.bytes), &cfg)};
+    agg_jobs_set(&rig->at_switch, 0, &rig->table_job);
+}
+
+/* aggregators 0: there is no switch. */
+static inline void rig_init(struct rig *rig, unsigned workers, const struct atp_terms *terms,
+                            uint32_t aggregators)
+{
+    *rig = (struct rig){.workers = workers, .terms = *terms, .now = 1};
+    rig->queue = memory_of(RIG_QUEUE * sizeof *rig->queue);
+    rig_open_server(rig);
+    if (aggregators > 0)
+        rig_open_switch(rig, aggregators);
+    for (unsigned r = 0; r < workers; r++) {
+        const struct atp_stream_config cfg = {.rank = (uint16_t)r,
+                                              .workers = (uint16_t)workers,
+                                              .job = 3,
+                                              .terms = *terms,
+                                              .kernels = agg_kernels_best()};
+        rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
+    }
+}
+
+static inline void rig_fini(struct rig *rig)
+{
+    for (unsigned r = 0; r < rig->workers; r++)
+        free(rig->stream[r]);
+    free(rig->job.pool);
+    free(rig->job.seat);
+    free(rig->table_job.pool);
+    free(rig->queue);
+}
+
+static inline void rig_put(struct rig *rig, bool to_server, unsigned rank, const void *payload, size_t bytes)
+{
+    struct rig_packet *p = &rig->queue[(rig->first + rig->queued) % RIG_QUEUE];
+
+    if (rig->queued == RIG_QUEUE || bytes > RIG_PAYLOAD)
+        abort();
+    *p = (struct rig_packet){.to_server = to_server, .rank = rank, .bytes = bytes};
+    memcpy(p->payload, payload, bytes);
+    if (rig->loses != NULL && rig->loses(rig, p))
+        rig->lost++;
+    else
+        rig->queued++;
+}
+
+/* A copy of exactly its length, so that the sanitizers see what is read beyond. */
+static inline struct agg_packet rig_arriving(const struct rig_packet *p, uint8_t **copy)
+{
+    *copy = memory_of(p->bytes);
+    memcpy(*copy, p->payload, p->bytes);
+    return (struct agg_packet){.payload = *copy, .bytes = p->bytes, .from = rig_sender(p->rank)};
+}
+
+static inline void rig_serve(struct rig *rig, const struct rig_packet *arriving)
+{
+    uint8_t *copy;
+    struct agg_packet p = rig_arriving(arriving, &copy);
+    struct agg_verdict v;
+
+    atp_protocol.locate(&rig->at_server, &p, 1);
+    atp_protocol.apply(&p, 1, rig->now, &v);
+    rig->reasons[v.reason]++;
+    if (v.action == AGG_REPLY)
+        rig_put(rig, false, p.rank, v.payload, v.bytes);
+    for (unsigned r = 0; v.action == AGG_TO_ALL && r < rig->workers; r++) {
+        if (agg_wants(&v, r))
+            rig_put(rig, false, r, v.payload, v.bytes);
+        else if (v.brief_bytes > 0)
+            rig_put(rig, false, r, v.brief, v.brief_bytes);
+    }
+    free(copy);
+}
+
+/* What of a packet goes on beyond the switch; false: nothing. */
+static inline bool rig_pass(struct rig *rig, struct rig_packet *passing)
+{
+    uint8_t *copy;
+    struct agg_packet p = rig_arriving(passing, &copy);
+    struct agg_verdict v;
+
+    atp_switch_protocol.locate(&rig->at_switch, &p, 1);
+    atp_switch_protocol.apply(&p, 1, rig->now, &v);
+    rig->switch_reasons[v.reason]++;
+    if (v.action == AGG_PASS_ON || v.action == AGG_SEND_AS) {
+        memcpy(passing->payload, v.payload, v.bytes);
+        passing->bytes = v.bytes;
+    }
+    free(copy);
+    return v.action == AGG_PASS_ON || v.action == AGG_SEND_AS || v.action == AGG_PASS_AND_KEEP;
+}
+
+static inline void rig_deliver(struct rig *rig)
+{
+    while (rig->queued > 0) {
+        struct rig_packet p = rig->queue[rig->first];
+
+        rig->first = (rig->first + 1) % RIG_QUEUE;
+        rig->queued--;
+        if (rig->table_job.pool != NULL && !rig_pass(rig, &p))
+            continue;
+        if (p.to_server)
+            rig_serve(rig, &p);
+        else
+            atp_stream_receive(rig->stream[p.rank], p.payload, p.bytes, rig->now);
+    }
+}
+
+/* Lets every stream send what it wants to, one packet each in turn. False: none did. */
+static inline bool rig_send(struct rig *rig)
+{
+    uint8_t payload[RIG_PAYLOAD];
+    struct sml_send send;
+    bool any = false;
+
+    for (unsigned r = 0; r < rig->workers; r++)
+        if (atp_stream_poll(rig->stream[r], rig->now, &send)) {
+            rig_put(rig, true, r, payload, sml_send_copy(&send, payload));
+            any = true;
+        }
+    return any;
+}
+
+/* To the next timer. False: there is none. */
+static inline bool rig_wait(struct rig *rig)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned r = 0; r < rig->workers; r++) {
+        const uint64_t at = atp_stream_timer(rig->stream[r]);
+        next = at < next ? at : next;
+    }
+    if (next == UINT64_MAX)
+        return false;
+    rig->now = next > rig->now ? next : rig->now + 1;
+    return true;
+}
+
+/* Until nobody has anything to do, or for so many steps. */
+static inline void rig_run(struct rig *rig, unsigned steps)
+{
+    while (steps-- > 0) {
+        while (rig_send(rig))
+            rig_deliver(rig);
+        if (!rig_wait(rig))
+            return;
+    }
+}
+
+#endif

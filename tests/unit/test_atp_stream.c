@@ -1,0 +1,476 @@
+/* ATP's worker with a parameter server, with and without a switch between them. */
+#include "atp/congestion.h"
+#include "atp/cut.h"
+#include "atp_rig.h"
+#include "random.h"
+#include "unit.h"
+
+enum { MOST = 6000 };
+
+static const struct atp_terms usual = {.window = 64,
+                                       .chunk_bytes = 256,
+                                       .per_rack = 64,
+                                       .near = ATP_NOT_NEAR,
+                                       .servers = 1,
+                                       .life = 0x12345678,
+                                       .first_sequence = 0xffffffe0};
+
+static int32_t in[RIG_WORKERS][MOST], out[RIG_WORKERS][MOST];
+
+/* Begins an allreduce or a reduce of so many integers in every rank. */
+static void begin(struct rig *rig, enum sml_collective collective, uint32_t root, unsigned count,
+                  struct sml_segment segments[])
+{
+    const struct sml_call call = {
+        .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
+
+    for (unsigned r = 0; r < rig->workers; r++) {
+        for (unsigned i = 0; i < count; i++) {
+            in[r][i] = (int32_t)(1000 * (r + 1) + i);
+            out[r][i] = -1;
+        }
+        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = count};
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
+    }
+}
+
+static void check_sums(const struct rig *rig, unsigned rank, unsigned count)
+{
+    const unsigned n = rig->workers;
+    unsigned wrong = 0;
+
+    CU_ASSERT_EQUAL(atp_stream_status(rig->stream[rank]), SML_STREAM_DONE);
+    for (unsigned i = 0; i < count; i++)
+        wrong += out[rank][i] != (int32_t)(1000 * n * (n + 1) / 2 + n * i);
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static void allreduce(struct rig *rig, unsigned count)
+{
+    struct sml_segment segments[RIG_WORKERS];
+
+    begin(rig, SML_ALLREDUCE, 0, count, segments);
+    rig_run(rig, 200);
+    for (unsigned r = 0; r < rig->workers; r++)
+        check_sums(rig, r, count);
+}
+
+static void test_without_switch(void)
+{
+    struct rig rig;
+
+    rig_init(&rig, 3, &usual, 0);
+    allreduce(&rig, MOST);
+    allreduce(&rig, 0);
+    allreduce(&rig, 1);
+    CU_ASSERT_EQUAL(atp_stream_completed(rig.stream[1]), 3);
+    rig_fini(&rig);
+}
+
+static void test_with_switch(void)
+{
+    struct rig rig;
+    struct atp_stream_signs signs;
+
+    rig_init(&rig, 5, &usual, 256);
+    allreduce(&rig, MOST);
+    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_COLLISION], 0);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], rig.switch_reasons[ATP_SWITCH_SUM]);
+    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_HELD], 4 * rig.reasons[ATP_SEND_ALL]);
+    CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 0);
+    atp_stream_signs(rig.stream[0], &signs);
+    CU_ASSERT_EQUAL(signs.halved, 0);
+    rig_fini(&rig);
+}
+
+/* Collisions, and losses of every kind of packet. */
+static bool loses_some(struct rig *rig, const struct rig_packet *packet)
+{
+    static uint64_t rng = 1;
+
+    (void)rig;
+    (void)packet;
+    return rng_below(&rng, 20) == 0;
+}
+
+static void test_losses_and_collisions(void)
+{
+    static const uint32_t aggregators[] = {0, 1, 2, 7, 64};
+
+    for (unsigned round = 0; round < unit_cases(60); round++) {
+        struct rig rig;
+        struct atp_terms terms = usual;
+        terms.mapping = (enum atp_mapping)(round % ATP_MAPPINGS);
+        terms.mode = round % 7 == 6 ? ATP_ORDERED : ATP_ON_ARRIVAL;
+        rig_init(&rig, 1 + round % 6, &terms, aggregators[round % 5]);
+        rig.loses = round % 4 == 3 ? NULL : loses_some;
+        allreduce(&rig, MOST);
+        allreduce(&rig, 100);
+        rig_fini(&rig);
+    }
+}
+
+static unsigned lose_sequence;
+
+/* The first packet of one sequence number in one direction. */
+static bool loses_one(struct rig *rig, const struct rig_packet *p)
+{
+    struct atp_packet parsed;
+
+    return rig->lost == 0 && p->to_server && p->rank == 1 &&
+           atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence == lose_sequence;
+}
+
+/* Three acknowledgements of later chunks have the oldest sent again at once: no timer is needed. */
+static void test_three_out_of_order(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct sml_stream_stats stats;
+    struct rig rig;
+
+    lose_sequence = usual.first_sequence + 5;
+    rig_init(&rig, 3, &usual, 256);
+    rig.loses = loses_one;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (rig_send(&rig)) /* time stands still */
+        rig_deliver(&rig);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, MOST);
+    CU_ASSERT_EQUAL(rig.lost, 1);
+    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_PARTIAL], 1);
+    atp_stream_stats(rig.stream[1], &stats);
+    CU_ASSERT_EQUAL(stats.probes, 0);
+    CU_ASSERT_EQUAL(stats.retransmitted, 1);
+    rig_fini(&rig);
+}
+
+/* Nothing comes after the last chunk: the timer has it sent again. */
+static void test_tail_loss(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    lose_sequence = usual.first_sequence;
+    rig_init(&rig, 3, &usual, 256);
+    rig.loses = loses_one;
+    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_timer(rig.stream[0]), 1 + 20000000);
+    rig_run(&rig, 5);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, 10);
+    rig_fini(&rig);
+}
+
+/* A rank never has more chunks under way than it may, and never one that is a window ahead of the oldest. */
+static void test_window(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct sml_send send;
+    struct rig rig;
+    unsigned sent = 0;
+
+    rig_init(&rig, 2, &usual, 0);
+    CU_ASSERT_PTR_NULL(atp_stream_call(rig.stream[0]));
+    rig.now = 77;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (atp_stream_poll(rig.stream[0], rig.now, &send))
+        sent++;
+    CU_ASSERT_EQUAL(sent, 50);
+    CU_ASSERT_EQUAL(atp_stream_progress(rig.stream[0]), 77);
+    CU_ASSERT_EQUAL(atp_stream_call(rig.stream[0])->count, MOST);
+    CU_ASSERT_EQUAL(atp_stream_left(rig.stream[0]), 1 + (MOST - 59 + 63) / 64);
+    CU_ASSERT_EQUAL(atp_stream_packets(rig.stream[0], atp_stream_call(rig.stream[0])),
+                    atp_stream_left(rig.stream[0]));
+    rig_fini(&rig);
+
+    rig_init(&rig, 2,
+             &(struct atp_terms){
+                 .window = 16, .chunk_bytes = 64, .per_rack = 64, .near = ATP_NOT_NEAR, .servers = 1},
+             0);
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    for (sent = 0; atp_stream_poll(rig.stream[0], rig.now, &send);)
+        sent++;
+    CU_ASSERT_EQUAL(sent, 16);
+    rig_fini(&rig);
+}
+
+static void test_reduce(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    rig_init(&rig, 4, &usual, 256);
+    begin(&rig, SML_REDUCE, 2, 1000, segments);
+    rig_run(&rig, 10);
+    check_sums(&rig, 2, 1000);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_DONE);
+    CU_ASSERT_EQUAL(out[0][0], -1);
+    rig_fini(&rig);
+}
+
+/* Two racks, and one of them with the server. */
+static void test_racks(void)
+{
+    for (unsigned near = 0; near < 3; near++) {
+        struct rig rig;
+        struct atp_terms terms = usual;
+        terms.per_rack = 3;
+        terms.near = near == 2 ? ATP_NOT_NEAR : (uint8_t)near;
+        rig_init(&rig, 8, &terms, 256);
+        allreduce(&rig, 3000);
+        rig_fini(&rig);
+    }
+}
+
+/* Who calls something else hears of it, and so does everybody else; there is no sum. */
+static void test_mismatch(void)
+{
+    const struct sml_call max = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
+    const struct sml_call sum = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct sml_segment segments[3];
+    struct rig rig;
+
+    for (unsigned aggregators = 0; aggregators < 10; aggregators += 9) {
+        rig_init(&rig, 3, &usual, aggregators);
+        for (unsigned r = 0; r < 3; r++) {
+            segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = 500};
+            CU_ASSERT_EQUAL(
+                atp_stream_begin_segments(rig.stream[r], r == 1 ? &max : &sum, &segments[r], 1, rig.now), 0);
+        }
+        rig_run(&rig, 30);
+        for (unsigned r = 0; r < 3; r++) {
+            const struct sml_mismatch *m = atp_stream_mismatch(rig.stream[r]);
+            CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_MISMATCH);
+            CU_ASSERT_EQUAL(m->your_rank, r);
+            CU_ASSERT((r == 1) == (m->your_e0 == agg_code(AGG_I32, AGG_MAX)));
+            CU_ASSERT((m->peer_rank == 1) == (r != 1));
+        }
+        CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], 0);
+        rig_fini(&rig);
+    }
+}
+
+/* A rank that does not come is named. */
+static void test_missing(void)
+{
+    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct sml_segment segments[3];
+    struct rig rig;
+    uint16_t ranks[4];
+
+    rig_init(&rig, 3, &usual, 64);
+    for (unsigned r = 0; r < 3; r += 2) {
+        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = 500};
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+    }
+    CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 0);
+    rig_run(&rig, 6);
+    CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 1);
+    CU_ASSERT_EQUAL(ranks[0], 1);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    segments[1] = (struct sml_segment){.in = in[1], .out = out[1], .count = 500};
+    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[1], &call, &segments[1], 1, rig.now), 0);
+    rig_run(&rig, 100);
+    for (unsigned r = 0; r < 3; r++)
+        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_DONE);
+    rig_fini(&rig);
+}
+
+/* A server that has restarted knows no job: that ends it. One of another life is not heard. */
+static void test_rejected(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    uint8_t payload[RIG_PAYLOAD], answer[AGG_ANSWER_BYTES];
+    struct sml_send send;
+    struct agg_packet p = {.payload = payload};
+    struct rig rig;
+
+    rig_init(&rig, 2, &usual, 0);
+    begin(&rig, SML_ALLREDUCE, 0, 100, segments);
+    CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
+    p.bytes = sml_send_copy(&send, payload);
+    p.from = rig_sender(77);
+    atp_protocol.locate(&rig.at_server, &p, 1);
+    CU_ASSERT_EQUAL(p.reason, ATP_REFUSED_FOREIGN_SENDER);
+    CU_ASSERT_EQUAL(atp_protocol.refuse(&p, 5, answer), ATP_REJECT_BYTES);
+    answer[4] ^= 1;
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, ATP_REJECT_BYTES, rig.now), SML_RX_BAD);
+    answer[4] ^= 1;
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, ATP_REJECT_BYTES, rig.now), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_REJECTED);
+    CU_ASSERT(!atp_stream_poll(rig.stream[0], rig.now, &send));
+    agg_jobs_set(&rig.at_server, 3, NULL);
+    atp_protocol.locate(&rig.at_server, &p, 1);
+    CU_ASSERT_EQUAL(p.reason, ATP_REFUSED_UNKNOWN_JOB);
+    rig_fini(&rig);
+}
+
+/* Packets of the job's earlier life, with the same number and sequence: late ones get into no sum. */
+static void test_earlier_life(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    uint8_t payload[RIG_PAYLOAD];
+    struct sml_send send;
+    struct atp_terms terms = usual;
+    struct rig early, rig;
+    size_t bytes;
+
+    terms.life++;
+    rig_init(&early, 3, &terms, 0);
+    begin(&early, SML_ALLREDUCE, 0, 100, segments);
+    CU_ASSERT(atp_stream_poll(early.stream[1], early.now, &send));
+    memset(in, 0x55, sizeof in);
+    bytes = sml_send_copy(&send, payload);
+    rig_init(&rig, 3, &usual, 256);
+    rig_put(&rig, true, 1, payload, bytes);
+    rig_deliver(&rig);
+    allreduce(&rig, 100);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_OTHER_LIFE], 0); /* it waits in an aggregator of its own */
+    CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 1);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_MISMATCH], 0);
+    rig_fini(&early);
+    rig_fini(&rig);
+
+    rig_init(&rig, 3, &usual, 0);
+    rig_put(&rig, true, 1, payload, bytes);
+    rig_deliver(&rig);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_OTHER_LIFE], 1);
+    allreduce(&rig, 100);
+    rig_fini(&rig);
+}
+
+static float floats[RIG_WORKERS][MOST], float_sums[RIG_WORKERS][MOST];
+
+/* Floats as integers, or as halves, with a scale for each block. */
+static void test_scaled(void)
+{
+    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM};
+    struct sml_segment segments[RIG_WORKERS];
+    uint64_t rng = 3;
+
+    for (unsigned format = SML_FORMAT_INT32; format < SML_FORMATS; format++)
+        for (unsigned aggregators = 0; aggregators < 300; aggregators += 100) {
+            struct atp_terms terms = usual;
+            struct rig rig;
+            unsigned wrong = 0;
+            terms.format = (enum sml_format)format;
+            rig_init(&rig, 3, &terms, aggregators);
+            rig.loses = loses_some;
+            for (unsigned r = 0; r < 3; r++) {
+                for (unsigned i = 0; i < MOST; i++)
+                    floats[r][i] = (float)((double)rng_below(&rng, 2000001) / 1e6 - 1);
+                segments[r] = (struct sml_segment){.in = floats[r], .out = float_sums[r], .count = MOST};
+                CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+            }
+            rig_run(&rig, 200);
+            for (unsigned i = 0; i < MOST; i++) {
+                const float sum = floats[0][i] + floats[1][i] + floats[2][i], error = float_sums[2][i] - sum;
+                wrong += !(error < 0.004f && error > -0.004f);
+            }
+            CU_ASSERT_EQUAL(wrong, 0);
+            CU_ASSERT_EQUAL(memcmp(float_sums[0], float_sums[1], sizeof float_sums[0]), 0);
+            rig_fini(&rig);
+        }
+}
+
+/* All elements of a call, each in one packet of one server. */
+static void test_cut(void)
+{
+    uint64_t rng = 5;
+
+    for (unsigned round = 0; round < unit_cases(500); round++) {
+        struct atp_terms terms = usual;
+        const struct sml_call call = {
+            .collective = SML_ALLREDUCE, .type = AGG_F64, .op = AGG_SUM, .count = rng_below(&rng, 2000)};
+        uint64_t covered = 0, openings = 0;
+        terms.chunk_bytes = (uint16_t)(64 + 4 * rng_below(&rng, 300));
+        terms.servers = (uint8_t)(1 + rng_below(&rng, 7));
+        for (terms.server = 0; terms.server < terms.servers; terms.server++) {
+            const struct atp_cut cut = atp_cut_of(&terms, &call);
+            for (uint64_t i = 0; i < cut.packets; i++) {
+                uint64_t offset;
+                size_t bytes;
+                atp_cut_span(&cut, i, false, &offset, &bytes);
+                CU_ASSERT(bytes + (i == 0 ? SML_CALL_BYTES : 0) <= terms.chunk_bytes);
+                CU_ASSERT(call.count == 0 || bytes > 0);
+                covered += bytes;
+                openings += offset == 0;
+            }
+        }
+        CU_ASSERT_EQUAL(covered, 8 * call.count);
+        CU_ASSERT(openings == 1 || call.count == 0);
+    }
+}
+
+/* Start at 50, one more with each acknowledgement; half at a mark, once for all that is under way; then one
+ * more with each window. */
+static void test_congestion(void)
+{
+    struct atp_congestion c;
+
+    atp_congestion_init(&c, 1000);
+    CU_ASSERT_EQUAL(c.window, 50);
+    for (uint64_t p = 0; p < 30; p++)
+        atp_congestion_acknowledged(&c, p, p + 50, false, false, true);
+    CU_ASSERT_EQUAL(c.window, 80);
+    atp_congestion_acknowledged(&c, 30, 110, true, false, true);
+    CU_ASSERT_EQUAL(c.window, 40);
+    for (uint64_t p = 31; p < 110; p++)
+        atp_congestion_acknowledged(&c, p, 110, true, false, false);
+    CU_ASSERT_EQUAL(c.window, 40);
+    for (uint64_t p = 110; p < 150; p++)
+        atp_congestion_acknowledged(&c, p, p + 40, false, false, true);
+    CU_ASSERT_EQUAL(c.window, 41);
+    atp_congestion_acknowledged(&c, 150, 191, false, false, false); /* what is not used does not grow */
+    CU_ASSERT_EQUAL(c.credit, 0);
+    for (unsigned i = 0; i < 20; i++)
+        atp_congestion_acknowledged(&c, 200 + 100 * i, 300 + 100 * i, true, false, true);
+    CU_ASSERT_EQUAL(c.window, 1);
+    atp_congestion_init(&c, 16);
+    CU_ASSERT_EQUAL(c.window, 16);
+}
+
+/* A loss that was a collision at the switch gives the window back. */
+static void test_congestion_regrets(void)
+{
+    struct atp_congestion c;
+
+    atp_congestion_init(&c, 1000);
+    atp_congestion_lost(&c, 5, 50);
+    CU_ASSERT_EQUAL(c.window, 25);
+    atp_congestion_lost(&c, 6, 50);
+    CU_ASSERT_EQUAL(c.window, 25);
+    atp_congestion_acknowledged(&c, 5, 50, false, true, false);
+    CU_ASSERT(c.window == 50 && c.threshold == 1000);
+    atp_congestion_lost(&c, 60, 100);
+    atp_congestion_acknowledged(&c, 60, 100, false, false, false);
+    CU_ASSERT(c.window == 25 && c.threshold == 25);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_without_switch),
+        UNIT_TEST(test_with_switch),
+        UNIT_TEST(test_losses_and_collisions),
+        UNIT_TEST(test_three_out_of_order),
+        UNIT_TEST(test_tail_loss),
+        UNIT_TEST(test_window),
+        UNIT_TEST(test_reduce),
+        UNIT_TEST(test_racks),
+        UNIT_TEST(test_mismatch),
+        UNIT_TEST(test_missing),
+        UNIT_TEST(test_rejected),
+        UNIT_TEST(test_earlier_life),
+        UNIT_TEST(test_scaled),
+        UNIT_TEST(test_cut),
+        UNIT_TEST(test_congestion),
+        UNIT_TEST(test_congestion_regrets),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("atp_stream", tests);
+}

@@ -1,0 +1,434 @@
+/* The switch's side of ATP: every arrow of the paper's figure 4, by its number there, and what is ours. */
+#include <string.h>
+
+#include "atp/reasons.h"
+#include "atp/table.h"
+#include "memory.h"
+#include "unit.h"
+#include "wire/bytes.h"
+#include "wire/switchml.h"
+
+enum { BODY = 64, WORDS = BODY / 4, AGE = 1000, INDEX = 40 };
+
+static struct atp_table *table;
+static struct agg_verdict v;
+static uint64_t now;
+static uint8_t payload[ATP_HEADER_BYTES + BODY + SML_CALL_BYTES];
+static size_t payload_bytes;
+
+static void open_table(struct atp_table_config cfg)
+{
+    cfg.chunk_bytes = BODY;
+    cfg.max_age_ns = AGE;
+    cfg.kernels = agg_kernels_best();
+    table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
+    now = 5;
+}
+
+static void close_table(void)
+{
+    free(table);
+}
+
+/* What rank `place` of a rack of `fan_in` sends of one chunk; its elements are all 1 << place. */
+static struct atp_packet gradient(unsigned place, unsigned fan_in)
+{
+    return (struct atp_packet){.kind = ATP_GRADIENT,
+                               .job = 1,
+                               .life = 77,
+                               .sequence = 1000,
+                               .index = INDEX,
+                               .root = ATP_ALL,
+                               .code = agg_code(AGG_I32, AGG_SUM),
+                               .fan_in0 = (uint8_t)fan_in,
+                               .fan_in1 = 2,
+                               .bitmap0 = UINT64_C(1) << place};
+}
+
+static struct agg_sender at(unsigned host)
+{
+    return (struct agg_sender){.ip = 10 + host, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)host}};
+}
+
+/* Applies a packet whose elements are all this. */
+static enum atp_switch_reason apply_elements(const struct atp_packet *p, uint32_t element)
+{
+    struct agg_packet raw = {
+        .payload = payload, .bytes = ATP_HEADER_BYTES + BODY, .from = at(p->rack), .to = at(99)};
+    struct atp_packet parsed;
+
+    atp_build_header(payload, p);
+    for (unsigned i = 0; i < WORDS; i++)
+        put_be32(payload + ATP_HEADER_BYTES + 4 * i, element);
+    payload_bytes = raw.bytes;
+    CU_ASSERT_EQUAL(atp_parse(&parsed, payload, raw.bytes), ATP_OK);
+    v = (struct agg_verdict){0};
+    atp_table_apply(table, atp_table_locate(table, p->index), &parsed, &raw, now, &v);
+    return v.reason;
+}
+
+static enum atp_switch_reason apply(const struct atp_packet *p)
+{
+    return apply_elements(p, (uint32_t)(p->bitmap0 | p->bitmap1 << 8));
+}
+
+/* What was sent, all of whose elements must be this. */
+static struct atp_packet sent(uint32_t element)
+{
+    struct atp_packet p = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v.payload);
+    CU_ASSERT_EQUAL(atp_parse(&p, v.payload, v.bytes), ATP_OK);
+    CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + BODY);
+    for (unsigned i = 0; i < WORDS; i++)
+        CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 4 * i), element);
+    return p;
+}
+
+/* 1: the aggregator is another's. */
+static void test_1_collision_passes(void)
+{
+    struct atp_packet first = gradient(0, 3), other = gradient(1, 3), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&first), ATP_SWITCH_HELD);
+    other.sequence++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    out = sent(2);
+    CU_ASSERT_EQUAL(out.flags, ATP_RESEND | ATP_COLLISION | ATP_EDGE);
+    CU_ASSERT(out.bitmap0 == 2 && out.sequence == 1001);
+    /* Whatever of the identifier differs. */
+    other = gradient(1, 3), other.job++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    other = gradient(1, 3), other.life++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    other = gradient(1, 3), other.rack++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    other = gradient(0, 3), other.bitmap0 = 7, other.flags = ATP_EDGE;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    close_table();
+}
+
+/* 1: the aggregator is empty. */
+static void test_1_claim(void)
+{
+    const struct atp_packet p = gradient(0, 3);
+    struct agg_slot_view view;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    CU_ASSERT(atp_table_view(table, INDEX % 7, &view));
+    CU_ASSERT(view.chunk == 1000 && view.contributed == 1 && view.ranks[0] == 1);
+    CU_ASSERT(!atp_table_view(table, 7, &view));
+    close_table();
+}
+
+/* 2: a parameter packet frees what is its own. */
+static void test_2_parameter_frees(void)
+{
+    const struct atp_packet p = gradient(0, 3);
+    struct atp_packet parameter = {.kind = ATP_PARAMETER,
+                                   .job = 1,
+                                   .life = 77,
+                                   .sequence = 1001,
+                                   .index = INDEX,
+                                   .code = agg_code(AGG_I32, AGG_SUM)};
+
+    open_table((struct atp_table_config){.aggregators = 1});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&parameter), ATP_SWITCH_PASSED);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    parameter.sequence = 1000;
+    CU_ASSERT_EQUAL(apply(&parameter), ATP_SWITCH_FREED);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT_EQUAL(apply(&parameter), ATP_SWITCH_PASSED);
+    close_table();
+}
+
+/* 3: each level has its own fan-in and bitmap. */
+static void test_3_levels(void)
+{
+    struct atp_packet p = gradient(0, 2), out;
+
+    open_table((struct atp_table_config){.aggregators = 100});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p.bitmap0 = 2;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    out = sent(3);
+    CU_ASSERT(out.flags == ATP_EDGE && out.bitmap0 == 3 && out.bitmap1 == 0);
+    out.index = INDEX + 1; /* another switch, next to the server */
+    CU_ASSERT_EQUAL(apply_elements(&out, 3), ATP_SWITCH_HELD);
+    out.rack = out.child = 1;
+    CU_ASSERT_EQUAL(apply_elements(&out, 4), ATP_SWITCH_SUM);
+    out = sent(7);
+    CU_ASSERT(out.flags == ATP_EDGE && out.bitmap0 == 0 && out.bitmap1 == 3);
+    close_table();
+}
+
+/* The near rack's ranks are children of the server's switch one by one. */
+static void test_3_near_ranks(void)
+{
+    struct atp_packet whole = gradient(0, 2), near = gradient(0, 2), out;
+
+    open_table((struct atp_table_config){.aggregators = 100});
+    whole.bitmap0 = 3, whole.flags = ATP_EDGE;
+    near.bitmap0 = 0, near.bitmap1 = 2, near.child = 1, near.flags = ATP_EDGE;
+    CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&near, 5), ATP_SWITCH_SUM);
+    out = sent(15);
+    CU_ASSERT(out.bitmap0 == 0 && out.bitmap1 == 3);
+    close_table();
+}
+
+/* 4: it is in already, and was not sent again. */
+static void test_4_duplicate_drops(void)
+{
+    struct atp_packet p = gradient(0, 2), q = gradient(1, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DUPLICATE);
+    CU_ASSERT_EQUAL(apply(&q), ATP_SWITCH_SUM);
+    sent(3);
+    CU_ASSERT_EQUAL(apply(&q), ATP_SWITCH_DUPLICATE);
+    close_table();
+}
+
+/* 5 and 6: counted, until all of the fan-in are there. The aggregator stays until the result passes. */
+static void test_5_6_completes(void)
+{
+    open_table((struct atp_table_config){.aggregators = 7});
+    for (unsigned place = 0; place < 64; place++) {
+        const struct atp_packet p = gradient(place, 64);
+        CU_ASSERT_EQUAL(apply_elements(&p, place), place < 63 ? ATP_SWITCH_HELD : ATP_SWITCH_SUM);
+    }
+    CU_ASSERT_EQUAL(sent(63 * 64 / 2).bitmap0, UINT64_MAX);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    close_table();
+}
+
+/* 7: at the second level a packet that was sent again takes out the sum, whether it is in it or not. (The
+ * paper passes it on alone, and loses the sum.) */
+static void test_7_resend_at_the_edge(void)
+{
+    struct atp_packet whole = gradient(0, 2), part = gradient(0, 2), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    whole.bitmap0 = 3, whole.flags = ATP_EDGE, whole.fan_in1 = 4;
+    part.rack = part.child = 1, part.flags = ATP_EDGE | ATP_RESEND, part.fan_in1 = 4;
+    CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&part, 3), ATP_SWITCH_PARTIAL); /* of a rack that is not in it */
+    out = sent(13);
+    CU_ASSERT(out.bitmap1 == 1 && out.bitmap0 == 1 && out.rack == 1);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+
+    CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
+    part.rack = part.child = 0;
+    CU_ASSERT_EQUAL(apply_elements(&part, 3), ATP_SWITCH_PARTIAL); /* of a rack that is */
+    out = sent(10);
+    CU_ASSERT(out.bitmap1 == 1 && out.bitmap0 == 0);
+
+    CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
+    whole.rack = whole.child = 2, whole.flags |= ATP_RESEND;
+    CU_ASSERT_EQUAL(apply_elements(&whole, 1), ATP_SWITCH_PARTIAL); /* a whole rack */
+    out = sent(11);
+    CU_ASSERT(out.bitmap1 == 5 && out.bitmap0 == 0);
+
+    part.flags = ATP_EDGE; /* parts of a rack are added to nothing */
+    CU_ASSERT_EQUAL(apply_elements(&part, 3), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
+/* 8: sent again, and in already: all that is there goes on. (The paper passes on the packet alone.) */
+static void test_8_resend_seen(void)
+{
+    struct atp_packet p = gradient(0, 4), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(2, 4);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
+    out = sent(5);
+    CU_ASSERT(out.flags == (ATP_RESEND | ATP_EDGE) && out.bitmap0 == 5);
+    /* 10 */
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    /* Of the completed sum, too: it was lost behind the switch. */
+    p = gradient(0, 2);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(1, 2);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    p.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
+    CU_ASSERT_EQUAL(sent(3).bitmap0, 3);
+    close_table();
+}
+
+/* 9 and 10: sent again, and not in: added, and all goes on; the aggregator is free. */
+static void test_9_10_resend_unseen(void)
+{
+    struct atp_packet p = gradient(0, 4), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(1, 4), p.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
+    out = sent(3);
+    CU_ASSERT(out.bitmap0 == 3 && (out.flags & ATP_RESEND));
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_ALONE); /* and claims nothing */
+    CU_ASSERT_EQUAL(sent(2).flags, ATP_RESEND | ATP_EDGE);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
+static void test_marks_are_collected(void)
+{
+    struct atp_packet p = gradient(0, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    p.flags = ATP_ECN, p.exponent = -5;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(1, 2), p.exponent = -7;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    CU_ASSERT_EQUAL(sent(3).flags, ATP_ECN | ATP_EDGE);
+    CU_ASSERT_EQUAL(sent(3).exponent, -5);
+    close_table();
+}
+
+static void test_what_only_the_server_adds(void)
+{
+    struct atp_packet p = gradient(0, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    p.flags = ATP_DIRECT;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIRECT);
+    p.flags = 0, p.code = agg_code(AGG_F16, AGG_SUM); /* added in float32 */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIRECT);
+    p = gradient(0, 1), p.fan_in1 = 1; /* nobody to wait for */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
+/* Packets of different calls never make a sum. */
+static void test_differing(void)
+{
+    struct atp_packet p = gradient(0, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(1, 2), p.code = agg_code(AGG_F32, AGG_SUM);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIFFERS);
+    p = gradient(1, 2), p.root = 0;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIFFERS);
+    p = gradient(1, 2), p.flags = ATP_OPENING;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIFFERS);
+    p = gradient(1, 2), p.fan_in1 = 5, p.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DIFFERS);
+    CU_ASSERT_EQUAL(sent(2).flags, ATP_RESEND | ATP_EDGE);
+    p = gradient(1, 2);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    close_table();
+}
+
+/* A job that has died leaves no aggregator behind. */
+static void test_age(void)
+{
+    struct atp_packet p = gradient(0, 4), other = gradient(1, 4), out;
+
+    open_table((struct atp_table_config){.aggregators = 200, .shards = 2});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    now += AGE - 1;
+    other.sequence++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    now++;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_AGED);
+    out = sent(1);
+    CU_ASSERT(out.bitmap0 == 1 && out.sequence == 1000 && out.flags == (ATP_RESEND | ATP_EDGE));
+    CU_ASSERT_EQUAL(v.as->to.ip, at(99).ip);
+    CU_ASSERT_EQUAL(v.as->from.ip, at(0).ip);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1); /* the other's */
+    /* By time alone, a part of the table at a time. */
+    now += AGE;
+    CU_ASSERT(!atp_table_expire(table, 1, now, &v));
+    CU_ASSERT(atp_table_expire(table, 0, now, &v) || atp_table_expire(table, 0, now + 1, &v));
+    CU_ASSERT_EQUAL(v.reason, ATP_SWITCH_AGED);
+    CU_ASSERT_EQUAL(sent(2).sequence, 1001);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT(!atp_table_expire(table, 0, now + 2, &v));
+    close_table();
+}
+
+static void test_priority(void)
+{
+    struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
+
+    other.job++, other.priority = 1;
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    close_table();
+    open_table((struct atp_table_config){.aggregators = 7, .preempt = true});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_PREEMPTED);
+    CU_ASSERT(sent(1).job == 1 && v.as->to.ip == at(99).ip);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+    close_table();
+}
+
+static void test_shards(void)
+{
+    struct atp_table_config cfg = {.aggregators = 10,
+                                   .shards = 3,
+                                   .chunk_bytes = BODY,
+                                   .max_age_ns = AGE,
+                                   .kernels = agg_kernels_best()};
+
+    open_table(cfg);
+    CU_ASSERT_EQUAL(atp_table_size(table), 9);
+    for (unsigned i = 0; i < 9; i++) {
+        struct atp_packet p = gradient(0, 2);
+        p.index = (uint16_t)i;
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD); /* all different */
+    }
+    CU_ASSERT_EQUAL(atp_table_taken(table), 9);
+    close_table();
+    open_table((struct atp_table_config){.aggregators = 2, .shards = 3});
+    CU_ASSERT_EQUAL(atp_table_size(table), 3); /* one each */
+    close_table();
+    cfg.aggregators = 0;
+    CU_ASSERT_EQUAL(atp_table_footprint(&cfg), 0);
+    cfg.aggregators = ATP_MAX_AGGREGATORS + 1;
+    CU_ASSERT_EQUAL(atp_table_footprint(&cfg), 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_1_claim),
+        UNIT_TEST(test_1_collision_passes),
+        UNIT_TEST(test_2_parameter_frees),
+        UNIT_TEST(test_3_levels),
+        UNIT_TEST(test_3_near_ranks),
+        UNIT_TEST(test_4_duplicate_drops),
+        UNIT_TEST(test_5_6_completes),
+        UNIT_TEST(test_7_resend_at_the_edge),
+        UNIT_TEST(test_8_resend_seen),
+        UNIT_TEST(test_9_10_resend_unseen),
+        UNIT_TEST(test_marks_are_collected),
+        UNIT_TEST(test_what_only_the_server_adds),
+        UNIT_TEST(test_differing),
+        UNIT_TEST(test_age),
+        UNIT_TEST(test_priority),
+        UNIT_TEST(test_shards),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("atp_table", tests);
+}

@@ -1,0 +1,179 @@
+/* The terms of ATP's jobs and of its switches. */
+#include <string.h>
+
+#include "atp/protocol.h"
+#include "atp/terms.h"
+#include "atp/worker.h"
+#include "protocols.h"
+#include "unit.h"
+
+static const struct atp_terms usual = {.mapping = ATP_MAP_REMAP,
+                                       .window = 256,
+                                       .chunk_bytes = 1432,
+                                       .per_rack = 64,
+                                       .near = ATP_NOT_NEAR,
+                                       .servers = 1};
+
+static const struct agg_limits limits = {
+    .payload_bytes = 1472, .random = UINT64_C(0x1234567890abcdef), .group = 0x010100e0, .group_port = 0x1234};
+
+static struct agg_terms built(const struct atp_terms *t)
+{
+    struct agg_terms out;
+
+    atp_terms_build(&out, t);
+    return out;
+}
+
+static bool checks(const struct atp_terms *t)
+{
+    const struct agg_terms terms = built(t);
+    char why[AGG_TEXT_MAX] = "";
+    const bool ok = atp_protocol.check(&terms, false, why);
+
+    CU_ASSERT(ok == (why[0] == 0));
+    return ok;
+}
+
+static void test_bytes(void)
+{
+    const struct atp_terms t = {.mode = ATP_ORDERED,
+                                .format = SML_FORMAT_FP16,
+                                .mapping = ATP_MAP_HASH,
+                                .window = 0x0102,
+                                .chunk_bytes = 0x0304,
+                                .per_rack = 5,
+                                .near = 6,
+                                .server = 7,
+                                .servers = 8,
+                                .priority = 9,
+                                .life = 0x0a0b0c0d,
+                                .first_sequence = 0x0e0f1011,
+                                .group = 0x12131415,
+                                .group_port = 0x1617};
+    struct agg_terms terms = built(&t);
+    struct atp_terms parsed;
+
+    CU_ASSERT(atp_terms_parse(&parsed, &terms));
+    CU_ASSERT_EQUAL(memcmp(&parsed, &t, sizeof t), 0);
+    CU_ASSERT(terms.data[4] == 1 && terms.data[5] == 2 && terms.data[12] == 0x0a);
+    terms.bytes--;
+    CU_ASSERT(!atp_terms_parse(&parsed, &terms));
+    terms.bytes++, terms.version++;
+    CU_ASSERT(!atp_terms_parse(&parsed, &terms));
+}
+
+static void test_check(void)
+{
+    struct atp_terms t = usual;
+    struct agg_terms terms = built(&t);
+    char why[AGG_TEXT_MAX];
+
+    CU_ASSERT(checks(&t));
+    CU_ASSERT(!atp_protocol.check(&terms, true, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "cannot be resumed"));
+    t = usual, t.window = ATP_MIN_WINDOW - 1;
+    CU_ASSERT(!checks(&t));
+    t = usual, t.chunk_bytes = 66;
+    CU_ASSERT(!checks(&t));
+    t = usual, t.per_rack = 65;
+    CU_ASSERT(!checks(&t));
+    t = usual, t.server = 1;
+    CU_ASSERT(!checks(&t));
+    t = usual, t.mapping = ATP_MAPPINGS;
+    CU_ASSERT(!checks(&t));
+}
+
+static void test_differ(void)
+{
+    struct agg_terms a = built(&usual), b;
+    struct agg_difference d;
+
+    for (unsigned what = 0; what < 8; what++) {
+        struct atp_terms t = usual;
+        t.window = 16; /* which may differ */
+        t.mode = what == 1 ? ATP_ORDERED : t.mode;
+        t.format = what == 2 ? SML_FORMAT_INT32 : t.format;
+        t.mapping = what == 3 ? ATP_MAP_HASH : t.mapping;
+        t.per_rack = what == 4 ? 8 : t.per_rack;
+        t.near = what == 5 ? 0 : t.near;
+        t.servers = what == 6 ? 2 : t.servers;
+        t.priority = what == 7 ? 1 : t.priority;
+        b = built(&t);
+        CU_ASSERT_EQUAL(atp_protocol.differ(&a, &b, &d), what != 0);
+    }
+}
+
+static void test_grant(void)
+{
+    struct atp_terms t = usual, got;
+    struct agg_terms wish[3], granted;
+    struct agg_refusal why;
+    uint32_t progress;
+
+    for (unsigned r = 0; r < 3; r++) {
+        t.window = (uint16_t)(100 + 100 * r);
+        wish[r] = built(&t);
+    }
+    CU_ASSERT(atp_protocol.grant(wish, 3, &limits, &granted, &why));
+    CU_ASSERT(atp_terms_parse(&got, &granted));
+    CU_ASSERT(got.window == 64 && got.chunk_bytes == 1432 && got.life == 0x12345678);
+    CU_ASSERT(got.first_sequence == 0x90abcdef && got.group == 0x010100e0 && got.group_port == 0x1234);
+    CU_ASSERT(atp_worker.accept(&wish[2], &granted, &progress));
+    CU_ASSERT_EQUAL(progress, 0x90abcdef);
+    CU_ASSERT(atp_protocol.lower(&granted) && atp_protocol.lower(&granted));
+    CU_ASSERT(!atp_protocol.lower(&granted)); /* 16 */
+    got.window = 512;
+    granted = built(&got);
+    CU_ASSERT(!atp_worker.accept(&wish[2], &granted, &progress));
+
+    t = usual, t.per_rack = 1;
+    wish[0] = built(&t);
+    CU_ASSERT(atp_protocol.grant(wish, 1, &limits, &granted, &why));
+    const struct agg_limits keyed = {.keyed = true};
+    CU_ASSERT(!atp_protocol.grant(wish, 1, &keyed, &granted, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys"));
+    const struct agg_limits narrow = {.payload_bytes = 100};
+    CU_ASSERT(!atp_protocol.grant(wish, 1, &narrow, &granted, &why));
+}
+
+static void test_switch_terms(void)
+{
+    const struct atp_switch_terms t = {
+        .aggregators = 4096, .chunk_bytes = 1432, .max_age_ns = 5000000000, .preempt = true};
+    struct agg_pool_config cfg = {.shards = 2, .kernels = agg_kernels_best()};
+    struct atp_switch_terms parsed;
+    struct agg_footprint f;
+    struct agg_term list[AGG_LISTED_TERMS];
+    char why[AGG_TEXT_MAX];
+
+    atp_switch_terms_build(&cfg.terms, &t);
+    CU_ASSERT(atp_switch_terms_parse(&parsed, &cfg.terms));
+    CU_ASSERT(parsed.aggregators == 4096 && parsed.max_age_ns == 5000000000 && parsed.preempt);
+    CU_ASSERT(atp_switch_protocol.footprint(&cfg, &f));
+    CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 && f.bytes > 4096 * 1432);
+    CU_ASSERT_EQUAL(atp_switch_protocol.list(&cfg.terms, list), 4);
+    CU_ASSERT(!atp_switch_protocol.check(&cfg.terms, false, why)); /* nobody joins a switch */
+    cfg.terms = built(&usual);
+    CU_ASSERT(!atp_switch_protocol.footprint(&cfg, &f));
+    CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 8);
+    CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP) == &atp_protocol);
+    CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH) == &atp_switch_protocol);
+}
+
+static void test_names(void)
+{
+    for (unsigned m = 0; m < ATP_MAPPINGS; m++)
+        CU_ASSERT_EQUAL(atp_mapping_named(atp_mapping_name((enum atp_mapping)m)), m);
+    CU_ASSERT_EQUAL(atp_mapping_named("none"), ATP_MAPPINGS);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_bytes),        UNIT_TEST(test_check), UNIT_TEST(test_differ), UNIT_TEST(test_grant),
+        UNIT_TEST(test_switch_terms), UNIT_TEST(test_names), CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("atp_terms", tests);
+}
