@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 450, 60  # but for tests
 
 NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
-CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/atp", "lib/core/hostagg", "lib/core/clone", "lib/core/thc", "lib/core/relay"]
+CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/switchml", "lib/core/atp", "lib/core/gather", "lib/core/hostagg", "lib/core/clone", "lib/core/thc", "lib/core/relay"]
 DAEMON = ["swagg/base", "swagg/impair", "swagg/config", "swagg/port"]
 
 # A room, and the rooms that it may include besides itself.
@@ -33,8 +33,9 @@ ROOMS = {
     "lib/core/protocol": ["lib/core/kernels"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/keys", "lib/core/numbers", "lib/core/thc", "lib/core/wire", "lib/core/protocol"],
     "lib/core/atp": ["lib/core/random", "lib/core/kernels", "lib/core/numbers", "lib/core/wire", "lib/core/protocol", "lib/core/switchml"],
-    "lib/core/clone": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
-    "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol"],
+    "lib/core/gather": ["lib/core/kernels", "lib/core/protocol"],
+    "lib/core/clone": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/gather"],
+    "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/gather"],
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],

@@ -127,9 +127,11 @@ static void make_terms(struct config_clone *c, uint8_t code, size_t element)
                                          .little = c->little,
                                          .elements_at = (uint16_t)c->elements_at,
                                          .match_at = (uint16_t)c->match_at,
-                                         .match_bytes = c->match_bytes}};
+                                         .match_bytes = c->match_bytes,
+                                         .ether_type = (uint16_t)c->ether_type}};
 
     memcpy(terms.layout.match, c->match, sizeof(c->match));
+    memcpy(terms.layout.host, c->host, sizeof(c->host));
     cln_terms_build(&c->terms, &terms);
 }
 

@@ -7,6 +7,7 @@
 #include "clone/pool.h"
 #include "clone/reasons.h"
 #include "fuzz.h"
+#include "gather/gather.h"
 #include "random/splitmix.h"
 #include "wire/bytes.h"
 #include "wire/hostagg.h"
@@ -53,7 +54,7 @@ static void apply(struct cln_pool *pool, const struct cln_pool_config *cfg, uint
     REQUIRE(v.reason < CLN_REASONS && !v.kept);
     if (cln_reasons[v.reason].action == AGG_TO_ALL)
         check_report(cfg, &v);
-    REQUIRE(cln_pool_view(pool, copy.sequence % cfg->slots, &view) && view.contributed < cfg->workers);
+    REQUIRE(gather_view(pool, copy.sequence % cfg->slots, &view) && view.contributed < cfg->workers);
 }
 
 static void step(struct cln_pool *pool, const struct cln_pool_config *cfg, struct input *in, uint64_t *now)

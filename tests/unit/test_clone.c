@@ -7,6 +7,7 @@
 #include "clone/protocol.h"
 #include "clone/reasons.h"
 #include "clone/terms.h"
+#include "gather/gather.h"
 #include "protocols.h"
 #include "unit.h"
 #include "wire/bytes.h"
@@ -42,7 +43,9 @@ static struct cln_terms terms_of(bool little)
                               .slots = SLOTS,
                               .chunk_bytes = 4 * FLOATS,
                               .missing_after_ms = MISSING_MS,
-                              .layout = {.sequence_at = SEQUENCE_AT,
+                              .layout = {.host = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55},
+                                         .ether_type = 0x5555,
+                                         .sequence_at = SEQUENCE_AT,
                                          .little = little,
                                          .elements_at = ELEMENTS_AT,
                                          .match_at = KIND_AT,
@@ -273,7 +276,12 @@ static void test_what_is_found_in_a_frame(void)
     CU_ASSERT_EQUAL(sent.p[0].sequence, 1);
     CU_ASSERT_EQUAL(pass(0, frame, FRAME - 1, 0), CLN_IGNORED_TOO_SHORT);
     CU_ASSERT_EQUAL(pass(0, frame, KIND_AT + 1, 0), CLN_IGNORED_NO_MATCH);
-    CU_ASSERT_EQUAL(pass(0, frame, 0, 0), CLN_IGNORED_NO_MATCH);
+    CU_ASSERT_EQUAL(pass(0, frame, 0, 0), CLN_IGNORED_SENDER);
+    for (size_t at = 0; at < 14; at++) { /* a worker's, but to another station or of another type */
+        frame[at]++;
+        CU_ASSERT_EQUAL(pass(0, frame, FRAME, 0), at >= 6 && at < 12 ? CLN_DROP_STALE : CLN_IGNORED_SENDER);
+        frame[at]--;
+    }
     frame[KIND_AT + 1]++;
     CU_ASSERT_EQUAL(pass(0, frame, FRAME, 0), CLN_IGNORED_NO_MATCH);
     frame[KIND_AT + 1]--;
@@ -300,7 +308,7 @@ static void test_shards_look_after_their_own_slots(void)
 
     for (uint32_t c = 0; c < SLOTS; c++)
         cln_pool_apply(pool, cln_pool_locate(pool, c), 0, &(struct cln_copy){c, elements}, 0, &v);
-    CU_ASSERT(cln_pool_heard(pool) && !cln_pool_heard(pool));
+    CU_ASSERT(gather_heard(pool) && !gather_heard(pool));
     for (unsigned shard = 0; shard < 3; shard++)
         for (unsigned slot = shard; slot < SLOTS; slot += 3) {
             CU_ASSERT_FATAL(cln_pool_tick(pool, shard, 1, &v));

@@ -29,13 +29,15 @@ static void open_flow(bool little)
 {
     const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
     struct config_clone *c = &cfg.clone[0];
-    const struct cln_terms terms = {
-        .code = agg_code(AGG_F32, AGG_SUM),
-        .collector = true,
-        .slots = SLOTS,
-        .chunk_bytes = 4 * FLOATS,
-        .missing_after_ms = 100,
-        .layout = {.sequence_at = SEQUENCE_AT, .little = little, .elements_at = ELEMENTS_AT}};
+    struct cln_terms terms = {.code = agg_code(AGG_F32, AGG_SUM),
+                              .collector = true,
+                              .slots = SLOTS,
+                              .chunk_bytes = 4 * FLOATS,
+                              .missing_after_ms = 100,
+                              .layout = {.ether_type = ETHER_TYPE,
+                                         .sequence_at = SEQUENCE_AT,
+                                         .little = little,
+                                         .elements_at = ELEMENTS_AT}};
 
     rig_open();
     cfg.clone_jobs = 1;
@@ -47,6 +49,7 @@ static void open_flow(bool little)
                                .has_collector = true,
                                .collector = {.ip = rig_station(HOST).ip, .port = UDP_PORT},
                                .workers = 2};
+    memcpy(terms.layout.host, rig_station(HOST).mac.addr_bytes, 6);
     cln_terms_build(&c->terms, &terms);
     memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
     memcpy(c->collector.mac, c->host, 6);

@@ -10,6 +10,8 @@
 enum { CLN_MATCH_MAX = 8 };
 
 struct cln_layout {
+    uint8_t host[6]; /* that the frames are addressed to, by its MAC */
+    uint16_t ether_type;
     uint16_t sequence_at; /* the number of the chunk, 32 bits: it counts up, the same for all workers */
     bool little;          /* its byte order; else big endian */
     uint16_t elements_at;

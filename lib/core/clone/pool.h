@@ -11,8 +11,8 @@
  * workers' order.
  *
  * Memory: the caller gives one block of cln_pool_footprint() bytes, 64-byte aligned. Threads: slots are dealt
- * to shards, slot i to shard i % shards; a shard's frames and ticks are one thread's. cln_pool_view and
- * cln_pool_view_sum may be called by any thread.
+ * to shards, slot i to shard i % shards; a shard's frames and ticks are one thread's. The pool begins with a
+ * struct gather (gather/gather.h), whose views any thread may ask for.
  */
 #ifndef SWAGG_CORE_CLONE_POOL_H
 #define SWAGG_CORE_CLONE_POOL_H
@@ -52,8 +52,9 @@ struct cln_copy {
 
 enum cln_found {
     CLN_FOUND,
-    CLN_NO_MATCH,  /* it is no frame of gradients */
-    CLN_TOO_SHORT, /* it ends before its elements do */
+    CLN_OTHER_FLOW, /* it goes to another host than the job's, or is of another type */
+    CLN_NO_MATCH,   /* it is no frame of gradients */
+    CLN_TOO_SHORT,  /* it ends before its elements do */
 };
 
 /* Finds them in a frame of so many bytes. */
@@ -69,14 +70,5 @@ void cln_pool_apply(struct cln_pool *pool, struct cln_slot *slot, uint16_t worke
 
 /* The next report of a chunk of this shard that lacks copies for too long; false: there is none by now. */
 bool cln_pool_tick(struct cln_pool *pool, unsigned shard, uint64_t now, struct agg_verdict *verdict);
-
-/* Whether, since this was last asked, a copy came that is about what the slots are doing. */
-bool cln_pool_heard(struct cln_pool *pool);
-
-/* False: there is no slot i. The fields can be from different moments. */
-bool cln_pool_view(const struct cln_pool *pool, uint32_t i, struct agg_slot_view *view);
-
-/* The last sum of slot i; false: there is none (yet), or it is just being made. */
-bool cln_pool_view_sum(const struct cln_pool *pool, uint32_t i, struct agg_sum_view *view);
 
 #endif

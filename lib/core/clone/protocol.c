@@ -7,7 +7,8 @@
 #include "clone/pool.h"
 #include "clone/reasons.h"
 #include "clone/terms.h"
-#include "protocol/fixed_terms.h"
+#include "gather/gather.h"
+#include "protocol/burst.h"
 #include "wire/hostagg.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -58,20 +59,10 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
     return pool_config(cfg, &pool) ? cln_pool_init(mem, &pool) : NULL;
 }
 
-static void drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool; /* it keeps no buffers */
-    (void)release;
-}
-
-static bool heard(void *pool)
-{
-    return cln_pool_heard(pool);
-}
-
 static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
     static const uint8_t reasons[] = {[CLN_FOUND] = CLN_HELD,
+                                      [CLN_OTHER_FLOW] = CLN_IGNORED_SENDER,
                                       [CLN_NO_MATCH] = CLN_IGNORED_NO_MATCH,
                                       [CLN_TOO_SHORT] = CLN_IGNORED_TOO_SHORT};
     const struct agg_seat *seat;
@@ -93,11 +84,9 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        p[i].reason = find(jobs, &p[i]);
+    agg_locate_burst(jobs, p, n, find);
 }
 
-/* Applies one packet; true if something is to be sent for it. */
 static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
 {
     if (p->slot == NULL)
@@ -109,16 +98,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
-
-    while (i < n && !apply_one(&p[i], now, v))
-        i++;
-    if (i == n) {
-        i = n - 1;
-        *v = (struct agg_verdict){.reason = p[i].reason};
-    }
-    v->action = cln_reasons[v->reason].action;
-    return i + 1;
+    return agg_apply_burst(p, n, now, v, cln_reasons, apply_one);
 }
 
 static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
@@ -131,34 +111,17 @@ static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uin
     return true;
 }
 
-static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
-{
-    return cln_pool_view(pool, i, out);
-}
-
-static bool view_sum(const void *pool, uint32_t i, struct agg_sum_view *out)
-{
-    return cln_pool_view_sum(pool, i, out);
-}
-
 const struct agg_protocol cln_protocol = {
     .name = "clone",
     .id = AGG_PROTOCOL_CLONE,
     .reason = cln_reasons,
     .reasons = CLN_REASONS,
     .frames = true,
-    .check = agg_fixed_check,
-    .differ = agg_fixed_differ,
-    .grant = agg_fixed_grant,
-    .lower = agg_fixed_lower,
+    GATHER_PROTOCOL,
     .list = cln_terms_list,
     .footprint = footprint,
     .init = init,
-    .drain = drain,
-    .heard = heard,
     .locate = locate,
     .apply = apply,
     .tick = tick,
-    .view = view,
-    .view_sum = view_sum,
 };

@@ -29,6 +29,6 @@ const struct agg_reason cln_reasons[CLN_REASONS] = {
                               AGG_DROP, false},
     [CLN_IGNORED_TOO_SHORT] = {"clone_ignored_too_short", "a frame that ends before its elements do",
                                AGG_DROP, false},
-    [CLN_IGNORED_SENDER] = {"clone_ignored_sender", "a frame of the flow from none of the workers", AGG_DROP,
-                            false},
+    [CLN_IGNORED_SENDER] = {"clone_ignored_sender", "a frame of the flow from none of its job's workers",
+                            AGG_DROP, false},
 };

@@ -26,6 +26,8 @@ void cln_terms_build(struct agg_terms *out, const struct cln_terms *t)
     put_be16(to + 14, t->layout.match_at);
     to[16] = t->layout.match_bytes;
     memcpy(to + 18, t->layout.match, CLN_MATCH_MAX);
+    memcpy(to + 26, t->layout.host, sizeof(t->layout.host));
+    put_be16(to + 32, t->layout.ether_type);
 }
 
 bool cln_terms_parse(struct cln_terms *t, const struct agg_terms *in)
@@ -44,8 +46,10 @@ bool cln_terms_parse(struct cln_terms *t, const struct agg_terms *in)
                                        .little = from[1] & IS_LITTLE,
                                        .elements_at = get_be16(from + 12),
                                        .match_at = get_be16(from + 14),
-                                       .match_bytes = from[16]}};
+                                       .match_bytes = from[16],
+                                       .ether_type = get_be16(from + 32)}};
     memcpy(t->layout.match, from + 18, CLN_MATCH_MAX);
+    memcpy(t->layout.host, from + 26, sizeof(t->layout.host));
     return true;
 }
 

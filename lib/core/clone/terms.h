@@ -6,7 +6,7 @@
 #include "clone/layout.h"
 #include "protocol/terms.h"
 
-enum { CLN_TERMS_VERSION = 1, CLN_TERMS_BYTES = 26 };
+enum { CLN_TERMS_VERSION = 1, CLN_TERMS_BYTES = 34 };
 
 struct cln_terms {
     uint8_t code; /* of operation and type (kernels.h) */
@@ -18,8 +18,8 @@ struct cln_terms {
 };
 
 /* Big endian: code, flags (1: a collector, 2: little-endian numbers), slots (2), chunk_bytes (2),
- * missing_after_ms (4), sequence_at (2), elements_at (2), match_at (2), match_bytes, a zero byte, match (8).
- */
+ * missing_after_ms (4), sequence_at (2), elements_at (2), match_at (2), match_bytes, a zero byte, match (8),
+ * host (6), ether_type (2). */
 void cln_terms_build(struct agg_terms *out, const struct cln_terms *t);
 
 /* False: they are of another protocol or version, or too short. */

@@ -20,8 +20,9 @@
  * Members: workers 0 .. n-1, and the host as n, unless it is absent.
  *
  * Memory: the caller gives one block of hag_pool_footprint() bytes, 64-byte aligned. Threads: after init,
- * different slots may be used by different threads at once, one slot by one thread only. hag_pool_view may be
- * called by any thread.
+ * different slots may be used by different threads at once, one slot by one thread only. The
+ * pool begins with a struct gather (gather/gather.h), whose views any thread may ask for: nobody waits for
+ * the host, so it counts there as one that has contributed.
  */
 #ifndef SWAGG_CORE_HOSTAGG_POOL_H
 #define SWAGG_CORE_HOSTAGG_POOL_H
@@ -64,14 +65,5 @@ struct hag_slot *hag_pool_locate(struct hag_pool *pool, uint32_t sequence);
  * from it, is the caller's to fill in. No buffer is kept. */
 void hag_pool_apply(struct hag_pool *pool, struct hag_slot *slot, uint16_t member, const struct hag_packet *p,
                     struct agg_verdict *verdict);
-
-/* Whether, since this was last asked, a packet came that is about what the slots are doing. Any thread may
- * ask, one at a time. */
-bool hag_pool_heard(struct hag_pool *pool);
-
-/* For telemetry; false: there is no slot i. Nobody waits for the host, so it counts as one that has
- * contributed. Any thread may ask; when it is not the slot's owner, the fields can be from different
- * moments. */
-bool hag_pool_view(const struct hag_pool *pool, uint32_t i, struct agg_slot_view *view);
 
 #endif

@@ -5,10 +5,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "gather/gather.h"
 #include "hostagg/pool.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
-#include "protocol/fixed_terms.h"
+#include "protocol/burst.h"
 
 static_assert(sizeof(struct hag_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 
@@ -57,17 +58,6 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
     return pool_config(cfg, &pool) ? hag_pool_init(mem, &pool) : NULL;
 }
 
-static void drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool; /* it keeps no buffers */
-    (void)release;
-}
-
-static bool heard(void *pool)
-{
-    return hag_pool_heard(pool);
-}
-
 /* Fills in the packet's job, member and slot. HAG_HELD, or the reason for which it is none of ours. */
 static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
@@ -93,13 +83,13 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        p[i].reason = find(jobs, &p[i]);
+    agg_locate_burst(jobs, p, n, find);
 }
 
-/* Applies one packet; true if something is to be sent for it, if only the packet itself. */
-static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
+/* What is none of ours is sent on. Nothing in such a pool depends on time. */
+static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
 {
+    (void)now;
     if (p->slot == NULL) {
         *v = (struct agg_verdict){.reason = p->reason};
         return true;
@@ -111,22 +101,7 @@ static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
-
-    (void)now; /* nothing in such a pool depends on time */
-    while (i < n && !apply_one(&p[i], v))
-        i++;
-    if (i == n) {
-        i = n - 1;
-        *v = (struct agg_verdict){.reason = p[i].reason};
-    }
-    v->action = hag_reasons[v->reason].action;
-    return i + 1;
-}
-
-static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
-{
-    return hag_pool_view(pool, i, out);
+    return agg_apply_burst(p, n, now, v, hag_reasons, apply_one);
 }
 
 const struct agg_protocol hag_protocol = {
@@ -136,16 +111,10 @@ const struct agg_protocol hag_protocol = {
     .reasons = HAG_REASONS,
     .header_bytes = HAG_HEADER_BYTES,
     .shard_key = {.at = 6, .mask = HAG_MAX_SLOTS - 1},
-    .check = agg_fixed_check,
-    .differ = agg_fixed_differ,
-    .grant = agg_fixed_grant,
-    .lower = agg_fixed_lower,
+    GATHER_PROTOCOL,
     .list = hag_terms_list,
     .footprint = footprint,
     .init = init,
-    .drain = drain,
-    .heard = heard,
     .locate = locate,
     .apply = apply,
-    .view = view,
 };

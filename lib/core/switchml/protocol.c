@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "protocol/burst.h"
+
 static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
 static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS, "views and seats are for as many");
@@ -108,8 +110,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 void sml_protocol_locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        p[i].reason = find(jobs, &p[i]);
+    agg_locate_burst(jobs, p, n, find);
 }
 
 bool sml_protocol_heard(void *pool)
@@ -135,6 +136,8 @@ size_t sml_protocol_refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t
 /* Applies one packet; true if the caller has something to do for it. */
 static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
 {
+    if (p->slot == NULL)
+        return false;
     sml_pool_apply(p->job->pool, p->slot, p->rank, parsed(p), p->buffer, now, v);
     p->reason = v->reason;
     return v->reason < SML_HELD || v->kept || v->released != NULL;
@@ -142,18 +145,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 unsigned sml_protocol_apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
-
-    while (i < n && (p[i].slot == NULL || !apply_one(&p[i], now, v)))
-        i++;
-    if (i == n) {
-        i = n - 1;
-        v->reason = p[i].reason;
-        v->kept = false;
-        v->released = NULL;
-    }
-    v->action = sml_reasons[v->reason].action;
-    return i + 1;
+    return agg_apply_burst(p, n, now, v, sml_reasons, apply_one);
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
