@@ -9,10 +9,17 @@
 #include "protocols.h"
 #include "wire/control.h"
 
-static_assert((int)COUNTED_PROTOCOLS + 2 * (int)CONFIG_HOSTAGG_JOBS_MAX + SWAGG_MAX_UPLINKS + 2 <=
-                  (int)CLASSIFIER_RULES_MAX,
-              "there is room for all, and for control");
-static_assert((int)CONFIG_CLONE_JOBS_MAX <= (int)CLASSIFIER_PASSING_MAX, "so there is for what passes by");
+enum {
+    OWN_PORTS_MAX = 32, /* of protocols, control and uplinks */
+    RULES = OWN_PORTS_MAX + 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
+};
+
+static_assert((int)RULES <= (int)CLASSIFIER_RULES_MAX, "there is room for all");
+
+static struct classifier_rule rule_of(unsigned protocol, struct agg_key_place key)
+{
+    return (struct classifier_rule){.taker = CLASSIFIER_PROTOCOL, .protocol = protocol, .key = key};
+}
 
 /* Path probes come to the ports of the protocol whose packets they go ahead of, by the same queues, and are
  * told from these by the engine (aggregate/strangers.h). */
@@ -22,19 +29,21 @@ static void add_protocols(struct classifier_table *t)
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
 
     for (unsigned i = 0; i < protocols; i++) {
-        if (protocol[i]->udp_ports.first == 0)
-            continue;
-        classifier_add(t, &(struct classifier_rule){.ip = t->ip,
-                                                    .first = protocol[i]->udp_ports.first,
-                                                    .last = protocol[i]->udp_ports.last,
-                                                    .taker = CLASSIFIER_PROTOCOL,
-                                                    .protocol = protocol[i]->id,
-                                                    .key = protocol[i]->shard_key});
+        const struct classifier_rule rule = rule_of(protocol[i]->id, protocol[i]->shard_key);
+
+        if (protocol[i]->udp_ports.first != 0)
+            classifier_add_own(t, protocol[i]->udp_ports.first, protocol[i]->udp_ports.last, &rule);
     }
 }
 
-/* A chunk's number tells its slot only together with the job's slots, so keys are as coarse as the job with
- * the fewest needs: packets of one slot have one key. */
+static void add_control(struct classifier_table *t, uint16_t port)
+{
+    classifier_add_own(t, port, port, &(struct classifier_rule){.taker = CLASSIFIER_CONTROL});
+}
+
+/* A chunk's number tells its slot only together with the job's slots, and a worker may name any job in a
+ * packet to any host. So keys are as coarse as the job with the fewest slots needs: packets of one slot have
+ * one key. */
 static struct agg_key_place hostagg_key(const struct config *cfg)
 {
     struct agg_key_place key = agg_protocol_find(AGG_PROTOCOL_HOSTAGG)->shard_key;
@@ -47,38 +56,30 @@ static struct agg_key_place hostagg_key(const struct config *cfg)
 /* What workers send to a host, and the host's questions, which come to the switch. */
 static void add_flows(struct classifier_table *t, const struct config *cfg)
 {
+    const struct classifier_rule rule = rule_of(AGG_PROTOCOL_HOSTAGG, hostagg_key(cfg));
+
     for (unsigned i = 0; i < cfg->hostagg_jobs; i++) {
         const struct config_hostagg *h = &cfg->hostagg[i];
-        struct classifier_rule rule = {.ip = h->host.ip,
-                                       .first = (uint16_t)h->host.port,
-                                       .last = (uint16_t)h->host.port,
-                                       .taker = CLASSIFIER_PROTOCOL,
-                                       .protocol = h->terms.protocol,
-                                       .key = hostagg_key(cfg)};
 
-        classifier_add(t, &rule);
-        rule.ip = t->ip;
+        classifier_add(t, classifier_flow(h->network, h->host.ip, rte_cpu_to_be_16((uint16_t)h->host.port)),
+                       &rule);
         if (h->host_gets != HAG_HOST_ABSENT)
-            classifier_add(t, &rule);
+            classifier_add_own(t, (uint16_t)h->host.port, (uint16_t)h->host.port, &rule);
     }
 }
 
 /* What the switches above send. Jobs that have one are SwitchML's, which has data ports of the switch's. */
 static void add_parents(struct classifier_table *t, unsigned uplinks)
 {
-    for (unsigned u = 0; u < uplinks; u++)
-        classifier_add(t,
-                       &(struct classifier_rule){.ip = t->ip,
-                                                 .first = (uint16_t)(UPLINK_DATA_PORT + u),
-                                                 .last = (uint16_t)(UPLINK_DATA_PORT + u),
-                                                 .taker = CLASSIFIER_PROTOCOL,
-                                                 .protocol = engine_from_parent(AGG_PROTOCOL_SWITCHML, u),
-                                                 .key = agg_protocol_find(AGG_PROTOCOL_SWITCHML)->shard_key});
+    for (unsigned u = 0; u < uplinks; u++) {
+        const uint16_t port = (uint16_t)(UPLINK_DATA_PORT + u);
+        const struct classifier_rule rule = rule_of(engine_from_parent(AGG_PROTOCOL_SWITCHML, u),
+                                                    agg_protocol_find(AGG_PROTOCOL_SWITCHML)->shard_key);
+
+        classifier_add_own(t, port, port, &rule);
+    }
     if (uplinks > 0)
-        classifier_add(t, &(struct classifier_rule){.ip = t->ip,
-                                                    .first = UPLINK_CONTROL_PORT,
-                                                    .last = UPLINK_CONTROL_PORT,
-                                                    .taker = CLASSIFIER_CONTROL});
+        add_control(t, UPLINK_CONTROL_PORT);
 }
 
 /* What passes by on its way from workers to a host. */
@@ -86,15 +87,16 @@ static void add_passings(struct classifier_table *t, const struct config *cfg)
 {
     for (unsigned i = 0; i < cfg->clone_jobs; i++) {
         const struct config_clone *c = &cfg->clone[i];
-        struct classifier_passing passing = {
-            .ether_type = rte_cpu_to_be_16((uint16_t)c->ether_type),
-            .protocol = c->terms.protocol,
-            .key = {.at = (uint16_t)(c->sequence_at + (c->little ? 0 : 2)), /* its low half */
-                    .mask = (uint16_t)(c->slots - 1),
-                    .little = c->little}};
+        const struct agg_key_place key = {
+            .at = (uint16_t)(c->sequence_at + (c->little ? 0 : 2)), /* the low half of the number */
+            .mask = (uint16_t)(c->slots - 1),
+            .little = c->little};
+        const struct classifier_rule rule = rule_of(c->terms.protocol, key);
+        struct net_mac to;
 
-        memcpy(passing.to.addr_bytes, c->host, sizeof(c->host));
-        classifier_add_passing(t, &passing);
+        memcpy(to.addr_bytes, c->host, sizeof(c->host));
+        classifier_add(t, classifier_passing(c->network, &to, rte_cpu_to_be_16((uint16_t)c->ether_type)),
+                       &rule);
     }
 }
 
@@ -103,11 +105,10 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
     struct classifier_table t = {.mac = dp->mac, .ip = dp->ip};
     int rc;
 
-    add_protocols(&t); /* first: most packets are theirs */
-    classifier_add(&t, &(struct classifier_rule){
-                           .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL});
-    add_flows(&t, cfg);
+    add_protocols(&t);
+    add_control(&t, CTL_PORT);
     add_parents(&t, dp->uplinks);
+    add_flows(&t, cfg);
     add_passings(&t, cfg);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);

@@ -22,8 +22,8 @@ enum {
     CONFIG_REPLAYS_MAX = 16,
     CONFIG_STATIC_JOBS_MAX = 16,
     CONFIG_STATIC_WORKERS_MAX = 256,
-    CONFIG_HOSTAGG_JOBS_MAX = 16,
-    CONFIG_CLONE_JOBS_MAX = 16,
+    CONFIG_HOSTAGG_JOBS_MAX = AGG_JOBS,
+    CONFIG_CLONE_JOBS_MAX = AGG_JOBS,
     CONFIG_CLONE_WORKERS_MAX = 64,
     CONFIG_SERVER_THREADS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
@@ -184,6 +184,9 @@ struct config_hostagg {
     uint32_t number;           /* on the wire */
     struct config_peer host;   /* port: that the workers send to */
     enum hag_host host_gets;
+    uint32_t vlan;   /* that host and workers are in; 0: the first in which the switch has an address */
+    uint8_t network; /* the place of that in config.vlan */
+    int tenant;      /* by number; -1: nobody's */
     uint32_t slots;
     uint32_t elements;      /* in a packet, at most */
     struct agg_terms terms; /* made from these keys, as if they had been granted */
@@ -196,6 +199,10 @@ struct config_clone {
     char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
     uint8_t host[6];           /* that the frames are sent to */
     uint32_t ether_type;
+    uint32_t vlan;   /* that the frames are in, as is the collector; 0: the first in which the switch has an
+                        address */
+    uint8_t network; /* the place of that in config.vlan */
+    int tenant;      /* by number; -1: nobody's */
     uint32_t slots;
     uint32_t sequence_at, elements_at, match_at; /* bytes from the frame's beginning on */
     bool little;                                 /* the sequence number's byte order; else big endian */

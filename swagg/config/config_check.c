@@ -1,6 +1,7 @@
 #include "config/config_check.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "config/config_value.h"
 #include "protocols.h"
@@ -58,38 +59,86 @@ static void check_pool(struct config_text *t, const struct config *c)
                      c->pool.megabytes + MEMORY_BESIDE_POOL);
 }
 
-/* The bytes that a pool takes; 0: a key is out of range, which was reported. */
-static size_t pool_bytes(const struct config *c, const struct agg_terms *terms, unsigned workers)
+/* A job of the configuration, which nobody joins. */
+struct fixed_job {
+    const char *list;
+    const struct agg_terms *terms;
+    unsigned members;
+    int tenant;
+};
+
+/* Job i of all lists; false: there is none. */
+static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
+{
+    const unsigned statics = c->static_jobs, hostaggs = statics + c->hostagg_jobs,
+                   clones = hostaggs + c->clone_jobs;
+
+    if (i < statics) {
+        const struct config_static *s = &c->static_job[i];
+
+        *job = (struct fixed_job){"static", &s->terms, s->workers, s->tenant};
+    } else if (i < hostaggs) {
+        const struct config_hostagg *h = &c->hostagg[i - statics];
+
+        *job = (struct fixed_job){"hostagg", &h->terms, config_hostagg_members(h), h->tenant};
+    } else if (i < clones) {
+        const struct config_clone *k = &c->clone[i - hostaggs];
+
+        *job = (struct fixed_job){"clone", &k->terms, k->workers + k->has_collector, k->tenant};
+    } else if (i < clones + c->replays) {
+        const struct config_replay *r = &c->replay[i - clones];
+
+        *job = (struct fixed_job){"replay", &r->terms, r->workers, r->tenant};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The bytes that its pool takes; 0: a key is out of range, which was reported. */
+static size_t pool_bytes(const struct config *c, const struct fixed_job *job)
 {
     const struct agg_pool_config pool = {
-        .workers = (uint16_t)workers, .delays = c->pool.delays, .terms = *terms};
+        .workers = (uint16_t)job->members, .delays = c->pool.delays, .terms = *job->terms};
     struct agg_footprint f;
 
-    return agg_protocol_find(terms->protocol)->footprint(&pool, &f) ? f.bytes : 0;
+    return agg_protocol_find(job->terms->protocol)->footprint(&pool, &f) ? f.bytes : 0;
 }
 
 /* Nobody would notice if one of the jobs that nobody joins got no memory, so it is checked now. */
 static void check_memory(struct config_text *t, const struct config *c)
 {
-    const char *list = c->static_jobs > 0    ? "static"
-                       : c->hostagg_jobs > 0 ? "hostagg"
-                       : c->clone_jobs > 0   ? "clone"
-                                             : "replay";
     const size_t megabyte = 1 << 20;
+    const char *first = "";
+    struct fixed_job job;
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < c->replays; i++)
-        bytes += pool_bytes(c, &c->replay[i].terms, c->replay[i].workers);
-    for (unsigned i = 0; i < c->static_jobs; i++)
-        bytes += pool_bytes(c, &c->static_job[i].terms, c->static_job[i].workers);
-    for (unsigned i = 0; i < c->hostagg_jobs; i++)
-        bytes += pool_bytes(c, &c->hostagg[i].terms, config_hostagg_members(&c->hostagg[i]));
-    for (unsigned i = 0; i < c->clone_jobs; i++)
-        bytes += pool_bytes(c, &c->clone[i].terms, c->clone[i].workers + c->clone[i].has_collector);
-    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, list) &&
+    for (unsigned i = 0; fixed_job(c, i, &job); i++) {
+        if (i == 0)
+            first = job.list;
+        bytes += pool_bytes(c, &job);
+    }
+    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, first) &&
         !config_text_is_faulty(t, "pool.megabytes"))
-        config_fault(t, list, "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
+        config_fault(t, first, "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
                      (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
+}
+
+/* They always run, so they must fit into the quotas of their tenants. */
+static void check_quotas(struct config_text *t, const struct config *c)
+{
+    for (unsigned tenant = 0; tenant < c->tenants; tenant++) {
+        char path[CONFIG_PATH_MAX];
+        struct fixed_job job;
+        unsigned jobs = 0;
+
+        for (unsigned i = 0; fixed_job(c, i, &job); i++)
+            jobs += job.tenant == (int)tenant;
+        snprintf(path, sizeof(path), "tenants[%u].quota.jobs", tenant);
+        if (c->tenant[tenant].quota.jobs != 0 && jobs > c->tenant[tenant].quota.jobs)
+            config_fault(t, path, "%s has %u jobs in this file, more than the quota of %u: raise it",
+                         c->tenant[tenant].name, jobs, c->tenant[tenant].quota.jobs);
+    }
 }
 
 /* What neighbours say to one another over a cable makes no sense if several hear it. */
@@ -129,4 +178,5 @@ void config_check(struct config_text *t, struct config_raw *raw)
     config_check_clone(t, raw);
     config_check_replay(t, raw);
     check_memory(t, c);
+    check_quotas(t, c);
 }

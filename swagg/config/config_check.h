@@ -19,9 +19,10 @@ void config_check_ports(struct config_text *t, struct config *c);
  * carry any. */
 void config_check_vlans(struct config_text *t, struct config_raw *raw);
 
-/* Finds the network of a static job: that of a VLAN in which the switch has an address. path: the key's. */
-void config_check_static_vlan(struct config_text *t, const char *path, const struct config *c, uint32_t id,
-                              uint8_t *network);
+/* Finds the network of a VLAN that the key at this path names, if it is there; else *network is 0.
+ * with_address: the switch must have an address in it. */
+void config_check_job_vlan(struct config_text *t, const char *path, const struct config *c, uint32_t id,
+                           bool with_address, uint8_t *network);
 
 /* The same for the list of lcores alone (config_lcores.c); the ports must have their names. */
 void config_check_lcores(struct config_text *t, struct config_raw *raw);
@@ -40,8 +41,8 @@ void config_check_uplinks(struct config_text *t, struct config_raw *raw);
 /* The same for operators' socket alone (config_control.c). */
 void config_check_control(struct config_text *t, struct config_raw *raw);
 
-/* The same for the list of jobs of passing frames alone (config_clone.c); MTU, switch.mac, switch.ip and
- * timers must be set. */
+/* The same for the list of jobs of passing frames alone (config_clone.c); MTU, switch.mac, switch.ip,
+ * VLANs, timers and tenants must be set. */
 void config_check_clone(struct config_text *t, struct config_raw *raw);
 
 /* The same for the list of replayed jobs alone (config_replay.c); MTU and switch.ip must be set. */

@@ -85,7 +85,8 @@ static void check_workers(struct config_text *t, const struct config *cfg, struc
             config_fault(t, path, "is switch.mac, the switch's own");
         for (unsigned job = 0; job <= i; job++)
             for (unsigned other = 0; other < (job < i ? cfg->clone[job].workers : w); other++)
-                if (memcmp(c->worker[w], cfg->clone[job].worker[other], sizeof(c->worker[w])) == 0)
+                if (cfg->clone[job].network == c->network &&
+                    memcmp(c->worker[w], cfg->clone[job].worker[other], sizeof(c->worker[w])) == 0)
                     config_fault(t, path, "%s is clone[%u].workers[%u], too", raw->workers[w], job, other);
     }
 }
@@ -95,10 +96,9 @@ static void check_collector(struct config_text *t, const struct config *cfg, str
 {
     char path[CONFIG_PATH_MAX];
 
-    c->has_collector = config_text_has(t, key_path(path, i, "collector"));
     if (!c->has_collector)
         return;
-    config_check_peer(t, cfg, path, 1, &raw->collector, &c->collector);
+    config_check_peer(t, cfg, key_path(path, i, "collector"), 1, &raw->collector, &c->collector);
     if (!cfg->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, path, "needs switch.ip, the address that it hears from");
 }
@@ -109,7 +109,7 @@ static void check_flow(struct config_text *t, const struct config *cfg, unsigned
     char path[CONFIG_PATH_MAX];
 
     for (unsigned other = 0; other < i; other++)
-        if (cfg->clone[other].ether_type == c->ether_type &&
+        if (cfg->clone[other].network == c->network && cfg->clone[other].ether_type == c->ether_type &&
             memcmp(cfg->clone[other].host, c->host, sizeof(c->host)) == 0)
             config_fault(t, key_path(path, i, "host"),
                          "has the frames of this ether_type for clone[%u] already", other);
@@ -151,6 +151,9 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
         c->quiet_ms = cfg->timers.lost_after_ms;
     config_check_numbers(t, key_path(path, i, ""), c, numbers, COUNT(numbers));
     config_check_power_of_two(t, key_path(path, i, "slots"), c->slots);
+    c->has_collector = config_text_has(t, key_path(path, i, "collector"));
+    config_check_job_vlan(t, key_path(path, i, "vlan"), cfg, c->vlan, c->has_collector, &c->network);
+    c->tenant = config_check_tenant_name(t, key_path(path, i, "tenant"), cfg, from->tenant);
     check_workers(t, cfg, from, c, i);
     check_flow(t, cfg, i);
     check_collector(t, cfg, from, c, i);

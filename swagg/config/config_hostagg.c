@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/uplink_ports.h"
 #include "config/config_check.h"
 #include "config/config_peer.h"
 #include "config/config_value.h"
 #include "hostagg/terms.h"
-#include "wire/control.h"
-#include "wire/switchml.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -84,9 +83,9 @@ static void check_members(struct config_text *t, const struct config *c, struct 
     config_check_peer(t, c, key_path(path, i, "host"), 1, &raw->host, &h->host);
     if (!config_text_has(t, key_path(path, i, "host.port")))
         config_fault(t, path, "is missing: the UDP port that the workers send to");
-    else if (h->host.port >= CTL_PORT && h->host.port <= SML_PORT_LAST)
-        config_fault(t, path, "%u is one of the switch's own ports, %d to %d", h->host.port, CTL_PORT,
-                     SML_PORT_LAST);
+    else if (h->host.port >= UPLINK_CONTROL_PORT && h->host.port <= UPLINK_DATA_PORT_LAST)
+        config_fault(t, path, "%u is one of the switch's own ports, %d to %d", h->host.port,
+                     UPLINK_CONTROL_PORT, UPLINK_DATA_PORT_LAST);
     for (unsigned rank = 0; rank < h->workers; rank++) {
         snprintf(key, sizeof(key), "workers[%u]", rank);
         config_check_peer(t, c, key_path(path, i, key), 1, &raw->worker[rank], &h->worker[rank]);
@@ -125,6 +124,9 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     if (h->host_gets != HAG_HOST_ABSENT && !c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, path,
                      "needs switch.ip, the address that the host hears from; or else let it be nothing");
+    config_check_job_vlan(t, key_path(path, i, "vlan"), c, h->vlan, h->host_gets != HAG_HOST_ABSENT,
+                          &h->network);
+    h->tenant = config_check_tenant_name(t, key_path(path, i, "tenant"), c, raw->hostagg[i].tenant);
     check_members(t, c, &raw->hostagg[i], h, i);
     code = config_check_code(t, key_path(path, i, ""), raw->hostagg[i].type, raw->hostagg[i].operation);
     element = code == 0 ? 1 : agg_element_size(code & 15, code >> 4);

@@ -148,6 +148,8 @@ static const struct config_key hostagg_keys[] = {
     KEY("hostagg.elements", RESTART, NUMBER, config_hostagg, elements),
     KEY("hostagg.type", RESTART, BYTES, config_hostagg, terms), /* among others */
     KEY("hostagg.operation", RESTART, BYTES, config_hostagg, terms),
+    KEY("hostagg.tenant", RESTART, TENANT, config_hostagg, tenant),
+    KEY("hostagg.vlan", RESTART, NUMBER, config_hostagg, vlan),
 };
 
 static const char *const byte_orders[] = {"big", "little"};
@@ -173,6 +175,8 @@ static const struct config_key clone_keys[] = {
     KEY("clone.collector.port", RESTART, NUMBER, config_clone, collector.port),
     KEY("clone.missing_after_ms", RESTART, NUMBER, config_clone, missing_after_ms),
     KEY("clone.quiet_ms", RESTART, NUMBER, config_clone, quiet_ms),
+    KEY("clone.tenant", RESTART, TENANT, config_clone, tenant),
+    KEY("clone.vlan", RESTART, NUMBER, config_clone, vlan),
 };
 
 static const struct config_key replay_keys[] = {

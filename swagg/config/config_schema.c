@@ -264,6 +264,8 @@ static const cyaml_schema_field_t hostagg_fields[] = {
     CYAML_FIELD_UINT("elements", OPTIONAL, struct config_raw_hostagg, job.elements),
     CYAML_FIELD_STRING("type", OPTIONAL, struct config_raw_hostagg, type, 1),
     CYAML_FIELD_STRING("operation", OPTIONAL, struct config_raw_hostagg, operation, 1),
+    CYAML_FIELD_STRING("tenant", OPTIONAL, struct config_raw_hostagg, tenant, 1),
+    CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_raw_hostagg, job.vlan),
     CYAML_FIELD_END,
 };
 
@@ -291,6 +293,8 @@ static const cyaml_schema_field_t clone_fields[] = {
     CYAML_FIELD_MAPPING("collector", OPTIONAL, struct config_raw_clone, collector, peer_fields),
     CYAML_FIELD_UINT("missing_after_ms", OPTIONAL, struct config_raw_clone, job.missing_after_ms),
     CYAML_FIELD_UINT("quiet_ms", OPTIONAL, struct config_raw_clone, job.quiet_ms),
+    CYAML_FIELD_STRING("tenant", OPTIONAL, struct config_raw_clone, tenant, 1),
+    CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_raw_clone, job.vlan),
     CYAML_FIELD_END,
 };
 

@@ -56,14 +56,14 @@ struct config_raw_static {
 struct config_raw_hostagg {
     struct config_hostagg job;
     struct config_raw_peer host;
-    char type[16], operation[16];
+    char type[16], operation[16], tenant[CONFIG_NAME_MAX];
     struct config_raw_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* as many as job.workers */
 };
 
 struct config_raw_clone {
     struct config_clone job;
     struct config_raw_peer collector;
-    char host[64], type[16], operation[16], match[64];
+    char host[64], type[16], operation[16], match[64], tenant[CONFIG_NAME_MAX];
     unsigned workers_count;
     char *workers[CONFIG_CLONE_WORKERS_MAX];
 };

@@ -103,25 +103,6 @@ static void check_worker(struct config_text *t, struct config *c, unsigned i, un
         check_distinct(t, c, i, rank);
 }
 
-/* The jobs of a tenant that are in the configuration always run, so they must fit. */
-static void check_tenant(struct config_text *t, struct config_raw *raw, unsigned i)
-{
-    struct config *c = &raw->config;
-    struct config_static *s = &c->static_job[i];
-    char path[CONFIG_PATH_MAX];
-    unsigned jobs = 0, quota;
-
-    s->tenant = config_check_tenant_name(t, job_path(path, i, "tenant"), c, raw->static_job[i].tenant);
-    if (s->tenant < 0)
-        return;
-    quota = c->tenant[s->tenant].quota.jobs;
-    for (unsigned j = 0; j <= i; j++)
-        jobs += c->static_job[j].tenant == s->tenant;
-    if (quota != 0 && jobs > quota)
-        config_fault(t, path, "%s has %u static jobs, more than the %u of tenants[%d].quota.jobs: raise it",
-                     c->tenant[s->tenant].name, jobs, quota, s->tenant);
-}
-
 /* Turns the keys into the protocol's terms; done nowhere else. */
 static void make_terms(struct config_static *s)
 {
@@ -152,11 +133,10 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     if (!config_text_has(t, job_path(path, i, "quiet_ms")))
         s->quiet_ms = c->timers.lost_after_ms;
     config_check_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
-    if (config_text_has(t, job_path(path, i, "vlan")))
-        config_check_static_vlan(t, path, c, s->vlan, &s->network);
+    config_check_job_vlan(t, job_path(path, i, "vlan"), c, s->vlan, true, &s->network);
+    s->tenant = config_check_tenant_name(t, job_path(path, i, "tenant"), c, raw->static_job[i].tenant);
     check_elements(t, c, i);
     check_slots(t, s, i);
-    check_tenant(t, raw, i);
     for (unsigned rank = 0; rank < s->workers; rank++)
         check_worker(t, c, i, rank, &raw->static_job[i].worker[rank]);
     make_terms(s);

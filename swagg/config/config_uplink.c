@@ -123,8 +123,8 @@ void config_check_uplinks(struct config_text *t, struct config_raw *raw)
 
     for (unsigned i = 0; i < c->uplinks; i++) {
         c->uplink[i] = raw->uplink[i].uplink;
-        if (config_text_has(t, uplink_path(path, i, "vlan")))
-            config_check_static_vlan(t, path, c, c->uplink[i].vlan, &c->uplink[i].network);
+        config_check_job_vlan(t, uplink_path(path, i, "vlan"), c, c->uplink[i].vlan, true,
+                              &c->uplink[i].network);
         check_way(t, c, i, &raw->uplink[i], &c->uplink[i]);
         check_distinct(t, c, i);
         check_tenants(t, c, i, &raw->uplink[i], &c->uplink[i]);

@@ -137,13 +137,19 @@ void config_check_vlans(struct config_text *t, struct config_raw *raw)
         check_port(t, c, p);
 }
 
-void config_check_static_vlan(struct config_text *t, const char *path, const struct config *c, uint32_t id,
-                              uint8_t *network)
+void config_check_job_vlan(struct config_text *t, const char *path, const struct config *c, uint32_t id,
+                           bool with_address, uint8_t *network)
 {
+    *network = 0;
+    if (!config_text_has(t, path))
+        return;
     for (unsigned i = 0; i < c->vlans; i++)
-        if (c->vlan[i].id == id && c->vlan[i].ip != 0) {
+        if (c->vlan[i].id == id && (c->vlan[i].ip != 0 || !with_address)) {
             *network = (uint8_t)i;
             return;
         }
-    config_fault(t, path, "the switch has no address in VLAN %u (switch.vlans)", id);
+    if (with_address)
+        config_fault(t, path, "the switch has no address in VLAN %u (switch.vlans)", id);
+    else
+        config_fault(t, path, "no port carries VLAN %u (ports.vlan, ports.trunk)", id);
 }

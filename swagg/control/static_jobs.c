@@ -76,8 +76,9 @@ static void describe_hostagg(struct static_job *job, const struct config_hostagg
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
                                    .terms = c->terms,
                                    .as_it_is = true,
-                                   .tenant = -1,
+                                   .tenant = c->tenant,
                                    .is_static = true,
+                                   .network = c->network,
                                    .size = (uint16_t)config_hostagg_members(c)};
     for (unsigned n = 0; n < JOBS_MAX; n++) /* its number on the wire is the one in the configuration */
         if (n != c->number)
@@ -98,8 +99,9 @@ static void describe_clone(struct static_job *job, const struct config_clone *c)
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
                                    .terms = c->terms,
                                    .as_it_is = true,
-                                   .tenant = -1,
+                                   .tenant = c->tenant,
                                    .is_static = true,
+                                   .network = c->network,
                                    .heard_from = rte_cpu_to_be_16((uint16_t)c->collector.port),
                                    .size = (uint16_t)(c->workers + c->has_collector)};
     for (unsigned rank = 0; rank < c->workers; rank++) {
@@ -277,12 +279,11 @@ int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *
  * of a new one has now, too. */
 static void follow(struct static_jobs *s, struct static_job *job, const struct config *cfg, unsigned n)
 {
-    if (n < cfg->replays) {
-        job->plan.tenant = cfg->replay[n].tenant;
-    } else if (n - cfg->replays < cfg->static_jobs) {
-        job->plan.tenant = cfg->static_job[n - cfg->replays].tenant;
-        job->quiet_ns = cfg->static_job[n - cfg->replays].quiet_ms * UINT64_C(1000000);
-    }
+    struct static_job is = {0};
+
+    describe(&is, cfg, n);
+    job->plan.tenant = is.plan.tenant;
+    job->quiet_ns = is.quiet_ns;
     jobs_set_tenant(s->jobs, job->plan.protocol->id, job->number, job->plan.tenant);
 }
 

@@ -3,21 +3,32 @@
 #include <errno.h>
 #include <stdlib.h>
 
-bool classifier_add(struct classifier_table *t, const struct classifier_rule *rule)
+bool classifier_add(struct classifier_table *t, struct classifier_target target,
+                    const struct classifier_rule *rule)
 {
+    unsigned i = classifier_place_of(target);
+
+    if (classifier_find(t, target) != NULL)
+        return true;
     if (t->rules == CLASSIFIER_RULES_MAX)
         return false;
-    t->rule[t->rules++] = *rule;
-    t->flows |= rule->ip != t->ip;
+    while (t->place[i].target.station != 0)
+        i = (i + 1) & (CLASSIFIER_PLACES - 1);
+    t->place[i] = (struct classifier_place){target, *rule};
+    t->rules++;
+    t->flows |= target.station >> 56 == CLASSIFIER_FLOW;
+    t->passings |= target.station >> 56 == CLASSIFIER_PASSING;
     return true;
 }
 
-bool classifier_add_passing(struct classifier_table *t, const struct classifier_passing *passing)
+bool classifier_add_own(struct classifier_table *t, uint16_t first, uint16_t last,
+                        const struct classifier_rule *rule)
 {
-    if (t->passings == CLASSIFIER_PASSING_MAX)
-        return false;
-    t->passing[t->passings++] = *passing;
-    return true;
+    bool room = true;
+
+    for (unsigned port = first; port <= last && room; port++)
+        room = classifier_add(t, classifier_own(rte_cpu_to_be_16((uint16_t)port)), rule);
+    return room;
 }
 
 int classifier_publish(struct classifier *c, const struct classifier_table *table)

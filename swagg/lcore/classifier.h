@@ -1,18 +1,21 @@
 /* Whose a received packet is: the switch's own, and which part of it takes it; a protocol's; or the bridge's
  * to pass on.
  *
- * A table of rules, in front of bridge and engine. A rule names a destination, an IP address and UDP ports,
- * and who takes what is sent there. Most are about the switch's own address. A rule about another host's is
- * for a protocol that takes part in a flow which only passes by.
+ * A table of rules, in front of bridge and engine. A rule says who takes what is sent to one target: a UDP
+ * port of the switch itself; a UDP port of another host, for a protocol that takes part in a flow which only
+ * passes by; or frames of one type to another station, of which a protocol gets copies. It is hashed by
+ * targets, so what a packet costs does not depend on how many rules there are.
  *
  * The main lcore builds a table and publishes it whole; nobody changes it any more. Polling lcores read the
  * pointer once a burst and let go of it by the end of their round. The table before it is freed once every
  * lcore has passed such a point (RCU).
  *
- * Addresses in network order, UDP ports in host order.
+ * Addresses and frames' types in network order, UDP ports in host order where they are configured.
  */
 #ifndef SWAGG_LCORE_CLASSIFIER_H
 #define SWAGG_LCORE_CLASSIFIER_H
+
+#include <string.h>
 
 #include <rte_byteorder.h>
 #include <rte_common.h>
@@ -21,17 +24,17 @@
 #include "net/headers.h"
 #include "protocol/protocol.h"
 
-enum { CLASSIFIER_RULES_MAX = 64, CLASSIFIER_PASSING_MAX = 16 };
+enum {
+    CLASSIFIER_PLACES = 2048, /* a power of two; at most half of them are taken */
+    CLASSIFIER_RULES_MAX = CLASSIFIER_PLACES / 2
+};
 
 enum classifier_taker {
-    CLASSIFIER_CONTROL,  /* the main lcore: control messages; of the switch's own address only */
+    CLASSIFIER_CONTROL,  /* the main lcore: control messages; to the switch itself only */
     CLASSIFIER_PROTOCOL, /* the engine */
 };
 
-/* UDP packets to this address and to one of these ports. */
 struct classifier_rule {
-    rte_be32_t ip;
-    uint16_t first, last;
     enum classifier_taker taker;
     /* CLASSIFIER_PROTOCOL: */
     unsigned
@@ -39,23 +42,24 @@ struct classifier_rule {
     struct agg_key_place key;
 };
 
-/* Frames of this type to this station pass by: they are forwarded as ever, and the engine gets copies. */
-struct classifier_passing {
-    struct net_mac to;
-    rte_be16_t ether_type;
-    unsigned protocol; /* whose, enum agg_protocol_id */
-    struct agg_key_place key;
+/* What a rule is about. */
+struct classifier_target {
+    uint64_t station; /* its address, and its network (port/vlans.h) above that; the highest byte: the kind */
+    rte_be16_t what;  /* UDP port, or type of frames */
+};
+
+struct classifier_place {
+    struct classifier_target target; /* station 0: empty */
+    struct classifier_rule rule;
 };
 
 struct classifier_table {
     /* What is for the switch itself. Another MAC: the bridge's, but for flows. */
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
-    bool flows;    /* some rule is about another address than ip */
     unsigned rules;
-    struct classifier_rule rule[CLASSIFIER_RULES_MAX]; /* the first that fits counts */
-    unsigned passings;
-    struct classifier_passing passing[CLASSIFIER_PASSING_MAX];
+    bool flows, passings; /* there are rules of this kind */
+    struct classifier_place place[CLASSIFIER_PLACES];
 } __rte_cache_aligned;
 
 struct classifier {
@@ -63,10 +67,39 @@ struct classifier {
     struct rte_rcu_qsbr *rcu;       /* where those report who read it */
 };
 
-/* While the table is built. False: it is full. */
-bool classifier_add(struct classifier_table *t, const struct classifier_rule *rule);
+enum { CLASSIFIER_OWN = 1, CLASSIFIER_FLOW, CLASSIFIER_PASSING };
 
-bool classifier_add_passing(struct classifier_table *t, const struct classifier_passing *passing);
+/* UDP packets to this port of the switch itself, by whichever of its addresses. */
+static inline struct classifier_target classifier_own(rte_be16_t udp_port)
+{
+    return (struct classifier_target){(uint64_t)CLASSIFIER_OWN << 56, udp_port};
+}
+
+/* UDP packets to this port of another host. */
+static inline struct classifier_target classifier_flow(unsigned network, rte_be32_t ip, rte_be16_t udp_port)
+{
+    return (struct classifier_target){(uint64_t)CLASSIFIER_FLOW << 56 | (uint64_t)network << 48 | ip,
+                                      udp_port};
+}
+
+/* Frames of this type to another station. */
+static inline struct classifier_target classifier_passing(unsigned network, const struct net_mac *to,
+                                                          rte_be16_t ether_type)
+{
+    struct classifier_target target = {0, ether_type};
+
+    memcpy(&target.station, to, sizeof(*to)); /* little endian: the lower six bytes */
+    target.station |= (uint64_t)CLASSIFIER_PASSING << 56 | (uint64_t)network << 48;
+    return target;
+}
+
+/* While the table is built. Of several rules about a target the first counts. False: the table is full. */
+bool classifier_add(struct classifier_table *t, struct classifier_target target,
+                    const struct classifier_rule *rule);
+
+/* The same for these UDP ports of the switch itself, both included; host order. */
+bool classifier_add_own(struct classifier_table *t, uint16_t first, uint16_t last,
+                        const struct classifier_rule *rule);
 
 /* Publishes a copy of the table, and frees the one before; waits for the lcores to let go of that. 0, or
  * -ENOMEM: nothing has changed. The main lcore's. */
@@ -82,25 +115,21 @@ static inline const struct classifier_table *classifier_table(const struct class
     return __atomic_load_n(&c->table, __ATOMIC_ACQUIRE);
 }
 
-/* Who gets a copy of a frame to another station; NULL: nobody. */
-static inline const struct classifier_passing *classifier_passing(const struct classifier_table *t,
-                                                                  const struct net_ethernet *eth)
+static inline unsigned classifier_place_of(struct classifier_target target)
 {
-    for (const struct classifier_passing *p = t->passing; p < t->passing + t->passings; p++)
-        if (eth->ether_type == p->ether_type && net_same_mac(&eth->dst_addr, &p->to))
-            return p;
-    return NULL;
+    const uint64_t mixed = (target.station ^ (uint64_t)target.what << 40) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return (unsigned)(mixed >> 32) & (CLASSIFIER_PLACES - 1);
 }
 
-/* Who takes a UDP packet to this address and port; NULL: nobody. */
-static inline const struct classifier_rule *classifier_find(const struct classifier_table *t, rte_be32_t ip,
-                                                            rte_be16_t udp_port)
+/* Who takes what is sent to the target; NULL: nobody. */
+static inline const struct classifier_rule *classifier_find(const struct classifier_table *t,
+                                                            struct classifier_target target)
 {
-    const uint16_t port = rte_be_to_cpu_16(udp_port);
-
-    for (const struct classifier_rule *r = t->rule; r < t->rule + t->rules; r++)
-        if (port >= r->first && port <= r->last && ip == r->ip)
-            return r;
+    for (unsigned i = classifier_place_of(target); t->place[i].target.station != 0;
+         i = (i + 1) & (CLASSIFIER_PLACES - 1))
+        if (t->place[i].target.station == target.station && t->place[i].target.what == target.what)
+            return &t->place[i].rule;
     return NULL;
 }
 

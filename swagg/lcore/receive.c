@@ -48,7 +48,6 @@ static enum net_found found_udp(const struct receive *r, unsigned port, const st
     return found(r, port, m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD);
 }
 
-/* To the switch: its address in this network stands for the one that the rules are about. */
 static void udp_input(struct receive *r, const struct classifier_table *t, unsigned port, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
@@ -59,7 +58,7 @@ static void udp_input(struct receive *r, const struct classifier_table *t, unsig
         drop(r, port, why, m);
         return;
     }
-    rule = classifier_find(t, t->ip, f->udp.dst_port);
+    rule = classifier_find(t, classifier_own(f->udp.dst_port));
     if (rule == NULL)
         drop(r, port, DROP_UDP_PORT, m);
     else if (rule->taker == CLASSIFIER_PROTOCOL)
@@ -109,18 +108,31 @@ static void local_input(struct receive *r, const struct classifier_table *t, uns
     }
 }
 
-/* The rule about a whole UDP packet to another host; NULL: there is none. */
+/* The rule about a whole UDP packet to another host; NULL: there is none. Most frames that pass are of no
+ * flow, so the checks, which read all of a packet, come last. */
 static const struct classifier_rule *flow_of(const struct receive *r, const struct classifier_table *t,
                                              unsigned port, const struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    const struct classifier_rule *rule;
 
-    if (f->eth.ether_type != net16(NET_TYPE_IPV4) || !rte_pktmbuf_is_contiguous(m) ||
+    if (m->data_len < sizeof(*f) || f->eth.ether_type != net16(NET_TYPE_IPV4) ||
+        f->ip.next_proto_id != NET_PROTOCOL_UDP || !rte_pktmbuf_is_contiguous(m))
+        return NULL;
+    rule = classifier_find(t, classifier_flow(vlan_number(m), f->ip.dst_addr, f->udp.dst_port));
+    if (rule == NULL || rule->taker != CLASSIFIER_PROTOCOL ||
         net_check_ipv4(&f->ip, m->data_len - sizeof(f->eth), found_ipv4(r, port, m)) != NET_OK ||
-        f->ip.next_proto_id != NET_PROTOCOL_UDP ||
         net_check_udp(&f->ip, &f->udp, found_udp(r, port, m), r->host->ones_sum) != NET_OK)
         return NULL;
-    return classifier_find(t, f->ip.dst_addr, f->udp.dst_port);
+    return rule;
+}
+
+/* The rule about frames of this type to another station; NULL: nobody gets a copy. */
+static const struct classifier_rule *passing_of(const struct classifier_table *t, const struct rte_mbuf *m)
+{
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
+
+    return classifier_find(t, classifier_passing(vlan_number(m), &eth->dst_addr, eth->ether_type));
 }
 
 /* To every other port, unless there are too many such frames. */
@@ -137,25 +149,24 @@ static void flood(struct receive *r, unsigned port, enum config_storm_kind kind,
 }
 
 /* What a frame carries is summed, though it may not be touched: both ways only read it from here on. */
-static void copy_to_engine(struct receive *r, const struct classifier_passing *passing, unsigned port,
+static void copy_to_engine(struct receive *r, const struct classifier_rule *rule, unsigned port,
                            struct rte_mbuf *m)
 {
     rte_pktmbuf_refcnt_update(m, 1);
-    engine_steer(r->engine, passing->protocol, &passing->key, port, m);
+    engine_steer(r->engine, rule->protocol, &rule->key, port, m);
 }
 
 /* A frame to another station. */
 static void passing_input(struct receive *r, const struct classifier_table *t, const struct bridge *stations,
                           unsigned port, struct rte_mbuf *m)
 {
-    const struct classifier_rule *rule = t->flows ? flow_of(r, t, port, m) : NULL;
-    const struct classifier_passing *passing =
-        t->passings > 0 ? classifier_passing(t, rte_pktmbuf_mtod(m, const struct net_ethernet *)) : NULL;
+    const struct classifier_rule *flow = t->flows ? flow_of(r, t, port, m) : NULL;
+    const struct classifier_rule *copied = t->passings ? passing_of(t, m) : NULL;
 
-    if (passing != NULL)
-        copy_to_engine(r, passing, port, m);
-    if (rule != NULL && rule->taker == CLASSIFIER_PROTOCOL && rule->ip != t->ip)
-        engine_steer(r->engine, rule->protocol, &rule->key, port, m);
+    if (copied != NULL)
+        copy_to_engine(r, copied, port, m);
+    if (flow != NULL)
+        engine_steer(r->engine, flow->protocol, &flow->key, port, m);
     else if (!forward_to_known(stations, r->send, port, m))
         flood(r, port, CONFIG_STORM_UNKNOWN, m);
 }

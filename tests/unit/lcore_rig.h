@@ -145,21 +145,19 @@ static inline void rig_open_job(void)
     rig_make_job(&(struct rig_job_parts){&rig_job, rig_lane, seats}, RIG_JOB);
 }
 
-/* The rules of a switch that speaks SwitchML, and one more unless it is NULL. From the next burst on. */
-static inline void rig_classify(const struct classifier_rule *more)
+/* The rules of a switch that speaks SwitchML, and one more about what is sent to a station, unless it is
+ * NULL. From the next burst on. */
+static inline void rig_classify(const struct frame_end *to, const struct classifier_rule *more)
 {
-    struct classifier_table t = {.mac = rig.host.mac, .ip = rig.host.ip};
-    const struct classifier_rule data = {.ip = t.ip,
-                                         .first = SML_PORT_FIRST,
-                                         .last = SML_PORT_LAST,
-                                         .taker = CLASSIFIER_PROTOCOL,
-                                         .protocol = AGG_PROTOCOL_SWITCHML,
-                                         .key = sml_protocol.shard_key};
-    const struct classifier_rule control = {
-        .ip = t.ip, .first = CTL_PORT, .last = CTL_PORT, .taker = CLASSIFIER_CONTROL};
+    static struct classifier_table t; /* large */
+    const struct classifier_rule data = {
+        .taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML, .key = sml_protocol.shard_key};
+    const struct classifier_rule control = {.taker = CLASSIFIER_CONTROL};
 
-    CU_ASSERT(classifier_add(&t, &data) && classifier_add(&t, &control));
-    CU_ASSERT(more == NULL || classifier_add(&t, more));
+    t = (struct classifier_table){.mac = rig.host.mac, .ip = rig.host.ip};
+    CU_ASSERT(classifier_add_own(&t, SML_PORT_FIRST, SML_PORT_LAST, &data));
+    CU_ASSERT(classifier_add_own(&t, CTL_PORT, CTL_PORT, &control));
+    CU_ASSERT(to == NULL || classifier_add(&t, classifier_flow(0, to->ip, to->port), more));
     CU_ASSERT_FATAL(classifier_publish(&rig_classifier, &t) == 0);
 }
 
@@ -219,7 +217,7 @@ static inline void rig_open(void)
     for (uint8_t p = 0; p < RIG_PORTS; p++)
         rig.receive.queue[rig.receive.queues++] = (struct port_queue_id){.port = p};
     CU_ASSERT_FATAL(inbox_open(&rig_inbox, RIG_PORTS) == 0);
-    rig_classify(NULL);
+    rig_classify(NULL, NULL);
     rig_open_job();
 }
 

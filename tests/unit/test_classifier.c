@@ -6,74 +6,109 @@
 #include "lcore/classifier.h"
 #include "unit.h"
 
-enum { PUBLISHED = 10, PROTOCOL = 3, OURS = 1, OTHERS = 2 };
+enum { PUBLISHED = 10, PROTOCOL = 3, OTHERS = 2, PORT = 100, TYPE = 0x88b5 };
 
 static struct classifier classifier;
+static struct classifier_table table; /* large */
 
-static struct classifier_rule rule(rte_be32_t ip, uint16_t first, uint16_t last, unsigned protocol)
+static struct classifier_rule rule(unsigned protocol)
 {
-    return (struct classifier_rule){
-        .ip = ip, .first = first, .last = last, .taker = CLASSIFIER_PROTOCOL, .protocol = protocol};
+    return (struct classifier_rule){.taker = CLASSIFIER_PROTOCOL, .protocol = protocol};
 }
 
-static void test_a_rule_is_about_an_address_and_a_range_of_ports(void)
-{
-    struct classifier_table t = {.ip = OURS};
-    const struct classifier_rule range = rule(OURS, 100, 103, PROTOCOL);
+static const struct net_mac station = {{2, 0, 0, 0, 0, 9}}, another = {{2, 0, 0, 0, 0, 10}};
 
-    CU_ASSERT(classifier_add(&t, &range));
-    for (uint16_t port = 100; port <= 103; port++)
-        CU_ASSERT_PTR_EQUAL(classifier_find(&t, OURS, rte_cpu_to_be_16(port)), &t.rule[0]);
-    CU_ASSERT_PTR_NULL(classifier_find(&t, OURS, RTE_BE16(99)));
-    CU_ASSERT_PTR_NULL(classifier_find(&t, OURS, RTE_BE16(104)));
-    CU_ASSERT_PTR_NULL(classifier_find(&t, OTHERS, RTE_BE16(100)));
+/* Which protocol takes what is sent to the target; 0: nobody. */
+static unsigned taken_by(struct classifier_target target)
+{
+    const struct classifier_rule *found = classifier_find(&table, target);
+
+    return found == NULL ? 0 : found->protocol;
 }
 
-static void test_the_first_rule_that_fits_counts(void)
+static void test_a_rule_is_about_ports_of_the_switch(void)
 {
-    struct classifier_table t = {.ip = OURS};
-    const struct classifier_rule one = rule(OURS, 5, 5, 1), all = rule(OURS, 0, UINT16_MAX, 2);
+    const struct classifier_rule one = rule(PROTOCOL);
 
-    CU_ASSERT(classifier_add(&t, &one) && classifier_add(&t, &all));
-    CU_ASSERT_EQUAL(classifier_find(&t, OURS, RTE_BE16(5))->protocol, 1);
-    CU_ASSERT_EQUAL(classifier_find(&t, OURS, 0)->protocol, 2);
-    CU_ASSERT_EQUAL(classifier_find(&t, OURS, UINT16_MAX)->protocol, 2);
+    table = (struct classifier_table){0};
+    CU_ASSERT(classifier_add_own(&table, PORT, PORT + 3, &one));
+    CU_ASSERT(table.rules == 4 && !table.flows && !table.passings);
+    for (uint16_t port = PORT - 1; port <= PORT + 4; port++)
+        CU_ASSERT_EQUAL(taken_by(classifier_own(rte_cpu_to_be_16(port))),
+                        port >= PORT && port <= PORT + 3 ? PROTOCOL : 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_flow(0, 0, RTE_BE16(PORT))), 0);
+    CU_ASSERT(classifier_add_own(&table, UINT16_MAX, UINT16_MAX, &one));
+    CU_ASSERT_EQUAL(taken_by(classifier_own(UINT16_MAX)), PROTOCOL);
 }
 
-static void test_a_rule_about_others_is_a_flow(void)
+static void test_or_about_a_port_of_another_host(void)
 {
-    struct classifier_table t = {.ip = OURS};
-    const struct classifier_rule own = rule(OURS, 1, 1, PROTOCOL), others = rule(OTHERS, 1, 1, PROTOCOL);
+    const struct classifier_rule one = rule(PROTOCOL);
 
-    CU_ASSERT(classifier_add(&t, &own) && !t.flows);
-    CU_ASSERT(classifier_add(&t, &others) && t.flows);
-    CU_ASSERT_PTR_EQUAL(classifier_find(&t, OTHERS, RTE_BE16(1)), &t.rule[1]);
+    table = (struct classifier_table){0};
+    CU_ASSERT(classifier_add(&table, classifier_flow(1, OTHERS, RTE_BE16(PORT)), &one));
+    CU_ASSERT(table.flows && !table.passings);
+    CU_ASSERT_EQUAL(taken_by(classifier_flow(1, OTHERS, RTE_BE16(PORT))), PROTOCOL);
+    CU_ASSERT_EQUAL(taken_by(classifier_flow(1, OTHERS, RTE_BE16(PORT + 1))), 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_flow(1, OTHERS + 1, RTE_BE16(PORT))), 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_flow(0, OTHERS, RTE_BE16(PORT))), 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(PORT))), 0);
+}
+
+static void test_or_about_frames_to_a_station(void)
+{
+    const struct classifier_rule one = rule(PROTOCOL);
+
+    table = (struct classifier_table){0};
+    CU_ASSERT(classifier_add(&table, classifier_passing(1, &station, TYPE), &one));
+    CU_ASSERT(!table.flows && table.passings);
+    CU_ASSERT_EQUAL(taken_by(classifier_passing(1, &station, TYPE)), PROTOCOL);
+    CU_ASSERT_EQUAL(taken_by(classifier_passing(1, &another, TYPE)), 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_passing(1, &station, TYPE + 1)), 0);
+    CU_ASSERT_EQUAL(taken_by(classifier_passing(0, &station, TYPE)), 0);
+}
+
+static void test_the_first_rule_about_a_target_counts(void)
+{
+    const struct classifier_rule one = rule(1), all = rule(2);
+
+    table = (struct classifier_table){0};
+    CU_ASSERT(classifier_add_own(&table, 5, 5, &one) && classifier_add_own(&table, 4, 6, &all));
+    CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(5))), 1);
+    CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(4))), 2);
+    CU_ASSERT_EQUAL(table.rules, 3);
+}
+
+static struct classifier_target numbered(unsigned i)
+{
+    return i % 2 == 0 ? classifier_flow(0, i, RTE_BE16(PORT))
+                      : classifier_passing(0, &station, (rte_be16_t)i);
 }
 
 static void test_a_table_has_room_for_so_many_rules(void)
 {
-    struct classifier_table t = {.ip = OURS};
+    table = (struct classifier_table){0};
+    for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++) {
+        const struct classifier_rule one = rule(i + 1);
 
-    for (uint16_t i = 0; i < CLASSIFIER_RULES_MAX; i++) {
-        const struct classifier_rule one = rule(OURS, i, i, i);
-
-        CU_ASSERT(classifier_add(&t, &one));
+        CU_ASSERT(classifier_add(&table, numbered(i), &one));
     }
-    CU_ASSERT_FALSE(classifier_add(&t, &t.rule[0]));
-    CU_ASSERT_EQUAL(t.rules, CLASSIFIER_RULES_MAX);
-    CU_ASSERT_EQUAL(classifier_find(&t, OURS, RTE_BE16(CLASSIFIER_RULES_MAX - 1))->protocol,
-                    CLASSIFIER_RULES_MAX - 1);
+    for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++)
+        CU_ASSERT_EQUAL(taken_by(numbered(i)), i + 1);
+    CU_ASSERT_FALSE(classifier_add(&table, numbered(CLASSIFIER_RULES_MAX), &table.place[0].rule));
+    CU_ASSERT_FALSE(classifier_add_own(&table, 1, 2, &table.place[0].rule));
+    CU_ASSERT_EQUAL(table.rules, CLASSIFIER_RULES_MAX);
+    CU_ASSERT_EQUAL(taken_by(numbered(CLASSIFIER_RULES_MAX)), 0);
 }
 
-/* All of them to the same protocol, so that a table which is freed or half written is seen. */
-static struct classifier_table all_to(unsigned protocol)
+/* All rules are for the same protocol, so that a table which is freed or half written is seen. */
+static void make_all_for(unsigned protocol)
 {
-    struct classifier_table t = {.ip = OURS};
-    const struct classifier_rule one = rule(OURS, 0, UINT16_MAX, protocol);
+    const struct classifier_rule one = rule(protocol);
 
-    while (classifier_add(&t, &one))
-        continue;
-    return t;
+    table = (struct classifier_table){0};
+    for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++)
+        classifier_add(&table, numbered(i), &one);
 }
 
 static bool reads; /* atomic: the reader has the first table */
@@ -84,17 +119,20 @@ static bool reads; /* atomic: the reader has the first table */
 static unsigned read_one(void)
 {
     const struct classifier_table *t = classifier_table(&classifier);
-    const unsigned protocol = t->rule[0].protocol;
+    const unsigned protocol = classifier_find(t, numbered(0))->protocol;
 
     __atomic_store_n(&reads, true, __ATOMIC_RELEASE);
     while (protocol < PUBLISHED && classifier_table(&classifier) == t)
         sched_yield();
-    for (unsigned i = 0; i < t->rules; i++) {
-        if (t->rule[i].protocol != protocol)
+    for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++) {
+        const struct classifier_rule *found = classifier_find(t, numbered(i));
+
+        if (found == NULL || found->protocol != protocol)
             return PUBLISHED + 1;
-        sched_yield();
+        if (i % 16 == 0)
+            sched_yield();
     }
-    return t->ip == OURS && t->rules == CLASSIFIER_RULES_MAX ? protocol : PUBLISHED + 1;
+    return t->rules == CLASSIFIER_RULES_MAX ? protocol : PUBLISHED + 1;
 }
 
 /* Until the last table. Returns the number that it has seen last. */
@@ -115,20 +153,20 @@ static void *read_all(void *rcu)
 static void test_who_reads_has_a_whole_table(void)
 {
     struct rte_rcu_qsbr *rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    struct classifier_table t = all_to(0);
     pthread_t reader;
     void *last;
 
     CU_ASSERT_FATAL(rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0);
     classifier = (struct classifier){.rcu = rcu};
     CU_ASSERT_PTR_NULL(classifier_table(&classifier));
-    CU_ASSERT_FATAL(classifier_publish(&classifier, &t) == 0);
+    make_all_for(0);
+    CU_ASSERT_FATAL(classifier_publish(&classifier, &table) == 0);
     CU_ASSERT_FATAL(pthread_create(&reader, NULL, read_all, rcu) == 0);
     while (!__atomic_load_n(&reads, __ATOMIC_ACQUIRE))
         sched_yield();
     for (unsigned n = 1; n <= PUBLISHED; n++) {
-        t = all_to(n);
-        CU_ASSERT(classifier_publish(&classifier, &t) == 0);
+        make_all_for(n);
+        CU_ASSERT(classifier_publish(&classifier, &table) == 0);
     }
     pthread_join(reader, &last);
     CU_ASSERT_EQUAL((uintptr_t)last, PUBLISHED);
@@ -140,9 +178,10 @@ static void test_who_reads_has_a_whole_table(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_rule_is_about_an_address_and_a_range_of_ports),
-        UNIT_TEST(test_the_first_rule_that_fits_counts),
-        UNIT_TEST(test_a_rule_about_others_is_a_flow),
+        UNIT_TEST(test_a_rule_is_about_ports_of_the_switch),
+        UNIT_TEST(test_or_about_a_port_of_another_host),
+        UNIT_TEST(test_or_about_frames_to_a_station),
+        UNIT_TEST(test_the_first_rule_about_a_target_counts),
         UNIT_TEST(test_a_table_has_room_for_so_many_rules),
         UNIT_TEST(test_who_reads_has_a_whole_table),
         CU_TEST_INFO_NULL,

@@ -154,14 +154,17 @@ static void test_other_frames_pass_unseen(void)
 
 static void test_numbers_in_little_endian(void)
 {
-    const struct classifier_passing *passing;
+    const struct frame_end host = rig_station(HOST);
+    const struct classifier_rule *rule;
 
     open_flow(true);
-    passing = &classifier_table(&dp.classifier)->passing[0];
+    rule = classifier_find(classifier_table(&dp.classifier),
+                           classifier_passing(0, &host.mac, RTE_BE16(ETHER_TYPE)));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rule);
     for (uint32_t sequence = 0; sequence < 3000; sequence += 77) {
         struct rte_mbuf *m = frame_from(0, ETHER_TYPE, sequence, 1); /* in the order of this machine */
 
-        CU_ASSERT_EQUAL(agg_shard_key(&passing->key, rte_pktmbuf_mtod(m, const uint8_t *), FRAME),
+        CU_ASSERT_EQUAL(agg_shard_key(&rule->key, rte_pktmbuf_mtod(m, const uint8_t *), FRAME),
                         sequence % SLOTS);
         rte_pktmbuf_free(m);
     }

@@ -46,11 +46,14 @@ static int load(struct config *c, const char *yaml, size_t bytes, struct transcr
     return ret;
 }
 
-static struct config good(const char *yaml)
+/* Stays for as long as no more than eight are asked for: they are large. */
+static const struct config *kept(const char *yaml)
 {
+    static struct config place[8];
+    static unsigned used;
+    struct config *c = &place[used++ % 8];
     struct transcript t;
-    struct config c;
-    int ret = load(&c, yaml, strlen(yaml), &t);
+    int ret = load(c, yaml, strlen(yaml), &t);
 
     if (ret != 0)
         printf("\nunexpected: %s", t.text);
@@ -59,10 +62,16 @@ static struct config good(const char *yaml)
     return c;
 }
 
+static struct config good(const char *yaml)
+{
+    return *kept(yaml);
+}
+
 #define SWITCH          PORT "switch: {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
 #define WORKER_2        "{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}"
 #define WORKER_3        "{ip: 10.0.0.3, mac: \"02:00:00:00:00:03\"}"
 #define PORT            "ports:\n  - device: net_af_packet0,iface=a\n"
+#define VLANS           "ports: [{device: kernel:a, trunk: [10, 30]}]\nswitch: {vlans: [{vlan: 10, ip: 10.0.0.1/24}]}\n"
 #define PORTS           PORT "  - name: b\n    device: net_af_packet1,iface=b\n"
 #define TWO_QUEUES      "ports: [{device: \"net_tap0,iface=a\", name: a, rx_queues: 2, tx_queues: 2}]\n"
 #define NUMBER_EXPECTED "is not a whole number, 0 or greater\n"
@@ -396,7 +405,7 @@ static const struct {
             "  - {workers: [{ip: 10.0.0.3, mac: \"02:00:00:00:00:03\"}], tenant: a}\n"
             "  - {workers: [{ip: 10.0.0.4, mac: \"02:00:00:00:00:04\"}], tenant: a}\n",
      "F:6: static[0].tenant: no tenant is called \"b\"\n"
-     "F:8: static[2].tenant: a has 2 static jobs, more than the 1 of tenants[0].quota.jobs: raise it\n"},
+     "F:4: tenants[0].quota.jobs: a has 2 jobs in this file, more than the quota of 1: raise it\n"},
     {SWITCH "static: [{workers: [" WORKER_2 "], slots: 16384, mode: ordered}]\nreplay: [{slots: 16384}]\n",
      "F:4: static: its jobs take 132 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
     /* host-addressed jobs */
@@ -414,7 +423,7 @@ static const struct {
      "F:9: hostagg[0].type: \"float\" is no type of elements, as float32, bfloat16 and int64 are\n"
      "F:15: hostagg[1].slots: 0 is out of range (1..16384)\n"
      "F:14: hostagg[1].job: 0 is the number of hostagg[0], too\n"
-     "F:11: hostagg[1].host.port: 48864 is one of the switch's own ports, 48863 to 48879\n"
+     "F:11: hostagg[1].host.port: 48864 is one of the switch's own ports, 48862 to 48883\n"
      "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
      "F:12: hostagg[1].workers[1].ip: is switch.ip, the switch's own address\n"
      "F:13: hostagg[1].operation: there is no band of float32\n"},
@@ -437,6 +446,27 @@ static const struct {
      "F:12: clone[0].type: \"x\" is no type of elements, as float32, bfloat16 and int64 are\n"
      "F:5: clone[0].elements: 32 from byte 1500 on end behind a frame of 1514 bytes, the longest at mtu "
      "1500\n"},
+    /* VLANs and tenants of both */
+    {VLANS
+     "hostagg:\n  - {vlan: 30, tenant: a, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, "
+     "workers: [" WORKER_2 "]}\n"
+     "  - {vlan: 31, host_gets: nothing, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5001}, "
+     "workers: [" WORKER_2 "]}\n"
+     "clone:\n  - {vlan: 31, host: \"02:00:00:00:00:09\", tenant: a, workers: [\"02:00:00:00:00:02\"]}\n"
+     "  - {vlan: 30, host: \"02:00:00:00:00:08\", workers: [\"02:00:00:00:00:03\"], collector: {ip: "
+     "10.0.0.9, mac: \"02:00:00:00:00:09\"}}\n",
+     "F:4: hostagg[0].vlan: the switch has no address in VLAN 30 (switch.vlans)\n"
+     "F:4: hostagg[0].tenant: no tenant is called \"a\"\n"
+     "F:5: hostagg[1].vlan: no port carries VLAN 31 (ports.vlan, ports.trunk)\n"
+     "F:7: clone[0].vlan: no port carries VLAN 31 (ports.vlan, ports.trunk)\n"
+     "F:7: clone[0].tenant: no tenant is called \"a\"\n"
+     "F:8: clone[1].vlan: the switch has no address in VLAN 30 (switch.vlans)\n"},
+    {SWITCH
+     "tenants: [{name: a, addresses: [10.0.0.1], quota: {jobs: 2}}]\n"
+     "static: [{workers: [" WORKER_2 "], tenant: a}]\n"
+     "hostagg: [{tenant: a, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_2
+     "]}]\nclone: [{tenant: a, host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"]}]\n",
+     "F:4: tenants[0].quota.jobs: a has 3 jobs in this file, more than the quota of 2: raise it\n"},
     {PORT
      "clone:\n  - {host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"], collector: {ip: 10.0.0.9, "
      "mac: \"02:00:00:00:00:09\", port: 6000}}\n  - {host: \"02:00:00:00:00:09\", workers: "
@@ -790,29 +820,29 @@ static int tenant(const struct config *c, const char *ip, const char *job)
 
 static void test_which_jobs_go_on_to_which_parent(void)
 {
-    const struct config root = good(SWITCH);
-    const struct config all = good(PORT "switch: {ip: 10.0.0.1}\nuplink: [{parent: 10.9.0.1}]\n");
-    const struct config some = good(PORT "switch: {ip: 10.0.0.1/24}\ntenants:\n"
-                                         "  - {name: a, addresses: [10.0.0.0/24]}\n"
-                                         "  - {name: b, addresses: [10.0.1.0/24]}\n"
-                                         "uplink:\n"
-                                         "  - {parent: 10.0.0.9, tenants: [b]}\n"
-                                         "  - {parent: 10.9.0.1, via: 10.0.0.2, jobs: [big-*, all]}\n");
+    const struct config *root = kept(SWITCH);
+    const struct config *all = kept(PORT "switch: {ip: 10.0.0.1}\nuplink: [{parent: 10.9.0.1}]\n");
+    const struct config *some = kept(PORT "switch: {ip: 10.0.0.1/24}\ntenants:\n"
+                                          "  - {name: a, addresses: [10.0.0.0/24]}\n"
+                                          "  - {name: b, addresses: [10.0.1.0/24]}\n"
+                                          "uplink:\n"
+                                          "  - {parent: 10.0.0.9, tenants: [b]}\n"
+                                          "  - {parent: 10.9.0.1, via: 10.0.0.2, jobs: [big-*, all]}\n");
 
-    const struct config apart =
-        good("ports: [{device: kernel:a, trunk: [10, 20]}]\n"
+    const struct config *apart =
+        kept("ports: [{device: kernel:a, trunk: [10, 20]}]\n"
              "switch: {vlans: [{vlan: 10, ip: 10.0.0.1/24}, {vlan: 20, ip: 10.0.1.1/24}]}\n"
              "uplink: [{parent: 10.0.1.9, vlan: 20}]\n");
 
-    CU_ASSERT(config_uplink_of(&apart, 0, 0, "x") == -1 && config_uplink_of(&apart, 1, 0, "x") == 0);
-    CU_ASSERT_EQUAL(config_uplink_of(&root, 0, 0, "x"), -1);
-    CU_ASSERT_EQUAL(config_uplink_of(&all, 0, 0, "x"), 0);
-    CU_ASSERT(all.uplink[0].parent == inet_addr("10.9.0.1") && all.uplink[0].via == 0);
-    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "x"), -1);
-    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "big-1"), 1);
-    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 0, "all"), 1);
-    CU_ASSERT_EQUAL(config_uplink_of(&some, 0, 1, "all"), 0);
-    CU_ASSERT_EQUAL(some.uplink[1].via, inet_addr("10.0.0.2"));
+    CU_ASSERT(config_uplink_of(apart, 0, 0, "x") == -1 && config_uplink_of(apart, 1, 0, "x") == 0);
+    CU_ASSERT_EQUAL(config_uplink_of(root, 0, 0, "x"), -1);
+    CU_ASSERT_EQUAL(config_uplink_of(all, 0, 0, "x"), 0);
+    CU_ASSERT(all->uplink[0].parent == inet_addr("10.9.0.1") && all->uplink[0].via == 0);
+    CU_ASSERT_EQUAL(config_uplink_of(some, 0, 0, "x"), -1);
+    CU_ASSERT_EQUAL(config_uplink_of(some, 0, 0, "big-1"), 1);
+    CU_ASSERT_EQUAL(config_uplink_of(some, 0, 0, "all"), 1);
+    CU_ASSERT_EQUAL(config_uplink_of(some, 0, 1, "all"), 0);
+    CU_ASSERT_EQUAL(some->uplink[1].via, inet_addr("10.0.0.2"));
 }
 
 static void test_which_tenant_may_join_which_jobs(void)

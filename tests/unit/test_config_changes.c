@@ -28,7 +28,7 @@ static void describe(struct config *c)
         strcpy(c->static_job[i].name, names[i]);
         strcpy(c->hostagg[i].name, names[i]);
         strcpy(c->clone[i].name, names[i]);
-        c->replay[i].tenant = c->static_job[i].tenant = -1;
+        c->replay[i].tenant = c->static_job[i].tenant = c->hostagg[i].tenant = c->clone[i].tenant = -1;
     }
 }
 

@@ -304,15 +304,11 @@ static void other_arrive(uint8_t what, size_t bytes)
     static struct job job = {.frames = 1000, .lane = lane, .common = {.protocol = &other}};
     static struct agg_jobs jobs = {.running = {&job.common}};
     const struct frame_end from = rig_station(0), to = rig_station(5);
-    const struct classifier_rule flow = {.ip = to.ip,
-                                         .first = rte_be_to_cpu_16(to.port),
-                                         .last = rte_be_to_cpu_16(to.port),
-                                         .taker = CLASSIFIER_PROTOCOL,
-                                         .protocol = OTHER};
+    const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = OTHER};
     uint8_t payload[JOBS_SHARE_FROM_BYTES] = {what};
 
     rig.engine.source[OTHER] = (struct engine_source){.table = &other, .jobs = &jobs};
-    rig_classify(&flow);
+    rig_classify(&to, &flow);
     bridge_learn(rig_bridge, to.mac.addr_bytes, 2);
     fake_port_arrive(&rig_fake[0], 0, rig_frame(&from, &to, payload, bytes));
 }

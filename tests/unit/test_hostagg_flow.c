@@ -28,11 +28,8 @@ static void open_flow(enum hag_host host_gets)
     struct config_hostagg *h = &cfg.hostagg[0];
     const struct hag_terms terms = {
         .host = host_gets, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
-    const struct classifier_rule flow = {.ip = rig_station(HOST).ip,
-                                         .first = UDP_PORT,
-                                         .last = UDP_PORT,
-                                         .taker = CLASSIFIER_PROTOCOL,
-                                         .protocol = AGG_PROTOCOL_HOSTAGG};
+    const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_HOSTAGG};
+    const struct frame_end host = rig_station(HOST);
 
     rig_open();
     jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
@@ -45,7 +42,7 @@ static void open_flow(enum hag_host host_gets)
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
     rig.engine.source[AGG_PROTOCOL_HOSTAGG] =
         (struct engine_source){.table = &hag_protocol, .jobs = &jobs.running[AGG_PROTOCOL_HOSTAGG]};
-    rig_classify(&flow);
+    rig_classify(&host, &flow);
 }
 
 static void close_flow(void)
@@ -193,9 +190,9 @@ static void test_packets_of_one_slot_have_one_owner(void)
     t = classifier_table(&dp.classifier);
     CU_ASSERT(t->flows);
     for (unsigned i = 0; i < 4; i++) { /* to the hosts; their questions to the switch */
-        const rte_be32_t to = i < 2 ? rig_station(HOST).ip : rig_ip;
+        const rte_be16_t port = rte_cpu_to_be_16((uint16_t)(UDP_PORT + i % 2));
         const struct classifier_rule *rule =
-            classifier_find(t, to, rte_cpu_to_be_16((uint16_t)(UDP_PORT + i % 2)));
+            classifier_find(t, i < 2 ? classifier_flow(0, rig_station(HOST).ip, port) : classifier_own(port));
         uint8_t packet[HAG_HEADER_BYTES];
 
         CU_ASSERT_FATAL(rule != NULL && rule->protocol == AGG_PROTOCOL_HOSTAGG);

@@ -411,7 +411,7 @@ static void test_a_switch_without_an_address_is_a_bridge(void)
 
     rig_open();
     rig.host.ip = 0;
-    rig_classify(NULL);
+    rig_classify(NULL, NULL);
     rig_receive(0, m);
     check_dropped(DROP_IP_NOT_OURS);
     rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_ip));
@@ -496,17 +496,12 @@ static void test_what_passes_by_is_not_changed(void)
     }
 }
 
-/* A protocol takes part in what station 8 is sent at its UDP port. */
-static const struct classifier_rule *flow_to_8(void)
+/* A protocol takes part in what station 8 is sent at its UDP port, or somebody else does. */
+static void classify_flow_to_8(enum classifier_taker taker)
 {
-    static struct classifier_rule rule;
+    const struct frame_end to = rig_station(8);
 
-    rule = (struct classifier_rule){.ip = rig_station(8).ip,
-                                    .first = rte_be_to_cpu_16(rig_station(8).port),
-                                    .last = rte_be_to_cpu_16(rig_station(8).port),
-                                    .taker = CLASSIFIER_PROTOCOL,
-                                    .protocol = AGG_PROTOCOL_SWITCHML};
-    return &rule;
+    rig_classify(&to, &(struct classifier_rule){.taker = taker, .protocol = AGG_PROTOCOL_SWITCHML});
 }
 
 /* A contribution that is addressed to station 8. */
@@ -528,11 +523,11 @@ static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(v
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
-    rig_classify(flow_to_8());
+    classify_flow_to_8(CLASSIFIER_PROTOCOL);
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
-    rig_classify(NULL);
+    rig_classify(NULL, NULL);
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 2);
@@ -543,11 +538,8 @@ static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(v
 
 static void test_control_messages_to_others_are_the_bridges(void)
 {
-    struct classifier_rule rule = *flow_to_8();
-
-    rule.taker = CLASSIFIER_CONTROL;
     rig_open();
-    rig_classify(&rule);
+    classify_flow_to_8(CLASSIFIER_CONTROL);
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
@@ -563,7 +555,7 @@ static void test_what_else_passes_by_a_flow_is_the_bridges(void)
         struct frame_udp *f = udp(m);
 
         rig_open();
-        rig_classify(flow_to_8());
+        classify_flow_to_8(CLASSIFIER_PROTOCOL);
         if (i == 0)
             f->udp.dst_port ^= 1;
         else if (i == 1)
@@ -599,7 +591,7 @@ static void test_the_switchs_address_behind_anothers_mac(void)
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
 
     rig_open();
-    rig_classify(flow_to_8());
+    classify_flow_to_8(CLASSIFIER_PROTOCOL);
     udp(m)->eth.dst_addr = rig_station(8).mac;
     rig_receive(0, m);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);

@@ -1,35 +1,12 @@
 /* A switch whose ports carry VLANs: who hears whom, what has a tag where, and that jobs and addresses of one
- * VLAN are none of another's. Port 0 is in VLAN 10, port 1 carries 10 and 20 with tags, port 2 carries 20
- * with a tag and is in 10. */
-#include "lcore_rig.h"
+ * VLAN are none of another's. */
 #include "net/arp.h"
-#include "net/vlan.h"
+#include "vlan_rig.h"
 
-enum { TEN = 0, TWENTY = 1, PRIORITY = 0xA000, AT_TYPE = 12, TAG = sizeof(struct net_tag) };
+enum { PRIORITY = 0xA000, AT_TYPE = 12 };
 
-static struct vlans vlans;
 static uint8_t last[2048];
 static const struct net_mac everybody = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
-static const uint32_t ip_in_20 = RTE_BE32(0x140000FE);
-
-static void open_with_vlans(void)
-{
-    static const struct config cfg = {
-        .ports = RIG_PORTS,
-        .vlans = 2,
-        .vlan = {{.id = 10, .ip = RTE_BE32(0x0A0000FE)}, {.id = 20, .ip = RTE_BE32(0x140000FE)}},
-        .port = {{.vlan = 10},
-                 {.trunk_count = 2, .trunk = {10, 20}},
-                 {.vlan = 10, .trunk_count = 1, .trunk = {20}}}};
-
-    rig_open();
-    free(rig_bridge);
-    rig_bridge = aligned_alloc(64, bridge_tables_footprint(64, 2));
-    rig.receive.bridge = bridge_tables_init(rig_bridge, 64, 2, 1);
-    rig.engine.egress.bridge = rig_bridge;
-    vlans_make(&vlans, &cfg);
-    rig.receive.vlans = rig.send.vlans = rig.host.vlans = &vlans;
-}
 
 /* tci < 0: without a tag. */
 static struct rte_mbuf *frame(unsigned station, const struct net_mac *to, int tci)

@@ -1,0 +1,231 @@
+/* Host-addressed jobs and jobs of passing frames that lie in a VLAN: what is sent there is summed, the same
+ * in another VLAN is not. Both jobs are in VLAN 20; worker 0 is behind port 1, worker 1 and the host behind
+ * port 2. */
+#include "clone/protocol.h"
+#include "clone/reasons.h"
+#include "clone/terms.h"
+#include "control/static_jobs.h"
+#include "datapath_make.h"
+#include "hostagg/protocol.h"
+#include "hostagg/reasons.h"
+#include "hostagg/terms.h"
+#include "vlan_rig.h"
+
+enum {
+    HOST = 2,
+    FLOATS = 32,
+    BYTES = 4 * FLOATS,
+    SLOTS = 4,
+    ETHER_TYPE = 0x88b5,
+    UDP_PORT = 40000,
+    ELEMENTS_AT = 64
+};
+
+static struct config cfg;
+static struct datapath dp;
+static struct static_jobs fixed;
+static const struct config_tenant lab = {.name = "lab", .weight = 1};
+
+static struct config_peer peer(unsigned station)
+{
+    const struct frame_end end = rig_station(station);
+    struct config_peer p = {.ip = end.ip, .port = UDP_PORT};
+
+    memcpy(p.mac, end.mac.addr_bytes, sizeof(p.mac));
+    return p;
+}
+
+static void describe_hostagg(struct config_hostagg *h)
+{
+    const struct hag_terms terms = {
+        .host = HAG_HOST_HEARS, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
+
+    *h = (struct config_hostagg){
+        .host = peer(HOST), .host_gets = HAG_HOST_HEARS, .network = TWENTY, .slots = SLOTS, .workers = 2};
+    hag_terms_build(&h->terms, &terms);
+    for (unsigned w = 0; w < 2; w++)
+        h->worker[w] = peer(w);
+}
+
+static void describe_clone(struct config_clone *c)
+{
+    struct cln_terms terms = {
+        .code = agg_code(AGG_F32, AGG_SUM),
+        .collector = true,
+        .slots = SLOTS,
+        .chunk_bytes = BYTES,
+        .missing_after_ms = 100,
+        .layout = {.ether_type = ETHER_TYPE, .sequence_at = 16, .elements_at = ELEMENTS_AT}};
+
+    *c = (struct config_clone){.ether_type = ETHER_TYPE,
+                               .network = TWENTY,
+                               .tenant = 0,
+                               .slots = SLOTS,
+                               .sequence_at = 16,
+                               .has_collector = true,
+                               .collector = peer(HOST),
+                               .workers = 2};
+    memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
+    memcpy(terms.layout.host, c->host, 6);
+    cln_terms_build(&c->terms, &terms);
+    for (unsigned w = 0; w < 2; w++)
+        memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
+}
+
+static void open_jobs(void)
+{
+    open_with_vlans();
+    cfg = vlan_config;
+    cfg.hostagg_jobs = cfg.clone_jobs = 1;
+    cfg.tenants = 1;
+    cfg.tenant[0] = lab;
+    describe_hostagg(&cfg.hostagg[0]);
+    cfg.hostagg[0].tenant = -1;
+    describe_clone(&cfg.clone[0]);
+    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
+    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu,
+                            .kernels = agg_kernels_best(),
+                            .bytes_max = 8 << 20,
+                            .quota = {.tenants = 1, .tenant = cfg.tenant}};
+    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = {.mac = rig_mac, .ip = rig_ip}};
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
+    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
+    rig.receive.classifier = &dp.classifier;
+    rig.engine.source[AGG_PROTOCOL_HOSTAGG] =
+        (struct engine_source){.table = &hag_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_HOSTAGG]};
+    rig.engine.source[AGG_PROTOCOL_CLONE] =
+        (struct engine_source){.table = &cln_protocol, .jobs = &dp.jobs.running[AGG_PROTOCOL_CLONE]};
+}
+
+static void close_jobs(void)
+{
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    static_jobs_close(&fixed);
+    jobs_free(&dp.jobs);
+    classifier_free(&dp.classifier);
+    rig_close();
+}
+
+static void put_floats(uint8_t *to, float value)
+{
+    for (unsigned i = 0; i < FLOATS; i++)
+        memcpy(to + 4 * i, &value, sizeof(value));
+}
+
+static struct rte_mbuf *gradient(unsigned station, float value)
+{
+    const struct hag_packet p = {.kind = HAG_GRADIENT, .worker = (uint16_t)station, .run = 1};
+    const struct frame_end from = rig_station(station), to = rig_station(HOST);
+    uint8_t payload[HAG_HEADER_BYTES + BYTES];
+
+    hag_build_header(payload, &p);
+    put_floats(payload + HAG_HEADER_BYTES, value);
+    return rig_frame(&from, &to, payload, sizeof(payload));
+}
+
+static struct rte_mbuf *passing(unsigned station, float value)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+    uint8_t frame[ELEMENTS_AT + BYTES] = {0};
+
+    memcpy(frame, rig_station(HOST).mac.addr_bytes, 6);
+    memcpy(frame + 6, rig_station(station).mac.addr_bytes, 6);
+    memcpy(frame + 12, &(uint16_t){RTE_BE16(ETHER_TYPE)}, 2);
+    put_floats(frame + ELEMENTS_AT, value);
+    memcpy(rte_pktmbuf_append(m, sizeof(frame)), frame, sizeof(frame));
+    return m;
+}
+
+/* With the tag of this VLAN. */
+static struct rte_mbuf *in_vlan(struct rte_mbuf *m, uint16_t id)
+{
+    net_tag(rte_pktmbuf_prepend(m, TAG), id);
+    return m;
+}
+
+static uint64_t verdicts(unsigned protocol, unsigned reason)
+{
+    return rig.counters.verdict[protocol][reason];
+}
+
+/* The last frame that a port has sent, without the tag of VLAN 20, which it had. */
+static const struct frame_udp *sent_in_20(unsigned port, unsigned n)
+{
+    static uint8_t frame[2048];
+    struct net_vlan v;
+
+    CU_ASSERT_EQUAL(rig_sent(port, frame), n);
+    v = net_vlan_of((const void *)frame, sizeof(frame));
+    CU_ASSERT(v.has_tag && v.tci == 20);
+    net_untag(frame);
+    return (const struct frame_udp *)(const void *)(frame + TAG);
+}
+
+static void test_a_host_addressed_job_in_a_vlan(void)
+{
+    const struct frame_udp *f;
+    struct hag_packet p;
+
+    open_jobs();
+    rig_receive(2, in_vlan(passing(HOST, 0), 20)); /* so that it is known where the host is */
+    rig.counters.drop[2][DROP_SAME_PORT] = 0;
+    rig_receive(1, in_vlan(gradient(0, 3), 20));
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_HOSTAGG, HAG_HELD), 1);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_receive(1, in_vlan(gradient(1, 100), 10)); /* the same addresses in another VLAN: it passes there */
+    CU_ASSERT_EQUAL(rig_sent_all(), 2);
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_HOSTAGG, HAG_SEND_ALL), 0);
+    rig_receive(2, in_vlan(gradient(1, 4), 20));
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_HOSTAGG, HAG_SEND_ALL), 1);
+    f = sent_in_20(1, 1);
+    CU_ASSERT_EQUAL(f->ip.src_addr, rig_station(HOST).ip);
+    CU_ASSERT_FATAL(hag_parse(&p, f->payload, frame_payload_bytes(f)) && p.kind == HAG_SUM);
+    CU_ASSERT_EQUAL(memcmp(p.body, &(float){7}, 4), 0);
+    f = sent_in_20(2, 2); /* worker 1's sum, and the host's word that it is complete */
+    CU_ASSERT_EQUAL(f->ip.src_addr, ip_in_20);
+    CU_ASSERT(hag_parse(&p, f->payload, frame_payload_bytes(f)) && p.kind == HAG_DONE);
+    close_jobs();
+}
+
+static void test_a_job_of_passing_frames_in_a_vlan(void)
+{
+    const struct frame_udp *f;
+    struct hag_packet p;
+
+    open_jobs();
+    rig_receive(2, in_vlan(passing(HOST, 0), 20));
+    rig.counters.drop[2][DROP_SAME_PORT] = 0;
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_CLONE, CLN_IGNORED_SENDER), 1);
+    rig_receive(1, in_vlan(passing(0, 3), 20));
+    (void)sent_in_20(2, 1);
+    rig_receive(1, in_vlan(passing(1, 100), 10));
+    CU_ASSERT_EQUAL(rig_sent_all(), 2);
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_CLONE, CLN_SEND_SUM), 0);
+    rig_receive(1, in_vlan(passing(1, 4), 20));
+    CU_ASSERT_EQUAL(verdicts(AGG_PROTOCOL_CLONE, CLN_SEND_SUM), 1);
+    f = sent_in_20(2, 2); /* the frame itself, then the sum */
+    CU_ASSERT_EQUAL(f->ip.src_addr, ip_in_20);
+    CU_ASSERT_FATAL(hag_parse(&p, f->payload, frame_payload_bytes(f)) && p.kind == HAG_SUM);
+    CU_ASSERT_EQUAL(memcmp(p.body, &(float){7}, 4), 0);
+    close_jobs();
+}
+
+static void test_a_job_of_a_tenant(void)
+{
+    open_jobs();
+    CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_CLONE, fixed.job[1].number)->tenant, 0);
+    CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_HOSTAGG, fixed.job[0].number)->tenant, -1);
+    close_jobs();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_host_addressed_job_in_a_vlan),
+        UNIT_TEST(test_a_job_of_passing_frames_in_a_vlan),
+        UNIT_TEST(test_a_job_of_a_tenant),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("vlan_flows", tests);
+}
