@@ -1,7 +1,7 @@
 """Benchmarks of several parts, which share a page (script/lib/parts.sh).
 
 A part, parts/PART.py, has FIGURES; READING, how it is measured; collect(rows) returns its figures, by name, and further data;
-section(data) returns Markdown. rows: {(what, ...): [report, one a run]}, of its own records. A part that was not measured is left
+section(data) returns Markdown. One may have plots(data), which returns {name: SVG}. rows: {(what, ...): [report, one a run]}, of its own records. A part that was not measured is left
 out."""
 import records
 from figures import figure_table
@@ -27,3 +27,11 @@ def page(parts, data):
     sections = [part.section(data[name]) for name, part in parts.items() if name in data]
     reading = [part.READING.strip() for name, part in parts.items() if name in data]
     return "\n\n".join([figure_table(figures_of(parts), data), *sections, "## How it is measured", *reading])
+
+
+def plots(parts, data):
+    made = {}
+    for name, part in parts.items():
+        if name in data and hasattr(part, "plots"):
+            made |= part.plots(data[name])
+    return made

@@ -129,10 +129,13 @@ def tenancy_records(directory):
 def switches_records(directory):
     for run in RUNS:
         for links in case1.LINKS:
-            for where, seconds in (("switch", 1), ("host", 3)):
-                put(directory, f"{run},case1,{where},{links}.json", {"arrays": 9, "median_s": seconds})
+            for form in ("one", "p_2x"):
+                for where, seconds in (("switch", 1), ("host", 3)):
+                    put(directory, f"{run},case1,{where},{links},3,{form},{case1.FLOATS}.json", {"arrays": 9, "median_s": seconds})
         for where, seconds in (("switch", 1), ("host", 2)):
-            put(directory, f"{run},case2,{where}.json", {"seconds": seconds})
+            put(directory, f"{run},case2,{where},2,one.json", {"seconds": seconds})
+        for kind, count in (("none", 0), ("hostagg", 1), ("hostagg", 256), ("clone", 1), ("clone", 256)):
+            put(directory, f"{run},rules,{kind},{count},1.json", {"frames_pps": 1e6})
 
 
 # The figure that each of them must come to.

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How many sums one lcore sends a second of its own running time: rate.py TELEMETRY PREFIX MILLISECONDS FILE. Waits until the lcore
-has run that long. Fails if not every frame has brought a sum."""
+"""What one lcore does a second of its own running time: rate.py TELEMETRY PREFIX MILLISECONDS FILE WHAT. Waits until the lcore has run that
+long. WHAT: `sums` that it sends, and fails if not every frame has brought one; or `frames` that it receives."""
 import json
 import subprocess
 import sys
 import time
 
-TOOL, PREFIX, RAN_MS, RECORD = sys.argv[1:]
+TOOL, PREFIX, RAN_MS, RECORD, WHAT = sys.argv[1:]
+COUNTERS = {"sums": ("results", "gradients"), "frames": ("received", "received")}[WHAT]
 
 
 def ask(command):
@@ -16,7 +17,7 @@ def ask(command):
 def sample():
     """The counters halfway between before and after the lcore's time was read."""
     before, ran_ms, after = ask("/swagg/counters"), ask("/swagg/lcore,1")["ran_ms"], ask("/swagg/counters")
-    return ran_ms, *((before[name] + after[name]) / 2 for name in ("results", "gradients"))
+    return ran_ms, *((before[name] + after[name]) / 2 for name in COUNTERS)
 
 
 def main():
@@ -25,11 +26,11 @@ def main():
     while last[0] - first[0] < int(RAN_MS) and time.monotonic() < give_up:
         time.sleep(0.05)
         last = sample()
-    ran_ms, results, gradients = (b - a for a, b in zip(first, last))
-    if ran_ms < int(RAN_MS) or results < 0.99 * gradients:
-        sys.exit(f"the lcore ran for {ran_ms} ms; {results:.0f} sums for {gradients:.0f} frames")
+    ran_ms, done, came = (b - a for a, b in zip(first, last))
+    if ran_ms < int(RAN_MS) or done < 0.99 * came or done == 0:
+        sys.exit(f"the lcore ran for {ran_ms} ms; {done:.0f} {WHAT} for {came:.0f} frames")
     with open(RECORD, "w") as f:
-        json.dump({"answers_pps": 1000 * results / ran_ms}, f)
+        json.dump({{"sums": "answers_pps", "frames": "frames_pps"}[WHAT]: 1000 * done / ran_ms}, f)
 
 
 main()

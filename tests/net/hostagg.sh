@@ -63,6 +63,50 @@ letter() { # UDP PORT BYTES
     wait "$reader"
 }
 
+# Both thread organisations of the paper, as the examples have them. Wherever a thread of theirs has received or is to send it, only those
+# that aggregate may touch a gradient.
+lcores_of() { # EXAMPLE
+    sed -n '/^lcores:/,/^$/p' "$NET_ROOT/conf/$1.yaml"
+}
+
+switch_start() { # EXAMPLE
+    NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.01}}" \
+        net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1502" "seed: 7" "hostagg:" "$(hostagg_job)" "clone:" "$(clone_job)" \
+        "$(lcores_of "$1")"
+    net_swagg_start "$NET_DIR/swagg.yaml"
+}
+
+only_these_aggregate() { # LCORES LCORE...: of so many in all
+    local lcore gradients
+    for ((lcore = 1; lcore <= $1; lcore++)); do
+        gradients=$(net_telemetry "/swagg/lcore,$lcore" gradients)
+        if [[ " ${*:2} " == *" $lcore "* ]]; then
+            [ "$gradients" -gt 0 ] || fail "lcore $lcore aggregated nothing"
+        else
+            expect_equal "gradients aggregated by lcore $lcore" "$gradients" 0
+        fi
+    done
+}
+
+# Frames that may not be touched, of two workers: one of them lacks a frame at first.
+frames_pass() {
+    local reader frames=100
+    ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$PASSING" receive eth0 2 "$frames" >"$NET_DIR/passing.log" 2>&1 &
+    reader=$!
+    net_until 20 "the host listens" grep -q listens "$NET_DIR/passing.log"
+    net_exec 0 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 0 "$frames"
+    net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$frames" 42
+    net_until 20 "all others are summed" copies_reach send_sum $((frames - 1))
+    net_until 20 "the missing one is reported" copies_reach send_missing 1
+    expect_match "what the slots wait for" "$(net_ctl slots passing)" ' 42 +42 +1 +1'
+    net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$frames"
+    net_until 20 "it is summed, too" copies_reach send_sum "$frames"
+    wait "$reader" || fail "$(cat "$NET_DIR/passing.log")"
+    expect_equal "sums" "$(copies send_sum)" "$frames"
+    expect_match "sums, to be read" "$(net_ctl sums passing)" ' 99 +1198,1200,1202,'
+    expect_match "the workers" "$(net_ctl ranks passing)" "1 +joined +02:00:00:00:01:02"
+}
+
 verdicts() { # NAME
     net_telemetry /swagg/verdicts "hostagg_$1"
 }
@@ -77,11 +121,9 @@ copies_reach() { # NAME NUMBER
 
 net_begin hostagg
 net_hosts 4 1502
-NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.01}}" \
-    net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1502" "seed: 7" "hostagg:" "$(hostagg_job)" "clone:" "$(clone_job)"
-net_swagg_start "$NET_DIR/swagg.yaml"
+switch_start separate-threads
 
-step "three workers and a host, lossy links; one worker is late"
+step "P + 2X threads: three workers and a host, lossy links; one worker is late"
 program_start "$HOST" host --switch "$(net_switch_ip)" --run 1
 worker_start 0 1
 worker_start 1 1
@@ -115,29 +157,18 @@ letter 4000 0900
 [ "$(verdicts passed_not_ours)" -gt 0 ] || fail "a letter was taken for a gradient"
 
 step "frames that may not be touched pass as they came, and are summed; a copy is missing"
-FRAMES=100
-ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$PASSING" receive eth0 2 "$FRAMES" >"$NET_DIR/passing.log" 2>&1 &
-reader=$!
-net_until 20 "the host listens" grep -q listens "$NET_DIR/passing.log"
-net_exec 0 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 0 "$FRAMES"
-net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$FRAMES" 42
-net_until 20 "all others are summed" copies_reach send_sum $((FRAMES - 1))
-net_until 20 "the missing one is reported" copies_reach send_missing 1
-expect_match "what the slots wait for" "$(net_ctl slots passing)" ' 42 +42 +1 +1'
-net_exec 1 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 1 "$FRAMES"
-net_until 20 "it is summed, too" copies_reach send_sum "$FRAMES"
-wait "$reader" || fail "$(cat "$NET_DIR/passing.log")"
-expect_equal "sums" "$(copies send_sum)" "$FRAMES"
-expect_match "sums, to be read" "$(net_ctl sums passing)" ' 99 +1198,1200,1202,'
-expect_match "the workers" "$(net_ctl ranks passing)" "1 +joined +02:00:00:00:01:02"
+frames_pass
+only_these_aggregate 6 5 6
 
-step "the switch is killed; the next run goes through the new one"
+step "the switch is killed; the next run goes through the new one, of 2P + X threads"
 program_start "$HOST" host --switch "$(net_switch_ip)" --run 3 --arrays 100000
 for ((i = 0; i < WORKERS; i++)); do worker_start "$i" 3 --arrays 100000; done
 rank_says 60 "$HOST" "array 3 is complete"
 net_swagg_kill
 for i in "${!RANK_PID[@]}"; do kill "${RANK_PID[i]}"; done
 ranks_wait 60
-net_swagg_start "$NET_DIR/swagg.yaml"
+switch_start split-rx-tx
 run_all 4
+frames_pass
+only_these_aggregate 9 9
 net_swagg_stop
