@@ -73,6 +73,16 @@ static bool read_operation(const struct option_row *row, const char *text, void 
     return read_choice(row, text, "allreduce", "reduce", field);
 }
 
+static bool read_compression(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+    bool thc;
+    const bool good = read_choice(row, text, "none", "thc", &thc);
+
+    p->options.compression = thc ? SWAGG_COMPRESSION_THC : SWAGG_COMPRESSION_NONE;
+    return good;
+}
+
 static bool read_mode(const struct option_row *row, const char *text, void *field)
 {
     struct perf *p = field;
@@ -140,6 +150,10 @@ static const struct option_row rows[] = {
     {"root", 'r', "R", option_int, FIELD(root), INT32_MAX, "of reduce; default 0"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, "rank 0 writes the table there, too"},
     {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, "how floats travel: native, int32, fp16"},
+    {"compression", 0, "KIND", read_compression, 0, 0, "of float's allreduce: none, thc"},
+    {"compress-least", 0, "N", option_int, FIELD(options.compress_least), INT32_MAX,
+     "elements of a call that is compressed; default 16384"},
+    {"bits", 0, "N", option_int, FIELD(options.thc_bits), INT32_MAX, "of a compressed number; default 4"},
     {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
     {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, "with the key of the job's tenant"},
@@ -154,6 +168,9 @@ static const char *fault(const struct perf *p)
 {
     if (p->factor < 2)
         return "--stepfactor must be 2 or more";
+    if (p->options.compression != SWAGG_COMPRESSION_NONE &&
+        (p->reduce || p->type != perf_type_named("float")))
+        return "--compression: only for the allreduce of --type float";
     if (p->iterations < 1)
         return "--iters must be 1 or more";
     return swagg_numbers_carry(p->options.numbers, p->type->type, SWAGG_SUM)
@@ -168,7 +185,7 @@ int perf_parse(struct perf *p, int argc, char *argv[])
     const char *why;
     int ret;
 
-    *p = (struct perf){.options = SWAGG_OPTIONS_DEFAULT,
+    *p = (struct perf){.options = {.struct_size = sizeof p->options, .compress_least = 16384},
                        .begin = 8,
                        .end = 16 << 20,
                        .factor = 2,

@@ -36,10 +36,20 @@ static int element(const struct perf *p, int rank, size_t i)
     return (int)((i * 7 + (size_t)rank * 13) % (2 * most + 1)) - p->type->most;
 }
 
-/* By how much a right sum may be off (docs/libswagg.md, "SwitchML's numbers"). */
-static double tolerance(const struct perf *p)
+/* Ten times what the errors are on average that each rank has measured of its own part. */
+static double compressed_tolerance(const struct perf *p)
+{
+    struct swagg_stats s = SWAGG_STATS_INIT;
+    swagg_get_stats(p->job, &s);
+    return 10 * sqrt(p->options.size * s.compression_error2 / (double)s.compressed_elements);
+}
+
+/* By how much a right sum may be off (docs/libswagg.md, "SwitchML's numbers", "Compressed sums"). */
+static double tolerance(const struct perf *p, size_t count)
 {
     const double n = p->options.size, bound = 2 * p->type->most;
+    if (p->options.compression != SWAGG_COMPRESSION_NONE && count >= (size_t)p->options.compress_least)
+        return compressed_tolerance(p);
     switch (p->options.numbers) {
     case SWAGG_NUMBERS_INT32:
         return n * n * bound / INT32_MAX;
@@ -57,7 +67,7 @@ static bool receives(const struct perf *p)
 
 static int count_wrong(const struct perf *p, size_t count)
 {
-    const double most = tolerance(p);
+    const double most = tolerance(p, count);
     int wrong = 0;
     for (size_t i = 0; receives(p) && i < count; i++) {
         int sum = 0;

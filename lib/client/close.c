@@ -45,6 +45,7 @@ void swagg_close(struct swagg_job *job)
     pthread_mutex_destroy(&job->lock);
     pthread_mutex_destroy(&job->shown.lock);
     waits_close(&job->waits);
+    compress_close(&job->compress);
     free(job->room.segments);
     free(job->room.ranges);
     free(job->stream_memory);

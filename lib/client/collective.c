@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,24 +8,22 @@
 #include "monotonic.h"
 #include "request.h"
 
-static int begin_stream(struct swagg_job *job, const struct request *r, const struct sml_call *call,
-                        uint64_t now)
+/* The segments of a vector call, in the job's room; of another its only one, in *single. */
+static struct sml_segment *segments_of(struct swagg_job *job, const struct request *r,
+                                       struct sml_segment *single)
 {
-    const struct swagg_segment *only = r->segments;
-    if (!r->is_vector)
-        return job->flow->begin(job->stream, call, only->send, only->recv, now);
-    struct sml_segment *segments = job->room.segments;
+    struct sml_segment *segments = r->is_vector ? job->room.segments : single;
     for (size_t i = 0; i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
         segments[i] = (struct sml_segment){.in = s->send, .out = s->recv, .count = s->count};
     }
-    return job->flow->begin_segments(job->stream, call, segments, r->n, now);
+    return segments;
 }
 
-/* The caller's tensors belong to the stream until end(). */
-static int begin(struct swagg_job *job, const struct request *r, const struct sml_call *call, uint64_t now)
+/* What the stream says of a call that it should begin. The tensors belong to it, if it does, until the end.
+ */
+static int begun(struct swagg_job *job, const struct request *r, int rc, uint64_t now)
 {
-    int rc = begin_stream(job, r, call, now);
     if (rc == -EOVERFLOW)
         return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
                            r->count);
@@ -36,16 +35,68 @@ static int begin(struct swagg_job *job, const struct request *r, const struct sm
     return SWAGG_OK;
 }
 
-static void end(struct swagg_job *job, const struct sml_call *call, uint64_t began)
+static void end(struct swagg_job *job, const struct request *r, uint64_t began)
 {
     const uint64_t now = monotonic_ns();
     job->calls++;
     job->call_ns += now - began;
-    job->elements += call->count;
-    job->bytes += call->count * agg_element_size(call->type, call->op);
+    job->elements += r->count;
+    job->bytes += r->count * agg_element_size((unsigned)r->type, (unsigned)r->op);
     job->calling = false;
     job_report(job, now);
     job_show(job);
+}
+
+static int run_exact(struct swagg_job *job, const struct request *r, uint64_t now)
+{
+    const struct sml_call call = {.collective = (uint8_t)r->collective,
+                                  .type = (uint8_t)r->type,
+                                  .op = (uint8_t)r->op,
+                                  .root = (uint32_t)r->root,
+                                  .count = r->count};
+    struct watch watch;
+    struct sml_segment single;
+    struct sml_segment *segments = segments_of(job, r, &single);
+    watch_start(&watch, job, &call, now);
+    spin_begin(&job->spin, watch.chunks, now);
+    int rc = r->is_vector ? job->flow->begin_segments(job->stream, &call, segments, r->n, now)
+                          : job->flow->begin(job->stream, &call, single.in, single.out, now);
+    rc = begun(job, r, rc, now);
+    return rc < 0 ? rc : drive_call(job, &watch);
+}
+
+/* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has. */
+static int run_part(struct swagg_job *job, const struct request *r, const struct sml_call *call,
+                    const void *in, void *out, uint64_t began)
+{
+    struct watch watch;
+    const uint64_t now = monotonic_ns();
+    watch_start(&watch, job, call, now);
+    watch.deadline -= now - began;
+    watch.began = began;
+    spin_begin(&job->spin, watch.chunks, now);
+    int rc = begun(job, r, job->flow->begin(job->stream, call, in, out, now), now);
+    return rc < 0 ? rc : drive_call(job, &watch);
+}
+
+static int run_compressed(struct swagg_job *job, const struct request *r, uint64_t now)
+{
+    struct compress *c = &job->compress;
+    struct sml_segment single;
+    if (!compress_begin(c, segments_of(job, r, &single), r->is_vector ? r->n : 1, r->op == SWAGG_AVG)) {
+        char text[CTL_TEXT_MAX];
+        snprintf(text, sizeof text, "rank %u: no memory to compress %" PRIu64 " floats", job->options.rank,
+                 r->count);
+        return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+    }
+    const struct sml_call norms = compress_call_norms(c), indices = compress_call_indices(c);
+    int rc = run_part(job, r, &norms, c->norms, c->norms, now);
+    if (rc < 0)
+        return rc;
+    compress_encode(c);
+    if ((rc = run_part(job, r, &indices, c->packed, c->sums, now)) == 0)
+        compress_decode(c);
+    return rc;
 }
 
 static int run(struct swagg_job *job, struct request *r)
@@ -55,17 +106,11 @@ static int run(struct swagg_job *job, struct request *r)
     int rc = request_check(job, r);
     if (rc < 0)
         return rc;
-    struct sml_call call = {.collective = (uint8_t)r->collective,
-                            .type = (uint8_t)r->type,
-                            .op = (uint8_t)r->op,
-                            .root = (uint32_t)r->root,
-                            .count = r->count};
-    struct watch watch;
-    uint64_t now = monotonic_ns();
-    watch_start(&watch, job, &call, now);
-    spin_begin(&job->spin, watch.chunks, now);
-    if ((rc = begin(job, r, &call, now)) == 0 && (rc = drive_call(job, &watch)) == 0)
-        end(job, &call, now);
+    const uint64_t now = monotonic_ns();
+    rc = compress_takes(&job->compress, r->collective, r->type, r->op, r->count) ? run_compressed(job, r, now)
+                                                                                 : run_exact(job, r, now);
+    if (rc == 0)
+        end(job, r, now);
     return rc;
 }
 
@@ -116,6 +161,16 @@ int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t cou
                                              .root = root,
                                              .segments = &only,
                                              .n = 1});
+}
+
+int swagg_name_tensor(struct swagg_job *job, uint64_t name)
+{
+    if (!job)
+        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
+    pthread_mutex_lock(&job->lock);
+    job->compress.name = name;
+    pthread_mutex_unlock(&job->lock);
+    return SWAGG_OK;
 }
 
 int swagg_numbers_carry(enum swagg_numbers numbers, enum swagg_type type, enum swagg_op op)

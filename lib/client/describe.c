@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "switchml/elements.h"
 
 const char *describe_type(enum swagg_type type, enum swagg_op op)
 {
@@ -26,9 +27,21 @@ const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
     return text;
 }
 
+static const char *describe_compressed(const struct sml_call *call, char text[DESCRIBE_CALL_MAX])
+{
+    if (call->collective == SML_NORMS)
+        snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce (of %" PRIu64 " blocks)", call->count);
+    else
+        snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce of %" PRIu64 " float32 (to %u bits)",
+                 call->count * SML_GROUP - call->root, sml_index_bits(call->type));
+    return text;
+}
+
 const char *describe_call(const struct describe_names *names, const struct sml_call *call,
                           char text[DESCRIBE_CALL_MAX])
 {
+    if (call->collective == SML_NORMS || call->op == SML_LOOK_UP)
+        return describe_compressed(call, text);
     const enum swagg_op code = (enum swagg_op)call->op;
     const char *type = names->type((enum swagg_type)call->type, code), *op = names->op(code);
     if (call->collective == SML_REDUCE)
@@ -50,6 +63,9 @@ static void describe_side(const struct describe_names *names, unsigned rank, con
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(names, call, called));
     else if (sml_has_exponents(format))
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes", rank, bytes);
+    else if (e0 != 0 && sml_looks_up((uint8_t)e0))
+        snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of a compressed allreduce", rank,
+                 bytes);
     else
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
                  names->type((enum swagg_type)(e0 & 15), op), names->op(op));

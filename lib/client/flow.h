@@ -16,6 +16,7 @@ struct flow_terms {
     uint16_t slots;       /* how many chunks may be under way */
     uint16_t chunk_bytes; /* of elements in a packet, at most */
     bool keyed;           /* packets are keyed with the job's secret */
+    bool compressed;      /* there may be compressed calls, as the options have them */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */

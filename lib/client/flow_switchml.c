@@ -17,7 +17,9 @@ static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool 
                                    .checksum = o->checksum,
                                    .slots = o->slots,
                                    .chunk_bytes = client_chunk_bytes(mtu, o->checksum),
-                                   .keyed = keyed};
+                                   .keyed = keyed,
+                                   .table = client_compression_table(&o->compression),
+                                   .compression = client_compression_rest(&o->compression)};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -32,7 +34,8 @@ static struct sml_terms parse(const struct agg_terms *granted)
 static struct flow_terms terms(const struct agg_terms *granted)
 {
     const struct sml_terms t = parse(granted);
-    return (struct flow_terms){.slots = t.slots, .chunk_bytes = t.chunk_bytes, .keyed = t.keyed};
+    return (struct flow_terms){
+        .slots = t.slots, .chunk_bytes = t.chunk_bytes, .keyed = t.keyed, .compressed = t.table.code != 0};
 }
 
 static struct sml_stream_config stream_config(const struct flow_config *cfg)
@@ -47,6 +50,7 @@ static struct sml_stream_config stream_config(const struct flow_config *cfg)
         .checksum = sml_terms_checksum(&t),
         .shared = cfg->shared,
         .format = t.format,
+        .look_up = t.table.code,
         .plain = t.plain,
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->options->buffer_reduces,

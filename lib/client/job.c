@@ -70,6 +70,11 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what)
 int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
 {
     job->terms = job->flow->terms(&session->ready.terms); /* which the session has accepted */
+    if (job->options.compression.on && !job->terms.compressed)
+        return job_fail(job, SWAGG_ERR_REFUSED,
+                        "the switch %s cannot sum compressed calls, it is too old: update it, or leave "
+                        "options.compression at SWAGG_COMPRESSION_NONE",
+                        job->options.switch_text);
     job->generation = session->generation;
     const struct ctl_ready *r = &session->ready;
     int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);

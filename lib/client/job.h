@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "compress.h"
 #include "errors.h"
 #include "flow.h"
 #include "membership.h"
@@ -38,6 +39,7 @@ struct swagg_job {
         struct overlap_range *ranges; /* [2 * n] */
         size_t n;
     } room;                          /* for vector calls; grows as they need it */
+    struct compress compress;        /* of compressed calls */
     uint64_t calls, elements, bytes; /* of calls that succeeded */
     uint64_t call_ns;                /* that these took */
     uint32_t resumed;

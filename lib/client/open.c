@@ -139,6 +139,12 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
         .worker = job->flow->worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
     };
+    if (o->compression.on && client_chunk_bytes(job->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
+        return job_fail(
+            job, SWAGG_ERR_ARGUMENT,
+            "options.compression takes packets of %d bytes at least, the path carries %u: raise its MTU or "
+            "options.mtu",
+            CLIENT_MTU_MIN + SML_LOOK_UP_CHUNK_MIN - SML_MIN_CHUNK_BYTES, job->transport->mtu);
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
@@ -265,6 +271,7 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     job->options = resolved;
     job->flow = &flow_switchml;
     job->kernels = agg_kernels_best();
+    compress_open(&job->compress, &job->options, job->kernels);
     job->owner = getpid();
     pthread_mutex_init(&job->lock, NULL);
     pthread_mutex_init(&job->shown.lock, NULL);

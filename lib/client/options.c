@@ -152,7 +152,10 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
         (rc = check_range("reduce", in->reduce, SWAGG_REDUCE_COMPLETE, SWAGG_REDUCE_BUFFERED)) ||
         (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
-        (rc = check_together(in)) || (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
+        (rc = check_range("compression", in->compression, SWAGG_COMPRESSION_NONE, SWAGG_COMPRESSION_THC)) ||
+        (rc = check_range("feedback", in->feedback, SWAGG_FEEDBACK_BY_TENSOR, SWAGG_FEEDBACK_OFF)) ||
+        (rc = check_together(in)) || (rc = client_compression_resolve(&out->compression, in)) ||
+        (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
         (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||

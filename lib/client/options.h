@@ -11,7 +11,18 @@
 #include "swagg.h"
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
+#include "thc/table.h"
 #include "wire/control.h"
+
+/* How calls are compressed. */
+struct client_compression {
+    bool on, feedback;
+    uint8_t sum_bits;
+    struct thc_table table;
+    uint32_t one_in;       /* of so many numbers one is clamped */
+    uint32_t block, least; /* floats */
+    size_t feedback_bytes;
+};
 
 struct client_options {
     struct in_addr switch_ip;
@@ -22,6 +33,7 @@ struct client_options {
     enum sml_checksum checksum;
     enum sml_format format;
     bool buffer_reduces;
+    struct client_compression compression;
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
     unsigned mtu;    /* 0: the path's */
@@ -35,6 +47,11 @@ struct client_options {
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */
 int client_options_resolve(struct client_options *out, const struct swagg_options *in);
+
+/* The part of it that is about compression, once the rest is checked; and what the terms say of it. */
+int client_compression_resolve(struct client_compression *out, const struct swagg_options *in);
+struct sml_table client_compression_table(const struct client_compression *c);
+uint32_t client_compression_rest(const struct client_compression *c);
 
 /* How calls of a job with such numbers travel; which ones do. */
 enum sml_format client_format(enum swagg_numbers numbers);

@@ -28,6 +28,12 @@ void job_show(struct swagg_job *job)
         .resumed = job->resumed,
         .call_ns = job->call_ns,
         .waited_ns = waits_total(&job->waits),
+        .compressed_calls = job->compress.calls,
+        .compressed_elements = job->compress.total,
+        .compression_error2 = job->compress.error2,
+        .compression_sum2 = job->compress.sum2,
+        .feedback_bytes = job->compress.feedback.bytes,
+        .feedback_forgotten = job->compress.feedback.forgotten,
     };
     pthread_mutex_lock(&job->shown.lock);
     job->shown.stats = now;

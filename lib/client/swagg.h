@@ -98,6 +98,21 @@ enum swagg_numbers {
                                  f16    only */
 };
 
+/* Whether swagg_allreduce may send less than the caller's numbers (docs/libswagg.md, "Compressed sums"). */
+enum swagg_compression {
+    SWAGG_COMPRESSION_NONE = 0, /* sums are exact, but for floats' rounding. The default */
+    SWAGG_COMPRESSION_THC = 1 /* sums and averages of so many f32 as compress_least says are approximate, and
+                                 travel in a few bits a number. All other calls stay as they are */
+};
+
+/* Whether what compression leaves out of a tensor is added to it the next time. */
+enum swagg_feedback {
+    SWAGG_FEEDBACK_BY_TENSOR = 0, /* a tensor is known by its name (swagg_name_tensor), or by where it is sent
+                                     from and its length: for programs whose buffers hold the same tensor each
+                                     time. The default */
+    SWAGG_FEEDBACK_OFF = 1        /* it is lost: for programs whose buffers hold now this, now that */
+};
+
 /* When swagg_reduce returns on a rank that is not the root. */
 enum swagg_reduce_return {
     SWAGG_REDUCE_COMPLETE = 0, /* when all ranks' contributions are summed: it succeeds or fails on all ranks
@@ -143,6 +158,16 @@ struct swagg_options {
      * files"): nobody without it can take this rank's place, end the job, or answer in the switch's name.
      * NULL: none. Read by swagg_open. */
     const char *key_file;
+    enum swagg_compression compression; /* like all options of thc_ and compress_, the same on every rank */
+    int thc_bits;                       /* of a number on its way to the switch, 1..4; 0 = 4 */
+    int thc_granularity;                /* of the table, up to 255; 0 = 30, or less to fit sums of 8 bits */
+    int thc_clamped_one_in; /* how rare the numbers are that are clamped: one in so many; 0 = 32 */
+    int thc_block;          /* floats that are transformed at once: a power of two from 64 on; 0 = 1024 */
+    int thc_sum_bits;       /* of a sum on its way back: 8 or 16; 0 = 8 if the ranks' sums fit, else 16 */
+    int compress_least;     /* a call of fewer floats is not compressed; 0 = 16384 */
+    enum swagg_feedback feedback; /* each rank as it likes */
+    size_t feedback_bytes; /* memory for it, at most; the tensor used longest ago is forgotten first. 0 = 1
+                              GiB */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 
@@ -177,6 +202,10 @@ struct swagg_segment {
  * affair. The array is in use until the call returns. n, and any count, may be 0. */
 int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
                      enum swagg_type type, enum swagg_op op);
+
+/* Names the tensor of the next compressed call, for error feedback: for programs that do not have each tensor
+ * in a buffer of its own. Only this rank's affair; 0: none. */
+int swagg_name_tensor(struct swagg_job *job, uint64_t name);
 
 /* Tells the peers why this rank cannot go on; their calls fail with SWAGG_ERR_ABORTED and this text. */
 void swagg_abort(struct swagg_job *job, const char *why);
@@ -216,6 +245,13 @@ struct swagg_stats {
     uint64_t waited_ns; /* of it, the time in which nothing came because some rank's part was missing */
     uint64_t unproven_messages; /* control messages to this rank, ignored: who sent them did not show that he
                                    has the key (swagg_options.key_file) */
+    uint64_t compressed_calls, compressed_elements;
+    /* Of the compressed calls: the square of the errors in what this rank sent, and of the sums. The mean
+     * square error of the sums, as a part of their own square (NMSE), is that of all ranks' errors, added, by
+     * this rank's sums. */
+    double compression_error2, compression_sum2;
+    uint64_t feedback_bytes;     /* memory for error feedback that is in use */
+    uint64_t feedback_forgotten; /* tensors whose errors were lost because feedback_bytes are too few */
 };
 #define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
 

@@ -52,11 +52,22 @@ bool thc_codec_init(struct thc_codec *c, const struct thc_table *table, uint32_t
     return true;
 }
 
+void thc_codec_resize(struct thc_codec *c, uint32_t block)
+{
+    c->block = block;
+    c->by_root = by_root_of(block);
+}
+
+float thc_norm(const struct thc_codec *c, const float *block)
+{
+    return c->loops->norm(block, c->block);
+}
+
 float thc_transform(const struct thc_codec *c, float *block, uint64_t seed)
 {
     c->loops->flip(block, c->block, seed);
     c->loops->hadamard(block, c->block, c->by_root);
-    return c->loops->norm(block, c->block);
+    return thc_norm(c, block);
 }
 
 void thc_transform_back(const struct thc_codec *c, float *block, uint64_t seed)

@@ -46,13 +46,19 @@ struct thc_codec {
 bool thc_codec_init(struct thc_codec *c, const struct thc_table *table, uint32_t block,
                     const struct agg_kernels *kernels);
 
+/* For blocks of another length, in that range. */
+void thc_codec_resize(struct thc_codec *c, uint32_t block);
+
 /* Bytes of a packed block. */
 static inline size_t thc_packed_bytes(const struct thc_codec *c)
 {
     return (size_t)c->block / 8 * c->table.bits;
 }
 
-/* In place. Returns the block's norm, the root of the sum of its squares. */
+/* The root of the sum of its squares: the same, but for rounding, before it is transformed and after. */
+float thc_norm(const struct thc_codec *c, const float *block);
+
+/* In place. Returns the block's norm. */
 float thc_transform(const struct thc_codec *c, float *block, uint64_t seed);
 void thc_transform_back(const struct thc_codec *c, float *block, uint64_t seed);
 

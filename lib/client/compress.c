@@ -1,0 +1,211 @@
+#include "compress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random/splitmix.h"
+
+void compress_open(struct compress *c, const struct client_options *options,
+                   const struct agg_kernels *kernels)
+{
+    *c = (struct compress){.options = options->compression,
+                           .rank = options->rank,
+                           .ranks = options->size,
+                           .feedback.most_bytes = options->compression.feedback_bytes};
+    thc_codec_init(&c->codec, &c->options.table, c->options.block, kernels);
+}
+
+void compress_close(struct compress *c)
+{
+    feedback_forget_all(&c->feedback);
+    free(c->block);
+    free(c->norms);
+    free(c->packed);
+    free(c->sums);
+}
+
+bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats)
+{
+    return c->options.on && collective == SML_ALLREDUCE && type == AGG_F32 &&
+           (op == AGG_SUM || op == AGG_AVG) && floats >= c->options.least;
+}
+
+static uint8_t code_of(const struct compress *c)
+{
+    return client_compression_table(&c->options).code;
+}
+
+static uint64_t elements_of(const struct compress *c)
+{
+    return thc_filled(c->floats) / SML_GROUP;
+}
+
+/* Makes room for so many bytes, if there is less. What was there is lost. */
+static bool make_room(void **at, size_t *room, size_t bytes)
+{
+    if (*room >= bytes)
+        return true;
+    free(*at);
+    *at = malloc(bytes);
+    *room = *at ? bytes : 0;
+    return *at != NULL;
+}
+
+static bool make_all_room(struct compress *c)
+{
+    const struct sml_element e = sml_element_of(code_of(c));
+    const size_t block = thc_part_at(c->floats, c->options.block, 0).block;
+    return make_room((void **)&c->block, &c->block_room, block * sizeof(float)) &&
+           make_room((void **)&c->norms, &c->norms_room, c->parts * sizeof(float)) &&
+           make_room((void **)&c->packed, &c->packed_room, elements_of(c) * e.in) &&
+           make_room((void **)&c->sums, &c->sums_room, elements_of(c) * e.out);
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static struct sml_pieces pieces_of(const struct compress *c, const struct thc_part *p, bool out)
+{
+    return sml_segments_find(c->segments, c->segment_count, p->at * sizeof(float), p->used * sizeof(float),
+                             out);
+}
+
+/* The part of the tensor, and what was left out of it before, in c->block. */
+static void gather(struct compress *c, const struct thc_part *p)
+{
+    const struct sml_pieces pieces = pieces_of(c, p, false);
+    sml_pieces_gather(&pieces, c->block, copy);
+    memset(c->block + p->used, 0, (p->block - p->used) * sizeof(float));
+    for (uint32_t i = 0; c->left_out && i < p->used; i++)
+        c->block[i] += c->left_out[p->at + i];
+}
+
+static struct feedback_key key_of(const struct compress *c)
+{
+    size_t first = 0;
+    while (first + 1 < c->segment_count && c->segments[first].count == 0)
+        first++;
+    return (struct feedback_key){.named = c->name != 0,
+                                 .who = c->name != 0 ? c->name : (uint64_t)(uintptr_t)c->segments[first].in,
+                                 .floats = c->floats};
+}
+
+bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average)
+{
+    c->segments = segments;
+    c->segment_count = n;
+    c->average = average;
+    sml_segments_measure(segments, n, sizeof(float), &c->floats);
+    c->parts = thc_parts(c->floats, c->options.block);
+    if (!make_all_room(c))
+        return false;
+    const struct feedback_key key = key_of(c);
+    c->left_out = c->options.feedback ? feedback_of(&c->feedback, &key) : NULL;
+    c->name = 0;
+    c->round++;
+
+    uint64_t k = 0;
+    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
+        p = thc_part_at(c->floats, c->options.block, p.at);
+        gather(c, &p);
+        thc_codec_resize(&c->codec, p.block);
+        const float norm = thc_norm(&c->codec, c->block);
+        c->norms[k] = norm < INFINITY ? norm : INFINITY; /* a NaN would not be the largest */
+    }
+    return true;
+}
+
+struct sml_call compress_call_norms(const struct compress *c)
+{
+    return (struct sml_call){.collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = c->parts};
+}
+
+struct sml_call compress_call_indices(const struct compress *c)
+{
+    return (struct sml_call){.collective = SML_ALLREDUCE,
+                             .type = code_of(c),
+                             .op = SML_LOOK_UP,
+                             .root = (uint32_t)(thc_filled(c->floats) - c->floats),
+                             .count = elements_of(c)};
+}
+
+/* The signs of a block, which all ranks share, and what each rounds by, which they do not. */
+static uint64_t signs_of(const struct compress *c, uint64_t k)
+{
+    return splitmix_hash(c->round) + k;
+}
+static uint32_t rounding_of(const struct compress *c, uint64_t k)
+{
+    return (uint32_t)splitmix_hash(splitmix_hash(c->round << 16 | c->rank) + k);
+}
+
+static double squared(float x)
+{
+    return (double)x * (double)x;
+}
+
+/* Block k has a norm that is one. */
+static void encode_part(struct compress *c, const struct thc_part *p, uint64_t k, uint8_t *packed)
+{
+    gather(c, p);
+    thc_transform(&c->codec, c->block, signs_of(c, k));
+    thc_encode(&c->codec, packed, c->block, c->norms[k], rounding_of(c, k));
+    thc_subtract(&c->codec, c->block, packed, c->norms[k]);
+    c->error2 += squared(thc_norm(&c->codec, c->block));
+    if (!c->left_out)
+        return;
+    thc_transform_back(&c->codec, c->block, signs_of(c, k));
+    memcpy(c->left_out + p->at, c->block, p->used * sizeof(float));
+}
+
+void compress_encode(struct compress *c)
+{
+    const size_t in = sml_element_of(code_of(c)).in;
+    uint64_t k = 0;
+    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
+        p = thc_part_at(c->floats, c->options.block, p.at);
+        uint8_t *packed = c->packed + p.at / SML_GROUP * in;
+        thc_codec_resize(&c->codec, p.block);
+        if (c->norms[k] < INFINITY) {
+            encode_part(c, &p, k, packed);
+            continue;
+        }
+        memset(packed, 0, p.block / SML_GROUP * in);
+        if (c->left_out)
+            memset(c->left_out + p.at, 0, p.used * sizeof(float));
+    }
+}
+
+/* The sum of a block, or the mean. The codec's decoding gives the mean. */
+static void decode_part(struct compress *c, uint64_t k, const uint8_t *sums)
+{
+    const float norm = c->average ? c->norms[k] : c->norms[k] * c->ranks;
+    if (c->options.sum_bits == 8)
+        thc_decode8(&c->codec, c->block, sums, c->ranks, norm);
+    else
+        thc_decode16(&c->codec, c->block, (const uint16_t *)sums, c->ranks, norm);
+    c->sum2 += squared(thc_norm(&c->codec, c->block)) * (c->average ? squared(c->ranks) : 1);
+    thc_transform_back(&c->codec, c->block, signs_of(c, k));
+}
+
+void compress_decode(struct compress *c)
+{
+    const size_t out = sml_element_of(code_of(c)).out;
+    uint64_t k = 0;
+    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
+        p = thc_part_at(c->floats, c->options.block, p.at);
+        thc_codec_resize(&c->codec, p.block);
+        if (c->norms[k] < INFINITY)
+            decode_part(c, k, c->sums + p.at / SML_GROUP * out);
+        else
+            for (uint32_t i = 0; i < p.used; i++)
+                c->block[i] = NAN;
+        const struct sml_pieces pieces = pieces_of(c, &p, true);
+        sml_pieces_scatter(&pieces, c->block, copy);
+    }
+    c->calls++;
+    c->total += c->floats;
+}

@@ -1,0 +1,61 @@
+/* A job's compressed calls ("THC: Accelerating Distributed Deep Learning Using Tensor Homomorphic
+ * Compression", Li et al., 2024, algorithm 3): from the caller's floats to what travels, and back, block by
+ * block (thc/codec.h). Three passes over the tensor, between two calls of the stream:
+ *
+ *     compress_begin     the norm of each block; the largest of all ranks is agreed on (SML_NORMS)
+ *     compress_encode    indices, and what they leave out; the switch sums what the indices stand for
+ *     compress_decode    the sum, or the mean, in floats
+ *
+ * Sums and residues are the same bits on every rank and CPU. A block in which some rank has a NaN or an
+ * infinity, or floats whose squares add up to more than a float holds, becomes NaN on every rank, and its
+ * error is forgotten. One thread at a time. */
+#ifndef SWAGG_CLIENT_COMPRESS_H
+#define SWAGG_CLIENT_COMPRESS_H
+
+#include "feedback.h"
+#include "options.h"
+#include "switchml/segments.h"
+#include "thc/parts.h"
+
+struct compress {
+    struct client_compression options;
+    uint16_t rank, ranks;
+    struct thc_codec codec; /* its block is that of the part at hand */
+    struct feedback feedback;
+    uint64_t name;  /* of the next call's tensor; 0: it has none */
+    uint64_t round; /* calls so far */
+    /* Of the call at hand; the memory stays for the next. */
+    struct sml_segment *segments; /* the caller's, measured in floats */
+    size_t segment_count;
+    uint64_t floats, parts;
+    bool average;
+    float *left_out; /* NULL: is not kept */
+    float *block;    /* [options.block] */
+    float *norms;    /* [parts] */
+    uint8_t *packed, *sums;
+    size_t block_room, norms_room, packed_room, sums_room;
+    /* Of all calls so far. */
+    double error2; /* the square of what this rank's contributions left out or added */
+    double sum2;   /* the square of the sums */
+    uint64_t calls, total;
+};
+
+/* options: with compression. Memory is taken when it is needed. */
+void compress_open(struct compress *c, const struct client_options *options,
+                   const struct agg_kernels *kernels);
+void compress_close(struct compress *c);
+
+/* Whether a call is compressed; all ranks say the same. */
+bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats);
+
+/* segments are the caller's until the call is over. False: there is no memory. */
+bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average);
+
+/* The two calls of the stream; the norms are of compress_begin, and become the largest in place. */
+struct sml_call compress_call_norms(const struct compress *c);
+struct sml_call compress_call_indices(const struct compress *c);
+
+void compress_encode(struct compress *c);
+void compress_decode(struct compress *c);
+
+#endif

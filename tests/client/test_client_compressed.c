@@ -1,0 +1,387 @@
+/* libswagg over real sockets against the loop switch: compressed sums (options.compression). What they should
+ * come to the test computes itself; how far they may be off is what theory says of the table, or what it
+ * shows beside sums without error feedback. Every rank must get the same bits. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "random.h"
+#include "unit.h"
+
+enum { LEAST = 1000, MOST_CALLS = 24 };
+
+/* Some calls of a crew with the same tensor each time. */
+struct plan {
+    size_t count;
+    int calls;
+    enum swagg_op op;
+    size_t nan_at;   /* rank 1's element there is a NaN in the first call; count or more: there is none */
+    unsigned pieces; /* 0: in one */
+    bool names;      /* a buffer of another address each time, and a name */
+    double *total[CREW_MAX]; /* [count] of all results, by rank */
+    float *last[CREW_MAX];   /* the last one */
+};
+
+/* About normal, of a size that differs between ranks. */
+static float element_of(int rank, size_t i)
+{
+    uint64_t rng = seed + (uint64_t)rank * 1000003 + i * 7919;
+    double sum = -6;
+
+    for (int k = 0; k < 12; k++)
+        sum += (double)rng_below(&rng, 1 << 24) / (1 << 24);
+    return (float)(sum * (1 + rank));
+}
+
+static double exact(const struct plan *p, int ranks, size_t i)
+{
+    double sum = 0;
+
+    for (int r = 0; r < ranks; r++)
+        sum += (double)element_of(r, i);
+    return p->op == SWAGG_AVG ? sum / ranks : sum;
+}
+
+/* The square of the error of what came of `calls` calls, by that of what should have. */
+static double error_of(const struct plan *p, int ranks, const double *got)
+{
+    double error = 0, whole = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        const double right = exact(p, ranks, i) * p->calls;
+
+        error += (got[i] - right) * (got[i] - right);
+        whole += right * right;
+    }
+    return error / whole;
+}
+
+static int sum_pieces(struct swagg_job *job, const struct plan *p, const float *in, float *out)
+{
+    struct swagg_segment segments[8];
+    size_t at = 0;
+
+    for (unsigned i = 0; i < p->pieces; i++) {
+        const size_t few = i + 1 == p->pieces ? p->count - at : p->count / p->pieces - i;
+        segments[i] = (struct swagg_segment){in + at, out + at, few};
+        at += few;
+    }
+    return swagg_allreducev(job, segments, p->pieces, SWAGG_F32, p->op);
+}
+
+static int call_all(struct crew_member *m)
+{
+    struct plan *p = m->crew->arg;
+    float *in[2], *out = p->last[m->rank];
+    int rc = 0;
+
+    for (int b = 0; b < 2; b++) {
+        in[b] = malloc((p->count + 1) * sizeof(float));
+        for (size_t i = 0; i < p->count; i++)
+            in[b][i] = element_of(m->rank, i);
+    }
+    for (int call = 0; call < p->calls && rc == 0; call++) {
+        float *from = in[p->names ? call % 2 : 0];
+
+        if (m->rank == 1 && p->nan_at < p->count)
+            from[p->nan_at] = call == 0 ? NAN : element_of(1, p->nan_at);
+        if (p->names)
+            swagg_name_tensor(m->job, 7);
+        rc = p->pieces > 0 ? sum_pieces(m->job, p, from, out)
+                           : swagg_allreduce(m->job, from, out, p->count, SWAGG_F32, p->op);
+        for (size_t i = 0; i < p->count; i++)
+            p->total[m->rank][i] += (double)out[i];
+    }
+    free(in[0]);
+    free(in[1]);
+    return rc;
+}
+
+static void play(struct plan *p, struct crew *crew)
+{
+    crew->options.compression = SWAGG_COMPRESSION_THC;
+    crew->options.compress_least = LEAST;
+    p->op = p->op ? p->op : SWAGG_SUM;
+    p->nan_at = p->nan_at ? p->nan_at : SIZE_MAX;
+    for (int r = 0; r < crew->size; r++) {
+        p->total[r] = calloc(p->count + 1, sizeof(double));
+        p->last[r] = calloc(p->count + 1, sizeof(float));
+    }
+    crew_run(crew);
+    for (int r = 1; r < crew->size; r++)
+        CU_ASSERT_EQUAL(memcmp(p->last[0], p->last[r], p->count * sizeof(float)), 0);
+}
+
+static void forget(struct plan *p, const struct crew *crew)
+{
+    for (int r = 0; r < crew->size; r++) {
+        free(p->total[r]);
+        free(p->last[r]);
+    }
+}
+
+/* One run of such a plan; its error. */
+static double error_in(struct plan p, struct crew crew)
+{
+    crew.arg = &p;
+    play(&p, &crew);
+    const double error = error_of(&p, crew.size, p.total[0]);
+    forget(&p, &crew);
+    return error;
+}
+
+static struct loop_switch *start(void)
+{
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed});
+}
+
+/* Each rank errs by the table's error times the square of the largest norm, 4, or less; and a tenth for what
+ * is clamped. The sum's square is 1 + 4 + 9 + 16 = 30. */
+static void test_sums_are_about_right(void)
+{
+    static const struct {
+        int bits, sum_bits;
+        double table; /* thc_table_error */
+    } cases[] = {{4, 0, 0.0130626}, {4, 16, 0.0130626}, {3, 0, 0.0564732}, {2, 16, 0.3140711}};
+    struct loop_switch *ls = start();
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p = {.count = 50021, .calls = 1, .op = i == 1 ? SWAGG_AVG : SWAGG_SUM};
+        struct crew crew = crew_of(4, ls, "about", call_all, &p);
+
+        crew.options.thc_bits = cases[i].bits;
+        crew.options.thc_sum_bits = cases[i].sum_bits;
+        play(&p, &crew);
+        const double error = error_of(&p, 4, p.total[0]);
+        CU_ASSERT(error > 0 && error < 1.1 * 4 * 16 / 30 * cases[i].table);
+
+        double measured = 0; /* as libswagg says, from what each rank knows */
+        for (int r = 0; r < 4; r++)
+            measured += crew.member[r].stats.compression_error2 / crew.member[0].stats.compression_sum2;
+        CU_ASSERT(measured > error / 2 && measured < 2 * error);
+        CU_ASSERT_EQUAL(crew.member[0].stats.compressed_calls, 1);
+        CU_ASSERT_EQUAL(crew.member[0].stats.compressed_elements, p.count);
+        forget(&p, &crew);
+    }
+    loop_switch_stop(ls);
+}
+
+static void test_any_length_and_block(void)
+{
+    static const struct {
+        size_t count;
+        int block;
+    } cases[] = {{LEAST, 0}, {1024, 0}, {1025, 64}, {5000, 1 << 20}, {65536 + 63, 4096}};
+    struct loop_switch *ls = start();
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct crew crew = crew_of(3, ls, "lengths", call_all, NULL);
+        struct plan p = {.count = cases[i].count, .calls = 1};
+
+        crew.arg = &p;
+        crew.options.thc_block = cases[i].block;
+        play(&p, &crew);
+        CU_ASSERT(error_of(&p, 3, p.total[0]) < 0.05);
+        forget(&p, &crew);
+    }
+    loop_switch_stop(ls);
+}
+
+/* What is left out of one call is added to the next, so the sum of many calls is off by what one leaves out.
+ */
+static void test_errors_are_fed_back(void)
+{
+    struct loop_switch *ls = start();
+    struct plan p = {.count = 4096, .calls = MOST_CALLS}, named = p, pieces = p;
+    struct crew crew = crew_of(2, ls, "feedback", call_all, &p), off = crew, few = crew;
+
+    off.options.feedback = SWAGG_FEEDBACK_OFF;
+    few.options.feedback_bytes = 4096; /* too little for the tensor */
+    named.names = true;
+    pieces.pieces = 3;
+    play(&p, &crew);
+    const double fed_back = error_of(&p, 2, p.total[0]);
+    CU_ASSERT(crew.member[0].stats.feedback_bytes >= p.count * sizeof(float));
+    CU_ASSERT_EQUAL(crew.member[0].stats.feedback_forgotten, 0);
+    forget(&p, &crew);
+    play(&p, &off);
+    const double lost = error_of(&p, 2, p.total[0]);
+    CU_ASSERT_EQUAL(off.member[0].stats.feedback_bytes, 0);
+    forget(&p, &off);
+    CU_ASSERT(fed_back * 4 < lost);
+    CU_ASSERT(error_in(named, crew) * 4 < lost);
+    CU_ASSERT(error_in(pieces, crew) * 4 < lost);
+    play(&p, &few);
+    CU_ASSERT(error_of(&p, 2, p.total[0]) > fed_back * 4);
+    CU_ASSERT_EQUAL(few.member[0].stats.feedback_forgotten, MOST_CALLS);
+    forget(&p, &few);
+    loop_switch_stop(ls);
+}
+
+/* Its block is no number on any rank, and the next call knows nothing of it. */
+static void test_a_nan_spoils_its_block_only(void)
+{
+    struct loop_switch *ls = start();
+    struct plan p = {.count = 4096, .calls = 1, .nan_at = 1030};
+    struct crew crew = crew_of(3, ls, "nan", call_all, &p);
+
+    play(&p, &crew);
+    for (size_t i = 0; i < p.count; i++)
+        CU_ASSERT_EQUAL(!isnan(p.last[2][i]), i / 1024 != 1);
+    forget(&p, &crew);
+    p.calls = 2;
+    play(&p, &crew);
+    for (size_t i = 0; i < p.count; i++)
+        CU_ASSERT(isfinite(p.last[2][i]));
+    forget(&p, &crew);
+    loop_switch_stop(ls);
+}
+
+static int sum_others(struct crew_member *m)
+{
+    static const struct tensor tensors[] = {{.type = SWAGG_F32, .count = LEAST - 1, .round = true},
+                                            {.type = SWAGG_I32, .count = 5000},
+                                            {.type = SWAGG_F64, .count = 5000, .round = true},
+                                            {.type = SWAGG_F32, .op = SWAGG_MAX, .count = 5000}};
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors && rc == 0; i++)
+        rc = crew_sum(m, &tensors[i], -1, i % 2);
+    const struct tensor reduced = {.type = SWAGG_F32, .count = 5000, .round = true};
+    return rc == 0 ? crew_sum(m, &reduced, 1, false) : rc;
+}
+
+static void test_other_calls_of_the_job_stay_exact(void)
+{
+    struct loop_switch *ls = start();
+    struct crew crew = crew_of(3, ls, "others", sum_others, NULL);
+
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++)
+        CU_ASSERT_EQUAL(crew.member[r].stats.compressed_calls, 0);
+    loop_switch_stop(ls);
+}
+
+/* The same bits as on a good network. */
+static void test_losses_and_restarts_do_not_spoil_them(void)
+{
+    const struct impair_config bad = {
+        .rate = {[IMPAIR_DROP] = {.probability = 0.02}, [IMPAIR_DUPLICATE] = {.probability = 0.02}}};
+    struct loop_switch *good = start(), *lossy = loop_switch_start(&(struct loop_switch_config){
+                                            .seed = seed, .in = bad, .out = bad});
+    struct plan p = {.count = 60021, .calls = 3}, q = p, r = p;
+    struct crew crew = crew_of(4, good, "good", call_all, &p);
+    struct crew other = crew_of(4, lossy, "lossy", call_all, &q);
+    struct crew third = crew_of(4, good, "restarted", call_all, &r);
+
+    play(&p, &crew);
+    play(&q, &other);
+    CU_ASSERT_EQUAL(memcmp(p.last[0], q.last[0], p.count * sizeof(float)), 0);
+    forget(&q, &other);
+    loop_switch_stop(lossy);
+
+    const uint64_t before = loop_switch_packets(good);
+    third.options.compression = SWAGG_COMPRESSION_THC;
+    third.options.compress_least = LEAST;
+    r.op = SWAGG_SUM;
+    r.nan_at = SIZE_MAX;
+    for (int k = 0; k < 4; k++) {
+        r.total[k] = calloc(r.count, sizeof(double));
+        r.last[k] = calloc(r.count, sizeof(float));
+    }
+    crew_start(&third);
+    while (loop_switch_packets(good) < before + 100)
+        sleep_ms(1);
+    loop_switch_kill(good);
+    loop_switch_revive(good);
+    crew_join(&third);
+    crew_expect_success(&third);
+    CU_ASSERT_EQUAL(memcmp(p.last[0], r.last[0], p.count * sizeof(float)), 0);
+    CU_ASSERT_EQUAL(third.member[0].stats.resumed, 1);
+    forget(&r, &third);
+    forget(&p, &crew);
+    loop_switch_stop(good);
+}
+
+static int differ_in_count(struct crew_member *m)
+{
+    float tensor[LEAST + 2] = {0};
+    /* As many blocks and elements, but not as many floats. */
+    return swagg_allreduce(m->job, tensor, tensor, LEAST + (size_t)m->rank, SWAGG_F32, SWAGG_SUM);
+}
+
+static void test_ranks_that_differ_are_told(void)
+{
+    struct loop_switch *ls = start();
+    struct crew crew = crew_of(2, ls, "differ", differ_in_count, NULL);
+
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew_start(&crew);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(crew.member[r].error, "a compressed allreduce of 1000 float32 (to 4 bits)"));
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(crew.member[r].error, "a compressed allreduce of 1001 float32 (to 4 bits)"));
+    }
+    loop_switch_stop(ls);
+}
+
+/* Opens with options that cannot be; the text names what lifts it. */
+static void expect_refused(struct swagg_options o, const char *words)
+{
+    struct swagg_job *job;
+
+    o.switch_ip = "127.0.0.1";
+    o.job = "x";
+    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_ARGUMENT);
+    if (strstr(swagg_last_error(), words) == NULL)
+        printf("\n      %s\n", swagg_last_error());
+    CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), words));
+}
+
+static void test_options_that_cannot_be(void)
+{
+    struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
+
+    o.size = 9;
+    o.compression = SWAGG_COMPRESSION_THC;
+    o.numbers = SWAGG_NUMBERS_INT32;
+    expect_refused(o, "options.compression and options.numbers exclude each other");
+    o.numbers = SWAGG_NUMBERS_NATIVE;
+    o.thc_bits = 5;
+    expect_refused(o, "options.thc_bits is 5: it must be 1 to 4");
+    o.thc_bits = 4;
+    o.thc_granularity = 14;
+    expect_refused(o, "options.thc_granularity is 14: it must be 15 to 255");
+    o.thc_granularity = 30;
+    o.thc_sum_bits = 8;
+    expect_refused(o, "more than sums of 8 bits for 9 ranks, which fit a granularity of 28 at most: lower "
+                      "thc_granularity or thc_bits, or set thc_sum_bits to 16");
+    o.thc_sum_bits = 0;
+    o.thc_block = 1000;
+    expect_refused(o, "options.thc_block is 1000: it must be a power of two");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_options_that_cannot_be),
+        UNIT_TEST(test_sums_are_about_right),
+        UNIT_TEST(test_any_length_and_block),
+        UNIT_TEST(test_errors_are_fed_back),
+        UNIT_TEST(test_a_nan_spoils_its_block_only),
+        UNIT_TEST(test_other_calls_of_the_job_stay_exact),
+        UNIT_TEST(test_losses_and_restarts_do_not_spoil_them),
+        UNIT_TEST(test_ranks_that_differ_are_told),
+        CU_TEST_INFO_NULL,
+    };
+
+    seed_from_environment();
+    return unit_main("client_compressed", tests);
+}
