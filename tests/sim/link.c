@@ -135,8 +135,8 @@ static void travel(struct link *link, uint64_t leaves, struct frame *f)
     sim_at(link->sim, at, arrive, link, (uintptr_t)f);
 }
 
-/* When the frame has left, or UINT64_MAX if the queue is full. */
-static uint64_t pass_queue(struct link *link, size_t wire_bytes)
+/* When the frame has left, or UINT64_MAX if the queue is full. A long queue marks it. */
+static uint64_t pass_queue(struct link *link, struct frame *f, size_t wire_bytes)
 {
     const struct link_quality *q = &link->quality;
     uint64_t now_ps = link->sim->now * 1000;
@@ -145,9 +145,10 @@ static uint64_t pass_queue(struct link *link, size_t wire_bytes)
         return link->sim->now;
     if (link->free_at_ps < now_ps)
         link->free_at_ps = now_ps;
-    uint64_t ps_per_byte = 8 * 1000 * S / q->bits_per_s;
-    if (q->queue_bytes != 0 && (link->free_at_ps - now_ps) / ps_per_byte > q->queue_bytes)
+    uint64_t ps_per_byte = 8 * 1000 * S / q->bits_per_s, queued = (link->free_at_ps - now_ps) / ps_per_byte;
+    if (q->queue_bytes != 0 && queued > q->queue_bytes)
         return UINT64_MAX;
+    f->marked |= q->mark_bytes != 0 && queued > q->mark_bytes;
     link->free_at_ps += wire_bytes * ps_per_byte;
     return (link->free_at_ps + 999) / 1000;
 }
@@ -165,7 +166,7 @@ static uint64_t *stopped(struct link *link, uint64_t leaves)
 void link_send(struct link *link, struct frame *f)
 {
     size_t wire_bytes = f->bytes + (size_t)FRAME_WIRE_OVERHEAD;
-    uint64_t leaves = pass_queue(link, wire_bytes), *loss = stopped(link, leaves);
+    uint64_t leaves = pass_queue(link, f, wire_bytes), *loss = stopped(link, leaves);
 
     link->stats.sent++;
     link->stats.bytes += wire_bytes;
@@ -178,6 +179,7 @@ void link_send(struct link *link, struct frame *f)
         struct frame *copy =
             frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed);
 
+        copy->marked = f->marked;
         copy->forged = f->forged;
         copy->untrue = f->untrue;
         link->stats.duplicated++;

@@ -14,6 +14,7 @@ struct frame {
     unsigned host; /* the end that is not the switch */
     uint16_t switch_port, host_port; /* UDP */
     bool damaged;                    /* a bit has flipped on the way */
+    bool marked;                     /* it has met a long queue (ECN) */
     bool unsummed;                   /* without UDP's checksum, so the receiver does not notice damage */
     bool forged;                     /* by somebody on the cable (forger.h) */
     bool untrue;                     /* ... who has changed it, or sends it in another's name */
@@ -28,6 +29,7 @@ struct link_quality {
     uint64_t bits_per_s;    /* 0: infinitely many */
     uint64_t delay, jitter; /* ns; a jitter longer than a frame takes reorders */
     uint32_t queue_bytes;   /* waiting for the wire; more are dropped. 0: no bound */
+    uint32_t mark_bytes;    /* a queue as long marks what joins it; 0: none does */
     uint32_t loss_ppm;
     uint32_t loss_burst; /* frames lost in a row, on average; 0 or 1: independent */
     uint32_t duplicate_ppm;

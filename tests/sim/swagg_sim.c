@@ -5,8 +5,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "atp_run.h"
+#include "options.h"
 #include "runner.h"
 #include "tat_table.h"
 
@@ -22,21 +23,12 @@ static _Noreturn void usage(FILE *out)
         "BYTES]\n"
         "                     [--delay-us N] [--shards N] [--round-us N] [--paper-timer-us N] [--runs N]\n"
         "                     [--json FILE]\n"
-        "                     time of an allreduce: our timer beside the paper's; losses in percent\n");
+        "                     time of an allreduce: our timer beside the paper's; losses in percent\n"
+        "       swagg-sim atp [--seeds COUNT] [--first SEED]              play COUNT scenarios of ATP "
+        "(2000)\n"
+        "       swagg-sim atp --measure                                   how its jobs share a link, and "
+        "aggregators\n");
     exit(out == stdout ? 0 : 2);
-}
-
-static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most)
-{
-    char *end;
-    unsigned long long n = strtoull(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end != '\0' || n < least || n > most) {
-        fprintf(stderr, "swagg-sim: %s: '%s' is not a number from %" PRIu64 " to %" PRIu64 "\n", option, text,
-                least, most);
-        exit(2);
-    }
-    return n;
 }
 
 static unsigned free_cpus(void)
@@ -44,14 +36,6 @@ static unsigned free_cpus(void)
     cpu_set_t set;
 
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
-}
-
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* swagg-sim run */
@@ -244,6 +228,38 @@ static int tat(int argc, char **argv)
     return exact ? 0 : 1;
 }
 
+/* swagg-sim atp */
+
+static int atp(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seeds", required_argument, NULL, 'n'},
+        {"first", required_argument, NULL, 'f'},
+        {"measure", no_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
+    };
+    uint64_t first = 1, count = 2000;
+    bool measure = false;
+
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (o) {
+        case 'n':
+            count = number("--seeds", optarg, 1, UINT32_MAX);
+            break;
+        case 'f':
+            first = number("--first", optarg, 0, UINT64_MAX / 2);
+            break;
+        case 'm':
+            measure = true;
+            break;
+        default:
+            usage(stderr);
+        }
+    if (optind != argc)
+        usage(stderr);
+    return (measure ? atp_measure_table() : atp_run(first, count)) ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -252,5 +268,7 @@ int main(int argc, char **argv)
         return run(argc - 1, argv + 1);
     if (strcmp(argv[1], "tat") == 0)
         return tat(argc - 1, argv + 1);
+    if (strcmp(argv[1], "atp") == 0)
+        return atp(argc - 1, argv + 1);
     usage(strcmp(argv[1], "--help") == 0 ? stdout : stderr);
 }

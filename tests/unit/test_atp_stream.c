@@ -328,7 +328,7 @@ static void test_earlier_life(void)
     rig_put(&rig, true, 1, payload, bytes);
     rig_deliver(&rig);
     allreduce(&rig, 100);
-    CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_OTHER_LIFE], 0); /* it waits in an aggregator of its own */
+    CU_ASSERT_EQUAL(rig.reasons[ATP_REFUSED_OTHER_LIFE], 0); /* it waits in an aggregator of its own */
     CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 1);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_MISMATCH], 0);
     rig_fini(&early);
@@ -337,7 +337,7 @@ static void test_earlier_life(void)
     rig_init(&rig, 3, &usual, 0);
     rig_put(&rig, true, 1, payload, bytes);
     rig_deliver(&rig);
-    CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_OTHER_LIFE], 1);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_REFUSED_OTHER_LIFE], 1);
     allreduce(&rig, 100);
     rig_fini(&rig);
 }

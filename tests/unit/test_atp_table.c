@@ -168,6 +168,23 @@ static void test_3_levels(void)
     close_table();
 }
 
+/* Racks of different sizes meet at the server's switch, also in parts. */
+static void test_3_unequal_racks(void)
+{
+    struct atp_packet whole = gradient(0, 2), small = gradient(0, 1), part, out;
+
+    open_table((struct atp_table_config){.aggregators = 100});
+    whole.bitmap0 = 3, whole.flags = ATP_EDGE, whole.fan_in1 = 3;
+    small.flags = ATP_EDGE, small.rack = small.child = 1, small.fan_in1 = 3;
+    CU_ASSERT_EQUAL(apply_elements(&small, 10), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&whole, 5), ATP_SWITCH_HELD);
+    part = gradient(3, 4), part.fan_in1 = 3, part.flags = ATP_EDGE | ATP_RESEND, part.rack = part.child = 2;
+    CU_ASSERT_EQUAL(apply_elements(&part, 1), ATP_SWITCH_PARTIAL);
+    out = sent(16);
+    CU_ASSERT(out.bitmap0 == 8 && out.fan_in0 == 4 && out.rack == 2 && out.bitmap1 == 3);
+    close_table();
+}
+
 /* The near rack's ranks are children of the server's switch one by one. */
 static void test_3_near_ranks(void)
 {
@@ -415,6 +432,7 @@ int main(void)
         UNIT_TEST(test_1_collision_passes),
         UNIT_TEST(test_2_parameter_frees),
         UNIT_TEST(test_3_levels),
+        UNIT_TEST(test_3_unequal_racks),
         UNIT_TEST(test_3_near_ranks),
         UNIT_TEST(test_4_duplicate_drops),
         UNIT_TEST(test_5_6_completes),

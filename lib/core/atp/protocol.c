@@ -105,7 +105,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->thread = seat->thread;
     p->slot = atp_collector_locate(p->job->pool, parsed(p));
     if (p->slot == NULL)
-        return ATP_DROP_OTHER_LIFE;
+        return ATP_REFUSED_OTHER_LIFE;
     atp_lane_prefetch(p->slot);
     return ATP_HELD;
 }
@@ -118,7 +118,8 @@ static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned 
 
 static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[AGG_ANSWER_BYTES])
 {
-    if (p->reason != ATP_REFUSED_UNKNOWN_JOB && p->reason != ATP_REFUSED_FOREIGN_SENDER)
+    if (p->reason != ATP_REFUSED_UNKNOWN_JOB && p->reason != ATP_REFUSED_OTHER_LIFE &&
+        p->reason != ATP_REFUSED_FOREIGN_SENDER)
         return 0;
     return atp_build_reject(out, (const struct atp_packet *)p->parsed, boot_id);
 }

@@ -40,7 +40,6 @@ enum atp_reason {
     ATP_DROP_DUPLICATE,
     ATP_DROP_STALE,
     ATP_DROP_AHEAD,
-    ATP_DROP_OTHER_LIFE,
     ATP_DROP_BAD_KIND,
     ATP_DROP_BAD_LENGTH,
     ATP_DROP_BAD_RANKS, /* the bitmaps name ranks that are not in the job, or not the sender */
@@ -53,6 +52,7 @@ enum atp_reason {
     ATP_REFUSED_BAD_LENGTH,
     /* Of no job or member here: */
     ATP_REFUSED_UNKNOWN_JOB,
+    ATP_REFUSED_OTHER_LIFE,
     ATP_REFUSED_FOREIGN_SENDER,
     ATP_REFUSED_FOREIGN_MAC,
     ATP_REASONS

@@ -51,15 +51,15 @@ static size_t call_bytes(const struct atp_packet *p)
     return p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
 }
 
-/* Whether two packets of one chunk can be added up. */
+/* Whether two packets of one chunk can be added up. Racks may differ in size. */
 static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, const uint8_t *body,
                    size_t body_bytes)
 {
     const uint8_t alike = ATP_OPENING | ATP_SCALED;
 
     return a->sum.code == p->code && a->sum.root == p->root && ((a->sum.flags ^ p->flags) & alike) == 0 &&
-           a->sum.fan_in0 == p->fan_in0 && a->sum.fan_in1 == p->fan_in1 && a->body_bytes == body_bytes &&
-           memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
+           a->sum.fan_in1 == p->fan_in1 && (a->sum.fan_in0 == p->fan_in0 || (p->flags & ATP_EDGE)) &&
+           a->body_bytes == body_bytes && memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
 }
 
 static void claim(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
@@ -142,6 +142,7 @@ static void take_out(const struct atp_table *t, struct atp_aggregator *a, const 
     out = a->sum;
     if (bits == 0 && (*in & sought) == 0) {
         out.bitmap0 = p->bitmap0;
+        out.fan_in0 = p->fan_in0;
         out.rack = p->rack;
         out.child = p->child;
     }

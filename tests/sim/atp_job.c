@@ -1,0 +1,300 @@
+#include "atp_job.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "atp/protocol.h"
+#include "atp_numbers.h"
+#include "memory.h"
+
+enum { BYTES = 8 * ATP_JOB_ELEMENTS };
+
+__attribute__((format(printf, 2, 3))) static void fail(struct atp_job *job, const char *format, ...)
+{
+    va_list args;
+
+    if (job->failed)
+        return;
+    job->failed = true;
+    va_start(args, format);
+    vsnprintf(job->why, sizeof job->why, format, args);
+    va_end(args);
+}
+
+static struct atp_terms terms_of(const struct atp_job *job, unsigned server)
+{
+    struct atp_terms t = job->cfg.terms;
+
+    t.server = (uint8_t)server;
+    t.servers = job->cfg.servers;
+    t.life = (uint32_t)splitmix_hash(job->seed + 16 * job->life + server);
+    /* In some jobs nothing but its number tells a life from the one before; they wrap around soon. */
+    t.first_sequence = job->seed & 1 ? UINT32_MAX - 20 : (uint32_t)splitmix_hash(t.life);
+    return t;
+}
+
+/* Servers */
+
+static void open_server(struct atp_job *job, unsigned i, const struct atp_terms *terms)
+{
+    struct atp_job_server *server = &job->servers[i];
+    struct agg_pool_config cfg = {
+        .job = job->cfg.number, .workers = job->cfg.workers, .kernels = agg_kernels_best()};
+    struct agg_footprint f;
+
+    atp_terms_build(&cfg.terms, terms);
+    if (!atp_protocol.footprint(&cfg, &f))
+        sim_die("no such job");
+    free(server->job.pool);
+    free(server->job.seat);
+    server->job = (struct agg_job){.protocol = &atp_protocol,
+                                   .pool = memory_of(f.bytes),
+                                   .number = job->cfg.number,
+                                   .size = job->cfg.workers,
+                                   .seats = agg_seats_for(job->cfg.workers)};
+    atp_protocol.init(server->job.pool, &cfg);
+    server->job.seat = memory_of(server->job.seats * sizeof *server->job.seat);
+    for (unsigned r = 0; r < job->cfg.workers; r++) {
+        const struct agg_sender at = atp_net_sender(job->cfg.host[r]);
+        agg_job_seat(&server->job, &at, r, 0);
+    }
+    agg_jobs_set(&server->jobs, job->cfg.number, &server->job);
+}
+
+static void serve(struct atp_job *job, unsigned i, unsigned from, uint8_t *payload, size_t bytes)
+{
+    struct atp_job_server *server = &job->servers[i];
+    const unsigned here = job->cfg.server_host[i];
+    struct agg_packet p = {.payload = payload, .bytes = bytes, .from = atp_net_sender(from)};
+    struct agg_verdict v;
+    uint8_t answer[AGG_ANSWER_BYTES];
+
+    atp_protocol.locate(&server->jobs, &p, 1);
+    atp_protocol.apply(&p, 1, job->net->sim->now, &v);
+    server->reasons[v.reason]++;
+    if (v.action == AGG_REPLY)
+        atp_net_send(job->net, here, job->cfg.host[p.rank], v.payload, v.bytes);
+    for (unsigned r = 0; v.action == AGG_TO_ALL && r < job->cfg.workers; r++) {
+        if (agg_wants(&v, r))
+            atp_net_send(job->net, here, job->cfg.host[r], v.payload, v.bytes);
+        else if (v.brief_bytes > 0)
+            atp_net_send(job->net, here, job->cfg.host[r], v.brief, v.brief_bytes);
+    }
+    if (atp_protocol.reason[v.reason].strange && (bytes = atp_protocol.refuse(&p, 1, answer)) > 0)
+        atp_net_send(job->net, here, from, answer, bytes);
+}
+
+/* Workers */
+
+static struct sml_call call_of(const struct atp_job_worker *w)
+{
+    const struct atp_job *job = w->job;
+    struct sml_call call = atp_numbers_call(job->seed, w->call, job->cfg.workers, job->cfg.elements);
+
+    if (job->cfg.fixed_size)
+        call = (struct sml_call){.seq = w->call,
+                                 .collective = SML_ALLREDUCE,
+                                 .type = AGG_I32,
+                                 .op = AGG_SUM,
+                                 .count = job->cfg.elements};
+    return call;
+}
+
+static void drive(void *ctx, uint64_t argument);
+
+static void wake_at(struct atp_job_worker *w, uint64_t at)
+{
+    if (at >= w->timer && w->timer > w->job->net->sim->now)
+        return;
+    w->timer = at;
+    sim_at(w->job->net->sim, at, drive, w, 0);
+}
+
+static void open_streams(struct atp_job_worker *w)
+{
+    for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        const struct atp_stream_config cfg = {.rank = (uint16_t)w->rank,
+                                              .workers = w->job->cfg.workers,
+                                              .job = w->job->cfg.number,
+                                              .terms = terms_of(w->job, i),
+                                              .uncontrolled = w->job->cfg.uncontrolled,
+                                              .kernels = agg_kernels_best()};
+        free(w->memory[i]);
+        w->memory[i] = memory_of(atp_stream_footprint(&cfg));
+        w->stream[i] = atp_stream_init(w->memory[i], &cfg);
+    }
+}
+
+static void begin_life(struct atp_job *job)
+{
+    for (unsigned i = 0; i < job->cfg.servers; i++) {
+        const struct atp_terms t = terms_of(job, i);
+        open_server(job, i, &t);
+    }
+    for (unsigned r = 0; r < job->cfg.workers; r++) {
+        open_streams(&job->workers[r]);
+        job->workers[r].timer = 0;
+        wake_at(&job->workers[r], job->net->sim->now + (job->life == 0 ? job->cfg.start : 0) +
+                                      rng_below(&job->rng, job->cfg.pause + 1));
+    }
+}
+
+static void begin_call(struct atp_job_worker *w)
+{
+    const struct sml_call call = call_of(w);
+
+    atp_numbers_fill(&call, w->job->seed, w->rank, w->in);
+    memset(w->out, 0xee, BYTES);
+    for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        w->segment[i] = (struct sml_segment){.in = w->in, .out = w->out, .count = call.count};
+        if (atp_stream_begin_segments(w->stream[i], &call, &w->segment[i], 1, w->job->net->sim->now) != 0)
+            fail(w->job, "rank %u cannot begin call %u", w->rank, w->call);
+    }
+    w->calling = true;
+}
+
+static bool call_is_done(struct atp_job_worker *w)
+{
+    for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        const enum sml_stream_status status = atp_stream_status(w->stream[i]);
+        if (status == SML_STREAM_MISMATCH)
+            fail(w->job, "rank %u: a mismatch in call %u", w->rank, w->call);
+        if (status != SML_STREAM_DONE)
+            return false;
+    }
+    return true;
+}
+
+static void end_call(struct atp_job_worker *w)
+{
+    struct atp_job *job = w->job;
+    const struct sml_call call = call_of(w);
+    const bool wants = call.collective == SML_ALLREDUCE || call.root == w->rank;
+    uint64_t at = 0;
+
+    if (wants && !atp_numbers_hold(&call, job->seed, job->cfg.workers, w->out, &at))
+        fail(job, "rank %u, call %u: element %llu of %llu is wrong", w->rank, w->call, (unsigned long long)at,
+             (unsigned long long)call.count);
+    w->calling = false;
+    w->call++;
+    job->sums += wants;
+    job->bytes += wants ? call.count * agg_element_size(call.type, call.op) : 0;
+}
+
+static bool life_is_over(const struct atp_job *job)
+{
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        if (job->workers[r].calling || job->workers[r].call < (job->life + 1) * job->cfg.calls)
+            return false;
+    return true;
+}
+
+static void send_all(struct atp_job_worker *w)
+{
+    uint8_t payload[ATP_NET_PAYLOAD];
+    struct sml_send send;
+
+    for (unsigned i = 0; i < w->job->cfg.servers; i++)
+        while (atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
+            atp_net_send(w->job->net, w->job->cfg.host[w->rank], w->job->cfg.server_host[i], payload,
+                         sml_send_copy(&send, payload));
+}
+
+/* A rank goes on as far as it can. */
+static void drive(void *ctx, uint64_t argument)
+{
+    struct atp_job_worker *w = ctx;
+    struct atp_job *job = w->job;
+    uint64_t next = UINT64_MAX;
+
+    (void)argument;
+    if (w->dead || job->failed)
+        return;
+    if (!w->calling && w->call < (job->life + 1) * job->cfg.calls)
+        begin_call(w);
+    send_all(w);
+    if (w->calling && call_is_done(w)) {
+        end_call(w);
+        if (life_is_over(job) && job->life + 1 < job->cfg.lives) {
+            job->life++;
+            begin_life(job);
+        } else if (w->call < (job->life + 1) * job->cfg.calls) {
+            wake_at(w, job->net->sim->now + 1 + rng_below(&job->rng, job->cfg.pause + 1));
+        }
+        return;
+    }
+    for (unsigned i = 0; i < job->cfg.servers; i++) {
+        const uint64_t at = atp_stream_timer(w->stream[i]);
+        next = at < next ? at : next;
+    }
+    if (next != UINT64_MAX)
+        wake_at(w, next > job->net->sim->now ? next : job->net->sim->now + 1);
+}
+
+bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes, unsigned from)
+{
+    for (unsigned i = 0; i < job->cfg.servers; i++)
+        if (job->cfg.server_host[i] == host) {
+            if (!job->servers[i].dead)
+                serve(job, i, from, payload, bytes);
+            return true;
+        }
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        if (job->cfg.host[r] == host) {
+            struct atp_job_worker *w = &job->workers[r];
+            for (unsigned i = 0; i < job->cfg.servers && !w->dead; i++)
+                if (job->cfg.server_host[i] == from)
+                    atp_stream_receive(w->stream[i], payload, bytes, job->net->sim->now);
+            if (w->calling)
+                drive(w, 0);
+            return true;
+        }
+    return false;
+}
+
+void atp_job_init(struct atp_job *job, struct atp_net *net, const struct atp_job_config *cfg, uint64_t seed)
+{
+    *job = (struct atp_job){.cfg = *cfg, .net = net, .seed = seed, .rng = seed};
+    for (unsigned r = 0; r < cfg->workers; r++)
+        job->workers[r] =
+            (struct atp_job_worker){.job = job, .rank = r, .in = memory_of(BYTES), .out = memory_of(BYTES)};
+    begin_life(job);
+}
+
+void atp_job_fini(struct atp_job *job)
+{
+    for (unsigned r = 0; r < job->cfg.workers; r++) {
+        for (unsigned i = 0; i < job->cfg.servers; i++)
+            free(job->workers[r].memory[i]);
+        free(job->workers[r].in);
+        free(job->workers[r].out);
+    }
+    for (unsigned i = 0; i < job->cfg.servers; i++) {
+        free(job->servers[i].job.pool);
+        free(job->servers[i].job.seat);
+    }
+}
+
+bool atp_job_is_done(const struct atp_job *job)
+{
+    return job->life + 1 == job->cfg.lives && life_is_over(job);
+}
+
+void atp_job_kill(struct atp_job *job, unsigned rank)
+{
+    job->workers[rank].dead = true;
+}
+
+void atp_job_kill_server(struct atp_job *job, unsigned server)
+{
+    job->servers[server].dead = true;
+}
+
+void atp_job_restart_server(struct atp_job *job, unsigned server)
+{
+    struct atp_terms t = terms_of(job, server);
+
+    t.life++;
+    open_server(job, server, &t);
+}

@@ -1,0 +1,73 @@
+/* A job of ATP in the simulator: workers with a stream to each of its parameter servers, and the servers, in
+ * one life after the other, by the same number. A program of some calls, whose every result is checked. */
+#ifndef SWAGG_SIM_ATP_JOB_H
+#define SWAGG_SIM_ATP_JOB_H
+
+#include "atp/stream.h"
+#include "atp_net.h"
+
+enum { ATP_JOB_WORKERS = 24, ATP_JOB_SERVERS = 3, ATP_JOB_ELEMENTS = 12000, ATP_JOB_WHY = 200 };
+
+struct atp_job_config {
+    uint8_t number;
+    uint16_t workers;
+    uint8_t servers;
+    struct atp_terms terms; /* of server 0; life and first_sequence change with each life */
+    unsigned host[ATP_JOB_WORKERS], server_host[ATP_JOB_SERVERS];
+    unsigned calls, lives;
+    unsigned elements; /* of a call, at most */
+    bool fixed_size;   /* ... exactly so many, of sums of int32 without a pause */
+    bool uncontrolled;
+    uint64_t pause; /* between calls of a rank, at most, ns */
+    uint64_t start; /* when the job begins */
+};
+
+struct atp_job_worker {
+    struct atp_job *job;
+    unsigned rank;
+    void *memory[ATP_JOB_SERVERS];
+    struct atp_stream *stream[ATP_JOB_SERVERS];
+    struct sml_segment segment[ATP_JOB_SERVERS];
+    unsigned call; /* that it makes, or makes next; counted through all lives */
+    bool calling, dead;
+    uint64_t timer; /* when it wakes next */
+    uint8_t *in, *out;
+};
+
+struct atp_job_server {
+    struct agg_jobs jobs;
+    struct agg_job job;
+    bool dead;
+    uint64_t reasons[AGG_MAX_REASONS];
+};
+
+struct atp_job {
+    struct atp_job_config cfg;
+    struct atp_net *net;
+    uint64_t rng, seed;
+    unsigned life;
+    struct atp_job_worker workers[ATP_JOB_WORKERS];
+    struct atp_job_server servers[ATP_JOB_SERVERS];
+    uint64_t sums;  /* calls that ranks have had the right results of */
+    uint64_t bytes; /* of those results */
+    bool failed;
+    char why[ATP_JOB_WHY];
+};
+
+void atp_job_init(struct atp_job *job, struct atp_net *net, const struct atp_job_config *cfg, uint64_t seed);
+void atp_job_fini(struct atp_job *job);
+
+/* A packet has come to a host; false: it is none of the job's. */
+bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes, unsigned from);
+
+/* All calls of all lives are done by all ranks. */
+bool atp_job_is_done(const struct atp_job *job);
+
+/* A rank stops for ever, or a server. */
+void atp_job_kill(struct atp_job *job, unsigned rank);
+void atp_job_kill_server(struct atp_job *job, unsigned server);
+
+/* A server starts over: it has the job's number, but another life of it. */
+void atp_job_restart_server(struct atp_job *job, unsigned server);
+
+#endif

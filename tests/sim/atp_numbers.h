@@ -1,0 +1,18 @@
+/* What ranks contribute, and what must come out: small whole numbers, so that every order of adding gives the
+ * same. Each call has a type and an operation of its own. */
+#ifndef SWAGG_SIM_ATP_NUMBERS_H
+#define SWAGG_SIM_ATP_NUMBERS_H
+
+#include "wire/switchml.h"
+
+/* Of call `call` of a job: type, operation, allreduce or reduce, root; its number of elements up to most. */
+struct sml_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most);
+
+/* Fills in what a rank contributes. */
+void atp_numbers_fill(const struct sml_call *call, uint64_t seed, unsigned rank, void *in);
+
+/* Whether this is the result of ranks 0 .. workers - 1; at[0]: else the first wrong element. */
+bool atp_numbers_hold(const struct sml_call *call, uint64_t seed, unsigned workers, const void *out,
+                      uint64_t *at);
+
+#endif

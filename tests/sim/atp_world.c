@@ -1,0 +1,250 @@
+#include "atp_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "atp/protocol.h"
+#include "atp/reasons.h"
+#include "wire/bytes.h"
+
+enum { TICK_NS = 10000000 };
+
+struct world {
+    const struct atp_world_config *cfg;
+    struct sim sim;
+    struct atp_net net;
+    struct atp_job job[ATP_WORLD_JOBS];
+    uint64_t rng;
+    uint16_t victim; /* rank, or server, of job 0 */
+    bool struck;     /* it has died, or started over, while the job was not done */
+    struct atp_world_result *result;
+};
+
+static void receive(void *ctx, unsigned host, unsigned from, uint8_t *payload, size_t bytes)
+{
+    struct world *w = ctx;
+
+    for (unsigned i = 0; i < w->cfg->jobs; i++)
+        if (bytes >= ATP_HEADER_BYTES && get_be16(payload + 2) == w->cfg->job[i].number &&
+            atp_job_receive(&w->job[i], host, payload, bytes, from))
+            return;
+}
+
+static void tick(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+
+    (void)argument;
+    atp_net_tick(&w->net);
+    sim_at(&w->sim, w->sim.now + TICK_NS, tick, w, 0);
+}
+
+static void restart_switch(void *ctx, uint64_t which)
+{
+    struct world *w = ctx;
+
+    atp_net_restart(&w->net, (unsigned)which);
+}
+
+/* The worst happens to job 0. */
+static void strike(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+
+    (void)argument;
+    if (atp_job_is_done(&w->job[0]))
+        return;
+    w->struck = true;
+    if (w->cfg->worker_dies)
+        atp_job_kill(&w->job[0], w->victim);
+    else if (w->cfg->server_dies)
+        atp_job_kill_server(&w->job[0], w->victim);
+    else
+        atp_job_restart_server(&w->job[0], w->victim);
+}
+
+/* Somebody who does not know the life of any job sends what he likes. */
+static void intrude(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+    const struct atp_job_config *job = &w->cfg->job[rng_below(&w->rng, w->cfg->jobs)];
+    uint8_t payload[ATP_HEADER_BYTES + 64];
+    struct atp_packet p = {.kind = (uint8_t)(1 + rng_below(&w->rng, ATP_KINDS - 1)),
+                           .flags = (uint8_t)(rng_next(&w->rng) & ~ATP_OPENING),
+                           .job = job->number,
+                           .life = (uint32_t)rng_next(&w->rng),
+                           .sequence = (uint32_t)rng_next(&w->rng),
+                           .index = (uint16_t)rng_next(&w->rng),
+                           .root = ATP_ALL,
+                           .code = agg_code(AGG_I32, AGG_SUM),
+                           .fan_in0 = 64,
+                           .fan_in1 = 64,
+                           .bitmap0 = rng_next(&w->rng),
+                           .priority = 9};
+
+    (void)argument;
+    for (unsigned i = 0; i < sizeof payload; i++)
+        payload[i] = (uint8_t)rng_next(&w->rng);
+    if (rng_below(&w->rng, 4))
+        atp_build_header(payload, &p);
+    atp_net_send(&w->net, w->cfg->net.hosts - 1, job->server_host[0], payload, sizeof payload);
+}
+
+static bool all_done(const struct world *w)
+{
+    for (unsigned i = 0; i < w->cfg->jobs; i++)
+        if (!atp_job_is_done(&w->job[i]) && !(i == 0 && w->struck))
+            return false;
+    return true;
+}
+
+static bool any_failed(struct world *w)
+{
+    for (unsigned i = 0; i < w->cfg->jobs; i++)
+        if (w->job[i].failed) {
+            snprintf(w->result->text, sizeof w->result->text, "job %u: %.150s", i, w->job[i].why);
+            w->result->failed = true;
+        }
+    return w->result->failed;
+}
+
+static void play_until(struct world *w, uint64_t until)
+{
+    while (w->sim.now < until && !any_failed(w) && sim_step(&w->sim))
+        ;
+}
+
+static void fail(struct world *w, const char *why)
+{
+    if (w->result->failed)
+        return;
+    snprintf(w->result->text, sizeof w->result->text, "%s", why);
+    w->result->failed = true;
+}
+
+/* Of a rank that waits for ever: does it know for whom? */
+static bool names_the_victim(const struct world *w, const struct atp_job_worker *rank)
+{
+    uint16_t missing[ATP_JOB_WORKERS];
+
+    for (unsigned i = 0; i < rank->job->cfg.servers; i++) {
+        const enum sml_stream_status status = atp_stream_status(rank->stream[i]);
+        if (w->cfg->worker_dies && atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS) == 1 &&
+            missing[0] == w->victim)
+            return true;
+        if (w->cfg->server_dies && i == w->victim && status == SML_STREAM_RUNNING)
+            return true;
+        if (w->cfg->server_restarts && i == w->victim && status == SML_STREAM_REJECTED)
+            return true;
+    }
+    return false;
+}
+
+static void judge_the_struck(struct world *w)
+{
+    for (unsigned r = 0; r < w->cfg->job[0].workers; r++) {
+        const struct atp_job_worker *rank = &w->job[0].workers[r];
+        if (rank->calling && !rank->dead && !names_the_victim(w, rank))
+            fail(w, "a rank waits, and does not know for whom");
+    }
+}
+
+static void plan(struct world *w)
+{
+    const struct atp_world_config *cfg = w->cfg;
+    const bool strikes = cfg->worker_dies || cfg->server_dies || cfg->server_restarts;
+
+    w->victim = (uint16_t)rng_below(&w->rng, cfg->worker_dies ? cfg->job[0].workers : cfg->job[0].servers);
+    if (strikes)
+        sim_at(&w->sim, rng_magnitude(&w->rng, 10 * US, 100 * MS), strike, w, 0);
+    for (unsigned i = 0; i < cfg->restarts; i++)
+        sim_at(&w->sim, rng_magnitude(&w->rng, 10 * US, 200 * MS), restart_switch, w,
+               rng_below(&w->rng, 1 + cfg->net.racks));
+    for (unsigned i = 0; i < cfg->strangers; i++)
+        sim_at(&w->sim, rng_magnitude(&w->rng, US, 100 * MS), intrude, w, 0);
+    sim_at(&w->sim, TICK_NS, tick, w, 0);
+}
+
+/* Jobs that have come to their end, or to none, leave no aggregator behind. */
+static void judge_the_tables(struct world *w)
+{
+    const uint64_t looks = 1 + w->cfg->net.table.aggregators / 64;
+
+    for (unsigned r = 0; r < w->cfg->job[0].workers; r++)
+        w->job[0].workers[r].dead = true;
+    play_until(w, w->sim.now + w->cfg->net.cable.held_ns + w->cfg->net.table.max_age_ns +
+                      (looks + 3) * TICK_NS + S);
+    if (atp_net_taken(&w->net) > 0)
+        fail(w, "an aggregator is left");
+}
+
+static void play(struct world *w)
+{
+    if (w->cfg->measures) {
+        play_until(w, w->cfg->limit);
+        return;
+    }
+    while (!all_done(w) && w->sim.now < w->cfg->limit && !w->result->failed)
+        play_until(w, w->sim.now + MS);
+    if (!all_done(w))
+        fail(w, "not done in time");
+    if (w->struck && !atp_job_is_done(&w->job[0])) {
+        play_until(w, w->sim.now + 10 * S);
+        judge_the_struck(w);
+    }
+    judge_the_tables(w);
+}
+
+static void sum_up(struct world *w)
+{
+    struct atp_world_result *r = w->result;
+
+    r->events = w->sim.events;
+    r->simulated_ns = w->sim.now;
+    for (unsigned s = 0; s <= w->cfg->net.racks; s++)
+        for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+            r->switch_reasons[i] += w->net.switches[s].reasons[i];
+    for (unsigned j = 0; j < w->cfg->jobs; j++) {
+        struct sml_stream_stats stats;
+        r->sums += w->job[j].sums;
+        r->bytes[j] = w->job[j].bytes;
+        atp_stream_signs(w->job[j].workers[0].stream[0], &r->signs[j]);
+        atp_stream_stats(w->job[j].workers[0].stream[0], &stats);
+        r->window[j] = stats.window;
+        for (unsigned s = 0; s < w->cfg->job[j].servers; s++)
+            for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+                r->reasons[i] += w->job[j].servers[s].reasons[i];
+    }
+    if (r->switch_reasons[ATP_SWITCH_DIFFERS] + r->reasons[ATP_SEND_MISMATCH] > 0)
+        fail(w, "packets of one chunk differ, though all ranks call the same");
+    if (r->reasons[ATP_DROP_AHEAD] + r->reasons[ATP_DROP_BAD_RANKS] + r->reasons[ATP_DROP_SUMMED] > 0)
+        fail(w, "a server has had packets that no worker and no switch may send");
+    r->frames = w->net.frames;
+    r->lost = w->net.lost;
+    r->marked = w->net.marked;
+}
+
+struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint64_t seed)
+{
+    struct atp_world_result result = {0};
+    struct world *w = calloc(1, sizeof *w);
+
+    if (w == NULL)
+        sim_die("out of memory");
+    w->cfg = cfg;
+    w->rng = seed;
+    w->result = &result;
+    sim_init(&w->sim, NULL);
+    atp_net_init(&w->net, &w->sim, &cfg->net, cfg->at, &w->rng, receive, w);
+    for (unsigned i = 0; i < cfg->jobs; i++)
+        atp_job_init(&w->job[i], &w->net, &cfg->job[i], rng_fork(&w->rng));
+    plan(w);
+    play(w);
+    atp_net_fini(&w->net);
+    sum_up(w);
+    for (unsigned i = 0; i < cfg->jobs; i++)
+        atp_job_fini(&w->job[i]);
+    sim_fini(&w->sim);
+    free(w);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* Plays one scenario of ATP and judges it: jobs of several lives that compete for few aggregators, up to two
+ * levels of switches, several servers, a bad network, strangers, restarts and deaths. */
+#ifndef SWAGG_SIM_ATP_WORLD_H
+#define SWAGG_SIM_ATP_WORLD_H
+
+#include "atp_job.h"
+
+enum { ATP_WORLD_JOBS = 8 };
+
+struct atp_world_config {
+    struct atp_net_config net;
+    unsigned at[ATP_NET_HOSTS];
+    unsigned jobs;
+    struct atp_job_config job[ATP_WORLD_JOBS];
+    unsigned restarts;                              /* of switches */
+    unsigned strangers;                             /* packets of theirs, from the last host */
+    bool worker_dies, server_dies, server_restarts; /* of job 0 */
+    uint64_t limit; /* ns, by which all is done or named; of measurements: when they end */
+    bool measures;  /* ends at the limit, and need not be done then */
+};
+
+struct atp_world_result {
+    bool failed;
+    char text[ATP_JOB_WHY];
+    uint64_t events, simulated_ns, sums, bytes[ATP_WORLD_JOBS];
+    uint64_t frames, lost, marked;
+    uint64_t switch_reasons[AGG_MAX_REASONS], reasons[AGG_MAX_REASONS];
+    struct atp_stream_signs signs[ATP_WORLD_JOBS]; /* of rank 0, by server 0 */
+    uint32_t window[ATP_WORLD_JOBS];
+};
+
+struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint64_t seed);
+
+/* What a seed stands for. */
+void atp_world_draw(struct atp_world_config *cfg, uint64_t seed);
+
+#endif
