@@ -12,6 +12,7 @@
  *   -DPAPER       the paper's switch, which knows versions but no tags (algorithm 3)
  *   -DRESTARTS=r  the switch forgets everything, at most r times, and the job is resumed
  *   -DSAME_NUMBER the resumed job has the same number on the wire, so that packets from before the restart count
+ *   -DLEAF=l      a tree of two switches: workers 0 to l-1 come by another one (leaf.pml), the rest is the root's own
  */
 #ifndef N
 #define N 2
@@ -27,6 +28,16 @@
 #define BIT(w) (1 << (w))
 #define AT(w, slot) ((w) * S + (slot))
 #define TAG(slot, phase) ((phase) * S + (slot))
+
+/* Who sends to the switch, and for whom. */
+#ifdef LEAF
+#define BELOW (BIT(LEAF) - 1) /* the leaf's workers */
+#define CONTRIBUTORS ((ALL & ~BELOW) | BIT(0))
+#define STANDS_FOR(w, slot) ((w) == 0 -> came[slot] : BIT(w))
+#else
+#define CONTRIBUTORS ALL
+#define STANDS_FOR(w, slot) BIT(w)
+#endif
 
 /* Workers. held: of how many phases of the slot the result is there; the next phase is the one asked for. */
 byte held[N * S];
@@ -94,15 +105,15 @@ inline add(w, slot, phase, first)
     :: first ->
         printf("worker %d's chunk %d begins the sum in slot %d, version %d\n", w, TAG(slot, phase), slot, phase % 2);
         about[AT(phase % 2, slot)] = phase;
-        who[AT(phase % 2, slot)] = BIT(w);
+        who[AT(phase % 2, slot)] = STANDS_FOR(w, slot);
         wrong[AT(phase % 2, slot)] = false
     :: else ->
         printf("worker %d's chunk %d is added in slot %d, version %d, to chunk %d of workers (bitmap) %d\n", w,
                TAG(slot, phase), slot, phase % 2, TAG(slot, about[AT(phase % 2, slot)]), who[AT(phase % 2, slot)]);
         wrong[AT(phase % 2, slot)] = wrong[AT(phase % 2, slot)] ||
                                      about[AT(phase % 2, slot)] != phase || /* a wrong chunk */
-                                     (who[AT(phase % 2, slot)] & BIT(w));   /* a double add */
-        who[AT(phase % 2, slot)] = who[AT(phase % 2, slot)] | BIT(w)
+                                     (who[AT(phase % 2, slot)] & STANDS_FOR(w, slot)); /* a double add */
+        who[AT(phase % 2, slot)] = who[AT(phase % 2, slot)] | STANDS_FOR(w, slot)
     fi
 }
 
@@ -145,7 +156,7 @@ inline contribution(w, slot, phase)
         assert(!wrong[AT(phase % 2, slot)]);
         seen[slot] = seen[slot] | BIT(w);
         if
-        :: seen[slot] == ALL ->
+        :: seen[slot] == CONTRIBUTORS ->
             complete(slot, phase);
             seen[slot] = 0
         :: else
@@ -174,18 +185,54 @@ inline restore(w, slot, phase)
     fi
 }
 
+/* This life of the job is over: it is dead until every rank has come back. */
+inline end_life(slot)
+{
+    life++;
+    joined = 0;
+    for (slot : 0 .. S - 1) {
+        expected[slot] = 0;
+        seen[slot] = 0;
+        who[AT(0, slot)] = 0;
+        who[AT(1, slot)] = 0
+    }
+    slot = 0
+}
+
+/* What is between a worker and the switch: nothing, or the leaf. */
+#ifdef LEAF
+#include "leaf.pml"
+#else
+#define REACHED(w) UP                                           /* its switch hears what it says */
+#define COMES(w, slot) RESULT(MINE(w), slot, held[AT(w, slot)]) /* the result that its switch has sent it, or 0 */
+#define arrive(w, slot, phase) contribution(w, slot, phase)     /* at its switch */
+#define arrive_restored(w, slot, phase) restore(w, slot, phase)
+#endif
+
+/* What its switch has sent it comes to the worker. Other chunks' results than the next one's mean nothing to it. */
+byte coming;
+inline come(w, slot)
+{
+    coming = COMES(w, slot);
+    take(w, slot, held[AT(w, slot)], coming);
+    coming = 0
+}
+
 /* The worker sends again what it has no answer to. */
 inline ask(w, slot)
 {
     if
-    :: UP && ASKS(w, slot) ->
+    :: REACHED(w) && ASKS(w, slot) ->
         if
         :: !calm
-        :: contribution(w, slot, held[AT(w, slot)])
+        :: arrive(w, slot, held[AT(w, slot)])
         fi;
+#ifdef LEAF
+        relay(w, slot);
+#endif
         if
         :: !calm
-        :: take(w, slot, held[AT(w, slot)], RESULT(life, slot, held[AT(w, slot)]))
+        :: come(w, slot)
         fi
     :: else
     fi
@@ -198,7 +245,7 @@ inline hand_back(w, slot)
     :: UP && sent_from[AT(w, slot)] > oldest[slot] ->
         if
         :: !calm
-        :: restore(w, slot, oldest[slot])
+        :: arrive_restored(w, slot, oldest[slot])
         fi
     :: else
     fi
@@ -232,15 +279,18 @@ proctype network()
             select(slot : 0 .. S - 1);
             select(phase : 0 .. PHASES - 1);
             if
-            :: UP && phase >= sent_from[AT(w, slot)] &&
+            :: REACHED(w) && phase >= sent_from[AT(w, slot)] &&
                (phase < held[AT(w, slot)] || (phase == held[AT(w, slot)] && ASKS(w, slot))) ->
-                contribution(w, slot, phase)
-            :: !(joined & BIT(w)) || UP ->
-                take(w, slot, phase, RESULT(MINE(w), slot, phase))
+                arrive(w, slot, phase)
+            :: held[AT(w, slot)] < PHASES && (!(joined & BIT(w)) || UP) ->
+                come(w, slot)
 #if RESTARTS > 0
-            :: UP && sent_from[AT(w, slot)] > oldest[slot] -> restore(w, slot, oldest[slot])
+            :: UP && sent_from[AT(w, slot)] > oldest[slot] -> arrive_restored(w, slot, oldest[slot])
 #endif
-#ifdef SAME_NUMBER
+#ifdef LEAF
+            :: there -> go_up(slot)
+            :: there -> come_down(slot)
+#elif defined(SAME_NUMBER)
             :: UP && phase < sent_from[AT(w, slot)] -> contribution(w, slot, phase)
             :: UP && life > 0 -> take(w, slot, phase, RESULT(life - 1, slot, phase))
 #endif
@@ -269,24 +319,16 @@ proctype weather()
 #define FIRST_TAG MIN(LACKS(0), MIN(LACKS(1), LACKS(2)))
 #endif
 
-/* The switch dies; the job is dead until every rank has come back. */
+/* The switch dies. */
 proctype crash()
 {
-    byte slot, w;
+    byte slot;
 
     do
-    :: life < RESTARTS && UP ->
-        atomic {
+    :: atomic {
+        life < RESTARTS && UP ->
             printf("the switch restarts\n");
-            life++;
-            joined = 0;
-            for (slot : 0 .. S - 1) {
-                expected[slot] = 0;
-                seen[slot] = 0;
-                who[AT(0, slot)] = 0;
-                who[AT(1, slot)] = 0
-            }
-            slot = 0
+            end_life(slot)
         }
     :: break
     od
@@ -335,6 +377,9 @@ init {
         for (w : 0 .. N - 1) {
             run rejoin(w)
         }
+#ifdef LEAF
+        run leaf()
+#endif
 #endif
 #ifdef LIVE
         run weather();
