@@ -167,12 +167,12 @@ void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct
                       const struct agg_verdict *v)
 {
     const struct job *job = jobs_of(p->job);
-    const unsigned port =
-        agg_shard_key(&p->job->protocol->shard_key, v->payload, v->bytes) % job->parent->ports;
+    const struct job_parent *parent = __atomic_load_n(&job->parent, __ATOMIC_ACQUIRE);
+    const unsigned port = agg_shard_key(&p->job->protocol->shard_key, v->payload, v->bytes) % parent->ports;
     const struct frame_payload payload = payload_of(e, job, v->payload, v->bytes);
 
-    send_to_member(e, &job->parent->at[port], job->parent->from_port, &payload, NULL);
-    count_sent_up(e->counters, job->parent->uplink, v->bytes);
+    send_to_member(e, &parent->at[port], parent->from_port, &payload, NULL);
+    count_sent_up(e->counters, parent->uplink, v->bytes);
     if (v->brief_bytes > 0)
         answer(e, p, m, v->brief, v->brief_bytes, EVENT_ANSWERS);
 }

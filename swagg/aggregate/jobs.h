@@ -67,7 +67,7 @@ struct job {
     /* By thread (one, but in static jobs), by rank, in a tree by contributor; NULL: nobody has joined it.
      * Atomic: all are replaced at once, if a member's MAC address changes (jobs_move). */
     struct job_member *member;
-    struct job_parent *parent; /* NULL: there is no switch above */
+    struct job_parent *parent; /* atomic, as member; NULL: there is no switch above */
 
     struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_rates.h) */
 
@@ -206,6 +206,9 @@ struct jobs_place {
  * lcores. -ENOMEM: nothing has changed. */
 int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned rank,
               const struct jobs_place *to);
+
+/* The same for the switch above. */
+int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_place *to);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);

@@ -37,6 +37,18 @@ bool neighbours_find(const struct neighbours *n, unsigned number, struct net_mac
     return sighting_look(&n->at[number].seen, mac, port);
 }
 
+void neighbours_lose(struct neighbours *n, uint8_t port)
+{
+    struct net_mac mac;
+    uint8_t heard_on;
+
+    for (unsigned i = 0; i < n->n; i++)
+        if (neighbours_find(n, i, &mac, &heard_on) && heard_on == port) {
+            sighting_take(&n->at[i].seen, &mac, &heard_on);
+            n->at[i].asked_at = 0;
+        }
+}
+
 bool neighbours_is_due(struct neighbours *n, unsigned number, uint64_t now, int *port)
 {
     struct neighbour *to = &n->at[number];

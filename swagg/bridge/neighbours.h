@@ -39,6 +39,9 @@ bool neighbours_note(struct neighbours *n, unsigned network, uint32_t ip, const 
 /* Where a neighbour was heard last; false: it has not been heard yet. Any lcore. */
 bool neighbours_find(const struct neighbours *n, unsigned number, struct net_mac *mac, uint8_t *port);
 
+/* Those heard on this port are not known any more, and asked for at once. The main lcore. */
+void neighbours_lose(struct neighbours *n, uint8_t port);
+
 /* Whether the caller is to ask for it now, on this port, or, if *port is -1, on all: every second as long as
  * it is not known, and now and then after that. now: ns, monotonic. The main lcore. */
 bool neighbours_is_due(struct neighbours *n, unsigned number, uint64_t now, int *port);

@@ -105,6 +105,21 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
     return open_job(p, &plan, number, text);
 }
 
+static struct jobs_place place_at(const struct ctl_endpoint *e)
+{
+    struct jobs_place to = {.port = e->port};
+
+    memcpy(to.mac.addr_bytes, e->mac, sizeof(to.mac.addr_bytes));
+    return to;
+}
+
+int pools_move_parent(const struct pools *p, const struct relay_job *job)
+{
+    const struct jobs_place to = place_at(&job->parent);
+
+    return jobs_move_parent(p->jobs, job->entry.protocol->id, job->entry.number, &to);
+}
+
 /* A member is found by its address: its number is that of its switch, if it comes by one. */
 int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank)
 {
@@ -113,11 +128,10 @@ int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank
         .ip = m->endpoint.ip, .port = rte_cpu_to_be_16(m->data_port), .network = m->endpoint.network};
     const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
     const struct agg_seat *seat = running == NULL ? NULL : agg_job_find(&running->common, &at);
-    struct jobs_place to = {.port = m->endpoint.port};
+    const struct jobs_place to = place_at(&m->endpoint);
 
     if (seat == NULL)
         return 0; /* it has ended */
-    memcpy(to.mac.addr_bytes, m->endpoint.mac, sizeof(to.mac.addr_bytes));
     return jobs_move(p->jobs, job->protocol->id, job->number, seat->rank, &to);
 }
 

@@ -25,6 +25,9 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
 /* A member has another MAC address: ctl_registry_actions.moved. -ENOMEM: nothing has changed. */
 int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank);
 
+/* The switch above has: relay_actions.parent_moved. */
+int pools_move_parent(const struct pools *p, const struct relay_job *job);
+
 void pools_close(const struct pools *p, const struct ctl_entry *job);
 
 #endif

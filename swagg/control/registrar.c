@@ -380,25 +380,26 @@ static bool change_job(struct registrar *r, int tenant, const char *name,
     return any;
 }
 
-/* A job that goes on to a switch above ends for all its ranks, wherever they are. */
-static bool end_relayed(struct registrar *r, int tenant, const char *name)
+/* Of a job that goes on to a switch above. */
+static bool change_relayed(struct registrar *r, int tenant, const char *name,
+                           bool (*change)(struct relays *, int, const char *, uint64_t))
 {
     bool any;
 
     pthread_mutex_lock(&r->lock);
-    any = r->relays != NULL && relays_end(r->relays, tenant, name, r->now);
+    any = r->relays != NULL && change(r->relays, tenant, name, r->now);
     pthread_mutex_unlock(&r->lock);
     return any;
 }
 
 bool registrar_end_job(struct registrar *r, int tenant, const char *name)
 {
-    return change_job(r, tenant, name, ctl_registry_end) || end_relayed(r, tenant, name);
+    return change_job(r, tenant, name, ctl_registry_end) || change_relayed(r, tenant, name, relays_end);
 }
 
 bool registrar_drain_job(struct registrar *r, int tenant, const char *name)
 {
-    return change_job(r, tenant, name, ctl_registry_drain);
+    return change_job(r, tenant, name, ctl_registry_drain) || change_relayed(r, tenant, name, relays_drain);
 }
 
 /* Whether a failed job lingers beside another of its tenant and name, which has begun since or has failed,

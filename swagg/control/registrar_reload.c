@@ -14,6 +14,7 @@ struct registrar_next {
 uint64_t registrar_tenants(const struct registrar *r)
 {
     uint64_t tenants = 0;
+    const struct relay_job *relayed;
 
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++) {
         const struct ctl_entry *job = ctl_registry_entry(r->registry, i);
@@ -21,6 +22,9 @@ uint64_t registrar_tenants(const struct registrar *r)
         if (job->state != CTL_ENTRY_FREE)
             tenants |= RTE_BIT64(job->tenant);
     }
+    for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)
+        if (relayed->entry.state != CTL_ENTRY_FREE)
+            tenants |= RTE_BIT64(relayed->entry.tenant);
     return tenants;
 }
 
@@ -116,6 +120,8 @@ void registrar_commit(struct registrar *r, struct registrar_next *next, const in
     r->keyring = next->keyring;
     config = registrar_config(r, r->cfg, &r->keyring);
     r->registry = ctl_registry_move(next->memory, &config, old, tenant);
+    if (r->relays != NULL)
+        relays_renumber(r->relays, tenant);
     pthread_mutex_unlock(&r->lock);
     free(old);
     next->memory = NULL;
@@ -144,6 +150,10 @@ void registrar_cut(struct registrar *r, unsigned port, const char *name)
     snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
     pthread_mutex_lock(&r->lock);
     ctl_registry_cut(r->registry, is_at, &cut, where, r->now);
+    if (r->relays != NULL) {
+        relays_cut(r->relays, is_at, &cut, where, r->now);
+        uplinks_cut(r->parts.uplinks, port, name);
+    }
     pthread_mutex_unlock(&r->lock);
     send_flush(r->host->send);
 }

@@ -45,6 +45,23 @@ static void release(void *context, const struct relay_job *job)
     pools_close(r->parts.pools, &job->entry);
 }
 
+static void moved(void *context, const struct relay_job *job, unsigned rank)
+{
+    const struct relays *r = context;
+
+    r->parts.shared.moved(r->parts.shared.ctx, &job->entry, rank);
+}
+
+static void parent_moved(void *context, const struct relay_job *job)
+{
+    const struct relays *r = context;
+
+    if (pools_move_parent(r->parts.pools, job) < 0)
+        log_warning(
+            "job %s: no memory to note the new MAC address of the switch above: raise memory.megabytes",
+            job->entry.name);
+}
+
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
     const struct relays *r = context;
@@ -101,6 +118,8 @@ static struct relay_config proxy_config(struct relays *r)
                     .prepare = prepare,
                     .release = release,
                     .event = report,
+                    .moved = moved,
+                    .parent_moved = parent_moved,
                     .admit = admit,
                     .payload_bytes = payload_bytes},
     };
@@ -183,6 +202,22 @@ void relays_tick(struct relays *r, uint64_t now)
 bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now)
 {
     return relay_end(r->proxy, tenant, name, now);
+}
+
+bool relays_drain(struct relays *r, int tenant, const char *name, uint64_t now)
+{
+    return relay_drain(r->proxy, tenant, name, now);
+}
+
+void relays_cut(struct relays *r, ctl_is_there *is_there, const void *context, const char *where,
+                uint64_t now)
+{
+    relay_cut(r->proxy, is_there, context, where, now);
+}
+
+void relays_renumber(struct relays *r, const int tenant[])
+{
+    relay_renumber(r->proxy, tenant);
 }
 
 const struct relay_job *relays_job(const struct relays *r, unsigned i)

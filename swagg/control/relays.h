@@ -43,8 +43,12 @@ enum ctl_parse_error relays_receive_up(struct relays *r, unsigned uplink, const 
 
 void relays_tick(struct relays *r, uint64_t now);
 
-/* As ctl_registry_end. */
+/* As in relay/proxy.h. */
 bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now);
+bool relays_drain(struct relays *r, int tenant, const char *name, uint64_t now);
+void relays_cut(struct relays *r, ctl_is_there *is_there, const void *context, const char *where,
+                uint64_t now);
+void relays_renumber(struct relays *r, const int tenant[]);
 
 /* Job i, which may be CTL_ENTRY_FREE; NULL: there are no more. r may be NULL. Any thread that has the lock.
  */

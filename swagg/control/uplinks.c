@@ -161,6 +161,27 @@ static void tell_of_path(struct uplink *to)
                to->told_mtu);
 }
 
+void uplinks_cut(struct uplinks *u, unsigned port, const char *name)
+{
+    char parent[IP_TEXT_MAX];
+    struct net_mac mac;
+    uint8_t there;
+
+    for (struct uplink *to = u->uplink; to < u->uplink + u->n; to++) {
+        if (!neighbours_find(u->neighbours, to->neighbour, &mac, &there) || there != port)
+            continue;
+        log_warning(
+            "uplink to %s: the operator has removed port %s, by which it was found: its jobs wait until "
+            "it is found on another, and fail if that takes longer than the root waits for them "
+            "(timers.lost_after_ms there)",
+            ip_text(parent, to->parent), name);
+        to->told_mac = (struct net_mac){0};
+        to->silent_since = 0;
+        to->told_silent = false;
+    }
+    neighbours_lose(u->neighbours, (uint8_t)port);
+}
+
 void uplinks_tick(struct uplinks *u, uint64_t now)
 {
     for (struct uplink *to = u->uplink; to < u->uplink + u->n; to++) {

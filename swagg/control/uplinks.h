@@ -60,6 +60,10 @@ bool uplinks_find(const struct uplinks *u, unsigned uplink, struct net_mac *mac,
 /* The longest UDP payload that gets to the parent and back; 0: not known yet. */
 uint16_t uplinks_payload_bytes(const struct uplinks *u, unsigned uplink);
 
+/* This port goes: parents that are behind it have to be found anew. To be called while the port is still
+ * there. */
+void uplinks_cut(struct uplinks *u, unsigned port, const char *name);
+
 /* Asks what is to be asked, and logs what has changed. To be called about ten times a second. */
 void uplinks_tick(struct uplinks *u, uint64_t now);
 

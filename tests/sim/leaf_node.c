@@ -128,7 +128,13 @@ void leaf_start(struct leaf_node *n)
         .id = rng_next(&n->rng) | 1,
         .ip = n->cfg.host + 1,
         .lost_after_ns = n->cfg.lost_after_ns,
-        .actions = {n, send_down, send_up, prepare, release, event, NULL, payload_bytes},
+        .actions = {.ctx = n,
+                    .send = send_down,
+                    .send_up = send_up,
+                    .prepare = prepare,
+                    .release = release,
+                    .event = event,
+                    .payload_bytes = payload_bytes},
     };
 
     leaf_kill(n);

@@ -50,7 +50,10 @@ static struct net {
     uint64_t had[PROXIES]; /* numbers 0..63 that the latest job was not to have */
     struct letter mail[MAIL_MAX];
     unsigned first, end;
-    char text[CTL_TEXT_MAX]; /* the last event */
+    char text[CTL_TEXT_MAX];                      /* the last event */
+    uint8_t rank_mac[RANKS], switch_mac[PROXIES]; /* the last byte of each */
+    uint8_t network;
+    unsigned moved[RANKS], parent_moved[PROXIES];
 } net;
 
 static const struct agg_protocol *const spoken[] = {&sml_protocol};
@@ -65,6 +68,22 @@ static uint32_t ip_of_switch(int s)
     return htonl(0x0a000100 + (uint32_t)s);
 }
 
+static int switch_at(uint32_t ip)
+{
+    const uint32_t s = ntohl(ip) - 0x0a000100;
+
+    return s < PROXIES ? (int)s : -1;
+}
+
+static uint8_t mac_of(uint32_t ip)
+{
+    const uint32_t s = ntohl(ip) - 0x0a000100, rank = ntohl(ip) - 0x0a000001;
+
+    if (s < PROXIES)
+        return net.switch_mac[s];
+    return rank < RANKS ? net.rank_mac[rank] : 0;
+}
+
 static void put(bool to_switch, int to, uint32_t from_ip, uint16_t from_port, const uint8_t *payload,
                 size_t bytes)
 {
@@ -76,14 +95,9 @@ static void put(bool to_switch, int to, uint32_t from_ip, uint16_t from_port, co
     *l = (struct letter){.to_switch = to_switch, .to = to, .bytes = bytes};
     l->from.ip = from_ip;
     l->from.udp_port = from_port;
+    l->from.network = net.network;
+    l->from.mac[5] = mac_of(from_ip);
     memcpy(l->payload, payload, bytes);
-}
-
-static int switch_at(uint32_t ip)
-{
-    const uint32_t s = ntohl(ip) - 0x0a000100;
-
-    return s < PROXIES ? (int)s : -1;
 }
 
 /* From switch s. */
@@ -202,6 +216,21 @@ static void leaf_release(void *ctx, const struct relay_job *job)
     net.open[number_of(ctx)]--;
 }
 
+static void leaf_moved(void *ctx, const struct relay_job *job, unsigned rank)
+{
+    (void)ctx;
+    CU_ASSERT_EQUAL(job->entry.members[rank].endpoint.mac[5], net.rank_mac[rank]);
+    net.moved[rank]++;
+}
+
+static void leaf_parent_moved(void *ctx, const struct relay_job *job)
+{
+    const int s = number_of(ctx);
+
+    CU_ASSERT_EQUAL(job->parent.mac[5], net.switch_mac[above[s]]);
+    net.parent_moved[s]++;
+}
+
 static uint16_t leaf_payload_bytes(void *ctx, unsigned uplink)
 {
     (void)ctx, (void)uplink;
@@ -227,6 +256,8 @@ static void start_leaf(int s)
                                                  .prepare = leaf_prepare,
                                                  .release = leaf_release,
                                                  .event = event,
+                                                 .moved = leaf_moved,
+                                                 .parent_moved = leaf_parent_moved,
                                                  .payload_bytes = leaf_payload_bytes}};
 
     free(net.proxy[s]);
@@ -417,6 +448,13 @@ static void test_a_switch_without_room_fails_the_job_and_says_who_it_is(void)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
+static void leave_all(void)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        ctl_session_leave(&net.session[rank], net.now);
+    until_all_are(CTL_SESSION_CLOSED, 0);
+}
+
 /* Any switch may restart, again and again: every rank goes on in another life of the job, under numbers that
  * it did not have before. */
 static void test_a_restart_of_any_switch_is_one_of_all(void)
@@ -440,9 +478,7 @@ static void test_a_restart_of_any_switch_is_one_of_all(void)
             for (int i = 0; i < PROXIES; i++)
                 CU_ASSERT(net.had[i] >> was[i] & 1);
         }
-        for (int rank = 0; rank < RANKS; rank++)
-            ctl_session_leave(&net.session[rank], net.now);
-        until_all_are(CTL_SESSION_CLOSED, 0);
+        leave_all();
         pass(20000);
         CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
         CU_ASSERT_EQUAL(ctl_registry_entry(net.registry, 0)->state, CTL_ENTRY_FREE);
@@ -496,26 +532,126 @@ static void test_the_operator_of_a_switch_ends_a_job(void)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
-static void test_switches_in_a_circle_are_refused(void)
+/* What switch 1 answers to the JOIN of a process that it does not know. */
+static struct ctl_message answer_to_newcomer(const char *name, uint8_t hops)
 {
     struct ctl_message m = {
-        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 77, .size = 2, .serial = 1},
-        .join = {.name = "c", .data_port = 5, .hops = CTL_LEVELS_MAX - 1}};
+        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 77, .size = RANKS, .serial = 1},
+        .join = {.data_port = 5, .hops = hops}};
     const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
     const struct ctl_endpoint from = {.ip = ip_of_rank(0)};
     uint8_t out[CTL_MESSAGE_MAX];
+    const struct letter *answer = &net.mail[net.end % MAIL_MAX];
 
-    start(0, 7);
     net.first = net.end;
+    snprintf(m.join.name, sizeof(m.join.name), "%s", name);
     sml_terms_build(&m.join.terms, &wish);
     relay_receive(net.proxy[1], &from, 0, out, ctl_build(out, &m), net.now);
     CU_ASSERT_EQUAL_FATAL(net.end, net.first + 1);
-    CU_ASSERT_EQUAL(
-        ctl_parse(&m, net.mail[net.first % MAIL_MAX].payload, net.mail[net.first % MAIL_MAX].bytes),
-        CTL_PARSED);
-    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
-    CU_ASSERT_STRING_EQUAL(m.failure.text,
-                           "the switches above one another (uplink) are a circle, or more than 8");
+    CU_ASSERT_EQUAL(ctl_parse(&m, answer->payload, answer->bytes), CTL_PARSED);
+    net.first = net.end;
+    return m;
+}
+
+static void expect_refused(const struct ctl_message *m, const char *text)
+{
+    CU_ASSERT_EQUAL(m->head.type, CTL_REFUSED);
+    CU_ASSERT_STRING_EQUAL(m->failure.text, text);
+}
+
+static void test_switches_in_a_circle_are_refused(void)
+{
+    struct ctl_message m;
+
+    start(0, 7);
+    m = answer_to_newcomer("c", CTL_LEVELS_MAX - 1);
+    expect_refused(&m, "the switches above one another (uplink) are a circle, or more than 8");
+}
+
+/* Its members go on, and restarts are theirs, too; a newcomer is let in when they have left. */
+static void test_the_operator_of_a_switch_drains_a_job(void)
+{
+    struct ctl_message m;
+
+    start(0, 8);
+    until_all_are(CTL_SESSION_READY, 1);
+    CU_ASSERT_FALSE(relay_drain(net.proxy[1], 0, "other", net.now));
+    CU_ASSERT(relay_drain(net.proxy[1], 0, "t", net.now));
+    m = answer_to_newcomer("t", 0);
+    expect_refused(&m,
+                   "the switch's operator lets the job of this name come to its end: nobody else may join");
+    pass(3000);
+    CU_ASSERT(all_are(CTL_SESSION_READY, 1));
+    start_root();
+    until_all_are(CTL_SESSION_READY, 2);
+    check_pools();
+    leave_all();
+    for (int rank = 0; rank < RANKS; rank++)
+        join(rank);
+    until_all_are(CTL_SESSION_READY, 1);
+}
+
+static void test_a_job_that_forms_is_not_drained_but_ended(void)
+{
+    start(0, 9);
+    net.slow = true;
+    pass(1000);
+    CU_ASSERT(relay_drain(net.proxy[1], 0, "t", net.now));
+    until_all_are(CTL_SESSION_FAILED, 0);
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+/* Routers and network cards are replaced, below and above: sums follow, the job goes on. */
+static void test_mac_addresses_change(void)
+{
+    start(0, 10);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.rank_mac[1] = 9;
+    net.switch_mac[0] = 7;
+    pass(3000);
+    CU_ASSERT(net.moved[0] == 0 && net.moved[1] == 1 && net.moved[2] == 0);
+    CU_ASSERT(net.parent_moved[1] == 1 && net.parent_moved[2] == 0);
+    net.switch_mac[1] = 5; /* above switch 2, and below the root */
+    pass(3000);
+    CU_ASSERT(net.parent_moved[1] == 1 && net.parent_moved[2] == 1);
+    CU_ASSERT(all_are(CTL_SESSION_READY, 1));
+}
+
+static void test_tenants_are_renumbered(void)
+{
+    static const int tenant[] = {3};
+
+    start(0, 11);
+    until_all_are(CTL_SESSION_READY, 1);
+    relay_renumber(net.proxy[1], tenant);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.tenant, 3);
+    CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "t", net.now));
+    CU_ASSERT(relay_end(net.proxy[1], 3, "t", net.now));
+}
+
+static bool is_rank_1(const void *ctx, const struct ctl_endpoint *endpoint)
+{
+    (void)ctx;
+    return endpoint->ip == ip_of_rank(1);
+}
+
+static void test_a_rank_whose_port_goes_ends_the_job(void)
+{
+    start(0, 12);
+    until_all_are(CTL_SESSION_READY, 1);
+    relay_cut(net.proxy[1], is_rank_1, NULL, "on port h2, which the switch's operator has removed", net.now);
+    until_all_are(CTL_SESSION_FAILED, 1);
+    CU_ASSERT_STRING_EQUAL(net.session[3].failure.text, "switch 10.0.1.1: rank 1 (10.0.0.2) was on port h2, "
+                                                        "which the switch's operator has removed");
+    CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
+}
+
+static void test_a_job_is_in_the_network_of_its_ranks(void)
+{
+    start(0, 13);
+    net.network = 2;
+    until_all_are(CTL_SESSION_READY, 1);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.network, 2);
 }
 
 int main(void)
@@ -529,6 +665,12 @@ int main(void)
         UNIT_TEST(test_who_is_lost_is_named_with_his_switch),
         UNIT_TEST(test_the_operator_of_a_switch_ends_a_job),
         UNIT_TEST(test_switches_in_a_circle_are_refused),
+        UNIT_TEST(test_the_operator_of_a_switch_drains_a_job),
+        UNIT_TEST(test_a_job_that_forms_is_not_drained_but_ended),
+        UNIT_TEST(test_mac_addresses_change),
+        UNIT_TEST(test_tenants_are_renumbered),
+        UNIT_TEST(test_a_rank_whose_port_goes_ends_the_job),
+        UNIT_TEST(test_a_job_is_in_the_network_of_its_ranks),
         CU_TEST_INFO_NULL,
     };
     int rc = unit_main("relay_proxy", tests);

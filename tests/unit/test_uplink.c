@@ -29,10 +29,14 @@ static const struct frame_udp *sent_frame(void)
     return (const struct frame_udp *)frame;
 }
 
+static uint8_t parent_mac; /* another last byte of its MAC address; 0: its first */
+
 static struct frame_end parent(uint16_t udp_port)
 {
     struct frame_end end = rig_station(PARENT);
 
+    if (parent_mac != 0)
+        end.mac.addr_bytes[5] = parent_mac;
     end.port = rte_cpu_to_be_16(udp_port);
     return end;
 }
@@ -57,6 +61,7 @@ static void configure(void)
 
 static void open_switch(void)
 {
+    parent_mac = 0;
     rig_open();
 
     const struct registrar_parts parts = {.lcores = &lcores,
@@ -347,6 +352,88 @@ static void test_what_comes_down_for_no_job_is_dropped_without_an_answer(void)
     close_switch();
 }
 
+/* What rank 0 says while the job runs goes up; and the parent says that all is well. */
+static void beat(uint32_t serial)
+{
+    const struct frame_end from = rig_station(0), above = parent(CTL_PORT);
+    uint8_t payload[CTL_MESSAGE_MAX];
+    struct ctl_message m = {.head = {.type = CTL_HEARTBEAT,
+                                     .version = CTL_VERSION,
+                                     .boot_id = 99,
+                                     .incarnation = 1000,
+                                     .epoch = 5,
+                                     .size = 2,
+                                     .serial = serial}};
+
+    to_control(&from, 0, CTL_PORT, payload, ctl_build(payload, &m));
+    m.head.type = CTL_ALIVE;
+    to_control(&above, ABOVE, UPLINK_CONTROL_PORT, payload, ctl_build(payload, &m));
+    rig_sent_all();
+}
+
+/* From its next answer on. */
+static void test_sums_follow_a_parent_with_another_mac_address(void)
+{
+    const struct job *job;
+    struct net_mac mac;
+
+    open_switch();
+    job = start_job();
+    parent_mac = 0x77;
+    mac = parent(0).mac;
+    beat(2);
+    contribute(job);
+    CU_ASSERT_EQUAL_FATAL(rig_sent(ABOVE, frame), 1);
+    CU_ASSERT(net_same_mac(&sent_frame()->eth.dst_addr, &mac));
+    come_down(PARENTS_JOB, 10);
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    close_switch();
+}
+
+/* Nothing goes to it until it is found again; then the job goes on. */
+static void test_a_job_outlives_the_port_toward_its_parent(void)
+{
+    const struct job *job;
+    struct net_mac mac;
+    uint8_t port;
+
+    open_switch();
+    job = start_job();
+    uplinks_cut(&uplinks, 0, "h0");
+    CU_ASSERT(uplinks_find(&uplinks, 0, &mac, &port)); /* that was another port */
+    registrar_cut(registrar, ABOVE, "uplink");
+    CU_ASSERT_FALSE(uplinks_find(&uplinks, 0, &mac, &port));
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    tick();
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        CU_ASSERT_EQUAL(rig_sent(p, frame), 1); /* it is asked for everywhere, at once */
+    find_parent();
+    beat(2);
+    contribute(job);
+    CU_ASSERT_EQUAL(rig_sent(ABOVE, frame), 1);
+    come_down(PARENTS_JOB, 10);
+    CU_ASSERT_EQUAL(rig_sent(0, frame), 1);
+    close_switch();
+}
+
+static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
+{
+    static const int tenant[] = {0};
+    struct registrar_next *next;
+
+    open_switch();
+    CU_ASSERT_EQUAL(registrar_tenants(registrar), 0);
+    start_job();
+    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
+    CU_ASSERT_EQUAL_FATAL(registrar_prepare(registrar, &cfg, tenant, &next), 0);
+    registrar_commit(registrar, next, tenant);
+    CU_ASSERT(registrar_drain_job(registrar, 0, "up-1"));
+    CU_ASSERT(registrar_end_job(registrar, 0, "up-1"));
+    CU_ASSERT_FALSE(registrar_end_job(registrar, 0, "up-1"));
+    close_switch();
+}
+
 static void test_a_job_that_has_ended_is_found_neither_way(void)
 {
     const struct job *job;
@@ -371,6 +458,9 @@ int main(void)
         UNIT_TEST(test_a_job_that_fits_no_uplink_stays_here),
         UNIT_TEST(test_a_sum_goes_up_and_the_result_comes_down),
         UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
+        UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),
+        UNIT_TEST(test_a_job_outlives_the_port_toward_its_parent),
+        UNIT_TEST(test_a_reload_knows_the_tenants_of_jobs_that_go_on),
         UNIT_TEST(test_a_job_that_has_ended_is_found_neither_way),
         CU_TEST_INFO_NULL,
     };

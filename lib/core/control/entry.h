@@ -3,6 +3,8 @@
 #ifndef SWAGG_CORE_CONTROL_ENTRY_H
 #define SWAGG_CORE_CONTROL_ENTRY_H
 
+#include <string.h>
+
 #include "wire/control.h"
 
 struct agg_protocol;
@@ -18,6 +20,13 @@ struct ctl_endpoint {
     uint16_t key;      /* the registry's own, 0 outside: which of its keys the messages are sealed with, from
                           1 on; 0: with none */
 };
+
+/* The same process speaks from another MAC address: another router or network card has taken over. */
+static inline bool ctl_endpoint_has_moved(const struct ctl_endpoint *before, const struct ctl_endpoint *now)
+{
+    return now->ip == before->ip && now->udp_port == before->udp_port && now->key == before->key &&
+           memcmp(now->mac, before->mac, sizeof now->mac) != 0;
+}
 
 enum ctl_entry_state {
     CTL_ENTRY_FREE = 0,

@@ -311,12 +311,6 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     ctl_entry_push(r, job);
 }
 
-static bool has_only_moved(const struct ctl_endpoint *before, const struct ctl_endpoint *now)
-{
-    return now->ip == before->ip && now->udp_port == before->udp_port && now->key == before->key &&
-           memcmp(now->mac, before->mac, sizeof now->mac) != 0;
-}
-
 void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,
                           const struct ctl_endpoint *from, uint32_t serial)
 {
@@ -325,7 +319,7 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
     if (member->endpoint_serial == serial)
         return;
     member->endpoint_serial = serial;
-    if (!has_only_moved(&member->endpoint, from))
+    if (!ctl_endpoint_has_moved(&member->endpoint, from))
         return;
     member->endpoint = *from;
     if (r->cfg.actions.moved)

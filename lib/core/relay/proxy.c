@@ -214,6 +214,18 @@ static bool admits(struct relay_proxy *p, const struct ctl_endpoint *from, struc
     return *tenant >= 0;
 }
 
+/* Who resumes, or is in the job, is no newcomer. */
+static bool is_turned_away(struct relay_proxy *p, const struct relay_route *route,
+                           const struct ctl_message *m, int tenant, struct ctl_failure *why)
+{
+    if (m->join.resume || (route != NULL && relay_job_of(p, route) != NULL) ||
+        !relay_is_draining(p, tenant, m->join.name))
+        return false;
+    no(why, CTL_NOT_ADMITTED, m->head.rank,
+       "the switch's operator lets the job of this name come to its end: nobody else may join");
+    return true;
+}
+
 /* The number that the job had at the switch above, in the place of ours. */
 static void shift_numbers(struct ctl_join *join)
 {
@@ -253,7 +265,7 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, const stru
         answer(p, from, m, CTL_PENDING, NULL);
         return;
     }
-    if (!admits(p, from, m, payload_bytes, &tenant, &why)) {
+    if (!admits(p, from, m, payload_bytes, &tenant, &why) || is_turned_away(p, route, m, tenant, &why)) {
         answer(p, from, &said, CTL_REFUSED, &why);
         return;
     }
@@ -278,12 +290,30 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, const stru
 
 /* HEARTBEAT, LEAVE, ABORT */
 
-static void on_other(struct relay_proxy *p, struct relay_route *route, struct ctl_message *m, uint64_t now)
+/* The rank's packets and results follow it. A copy of a message moves nobody: it may come from elsewhere. */
+static void follow(struct relay_proxy *p, struct relay_route *route, struct relay_job *job,
+                   const struct ctl_endpoint *from)
+{
+    if (!ctl_endpoint_has_moved(&route->endpoint, from))
+        return;
+    route->endpoint = *from;
+    if (job == NULL || job->entry.members[route->rank].state != CTL_MEMBER_JOINED)
+        return;
+    job->entry.members[route->rank].endpoint = *from;
+    if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.moved)
+        p->cfg.actions.moved(p->cfg.actions.ctx, job, route->rank);
+    relay_event(p, job, "rank %u speaks from another MAC address now", route->rank);
+}
+
+static void on_other(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,
+                     struct ctl_message *m, uint64_t now)
 {
     struct relay_job *job = relay_job_of(p, route);
 
-    if (m->head.serial > route->serial)
+    if (m->head.serial > route->serial) {
         route->heard_at = now;
+        follow(p, route, job, from);
+    }
     route->serial = m->head.serial;
     if (job != NULL && m->head.type == CTL_HEARTBEAT) {
         job->entry.members[route->rank].heartbeat = m->heartbeat;
@@ -307,7 +337,7 @@ enum ctl_parse_error relay_receive(struct relay_proxy *p, const struct ctl_endpo
     if (m.head.type == CTL_JOIN)
         on_join(p, route, from, uplink, &m, now);
     else if (route != NULL)
-        on_other(p, route, &m, now);
+        on_other(p, route, from, &m, now);
     return CTL_PARSED;
 }
 

@@ -30,6 +30,7 @@
 #define SWAGG_CORE_RELAY_PROXY_H
 
 #include "control/actions.h"
+#include "control/registry.h"
 
 /* A switch above. */
 struct relay_uplink {
@@ -66,6 +67,10 @@ struct relay_actions {
     int (*prepare)(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX]);
     void (*release)(void *ctx, const struct relay_job *job);
     void (*event)(void *ctx, const struct ctl_entry *job, const char *what); /* may be NULL */
+    /* RUNNING: this rank, or the switch above, speaks from another MAC address now; its endpoint has it
+     * already. May be NULL. */
+    void (*moved)(void *ctx, const struct relay_job *job, unsigned rank);
+    void (*parent_moved)(void *ctx, const struct relay_job *job);
     /* Whether this process may be in a job of this name here: its tenant, or -1 and why not. May lower the
      * slots that it wishes for, to what there is room for, unless it resumes. NULL: it may, and is tenant
      * 0's. */
@@ -117,9 +122,18 @@ void relay_prepared(struct relay_proxy *p, uint64_t preparation, const struct ct
 /* Call now and then: forgets who is silent. */
 void relay_tick(struct relay_proxy *p, uint64_t now);
 
-/* This switch's operator ends the tenant's running jobs of this name, for all their ranks. False: there are
- * none. */
+/* This switch's operator ends the jobs that the tenant has of this name, for all their ranks; or lets them
+ * come to their end: nobody else is let in here, members stay until they leave. A job that is not RUNNING yet
+ * ends at once, too. False: there are none. */
 bool relay_end(struct relay_proxy *p, int tenant, const char *name, uint64_t now);
+bool relay_drain(struct relay_proxy *p, int tenant, const char *name, uint64_t now);
+
+/* As ctl_registry_cut, for ranks that come by this switch. */
+void relay_cut(struct relay_proxy *p, ctl_is_there *is_there, const void *ctx, const char *where,
+               uint64_t now);
+
+/* tenant[t]: the number that tenant t has from now on. */
+void relay_renumber(struct relay_proxy *p, const int tenant[]);
 
 /* For telemetry and tests: job i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct relay_job *relay_job(const struct relay_proxy *p, unsigned i);

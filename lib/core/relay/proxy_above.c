@@ -50,13 +50,28 @@ static void on_left(struct relay_proxy *p, struct relay_route *route, uint64_t n
         relay_part(p, job, route->rank, CTL_MEMBER_LEFT, now);
 }
 
+/* Sums follow the switch above, or its router. An answer that is not newer may be a copy. */
+static void follow_parent(struct relay_proxy *p, struct relay_job *job, const struct ctl_endpoint *from)
+{
+    if (!ctl_endpoint_has_moved(&job->parent, from))
+        return;
+    job->parent = *from;
+    if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.parent_moved)
+        p->cfg.actions.parent_moved(p->cfg.actions.ctx, job);
+    relay_event(p, job, "the switch above speaks from another MAC address now");
+}
+
 static void on_message(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,
                        struct ctl_message *m, uint64_t now)
 {
     struct relay_job *job = relay_job_of(p, route);
 
-    if (job != NULL)
+    if (job != NULL) {
         job->parent_heard_at = now;
+        if (m->head.serial > route->answered)
+            follow_parent(p, job, from);
+    }
+    route->answered = m->head.serial;
     switch (m->head.type) {
     case CTL_READY:
         relay_ready(p, route, from, m, now);
@@ -92,7 +107,6 @@ enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, co
     if (route == NULL || route->uplink != uplink || route->rank != m.head.rank || m.head.sealed ||
         m.head.boot_id == 0 || m.head.serial < route->answered || m.head.serial > route->serial)
         return CTL_PARSED;
-    route->answered = m.head.serial;
     on_message(p, route, from, &m, now);
     return CTL_PARSED;
 }

@@ -8,8 +8,7 @@
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
-__attribute__((format(printf, 3, 4))) static void event(const struct relay_proxy *p,
-                                                        const struct relay_job *job, const char *format, ...)
+void relay_event(const struct relay_proxy *p, const struct relay_job *job, const char *format, ...)
 {
     char text[CTL_TEXT_MAX + 100];
     va_list args;
@@ -70,14 +69,14 @@ void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_
     if (job->entry.state == CTL_ENTRY_RUNNING || job->entry.state == CTL_ENTRY_PREPARING)
         p->cfg.actions.release(p->cfg.actions.ctx, job);
     if (why == NULL) {
-        event(p, job, "over here: the switch above has ended this life of it, or all ranks have left");
+        relay_event(p, job, "over here: the switch above has ended this life of it, or all ranks have left");
         relay_clear(job);
         return;
     }
     job->entry.state = CTL_ENTRY_FAILED;
     job->entry.since = now;
     job->entry.failure = *why;
-    event(p, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
+    relay_event(p, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
 }
 
 void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enum ctl_member_state state,
@@ -129,23 +128,6 @@ void relay_fail(struct relay_proxy *p, struct relay_job *job, enum ctl_reason re
     relay_close(p, job, &why, job->parent_heard_at);
 }
 
-bool relay_end(struct relay_proxy *p, int tenant, const char *name, uint64_t now)
-{
-    bool any = false;
-
-    for (unsigned i = 0; i < p->cfg.max_jobs; i++) {
-        struct relay_job *job = &p->jobs[i];
-
-        if (!ctl_entry_is_live(&job->entry) || job->entry.tenant != tenant ||
-            strcmp(job->entry.name, name) != 0)
-            continue;
-        job->parent_heard_at = now;
-        relay_fail(p, job, CTL_APPLICATION, "its operator has ended the job");
-        any = true;
-    }
-    return any;
-}
-
 /* READY */
 
 static void found(struct relay_proxy *p, struct relay_job *job, const struct relay_route *route,
@@ -161,6 +143,7 @@ static void found(struct relay_proxy *p, struct relay_job *job, const struct rel
     e->tenant = route->tenant;
     e->epoch = m->head.epoch;
     e->size = route->size;
+    e->network = route->endpoint.network;
     e->founder = route->endpoint.ip;
     e->terms = m->ready.terms;
     e->protocol = ctl_registry_protocol(&p->limits, e->terms.protocol);
@@ -249,10 +232,11 @@ static void run(struct relay_proxy *p, struct relay_job *job, uint8_t number, ui
     job->entry.state = CTL_ENTRY_RUNNING;
     job->entry.since = now;
     job->entry.number = number;
-    event(p, job,
-          "%s: %u of its %u ranks come by this switch, number %u, number %u at switch %u.%u.%u.%u above",
-          job->entry.resumed ? "resumed" : "ready", job->entry.present, job->entry.size, number,
-          job->parent_number, ip[0], ip[1], ip[2], ip[3]);
+    relay_event(
+        p, job,
+        "%s: %u of its %u ranks come by this switch, number %u, number %u at switch %u.%u.%u.%u above",
+        job->entry.resumed ? "resumed" : "ready", job->entry.present, job->entry.size, number,
+        job->parent_number, ip[0], ip[1], ip[2], ip[3]);
     for (unsigned i = 0; i < p->cfg.max_processes; i++)
         if (p->routes[i].incarnation != 0 && relay_job_of(p, &p->routes[i]) == job)
             tell_ready(p, job, &p->routes[i]);
@@ -306,6 +290,12 @@ static bool is_sane(const struct relay_proxy *p, const struct relay_route *route
            m->head.size == route->size && ctl_registry_protocol(&p->limits, m->ready.terms.protocol) != NULL;
 }
 
+/* Whether it is a READY of this job's ranks. Later ones may name fewer, when some have left. */
+static bool is_of(const struct ctl_message *m, const struct relay_job *job)
+{
+    return m->head.size == job->entry.size && ctl_ranks_has(&job->bundle, m->head.rank);
+}
+
 /* The route's process is in this life now, and no longer in another. */
 static void enter_life(struct relay_proxy *p, struct relay_route *route, uint32_t epoch, uint64_t now)
 {
@@ -329,6 +319,8 @@ void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct 
         return; /* the root repeats it, and gives up in the end */
     if (job->entry.state == CTL_ENTRY_FREE || job->entry.epoch != m->head.epoch)
         found(p, job, route, parent, m, now);
+    if (!is_of(m, job))
+        return;
     if (job->entry.state == CTL_ENTRY_FAILED) {
         if (job->refused)
             abort_up(p, job, &job->entry.failure);

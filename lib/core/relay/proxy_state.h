@@ -41,11 +41,18 @@ uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id);
 void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m);
 void relay_send_message_up(const struct relay_proxy *p, unsigned uplink, const struct ctl_message *m);
 
+/* For the log. */
+__attribute__((format(printf, 3, 4))) void relay_event(const struct relay_proxy *p,
+                                                       const struct relay_job *job, const char *format, ...);
+
 /* READY came for the route. */
 void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *parent,
                  const struct ctl_message *m, uint64_t now);
 /* The job is over here: its pool is released. It becomes FAILED if there is a reason to show, else free. */
 void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_failure *why, uint64_t now);
+/* Whether the operator lets the job of this tenant and name come to its end. */
+bool relay_is_draining(const struct relay_proxy *p, int tenant, const char *name);
+
 /* The place is free again. */
 void relay_clear(struct relay_job *job);
 /* A rank has left, or is not heard any more; closes the job with the last one. */
