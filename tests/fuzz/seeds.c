@@ -408,6 +408,97 @@ static void clone_seeds(void)
     save(&s, "clone", "late");
 }
 
+/* As tree.c reads them. */
+enum {
+    TREE_ABOVE = 64,
+    TREE_DATA = 0,
+    TREE_PROBE = 3,
+    TREE_RESTORE = 4,
+    TREE_ASK = 5,
+    TREE_NACK = 3,
+    TREE_WAIT = 4
+};
+
+static void tree_packet(struct seed *s, uint8_t who, uint8_t slot, uint8_t when, uint8_t kind)
+{
+    PUT(s, 0, 64 /* WANT */, who, slot, when, kind, 9 /* fill */);
+}
+
+/* Three contributors for five ranks, one of them elsewhere; four slots. In each turn: a contribution that is
+ * late, a question, the sum that goes up twice, and the result. */
+static void tree_seed(const char *name, uint8_t kind)
+{
+    struct seed s = {0};
+
+    PUT(&s, kind, 8 * 2 + 5, 5, 0xff, 0xff, 0xff, 0xfe, 4, 0, 1, 4, 1, 2);
+    for (uint8_t turn = 0; turn < 3; turn++)
+        for (uint8_t slot = 0; slot < 4; slot++) {
+            if (kind & 4 && turn == 0)
+                tree_packet(&s, 2, slot, NOW, TREE_RESTORE);
+            tree_packet(&s, 0, slot, NOW, TREE_DATA);
+            tree_packet(&s, 1, slot, NOW, TREE_PROBE);
+            tree_packet(&s, 1, slot, NOW, TREE_DATA);
+            tree_packet(&s, 2, slot, NOW, TREE_ASK);
+            tree_packet(&s, 2, slot, NOW, TREE_DATA);
+            tree_packet(&s, 0, slot, NOW, TREE_PROBE);
+            tree_packet(&s, TREE_ABOVE, slot, NOW, TREE_WAIT);
+            tree_packet(&s, TREE_ABOVE, slot, NOW, TREE_NACK);
+            tree_packet(&s, TREE_ABOVE, slot, NOW, TREE_DATA);
+            tree_packet(&s, 0, slot, SHADOW, TREE_DATA);
+        }
+    save(&s, "tree", name);
+}
+
+/* As relay.c reads them: processes 0 to 2 are the ranks of one job. */
+enum {
+    RELAY_JOIN = 0,
+    RELAY_HEARTBEAT = 2,
+    RELAY_LEAVE = 3,
+    RELAY_READY = 0,
+    RELAY_ALIVE = 3,
+    RELAY_LEFT = 6,
+    RELAY_UNKNOWN = 7
+};
+
+static void relay_message(struct seed *s, uint8_t process, uint8_t type, uint8_t odd)
+{
+    PUT(s, (uint8_t)(process * 8 + 3), odd, type);
+    if (type == RELAY_JOIN && odd & 8)
+        PUT(s, 5, 1, 1, 2); /* oldest tag; numbers here and above */
+    else if (type != RELAY_JOIN)
+        PUT(s, 1);
+}
+
+static void relay_answer(struct seed *s, uint8_t process, uint8_t type, uint8_t odd)
+{
+    PUT(s, (uint8_t)(process * 8 + 6), odd, type);
+    if (type == RELAY_READY)
+        PUT(s, 7 /* ranks */, 2);
+}
+
+static void relay_seed(const char *name, uint8_t slow, uint8_t odd)
+{
+    struct seed s = {0};
+
+    PUT(&s, slow);
+    for (uint8_t life = 0; life < 2; life++) {
+        for (uint8_t p = 0; p < 3; p++)
+            relay_message(&s, p, RELAY_JOIN, odd);
+        for (uint8_t p = 0; p < 3; p++)
+            relay_answer(&s, p, RELAY_READY, odd);
+        PUT(&s, 1, 0, 100); /* 100 ms */
+        for (uint8_t p = 0; p < 3; p++) {
+            relay_message(&s, p, RELAY_HEARTBEAT, 0);
+            relay_answer(&s, p, life == 0 && p == 1 ? RELAY_UNKNOWN : RELAY_ALIVE, 0);
+        }
+        odd = 8;
+    }
+    relay_message(&s, 0, RELAY_LEAVE, 0);
+    relay_answer(&s, 0, RELAY_LEFT, 0);
+    PUT(&s, 128 + 8 + 2); /* the operator ends it */
+    save(&s, "relay", name);
+}
+
 int main(int argc, char **argv)
 {
     check = argc == 3 && strcmp(argv[1], "--check") == 0;
@@ -442,5 +533,12 @@ int main(int argc, char **argv)
     atp_seeds();
     hostagg_seeds();
     clone_seeds();
+    tree_seed("leaf", 0);
+    tree_seed("leaf-resumed-kept", 4 + 8);
+    tree_seed("leaf-published", 32 + 2);
+    tree_seed("root-checked", 1 + 16);
+    tree_seed("root-resumed", 1 + 4);
+    relay_seed("fresh", 0, 0);
+    relay_seed("slow-resumed", 1, 8);
     return EXIT_SUCCESS;
 }
