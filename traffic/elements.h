@@ -10,6 +10,8 @@
 
 #include "kernels/kernels.h"
 
+enum { ELEMENT_BYTES_MAX = 16 };
+
 static inline size_t element_bytes(uint8_t code)
 {
     return agg_element_size(code & 15, code >> 4);

@@ -17,12 +17,14 @@
 #include "numbers/numbers.h"
 #include "plan_options.h"
 #include "plan_tensor.h"
+#include "relay/slots.h"
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
 #include "unit.h"
 #include "wire/control.h"
 #include "wire/hostagg.h"
+#include "wire/path.h"
 
 static const struct plan usual = {
     .workers = 3,
@@ -295,9 +297,9 @@ static void switch_frame(struct recording *r, const struct plan *p, unsigned wor
     }
 }
 
-static struct sml_pool *make_pool(const struct plan *p)
+static struct sml_pool_config pool_config(const struct plan *p)
 {
-    const struct sml_pool_config cfg = {
+    return (struct sml_pool_config){
         .workers = (uint16_t)p->workers,
         .slots = (uint16_t)p->slots,
         .chunk_bytes = (uint16_t)((p->elements * element_bytes(plan_code(p)) + 63) / 64 * 64),
@@ -307,20 +309,31 @@ static struct sml_pool *make_pool(const struct plan *p)
         .first_tag = p->first_tag,
         .kernels = agg_kernels_get("scalar"),
     };
+}
+
+static struct sml_pool *make_pool(const struct plan *p)
+{
+    const struct sml_pool_config cfg = pool_config(p);
 
     return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
 }
 
-/* A capture of the plan and of a switch's answers. */
-static struct recording record_run(const struct plan *p)
+static struct recording begin_recording(const struct plan *p)
 {
     struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
-    static uint8_t frame[UDP_FRAME_MAX];
 
     CU_ASSERT_PTR_NULL_FATAL(plan_fault(p));
     close(mkstemp(r.file));
     r.dumper = pcap_dump_open(r.pcap, r.file);
-    r.pool = make_pool(p);
+    return r;
+}
+
+/* The plan's frames, and the answers of the switch that has this pool. */
+static struct recording record_chunks(struct recording r, const struct plan *p, struct sml_pool *pool)
+{
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    r.pool = pool;
     for (uint32_t chunk = 0; chunk < plan_chunks(p); chunk++) {
         for (unsigned w = 0; w < p->workers; w++) {
             const size_t bytes = plan_frame(p, w, chunk, frame);
@@ -329,10 +342,17 @@ static struct recording record_run(const struct plan *p)
             switch_frame(&r, p, w, frame, bytes);
         }
     }
-    free(r.pool);
+    free(pool);
+    r.pool = NULL;
     pcap_dump_close(r.dumper);
     pcap_close(r.pcap);
     return r;
+}
+
+/* A capture of the plan and of a switch's answers. */
+static struct recording record_run(const struct plan *p)
+{
+    return record_chunks(begin_recording(p), p, make_pool(p));
 }
 
 static void count_wrong(void *context, const struct stored_packet *result, const char *why)
@@ -611,6 +631,88 @@ static void test_merged_packets_are_taken_apart(void)
     p.type = AGG_F16;
     p.format = SML_FORMAT_FP16;
     expect_runs_taken_apart(&p);
+}
+
+/* --- trees of switches ---------------------------------------------------------------------------------- */
+
+/* Five ranks: one sends for itself, the others come by two switches. */
+static const uint16_t five_by_three[5] = {0, 1, 1, 2, 2};
+
+static struct sml_pool *make_root(const struct plan *p)
+{
+    const struct agg_tree tree = {.ranks = 5, .contributor = five_by_three};
+    const struct sml_pool_config cfg = pool_config(p);
+
+    return relay_slots_init(aligned_alloc(64, (relay_slots_footprint(&cfg, &tree) + 63) / 64 * 64), &cfg,
+                            &tree);
+}
+
+/* The root tells a switch below that it is to send one sum for these two ranks. */
+static void record_ready(struct recording *r, const struct plan *p, uint16_t rank)
+{
+    struct ctl_message m = {
+        .head =
+            {.type = CTL_READY, .version = CTL_VERSION, .boot_id = 1, .rank = rank, .size = 5, .serial = 1},
+        .ready = {.job = p->job, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000}};
+    const struct udp_end to = {.ip = p->worker.ip + rank, .port = 48862};
+    struct udp_end from = p->sw;
+    uint8_t message[CTL_MESSAGE_MAX];
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    from.port = CTL_PORT;
+    m.ready.terms = terms_of((struct sml_terms){
+        .format = p->format, .slots = (uint16_t)p->slots, .chunk_bytes = 64, .mode = SML_ON_ARRIVAL});
+    ctl_ranks_add(&m.ready.bundle, (unsigned)(rank - 1) | 1);
+    ctl_ranks_add(&m.ready.bundle, ((unsigned)(rank - 1) | 1) + 1);
+    record(r, frame, udp_build(frame, &from, &to, message, ctl_build(message, &m)));
+}
+
+static void expect_right_in_a_tree(const struct plan *p)
+{
+    struct recording r = begin_recording(p);
+    struct verify_job j;
+    char why[128];
+
+    for (uint16_t rank = 1; rank < 5; rank++)
+        record_ready(&r, p, rank);
+    r = record_chunks(r, p, make_root(p));
+    j = check_run(&r, p, why, NULL);
+    CU_ASSERT_EQUAL(j.workers, 3);
+    CU_ASSERT_EQUAL(j.right, r.results);
+    CU_ASSERT_EQUAL(j.wrong + j.missing + j.unknown + j.empty, 0);
+    CU_ASSERT_STRING_EQUAL(why, "");
+}
+
+/* The sum of a switch is one contribution, and averages are those of all ranks. */
+static void test_a_root_of_a_tree_is_checked(void)
+{
+    struct plan p = usual;
+
+    expect_right_in_a_tree(&p);
+    p.op = AGG_AVG;
+    expect_right_in_a_tree(&p);
+    p.type = AGG_I32;
+    expect_right_in_a_tree(&p);
+}
+
+/* Probes are no gradient packets, and not malformed. */
+static void test_path_probes_are_other_packets(void)
+{
+    struct recording r = begin_recording(&usual);
+    uint8_t payload[100];
+    static uint8_t frame[UDP_FRAME_MAX];
+    struct store s = {0};
+
+    path_build_question(payload, sizeof(payload), 7, 0);
+    record(&r, frame, udp_build(frame, &usual.worker, &usual.sw, payload, sizeof(payload)));
+    path_answer(payload, 2);
+    record(&r, frame, udp_build(frame, &usual.sw, &usual.worker, payload, sizeof(payload)));
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    CU_ASSERT_EQUAL_FATAL(store_read(&s, r.file), 0);
+    CU_ASSERT(s.count == 0 && s.others == 2 && s.malformed == 0);
+    store_free(&s);
+    unlink(r.file);
 }
 
 /* --- what check finds ----------------------------------------------------------------------------------- */
@@ -949,6 +1051,48 @@ static void test_sums_of_table_values_are_checked(void)
     CU_ASSERT_STRING_EQUAL(why, "sum 17, 21, is not the 20 of the workers' table values");
 }
 
+static void expect_bytes_in_words(const uint8_t *payload, size_t bytes, const char *words)
+{
+    static const struct describe how = {.elements = 2};
+    struct line line = {0};
+
+    describe_switchml(&line, &how, payload, bytes);
+    CU_ASSERT_STRING_EQUAL(line.text, words);
+}
+
+/* What only switches say, to those above and below them. */
+static void test_switches_of_a_tree_in_words(void)
+{
+    const struct sml_packet ask = {
+        .kind = SML_ASK, .size_code = SML_SIZE_AGREED, .job = 7, .tag = 5, .slot = 1};
+    struct ctl_message join = {
+        .head = {.type = CTL_JOIN, .version = CTL_VERSION, .rank = 1, .size = 4, .serial = 9},
+        .join = {.name = "x", .terms = terms_of((struct sml_terms){0}), .data_port = 48880, .hops = 2}};
+    struct ctl_message ready = {
+        .head = {.type = CTL_READY, .version = CTL_VERSION, .boot_id = 1, .size = 4, .serial = 9},
+        .ready = {.terms = join.join.terms, .data_port = SML_PORT_FIRST, .data_ports = 1}};
+    static struct describe how;
+    uint8_t packet[100] = {0}, message[CTL_MESSAGE_MAX];
+    struct line joins = {0}, is_ready = {0};
+
+    sml_build_header(packet, &ask);
+    packet[SML_HEADER_BYTES] = 0x6;
+    expect_bytes_in_words(packet, SML_HEADER_BYTES + 1, "ASK job 7 tag 5 slot 1.0 contributed: 1 2");
+    path_build_question(packet, sizeof(packet), 7, 0);
+    expect_bytes_in_words(packet, sizeof(packet), "path probe of 100 bytes");
+    path_answer(packet, 2);
+    expect_bytes_in_words(packet, sizeof(packet), "answer to a path probe of 100 bytes, data ports 2");
+    memcpy(&join.join.host, (const uint8_t[]){10, 77, 0, 3}, 4);
+    memcpy(&join.join.via, (const uint8_t[]){10, 77, 0, 251}, 4);
+    describe_control(&joins, &how, message, ctl_build(message, &join));
+    CU_ASSERT_PTR_NOT_NULL(strstr(joins.text, ", of 10.77.0.3 at switch 10.77.0.251, passed up 2 times"));
+    ready.ready.above = (struct ctl_above){.levels = 2, .number = {9, 4}};
+    ctl_ranks_add(&ready.ready.bundle, 2);
+    ctl_ranks_add(&ready.ready.bundle, 3);
+    describe_control(&is_ready, &how, message, ctl_build(message, &ready));
+    CU_ASSERT_PTR_NOT_NULL(strstr(is_ready.text, ", at the switches above 9 4, one sum for ranks 2 and 3"));
+}
+
 static void test_host_addressed_packets_in_words(void)
 {
     static const struct describe how = {.elements = 2, .hostagg_code = AGG_SUM << 4 | AGG_F32};
@@ -1006,6 +1150,9 @@ int main(void)
         UNIT_TEST(test_host_addressed_packets_in_words),
         UNIT_TEST(test_compressed_packets_in_words),
         UNIT_TEST(test_sums_of_table_values_are_checked),
+        UNIT_TEST(test_switches_of_a_tree_in_words),
+        UNIT_TEST(test_a_root_of_a_tree_is_checked),
+        UNIT_TEST(test_path_probes_are_other_packets),
         UNIT_TEST(test_a_datagram_survives_its_frame),
         UNIT_TEST(test_a_known_frame),
         UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),

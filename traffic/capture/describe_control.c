@@ -27,15 +27,27 @@ static void append_join(struct line *l, const struct ctl_join *j)
     append_terms(l, &j->terms);
     if (j->resume)
         append(l, ", resuming job %u", j->job);
+    if (j->hops > 0) {
+        const uint8_t *host = (const uint8_t *)&j->host, *via = (const uint8_t *)&j->via;
+
+        append(l, ", of %u.%u.%u.%u at switch %u.%u.%u.%u, passed up %u times", host[0], host[1], host[2],
+               host[3], via[0], via[1], via[2], via[3], j->hops);
+    }
 }
 
 static void append_ready(struct line *l, const struct ctl_ready *r)
 {
+    char ranks[CTL_RANKS_TEXT_MAX];
+
     append(l, " job %u, data to port %u", r->job, r->data_port);
     if (r->data_ports > 1)
         append(l, "..%u", r->data_port + r->data_ports - 1);
     append_terms(l, &r->terms);
     append(l, ", lost after %u ms%s", r->lost_after_ms, r->resumed ? ", resumed" : "");
+    for (unsigned i = 0; i < r->above.levels; i++)
+        append(l, "%s%u", i == 0 ? ", at the switches above " : " ", r->above.number[i]);
+    if (ctl_ranks_count(&r->bundle) > 0)
+        append(l, ", one sum for %s", ctl_ranks_text(&r->bundle, ranks));
 }
 
 static void append_pending(struct line *l, const struct ctl_pending *p)

@@ -6,6 +6,7 @@
 #include "numbers/numbers.h"
 #include "switchml/blocks.h"
 #include "wire/bytes.h"
+#include "wire/path.h"
 #include "wire/switchml.h"
 
 /* The numbers that a call looks up fill its last element up. */
@@ -102,17 +103,39 @@ static void append_mismatch(struct line *l, const struct sml_packet *p)
     append(l, ")");
 }
 
+static void append_ranks(struct line *l, const struct sml_packet *p)
+{
+    append(l, " contributed:");
+    for (size_t r = 0; r < p->body_bytes * 8; r++)
+        if (p->body[r / 8] >> r % 8 & 1)
+            append(l, " %zu", r);
+}
+
+/* What is no gradient packet may be a path probe, which comes to the same ports. */
+static void append_path_probe(struct line *l, const uint8_t *payload, size_t bytes)
+{
+    struct path_answer answer;
+
+    if (path_is_question(payload, bytes))
+        append(l, "path probe of %zu bytes", bytes);
+    else if (path_parse_answer(&answer, payload, bytes))
+        append(l, "answer to a path probe of %zu bytes, data ports %u", bytes, answer.data_ports);
+    else
+        append(l, "malformed gradient packet of %zu bytes", bytes);
+}
+
 void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
 {
     static const char *const kinds[] = {
-        [SML_DATA] = "DATA", [SML_OPEN] = "OPEN",         [SML_PROBE] = "PROBE",   [SML_NACK] = "NACK",
-        [SML_WAIT] = "WAIT", [SML_MISMATCH] = "MISMATCH", [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE"};
+        [SML_DATA] = "DATA",     [SML_OPEN] = "OPEN",       [SML_PROBE] = "PROBE",
+        [SML_NACK] = "NACK",     [SML_WAIT] = "WAIT",       [SML_MISMATCH] = "MISMATCH",
+        [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE", [SML_ASK] = "ASK"};
     static const char *const checksums[] = {
         [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
     struct sml_packet p;
 
     if (sml_parse(&p, payload, bytes) != SML_OK) {
-        append(l, "malformed gradient packet of %zu bytes", bytes);
+        append_path_probe(l, payload, bytes);
         return;
     }
     append(l, "%s job %u tag %u slot %u.%u%s", kinds[p.kind], p.job, p.tag, p.slot, p.ver,
@@ -124,11 +147,8 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         append_data(l, how, &p);
         break;
     case SML_WAIT:
-        append(l, " contributed:");
-        for (size_t r = 0; r < p.body_bytes * 8; r++) {
-            if (p.body[r / 8] >> r % 8 & 1)
-                append(l, " %zu", r);
-        }
+    case SML_ASK:
+        append_ranks(l, &p);
         break;
     case SML_MISMATCH:
         append_mismatch(l, &p);

@@ -7,6 +7,7 @@
 #include "command_line.h"
 #include "switchml/terms.h"
 #include "wire/control.h"
+#include "wire/path.h"
 
 /* Room for `more` further items; doubles, so that growing costs a constant factor. */
 static void *grow(void *items, size_t count, size_t more, size_t *room, size_t item_bytes)
@@ -54,6 +55,19 @@ static bool add(struct store *s, const struct captured_packet *c, const struct s
     return true;
 }
 
+/* A switch below sends in the name of the lowest of its ranks. */
+static void take_bundle(struct ctl_ranks *summed, const struct ctl_message *ready)
+{
+    bool lowest = true;
+
+    for (unsigned rank = 0; rank < ready->head.size && rank < CTL_RANKS_MAX; rank++)
+        if (ctl_ranks_has(&ready->ready.bundle, rank)) {
+            if (!lowest)
+                ctl_ranks_add(summed, rank);
+            lowest = false;
+        }
+}
+
 /* The switch tells each worker when a job is complete, how large it is, and its terms. */
 static void take_control(struct store *s, const struct udp_datagram *d)
 {
@@ -66,6 +80,14 @@ static void take_control(struct store *s, const struct udp_datagram *d)
     s->size[m.ready.job] = m.head.size;
     s->format[m.ready.job] = terms.format;
     s->table[m.ready.job] = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
+    take_bundle(&s->summed[m.ready.job], &m);
+}
+
+unsigned store_contributors(const struct store *s, uint8_t job)
+{
+    const unsigned summed = ctl_ranks_count(&s->summed[job]);
+
+    return s->size[job] > summed ? s->size[job] - summed : 0;
 }
 
 /* Whether the job's own checksum is right, if the packet has one that can be checked. A worker's rank is not
@@ -83,6 +105,13 @@ static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
     return rank < SML_MAX_WORKERS;
 }
 
+static bool is_path_probe(const struct udp_datagram *d)
+{
+    struct path_answer answer;
+
+    return path_is_question(d->payload, d->bytes) || path_parse_answer(&answer, d->payload, d->bytes);
+}
+
 /* False: no memory. */
 static bool take_gradient(struct store *s, const struct captured_packet *c)
 {
@@ -91,7 +120,7 @@ static bool take_gradient(struct store *s, const struct captured_packet *c)
     s->unchecked += c->first && c->datagram.left_to_device;
     s->merged += c->merged;
     if (sml_parse(&p, c->datagram.payload, c->datagram.bytes) != SML_OK) {
-        s->malformed++;
+        *(is_path_probe(&c->datagram) ? &s->others : &s->malformed) += 1;
         return true;
     }
     s->keyed += p.checksum == SML_CHECKSUM_KEYED;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "switchml/elements.h"
+#include "wire/ranks.h"
 #include "wire/switchml.h"
 
 struct stored_packet {
@@ -31,18 +32,24 @@ struct store {
     uint16_t size[256];
     enum sml_format format[256];
     struct sml_table table[256]; /* of its compressed calls; code 0: it has none */
-    uint64_t others;             /* gradient packets of other kinds */
-    uint64_t malformed;          /* to or from the gradient packets' ports, but not one of them */
-    uint64_t keyed;              /* taken for right, since only who has their job's key can tell */
-    uint64_t damaged;            /* left out: wrong checksum, or not captured whole */
-    uint64_t merged;             /* packets that came in one frame with others */
-    uint64_t unchecked;          /* frames whose checksum was left to a device */
+    /* Ranks that do not send for themselves: a switch below sends one sum for them and others. */
+    struct ctl_ranks summed[256];
+    uint64_t others;    /* gradient packets of other kinds */
+    uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
+    uint64_t keyed;     /* taken for right, since only who has their job's key can tell */
+    uint64_t damaged;   /* left out: wrong checksum, or not captured whole */
+    uint64_t merged;    /* packets that came in one frame with others */
+    uint64_t unchecked; /* frames whose checksum was left to a device */
     unsigned files;
     bool no_memory;
 };
 
 /* Adds a capture to a store that starts as {0}. 0, or -1 after complaining. */
 int store_read(struct store *s, const char *file);
+
+/* How many send contributions to the job with this number: its ranks, or switches for several of them; 0: not
+ * seen. */
+unsigned store_contributors(const struct store *s, uint8_t job);
 
 /* By job, tag, contributions before results, worker, and time. */
 void store_sort(struct store *s);

@@ -72,19 +72,27 @@ static bool exponents_are_largest(const struct chunk *c, const struct stored_pac
     return (int8_t)r->e0 == e0 && (int8_t)r->e1 == e1;
 }
 
+/* An average is that of all ranks, also where a switch sends one sum for several: the others count as 0. */
+static unsigned divided_by(const struct store *s, const struct chunk *c, uint8_t code)
+{
+    return code >> 4 == AGG_AVG && s->size[c->begin->job] > c->workers ? s->size[c->begin->job] : c->workers;
+}
+
 /* Whether a result's elements are what the contributions come to. why: room for the reason if not. */
 static bool elements_are_right(const struct store *s, const struct chunk *c, const struct stored_packet *r,
                                uint8_t code, size_t skip, char why[128])
 {
+    static const uint8_t nothing[ELEMENT_BYTES_MAX];
     const uint8_t *in[SML_MAX_WORKERS];
     const size_t element = element_bytes(code);
+    const unsigned terms = divided_by(s, c, code);
 
     for (size_t i = 0; skip + (i + 1) * element <= r->bytes; i++) {
         const size_t at = skip + i * element;
 
-        for (unsigned w = 0; w < c->workers; w++)
-            in[w] = body(s, c->from[w]) + at;
-        if (!element_is_result(code, body(s, r) + at, in, c->workers)) {
+        for (unsigned w = 0; w < terms; w++)
+            in[w] = w < c->workers ? body(s, c->from[w]) + at : nothing;
+        if (!element_is_result(code, body(s, r) + at, in, terms)) {
             char text[80];
 
             element_print(text, sizeof(text), code, body(s, r) + at);
@@ -216,7 +224,7 @@ static void count_workers(struct verify *v, const struct store *s)
     struct chunk c;
 
     for (unsigned i = 0; i < 256; i++)
-        v->job[i].workers = v->workers > 0 ? v->workers : s->size[i];
+        v->job[i].workers = v->workers > 0 ? v->workers : store_contributors(s, (uint8_t)i);
     for (const struct stored_packet *p = s->packets; p < end && v->workers == 0; p = c.end) {
         collect(&c, s, p);
         if (c.workers > v->job[p->job].workers)
