@@ -6,12 +6,14 @@ import fcntl
 import json
 import selectors
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from control import plan, requests  # noqa: E402
+from control import plan  # noqa: E402
 from control.bfrt import Bfrt, SwitchError  # noqa: E402
+from control.requests import Requests, shown  # noqa: E402
 from control.switch import Tofino  # noqa: E402
 
 
@@ -19,24 +21,10 @@ def numbers(text):
     return tuple(int(n) for n in text.split(","))
 
 
-def address(text):
-    parts = [int(p) for p in text.split(".")]
-    if len(parts) != 4 or not all(0 <= p <= 255 for p in parts):
-        raise argparse.ArgumentTypeError(f"{text} is no IPv4 address")
-    return int.from_bytes(bytes(parts), "big")
-
-
-def mac(text):
-    return int(text.replace(":", ""), 16)
-
-
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--switch", default="localhost:50052", help="where BF Runtime listens")
     parser.add_argument("--chip", choices=tuple(plan.CHIPS), default="tofino")
-    parser.add_argument("--mac", type=mac, required=True, help="of the interface that has the switch's address")
-    parser.add_argument("--ip", type=address, required=True, help="the configuration's switch.ip")
-    parser.add_argument("--ports", type=numbers, required=True, help="that hosts are at, as the chip numbers them: 128,136,...")
     parser.add_argument("--loops", type=numbers, required=True, help="by which packets go round, in the pipe that adds")
     parser.add_argument("--cpu", type=int, required=True, help="the port that leads to this CPU")
     parser.add_argument("--pipes", type=int, default=1)
@@ -47,8 +35,8 @@ def parse(arguments):
 
 def connect(client, options):
     """--show is another client of the switch's, beside the one that has it."""
-    return Tofino(Bfrt(client, options.switch, "swagg", int(options.show)), options.chip, options.mac, options.ip, options.ports,
-                  options.loops, options.cpu, options.pipes, options.state, options.show)
+    return Tofino(Bfrt(client, options.switch, "swagg", int(options.show)), options.chip, options.loops, options.cpu, options.pipes,
+                  options.state, options.show)
 
 
 def alone(options):
@@ -58,21 +46,21 @@ def alone(options):
     return lock
 
 
-def serve(switch, source, out, idle):
-    """Answers lines until there are no more; idle() in between, which must not take long."""
+def serve(asked, source, out):
+    """Answers lines until there are no more."""
     waiting = selectors.DefaultSelector()
     waiting.register(source, selectors.EVENT_READ)
     rest = b""
     while True:
-        if not waiting.select(0):
-            idle()
+        if not waiting.select(0 if asked.statics is not None else None):
+            asked.idle(0.05, time.monotonic())
             continue
         data = source.read1(65536)
         if not data:
             return
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            out.write(requests.answer(switch, line).encode() + b"\n")
+            out.write(asked.answer(line).encode() + b"\n")
             out.flush()
 
 
@@ -81,11 +69,10 @@ def main():
     try:
         import bfrt_grpc.client as client  # comes with the switch's software
         if options.show:
-            print(json.dumps(requests.shown(connect(client, options)), indent=1))
+            print(json.dumps(shown(connect(client, options)), indent=1))
             return
         with alone(options):
-            switch = connect(client, options)
-            serve(switch, sys.stdin.buffer, sys.stdout.buffer, lambda: switch.learn(0.05))
+            serve(Requests(connect(client, options)), sys.stdin.buffer, sys.stdout.buffer)
     except ImportError:
         sys.exit("helper: there is no bfrt_grpc here: set PYTHONPATH to the Python packages of the switch's software")
     except SwitchError as problem:

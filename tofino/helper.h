@@ -13,6 +13,16 @@
 
 struct helper;
 
+/* How the helper is told MAC addresses. */
+static inline json_int_t helper_mac(const uint8_t mac[6])
+{
+    json_int_t number = 0;
+
+    for (unsigned i = 0; i < 6; i++)
+        number = number << 8 | mac[i];
+    return number;
+}
+
 /* Starts the program argv[0]; it ends with this process. NULL: errno says why not. */
 struct helper *helper_start(char *const argv[]);
 void helper_stop(struct helper *h);

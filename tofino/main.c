@@ -1,22 +1,21 @@
 /* swagg-tofino: the control process of a Tofino that runs p4/swagg.p4 (docs/tofino.md). Runs on the switch's
  * CPU, on the interface that leads to the chip and has the switch's IP address. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
-#include <net/if_arp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "config/config.h"
 #include "control/keyring.h"
+#include "interface.h"
 #include "membership.h"
+#include "place.h"
 #include "version.h"
 #include "wire/path.h"
 
@@ -30,6 +29,7 @@ struct process {
     unsigned elements;
     struct config cfg;
     struct keyring keys;
+    json_t *place;
     struct helper *helper;
     struct membership *membership;
     struct pollfd source[SOURCES];
@@ -38,11 +38,10 @@ struct process {
 #define DEFAULT_STATE "/run/swagg-tofino.jobs"
 
 static const char usage[] =
-    "usage: swagg-tofino --interface NAME [--elements N] [--state FILE] [--check] FILE -- HELPER...\n"
+    "usage: swagg-tofino [--elements N] [--state FILE] [--check] FILE -- HELPER...\n"
     "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n"
     "\n"
-    "  FILE               the configuration, as the daemon's (docs/configuration.md)\n"
-    "  --interface NAME   that leads to the chip, and has the configuration's switch.ip\n"
+    "  FILE               the configuration, as the daemon's (docs/tofino.md)\n"
     "  --elements N       of a packet, at most: 32, 64, 128 or 256 (default 64)\n"
     "  --state FILE       keeps the jobs that run, for its next life (default " DEFAULT_STATE ")\n"
     "  --check            only say whether the configuration is good\n"
@@ -81,26 +80,12 @@ static void log_job(const char *job, const char *what)
     fprintf(stderr, "swagg-tofino: %s%s%s%s\n", job ? "job " : "", job ? job : "", job ? ": " : "", what);
 }
 
-/* The MAC address of a neighbour. False: the kernel does not know it. */
-static bool find_mac(const struct process *p, const struct sockaddr_in *from, uint8_t mac[6])
-{
-    struct arpreq ask = {0};
-
-    memcpy(&ask.arp_pa, from, sizeof(*from));
-    ((struct sockaddr_in *)&ask.arp_pa)->sin_port = 0;
-    snprintf(ask.arp_dev, sizeof(ask.arp_dev), "%s", p->interface);
-    if (ioctl(p->source[CONTROL].fd, SIOCGARP, &ask) < 0 || !(ask.arp_flags & ATF_COM))
-        return false;
-    memcpy(mac, ask.arp_ha.sa_data, 6);
-    return true;
-}
-
 static void take_control(struct process *p, const struct sockaddr_in *from, const uint8_t *payload,
                          size_t bytes)
 {
     struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
 
-    if (find_mac(p, from, sender.mac))
+    if (interface_neighbour(p->source[CONTROL].fd, p->interface, from, sender.mac))
         membership_receive(p->membership, &sender, payload, bytes, now_ns());
     else /* the kernel asks for it before it sends this, and the message comes again */
         (void)sendto(p->source[CONTROL].fd, NULL, 0, MSG_DONTWAIT, (const struct sockaddr *)from,
@@ -147,28 +132,15 @@ static void answered(void *context, uint64_t id, const json_t *answer)
  * ---------------------------------------------------------------------------------------------------------
  */
 
-static int bound_socket(uint32_t ip, uint16_t port)
-{
-    const struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
-    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    char text[INET_ADDRSTRLEN];
-
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
-        return fd;
-    fprintf(stderr, "swagg-tofino: no UDP port %u of %s: %s; --interface must have switch.ip\n", port,
-            inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text)), strerror(errno));
-    return -1;
-}
-
 static bool open_sources(struct process *p)
 {
     sigset_t ends;
 
     for (unsigned i = 0; i < SOURCES; i++)
         p->source[i].events = POLLIN;
-    p->source[CONTROL].fd = bound_socket(p->cfg.ip, CTL_PORT);
+    p->source[CONTROL].fd = interface_socket(p->cfg.ip, CTL_PORT);
     for (unsigned i = 0; i < DATA_PORTS && p->source[CONTROL].fd >= 0; i++) {
-        p->source[DATA + i].fd = bound_socket(p->cfg.ip, (uint16_t)(SML_PORT_FIRST + i));
+        p->source[DATA + i].fd = interface_socket(p->cfg.ip, (uint16_t)(SML_PORT_FIRST + i));
         if (p->source[DATA + i].fd < 0)
             return false;
     }
@@ -194,6 +166,8 @@ static int run(struct process *p)
             complain("the helper has ended, or said what is no answer (above: why)");
             return EXIT_FAILURE;
         }
+        if (membership_has_failed(p->membership))
+            return EXIT_FAILURE;
         if (!membership_has_begun(p->membership))
             continue;
         for (unsigned i = CONTROL; i < SOURCES; i++)
@@ -214,9 +188,14 @@ static int start(struct process *p, char *const helper[])
                                      .send = send_control,
                                      .log = log_job,
                                      .state = p->state,
+                                     .place = p->place,
                                      .context = p};
     int status = EXIT_FAILURE;
+    uint8_t mac[6];
 
+    if (!interface_mac(p->interface, mac))
+        return EXIT_FAILURE;
+    json_object_set_new(p->place, "mac", json_integer(helper_mac(mac)));
     p->helper = helper_start(helper);
     if (p->helper == NULL) {
         complain("the helper cannot be started");
@@ -264,25 +243,22 @@ static bool read_config(struct process *p, const char *file)
         return false;
     if (!p->cfg.has_ip)
         complain("switch.ip is missing: workers send to it");
-    return p->cfg.has_ip;
+    p->interface = place_interface(&p->cfg, report_fault, NULL);
+    p->place = place_describe(&p->cfg, report_fault, NULL);
+    return p->cfg.has_ip && p->interface != NULL && p->place != NULL;
 }
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {{"interface", required_argument, NULL, 'i'},
-                                            {"elements", required_argument, NULL, 'e'},
-                                            {"state", required_argument, NULL, 's'},
-                                            {"check", no_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"elements", required_argument, NULL, 'e'}, {"state", required_argument, NULL, 's'},
+        {"check", no_argument, NULL, 'k'},          {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0}};
     static struct process p = {.state = DEFAULT_STATE, .elements = 64};
     bool check = false;
 
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
-        if (option == 'i')
-            p.interface = optarg;
-        else if (option == 'e')
+        if (option == 'e')
             p.elements = (unsigned)strtoul(optarg, NULL, 10);
         else if (option == 's')
             p.state = optarg;
@@ -294,8 +270,7 @@ int main(int argc, char *argv[])
             return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
     }
     const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
-    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED ||
-        (!check && (!p.interface || !has_helper)))
+    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED || (!check && !has_helper))
         return fputs(usage, stderr), EXIT_USAGE;
     if (!read_config(&p, argv[optind]))
         return EXIT_FAILURE;

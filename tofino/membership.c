@@ -6,56 +6,11 @@
 #include <string.h>
 
 #include "base/secret.h"
-#include "numbers.h"
-#include "saved.h"
+#include "membership_state.h"
+#include "place.h"
 #include "sodium_keys.h"
 #include "switchml/terms.h"
 #include "terms.h"
-
-struct membership {
-    struct membership_parts parts;
-    struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
-    struct numbers numbers;
-    struct ctl_registry_config cfg;
-    void *memory;                  /* the registry's */
-    struct ctl_registry *registry; /* NULL: the helper does not know yet which jobs go on */
-    struct saved *before;          /* until then: those of the life before; NULL: there are none */
-    uint64_t begun;                /* the request that says which */
-    uint64_t kept;                 /* the fingerprint of what is in the file */
-};
-
-/* --- what the next life is to know
- * -------------------------------------------------------------------------------- */
-
-/* Of what changes about running jobs, of that which is in the file. */
-static uint64_t fingerprint(const struct membership *m)
-{
-    uint64_t print = 1;
-
-    for (unsigned i = 0; i < m->cfg.max_jobs; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(m->registry, i);
-
-        if (job->state == CTL_ENTRY_RUNNING)
-            print =
-                print * 1000003 + ((uint64_t)job->epoch << 32 | (uint64_t)job->present << 1 | job->draining);
-    }
-    return print;
-}
-
-static void keep(struct membership *m)
-{
-    const uint64_t print = fingerprint(m);
-    char text[SAVED_WHY_MAX];
-
-    if (print == m->kept)
-        return;
-    m->kept = print;
-    if (saved_write(m->parts.state, &m->cfg, m->registry))
-        return;
-    snprintf(text, sizeof(text), "%s: %s; jobs end when swagg-tofino does (--state names another file)",
-             m->parts.state, strerror(errno));
-    m->parts.log(NULL, text);
-}
 
 /* --- what the registry asks for
  * ------------------------------------------------------------------------------------ */
@@ -65,7 +20,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
 {
     struct membership *m = context;
 
-    keep(m);
+    membership_keep(m);
     m->parts.send(m->parts.context, to, payload, bytes);
 }
 
@@ -126,6 +81,19 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
     return tenant;
 }
 
+/* Of a job that nobody joins. */
+static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct membership *m = context;
+    const int job = place_static_job(m->parts.cfg, from->ip, data_port);
+
+    if (job >= 0)
+        snprintf(text, CTL_TEXT_MAX, "UDP port %u is that of a worker of the static job %s", data_port,
+                 m->parts.cfg->static_job[job].name);
+    return job >= 0;
+}
+
 /* --- answers
  * ------------------------------------------------------------------------------------------------------ */
 
@@ -162,59 +130,23 @@ static void closed(struct membership *m, unsigned number, const char *error)
     m->parts.log(NULL, text);
 }
 
-static bool is_in(const json_t *numbers, unsigned number)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(numbers, i, one) if (json_integer_value(one) == number) return true;
-    return false;
-}
-
-/* A job of the life before, which the switch has. */
-static void go_on(struct membership *m, const struct ctl_entry *job, uint64_t now)
-{
-    struct number *n = &m->numbers.number[job->number];
-
-    n->use = NUMBER_OPEN;
-    if (ctl_registry_restore(m->registry, job, now))
-        return;
-    m->parts.log(job->name, "cannot go on: it is not within limits.jobs and limits.workers any more");
-    numbers_close(&m->numbers, job->number);
-}
-
-/* If the switch has lost them all, this is another switch to their workers. */
-static void begin(struct membership *m, const json_t *kept, uint64_t now)
-{
-    const struct saved *before = m->before;
-
-    if (before != NULL && (before->jobs == 0 || json_array_size(kept) > 0))
-        m->cfg.boot_id = before->boot_id;
-    m->registry = ctl_registry_init(m->memory, &m->cfg);
-    for (unsigned i = 0; before != NULL && i < before->jobs; i++)
-        if (is_in(kept, before->job[i].entry.number))
-            go_on(m, &before->job[i].entry, now);
-        else
-            m->parts.log(before->job[i].entry.name, "cannot go on: the switch does not have it any more");
-    free(m->before);
-    m->before = NULL;
-    keep(m);
-}
-
 void membership_answered(struct membership *m, uint64_t id, const json_t *answer, uint64_t now)
 {
     const int number = numbers_asked(&m->numbers, id);
     const char *error = helper_error(answer);
 
-    if (id == m->begun && error != NULL)
+    if (id == m->begun && error != NULL) {
         m->parts.log(NULL, error);
+        m->failed = true;
+        return;
+    }
     if (id == m->begun)
-        begin(m, json_object_get(answer, "kept"), now);
+        membership_begin(m, json_object_get(answer, "kept"), now);
     else if (number >= 0 && m->numbers.number[number].use == NUMBER_CLOSING)
         closed(m, (unsigned)number, error);
     else if (number >= 0)
         opened(m, (unsigned)number, error, now);
-    keep(m);
+    membership_keep(m);
 }
 
 /* --- life
@@ -248,21 +180,9 @@ static struct ctl_registry_config registry_config(struct membership *m)
                     .release = release,
                     .random = random64,
                     .event = report,
-                    .tenant_of = tenant_of},
+                    .tenant_of = tenant_of,
+                    .is_taken = is_taken},
     };
-}
-
-/* The jobs that the life before has left. */
-static uint64_t ask_to_begin(struct membership *m)
-{
-    json_t *jobs = json_array();
-
-    for (unsigned i = 0; m->before != NULL && i < m->before->jobs; i++) {
-        const struct ctl_entry *job = &m->before->job[i].entry;
-
-        json_array_append_new(jobs, numbers_describe(job->number, job, &job->terms));
-    }
-    return helper_ask(m->numbers.helper, json_pack("{s:s,s:o}", "do", "begin", "jobs", jobs));
 }
 
 struct membership *membership_open(const struct membership_parts *parts)
@@ -278,6 +198,9 @@ struct membership *membership_open(const struct membership_parts *parts)
     for (unsigned i = 0; i < parts->cfg->tenants; i++)
         m->tenant[i] = (struct ctl_tenant){.name = parts->cfg->tenant[i].name,
                                            .jobs = (uint16_t)parts->cfg->tenant[i].quota.jobs};
+    for (unsigned i = 0; i < parts->cfg->static_jobs; i++)
+        if (parts->cfg->static_job[i].tenant >= 0)
+            m->tenant[parts->cfg->static_job[i].tenant].elsewhere++;
     m->cfg = registry_config(m);
     bytes = ctl_registry_footprint(&m->cfg);
     m->memory = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -288,13 +211,18 @@ struct membership *membership_open(const struct membership_parts *parts)
     m->before = saved_read(parts->state, &m->cfg, why);
     if (why[0] != '\0')
         parts->log(NULL, why);
-    m->begun = ask_to_begin(m);
+    m->begun = membership_ask_to_begin(m);
     return m;
 }
 
 bool membership_has_begun(const struct membership *m)
 {
     return m->registry != NULL;
+}
+
+bool membership_has_failed(const struct membership *m)
+{
+    return m->failed;
 }
 
 void membership_close(struct membership *m)
@@ -310,11 +238,11 @@ void membership_receive(struct membership *m, const struct ctl_endpoint *from, c
                         size_t bytes, uint64_t now)
 {
     ctl_registry_receive(m->registry, from, payload, bytes, now);
-    keep(m);
+    membership_keep(m);
 }
 
 void membership_tick(struct membership *m, uint64_t now)
 {
     ctl_registry_tick(m->registry, now);
-    keep(m);
+    membership_keep(m);
 }

@@ -19,7 +19,8 @@ struct membership_parts {
     const struct config *cfg; /* outlives it, as do the keys and the helper */
     const struct keyring *keys;
     struct helper *helper;
-    unsigned elements; /* of a packet, at most: 32, 64, 128 or 256 */
+    const json_t *place; /* what the helper is told at first (place.h), and "mac" */
+    unsigned elements;   /* of a packet, at most: 32, 64, 128 or 256 */
     void (*send)(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
     void (*log)(const char *job, const char *what); /* job: NULL: it is about none */
     const char *state;                              /* the file; outlives it */
@@ -32,6 +33,8 @@ void membership_close(struct membership *m);
 
 /* Until it has, by an answer of the helper's, nothing else may be asked of it. */
 bool membership_has_begun(const struct membership *m);
+/* The answer was no; log says why. */
+bool membership_has_failed(const struct membership *m);
 
 void membership_receive(struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
                         size_t bytes, uint64_t now);

@@ -13,12 +13,9 @@ static json_t *workers_of(const struct ctl_entry *job)
 
     for (uint16_t rank = 0; rank < job->size; rank++) {
         const struct ctl_member *w = &job->members[rank];
-        uint64_t mac = 0;
 
-        for (unsigned i = 0; i < sizeof(w->endpoint.mac); i++)
-            mac = mac << 8 | w->endpoint.mac[i];
         json_array_append_new(list, json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->endpoint.ip),
-                                              "port", w->data_port, "mac", (json_int_t)mac));
+                                              "port", w->data_port, "mac", helper_mac(w->endpoint.mac)));
     }
     return list;
 }

@@ -2,6 +2,8 @@
 and data fields are the switch's own: they come in the program's order, as a plan's values do."""
 
 AT_ONCE = 1000  # entries in one message
+FEC = {"none": "BF_FEC_TYP_NONE", "fc": "BF_FEC_TYP_FC", "rs": "BF_FEC_TYP_RS"}
+AUTONEG = {"default": "PM_AN_DEFAULT", "on": "PM_AN_FORCE_ENABLE", "off": "PM_AN_FORCE_DISABLE"}
 ALL_PIPES = 0xFFFF
 
 
@@ -62,11 +64,13 @@ class Bfrt:
 
     def put(self, write):
         """The same, in the place of an entry that has this key, if there is one."""
-        table, keys, data = self._entry(write)
+        self._put(f"{write.table}: an entry {write.action}", *self._entry(write))
+
+    def _put(self, what, table, keys, data):
         try:
             table.entry_add(self.target, keys, data)
         except Exception:  # there is one, or what the next line says
-            self._do(f"{write.table}: changing an entry to {write.action}", table.entry_mod, keys, data)
+            self._do(what, table.entry_mod, keys, data)
 
     def remove(self, write):
         table = self.table(write.table)
@@ -75,11 +79,18 @@ class Bfrt:
     def add_value(self, value_set, value):
         """It may be there already."""
         table = self.table(value_set)
-        name, = table.info.key_field_name_list_get()
-        bits = table.info.key_field_size_get(name)[1]
-        key = table.make_key([self.client.KeyTuple(name, value, (1 << bits) - 1)])
+        key = self._value_key(table, value)
         if not self._has(table, key):
             self._do(f"{value_set}: {value}", table.entry_add, [key], None)
+
+    def has_value(self, value_set, value):
+        table = self.table(value_set)
+        return self._has(table, self._value_key(table, value))
+
+    def _value_key(self, table, value):
+        name, = table.info.key_field_name_list_get()
+        bits = table.info.key_field_size_get(name)[1]
+        return table.make_key([self.client.KeyTuple(name, value, (1 << bits) - 1)])
 
     def _has(self, table, key):
         try:
@@ -136,10 +147,6 @@ class Bfrt:
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[0] * len(nodes))])
         self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
 
-    def has_group(self, group):
-        tree = self.table("$pre.mgid")
-        return self._has(tree, self._group_key(tree, group))
-
     def _group_key(self, tree, group):
         return tree.make_key([self.client.KeyTuple("$MGID", group)])
 
@@ -157,6 +164,22 @@ class Bfrt:
         key = prune.make_key([self.client.KeyTuple("$MULTICAST_L2_XID", port)])
         data = prune.make_data([self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
         self._do(f"port {port}: no copies back", prune.entry_mod, [key], [data])
+
+    # --- ports ---------------------------------------------------------------------------------------------------
+
+    def port_up(self, port, speed, fec, autoneg):
+        """speed: "100g"; fec, autoneg: as above."""
+        table = self.table("$PORT")
+        key = table.make_key([self.client.KeyTuple("$DEV_PORT", port)])
+        data = table.make_data([self.client.DataTuple("$SPEED", str_val=f"BF_SPEED_{speed.upper()}"),
+                                self.client.DataTuple("$FEC", str_val=FEC[fec]),
+                                self.client.DataTuple("$AUTO_NEGOTIATION", str_val=AUTONEG[autoneg]),
+                                self.client.DataTuple("$PORT_ENABLE", bool_val=True)])
+        self._put(f"port {port}, speed {speed}, fec {fec}, autoneg {autoneg}", table, [key], [data])
+
+    def port_down(self, port):
+        table = self.table("$PORT")
+        self._do(f"port {port}", table.entry_del, [table.make_key([self.client.KeyTuple("$DEV_PORT", port)])])
 
     # --- digests -------------------------------------------------------------------------------------------------
 

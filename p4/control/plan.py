@@ -10,6 +10,7 @@ STEP_ADD, STEP_READ_A, STEP_READ_B, STEP_READ_BOTH, STEP_EXPONENTS = 1, 2, 3, 4,
 SENDERS = "Ingress.senders.senders"
 WORKERS = "Results.workers"
 PIPE_BITS, MAX_RANKS = 7, 32
+NUMBER_MAX = 255  # that a packet can name; labelled jobs may have others
 
 
 class DoesNotFit(Exception):
@@ -161,7 +162,8 @@ def plan(job, home, chip):
     for rank, worker in enumerate(job.workers):
         made.tables += _worker(job, home, chip, rank, worker)
         made.tables.append(Write(WORKERS, (home.rid + rank,), "worker", (worker.mac, worker.ip, worker.port)))
-    made.tables.append(_refusal((None,) * 3 + (job.number,) + (None,) * 5, "sml_foreign_sender", 3))
+    if job.number <= NUMBER_MAX:
+        made.tables.append(_refusal((None,) * 3 + (job.number,) + (None,) * 5, "sml_foreign_sender", 3))
     return made
 
 

@@ -3,6 +3,8 @@ import json
 
 from control import plan
 from control.bfrt import SwitchError
+from control.statics import FIRST, Statics
+from control.switch import Place, Port
 
 
 def people_of(switch, request):
@@ -15,40 +17,54 @@ def people_of(switch, request):
     return tuple(found)
 
 
-def open_job(switch, request):
-    switch.open(plan.Job(request["number"], request["elements"], request["slots"], people_of(switch, request), request["first_tag"]))
-
-
-def close_job(switch, request):
-    switch.close(request["number"])
-
-
 def is_asked_for(job, request):
     """Whether the switch's job is the one of a request; wherever its workers are."""
     workers = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in job.workers]
     return (job.elements, job.slots, job.first_tag, workers) == tuple(request[k] for k in ("elements", "slots", "first_tag", "workers"))
 
 
-def begin(switch, request):
-    """A new life of swagg-tofino, which knows these jobs: they go on, others of the life before are closed."""
-    known = {job["number"]: job for job in request["jobs"]}
-    kept = [number for number, (job, _) in switch.jobs.items() if number in known and is_asked_for(job, known[number])]
-    for number in set(switch.jobs) - set(kept):
-        switch.close(number)
-    return {"kept": kept}
+class Requests:
+    """A switch, and what it is asked for. statics: None until `begin`."""
 
+    def __init__(self, switch):
+        self.switch, self.statics = switch, None
 
-REQUESTS = {"begin": begin, "open": open_job, "close": close_job}
+    def begin(self, request):
+        """A new life of swagg-tofino, which has a place in the network, and jobs from its configuration, and knows these jobs: they go
+        on, others of the life before are closed."""
+        switch = self.switch
+        ports = tuple(Port(p["number"], p["speed"], p["fec"], p["autoneg"]) for p in request["ports"])
+        switch.set_up(Place(request["mac"], request["ip"], ports))
+        self.statics = Statics(switch, request["static"])
+        known = {job["number"]: job for job in request["jobs"]}
+        joined = {number: job for number, (job, _) in switch.jobs.items() if number < FIRST}
+        kept = [number for number, job in joined.items() if number in known and is_asked_for(job, known[number])]
+        for number in set(joined) - set(kept):
+            switch.close(number)
+        return {"kept": kept}
 
+    def open(self, request):
+        self.switch.open(plan.Job(request["number"], request["elements"], request["slots"], people_of(self.switch, request),
+                                  request["first_tag"]))
 
-def answer(switch, line):
-    """The answer to a line, as a line."""
-    request = json.loads(line)
-    try:
-        done = REQUESTS[request["do"]](switch, request) or {}
-    except (plan.DoesNotFit, SwitchError) as problem:
-        return json.dumps({"id": request["id"], "error": str(problem)})
-    return json.dumps({"id": request["id"], "ok": True, **done})
+    def close(self, request):
+        self.switch.close(request["number"])
+
+    def answer(self, line):
+        """The answer to a line, as a line."""
+        request = json.loads(line)
+        does = {"begin": self.begin, "open": self.open, "close": self.close}[request["do"]]
+        try:
+            done = does(request) or {}
+        except (plan.DoesNotFit, SwitchError) as problem:
+            return json.dumps({"id": request["id"], "error": str(problem)})
+        return json.dumps({"id": request["id"], "ok": True, **done})
+
+    def idle(self, seconds, now):
+        """Whatever is to be done without being asked; waits so long for something."""
+        if self.statics is not None:
+            self.switch.learn(seconds)
+            self.statics.tick(now)
 
 
 def shown(switch):

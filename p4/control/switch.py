@@ -1,6 +1,6 @@
 """A Tofino as an aggregation switch: its ports, jobs and MAC addresses, on top of BF Runtime."""
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from control import plan
@@ -14,42 +14,81 @@ FLOOD_COPIES = 0x8000
 ADDRESSES = 4096  # that the tables have room for
 
 
-class Tofino:
-    """ports: those that hosts are at. loops: by which packets go round, in the pipe that has the rows. cpu: the port of the
-    control process. state: a file that keeps what is in the switch, for the next life of this process; None: nothing does. A job is
-    in it, as unfinished, before the first of its entries is written, and until the last is gone: what a life has left half done, the
-    next one takes out. only_look: another process has the switch, and this one changes nothing."""
+OWN_ADDRESS = "IngressParser.own_addresses"
 
-    def __init__(self, bfrt, chip, mac, ip, ports, loops, cpu, pipes=1, state=None, only_look=False):
+
+@dataclass(frozen=True)
+class Port:
+    """That hosts are at. speed: "100g", ...; None: it is brought up by somebody else. fec, autoneg: as bfrt.FEC and AUTONEG name them."""
+    number: int
+    speed: str = None
+    fec: str = "none"
+    autoneg: str = "default"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the switch is in its network: its MAC address, which is that of the CPU's interface, its IP address, and its ports."""
+    mac: int
+    ip: int
+    ports: tuple
+
+
+class Tofino:
+    """loops: the ports by which packets go round, in the pipe that has the rows. cpu: the port of the control process. state: a file
+    that keeps what is in the switch, for the next life of this process; None: nothing does. A job is in it, as unfinished, before the
+    first of its entries is written, and until the last is gone: what a life has left half done, the next one takes out. only_look:
+    another process has the switch, and this one changes nothing.
+
+    set_up comes first; what needs time to come about does so in learn, which is to be called again and again."""
+
+    def __init__(self, bfrt, chip, loops, cpu, pipes=1, state=None, only_look=False):
         self.bfrt, self.chip = bfrt, plan.CHIPS[chip]
-        self.mac, self.ip, self.ports, self.loops, self.cpu, self.pipes = mac, ip, tuple(ports), tuple(loops), cpu, pipes
+        self.loops, self.cpu, self.pipes = tuple(loops), cpu, pipes
         self.state = Path(state) if state else None
+        self.place = None    # Place, as it is in the switch
         self.jobs = {}       # number -> (Job, Home)
         self.unfinished = {}  # the same, of jobs that are being written or taken out
         self.addresses = {}  # MAC address -> port, the one heard longest ago first
-        known = self._remember()
-        if only_look:
-            return
-        if not known:
-            self._set_up()
-        for number in list(self.unfinished):
-            self._erase(number)
+        self._remember()
+        if not only_look:
+            for number in list(self.unfinished):
+                self._erase(number)
 
     # --- lives ---------------------------------------------------------------------------------------------------
 
-    def _set_up(self):
-        for loop in self.loops:
-            self.bfrt.add_value("IngressParser.loops", loop)
-        self.bfrt.add_value("IngressParser.own_addresses", self.ip)
-        for write in plan.always():
-            self.bfrt.put(write)
-        self._write_place(self.mac, self.cpu)
-        copies = [(FLOOD_COPIES + port, port) for port in (*self.ports, self.cpu)]
-        for copy in copies:
-            self.bfrt.never_back(copy[1])
-            self._try(self.bfrt.remove_group, None, [copy])
+    def set_up(self, place):
+        """An earlier life may have done it; its ports may have been others."""
+        if self.place is not None and (self.place.mac, self.place.ip) != (place.mac, place.ip):
+            raise SwitchError("the chip was set up under another MAC or IP address; start the switch's software anew")
+        before = self.place.ports if self.place else ()
+        if self.place is None:
+            for loop in self.loops:
+                self.bfrt.add_value("IngressParser.loops", loop)
+            for write in plan.always():
+                self.bfrt.put(write)
+            self.bfrt.put(plan.Write(SOURCES, (place.mac,), "known", (self.cpu,)))
+            self.bfrt.put(plan.Write(DESTINATIONS, (place.mac,), "forward", (self.cpu,)))
+        if self.place is None or before != place.ports:
+            self._bring_up(place.ports, before)
+        self.place = place
         self._keep()
-        self.bfrt.add_group(FLOOD_GROUP, copies)  # the last thing: so it is done
+        self.bfrt.add_value(OWN_ADDRESS, place.ip)  # the last thing: so it is done
+
+    def _bring_up(self, ports, before):
+        for port in ports:
+            if port.speed is not None and port not in before:
+                self.bfrt.port_up(port.number, port.speed, port.fec, port.autoneg)
+        self._try(self.bfrt.remove_group, FLOOD_GROUP, [])
+        for port in {p.number for p in (*before, *ports)} | {self.cpu}:
+            self._try(self.bfrt.remove_group, None, [(FLOOD_COPIES + port, port)])
+        copies = [(FLOOD_COPIES + port, port) for port in (*(p.number for p in ports), self.cpu)]
+        for _, port in copies:
+            self.bfrt.never_back(port)
+        self.bfrt.add_group(FLOOD_GROUP, copies)
+        for port in before:
+            if port.speed is not None and port.number not in {p.number for p in ports}:
+                self._try(self.bfrt.port_down, port.number)
 
     def _keep(self):
         if self.state is None:
@@ -57,29 +96,33 @@ class Tofino:
         parts = {name: [[asdict(job), asdict(home)] for job, home in jobs.values()]
                  for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished))}
         new = self.state.with_suffix(".new")
-        new.write_text(json.dumps({**parts, "addresses": list(self.addresses.items())}))
+        new.write_text(json.dumps({**parts, "place": asdict(self.place), "addresses": list(self.addresses.items())}))
         new.replace(self.state)
 
     def _remember(self):
-        """What an earlier life has written, if the switch still has it: it was set up since, if it has no group for floods."""
-        if self.state is None or not self.state.exists() or not self.bfrt.has_group(FLOOD_GROUP):
-            return False
+        """What an earlier life has written, if the switch still has it: it was started anew since, if it does not know its address."""
+        if self.state is None or not self.state.exists():
+            return
         found = json.loads(self.state.read_text())
+        place = found["place"]
+        if not self.bfrt.has_value(OWN_ADDRESS, place["ip"]):
+            return
+        self.place = Place(place["mac"], place["ip"], tuple(Port(**port) for port in place["ports"]))
         for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished)):
             for job, home in found[name]:
                 job["workers"] = tuple(plan.Worker(**w) for w in job["workers"])
                 jobs[job["number"]] = (plan.Job(**job), plan.Home(**home))
         self.addresses = dict(found["addresses"])
-        return True
 
     # --- jobs ----------------------------------------------------------------------------------------------------
 
-    def open(self, job):
-        """Writes everything that a job needs, or nothing; plan.DoesNotFit or bfrt.SwitchError says why."""
+    def open(self, job, beside=None):
+        """Writes everything that a job needs, or nothing; plan.DoesNotFit or bfrt.SwitchError says why. beside: the number of another job
+        of the same rows, of which each has other slots."""
         if job.number in self.jobs or job.number in self.unfinished:
             raise plan.DoesNotFit(f"there is a job {job.number}")
         plan.check(job, self.chip)
-        home = self._home(job)
+        home = self._home(job, beside)
         self.unfinished[job.number] = job, home
         self._keep()
         try:
@@ -116,16 +159,23 @@ class Tofino:
         except SwitchError:  # it was not there
             pass
 
-    def _home(self, job):
+    def _home(self, job, beside):
+        return plan.Home(self._base(job) if beside is None else self.jobs[beside][1].base, group=1 + job.number,
+                         rid=FIRST_COPY + JOB_COPIES * job.number, loop=self._loop(job.number if beside is None else beside),
+                         pipes=self.pipes)
+
+    def _loop(self, number):
+        return self.loops[number % len(self.loops)]
+
+    def _base(self, job):
         areas = plan.Areas(self.chip.rows)
-        for other, home in (*self.jobs.values(), *self.unfinished.values()):
-            areas.take_at(home.base, plan.rows(other))
+        for base, rows in {(home.base, plan.rows(other)) for other, home in (*self.jobs.values(), *self.unfinished.values())}:
+            areas.take_at(base, rows)
         base = areas.take(plan.rows(job))
         if base is None:
             raise plan.DoesNotFit(f"{plan.rows(job)} rows of registers are wanted in one piece, for {job.slots} slots of {job.elements} "
                                   "elements, and other jobs have too many")
-        return plan.Home(base, group=1 + job.number, rid=FIRST_COPY + JOB_COPIES * job.number,
-                         loop=self.loops[job.number % len(self.loops)], pipes=self.pipes)
+        return base
 
     def close(self, number):
         self.unfinished[number] = job, home = self.jobs.pop(number)
@@ -147,7 +197,7 @@ class Tofino:
         """Takes in what the program has told of addresses; waits so long for something. Returns how many were new."""
         heard = dict(self.bfrt.digests("IngressDeparser.learn", seconds))
         for mac, port in heard.items():
-            if mac != self.mac:  # nobody takes ours
+            if mac != self.place.mac:  # nobody takes ours
                 self._put(mac, port)
         if heard:
             self._keep()
@@ -176,11 +226,15 @@ class Tofino:
         found = self.bfrt.get_counters("Ingress.reasons", range(len(NAMES)))
         return {name: found[number] for number, name in enumerate(NAMES)}
 
+    def registers(self, number):
+        """What the job's rows hold of labels and of ranks, of its packets' first 64 elements: row -> (label, exponent), row -> (ranks, ...)."""
+        job, home = self.jobs[number]
+        rows = [home.base + 2 * slot + ver for slot in range(job.first_slot, job.first_slot + job.slots) for ver in range(2)]
+        return self.bfrt.get_registers("Ingress.newest.newest", rows), self.bfrt.get_registers("Ingress.seen.seen", rows)
+
     def slots(self, number):
         """Of each slot of a job: its newest label, and the ranks that have contributed to that, by version."""
         job, home = self.jobs[number]
-        rows = [home.base + 2 * slot + ver for slot in range(job.first_slot, job.first_slot + job.slots) for ver in range(2)]
-        newest = self.bfrt.get_registers("Ingress.newest.newest", rows)
-        seen = self.bfrt.get_registers("Ingress.seen.seen", rows)
+        newest, seen = self.registers(number)
         return [{"slot": (row - home.base) // 2, "version": (row - home.base) % 2, "label": newest[row][0],
-                 "ranks": [r for r in range(len(job.workers)) if seen[row][0] >> r & 1]} for row in rows]
+                 "ranks": [r for r in range(len(job.workers)) if seen[row][0] >> r & 1]} for row in newest]

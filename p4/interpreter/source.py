@@ -19,6 +19,12 @@ def grammar():
     return lark.Lark((HERE / "p4.lark").read_text(), parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
+@functools.cache
+def parsed(text):
+    """The syntax tree, which nobody changes: programs that are loaded again and again have one."""
+    return grammar().parse(text)
+
+
 class Source:
     """One program for one chip. tree is its syntax tree; refuse says where in the program something is."""
 
@@ -52,7 +58,7 @@ class Source:
     def _parse(self, text):
         self._text = text
         try:
-            return grammar().parse(text)
+            return parsed(text)
         except lark.UnexpectedInput as e:
             raise Refused(f"{self._place(e.line)}: syntax error, or not in the subset of P4 that p4.lark has: "
                           f"{e.get_context(text).strip()}") from None

@@ -15,7 +15,7 @@ sys.path += [str(ROOT / "p4"), str(ROOT / "tests/p4")]
 
 from control import plan  # noqa: E402
 from control.bfrt import Bfrt  # noqa: E402
-from control.switch import Tofino  # noqa: E402
+from control.switch import Place, Port, Tofino  # noqa: E402
 from rig import LOOP, SWITCH_IP, SWITCH_MAC, frame, result, workers  # noqa: E402
 
 ADDRESS, CHIP = os.environ.get("SWAGG_SWITCH", "localhost:50052"), os.environ.get("SWAGG_CHIP", "tofino")
@@ -33,7 +33,8 @@ class OnSwitch(BaseTest):
         self.dataplane = ptf.dataplane_instance
         self.dataplane.flush()
         self.ports = sorted(port for _, port in self.dataplane.ports if port != CPU)
-        self.switch = Tofino(Bfrt(client, ADDRESS, "swagg"), CHIP, SWITCH_MAC, SWITCH_IP, self.ports, LOOPS, CPU, state=self.state)
+        self.switch = Tofino(Bfrt(client, ADDRESS, "swagg"), CHIP, LOOPS, CPU, state=self.state)
+        self.switch.set_up(Place(SWITCH_MAC, SWITCH_IP, tuple(Port(port) for port in self.ports)))
 
     def tearDown(self):
         for number in list(self.switch.jobs):

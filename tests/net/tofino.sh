@@ -14,7 +14,10 @@ switch_exec() {
 
 cat >"$NET_DIR/tofino.yaml" <<END
 ports:
-  - {name: first, device: "kernel:p0"}
+  - {name: cpu, device: "kernel:cpu"}
+  - {name: first, device: "chip:0,speed=100g,fec=rs"}
+  - {name: second, device: "chip:1,speed=25g"}
+  - {name: third, device: "chip:2"}
 switch: {ip: $(net_switch_ip)/24}
 timers: {lost_after_ms: 300000}
 tenants:
@@ -42,11 +45,11 @@ chip_start() { # CHIP LOSS
 
 helper_of() { # CHIP
     helper=(env PYTHONDONTWRITEBYTECODE=1 "PYTHONPATH=$NET_ROOT/tests/p4" /usr/bin/python3 "$NET_ROOT/p4/helper.py" --switch "$NET_DIR/bfrt"
-        --chip "$1" --mac "$NET_SWITCH_MAC" --ip "$(net_switch_ip)" --ports "0,1,2" --loops 68 --cpu 64 --state "$NET_DIR/state")
+        --chip "$1" --loops 68 --cpu 64 --state "$NET_DIR/state")
 }
 
 switch_start() {
-    ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --interface cpu --state "$NET_DIR/jobs" "$NET_DIR/tofino.yaml" -- "${helper[@]}" \
+    ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --state "$NET_DIR/jobs" "$NET_DIR/tofino.yaml" -- "${helper[@]}" \
         >"$NET_DIR/switch.log" 2>&1 </dev/null &
     switch=$!
 }

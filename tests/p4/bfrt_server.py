@@ -11,7 +11,7 @@ class Server:
 
     def __init__(self, path, chip, waiting):
         self.chip, self.waiting, self.clients = chip, waiting, {}  # client ids, by connection
-        chip.nodes = {}
+        fake_bfrt.prepare(chip)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
         self.listener.listen()

@@ -5,6 +5,12 @@ DEVICE, ALL_PIPES = 0, 0xFFFF
 switches = {}  # address -> Chip
 
 
+def prepare(chip):
+    """What the software of a switch has besides the chip: nodes of groups, ports that are up."""
+    chip.__dict__.setdefault("nodes", {})
+    chip.__dict__.setdefault("up", {})
+
+
 def connect(address, chip):
     switches[address] = chip
 
@@ -15,9 +21,9 @@ class KeyTuple:
 
 
 class DataTuple:
-    def __init__(self, name, val=None, int_arr_val=None, bool_arr_val=None):
+    def __init__(self, name, val=None, int_arr_val=None, bool_arr_val=None, str_val=None, bool_val=None):
         self.name = name
-        self.value = next(v for v in (val, int_arr_val, bool_arr_val) if v is not None)
+        self.value = next(v for v in (val, int_arr_val, bool_arr_val, str_val, bool_val) if v is not None)
 
 
 class Target:
@@ -194,6 +200,35 @@ class Prunes(Base):
             self.chip.pruned[key["$MULTICAST_L2_XID"].value] = set(d.values["$DEV_PORT"])
 
 
+class Ports(Base):
+    CHOICES = {"$SPEED": {f"BF_SPEED_{n}G" for n in (1, 10, 25, 40, 50, 100, 200, 400)},
+               "$FEC": {"BF_FEC_TYP_NONE", "BF_FEC_TYP_FC", "BF_FEC_TYP_RS"},
+               "$AUTO_NEGOTIATION": {"PM_AN_DEFAULT", "PM_AN_FORCE_ENABLE", "PM_AN_FORCE_DISABLE"},
+               "$PORT_ENABLE": {True, False}}
+
+    def __init__(self, chip):
+        super().__init__(chip, {"$DEV_PORT": 32}, {None: list(self.CHOICES)})
+
+    def _put(self, key, d):
+        assert all(d.values[n] in choices for n, choices in self.CHOICES.items()), d.values
+        self.chip.up[key["$DEV_PORT"].value] = d.values
+
+    def entry_add(self, target, keys, data):
+        for key, d in zip(keys, data, strict=True):
+            if key["$DEV_PORT"].value in self.chip.up:
+                raise RuntimeError("ALREADY_EXISTS")
+            self._put(key, d)
+
+    def entry_mod(self, target, keys, data):
+        for key, d in zip(keys, data, strict=True):
+            assert key["$DEV_PORT"].value in self.chip.up
+            self._put(key, d)
+
+    def entry_del(self, target, keys):
+        for key in keys:
+            del self.chip.up[key["$DEV_PORT"].value]
+
+
 class Learn:
     def __init__(self, fields):
         self.fields = fields
@@ -203,14 +238,14 @@ class Learn:
 
 
 class BfrtInfo:
-    PRE = {"$pre.node": Nodes, "$pre.mgid": Trees, "$pre.prune": Prunes}
+    FIXED = {"$pre.node": Nodes, "$pre.mgid": Trees, "$pre.prune": Prunes, "$PORT": Ports}
 
     def __init__(self, chip):
         self.chip = chip
 
     def table_get(self, name):
-        if name in self.PRE:
-            return self.PRE[name](self.chip)
+        if name in self.FIXED:
+            return self.FIXED[name](self.chip)
         assert name.startswith("pipe."), name
         name, p = name[5:], self.chip.program
         for group, made in ((p.tables, MatchTable), (p.value_sets, ValueSetTable), (p.registers, RegisterTable), (p.counters, CounterTable)):
@@ -225,7 +260,7 @@ class BfrtInfo:
 class ClientInterface:
     def __init__(self, grpc_addr, client_id, device_id):
         self.chip = switches[grpc_addr]
-        self.chip.__dict__.setdefault("nodes", {})
+        prepare(self.chip)
 
     def bind_pipeline_config(self, p4_name):
         assert p4_name == "swagg", p4_name

@@ -9,12 +9,15 @@ from pathlib import Path
 import fake_bfrt
 from rig import LOOP, ROOT, SWITCH_IP, SWITCH_MAC, data, frame, result, workers
 
-from control import plan, requests
+from control import plan
 from control.bfrt import Bfrt, SwitchError
-from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Tofino
+from control.requests import Requests as Asked
+from control.requests import shown
+from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Place, Port, Tofino
 from interpreter.chip import Chip
 
 CPU, PEOPLE = 100, workers(3)
+PLACE = Place(SWITCH_MAC, SWITCH_IP, (Port(0, "100g", "rs"), Port(1, "25g"), Port(2)))
 
 
 def packet(value, tag=0, number=5):
@@ -32,7 +35,8 @@ class Mortal:
         self.bfrt, self.left = bfrt, None
 
     def __getattr__(self, name):
-        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back"):
+        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back", "port_up",
+                                              "port_down"):
             if self.left == 0:
                 raise Killed
             self.left -= 1
@@ -56,11 +60,16 @@ class Rig(unittest.TestCase):
         self.tables = self.chip.program.tables
         fake_bfrt.connect("switch:50052", self.chip)
 
-    def start(self, writes=None, **more):
+    def connect(self, writes=None, **more):
         """writes: after so many, it is killed."""
         mortal = Mortal(Bfrt(fake_bfrt, "switch:50052", "swagg"))
         mortal.left = writes
-        return Tofino(mortal, "tofino", SWITCH_MAC, SWITCH_IP, (0, 1, 2), (LOOP,), CPU, state=self.state, **more)
+        return Tofino(mortal, "tofino", (LOOP,), CPU, state=self.state, **more)
+
+    def start(self, writes=None, place=PLACE):
+        switch = self.connect(writes)
+        switch.set_up(place)
+        return switch
 
     def job(self, **more):
         return plan.Job(5, 64, 4, self.people, **more)
@@ -177,6 +186,35 @@ class Control(Rig):
         self.switch = self.start()
         self.assertEqual((self.switch.port_of(a), [p for p, _ in self.chip.send(2, self.ethernet(a, b))]), (0, [0]))
 
+    def test_ports(self):
+        self.assertEqual(self.chip.up.keys(), {0, 1})  # the third is somebody else's to bring up
+        self.assertEqual((self.chip.up[0]["$SPEED"], self.chip.up[0]["$FEC"]), ("BF_SPEED_100G", "BF_FEC_TYP_RS"))
+        self.switch.open(self.job())
+        other = Place(SWITCH_MAC, SWITCH_IP, (Port(0, "100g", "rs"), Port(1, "10g"), Port(2), Port(3, "10g")))
+        self.switch = self.start(place=other)
+        self.assertEqual((self.chip.up[1]["$SPEED"], self.chip.up.keys()), ("BF_SPEED_10G", {0, 1, 3}))
+        self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(0x02000000BBBB, 0x02000000AAAA))], [0, 2, 3, CPU])
+        self.sum_of_all()
+        self.switch = self.start()
+        self.assertEqual(self.chip.up.keys(), {0, 1})
+        self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(0x02000000BBBB, 0x02000000AAAA))], [0, 2, CPU])
+
+    def test_other_ports_by_lives_that_are_killed(self):
+        self.switch.open(self.job())
+        other = Place(SWITCH_MAC, SWITCH_IP, (Port(1), Port(2), Port(3, "10g")))
+        for writes in range(1000):
+            try:
+                self.start(writes, other)
+                break
+            except Killed:
+                pass
+        self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(0x02000000BBBB, 0x02000000AAAA))], [2, 3, CPU])
+        self.assertEqual(list(self.start(place=other).jobs), [5])
+
+    def test_another_address(self):
+        with self.assertRaisesRegex(SwitchError, "under another MAC or IP address"):
+            self.start(place=Place(SWITCH_MAC, SWITCH_IP + 1, PLACE.ports))
+
     def test_a_chip_that_was_set_up_anew_has_nothing(self):
         self.switch.open(self.job())
         self.new_chip()
@@ -189,7 +227,7 @@ class Control(Rig):
         self.switch.open(self.job())
         before = self.everything(), self.state.read_text()
         self.contribute(0, 1)
-        looker = self.start(writes=0, only_look=True)
+        looker = self.connect(writes=0, only_look=True)
         self.assertEqual(looker.slots(5)[0]["ranks"], [0])
         self.assertEqual((self.everything(), self.state.read_text()), before)
 
@@ -255,9 +293,17 @@ class Requests(Rig):
     """What swagg-tofino asks for."""
 
     def ask(self, **request):
-        answer = json.loads(requests.answer(self.switch, json.dumps({"id": 7, **request})))
+        answer = json.loads(self.asked.answer(json.dumps({"id": 7, **request})))
         self.assertEqual(answer.pop("id"), 7)
         return answer
+
+    def new_life(self):
+        self.switch = self.connect()
+        self.asked = Asked(self.switch)
+
+    def begin(self, jobs=(), static=()):
+        ports = [{"number": p.number, "speed": p.speed, "fec": p.fec, "autoneg": p.autoneg} for p in PLACE.ports]
+        return self.ask(do="begin", mac=SWITCH_MAC, ip=SWITCH_IP, ports=ports, jobs=list(jobs), static=list(static))
 
     def open_request(self, number=5, slots=4):
         people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
@@ -271,6 +317,7 @@ class Requests(Rig):
     def setUp(self):
         super().setUp()
         self.people = tuple(plan.Worker(w.ip, w.port, 0x020000000001 + w.egress, w.egress) for w in PEOPLE)
+        self.asked = Asked(self.switch)
 
     def test_a_job(self):
         self.assertRegex(self.open_request()["error"], "rank 0's MAC address 020000000001 has not been heard")
@@ -278,7 +325,7 @@ class Requests(Rig):
         self.assertEqual(self.open_request(), {"ok": True})
         self.sum_of_all()
         self.assertRegex(self.open_request(6, 8192)["error"], "rows of registers")
-        found = requests.shown(self.switch)
+        found = shown(self.switch)
         self.assertEqual((found["counters"]["send_all"], found["jobs"][0]["workers"][2]["ip"]), (1, "10.77.0.2"))
         self.assertEqual(self.ask(do="close", number=5), {"ok": True})
         self.assertEqual(self.switch.jobs, {})
@@ -298,9 +345,9 @@ class Requests(Rig):
         self.people = tuple(plan.Worker(w.ip, w.port + 20, w.mac, w.egress) for w in everyone)
         self.open_request(7)
         self.people = everyone
-        self.switch = self.start()
+        self.new_life()
         known = [self.described(5), self.described(7), self.described(8)]  # 7 is another than it was, 8 was never there
-        self.assertEqual(self.ask(do="begin", jobs=known), {"ok": True, "kept": [5]})
+        self.assertEqual(self.begin(known), {"ok": True, "kept": [5]})
         self.assertEqual((list(self.switch.jobs), self.entries()), ([5], before))
         self.contribute(1, 2)
         self.assertEqual(dict(self.contribute(2, 3))[0][52:56], (6).to_bytes(4, "big"))
@@ -309,9 +356,82 @@ class Requests(Rig):
         self.hear()
         before = self.entries()
         self.open_request()
-        self.switch = self.start()
-        self.assertEqual(self.ask(do="begin", jobs=[]), {"ok": True, "kept": []})
+        self.new_life()
+        self.assertEqual(self.begin(), {"ok": True, "kept": []})
         self.assertEqual((self.switch.jobs, self.entries()), ({}, before))
+
+
+class Statics(Requests):
+    """Jobs of published clients, in the configuration: two threads of two slots each."""
+
+    def setUp(self):
+        super().setUp()
+        workers = [{"ip": w.ip, "port": self.port(w.egress), "mac": w.mac} for w in self.people]
+        self.wanted = {"name": "published", "threads": 2, "slots": 2, "elements": 64, "quiet_ms": 1000, "workers": workers}
+        self.new_life()
+
+    @staticmethod
+    def port(rank, thread=0):
+        return 41000 + 10 * rank + thread
+
+    def send(self, rank, thread, tensor, packet, value):
+        w = self.people[rank]
+        w = plan.Worker(w.ip, self.port(rank, thread), w.mac, w.egress)
+        return w, self.chip.send(w.egress, frame(w, data(64, tensor, packet, packet // 2 % 2, 2 * thread + packet % 2, value, 0, [value] * 64)))
+
+    def sum_of(self, thread, tensor, packet):
+        """Whether all get the sum; nobody gets one that is wrong."""
+        out = [self.send(rank, thread, tensor, packet, rank + 1)[1] for rank in range(3)][-1]
+        self.assertTrue(all(f[52:56] == (6).to_bytes(4, "big") and f[36:38] == self.port(p, thread).to_bytes(2, "big")
+                            for p, f in out))
+        return [p for p, _ in out] == [0, 1, 2]
+
+    def test_it_runs_once_its_workers_are_heard(self):
+        self.assertEqual(self.begin(static=[self.wanted]), {"ok": True, "kept": []})
+        self.asked.idle(0, 1)
+        self.assertEqual(self.switch.jobs, {})
+        self.hear()
+        self.asked.idle(0, 2)
+        self.assertEqual([home.base for _, home in self.switch.jobs.values()], [0, 0])
+        for thread in (0, 1):
+            for packet in range(6):
+                self.assertTrue(self.sum_of(thread, 0, packet))
+
+    def test_a_new_life_goes_on(self):
+        self.begin(static=[self.wanted])
+        self.hear()
+        self.asked.idle(0, 1)
+        self.send(0, 1, 0, 0, 1)
+        self.send(1, 1, 0, 0, 2)
+        before = self.entries()
+        self.new_life()
+        self.begin(static=[self.wanted])
+        self.asked.idle(0, 2)
+        self.assertEqual(self.entries(), before)
+        self.assertEqual([p for p, _ in self.send(2, 1, 0, 0, 3)[1]], [0, 1, 2])
+        self.new_life()
+        self.begin()
+        self.assertEqual(self.switch.jobs, {})
+
+    def test_clients_that_start_anew(self):
+        self.begin(static=[self.wanted])
+        self.hear()
+        self.asked.idle(0, 1)
+        for packet in range(4):
+            self.assertTrue(self.sum_of(0, 60, packet))
+        for now in range(2, 9):  # silence alone changes nothing
+            self.asked.idle(0, now)
+        self.assertTrue(self.sum_of(0, 101, 0))
+        self.asked.idle(0, 9)
+        self.assertFalse(self.sum_of(0, 0, 0))  # another run's: older than the last one
+        self.asked.idle(0, 9.5)
+        self.assertFalse(self.sum_of(0, 0, 0))
+        self.asked.idle(0, 10.5)
+        for packet in range(4):
+            self.assertTrue(self.sum_of(0, 0, packet))
+
+    def test_what_does_not_fit(self):
+        self.assertRegex(self.begin(static=[{**self.wanted, "slots": 3}])["error"], "static job published: 3 slots: must be a power of two")
 
 
 class Areas(unittest.TestCase):

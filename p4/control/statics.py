@@ -1,0 +1,94 @@
+"""Jobs of published SwitchML clients, which nobody joins: the configuration describes them (docs/tofino.md, "Running it"), and
+each thread of a worker is in a plan.Job of its own, numbered from FIRST on."""
+import sys
+from dataclasses import dataclass, replace
+
+from control import plan
+
+FIRST = 256  # jobs that are joined have the numbers below, which are on the wire; these are not
+
+
+def span_of(slots):
+    """The power of two that has room for so many."""
+    return 1 << (slots - 1).bit_length()
+
+
+@dataclass
+class Static:
+    name: str
+    quiet_s: float
+    jobs: tuple  # by thread; their workers' egress is not known
+    progress: object = None  # what the registers held when they had changed last
+    heard_at: float = 0
+    looked_at: float = 0
+    stale: int = 0  # how many stale packets the switch had counted by then
+
+
+def described(request, first):
+    """A Static of what swagg-tofino says, its jobs numbered from first on."""
+    span = span_of(request["threads"] * request["slots"])
+    jobs = tuple(
+        plan.Job(first + thread, request["elements"], request["slots"],
+                 tuple(plan.Worker(w["ip"], w["port"] + thread, w["mac"], None) for w in request["workers"]),
+                 labelled=True, first_slot=thread * request["slots"], span=span)
+        for thread in range(request["threads"]))
+    return Static(request["name"], request["quiet_ms"] / 1000, jobs)
+
+
+def without_egress(job):
+    return replace(job, workers=tuple(replace(w, egress=None) for w in job.workers))
+
+
+class Statics:
+    """Those of a configuration: opened once all of their workers' MAC addresses have been heard; started over where their workers
+    have, for a published client does not say so.
+
+    It has if for quiet_ms nothing changes in the job's registers, while stale packets come: chunks of a new run that are older than the last
+    one's. A job whose workers are merely silent, or begin at a newer chunk, goes on as it is."""
+
+    def __init__(self, switch, requests):
+        self.switch, self.all, number = switch, [], FIRST
+        for request in requests:
+            self.all.append(described(request, number))
+            number += request["threads"]
+            for job in self.all[-1].jobs:
+                try:
+                    plan.check(job, switch.chip)
+                except plan.DoesNotFit as problem:
+                    raise plan.DoesNotFit(f"static job {request['name']}: {problem}") from problem
+        wanted = {job.number: job for static in self.all for job in static.jobs}
+        for number, (job, _) in list(switch.jobs.items()):
+            if number >= FIRST and without_egress(job) != wanted.get(number):
+                switch.close(number)
+
+    def open(self):
+        """Those that can be opened now."""
+        for static in self.all:
+            missing = [job for job in static.jobs if job.number not in self.switch.jobs]
+            for job in missing:
+                ports = [self.switch.port_of(w.mac) for w in job.workers]
+                if None in ports:
+                    break
+                people = tuple(replace(w, egress=port) for w, port in zip(job.workers, ports))
+                first = static.jobs[0].number
+                self.switch.open(replace(job, workers=people), None if job.number == first else first)
+                print(f"helper: static job {static.name}: thread {job.number - first} runs", file=sys.stderr)
+
+    def tick(self, now):
+        self.open()
+        for static in self.all:
+            if now - static.looked_at >= static.quiet_s / 4 and all(job.number in self.switch.jobs for job in static.jobs):
+                static.looked_at = now
+                self.look(static, now)
+
+    def look(self, static, now):
+        progress = [self.switch.registers(job.number) for job in static.jobs]
+        stale = self.switch.counters()["drop_stale"]
+        if progress != static.progress:
+            static.progress, static.heard_at, static.stale = progress, now, stale
+        elif now - static.heard_at >= static.quiet_s and stale > static.stale:
+            print(f"helper: static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over", file=sys.stderr)
+            for job in static.jobs:
+                self.switch.close(job.number)
+            static.progress = None
+            self.open()

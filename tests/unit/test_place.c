@@ -1,0 +1,93 @@
+/* What swagg-tofino tells its helper of the configuration. */
+#include "place.h"
+#include "unit.h"
+
+static char faults[2000];
+
+static void note(void *context, const char *message)
+{
+    const size_t used = strlen(faults);
+
+    (void)context;
+    snprintf(faults + used, sizeof(faults) - used, "%s\n", message);
+}
+
+static struct config load(const char *more)
+{
+    struct config c = {0};
+    char text[2000];
+
+    snprintf(text, sizeof(text),
+             "switch: {ip: 10.77.0.254/24}\nports:\n  - {name: cpu, device: \"kernel:ens1\"}\n%s", more);
+    faults[0] = '\0';
+    CU_ASSERT_EQUAL(config_load_text(&c, "test.yaml", text, note, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(faults, "");
+    return c;
+}
+
+static void test_ports_and_jobs(void)
+{
+    const struct config c = load("  - {name: h0, device: \"chip:128,speed=100g,fec=rs,autoneg=off\"}\n"
+                                 "  - {name: h1, device: \"chip:136\"}\n"
+                                 "static:\n"
+                                 "  - {name: p, threads: 2, slots: 64, elements: 64, quiet_ms: 500, workers: "
+                                 "[{mac: \"02:00:00:00:00:01\", ip: "
+                                 "10.77.0.1, port: 50000}]}\n");
+    json_t *place = place_describe(&c, note, NULL);
+    char *text = json_dumps(place, JSON_COMPACT | JSON_SORT_KEYS);
+
+    CU_ASSERT_STRING_EQUAL(faults, "");
+    CU_ASSERT_STRING_EQUAL(place_interface(&c, note, NULL), "ens1");
+    CU_ASSERT_STRING_EQUAL(
+        text, "{\"ip\":172818686,"
+              "\"ports\":[{\"autoneg\":\"off\",\"fec\":\"rs\",\"number\":128,\"speed\":\"100g\"},"
+              "{\"autoneg\":\"default\",\"fec\":\"none\",\"number\":136,\"speed\":null}],"
+              "\"static\":[{\"elements\":64,\"name\":\"p\",\"quiet_ms\":500,\"slots\":64,\"threads\":2,"
+              "\"workers\":[{\"ip\":172818433,\"mac\":2199023255553,\"port\":50000}]}]}");
+    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 50001), 0);
+    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 50002), -1);
+    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 49999), -1);
+    CU_ASSERT_EQUAL(place_static_job(&c, c.ip, 50000), -1);
+    free(text);
+    json_decref(place);
+}
+
+static void expect(const char *more, const char *fault)
+{
+    const struct config c = load(more);
+
+    CU_ASSERT_PTR_NULL(place_describe(&c, note, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(faults, fault));
+}
+
+static void test_what_this_switch_cannot_do(void)
+{
+    const struct config two =
+        load("  - {name: other, device: \"kernel:ens2\"}\n  - {name: h0, device: \"chip:1\"}\n");
+
+    CU_ASSERT_PTR_NULL(place_interface(&two, note, NULL));
+    CU_ASSERT_PTR_NOT_NULL(strstr(faults, "only one device may be the kernel's"));
+    expect("", "those of the chip are missing");
+    expect("  - {name: h0, device: \"chip:none\"}\n", "port h0: \"chip:none\" is no port of a chip");
+    expect("  - {name: h0, device: \"chip:512\"}\n", "is no port of a chip");
+    expect("  - {name: h0, device: \"net_memif0\"}\n", "is no port of a chip");
+    expect("  - {name: h0, device: \"chip:1,speed=3g\"}\n", "port h0: \"speed=3g\" is none of speed=10g");
+    expect("  - {name: h0, device: \"chip:1\"}\nstatic: [{name: p, format: fp16, workers: [{mac: "
+           "\"02:00:00:00:00:01\", ip: "
+           "10.77.0.1, port: 50000}]}]\n",
+           "static job p: format must be int32");
+    expect("  - {name: h0, device: \"chip:1\"}\nstatic: [{name: p, udp_checksum: true, workers: [{mac: "
+           "\"02:00:00:00:00:01\", ip: "
+           "10.77.0.1, port: 50000}]}]\n",
+           "static job p: udp_checksum must be false");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_ports_and_jobs),
+        UNIT_TEST(test_what_this_switch_cannot_do),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("tofino/place", tests);
+}

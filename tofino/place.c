@@ -1,0 +1,169 @@
+#include "place.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helper.h"
+
+#define CHIP_DEVICE "chip:"
+
+/* Faults are counted, and all of them reported. */
+struct reading {
+    config_report report;
+    void *context;
+    unsigned faults;
+};
+
+__attribute__((format(printf, 2, 3))) static void fault(struct reading *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    r->report(r->context, text);
+    r->faults++;
+}
+
+const char *place_interface(const struct config *cfg, config_report report, void *context)
+{
+    const char *found = NULL;
+
+    for (unsigned i = 0; i < cfg->ports; i++) {
+        if (!config_is_kernel_device(cfg->port[i].device))
+            continue;
+        if (found != NULL) {
+            report(context,
+                   "ports: only one device may be the kernel's, the interface that leads to the chip");
+            return NULL;
+        }
+        found = cfg->port[i].device + strlen(CONFIG_KERNEL_DEVICE);
+    }
+    if (found == NULL)
+        report(context, "ports: the interface that leads to the chip is missing: {name: cpu, device: "
+                        "\"kernel:ens1\"}, for instance");
+    return found;
+}
+
+/* The values that a key of a device may have; "": it may be left out, and is this then. */
+static const struct setting {
+    const char *key;
+    const char *values[9]; /* the first: where the key is left out */
+} settings[] = {
+    {"speed", {NULL, "10g", "25g", "40g", "50g", "100g", "200g", "400g"}},
+    {"fec", {"none", "fc", "rs"}},
+    {"autoneg", {"default", "on", "off"}},
+};
+
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+/* Which value of a setting "speed=100g" names; NULL: none. */
+static const char *value_of(const struct setting *s, const char *text)
+{
+    const size_t key = strlen(s->key);
+
+    if (strncmp(text, s->key, key) != 0 || text[key] != '=')
+        return NULL;
+    for (unsigned v = 0; v < sizeof(s->values) / sizeof(s->values[0]); v++)
+        if (s->values[v] != NULL && strcmp(s->values[v], text + key + 1) == 0)
+            return s->values[v];
+    return NULL;
+}
+
+static bool set(const char *values[SETTINGS], const char *text)
+{
+    for (unsigned i = 0; i < SETTINGS; i++) {
+        const char *value = value_of(&settings[i], text);
+
+        if (value == NULL)
+            continue;
+        values[i] = value;
+        return true;
+    }
+    return false;
+}
+
+static json_t *describe_port(struct reading *r, const struct config_port *port)
+{
+    const char *values[SETTINGS];
+    char device[CONFIG_DEVICE_MAX], *rest, *end, *text;
+    unsigned long number;
+
+    snprintf(device, sizeof(device), "%s", port->device);
+    for (unsigned i = 0; i < SETTINGS; i++)
+        values[i] = settings[i].values[0];
+    text = strtok_r(device, ",", &rest);
+    number = strncmp(text, CHIP_DEVICE, strlen(CHIP_DEVICE)) == 0
+                 ? strtoul(text + strlen(CHIP_DEVICE), &end, 10)
+                 : ULONG_MAX;
+    if (number > 511 || *end != '\0')
+        fault(r, "port %s: \"%s\" is no port of a chip: write " CHIP_DEVICE "128, as the chip numbers it",
+              port->name, port->device);
+    while ((text = strtok_r(NULL, ",", &rest)) != NULL)
+        if (!set(values, text))
+            fault(r,
+                  "port %s: \"%s\" is none of speed=10g, 25g, 40g, 50g, 100g, 200g, 400g; fec=none, fc, rs; "
+                  "autoneg=default, on, off",
+                  port->name, text);
+    return json_pack("{s:I,s:s?,s:s,s:s}", "number", (json_int_t)number, "speed", values[0], "fec", values[1],
+                     "autoneg", values[2]);
+}
+
+static json_t *describe_worker(const struct config_peer *w)
+{
+    return json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->ip), "port", (int)w->port, "mac",
+                     helper_mac(w->mac));
+}
+
+static json_t *describe_static(struct reading *r, const struct config_static *s)
+{
+    json_t *workers = json_array();
+
+    if (s->format != SML_FORMAT_INT32)
+        fault(r, "static job %s: format must be int32, the only one that this switch adds", s->name);
+    if (s->udp_checksum)
+        fault(r, "static job %s: udp_checksum must be false: results of this switch have none", s->name);
+    for (unsigned rank = 0; rank < s->workers; rank++)
+        json_array_append_new(workers, describe_worker(&s->worker[rank]));
+    return json_pack("{s:s,s:i,s:i,s:i,s:i,s:o}", "name", s->name, "threads", (int)s->threads, "slots",
+                     (int)s->slots, "elements", (int)s->elements, "quiet_ms", (int)s->quiet_ms, "workers",
+                     workers);
+}
+
+json_t *place_describe(const struct config *cfg, config_report report, void *context)
+{
+    struct reading r = {.report = report, .context = context};
+    json_t *ports = json_array(), *statics = json_array();
+
+    for (unsigned i = 0; i < cfg->ports; i++)
+        if (!config_is_kernel_device(cfg->port[i].device))
+            json_array_append_new(ports, describe_port(&r, &cfg->port[i]));
+    for (unsigned i = 0; i < cfg->static_jobs; i++)
+        json_array_append_new(statics, describe_static(&r, &cfg->static_job[i]));
+    if (json_array_size(ports) == 0)
+        fault(&r, "ports: those of the chip are missing: {name: h0, device: \"" CHIP_DEVICE
+                  "128,speed=100g\"}, for instance");
+    if (r.faults == 0)
+        return json_pack("{s:I,s:o,s:o}", "ip", (json_int_t)ntohl(cfg->ip), "ports", ports, "static",
+                         statics);
+    json_decref(ports);
+    json_decref(statics);
+    return NULL;
+}
+
+int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
+{
+    for (unsigned i = 0; i < cfg->static_jobs; i++) {
+        const struct config_static *s = &cfg->static_job[i];
+
+        for (unsigned rank = 0; rank < s->workers; rank++)
+            if (s->worker[rank].ip == ip && udp_port - s->worker[rank].port < s->threads)
+                return (int)i;
+    }
+    return -1;
+}

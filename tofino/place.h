@@ -1,0 +1,25 @@
+/* The switch's place in the network and its jobs that nobody joins, as the configuration has them and the
+ * helper is told them. Pure but for report.
+ *
+ * Ports of the chip are devices "chip:128,speed=100g,fec=rs,autoneg=off": the number is the chip's; where no
+ * speed is given somebody else brings the port up. The one device of the kernel's leads to the chip's CPU
+ * port.
+ */
+#ifndef SWAGG_TOFINO_PLACE_H
+#define SWAGG_TOFINO_PLACE_H
+
+#include <jansson.h>
+
+#include "config/config.h"
+
+/* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
+const char *place_interface(const struct config *cfg, config_report report, void *context);
+
+/* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
+json_t *place_describe(const struct config *cfg, config_report report, void *context);
+
+/* Whether packets from this IP address (network order) and UDP port are those of a job of the configuration;
+ * its place in static_job. -1: none. */
+int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port);
+
+#endif
