@@ -362,6 +362,8 @@ static inline void do_message(struct stage *s, char name, uint8_t type, const ch
     p->endpoint.mac[5] = (uint8_t)number_after(line, "mac=", p->endpoint.mac[5]);
     if (strstr(line, "stranger"))
         m.head.boot_id++;
+    if (strstr(line, "asks"))
+        m.head.boot_id = 0;
     if (type == CTL_ABORT) {
         m.failure.reason = CTL_APPLICATION;
         m.failure.rank = UINT16_MAX;

@@ -893,6 +893,15 @@ static void test_a_stranger_moves_nobody(void)
             "  a ALIVE\n");
 }
 
+/* Who asks whether the switch is there, by a heartbeat of nobody under no boot id, was in no job. */
+static void test_who_only_asks_keeps_nobody_waiting(void)
+{
+    play(4, "wait 0.1\n"
+            "HEARTBEAT c asks\n"
+            "  c UNKNOWN\n"
+            "running 2\n");
+}
+
 /* Another process has the registry's jobs now. */
 static void test_a_running_job_goes_on_in_another_process(void)
 {
@@ -1018,6 +1027,7 @@ int main(void)
         UNIT_TEST(test_a_member_may_get_another_mac_address),
         UNIT_TEST(test_a_copy_moves_nobody),
         UNIT_TEST(test_a_stranger_moves_nobody),
+        UNIT_TEST(test_who_only_asks_keeps_nobody_waiting),
         UNIT_TEST(test_a_running_job_goes_on_in_another_process),
         UNIT_TEST(test_ready_may_not_have_been_sent_before),
         UNIT_TEST(test_who_has_left_is_remembered),

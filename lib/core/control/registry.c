@@ -188,7 +188,8 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
 {
     if (!job || ctl_entry_is_forming(job) || m->head.epoch != job->epoch ||
         m->head.boot_id != r->cfg.boot_id) {
-        if (m->head.boot_id != r->cfg.boot_id)
+        if (m->head.boot_id != 0 &&
+            m->head.boot_id != r->cfg.boot_id) /* 0: it only asks whether we are here */
             ctl_entry_expect_old(r, now);
         if (job && ctl_recall_expects(job, m->head.rank))
             ctl_recall_answer(r, from, &m->head);
