@@ -6,11 +6,16 @@ from control.bfrt import SwitchError
 from control.statics import FIRST, Statics
 from control.switch import Place, Port
 
+HEARD_WITHIN_S = 1  # that a station's frames have gone through the chip
+
 
 def people_of(switch, request):
     found = []
     for rank, w in enumerate(request["workers"]):
         port = switch.port_of(w["mac"])
+        if port is None:  # what the chip has told of it may not have been read
+            switch.learn(HEARD_WITHIN_S)
+            port = switch.port_of(w["mac"])
         if port is None:
             raise plan.DoesNotFit(f"rank {rank}'s MAC address {w['mac']:012x} has not been heard at any port of the switch")
         found.append(plan.Worker(w["ip"], w["port"], w["mac"], port))
