@@ -42,9 +42,9 @@ static void add(struct world_result *sum, const struct world_result *r)
         sum->reasons[i] += r->reasons[i];
 }
 
-static void play(struct runner_tally *t, uint64_t seed)
+static void play(struct runner_tally *t, uint64_t seed, bool chip)
 {
-    struct world_result r = world_play(seed, NULL);
+    struct world_result r = world_play(seed, chip, NULL);
 
     t->scenarios++;
     t->benign += r.benign;
@@ -67,7 +67,7 @@ static void work(const struct runner_config *cfg, struct child *self, unsigned i
 {
     for (uint64_t i = index; i < cfg->count; i += cfg->jobs) {
         self->seed = cfg->first + i;
-        play(&self->tally, self->seed);
+        play(&self->tally, self->seed, cfg->chip);
     }
 }
 

@@ -7,6 +7,7 @@
 struct runner_config {
     uint64_t first, count; /* seeds */
     unsigned jobs;         /* processes */
+    bool chip;             /* as of scenario_make */
 };
 
 struct runner_tally {

@@ -26,7 +26,7 @@ static uint32_t rarely(uint64_t *r, uint32_t percent, uint64_t low, uint64_t hig
     return rng_below(r, 100) < percent ? (uint32_t)rng_magnitude(r, low, high) : 0;
 }
 
-enum { WORST_BENIGN_PPM = 10000, SLOTS_WANTED_MAX = 128 };
+enum { WORST_BENIGN_PPM = 10000, SLOTS_WANTED_MAX = 128, CHIP_CALL_MAX = 4000 };
 
 /* Heartbeats are rare, so in a benign scenario losses come neither often nor in bursts: a rank must not count
  * as lost. */
@@ -234,13 +234,26 @@ static uint32_t some_or_all(uint64_t *r)
     }
 }
 
-void scenario_make(struct scenario *s, uint64_t seed)
+/* The program knows of stale packets, so links may reorder. An interpreter is slow, so calls are small. */
+static void have_a_chip(struct scenario *s)
+{
+    s->switch_config.chip = true;
+    s->quality.loss_ppm = PPM / 100;
+    s->quality.jitter = 200 * US;
+    for (unsigned i = 0; i < s->programs; i++) {
+        s->program[i].chunk_bytes = (uint16_t)(128 << (s->seed + i) % 4);
+        for (unsigned c = 0; c < s->program[i].calls; c++)
+            s->program[i].call[c].count %= CHIP_CALL_MAX;
+    }
+}
+
+void scenario_make(struct scenario *s, uint64_t seed, bool chip)
 {
     uint64_t r = seed;
 
-    *s = (struct scenario){.seed = seed, .benign = rng_below(&r, 3) == 0};
+    *s = (struct scenario){.seed = seed, .benign = rng_below(&r, 3) == 0 || chip};
     const bool paper =
-        splitmix_hash(seed) % 8 == 0; /* of its own, so that other scenarios stay as they are */
+        chip || splitmix_hash(seed) % 8 == 0; /* of its own, so that other scenarios stay as they are */
     s->switch_config = (struct switch_config){
         .slots_max =
             (unsigned)rng_magnitude(&r, s->benign ? SCENARIO_PROGRAMS_MAX * SLOTS_WANTED_MAX : 128, 1024),
@@ -274,6 +287,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
             use_scaled_numbers(&s->program[i], &r, s->benign);
     if (paper)
         have_the_papers_switch(s);
+    if (chip)
+        have_a_chip(s);
     scenario_add_parts(s);
     s->over_by = latest_end(s);
 }
@@ -321,7 +336,10 @@ void scenario_print(const struct scenario *s, FILE *out)
             "seed %" PRIu64
             "%s%s: %u hosts, the switch has %u slots, keeps %u ppm of the frames, sends results as "
             "%s, lost after %" PRIu64 " ms, calm at %" PRIu64 " ms\nlinks: ",
-            s->seed, s->benign ? ", benign" : "", s->switch_config.paper ? ", the paper's switch" : "",
+            s->seed, s->benign ? ", benign" : "",
+            s->switch_config.chip    ? ", a chip"
+            : s->switch_config.paper ? ", the paper's switch"
+                                     : "",
             s->hosts, s->switch_config.slots_max, s->switch_config.keep_ppm,
             s->switch_config.refer ? "references" : "copies", s->switch_config.lost_after_ns / MS,
             s->calm_at / MS);

@@ -67,7 +67,9 @@ struct scenario {
     bool benign;      /* nothing happens that may keep a job from its end, so all must succeed */
 };
 
-void scenario_make(struct scenario *s, uint64_t seed);
+/* chip: the switch is the program for chips, in a benign scenario of jobs that are small, on links that lose
+ * a frame in a hundred. */
+void scenario_make(struct scenario *s, uint64_t seed, bool chip);
 void scenario_fini(struct scenario *s);
 void scenario_print(const struct scenario *s, FILE *out);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "atp_run.h"
+#include "chip_protocol.h"
 #include "options.h"
 #include "runner.h"
 #include "tat_table.h"
@@ -19,6 +20,9 @@ static _Noreturn void usage(FILE *out)
         "what\n"
         "                                                                 SWAGG_SIM_SEEDS says) on N CPUs\n"
         "       swagg-sim run --seed SEED [--trace]                       play one, and show what happens\n"
+        "                     [--chip COMMAND]                            with the program for Tofino chips "
+        "for the\n"
+        "                                                                 switch (tests/p4/chip_pipe.py)\n"
         "       swagg-sim tat [--gbps LIST] [--loss LIST] [--workers N] [--mb N] [--slots N] [--chunk "
         "BYTES]\n"
         "                     [--delay-us N] [--shards N] [--round-us N] [--paper-timer-us N] [--runs N]\n"
@@ -40,9 +44,9 @@ static unsigned free_cpus(void)
 
 /* swagg-sim run */
 
-static int play_one(uint64_t seed, bool trace)
+static int play_one(uint64_t seed, bool chip, bool trace)
 {
-    struct world_result r = world_play(seed, trace ? stdout : NULL);
+    struct world_result r = world_play(seed, chip, trace ? stdout : NULL);
     struct runner_tally t = {
         .scenarios = 1, .benign = r.benign, .paper = r.paper, .failed = r.failed, .sum = r};
 
@@ -55,9 +59,13 @@ static int play_one(uint64_t seed, bool trace)
 static int run(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"seeds", required_argument, NULL, 'n'}, {"first", required_argument, NULL, 'f'},
-        {"jobs", required_argument, NULL, 'j'},  {"seed", required_argument, NULL, 's'},
-        {"trace", no_argument, NULL, 't'},       {NULL, 0, NULL, 0},
+        {"seeds", required_argument, NULL, 'n'},
+        {"first", required_argument, NULL, 'f'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"seed", required_argument, NULL, 's'},
+        {"chip", required_argument, NULL, 'c'},
+        {"trace", no_argument, NULL, 't'},
+        {NULL, 0, NULL, 0},
     };
     const char *seeds = getenv("SWAGG_SIM_SEEDS");
     struct runner_config cfg = {.first = 1, .count = 1000, .jobs = free_cpus()};
@@ -77,6 +85,10 @@ static int run(int argc, char **argv)
         case 'j':
             cfg.jobs = (unsigned)number("--jobs", optarg, 1, 1024);
             break;
+        case 'c':
+            chip_protocol_set(optarg);
+            cfg.chip = true;
+            break;
         case 's':
             one = true;
             seed = number("--seed", optarg, 0, UINT64_MAX);
@@ -90,7 +102,7 @@ static int run(int argc, char **argv)
     if (optind != argc || (trace && !one))
         usage(stderr);
     if (one)
-        return play_one(seed, trace);
+        return play_one(seed, cfg.chip, trace);
 
     double start = seconds_now();
     struct runner_tally t = runner_run(&cfg);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "carry.h"
+#include "chip_protocol.h"
 #include "keeping.h"
 #include "memory.h"
 #include "paper_protocol.h"
@@ -193,7 +194,7 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
                  const struct switch_config *cfg)
 {
     *s = (struct switch_node){.cfg = *cfg, .sim = sim, .star = star, .rng = rng_fork(rng)};
-    s->protocol = cfg->paper ? paper_protocol() : sml_protocol;
+    s->protocol = cfg->chip ? chip_protocol() : cfg->paper ? paper_protocol() : sml_protocol;
     s->protocols = &s->protocol;
     s->keeps = rng_fork(&s->rng);
     s->slots.max = cfg->slots_max;

@@ -19,6 +19,7 @@ struct switch_config {
     /* The share of frames that a pool may keep; others count as referred to elsewhere. */
     uint32_t keep_ppm;
     bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
+    bool chip;  /* ... or that of the program for chips (chip_protocol.h) */
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
     uint64_t ns_per_kb;            /* of gradient packets, if it cannot keep up (busy.h); else 0 */
     struct tenancy tenancy;        /* whose its jobs are */

@@ -388,9 +388,9 @@ static void open_seats(struct world *w)
         }
 }
 
-static void open_world(struct world *w, uint64_t seed, FILE *trace)
+static void open_world(struct world *w, uint64_t seed, bool chip, FILE *trace)
 {
-    scenario_make(&w->scenario, seed);
+    scenario_make(&w->scenario, seed, chip);
     w->rng = ~seed;
     sim_init(&w->sim, trace);
     oracle_init(&w->oracle, &w->sim);
@@ -554,7 +554,7 @@ static void collect(const struct world *w, struct world_result *result)
     result->failed = w->oracle.failed;
     memcpy(result->text, w->oracle.text, sizeof(result->text));
     result->benign = w->scenario.benign;
-    result->paper = w->scenario.switch_config.paper;
+    result->paper = w->scenario.switch_config.paper && !w->scenario.switch_config.chip;
     result->events = w->sim.events;
     result->simulated_ns = w->sim.now;
     result->calls_succeeded = w->oracle.calls_succeeded;
@@ -581,12 +581,12 @@ static void collect(const struct world *w, struct world_result *result)
     }
 }
 
-struct world_result world_play(uint64_t seed, FILE *trace)
+struct world_result world_play(uint64_t seed, bool chip, FILE *trace)
 {
     struct world *w = memory_of(sizeof(*w));
     struct world_result result = {0};
 
-    open_world(w, seed, trace);
+    open_world(w, seed, chip, trace);
     if (trace != NULL)
         scenario_print(&w->scenario, trace);
     while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim)) {

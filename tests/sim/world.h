@@ -29,6 +29,6 @@ struct world_result {
 };
 
 /* trace: NULL for none. The same seed gives the same result and the same trace. */
-struct world_result world_play(uint64_t seed, FILE *trace);
+struct world_result world_play(uint64_t seed, bool chip, FILE *trace);
 
 #endif
