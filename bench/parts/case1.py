@@ -24,7 +24,8 @@ by the slowest worker, in the median over all arrays; switch and host take turns
 as GoogLeNet, the smallest of the paper's models, has in 24.7 MB: chunks go one after another, so the time grows as the array does. The paper's
 2.2 to 2.5 are three workers' on 40 Gbit/s links. **What bounds it:** where links are the limit, the host's link carries all workers' gradients and
 as many sums, one each way, and with the switch's sums a link carries one worker's: the bound is the number of workers. Where nothing limits
-the links, workers, host and switch share the machine's CPUs; the switch's sums save the host's part of the work.
+the links, workers, host and switch share the machine's CPUs; the switch's sums save the host's part of the work. So it is with more threads
+than CPUs, which wait for one another on any link.
 """
 
 

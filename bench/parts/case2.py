@@ -15,9 +15,10 @@ Case 2 of "An In-Network Parameter Aggregation using DPDK for Multi-GPU Deep Lea
 frames each, of 64 bytes of headers and 32 floats, to a host; swagg forwards every frame as it came. In the switch: swagg sums copies; the
 time ends when the collector, on a link of its own, has the last sum. In the host: swagg only forwards, and a program adds what comes by a packet
 socket; the time ends with the last addition. It begins in both with the first frame that a worker sends, and is the median of several turns.
-**What bounds it:** the host's link carries the frames of all workers, so where links are the limit the bound is the number of workers; the
-paper's 1.16 are two workers'. What a sum takes on its way to the collector, and frames that a link's bucket lets through at once, take from
-that. The programs are in Python, which is why the links are slow.
+**What bounds it:** the host's link carries the frames of all workers, n x 192 kB, and each worker's link those of one; a link lets the first
+33 kB through at once. So where links are the limit the bound is (192 n - 33) / (192 - 33): 2.2 for two workers, 4.6 for four. The paper's 1.16
+are two workers'. The programs are in Python, which is why the links are slow; where the switch's threads are more than the CPUs, they wait for
+one another.
 """
 
 
