@@ -511,7 +511,7 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
         SML_DROP_DUPLICATE, SML_DROP_STALE, SML_DROP_AHEAD,  SML_DROP_BAD_KIND, SML_DROP_BAD_CHECKSUM};
     for (size_t i = 0; i < sizeof met / sizeof *met; i++)
         CU_ASSERT(w.verdicts[met[i]] > unit_cases(1000));
-    CU_ASSERT(w.verdicts[SML_RESTORED] > unit_cases(100)); /* once a slot at most, and in every other job */
+    CU_ASSERT(w.verdicts[SML_RESTORED] >= unit_cases(50)); /* once a slot at most, and in every other job */
     CU_ASSERT(w.kept_total > unit_cases(1000));
 }
 
