@@ -15,6 +15,7 @@ static const char *const modes[] = {"ordered", "arrival", NULL};
 static const char *const checksums[] = {"none", "crc32c", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
 static const char *const returns[] = {"complete", "buffered", NULL};
+static const char *const protocols[] = {"switchml", "atp", "auto", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
@@ -33,6 +34,8 @@ struct variable {
 
 static const struct variable variables[] = {
     {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS},
+    {"SWAGG_PROTOCOL", FIELD(protocol), protocols, 0, 0, WORD},
+    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESS},
     {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE},
     {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER},
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
@@ -87,12 +90,12 @@ static int read_number(const struct variable *v, const char *value, int64_t *num
     return 0;
 }
 
-static int read_address(struct settings *s, const char *value)
+static int read_address(char ip[ADDRESS_MAX], const char *value)
 {
     struct in_addr address;
     if (inet_pton(AF_INET, value, &address) != 1)
         return -EINVAL;
-    snprintf(s->switch_ip, sizeof s->switch_ip, "%s", value);
+    snprintf(ip, ADDRESS_MAX, "%s", value);
     return 0;
 }
 
@@ -114,7 +117,7 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
     case NUMBER:
         return read_number(v, value, number);
     case ADDRESS:
-        return read_address(s, value);
+        return read_address((char *)s + v->offset, value);
     case KEY_FILE:
         return read_key_file(s, value);
     case FILE_NAME:
@@ -130,7 +133,7 @@ static void say_accepted(const struct variable *v, const char *value, FILE *out)
         fprintf(out, "a path of at most %zu characters, without spaces",
                 sizeof((struct settings *)0)->key_file - 1);
     else if (v->form == ADDRESS)
-        fprintf(out, "the switch's IPv4 address, like 10.0.0.254");
+        fprintf(out, "an IPv4 address, like 10.0.0.254");
     else if (v->form == NUMBER)
         fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
     else
@@ -147,9 +150,10 @@ static void say_unknown(const char *name, size_t length, FILE *out)
 
 /* The name and word of two settings that exclude each other; NULL: there are none. Doing a call again takes
  * every rank in it, and so do SwitchML's numbers; who has returned early is not. Nor have its packets a
- * checksum. */
+ * checksum, nor have ATP's. */
 static const char *contradiction(const struct settings *s)
 {
+    const bool atp = s->protocol != SWAGG_PROTOCOL_SWITCHML;
     const bool early = s->reduce == SWAGG_REDUCE_BUFFERED, native = s->numbers == SWAGG_NUMBERS_NATIVE;
 
     if (early && s->fallback == FALLBACK_NATIVE)
@@ -158,6 +162,10 @@ static const char *contradiction(const struct settings *s)
         return "SWAGG_REDUCE=buffered and SWAGG_NUMBERS";
     if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
         return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
+    if (s->checksum != SWAGG_CHECKSUM_NONE && atp)
+        return "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL";
+    if (early && atp)
+        return "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL";
     return NULL;
 }
 
@@ -186,6 +194,8 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
                                      .disable = read.disable,
                                      .summary_json = read.summary_json}
                  : read;
+    if (s->protocol == SWAGG_PROTOCOL_ATP && *s->server_ip && !*s->switch_ip)
+        memcpy(s->switch_ip, s->server_ip, sizeof s->switch_ip);
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
@@ -208,8 +218,8 @@ static void write_variable(const struct settings *s, const struct variable *v, F
         fprintf(out, " %s=%s", v->name, v->words[*number]);
     else if (v->form == NUMBER && *number >= v->min) /* less: not set */
         fprintf(out, " %s=%" PRId64, v->name, *number);
-    else if (v->form == ADDRESS && *s->switch_ip)
-        fprintf(out, " %s=%s", v->name, s->switch_ip);
+    else if (v->form == ADDRESS && *((const char *)s + v->offset))
+        fprintf(out, " %s=%s", v->name, (const char *)s + v->offset);
     else if (v->form == KEY_FILE && *s->key_file)
         fprintf(out, " %s=%s", v->name, s->key_file);
 }

@@ -15,14 +15,19 @@ enum fallback {
 
 enum { MIN_BYTES_MEASURED = -1 };
 
+enum { ADDRESS_MAX = 16 };
+
 struct settings {
-    char switch_ip[16]; /* dotted; empty: nothing goes to the switch */
-    char key_file[256]; /* a path; empty: there is none */
-    int64_t min_bytes;  /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
-    int64_t mode;       /* enum swagg_mode */
-    int64_t checksum;   /* enum swagg_checksum */
-    int64_t numbers;    /* enum swagg_numbers */
-    int64_t log;        /* enum swagg_log_level */
+    char switch_ip[ADDRESS_MAX]; /* dotted; empty: nothing goes to the switch. With ATP alone: the parameter
+                                    server, if only that is named */
+    char server_ip[ADDRESS_MAX]; /* dotted; empty: the switch is ATP's parameter server, too */
+    int64_t protocol;            /* enum swagg_protocol */
+    char key_file[256];          /* a path; empty: there is none */
+    int64_t min_bytes; /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
+    int64_t mode;      /* enum swagg_mode */
+    int64_t checksum;  /* enum swagg_checksum */
+    int64_t numbers;   /* enum swagg_numbers */
+    int64_t log;       /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;
     int64_t answer_timeout_ms;

@@ -39,6 +39,8 @@ int team_job_open(struct team *team, const struct settings *settings, struct swa
     write_name(team, name);
     struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
     options.switch_ip = settings->switch_ip;
+    options.protocol = (enum swagg_protocol)settings->protocol;
+    options.server_ip = *settings->server_ip ? settings->server_ip : NULL;
     options.job = name;
     options.rank = team->rank;
     options.size = team->size;

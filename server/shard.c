@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "carry.h"
+#include "ecn.h"
 #include "protocols.h"
 #include "wire/path.h"
 
@@ -24,6 +25,7 @@ struct shard_buffers {
     struct mmsghdr message[SHARD_BURST];
     struct iovec iov[SHARD_BURST];
     struct sockaddr_in from[SHARD_BURST];
+    _Alignas(struct cmsghdr) char control[SHARD_BURST][CMSG_SPACE(sizeof(int))];
     uint8_t *payload;
 };
 
@@ -46,13 +48,16 @@ static void count(struct shard *s, enum shard_count what, unsigned n)
 /* --- receiving ---------------------------------------------------------------------------------------------
  */
 
-static struct agg_packet present(const struct shard_buffers *b, unsigned i)
+static struct agg_packet present(struct shard_buffers *b, unsigned i, const struct agg_protocol *table)
 {
     const struct sockaddr_in *from = &b->from[i];
+    struct agg_packet p = {.payload = b->payload + i * b->room,
+                           .bytes = b->message[i].msg_len,
+                           .from = {.ip = from->sin_addr.s_addr, .port = from->sin_port}};
 
-    return (struct agg_packet){.payload = b->payload + i * b->room,
-                               .bytes = b->message[i].msg_len,
-                               .from = {.ip = from->sin_addr.s_addr, .port = from->sin_port}};
+    if (table->mark != NULL && ecn_is_marked(&b->message[i].msg_hdr))
+        table->mark(p.payload, p.bytes);
+    return p;
 }
 
 static void send_to(struct shard *s, const struct shard_source *source, const struct sockaddr_in *to,
@@ -118,7 +123,7 @@ static void handle(struct shard *s, const struct shard_source *source, unsigned 
     unsigned ours = 0;
 
     for (unsigned i = 0; i < n; i++)
-        p[i] = present(s->buffers, i);
+        p[i] = present(s->buffers, i, source->table);
     source->table->locate(source->jobs, p, n);
     for (unsigned i = 0; i < n; i++) {
         if (p[i].slot == NULL && source->table->reason[p[i].reason].strange) {
@@ -142,7 +147,9 @@ static void take(struct shard *s, const struct shard_source *source)
         b->message[i].msg_hdr = (struct msghdr){.msg_name = &b->from[i],
                                                 .msg_namelen = sizeof(b->from[i]),
                                                 .msg_iov = &b->iov[i],
-                                                .msg_iovlen = 1};
+                                                .msg_iovlen = 1,
+                                                .msg_control = b->control[i],
+                                                .msg_controllen = sizeof(b->control[i])};
     }
     const int n = recvmmsg(source->fd, b->message, SHARD_BURST, MSG_DONTWAIT, NULL);
     if (n <= 0)
@@ -265,6 +272,9 @@ static int open_sources(struct shard *s, uint32_t ip)
         source->fd = shard_bind(ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));
         if (source->fd < 0)
             return source->fd;
+        if (protocol[p]->mark != NULL && ecn_notice(source->fd) < 0)
+            log_warning("UDP port %u does without congestion marks: %s",
+                        protocol[p]->udp_ports.first + s->number, strerror(errno));
         s->sources++;
     }
     return 0;

@@ -61,7 +61,7 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "server": ["lib/core", *CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
                "swagg/show"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control"],
     "traffic": [*CORE, "lib/reference"],

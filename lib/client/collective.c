@@ -59,8 +59,7 @@ static int run_exact(struct swagg_job *job, const struct request *r, uint64_t no
     struct sml_segment *segments = segments_of(job, r, &single);
     watch_start(&watch, job, &call, now);
     spin_begin(&job->spin, watch.chunks, now);
-    int rc = r->is_vector ? job->flow->begin_segments(job->stream, &call, segments, r->n, now)
-                          : job->flow->begin(job->stream, &call, single.in, single.out, now);
+    int rc = job->flow->begin(job->stream, &call, segments, r->n, now);
     rc = begun(job, r, rc, now);
     return rc < 0 ? rc : drive_call(job, &watch);
 }
@@ -69,13 +68,14 @@ static int run_exact(struct swagg_job *job, const struct request *r, uint64_t no
 static int run_part(struct swagg_job *job, const struct request *r, const struct sml_call *call,
                     const void *in, void *out, uint64_t began)
 {
+    struct sml_segment only = {.in = in, .out = out, .count = call->count};
     struct watch watch;
     const uint64_t now = monotonic_ns();
     watch_start(&watch, job, call, now);
     watch.deadline -= now - began;
     watch.began = began;
     spin_begin(&job->spin, watch.chunks, now);
-    int rc = begun(job, r, job->flow->begin(job->stream, call, in, out, now), now);
+    int rc = begun(job, r, job->flow->begin(job->stream, call, &only, 1, now), now);
     return rc < 0 ? rc : drive_call(job, &watch);
 }
 

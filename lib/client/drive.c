@@ -19,7 +19,7 @@ static int fail_system(struct swagg_job *job, int error)
     if (error == EBADF || error == ENOTSOCK)
         return job_fail_fds_closed(job, "data socket");
     snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
-             job->options.switch_text, strerror(error));
+             job->place->text, strerror(error));
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
@@ -157,7 +157,8 @@ static int resume(struct swagg_job *job, const struct ctl_session *session)
     const char *why = job->flow->resume(job->stream, &config, now);
     if (why) {
         char text[CTL_TEXT_MAX];
-        snprintf(text, sizeof text, "rank %u: the switch has restarted, and %s", job->options.rank, why);
+        snprintf(text, sizeof text, "rank %u: the %s has restarted, and %s", job->options.rank,
+                 job->place->what, why);
         return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
     }
     job->resumed++;

@@ -1,7 +1,7 @@
 /* What the library needs of the worker's side of an aggregation protocol, as a table of functions: it cuts
  * collectives into packets, and makes the results of what comes back. switchml/stream.h says what each of the
- * functions of the same name does, and who owns the tensors meanwhile; other protocols' do the same, with the
- * same types. A stream is one thread's at a time.
+ * functions of the same name does (begin: sml_stream_begin_segments), and who owns the tensors meanwhile;
+ * other protocols' do the same, with the same types. A stream is one thread's at a time.
  */
 #ifndef SWAGG_CLIENT_FLOW_H
 #define SWAGG_CLIENT_FLOW_H
@@ -42,9 +42,8 @@ struct flow {
     /* NULL, or why the job cannot go on: a constant clause. */
     const char *(*resume)(void *stream, const struct flow_config *cfg, uint64_t now);
 
-    int (*begin)(void *stream, const struct sml_call *call, const void *in, void *out, uint64_t now);
-    int (*begin_segments)(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
-                          uint64_t now);
+    int (*begin)(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+                 uint64_t now);
     bool (*poll)(void *stream, uint64_t now, struct sml_send *send);
     enum sml_receive (*receive)(void *stream, const uint8_t *payload, size_t bytes, uint64_t now);
 
@@ -63,6 +62,6 @@ struct flow {
     void (*stats)(const void *stream, struct sml_stream_stats *out);
 };
 
-extern const struct flow flow_switchml;
+extern const struct flow flow_switchml, flow_atp;
 
 #endif

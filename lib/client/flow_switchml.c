@@ -80,13 +80,8 @@ static const char *resume(void *stream, const struct flow_config *cfg, uint64_t 
                    : "some rank lags too far behind to be helped";
 }
 
-static int begin(void *stream, const struct sml_call *call, const void *in, void *out, uint64_t now)
-{
-    return sml_stream_begin(stream, call, in, out, now);
-}
-
-static int begin_segments(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
-                          uint64_t now)
+static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+                 uint64_t now)
 {
     return sml_stream_begin_segments(stream, call, segments, n, now);
 }
@@ -176,7 +171,6 @@ const struct flow flow_switchml = {
     .init = init,
     .resume = resume,
     .begin = begin,
-    .begin_segments = begin_segments,
     .poll = poll,
     .receive = receive,
     .status = status,

@@ -49,6 +49,7 @@ int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
 {
     const struct ctl_failure *f = &session->failure;
     char call[DESCRIBE_CALL_MAX];
+    job->reason = (enum ctl_reason)f->reason;
     if (!job->stream || !job->flow->buffered(job->stream))
         return job_fail(job, failure_status(job, f), "%s", f->text);
     return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
@@ -74,13 +75,13 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
         return job_fail(job, SWAGG_ERR_REFUSED,
                         "the switch %s cannot sum compressed calls, it is too old: update it, or leave "
                         "options.compression at SWAGG_COMPRESSION_NONE",
-                        job->options.switch_text);
+                        job->place->text);
     job->generation = session->generation;
     const struct ctl_ready *r = &session->ready;
     int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);
     if (rc < 0)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the switch's UDP ports %u..%u: %s",
-                        r->data_port, r->data_port + r->data_ports - 1, strerror(-rc));
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the %s's UDP ports %u..%u: %s",
+                        job->place->what, r->data_port, r->data_port + r->data_ports - 1, strerror(-rc));
     return SWAGG_OK;
 }
 

@@ -24,7 +24,8 @@ struct swagg_job {
     /* The rest is the caller's during a call, and the membership thread's now and then between calls. */
     pthread_mutex_t lock;
     struct transport *transport;
-    const struct flow *flow; /* of the job's protocol */
+    const struct flow *flow;          /* of the job's protocol */
+    const struct client_place *place; /* who sums, by this protocol; of options */
     void *stream_memory;
     void *stream;            /* the flow's */
     struct flow_terms terms; /* as the stream uses them now */
@@ -32,7 +33,8 @@ struct swagg_job {
     bool rejoining;          /* the switch has restarted: nothing is received until the job is joined anew */
     bool calling;            /* a call is in progress */
     struct spin spin;
-    int failure; /* status of the first failing call: no other can succeed. 0: all is well */
+    enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
+    int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
     struct {
         struct sml_segment *segments; /* [n] */

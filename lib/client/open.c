@@ -18,13 +18,13 @@ enum {
 
 static int fail_no_answer(struct swagg_job *job, bool refused, int trouble)
 {
-    const char *ip = job->options.switch_text;
+    const char *ip = job->place->text;
     char text[DESCRIBE_TROUBLE_MAX];
     if (refused)
         return job_fail(job, SWAGG_ERR_NO_SWITCH,
                         "%s is there, but no swagg runs on it (UDP port %d is closed): check "
-                        "the switch's address, start swagg",
-                        ip, CTL_PORT);
+                        "the %s's address, start swagg",
+                        ip, CTL_PORT, job->place->what);
     return job_fail(job, SWAGG_ERR_NO_SWITCH,
                     "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
                     "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
@@ -34,26 +34,27 @@ static int fail_no_answer(struct swagg_job *job, bool refused, int trouble)
 
 static int fail_socket(struct swagg_job *job, int error)
 {
-    const char *ip = job->options.switch_text;
+    const char *ip = job->place->text;
     if (error == ENETUNREACH || error == EHOSTUNREACH)
-        return job_fail(job, SWAGG_ERR_NO_SWITCH,
-                        "there is no route to the switch %s: check `ip route get %s`", ip, ip);
-    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the switch %s: %s", ip,
+        return job_fail(job, SWAGG_ERR_NO_SWITCH, "there is no route to the %s %s: check `ip route get %s`",
+                        job->place->what, ip, ip);
+    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the %s %s: %s", job->place->what, ip,
                     strerror(error));
 }
 
 static int fail_blocked(struct swagg_job *job, const struct path *path)
 {
     const struct agg_protocol *p = job->flow->protocol;
+    const char *what = job->place->what;
     char text[DESCRIBE_TROUBLE_MAX];
     return job_fail(
         job, SWAGG_ERR_NO_SWITCH,
-        "the switch %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
-        "ports %d to %d in both directions in the packet filters of this host, of the switch and between "
-        "them; or is the switch older than this library (%s)?%s",
-        job->options.switch_text, CTL_PORT, path->blocked_port,
+        "the %s %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
+        "ports %d to %d in both directions in the packet filters of this host, of the %s and between "
+        "them; or is the %s older than this library (%s)?%s",
+        what, job->place->text, CTL_PORT, path->blocked_port,
         p->udp_ports.first < CTL_PORT ? p->udp_ports.first : CTL_PORT,
-        p->udp_ports.last > CTL_PORT ? p->udp_ports.last : CTL_PORT, swagg_version(),
+        p->udp_ports.last > CTL_PORT ? p->udp_ports.last : CTL_PORT, what, what, swagg_version(),
         describe_trouble(path->trouble, text));
 }
 
@@ -62,7 +63,7 @@ static int fail_blocked(struct swagg_job *job, const struct path *path)
 static int find_mtu(struct swagg_job *job, uint64_t deadline)
 {
     const struct client_options *o = &job->options;
-    const struct path_wish wish = {.switch_ip = o->switch_ip,
+    const struct path_wish wish = {.switch_ip = job->place->ip,
                                    .mtu = o->mtu,
                                    .checksum = o->checksum,
                                    .first_port = job->flow->protocol->udp_ports.first,
@@ -86,9 +87,10 @@ static int open_transport(struct swagg_job *job, uint64_t deadline)
     int mtu = find_mtu(job, deadline);
     if (mtu < 0)
         return mtu;
-    const struct transport_udp_config config = {.switch_ip = o->switch_ip,
+    const struct transport_udp_config config = {.switch_ip = job->place->ip,
                                                 .port = job->flow->protocol->udp_ports.first,
                                                 .key = job->flow->protocol->shard_key,
+                                                .mark = job->flow->protocol->mark,
                                                 .mtu = (unsigned)mtu,
                                                 .packet_max =
                                                     job->flow->packet_bytes((unsigned)mtu, o->checksum),
@@ -148,7 +150,7 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = job->transport->socket.fd, .turn = drive_between_calls, .ctx = job};
-    const struct membership_parts parts = {.switch_ip = o->switch_ip,
+    const struct membership_parts parts = {.switch_ip = job->place->ip,
                                            .config = &config,
                                            .key = keys ? &key : NULL,
                                            .flow = job->flow,
@@ -168,7 +170,7 @@ static int fail_unproven(struct swagg_job *job, const struct ctl_session *s)
     return job_fail(job, SWAGG_ERR_REFUSED,
                     "%s answers, but does not show that it has the key in %s: is that file a key_file of its "
                     "configuration (tenants)?%s%s",
-                    job->options.switch_text, job->options.key_file,
+                    job->place->text, job->options.key_file,
                     s->hint.text[0] ? " The last answer, which anybody may have sent: " : "", s->hint.text);
 }
 
@@ -231,8 +233,8 @@ static int open_stream(struct swagg_job *job, const struct ctl_session *session)
     const struct flow_config config = job_flow_config(job, session, &shared);
     size_t bytes = job->flow->footprint(&config);
     if (bytes == 0)
-        return job_fail(job, SWAGG_ERR_REFUSED, "the switch's terms make no sense: %u slots of %u bytes",
-                        job->terms.slots, job->terms.chunk_bytes);
+        return job_fail(job, SWAGG_ERR_REFUSED, "the %s's terms make no sense: %u slots of %u bytes",
+                        job->place->what, job->terms.slots, job->terms.chunk_bytes);
     job->stream_memory =
         aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
     if (!job->stream_memory)
@@ -254,6 +256,48 @@ static int open_all(struct swagg_job *job)
     return rc;
 }
 
+/* Opens the job by one protocol, within join_timeout_ns of the options. *reason: why the switch has refused
+ * it. */
+static int open_job(struct swagg_job **out, const struct client_options *options, bool by_atp,
+                    enum ctl_reason *reason)
+{
+    struct swagg_job *job = calloc(1, sizeof *job);
+    *reason = CTL_OK;
+    if (!job || waits_open(&job->waits, options->size) < 0) {
+        free(job);
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory: %zu bytes", sizeof *job);
+    }
+    job->options = *options;
+    job->flow = by_atp ? &flow_atp : &flow_switchml;
+    job->place = by_atp ? &job->options.in_server : &job->options.in_switch;
+    job->kernels = agg_kernels_best();
+    compress_open(&job->compress, &job->options, job->kernels);
+    job->owner = getpid();
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_mutex_init(&job->shown.lock, NULL);
+    pthread_mutex_lock(&job->lock);
+    int rc = open_all(job);
+    pthread_mutex_unlock(&job->lock);
+    *reason = job->reason;
+    if (rc == 0)
+        *out = job;
+    else
+        swagg_close(job);
+    return rc;
+}
+
+/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. */
+static int open_instead(struct swagg_job **out, const struct client_options *options, uint64_t began)
+{
+    struct client_options rest = *options;
+    enum ctl_reason reason;
+    const uint64_t taken = monotonic_ns() - began;
+    logger_write(&rest.log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s: %s", rest.job,
+                 rest.in_server.text, swagg_last_error());
+    rest.join_timeout_ns -= taken < rest.join_timeout_ns ? taken : rest.join_timeout_ns;
+    return open_job(out, &rest, true, &reason);
+}
+
 int swagg_open(struct swagg_job **out, const struct swagg_options *options)
 {
     if (!out)
@@ -263,24 +307,10 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     int rc = client_options_resolve(&resolved, options);
     if (rc < 0)
         return rc;
-    struct swagg_job *job = calloc(1, sizeof *job);
-    if (!job || waits_open(&job->waits, resolved.size) < 0) {
-        free(job);
-        return client_fail(SWAGG_ERR_SYSTEM, "no memory: %zu bytes", sizeof *job);
-    }
-    job->options = resolved;
-    job->flow = &flow_switchml;
-    job->kernels = agg_kernels_best();
-    compress_open(&job->compress, &job->options, job->kernels);
-    job->owner = getpid();
-    pthread_mutex_init(&job->lock, NULL);
-    pthread_mutex_init(&job->shown.lock, NULL);
-    pthread_mutex_lock(&job->lock);
-    rc = open_all(job);
-    pthread_mutex_unlock(&job->lock);
-    if (rc == 0)
-        *out = job;
-    else
-        swagg_close(job);
+    const uint64_t began = monotonic_ns();
+    enum ctl_reason reason;
+    rc = open_job(out, &resolved, resolved.protocol == SWAGG_PROTOCOL_ATP, &reason);
+    if (rc == SWAGG_ERR_REFUSED && resolved.protocol == SWAGG_PROTOCOL_AUTO && reason == CTL_NO_SLOTS)
+        rc = open_instead(out, &resolved, began);
     return rc;
 }

@@ -91,15 +91,48 @@ static int check_together(const struct swagg_options *in)
     return SWAGG_OK;
 }
 
-static int check_address(struct client_options *out, const char *ip)
+static int check_address(struct client_place *out, const char *what, const char *name, const char *ip)
 {
+    *out = (struct client_place){.what = what};
     if (!ip)
+        return SWAGG_OK;
+    if (inet_pton(AF_INET, ip, &out->ip) != 1)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.%s is '%.64s': it must be an IPv4 address like 10.0.0.254", name, ip);
+    inet_ntop(AF_INET, &out->ip, out->text, sizeof out->text);
+    return SWAGG_OK;
+}
+
+/* A switch may be a parameter server, too. */
+static int check_addresses(struct client_options *out, const struct swagg_options *in)
+{
+    int rc = check_address(&out->in_switch, "switch", "switch_ip", in->switch_ip);
+    if (rc < 0)
+        return rc;
+    if (!in->switch_ip && (in->protocol != SWAGG_PROTOCOL_ATP || !in->server_ip))
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
-    if (inet_pton(AF_INET, ip, &out->switch_ip) != 1)
+    return check_address(&out->in_server, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
+                         in->server_ip ? in->server_ip : in->switch_ip);
+}
+
+/* What ATP does not have. */
+static int check_protocol(const struct swagg_options *in)
+{
+    if (in->protocol == SWAGG_PROTOCOL_SWITCHML)
+        return SWAGG_OK;
+    if (in->checksum != SWAGG_CHECKSUM_NONE)
         return client_fail(SWAGG_ERR_ARGUMENT,
-                           "options.switch_ip is '%.64s': it must be an IPv4 address like 10.0.0.254", ip);
-    inet_ntop(AF_INET, &out->switch_ip, out->switch_text, sizeof out->switch_text);
+                           "options.checksum and options.protocol exclude each other: ATP's packets have "
+                           "UDP's checksum alone; leave one of them at its default");
+    if (in->compression != SWAGG_COMPRESSION_NONE)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.compression and options.protocol exclude each other: ATP sums what comes "
+                           "as it is; leave one of them at its default");
+    if (in->reduce == SWAGG_REDUCE_BUFFERED)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.reduce = SWAGG_REDUCE_BUFFERED and options.protocol exclude each other: "
+                           "ATP buffers no reduces; leave one of them at its default");
     return SWAGG_OK;
 }
 
@@ -145,7 +178,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     int rc = copy_options(&options, given);
     if (rc < 0)
         return rc;
-    if ((rc = check_address(out, in->switch_ip)) || (rc = check_name(in->job)) ||
+    if ((rc = check_range("protocol", in->protocol, SWAGG_PROTOCOL_SWITCHML, SWAGG_PROTOCOL_AUTO)) ||
+        (rc = check_addresses(out, in)) || (rc = check_name(in->job)) ||
         (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
@@ -154,7 +188,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
         (rc = check_range("compression", in->compression, SWAGG_COMPRESSION_NONE, SWAGG_COMPRESSION_THC)) ||
         (rc = check_range("feedback", in->feedback, SWAGG_FEEDBACK_BY_TENSOR, SWAGG_FEEDBACK_OFF)) ||
-        (rc = check_together(in)) || (rc = client_compression_resolve(&out->compression, in)) ||
+        (rc = check_together(in)) || (rc = check_protocol(in)) ||
+        (rc = client_compression_resolve(&out->compression, in)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
@@ -167,6 +202,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     memcpy(out->job, in->job, strlen(in->job) + 1);
     out->rank = (uint16_t)in->rank;
     out->size = (uint16_t)in->size;
+    out->protocol = in->protocol;
     out->mode = in->mode == SWAGG_ORDERED ? SML_ORDERED : SML_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     out->format = client_format(in->numbers);

@@ -24,9 +24,16 @@ struct client_compression {
     size_t feedback_bytes;
 };
 
+/* Who sums a job's tensors. */
+struct client_place {
+    const char *what; /* "switch", "parameter server": for messages */
+    struct in_addr ip;
+    char text[INET_ADDRSTRLEN]; /* the same */
+};
+
 struct client_options {
-    struct in_addr switch_ip;
-    char switch_text[INET_ADDRSTRLEN]; /* the same, for messages */
+    struct client_place in_switch, in_server; /* for SwitchML, for ATP; ip 0: not given, and not needed */
+    enum swagg_protocol protocol;
     char job[CTL_NAME_MAX];
     uint16_t rank, size;
     enum sml_mode mode;

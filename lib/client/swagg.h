@@ -121,6 +121,14 @@ enum swagg_reduce_return {
                                 * then fails, this rank's log and next call say so */
 };
 
+/* How a job's tensors are summed (docs/libswagg.md, "ATP"). */
+enum swagg_protocol {
+    SWAGG_PROTOCOL_SWITCHML = 0, /* in slots of the switch's that are the job's own. The default */
+    SWAGG_PROTOCOL_ATP = 1, /* by a parameter server, and by switches on the way, as far as these have room:
+                               any number of jobs share what they have */
+    SWAGG_PROTOCOL_AUTO = 2 /* SwitchML; where the switch has no slots for the job, ATP */
+};
+
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
 /* Begin with SWAGG_OPTIONS_DEFAULT. */
@@ -168,6 +176,10 @@ struct swagg_options {
     enum swagg_feedback feedback; /* each rank as it likes */
     size_t feedback_bytes; /* memory for it, at most; the tensor used longest ago is forgotten first. 0 = 1
                               GiB */
+    enum swagg_protocol protocol; /* the same on every rank */
+    /* Dotted IPv4 of ATP's parameter server: swagg-ps, or a switch. NULL: switch_ip, which may be left out
+     * otherwise if the protocol is ATP. */
+    const char *server_ip;
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

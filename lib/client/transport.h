@@ -16,7 +16,7 @@
 enum { TRANSPORT_BATCH = 64 }; /* packets sent or received at once, at most */
 
 struct transport_packet {
-    const uint8_t *payload;
+    uint8_t *payload;
     size_t bytes;
 };
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ecn.h"
 #include "monotonic.h"
 #include "options.h"
 #include "wire/control.h"
@@ -39,7 +40,7 @@ struct incoming {
     struct mmsghdr message[TRANSPORT_BATCH];
     struct iovec iov[TRANSPORT_BATCH];
     struct sockaddr_in from[TRANSPORT_BATCH];
-    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(int))];
+    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][2 * CMSG_SPACE(sizeof(int))];
     unsigned received; /* messages of the last call */
     unsigned next;     /* the first of them that is not handed over yet */
     size_t taken;      /* bytes of it that are */
@@ -50,10 +51,11 @@ struct udp {
     struct transport base;
     struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch */
     unsigned data_ports;
-    bool connected;           /* to data_port[0], the only one */
-    unsigned segments;        /* packets a run may have; 1: the kernel does not segment */
-    uint64_t lost;            /* sends that failed */
-    size_t packet_max;        /* bytes of a UDP payload */
+    bool connected;    /* to data_port[0], the only one */
+    unsigned segments; /* packets a run may have; 1: the kernel does not segment */
+    uint64_t lost;     /* sends that failed */
+    size_t packet_max; /* bytes of a UDP payload */
+    void (*mark)(uint8_t *payload, size_t bytes);
     struct agg_key_place key; /* by which packets are dealt to data ports */
     enum sml_checksum checksum;
     struct outgoing out;
@@ -232,23 +234,27 @@ static int fetch(struct udp *u)
 /* Bytes of each packet of a message but the last. */
 static size_t segment_bytes(struct mmsghdr *m)
 {
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr);
+    const void *segment = ecn_told(&m->msg_hdr, SOL_UDP, UDP_GRO);
     int bytes = 0;
-    if (c && c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO)
-        memcpy(&bytes, CMSG_DATA(c), sizeof bytes);
+    if (segment)
+        memcpy(&bytes, segment, sizeof bytes);
     return bytes > 0 ? (size_t)bytes : m->msg_len;
 }
 
 /* Packets of message `next`, at most max. */
-static int take(struct incoming *in, struct transport_packet packets[], int max)
+static int take(struct udp *u, struct transport_packet packets[], int max)
 {
+    struct incoming *in = &u->in;
     struct mmsghdr *m = &in->message[in->next];
-    size_t segment = segment_bytes(m);
+    const size_t segment = segment_bytes(m);
+    const bool marked = u->mark && ecn_is_marked(&m->msg_hdr);
     int n = 0;
     do {
         size_t left = m->msg_len - in->taken;
-        packets[n].payload = (const uint8_t *)in->iov[in->next].iov_base + in->taken;
+        packets[n].payload = (uint8_t *)in->iov[in->next].iov_base + in->taken;
         packets[n].bytes = left < segment ? left : segment;
+        if (marked)
+            u->mark(packets[n].payload, packets[n].bytes);
         in->taken += packets[n++].bytes;
     } while (n < max && in->taken < m->msg_len);
     if (in->taken == m->msg_len) {
@@ -265,7 +271,7 @@ static int udp_receive(struct transport *t, struct transport_packet packets[TRAN
     int rc = in->next == in->received ? fetch(u) : 0, n = 0;
     while (n < TRANSPORT_BATCH && in->next < in->received)
         if (is_from_switch(u, &in->from[in->next]))
-            n += take(in, packets + n, TRANSPORT_BATCH - n);
+            n += take(u, packets + n, TRANSPORT_BATCH - n);
         else
             in->next++;
     return rc < 0 ? rc : n;
@@ -362,6 +368,7 @@ static int open_socket(struct udp *u)
     struct sockaddr_in local;
     socklen_t local_bytes = sizeof local;
     if (setsockopt(u->base.socket.fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
+        (u->mark && ecn_notice(u->base.socket.fd) < 0) ||
         connect(u->base.socket.fd, (struct sockaddr *)&u->data_port[0], sizeof u->data_port[0]) < 0 ||
         getsockname(u->base.socket.fd, (struct sockaddr *)&local, &local_bytes) < 0)
         return -errno;
@@ -413,6 +420,7 @@ int transport_udp_open(struct transport **out, const struct transport_udp_config
     u->checksum = config->checksum;
     u->packet_max = config->packet_max;
     u->key = config->key;
+    u->mark = config->mark;
     u->data_port[0] = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr = config->switch_ip, .sin_port = htons(config->port)};
     u->data_ports = 1;

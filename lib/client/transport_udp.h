@@ -14,8 +14,11 @@ struct transport_udp_config {
     struct in_addr switch_ip;
     uint16_t port;            /* of the switch, the first for data */
     struct agg_key_place key; /* by which packets are dealt to its ports */
-    unsigned mtu;             /* at least CLIENT_MTU_MIN */
-    size_t packet_max;        /* bytes of the longest payload */
+    /* Notes in a packet that it has met a congested queue (struct agg_protocol); then packets say that they
+     * can be marked (ECN). NULL: neither. */
+    void (*mark)(uint8_t *payload, size_t bytes);
+    unsigned mtu;      /* at least CLIENT_MTU_MIN */
+    size_t packet_max; /* bytes of the longest payload */
     enum sml_checksum
         checksum; /* of the packets that will be sent: those that have one are sent without UDP's */
 };

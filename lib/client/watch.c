@@ -33,17 +33,18 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
     char names[CTL_RANKS_TEXT_MAX];
     uint64_t silent = ctl_session_silence(session);
     if (silent > session->ready.lost_after_ms * NS_PER_MS / 2) { /* two heartbeats without an answer */
-        snprintf(text, WAIT_TEXT_MAX, "the switch %s has been silent for %.1f s", job->options.switch_text,
-                 (double)silent / NS_PER_S);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", job->place->what,
+                 job->place->text, (double)silent / NS_PER_S);
         return text;
     }
     if (session->state == CTL_SESSION_REJOINING &&
         (session->pending.no_room || session->refusal.reason != CTL_OK)) {
-        snprintf(text, WAIT_TEXT_MAX, "the switch has restarted and has no room for the job yet");
+        snprintf(text, WAIT_TEXT_MAX, "the %s has restarted and has no room for the job yet",
+                 job->place->what);
         return text;
     }
     if (session->state == CTL_SESSION_REJOINING) {
-        snprintf(text, WAIT_TEXT_MAX, "the switch has restarted and waits for %s to join again",
+        snprintf(text, WAIT_TEXT_MAX, "the %s has restarted and waits for %s to join again", job->place->what,
                  ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)
                                                             : "the ranks");
         return text;
@@ -53,7 +54,7 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
     for (unsigned n = job->flow->missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     if (ctl_ranks_count(&missing) == 0)
-        snprintf(text, WAIT_TEXT_MAX, "the switch has not said yet for whom it waits");
+        snprintf(text, WAIT_TEXT_MAX, "the %s has not said yet for whom it waits", job->place->what);
     else
         snprintf(text, WAIT_TEXT_MAX, "waiting for %s", ctl_ranks_text(&missing, names));
     return text;

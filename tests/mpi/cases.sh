@@ -96,6 +96,21 @@ matrix)
         says "offloaded $taken calls, .*; failed 0"
     done
     ;;
+atp)
+    # The switch as parameter server; in order, and as they come.
+    for mode in ordered arrival; do
+        run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_MODE=$mode reductions || fail "failed in mode $mode"
+        says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+        says "offloaded 542 calls, .*; failed 0; by Open MPI 1190 calls"
+    done
+    run_shim SWAGG_SERVER="$SWITCH_IP" SWAGG_PROTOCOL=atp reductions || fail "failed with a server alone"
+    says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
+    run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 reductions || fail "failed where there is room"
+    says "offloaded 542 calls"
+    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with two settings that exclude each other"
+    says "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL exclude each other"
+    says "offloaded 0 calls"
+    ;;
 derived)
     run_shim "$on" derived || fail "failed with the shim"
     says '^derived: rank [0-3]: [1-9][0-9]* checks, 0 wrong$' 4

@@ -64,7 +64,7 @@ static void to_switch(struct loop_switch *ls, const struct datagram *d)
         loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
     } else {
         atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
-        loop_life_data(&ls->life, ip, port, d->payload, d->bytes);
+        loop_life_data(&ls->life, d->port, ip, port, d->payload, d->bytes);
     }
 }
 
@@ -109,7 +109,7 @@ static void carry(struct loop_switch *ls, struct impair *im, deliver_fn *deliver
 /* Of a data packet: control messages are short. */
 static bool fits(unsigned mtu, enum loop_port port, size_t bytes)
 {
-    return mtu == 0 || port != LOOP_DATA || bytes + IP_UDP_BYTES <= mtu;
+    return mtu == 0 || port == LOOP_CONTROL || bytes + IP_UDP_BYTES <= mtu;
 }
 
 static void send_from(void *ctx, enum loop_port from, uint32_t ip, uint16_t port, const uint8_t *payload,
@@ -144,14 +144,14 @@ static void receive(struct loop_switch *ls, enum loop_port port)
 static void *run(void *arg)
 {
     struct loop_switch *ls = arg;
-    struct pollfd fds[] = {{.fd = ls->fd[LOOP_CONTROL], .events = POLLIN},
-                           {.fd = ls->fd[LOOP_DATA], .events = POLLIN},
-                           {.fd = ls->stop_fd, .events = POLLIN}};
+    struct pollfd fds[LOOP_PORTS + 1] = {[LOOP_PORTS] = {.fd = ls->stop_fd, .events = POLLIN}};
     const int tick_ms = (int)(ls->config.lost_after_ms / 10);
     uint64_t tick_at = 0;
+    for (enum loop_port port = 0; port < LOOP_PORTS; port++)
+        fds[port] = (struct pollfd){.fd = ls->fd[port], .events = POLLIN};
     do {
         bool holds = ls->in.held || ls->out.held;
-        poll(fds, 3, holds && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
+        poll(fds, LOOP_PORTS + 1, holds && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
         for (enum loop_port port = 0; port < LOOP_PORTS; port++)
             if (fds[port].revents)
                 receive(ls, port);
@@ -162,7 +162,7 @@ static void *run(void *arg)
             ctl_registry_tick(ls->life.registry, now);
             tick_at = now + (uint64_t)tick_ms * NS_PER_MS;
         }
-    } while (!fds[2].revents);
+    } while (!fds[LOOP_PORTS].revents);
     return NULL;
 }
 
@@ -185,14 +185,16 @@ static int bind_port(const char *ip, uint16_t port)
 
 static bool bind_ports(struct loop_switch *ls)
 {
-    ls->fd[LOOP_CONTROL] = bind_port(ls->ip, CTL_PORT);
-    if (ls->fd[LOOP_CONTROL] < 0)
+    for (enum loop_port port = 0; port < LOOP_PORTS; port++) {
+        ls->fd[port] =
+            bind_port(ls->ip, port == LOOP_CONTROL ? CTL_PORT : loop_protocol(port)->udp_ports.first);
+        if (ls->fd[port] >= 0)
+            continue;
+        while (port-- > 0)
+            close(ls->fd[port]);
         return false;
-    ls->fd[LOOP_DATA] = bind_port(ls->ip, SML_PORT_FIRST);
-    if (ls->fd[LOOP_DATA] >= 0)
-        return true;
-    close(ls->fd[LOOP_CONTROL]);
-    return false;
+    }
+    return true;
 }
 
 /* The ports are bound. */
@@ -245,8 +247,8 @@ void loop_switch_kill(struct loop_switch *ls)
     if (write(ls->stop_fd, &one, sizeof one) < 0)
         die("write");
     pthread_join(ls->thread, NULL);
-    close(ls->fd[LOOP_CONTROL]);
-    close(ls->fd[LOOP_DATA]);
+    for (enum loop_port port = 0; port < LOOP_PORTS; port++)
+        close(ls->fd[port]);
     close(ls->stop_fd);
     while ((d = impair_flush(&ls->in)) || (d = impair_flush(&ls->out)))
         free(d);

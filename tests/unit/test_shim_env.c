@@ -84,6 +84,10 @@ static void test_what_cannot_go_together(void)
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text,
                            "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS exclude each other: unset one of them");
+    environment[1] = "SWAGG_PROTOCOL=auto";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL exclude each other: unset one of them");
     environment[1] = "SWAGG_NUMBERS=native";
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int32"), 0);
@@ -126,8 +130,25 @@ static void test_an_error_names_the_variable_and_what_it_takes(void)
     CU_ASSERT_EQUAL(read_one("SWAGG_WINDOW=many"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_WINDOW=many: use a number from 1 to 16384; K, M or G may follow");
     CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=switch.example"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text,
-                           "SWAGG_SWITCH=switch.example: use the switch's IPv4 address, like 10.0.0.254");
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SWITCH=switch.example: use an IPv4 address, like 10.0.0.254");
+    CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER=10.0.0: use an IPv4 address, like 10.0.0.254");
+    CU_ASSERT_EQUAL(read_one("SWAGG_PROTOCOL=udp"), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_PROTOCOL=udp: use switchml, atp or auto");
+}
+
+/* By ATP alone nobody need be named but the parameter server. */
+static void test_a_server_stands_in_for_the_switch_by_atp(void)
+{
+    char *environment[] = {"SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.9", NULL};
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_ATP);
+    CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.9");
+    CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.9");
+    environment[0] = "SWAGG_PROTOCOL=auto";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_AUTO);
+    CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
 }
 
 static void test_a_misspelt_name_is_told(void)
@@ -160,7 +181,7 @@ static void test_what_is_written_is_read_back(void)
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
     CU_ASSERT_STRING_EQUAL(
         written,
-        " SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+        " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
         " SWAGG_NUMBERS=native SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
@@ -205,6 +226,7 @@ int main(void)
         UNIT_TEST(test_what_cannot_go_together),
         UNIT_TEST(test_numbers),
         UNIT_TEST(test_an_error_names_the_variable_and_what_it_takes),
+        UNIT_TEST(test_a_server_stands_in_for_the_switch_by_atp),
         UNIT_TEST(test_a_misspelt_name_is_told),
         UNIT_TEST(test_an_error_is_told_before_an_unknown_name),
         UNIT_TEST(test_an_empty_value_is_none),

@@ -1,0 +1,185 @@
+/* ATP's streams to one parameter server (atp/stream.h) as a flow. */
+#include "atp/protocol.h"
+#include "atp/stream.h"
+#include "atp/worker.h"
+#include "flow.h"
+
+static uint16_t chunk_bytes(unsigned mtu)
+{
+    const unsigned room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES) / 4 * 4;
+    return (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES);
+}
+
+static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
+{
+    (void)checksum; /* options say that there is none */
+    return ATP_HEADER_BYTES + chunk_bytes(mtu);
+}
+
+/* The slots that the caller wishes for bound what is under way, as in a switch. One server; racks of as many
+ * ranks as one switch can tell apart. */
+static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool keyed)
+{
+    struct agg_terms out;
+    const struct atp_terms wish = {.mode = o->mode == SML_ORDERED ? ATP_ORDERED : ATP_ON_ARRIVAL,
+                                   .format = o->format,
+                                   .mapping = ATP_MAP_REMAP,
+                                   .window = o->slots < ATP_MIN_WINDOW   ? ATP_MIN_WINDOW
+                                             : o->slots > ATP_MAX_WINDOW ? ATP_MAX_WINDOW
+                                                                         : o->slots,
+                                   .chunk_bytes = chunk_bytes(mtu),
+                                   .per_rack = ATP_LEVEL,
+                                   .near = ATP_NOT_NEAR,
+                                   .servers = 1};
+    (void)keyed; /* control messages may be sealed, packets are never keyed */
+    atp_terms_build(&out, &wish);
+    return out;
+}
+
+static struct atp_terms parse(const struct agg_terms *granted)
+{
+    struct atp_terms terms = {0};
+    atp_terms_parse(&terms, granted); /* the session has accepted them */
+    return terms;
+}
+
+static struct flow_terms terms(const struct agg_terms *granted)
+{
+    const struct atp_terms t = parse(granted);
+    return (struct flow_terms){.slots = t.window, .chunk_bytes = t.chunk_bytes};
+}
+
+static struct atp_stream_config stream_config(const struct flow_config *cfg)
+{
+    return (struct atp_stream_config){.rank = cfg->options->rank,
+                                      .workers = cfg->options->size,
+                                      .job = cfg->job,
+                                      .terms = parse(cfg->granted),
+                                      .kernels = cfg->kernels};
+}
+
+static size_t footprint(const struct flow_config *cfg)
+{
+    const struct atp_stream_config config = stream_config(cfg);
+    return atp_stream_footprint(&config);
+}
+
+static void *init(void *mem, const struct flow_config *cfg)
+{
+    const struct atp_stream_config config = stream_config(cfg);
+    return atp_stream_init(mem, &config);
+}
+
+static const char *resume(void *stream, const struct flow_config *cfg, uint64_t now)
+{
+    (void)stream;
+    (void)cfg;
+    (void)now;
+    return "a job of ATP ends with its parameter server";
+}
+
+static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+                 uint64_t now)
+{
+    return atp_stream_begin_segments(stream, call, segments, n, now);
+}
+
+static bool poll(void *stream, uint64_t now, struct sml_send *send)
+{
+    return atp_stream_poll(stream, now, send);
+}
+
+static enum sml_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    return atp_stream_receive(stream, payload, bytes, now);
+}
+
+static enum sml_stream_status status(const void *stream)
+{
+    return atp_stream_status(stream);
+}
+
+static const struct sml_mismatch *mismatch(const void *stream)
+{
+    return atp_stream_mismatch(stream);
+}
+
+static bool buffered(const void *stream)
+{
+    (void)stream;
+    return false;
+}
+
+static uint64_t timer(const void *stream)
+{
+    return atp_stream_timer(stream);
+}
+
+static uint64_t rest(const void *stream, uint64_t now)
+{
+    (void)stream;
+    (void)now;
+    return 0;
+}
+
+static uint64_t left(const void *stream)
+{
+    return atp_stream_left(stream);
+}
+
+static uint32_t completed(const void *stream)
+{
+    return atp_stream_completed(stream);
+}
+
+static uint64_t progress(const void *stream)
+{
+    return atp_stream_progress(stream);
+}
+
+static const struct sml_call *oldest_call(const void *stream)
+{
+    return atp_stream_call(stream);
+}
+
+static uint64_t packets(const void *stream, const struct sml_call *call)
+{
+    return atp_stream_packets(stream, call);
+}
+
+static unsigned missing(const void *stream, uint16_t ranks[], unsigned max)
+{
+    return atp_stream_missing(stream, ranks, max);
+}
+
+static void stats(const void *stream, struct sml_stream_stats *out)
+{
+    atp_stream_stats(stream, out);
+}
+
+const struct flow flow_atp = {
+    .protocol = &atp_protocol,
+    .worker = &atp_worker,
+    .packet_bytes = packet_bytes,
+    .wish = wish,
+    .terms = terms,
+    .footprint = footprint,
+    .init = init,
+    .resume = resume,
+    .begin = begin,
+    .poll = poll,
+    .receive = receive,
+    .status = status,
+    .mismatch = mismatch,
+    .buffered = buffered,
+    .timer = timer,
+    .rest = rest,
+    .left = left,
+    .completed = completed,
+    .oldest = completed, /* nobody resumes, so nobody asks for more */
+    .progress = progress,
+    .oldest_call = oldest_call,
+    .packets = packets,
+    .missing = missing,
+    .stats = stats,
+};

@@ -1,0 +1,328 @@
+/* libswagg by ATP: the same calls, errors and promises, with swagg-ps as parameter server and no switch. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "ps_process.h"
+#include "unit.h"
+
+static const char *program; /* swagg-ps */
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+static struct ps_process start(const char *more)
+{
+    struct ps_process ps;
+    ps_make(&ps, program, more);
+    ps_start(&ps);
+    return ps;
+}
+
+static struct crew crew_by_atp(int size, const struct ps_process *ps, const char *job, crew_fn *work,
+                               void *arg)
+{
+    struct crew crew = crew_at(size, ps->ip, job, work, arg);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    return crew;
+}
+
+/* All types, operations of each, sizes around those of packets; to all, and to one. */
+static int sum_everything(struct crew_member *m)
+{
+    static const size_t counts[] = {0, 1, 17, 357, 358, 5000, 70000};
+    int rc = 0;
+    for (int type = SWAGG_I32; type <= SWAGG_C128 && rc == 0; type++)
+        for (int op = SWAGG_SUM; op <= SWAGG_MAXPAIR && rc == 0; op++) {
+            const size_t count = counts[(size_t)(type + op) % (sizeof counts / sizeof *counts)];
+            const struct tensor t = {
+                .type = (enum swagg_type)type, .op = (enum swagg_op)op, .count = count, .seed = seed};
+            if (swagg_element_size(t.type, t.op) == 0)
+                continue;
+            rc = crew_sum(m, &t, (type + op) % 3 == 0 ? 1 : -1, op % 2 == 0);
+        }
+    return rc;
+}
+
+static void everything_is_summed(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(4, &ps, "everything", sum_everything, NULL);
+    crew_succeed(&crew);
+    char *jobs = ps_ask(&ps, "{\"version\": 1, \"command\": \"verdicts\"}");
+    CU_ASSERT(says(jobs, "\"protocol\":\"atp\""));
+    free(jobs);
+    ps_stop(&ps);
+}
+
+/* Floats whose sum is exact in any order. */
+static int sum_round(struct crew_member *m)
+{
+    int rc = 0;
+    for (int i = 0; i < 20 && rc == 0; i++)
+        rc = crew_sum(
+            m, &(struct tensor){.type = SWAGG_F32, .count = 40000, .seed = seed + (uint64_t)i, .round = true},
+            -1, false);
+    return rc;
+}
+
+static void sums_on_arrival_are_right(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(8, &ps, "arrival", sum_round, NULL);
+    crew.options.mode = SWAGG_ON_ARRIVAL;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.calls, 20);
+    CU_ASSERT(crew.member[0].stats.window > 0);
+    ps_stop(&ps);
+}
+
+static int sum_vector(struct crew_member *m)
+{
+    enum { N = 50, EACH = 123 };
+    int32_t in[N][EACH], out[N][EACH];
+    struct swagg_segment segments[N];
+    for (int i = 0; i < N; i++) {
+        for (int e = 0; e < EACH; e++)
+            in[i][e] = i * 1000 + e + m->rank;
+        segments[i] = (struct swagg_segment){in[i], out[i], EACH};
+    }
+    int rc = swagg_allreducev(m->job, segments, N, SWAGG_I32, SWAGG_SUM);
+    for (int i = 0; i < N && rc == 0; i++)
+        for (int e = 0; e < EACH; e++)
+            if (out[i][e] != 3 * (i * 1000 + e) + 3)
+                rc = WRONG_SUM;
+    return rc;
+}
+
+static void vectors_are_summed(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(3, &ps, "vector", sum_vector, NULL);
+    crew_succeed(&crew);
+    ps_stop(&ps);
+}
+
+/* Rank 1 calls something else. */
+static int differ(struct crew_member *m)
+{
+    const struct tensor t = {.type = m->rank == 1 ? SWAGG_F64 : SWAGG_F32, .count = 1000, .seed = seed};
+    return crew_sum(m, &t, -1, false);
+}
+
+static void different_calls_are_named(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(3, &ps, "mismatch", differ, NULL);
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
+        CU_ASSERT(says(crew.member[r].error, "rank 1"));
+        CU_ASSERT(says(crew.member[r].error, "float64"));
+    }
+    ps_stop(&ps);
+}
+
+/* Rank 2 stays in the job, but makes no call until the others have given up. */
+static int one_is_absent(struct crew_member *m)
+{
+    if (m->rank == 2) {
+        while (atomic_load(&m->crew->through) < 2)
+            sleep_ms(1);
+        return 0;
+    }
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+static void an_absent_rank_is_named(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(3, &ps, "absent", one_is_absent, NULL);
+    crew.options.call_timeout_ms = 3000;
+    crew_run(&crew);
+    CU_ASSERT(crew.member[0].status < 0 && crew.member[1].status < 0);
+    const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
+    CU_ASSERT_EQUAL(crew.member[gave_up].status, SWAGG_ERR_DEADLINE);
+    CU_ASSERT(says(crew.member[gave_up].error, "waiting for rank 2"));
+    ps_stop(&ps);
+}
+
+static int sum_for_long(struct crew_member *m)
+{
+    atomic_int *calls = m->crew->arg;
+    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed};
+    int rc = 0;
+    while (rc == 0) {
+        rc = crew_sum(m, &t, -1, false);
+        atomic_fetch_add(calls, 1);
+    }
+    return rc;
+}
+
+static void a_dead_server_is_named(void)
+{
+    atomic_int calls = 0;
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(2, &ps, "dead", sum_for_long, &calls);
+    crew.options.call_timeout_ms = 8000;
+    crew_start(&crew);
+    while (atomic_load(&calls) < 4)
+        sleep_ms(1);
+    ps_kill(&ps);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_DEADLINE);
+        CU_ASSERT(says(crew.member[r].error, "the parameter server 127."));
+    }
+    ps_stop(&ps);
+}
+
+static void a_server_that_restarts_ends_its_jobs(void)
+{
+    atomic_int calls = 0;
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(2, &ps, "restart", sum_for_long, &calls);
+    crew_start(&crew);
+    while (atomic_load(&calls) < 4)
+        sleep_ms(1);
+    ps_kill(&ps);
+    ps_start(&ps);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT(crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM);
+        CU_ASSERT(says(crew.member[r].error, "ends with its parameter server") ||
+                  says(crew.member[r].error, "start it anew"));
+    }
+    ps_stop(&ps);
+}
+
+/* Loss, duplicates and reordering, both ways. */
+static void sums_survive_a_bad_network(void)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02},
+                                                [IMPAIR_DUPLICATE] = {.probability = 0.02},
+                                                [IMPAIR_REORDER] = {.probability = 0.05}},
+                                       .hold_frames = 5,
+                                       .hold_for = 1000000};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
+    struct crew crew = crew_of(4, ls, "impaired", sum_everything, NULL);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    crew_succeed(&crew);
+    CU_ASSERT(crew.member[0].stats.retransmitted > 0);
+    loop_switch_stop(ls);
+}
+
+/* Stays in its job until it may go. */
+struct filler {
+    atomic_int in;
+    atomic_bool go;
+};
+
+static int stay(struct crew_member *m)
+{
+    struct filler *f = m->crew->arg;
+    atomic_fetch_add(&f->in, 1);
+    while (!atomic_load(&f->go))
+        sleep_ms(1);
+    return 0;
+}
+
+/* Packets of 9000 bytes from 16 ranks: a megabyte has room for few slots of them. */
+static struct crew large_crew(const struct ps_process *ps, const char *job, crew_fn *work, void *arg)
+{
+    struct crew crew = crew_at(CREW_MAX, ps->ip, job, work, arg);
+    crew.options.mtu = 9000;
+    return crew;
+}
+
+/* Starts jobs until one finds no room; returns how many, that one included. */
+static int fill(const struct ps_process *ps, struct crew crew[], int max, struct filler *f)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    int n = 0;
+    while (n < max) {
+        crew[n] = large_crew(ps, names[n], stay, f);
+        crew_start(&crew[n++]);
+        while (atomic_load(&f->in) < CREW_MAX * n)
+            if (atomic_load(&crew[n - 1].through) > 0)
+                return n;
+            else
+                sleep_ms(1);
+    }
+    return n;
+}
+
+static void auto_leaves_a_full_switch(void)
+{
+    static struct crew crew[6];
+    struct filler filler = {0};
+    struct ps_process full = start("mtu: 9000\npool: {megabytes: 1}\n"), server = start("mtu: 9000\n");
+    const int n = fill(&full, crew, 6, &filler);
+    struct crew falls = large_crew(&full, "falls", sum_round, NULL);
+    falls.options.protocol = SWAGG_PROTOCOL_AUTO;
+    falls.options.server_ip = server.ip;
+    crew_succeed(&falls);
+    CU_ASSERT(says(falls.member[0].log, "goes by ATP"));
+    atomic_store(&filler.go, true);
+    for (int i = 0; i < n; i++)
+        crew_join(&crew[i]);
+    CU_ASSERT_EQUAL(crew[n - 1].member[0].opened, SWAGG_ERR_REFUSED);
+    ps_stop(&full);
+    ps_stop(&server);
+}
+
+static void auto_stays_where_there_is_room(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_at(2, ps.ip, "stays", sum_round, NULL);
+    crew.options.protocol = SWAGG_PROTOCOL_AUTO;
+    crew_succeed(&crew);
+    CU_ASSERT_PTR_NULL(strstr(crew.member[0].log, "goes by ATP"));
+    ps_stop(&ps);
+}
+
+static void what_atp_has_not_is_refused(void)
+{
+    const struct swagg_options good = {.struct_size = sizeof good,
+                                       .switch_ip = "127.0.0.1",
+                                       .job = "job",
+                                       .size = 2,
+                                       .protocol = SWAGG_PROTOCOL_ATP};
+    struct swagg_options bad[6] = {good, good, good, good, good, good};
+    static const char *const named[] = {"options.checksum",  "options.reduce",    "options.protocol",
+                                        "options.server_ip", "options.switch_ip", "options.compression"};
+    bad[0].checksum = SWAGG_CHECKSUM_CRC32C;
+    bad[1].reduce = SWAGG_REDUCE_BUFFERED;
+    bad[2].protocol = (enum swagg_protocol)3;
+    bad[3].server_ip = "10.0.0";
+    bad[4].switch_ip = NULL;
+    bad[5].compression = SWAGG_COMPRESSION_THC;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct swagg_job *job;
+        CU_ASSERT_EQUAL(swagg_open(&job, &bad[i]), SWAGG_ERR_ARGUMENT);
+        CU_ASSERT(says(swagg_last_error(), named[i]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    program = argv[1];
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(everything_is_summed),        UNIT_TEST(sums_on_arrival_are_right),
+        UNIT_TEST(vectors_are_summed),          UNIT_TEST(sums_survive_a_bad_network),
+        UNIT_TEST(different_calls_are_named),   UNIT_TEST(an_absent_rank_is_named),
+        UNIT_TEST(a_dead_server_is_named),      UNIT_TEST(a_server_that_restarts_ends_its_jobs),
+        UNIT_TEST(auto_leaves_a_full_switch),   UNIT_TEST(auto_stays_where_there_is_room),
+        UNIT_TEST(what_atp_has_not_is_refused), CU_TEST_INFO_NULL,
+    };
+    return unit_main("client atp", tests);
+}
