@@ -7,11 +7,13 @@
 #include "base/log.h"
 #include "base/uplink_ports.h"
 #include "protocols.h"
+#include "wire/atp.h"
 #include "wire/control.h"
 
 enum {
-    OWN_PORTS_MAX = 32, /* of protocols, control and uplinks */
-    RULES = OWN_PORTS_MAX + 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
+    OWN_PORTS_MAX = 64, /* of protocols, control and uplinks */
+    TRANSITS = 2 * (ATP_PORT_LAST - ATP_PORT_FIRST + 1),
+    RULES = OWN_PORTS_MAX + TRANSITS + 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
 };
 
 static_assert((int)RULES <= (int)CLASSIFIER_RULES_MAX, "there is room for all");
@@ -82,6 +84,16 @@ static void add_parents(struct classifier_table *t, unsigned uplinks)
         add_control(t, UPLINK_CONTROL_PORT);
 }
 
+/* Between ATP's workers and parameter servers, in both directions. */
+static void add_transits(struct classifier_table *t, const struct config *cfg)
+{
+    const struct classifier_rule rule =
+        rule_of(AGG_PROTOCOL_ATP_SWITCH, agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH)->shard_key);
+
+    if (cfg->atp.aggregators > 0)
+        classifier_add_transit(t, ATP_PORT_FIRST, ATP_PORT_LAST, &rule);
+}
+
 /* What passes by on its way from workers to a host. */
 static void add_passings(struct classifier_table *t, const struct config *cfg)
 {
@@ -109,6 +121,7 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
     add_control(&t, CTL_PORT);
     add_parents(&t, dp->uplinks);
     add_flows(&t, cfg);
+    add_transits(&t, cfg);
     add_passings(&t, cfg);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);

@@ -54,7 +54,8 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
     for (unsigned n = job->flow->missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     if (ctl_ranks_count(&missing) == 0)
-        snprintf(text, WAIT_TEXT_MAX, "the %s has not said yet for whom it waits", job->place->what);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", job->place->what,
+                 job->place->text);
     else
         snprintf(text, WAIT_TEXT_MAX, "waiting for %s", ctl_ranks_text(&missing, names));
     return text;

@@ -4,6 +4,7 @@
 
 #include "base/frame.h"
 #include "bridge/forward.h"
+#include "net/ecn.h"
 
 /* A frame with this payload: with a copy of its bytes, or with a reference to the buffer that they lie in,
  * which the caller has counted. NULL: no buffer is free, which is counted as a drop of this port. */
@@ -185,6 +186,11 @@ rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *p
                    agg_shard_key(&protocol->shard_key, payload, bytes) % RTE_MAX(e->data_ports, 1u)));
 }
 
+static struct net_ipv4 *ip_of(struct rte_mbuf *m)
+{
+    return &rte_pktmbuf_mtod(m, struct frame_udp *)->ip;
+}
+
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v)
 {
     const struct frame_payload payload = frame_payload(v->payload, v->bytes, e->ones_sum);
@@ -199,8 +205,39 @@ void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg
     onward = make_frame(e, m->port, &h, from_port, &payload, NULL);
     if (onward == NULL)
         return;
+    if (f->ip.type_of_service != 0)
+        net_set_type_of_service(ip_of(onward), f->ip.type_of_service);
     vlan_put_like(onward, m);
     forward(bridge_of(e->bridge, vlan_number(m)), e->send, m->port, onward);
+}
+
+static struct frame_end end_of(const struct agg_sender *s)
+{
+    struct frame_end end = {.ip = s->ip, .port = s->port};
+
+    memcpy(end.mac.addr_bytes, s->mac, sizeof(s->mac));
+    return end;
+}
+
+void egress_send_as(struct egress *e, const struct agg_protocol *protocol, const struct agg_verdict *v)
+{
+    const struct frame_payload payload = frame_payload(v->payload, v->bytes, e->ones_sum);
+    const struct frame_end from = end_of(&v->as->from), to = end_of(&v->as->to);
+    const int port = bridge_lookup(bridge_of(e->bridge, v->as->from.network), v->as->to.mac);
+    struct frame_header h;
+    struct rte_mbuf *m;
+
+    frame_header_init(&h, &from, &to);
+    m = make_frame(e, (unsigned)RTE_MAX(port, 0), &h, from.port, &payload, NULL);
+    if (m == NULL)
+        return;
+    if (protocol->mark != NULL)
+        net_set_type_of_service(ip_of(m), NET_ECN_CAPABLE);
+    vlan_put(m, v->as->from.network);
+    if (port >= 0)
+        send_put(e->send, (unsigned)port, m);
+    else
+        forward_to_all(e->send, SEND_TO_ALL, m);
 }
 
 void egress_pass(struct egress *e, struct rte_mbuf *m)

@@ -49,6 +49,10 @@ rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *p
  * from its sender to its receiver. */
 void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg_verdict *v);
 
+/* Carries out a verdict of AGG_SEND_AS: sends its payload from one of two others to the other. It can be
+ * marked where queues are long, if the protocol notices that. */
+void egress_send_as(struct egress *e, const struct agg_protocol *protocol, const struct agg_verdict *v);
+
 /* Sends the frame on as it came, taking another reference to it. */
 void egress_pass(struct egress *e, struct rte_mbuf *m);
 

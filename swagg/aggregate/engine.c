@@ -2,12 +2,27 @@
 
 #include <string.h>
 
+#include "net/ecn.h"
 #include "net/udp_frame.h"
 
 /* The number of a frame's source, kept in the mbuf on its way from engine_steer to the owner of its shard. */
 static uint32_t *source_of(struct rte_mbuf *m)
 {
     return &m->hash.usr;
+}
+
+/* Has the payload say what the IP header says, that the packet has met a congested queue. The UDP checksum
+ * follows: the packet may go on as it is. */
+static void note_congestion(const struct agg_protocol *table, struct frame_udp *f)
+{
+    const uint16_t before = agg_kernels_scalar.ones_sum(f->payload, table->header_bytes);
+    uint16_t after;
+
+    table->mark(f->payload, frame_payload_bytes(f));
+    after = agg_kernels_scalar.ones_sum(f->payload, table->header_bytes);
+    if (f->udp.dgram_cksum != 0)
+        f->udp.dgram_cksum =
+            net_udp_checksum(net_fold((uint32_t)(uint16_t)~f->udp.dgram_cksum + (uint16_t)~before + after));
 }
 
 /* A frame as its protocol sees it: its payload, or the whole of it. */
@@ -29,6 +44,14 @@ static void present(const struct agg_protocol *table, struct agg_packet *p, stru
     p->from.port = f->udp.src_port;
     p->from.network = (uint8_t)vlan_number(m);
     memcpy(p->from.mac, f->eth.src_addr.addr_bytes, sizeof(p->from.mac));
+    if (table->udp_ports.first == 0) {
+        p->to =
+            (struct agg_sender){.ip = f->ip.dst_addr, .port = f->udp.dst_port, .network = p->from.network};
+        memcpy(p->to.mac, f->eth.dst_addr.addr_bytes, sizeof(p->to.mac));
+    }
+    if (unlikely(net_ecn_is_marked(&f->ip)) && table->mark != NULL && p->bytes >= table->header_bytes &&
+        rte_mbuf_refcnt_read(m) == 1)
+        note_congestion(table, f);
 }
 
 /* Whether the job keeps fewer frames here than its part: this lcore's part is that of its shards. */
@@ -139,6 +162,9 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
         break;
     case AGG_PASS_AND_KEEP:
         egress_pass(&e->egress, m);
+        break;
+    case AGG_SEND_AS:
+        egress_send_as(&e->egress, p->job->protocol, v);
         break;
     default:
         break;
@@ -347,6 +373,8 @@ static void tick_shard(struct engine *e, const struct agg_job *job, unsigned sha
         if (v.action == AGG_TO_ALL)
             egress_to_all(&e->egress, job, 0, heard_from(job, rte_cpu_to_be_16(protocol->udp_ports.first)),
                           &v);
+        else if (v.action == AGG_SEND_AS)
+            egress_send_as(&e->egress, protocol, &v);
         note_kept(e, job, &v);
         rte_pktmbuf_free(v.released);
     }

@@ -117,8 +117,8 @@ static bool make_parts(struct job *job, const struct jobs_plan *plan)
     job->common.seat =
         rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
     job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
-    job->member =
-        rte_zmalloc("members", threads_of(plan) * plan->size * sizeof(*job->member), RTE_CACHE_LINE_SIZE);
+    job->member = rte_zmalloc("members", RTE_MAX(threads_of(plan) * plan->size, 1u) * sizeof(*job->member),
+                              RTE_CACHE_LINE_SIZE);
     if (has_parent(plan))
         job->parent = rte_zmalloc("parent", sizeof(*job->parent), RTE_CACHE_LINE_SIZE);
     return job->common.seat != NULL && job->lane != NULL && job->member != NULL &&

@@ -257,6 +257,14 @@ struct config_uplink {
     uint8_t network; /* the place of that in config.vlan */
 };
 
+/* What a switch on the way of ATP's packets has to add with. */
+struct config_atp {
+    uint32_t aggregators;   /* 0: nothing */
+    uint32_t max_age_ms;    /* who is untouched for so long gives way */
+    bool preempt;           /* a job of higher priority takes aggregators from others */
+    struct agg_terms terms; /* made from these keys, as if they had been granted; of chunks as long as mtu */
+};
+
 /* Of swagg-ps: a server that sums, in the place of a switch. */
 struct config_server {
     uint32_t threads; /* 1..CONFIG_SERVER_THREADS_MAX; 0: as many as there are CPUs, but no more than that */
@@ -307,6 +315,7 @@ struct config {
     unsigned clone_jobs;
     struct config_clone clone[CONFIG_CLONE_JOBS_MAX];
 
+    struct config_atp atp;
     struct config_server server;
 
     unsigned replays;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "atp/terms.h"
 #include "config/config_value.h"
 #include "protocols.h"
 
@@ -26,12 +27,15 @@ static const struct config_number numbers[] = {
     {"loops.probe_s", offsetof(struct config, loops.probe_s), 0, 3600, 0},
     {"loops.block_s", offsetof(struct config, loops.block_s), 0, 86400, 60},
     {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 320},
+    {"atp.aggregators", offsetof(struct config, atp.aggregators), 0, 65536, 0},
+    {"atp.max_age_ms", offsetof(struct config, atp.max_age_ms), 1, 60000, 1000},
     {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
     {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
 };
 
 enum {
     SEED = 1,
+    IP_UDP_BYTES = 20 + 8,
     MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
 };
 
@@ -89,6 +93,8 @@ static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
         const struct config_replay *r = &c->replay[i - clones];
 
         *job = (struct fixed_job){"replay", &r->terms, r->workers, r->tenant};
+    } else if (i == clones + c->replays && c->atp.aggregators > 0) {
+        *job = (struct fixed_job){"atp", &c->atp.terms, 0, -1};
     } else {
         return false;
     }
@@ -151,6 +157,19 @@ static void check_link_local(struct config_text *t, const struct config *c)
                      c->ports);
 }
 
+/* Turns the keys into the protocol's terms; done nowhere else. */
+static void make_atp_terms(struct config *c)
+{
+    const uint32_t room = (c->mtu - IP_UDP_BYTES - ATP_HEADER_BYTES) / 4 * 4;
+    const struct atp_switch_terms terms = {
+        .aggregators = c->atp.aggregators,
+        .chunk_bytes = (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES),
+        .max_age_ns = c->atp.max_age_ms * UINT64_C(1000000),
+        .preempt = c->atp.preempt};
+
+    atp_switch_terms_build(&c->atp.terms, &terms);
+}
+
 void config_check(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -177,6 +196,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     config_check_hostagg(t, raw);
     config_check_clone(t, raw);
     config_check_replay(t, raw);
+    make_atp_terms(c);
     check_memory(t, c);
     check_quotas(t, c);
 }

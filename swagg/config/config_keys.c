@@ -61,6 +61,9 @@ static const struct config_key file_keys[] = {
     KEY("control.path", RESTART, TEXT, config, control.path),
     KEY("control.mode", RESTART, OCTAL, config, control.mode),
     KEY("control.group", RESTART, TEXT, config, control.group),
+    KEY("atp.aggregators", RESTART, NUMBER, config, atp.aggregators),
+    KEY("atp.max_age_ms", RESTART, NUMBER, config, atp.max_age_ms),
+    KEY_AS("atp.preempt", RESTART, WORD, config, atp.preempt, .words = flags),
     KEY_AS("log_level", AT_ONCE, WORD, config, log_level, .words = log_levels),
     KEY("seed", AT_ONCE, NUMBER, config, seed),
 };

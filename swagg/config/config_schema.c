@@ -321,6 +321,13 @@ static const cyaml_schema_value_t replay_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_replay, replay_fields),
 };
 
+static const cyaml_schema_field_t atp_fields[] = {
+    CYAML_FIELD_UINT("aggregators", CYAML_FLAG_DEFAULT, struct config_atp, aggregators),
+    CYAML_FIELD_UINT("max_age_ms", OPTIONAL, struct config_atp, max_age_ms),
+    CYAML_FIELD_BOOL("preempt", OPTIONAL, struct config_atp, preempt),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_SEQUENCE_COUNT("ports", CYAML_FLAG_DEFAULT, struct config_raw, config.port, config.ports,
                                &port_schema, 1, SWAGG_MAX_PORTS),
@@ -340,6 +347,7 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_MAPPING("idle", OPTIONAL, struct config_raw, config.idle, idle_fields),
     CYAML_FIELD_MAPPING("loops", OPTIONAL, struct config_raw, config.loops, loops_fields),
     CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
+    CYAML_FIELD_MAPPING("atp", OPTIONAL, struct config_raw, config.atp, atp_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),
     CYAML_FIELD_UINT("seed", OPTIONAL, struct config_raw, config.seed),
     CYAML_FIELD_SEQUENCE_COUNT("static", OPTIONAL, struct config_raw, static_job, config.static_jobs,

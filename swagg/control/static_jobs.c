@@ -115,6 +115,17 @@ static void describe_clone(struct static_job *job, const struct config_clone *c)
         job->plan.member[c->workers] = seat_of(&c->collector);
 }
 
+/* Nobody is a member of it: the packets of all ATP jobs compete for its slots. */
+static void describe_atp(struct static_job *job, const struct config *cfg)
+{
+    snprintf(job->name, sizeof(job->name), "atp");
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(cfg->atp.terms.protocol),
+                                   .terms = cfg->atp.terms,
+                                   .as_it_is = true,
+                                   .tenant = -1,
+                                   .is_static = true};
+}
+
 /* Job i of all lists, those first whose numbers on the wire depend on it. */
 static void describe(struct static_job *job, const struct config *cfg, unsigned i)
 {
@@ -124,8 +135,10 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
         describe_static(job, &cfg->static_job[i - cfg->replays]);
     else if (i - cfg->replays - cfg->static_jobs < cfg->hostagg_jobs)
         describe_hostagg(job, &cfg->hostagg[i - cfg->replays - cfg->static_jobs]);
-    else
+    else if (i - cfg->replays - cfg->static_jobs - cfg->hostagg_jobs < cfg->clone_jobs)
         describe_clone(job, &cfg->clone[i - cfg->replays - cfg->static_jobs - cfg->hostagg_jobs]);
+    else
+        describe_atp(job, cfg);
 }
 
 /* The switch in the network that the job is in. */
@@ -168,7 +181,7 @@ static void close_job(struct static_jobs *s, const struct static_job *job)
 
 static unsigned jobs_in(const struct config *cfg)
 {
-    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs + cfg->clone_jobs;
+    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs + cfg->clone_jobs + (cfg->atp.aggregators > 0);
 }
 
 int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now)

@@ -51,7 +51,7 @@ struct static_jobs_change {
 
 enum {
     STATIC_JOBS_MAX =
-        CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
+        CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + 1
 };
 struct static_jobs_next {
     unsigned n;

@@ -18,6 +18,7 @@ bool classifier_add(struct classifier_table *t, struct classifier_target target,
     t->rules++;
     t->flows |= target.station >> 56 == CLASSIFIER_FLOW;
     t->passings |= target.station >> 56 == CLASSIFIER_PASSING;
+    t->transits |= target.station >> 56 == CLASSIFIER_TO_PORT;
     return true;
 }
 
@@ -28,6 +29,20 @@ bool classifier_add_own(struct classifier_table *t, uint16_t first, uint16_t las
 
     for (unsigned port = first; port <= last && room; port++)
         room = classifier_add(t, classifier_own(rte_cpu_to_be_16((uint16_t)port)), rule);
+    return room;
+}
+
+bool classifier_add_transit(struct classifier_table *t, uint16_t first, uint16_t last,
+                            const struct classifier_rule *rule)
+{
+    bool room = true;
+
+    for (unsigned port = first; port <= last && room; port++) {
+        const rte_be16_t udp_port = rte_cpu_to_be_16((uint16_t)port);
+
+        room = classifier_add(t, classifier_to_port(udp_port), rule) &&
+               classifier_add(t, classifier_from_port(udp_port), rule);
+    }
     return room;
 }
 

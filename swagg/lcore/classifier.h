@@ -58,7 +58,7 @@ struct classifier_table {
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     unsigned rules;
-    bool flows, passings; /* there are rules of this kind */
+    bool flows, passings, transits; /* there are rules of this kind */
     struct classifier_place place[CLASSIFIER_PLACES];
 } __rte_cache_aligned;
 
@@ -67,7 +67,7 @@ struct classifier {
     struct rte_rcu_qsbr *rcu;       /* where those report who read it */
 };
 
-enum { CLASSIFIER_OWN = 1, CLASSIFIER_FLOW, CLASSIFIER_PASSING };
+enum { CLASSIFIER_OWN = 1, CLASSIFIER_FLOW, CLASSIFIER_PASSING, CLASSIFIER_TO_PORT, CLASSIFIER_FROM_PORT };
 
 /* UDP packets to this port of the switch itself, by whichever of its addresses. */
 static inline struct classifier_target classifier_own(rte_be16_t udp_port)
@@ -80,6 +80,17 @@ static inline struct classifier_target classifier_flow(unsigned network, rte_be3
 {
     return (struct classifier_target){(uint64_t)CLASSIFIER_FLOW << 56 | (uint64_t)network << 48 | ip,
                                       udp_port};
+}
+
+/* UDP packets between others, whatever their addresses, to this port, or from it. */
+static inline struct classifier_target classifier_to_port(rte_be16_t udp_port)
+{
+    return (struct classifier_target){(uint64_t)CLASSIFIER_TO_PORT << 56, udp_port};
+}
+
+static inline struct classifier_target classifier_from_port(rte_be16_t udp_port)
+{
+    return (struct classifier_target){(uint64_t)CLASSIFIER_FROM_PORT << 56, udp_port};
 }
 
 /* Frames of this type to another station. */
@@ -100,6 +111,10 @@ bool classifier_add(struct classifier_table *t, struct classifier_target target,
 /* The same for these UDP ports of the switch itself, both included; host order. */
 bool classifier_add_own(struct classifier_table *t, uint16_t first, uint16_t last,
                         const struct classifier_rule *rule);
+
+/* The same for UDP packets between others, to these ports and from them. */
+bool classifier_add_transit(struct classifier_table *t, uint16_t first, uint16_t last,
+                            const struct classifier_rule *rule);
 
 /* Publishes a copy of the table, and frees the one before; waits for the lcores to let go of that. 0, or
  * -ENOMEM: nothing has changed. The main lcore's. */

@@ -108,6 +108,14 @@ static void local_input(struct receive *r, const struct classifier_table *t, uns
     }
 }
 
+/* The rule about a UDP packet to another host; NULL: there is none. */
+static const struct classifier_rule *transit_of(const struct classifier_table *t, const struct net_udp *udp)
+{
+    const struct classifier_rule *rule = classifier_find(t, classifier_to_port(udp->dst_port));
+
+    return rule != NULL ? rule : classifier_find(t, classifier_from_port(udp->src_port));
+}
+
 /* The rule about a whole UDP packet to another host; NULL: there is none. Most frames that pass are of no
  * flow, so the checks, which read all of a packet, come last. */
 static const struct classifier_rule *flow_of(const struct receive *r, const struct classifier_table *t,
@@ -120,6 +128,8 @@ static const struct classifier_rule *flow_of(const struct receive *r, const stru
         f->ip.next_proto_id != NET_PROTOCOL_UDP || !rte_pktmbuf_is_contiguous(m))
         return NULL;
     rule = classifier_find(t, classifier_flow(vlan_number(m), f->ip.dst_addr, f->udp.dst_port));
+    if (rule == NULL && t->transits)
+        rule = transit_of(t, &f->udp);
     if (rule == NULL || rule->taker != CLASSIFIER_PROTOCOL ||
         net_check_ipv4(&f->ip, m->data_len - sizeof(f->eth), found_ipv4(r, port, m)) != NET_OK ||
         net_check_udp(&f->ip, &f->udp, found_udp(r, port, m), r->host->ones_sum) != NET_OK)
@@ -160,7 +170,7 @@ static void copy_to_engine(struct receive *r, const struct classifier_rule *rule
 static void passing_input(struct receive *r, const struct classifier_table *t, const struct bridge *stations,
                           unsigned port, struct rte_mbuf *m)
 {
-    const struct classifier_rule *flow = t->flows ? flow_of(r, t, port, m) : NULL;
+    const struct classifier_rule *flow = t->flows || t->transits ? flow_of(r, t, port, m) : NULL;
     const struct classifier_rule *copied = t->passings ? passing_of(t, m) : NULL;
 
     if (copied != NULL)

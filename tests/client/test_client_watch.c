@@ -33,6 +33,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
     script_open(&l->script, 0, 2, 4, 4);
     l->job = (struct swagg_job){
         .options = {.job = "lonely",
+                    .in_switch = {.what = "switch", .text = "10.0.0.254"},
                     .names = {.type = describe_type, .op = describe_op},
                     .call_timeout_ns = 3600 * NS_PER_S,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
@@ -43,6 +44,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
         .flow = &flow_switchml,
         .stream = l->script.stream,
     };
+    l->job.place = &l->job.options.in_switch;
     pthread_mutex_init(&l->job.membership.lock, NULL);
     struct sml_call call = {
         .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */

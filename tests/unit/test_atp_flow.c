@@ -1,0 +1,248 @@
+/* ATP in the daemon's data path: what workers send to a parameter server is summed on its way, and what the
+ * server sends passes. Stations 0 and 1 are workers, station 2 is the server. */
+#include "atp/protocol.h"
+#include "atp/reasons.h"
+#include "control/static_jobs.h"
+#include "datapath_make.h"
+#include "lcore_rig.h"
+#include "net/ecn.h"
+#include "wire/atp.h"
+#include "wire/bytes.h"
+
+enum { SERVER = 2, WORDS = 16, BODY = 4 * WORDS, MAX_AGE_MS = 1, WORKER_PORT = 40000 };
+
+static struct datapath dp;
+static struct config cfg;
+static struct jobs jobs;
+static struct static_jobs fixed;
+
+static void open_atp_with(uint32_t aggregators, const char *more)
+{
+    const struct jobs_identity us = {.mac = rig_mac, .ip = rig_ip};
+    static const char yaml[] = "ports: [{device: kernel:a, name: a}]\nswitch: {ip: 10.0.0.254}\n"
+                               "atp: {aggregators: %u, max_age_ms: %u%s}\n";
+    char text[256];
+
+    snprintf(text, sizeof(text), yaml, aggregators, MAX_AGE_MS, more);
+    CU_ASSERT_EQUAL_FATAL(config_load_text(&cfg, "test", text, NULL, NULL), 0);
+    rig_open();
+    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    fixed = (struct static_jobs){.jobs = &jobs, .us = us};
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
+    CU_ASSERT_EQUAL(fixed.n, aggregators > 0);
+    rig.engine.source[AGG_PROTOCOL_ATP_SWITCH] =
+        (struct engine_source){.table = &atp_switch_protocol, .jobs = &jobs.running[AGG_PROTOCOL_ATP_SWITCH]};
+    dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
+    CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
+    CU_ASSERT_EQUAL_FATAL(classifier_publish(&rig_classifier, classifier_table(&dp.classifier)), 0);
+    for (unsigned s = 0; s < RIG_PORTS; s++)
+        bridge_learn(rig_bridge, rig_station(s).mac.addr_bytes, (uint8_t)s);
+}
+
+static void open_atp(uint32_t aggregators)
+{
+    open_atp_with(aggregators, "");
+}
+
+static void close_atp(void)
+{
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    static_jobs_close(&fixed);
+    jobs_free(&jobs);
+    classifier_free(&dp.classifier);
+    rig_close();
+}
+
+static struct frame_end end(unsigned station)
+{
+    struct frame_end e = rig_station(station);
+
+    e.port = rte_cpu_to_be_16(station == SERVER ? ATP_PORT_FIRST : WORKER_PORT);
+    return e;
+}
+
+static struct atp_packet gradient(unsigned rank, uint32_t sequence)
+{
+    return (struct atp_packet){.kind = ATP_GRADIENT,
+                               .bitmap0 = UINT64_C(1) << rank,
+                               .life = 77,
+                               .sequence = sequence,
+                               .job = 3,
+                               .index = (uint16_t)sequence,
+                               .root = ATP_ALL,
+                               .code = agg_code(AGG_I32, AGG_SUM),
+                               .fan_in0 = 2,
+                               .fan_in1 = 1};
+}
+
+/* All of its elements are `value`; type: of service. */
+static struct rte_mbuf *frame(unsigned from, unsigned to, const struct atp_packet *p, uint32_t value,
+                              uint8_t type)
+{
+    const struct frame_end sender = end(from), receiver = end(to);
+    uint8_t payload[ATP_HEADER_BYTES + BODY];
+    struct rte_mbuf *m;
+
+    atp_build_header(payload, p);
+    for (unsigned i = 0; i < WORDS; i++)
+        put_be32(payload + ATP_HEADER_BYTES + 4 * i, value);
+    m = rig_frame(&sender, &receiver, payload, sizeof(payload));
+    net_set_type_of_service(&rte_pktmbuf_mtod(m, struct frame_udp *)->ip, type);
+    return m;
+}
+
+static uint64_t verdicts(enum atp_switch_reason reason)
+{
+    return rig.counters.verdict[AGG_PROTOCOL_ATP_SWITCH][reason];
+}
+
+/* One frame has left by this port, from one station to another, with right checksums and such elements. */
+static struct atp_packet sent(unsigned port, unsigned from, unsigned to, uint32_t value, uint8_t type)
+{
+    uint8_t bytes[2048];
+    const struct frame_udp *f = (const struct frame_udp *)(void *)bytes;
+    const struct frame_end sender = end(from), receiver = end(to);
+    struct atp_packet p = {0};
+
+    CU_ASSERT_EQUAL_FATAL(rig_sent(port, bytes), 1);
+    CU_ASSERT(f->ip.src_addr == sender.ip && f->udp.src_port == sender.port);
+    CU_ASSERT(f->ip.dst_addr == receiver.ip && f->udp.dst_port == receiver.port);
+    CU_ASSERT(net_same_mac(&f->eth.dst_addr, &receiver.mac));
+    CU_ASSERT_EQUAL(f->ip.type_of_service, type);
+    CU_ASSERT_EQUAL(frame_check_ipv4(bytes, sizeof(bytes), receiver.ip, NET_NOT_COMPARED), DROP_REASONS);
+    CU_ASSERT_EQUAL(frame_check_udp(bytes, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
+    CU_ASSERT_EQUAL_FATAL(atp_parse(&p, f->payload, frame_payload_bytes(f)), ATP_OK);
+    for (unsigned i = 0; i < WORDS; i++)
+        CU_ASSERT_EQUAL(get_be32(f->payload + ATP_HEADER_BYTES + 4 * i), value);
+    return p;
+}
+
+static void test_gradients_are_summed_on_their_way(void)
+{
+    const struct atp_packet first = gradient(0, 9), second = gradient(1, 9);
+    struct atp_packet sum;
+
+    open_atp(8);
+    rig_receive(0, frame(0, SERVER, &first, 30, NET_ECN_CAPABLE));
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_receive(1, frame(1, SERVER, &second, 12, NET_ECN_CAPABLE));
+    sum = sent(2, 1, SERVER, 42, NET_ECN_CAPABLE);
+    CU_ASSERT_EQUAL(sum.bitmap0, 3);
+    CU_ASSERT_EQUAL(sum.flags & ATP_ECN, 0);
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 1);
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_SUM), 1);
+    close_atp();
+}
+
+static void test_results_pass_and_free_aggregators(void)
+{
+    const struct atp_packet first = gradient(0, 9), other = gradient(0, 9 + 8);
+    struct atp_packet result = gradient(0, 9);
+
+    open_atp(8);
+    result.kind = ATP_PARAMETER;
+    result.fan_in0 = 1;
+    rig_receive(0, frame(0, SERVER, &first, 30, 0));
+    rig_receive(2, frame(SERVER, 0, &result, 30, 0));
+    CU_ASSERT_EQUAL(sent(0, SERVER, 0, 30, 0).kind, ATP_PARAMETER);
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_FREED), 1);
+    rig_receive(0, frame(0, SERVER, &other, 30, 0)); /* has the same aggregator */
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 2);
+    close_atp();
+}
+
+/* A mark of a contribution is in the sum, and one of a packet that passes stays right. */
+static void test_marks_are_not_lost(void)
+{
+    const struct atp_packet first = gradient(0, 9), second = gradient(1, 9);
+    struct atp_packet direct = gradient(0, 10);
+
+    open_atp(8);
+    rig_receive(0, frame(0, SERVER, &first, 30, NET_ECN_MARKED));
+    rig_receive(1, frame(1, SERVER, &second, 12, NET_ECN_CAPABLE));
+    CU_ASSERT(sent(2, 1, SERVER, 42, NET_ECN_CAPABLE).flags & ATP_ECN);
+    direct.flags |= ATP_DIRECT;
+    rig_receive(0, frame(0, SERVER, &direct, 5, NET_ECN_MARKED));
+    CU_ASSERT(sent(2, 0, SERVER, 5, NET_ECN_MARKED).flags & ATP_ECN);
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_DIRECT), 1);
+    close_atp();
+}
+
+/* As if the worker who came last had sent it. */
+static void test_what_nobody_cares_for_goes_on(void)
+{
+    const struct atp_packet only = gradient(0, 9);
+    uint64_t waited = 0;
+
+    open_atp(8);
+    rig_receive(0, frame(0, SERVER, &only, 30, NET_ECN_CAPABLE));
+    for (; verdicts(ATP_SWITCH_AGED) == 0 && waited < 1000; waited++)
+        lcore_round(&rig, rig.send.now + ENGINE_TICK_NS);
+    CU_ASSERT_EQUAL_FATAL(verdicts(ATP_SWITCH_AGED), 1);
+    CU_ASSERT(waited >= MAX_AGE_MS);
+    CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, NET_ECN_CAPABLE).bitmap0, 1);
+    close_atp();
+}
+
+/* Whose sum so far goes on in the place of the packet that has taken its place. */
+static void test_a_higher_priority_takes_an_aggregator(void)
+{
+    const struct atp_packet lower = gradient(0, 9);
+    struct atp_packet higher = gradient(1, 9);
+
+    higher.job = 4;
+    higher.priority = 1;
+    for (int preempt = 0; preempt < 2; preempt++) {
+        open_atp_with(1, preempt ? ", preempt: true" : "");
+        rig_receive(0, frame(0, SERVER, &lower, 30, 0));
+        rig_receive(1, frame(1, SERVER, &higher, 12, 0));
+        if (preempt) {
+            CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, NET_ECN_CAPABLE).job, lower.job);
+        } else {
+            CU_ASSERT_EQUAL(sent(2, 1, SERVER, 12, 0).job, higher.job);
+        }
+        CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_PREEMPTED), (uint64_t)preempt);
+        close_atp();
+    }
+}
+
+static void test_others_packets_on_these_ports_pass_as_they_came(void)
+{
+    const struct frame_end from = end(0), to = end(SERVER);
+    const char letter[] = "a letter to the server";
+    uint8_t bytes[2048];
+
+    open_atp(8);
+    rig_receive(0, rig_frame(&from, &to, letter, sizeof(letter)));
+    CU_ASSERT_EQUAL_FATAL(rig_sent(2, bytes), 1);
+    CU_ASSERT_STRING_EQUAL((const char *)bytes + FRAME_HEADER_BYTES, letter);
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_NOT_ATP), 1);
+    close_atp();
+}
+
+static void test_without_aggregators_all_pass(void)
+{
+    const struct atp_packet first = gradient(0, 9);
+
+    open_atp(0);
+    rig_receive(0, frame(0, SERVER, &first, 30, 0));
+    CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, 0).bitmap0, 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+    close_atp();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_gradients_are_summed_on_their_way),
+        UNIT_TEST(test_results_pass_and_free_aggregators),
+        UNIT_TEST(test_marks_are_not_lost),
+        UNIT_TEST(test_what_nobody_cares_for_goes_on),
+        UNIT_TEST(test_a_higher_priority_takes_an_aggregator),
+        UNIT_TEST(test_others_packets_on_these_ports_pass_as_they_came),
+        UNIT_TEST(test_without_aggregators_all_pass),
+        CU_TEST_INFO_NULL,
+    };
+
+    return rig_main("atp_flow", tests);
+}
