@@ -129,8 +129,8 @@ static bool names_the_victim(const struct world *w, const struct atp_job_worker 
 
     for (unsigned i = 0; i < rank->job->cfg.servers; i++) {
         const enum sml_stream_status status = atp_stream_status(rank->stream[i]);
-        if (w->cfg->worker_dies && atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS) == 1 &&
-            missing[0] == w->victim)
+        const unsigned n = atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS);
+        if (w->cfg->worker_dies ? n == 1 && missing[0] == w->victim : n > 0) /* those know of the server */
             return true;
         if (w->cfg->server_dies && i == w->victim && status == SML_STREAM_RUNNING)
             return true;
