@@ -16,9 +16,9 @@
 enum {
     FAIR_PLACES = 1024,     /* of an lcore's part of the packet buffers (datapath_memory.c) */
     FAIR_FRAME_BYTES = 256, /* what a frame costs beside its bytes, in bytes */
-    /* The quantum of the job with the greatest weight, in frames of the longest that any job has: a burst, so
-     * that jobs whose bursts come one after another do not wait. */
-    FAIR_TURN_FRAMES = 64,
+    /* The quantum of the job with the greatest weight, in frames of the longest that any job has: some
+     * bursts, so that jobs do not wait whose frames come at the same rate, but many at once. */
+    FAIR_TURN_FRAMES = 256,
 };
 
 struct fair {
