@@ -4,34 +4,37 @@
 # job on links of 100 Mbit/s while another floods, disagrees and crashes, and a stranger joins and forges.
 
 sharing() {
-    local turn turns=5 seconds=0.5 tenants
+    local turn turns=5 seconds=0.5 slots=$((IN_FLIGHT / 8))
     [ -z "$quick" ] || turns=2 seconds=1
-    tenants="{name: a, addresses: [10.0.0.1], weight: WEIGHT}, {name: b, addresses: [10.0.0.2]}"
     for ((turn = 1; turn <= turns; turn++)); do
-        sharing_plays alone 1 1
-        sharing_plays equal 2 1
-        sharing_plays three_to_one 2 3
+        sharing_plays alone 1 1 "$slots" 1
+        sharing_plays alone_wide 1 2 $((2 * slots)) 1
+        sharing_plays no_turns 2 2 "$slots"
+        sharing_plays equal 2 2 "$slots" 1
+        sharing_plays three_to_one 2 2 "$slots" 3
     done
     sharing_victim
 }
 
-# As many jobs of 8 workers, each on a port of its own, keep 256 frames on their way.
-sharing_plays() { # WHAT JOBS WEIGHT
-    local j slots=$((IN_FLIGHT / 8))
-    memif_config "$NET_DIR/swagg.yaml" "$2" 1076
+# Jobs of 8 workers keep all their slots on their way, each on an equal part of the ports. They are of one tenant each, the first of
+# this weight; without a weight they are of none, and so take no turns.
+sharing_plays() { # WHAT JOBS PORTS SLOTS [WEIGHT]
+    local what=$1 jobs=$2 ports=$3 slots=$4 weight=${5:-} j tenants=(a b)
+    memif_config "$NET_DIR/swagg.yaml" "$ports" 1076
     {
         echo "lcores: [{cpu: $dut_cpu, rx: [all], tx: [all], aggregate: [0]}]"
         echo "memory: {mode: $swagg_memory, megabytes: $MEMORY}"
         echo "idle: {max_sleep_us: 0}"
-        echo "tenants: [${tenants/WEIGHT/$3}]"
+        [ -z "$weight" ] ||
+            echo "tenants: [{name: a, addresses: [10.0.0.1], weight: $weight}, {name: b, addresses: [10.0.0.2]}]"
         echo "replay:"
-        for ((j = 0; j < $2; j++)); do
-            printf '  - {workers: 8, slots: %d, phases: %d, tenant: %s, ' "$slots" "$PHASES" "$([ "$j" = 0 ] && echo a || echo b)"
+        for ((j = 0; j < jobs; j++)); do
+            printf '  - {workers: 8, slots: %d, phases: %d, %s' "$slots" "$PHASES" "${weight:+tenant: ${tenants[j]}, }"
             printf 'worker_mac: "02:00:00:00:01:%02x", worker_ip: 10.77.0.%d}\n' $((1 + 8 * j)) $((1 + 8 * j))
         done
     } >>"$NET_DIR/swagg.yaml"
     net_swagg_start "$NET_DIR/swagg.yaml"
-    play swagg "sharing,$1,$turn" "$2" 1076 --workers 8 --slots "$slots" --jobs "$2"
+    play swagg "sharing,$what,$turn" "$ports" 1076 --workers 8 --slots "$slots" --jobs "$jobs"
     net_swagg_stop
     played
 }
