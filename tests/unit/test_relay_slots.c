@@ -521,6 +521,41 @@ static void test_views_are_by_rank(void)
     CU_ASSERT_PTR_NULL(relay_protocol_of(&hag_protocol));
 }
 
+/* The longest ASK and WAIT: a bit for each of 4,096 ranks, of which every third is at this switch. */
+static void test_a_question_in_the_largest_tree_names_every_rank(void)
+{
+    static uint16_t contributor[SML_MAX_RANKS];
+    struct agg_tree tree = {
+        .ranks = SML_MAX_RANKS, .contributor = contributor, .has_parent = true, .parent_job = 9};
+    const struct sml_pool_config cfg = {
+        .job = 3, .workers = 2, .slots = 4, .chunk_bytes = 64, .kernels = agg_kernels_best()};
+    const uint8_t data[SML_HEADER_BYTES + 8] = {SML_DATA << 4 | SML_SIZE_AGREED,
+                                                3, [8] = AGG_SUM << 4 | AGG_I64};
+    const uint8_t probe[SML_HEADER_BYTES] = {SML_PROBE << 4 | SML_SIZE_AGREED, 3};
+    struct sml_packet p;
+    struct agg_verdict v;
+
+    for (unsigned r = 0; r < SML_MAX_RANKS; r++)
+        contributor[r] = r % 3 == 0 ? r > 0 : AGG_NOBODY;
+    const size_t bytes = relay_slots_footprint(&cfg, &tree);
+    CU_ASSERT_FATAL(bytes > 0);
+    struct sml_pool *pool = relay_slots_init(aligned_alloc(64, bytes), &cfg, &tree);
+    CU_ASSERT_FATAL(sml_parse(&p, data, sizeof(data)) == SML_OK);
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), 1, &p, NULL, 0, &v);
+    CU_ASSERT_EQUAL(v.reason, SML_HELD);
+    CU_ASSERT_FATAL(sml_parse(&p, probe, sizeof(probe)) == SML_OK);
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), 1, &p, NULL, 0, &v);
+    CU_ASSERT_EQUAL_FATAL(v.reason, SML_ASK_PARENT);
+    CU_ASSERT_EQUAL(v.brief_bytes, v.bytes);
+    CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK);
+    CU_ASSERT_EQUAL_FATAL(p.body_bytes, SML_MAX_RANKS / 8);
+    for (unsigned r = 0; r < SML_MAX_RANKS; r++)
+        CU_ASSERT_EQUAL(p.body[r / 8] >> r % 8 & 1, r > 0 && r % 3 == 0);
+    free(pool);
+    tree.ranks++;
+    CU_ASSERT_EQUAL(relay_slots_footprint(&cfg, &tree), 0);
+}
+
 static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t contributor[3])
 {
     const struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
@@ -545,6 +580,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_every_rank_gets_every_sum_whatever_links_do),
         UNIT_TEST(test_views_are_by_rank),
+        UNIT_TEST(test_a_question_in_the_largest_tree_names_every_rank),
         UNIT_TEST(test_tables_that_are_none_are_refused),
         CU_TEST_INFO_NULL,
     };

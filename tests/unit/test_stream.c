@@ -375,7 +375,7 @@ static void test_only_sound_configurations_have_a_footprint(void)
     CU_ASSERT(sml_stream_footprint(&sound) > 0);
     c = sound, c.rank = 2;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);
-    c = sound, c.workers = SML_MAX_WORKERS + 1;
+    c = sound, c.workers = SML_MAX_RANKS + 1;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);
     c = sound, c.slots = 3;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);

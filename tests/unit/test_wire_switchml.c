@@ -106,8 +106,8 @@ static void test_a_switch_asks_with_a_bitmap(void)
 {
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 0), SML_BAD_LENGTH);
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 1), SML_OK);
-    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_WORKERS / 8), SML_OK);
-    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_WORKERS / 8 + 1), SML_BAD_LENGTH);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_RANKS / 8), SML_OK);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_RANKS / 8 + 1), SML_BAD_LENGTH);
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_32, 1), SML_BAD_SIZE_CODE);
 }
 
@@ -156,7 +156,7 @@ static void test_bad_length(void)
             {SML_RESTORE, SML_SIZE_AGREED, fits},
             {SML_PROBE, SML_SIZE_AGREED, none},
             {SML_NACK, SML_SIZE_AGREED, none},
-            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= 128},
+            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= SML_MAX_RANKS / 8},
             {SML_MISMATCH, SML_SIZE_AGREED, body == SML_MISMATCH_BYTES},
             {SML_REJECT, SML_SIZE_AGREED, body == 8},
         };

@@ -21,7 +21,8 @@ struct agg_protocol;
 
 enum {
     AGG_JOBS = 256,         /* numbers that jobs of one protocol can have: 0 .. AGG_JOBS - 1 */
-    AGG_MAX_WORKERS = 1024, /* ranks that a job can have */
+    AGG_MAX_WORKERS = 1024, /* members that a job can have at one switch */
+    AGG_MAX_RANKS = 4096,   /* ranks that a job can have in a tree of switches (tree.h) */
     AGG_MAX_THREADS = 32,   /* of a member of a static job, each with a UDP port of its own */
     AGG_MAC_BYTES = 6,
     AGG_NETWORKS = 128,

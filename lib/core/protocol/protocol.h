@@ -26,7 +26,7 @@ struct keys_shared;
 enum {
     AGG_MAX_REASONS = 40,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
-    AGG_ANSWER_BYTES = 168, /* of the longest answer that does not lie in a slot */
+    AGG_ANSWER_BYTES = 536, /* of the longest answer that does not lie in a slot */
 };
 
 /* What is to be done with a packet. */
@@ -132,10 +132,10 @@ struct agg_footprint {
 
 /* For telemetry: what a slot is doing. */
 struct agg_slot_view {
-    uint32_t chunk;                       /* that is being collected */
-    uint16_t contributed;                 /* ranks that have contributed to it; 0: idle */
-    uint64_t ranks[AGG_MAX_WORKERS / 64]; /* which, as in agg_verdict.wants; members who never contribute are
-                                             among them */
+    uint32_t chunk;                     /* that is being collected */
+    uint16_t contributed;               /* ranks that have contributed to it; 0: idle */
+    uint64_t ranks[AGG_MAX_RANKS / 64]; /* which, as in agg_verdict.wants; members who never contribute are
+                                           among them */
 };
 
 /* For telemetry: the last sum that a slot has made. */

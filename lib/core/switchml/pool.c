@@ -49,7 +49,7 @@ static bool config_valid(const struct sml_pool_config *cfg)
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
            table_valid(cfg) && (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
-           (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_WORKERS)) &&
+           (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_RANKS)) &&
            cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }

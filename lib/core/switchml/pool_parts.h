@@ -20,7 +20,7 @@ enum sml_part {
 };
 
 static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_MAX <= AGG_ANSWER_BYTES &&
-                  (int)SML_HEADER_BYTES + SML_MAX_WORKERS / 8 + SML_TRAILER_MAX <= AGG_ANSWER_BYTES,
+                  (int)SML_HEADER_BYTES + SML_MAX_RANKS / 8 + SML_TRAILER_MAX <= AGG_ANSWER_BYTES,
               "the longest answers, MISMATCH and WAIT, have room");
 
 /* Whether the body starts with the call of a collective. */

@@ -7,7 +7,8 @@
 
 static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
-static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS, "views and seats are for as many");
+static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS && (int)AGG_MAX_RANKS == (int)SML_MAX_RANKS,
+              "views and seats are for as many");
 
 static inline struct sml_packet *parsed(struct agg_packet *p)
 {

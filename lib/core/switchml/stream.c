@@ -39,7 +39,7 @@ static bool look_up_ok(const struct sml_stream_config *c)
 
 static bool config_ok(const struct sml_stream_config *c)
 {
-    return c->workers >= 1 && c->workers <= SML_MAX_WORKERS && c->rank < c->workers && c->slots >= 1 &&
+    return c->workers >= 1 && c->workers <= SML_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
            format_ok(c) && look_up_ok(c);

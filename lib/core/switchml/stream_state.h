@@ -74,7 +74,7 @@ struct sml_stream {
     uint64_t progress;
 
     uint64_t waiting_position; /* which chunk the last WAIT was about; 0: none */
-    uint8_t waiting[SML_MAX_WORKERS / 8];
+    uint8_t waiting[SML_MAX_RANKS / 8];
 
     bool rejected, mismatched;
     uint64_t boot_id;

@@ -8,7 +8,7 @@ enum {
     PAIR_BYTES = 16, /* two words of NH */
     ROUTE_BYTES = 10,
     SUM_BYTES = 16,
-    WAIT_BYTES_MAX = SML_MAX_WORKERS / 8, /* more than the shortest chunk */
+    WAIT_BYTES_MAX = SML_MAX_RANKS / 8, /* more than the shortest chunk */
     SHORT_MAX = SML_HEADER_BYTES + SML_CALL_BYTES + ROUTE_BYTES + SUM_BYTES,
 };
 

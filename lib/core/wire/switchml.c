@@ -20,7 +20,7 @@ enum {
     SLOT_MASK = 0x3fff,
 
     BOOT_ID_BYTES = 8,
-    MAX_BITMAP_BYTES = SML_MAX_WORKERS / 8,
+    MAX_BITMAP_BYTES = SML_MAX_RANKS / 8,
 };
 
 /* What the low four bits of byte 0 say. */

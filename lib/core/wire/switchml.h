@@ -20,7 +20,8 @@ enum {
     SML_AUTH_BYTES = 8,    /* of the trailer of a keyed packet (auth.h) */
     SML_TRAILER_MAX = SML_AUTH_BYTES,
     SML_CALL_BYTES = 20,    /* a descriptor in front of the elements of an opening packet */
-    SML_MAX_WORKERS = 1024, /* ranks a job can have */
+    SML_MAX_WORKERS = 1024, /* that send to one switch: ranks, and switches below it */
+    SML_MAX_RANKS = 4096,   /* in a job whose ranks are at several switches */
     SML_MAX_SLOTS = 16384,  /* 14 bits of pool index */
     SML_MIN_CHUNK_BYTES = 64,
     SML_MAX_CHUNK_BYTES = 8960 /* k = 2240 elements of 4 bytes, for MTU 9000 */
