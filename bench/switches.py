@@ -1,9 +1,9 @@
 """Several switches, the places that one can have, and the ways of the paper that swagg began with: what switches.sh measured, part
 by part (parted.py)."""
 import parted
-from parts import bump, case1, case2, rules, tree
+from parts import bump, case1, case2, rules, scale, tree
 
-PARTS = {"tree": tree, "case1": case1, "case2": case2, "bump": bump, "rules": rules}
+PARTS = {"tree": tree, "case1": case1, "case2": case2, "bump": bump, "rules": rules, "scale": scale}
 FIGURES = parted.figures_of(PARTS)
 
 

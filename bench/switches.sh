@@ -15,4 +15,4 @@ records=$2 quick=$3 wanted=("${@:4}")
 NET_SETTINGS=("memory: {mode: no-huge}")
 
 net_begin switches
-measure_parts "$1" tree case1 case2 bump rules
+measure_parts "$1" tree case1 case2 bump rules scale

@@ -136,6 +136,7 @@ def switches_records(directory):
             put(directory, f"{run},case2,{where},2,one.json", {"seconds": seconds})
         for kind, count in (("none", 0), ("hostagg", 1), ("hostagg", 256), ("clone", 1), ("clone", 256)):
             put(directory, f"{run},rules,{kind},{count},1.json", {"frames_pps": 1e6})
+    put(directory, "1,scale,all.json", {"goodput_3600_share": 0.97, "scale_3600_100g_0ppm_whole_share": 0.87})
 
 
 # The figure that each of them must come to.

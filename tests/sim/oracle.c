@@ -86,7 +86,9 @@ void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, cons
 {
     unsigned call = f->rank[rank].succeeded++;
 
-    o->calls_succeeded++;
+    if (o->calls_succeeded++ == 0)
+        o->succeeded_first = o->sim->now;
+    o->succeeded_last = o->sim->now;
     if (buffered)
         return;
     f->rank[rank].proved = f->rank[rank].succeeded;

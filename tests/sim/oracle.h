@@ -36,7 +36,8 @@ struct oracle {
     const struct sim *sim;
     struct formation *formations;
     bool failed;
-    char text[ORACLE_TEXT_MAX]; /* the first failure */
+    char text[ORACLE_TEXT_MAX];               /* the first failure */
+    uint64_t succeeded_first, succeeded_last; /* ns */
     uint64_t calls_succeeded, formations_well, formations_failed;
 };
 

@@ -293,6 +293,20 @@ void scenario_make(struct scenario *s, uint64_t seed, bool chip)
     s->over_by = latest_end(s);
 }
 
+unsigned scenario_killed(const struct scenario *s, const struct fault *f)
+{
+    return (unsigned)(splitmix_hash(f->lasts) % (s->leaves + 1));
+}
+
+struct fault scenario_kill_switch(const struct scenario *s, unsigned which, uint64_t at, uint64_t lasts)
+{
+    struct fault f = {.kind = FAULT_KILL_SWITCH, .at = at, .lasts = lasts};
+
+    while (scenario_killed(s, &f) != which)
+        f.lasts++;
+    return f;
+}
+
 void scenario_fini(struct scenario *s)
 {
     free(s->at);

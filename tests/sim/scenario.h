@@ -39,7 +39,7 @@ struct scenario_parts {
     bool compressed; /* calls of typed jobs, some of them */
 };
 
-enum { SCENARIO_LEAVES_MAX = 4 };
+enum { SCENARIO_LEAVES_MAX = 15 };
 
 struct scenario {
     uint64_t seed;
@@ -70,6 +70,13 @@ struct scenario {
 /* chip: the switch is the program for chips, in a benign scenario of jobs that are small, on links that lose
  * a frame in a hundred. */
 void scenario_make(struct scenario *s, uint64_t seed, bool chip);
+
+/* A fault that kills this switch (0: the root, else the one below of this number less one) and starts it
+ * again after so long, or a few ns more. */
+struct fault scenario_kill_switch(const struct scenario *s, unsigned which, uint64_t at, uint64_t lasts);
+/* The switch that it kills. */
+unsigned scenario_killed(const struct scenario *s, const struct fault *f);
+
 void scenario_fini(struct scenario *s);
 void scenario_print(const struct scenario *s, FILE *out);
 

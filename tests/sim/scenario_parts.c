@@ -11,6 +11,7 @@ enum {
     MANY_CALLS = 2,
     MANY_ELEMENTS = 600,
     FULL_SLOTS = 128,
+    LEAVES_DRAWN = 4,           /* switches below, at most */
     KEYED_CHUNK_MIN = 96,       /* some bytes are the key's */
     COMPRESSED_CHUNK_MIN = 160, /* of a packet that may be keyed, too */
 };
@@ -158,7 +159,7 @@ static void have_a_tree(struct scenario *s)
 {
     uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x7472656573);
 
-    s->leaves = (unsigned)rng_between(&r, 1, SCENARIO_LEAVES_MAX);
+    s->leaves = (unsigned)rng_between(&r, 1, LEAVES_DRAWN);
     s->leaf_base = s->all_hosts;
     s->all_hosts += s->leaves;
     s->at = memory_of(s->all_hosts * sizeof(*s->at));

@@ -10,6 +10,7 @@
 #include "chip_protocol.h"
 #include "options.h"
 #include "runner.h"
+#include "scale/scale.h"
 #include "tat_table.h"
 
 static _Noreturn void usage(FILE *out)
@@ -31,7 +32,11 @@ static _Noreturn void usage(FILE *out)
         "       swagg-sim atp [--seeds COUNT] [--first SEED]              play COUNT scenarios of ATP "
         "(2000)\n"
         "       swagg-sim atp --measure                                   how its jobs share a link, and "
-        "aggregators\n");
+        "aggregators\n"
+        "       swagg-sim scale [--costs FILE] [--out DIRECTORY] [--json FILE] [--small] [--jobs N]\n"
+        "                     trees of switches with 240 and 3,600 workers; --out: DIRECTORY/scale.md, "
+        "whose\n"
+        "                     tables are replaced, and DIRECTORY/scale.svg\n");
     exit(out == stdout ? 0 : 2);
 }
 
@@ -272,6 +277,42 @@ static int atp(int argc, char **argv)
     return (measure ? atp_measure_table() : atp_run(first, count)) ? 0 : 1;
 }
 
+/* swagg-sim scale */
+
+static int scale(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"costs", required_argument, NULL, 'c'}, {"out", required_argument, NULL, 'o'},
+        {"json", required_argument, NULL, 'J'},  {"small", no_argument, NULL, 's'},
+        {"jobs", required_argument, NULL, 'j'},  {NULL, 0, NULL, 0},
+    };
+    struct scale_command c = {.costs = "docs/results/data/dataplane.json", .jobs = free_cpus()};
+
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (o) {
+        case 'c':
+            c.costs = optarg;
+            break;
+        case 'o':
+            c.out = optarg;
+            break;
+        case 'J':
+            c.json = optarg;
+            break;
+        case 's':
+            c.small = true;
+            break;
+        case 'j':
+            c.jobs = (unsigned)number("--jobs", optarg, 1, SCALE_JOBS_MAX);
+            break;
+        default:
+            usage(stderr);
+        }
+    if (optind != argc)
+        usage(stderr);
+    return scale_command(&c);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -282,5 +323,7 @@ int main(int argc, char **argv)
         return tat(argc - 1, argv + 1);
     if (strcmp(argv[1], "atp") == 0)
         return atp(argc - 1, argv + 1);
+    if (strcmp(argv[1], "scale") == 0)
+        return scale(argc - 1, argv + 1);
     usage(strcmp(argv[1], "--help") == 0 ? stdout : stderr);
 }

@@ -152,7 +152,7 @@ static void on_leaf_start(void *ctx, uint64_t leaf)
 /* In a tree, any switch of it. */
 static void kill_a_switch(struct world *w, const struct fault *f, uint64_t end)
 {
-    const unsigned which = (unsigned)(splitmix_hash(f->lasts) % (w->scenario.leaves + 1));
+    const unsigned which = scenario_killed(&w->scenario, f);
 
     if (which > 0) {
         leaf_kill(&w->leaf[which - 1]);
@@ -388,10 +388,10 @@ static void open_seats(struct world *w)
         }
 }
 
-static void open_world(struct world *w, uint64_t seed, bool chip, FILE *trace)
+static void open_world(struct world *w, const struct scenario *scenario, FILE *trace)
 {
-    scenario_make(&w->scenario, seed, chip);
-    w->rng = ~seed;
+    w->scenario = *scenario;
+    w->rng = ~scenario->seed;
     sim_init(&w->sim, trace);
     oracle_init(&w->oracle, &w->sim);
     open_links(w);
@@ -558,6 +558,8 @@ static void collect(const struct world *w, struct world_result *result)
     result->events = w->sim.events;
     result->simulated_ns = w->sim.now;
     result->calls_succeeded = w->oracle.calls_succeeded;
+    result->succeeded_first = w->oracle.succeeded_first;
+    result->succeeded_last = w->oracle.succeeded_last;
     result->formations_well = w->oracle.formations_well;
     result->formations_failed = w->oracle.formations_failed;
     memcpy(result->faults, w->faults, sizeof(result->faults));
@@ -583,10 +585,18 @@ static void collect(const struct world *w, struct world_result *result)
 
 struct world_result world_play(uint64_t seed, bool chip, FILE *trace)
 {
+    struct scenario scenario;
+
+    scenario_make(&scenario, seed, chip);
+    return world_play_scenario(&scenario, trace);
+}
+
+struct world_result world_play_scenario(struct scenario *scenario, FILE *trace)
+{
     struct world *w = memory_of(sizeof(*w));
     struct world_result result = {0};
 
-    open_world(w, seed, chip, trace);
+    open_world(w, scenario, trace);
     if (trace != NULL)
         scenario_print(&w->scenario, trace);
     while (!w->oracle.failed && !all_are_over(w) && w->sim.now < w->scenario.over_by && sim_step(&w->sim)) {

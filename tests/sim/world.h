@@ -14,6 +14,7 @@ struct world_result {
     char text[ORACLE_TEXT_MAX]; /* why */
     bool benign, paper;         /* paper: the switch was the paper's */
     uint64_t events, simulated_ns;
+    uint64_t succeeded_first, succeeded_last; /* ns: when the first call of a rank did, and the last one */
     uint64_t calls_succeeded, formations_well, formations_failed;
     uint64_t faults[FAULTS]; /* that happened */
     uint64_t strangers;      /* messages of theirs */
@@ -30,5 +31,7 @@ struct world_result {
 
 /* trace: NULL for none. The same seed gives the same result and the same trace. */
 struct world_result world_play(uint64_t seed, bool chip, FILE *trace);
+/* Frees what the scenario has. */
+struct world_result world_play_scenario(struct scenario *scenario, FILE *trace);
 
 #endif

@@ -1,0 +1,32 @@
+"""Trees of switches that are simulated: what scale.sh had swagg-sim play."""
+from figures import Figure, table
+
+FIGURES = (
+    Figure("goodput_3600_share", "Simulated, 3,600 workers below three levels of switches sum with {:.1%} of what their links of "
+           "100 Gb/s and the framing allow.", ">= 0.95"),
+    Figure("goodput_240_share", "Simulated, 240 workers below two levels with {:.1%}."),
+)
+
+READING = """
+Scale: simulated, with the real pools and streams, and time that is simulated, too, so every run gives the same; how, and the figures
+for other links and losses, is told in [scale.md](../scale.md).
+"""
+
+LOSSES = (0, 100, 1000)  # ppm
+
+
+def collect(rows):
+    figures = rows["all",][0]
+    return ({figure.name: figures[figure.name] for figure in FIGURES if figure.name in figures}, {"simulated": figures})
+
+
+def section(data):
+    trees = sorted({int(name.split("_")[1]) for name in data["simulated"] if name.startswith("scale_")})
+    speeds = sorted({int(name.split("_")[2][:-1]) for name in data["simulated"] if name.startswith("scale_")})
+
+    def share(workers, gbps, ppm):
+        found = data["simulated"].get(f"scale_{workers}_{gbps}g_{ppm}ppm_whole_share")
+        return "-" if found is None else f"{found:.3f}"
+
+    rows = [(f"{workers} workers, {gbps} Gb/s", *(share(workers, gbps, ppm) for ppm in LOSSES)) for workers in trees for gbps in speeds]
+    return "## Scale, simulated\n\n" + table(("whole allreduces, of the ideal", "no loss", "loss 0.01%", "loss 0.1%"), rows)
