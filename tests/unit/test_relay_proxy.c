@@ -43,6 +43,7 @@ static struct net {
     struct ctl_prepared later;
     bool full; /* the switch 1 has no room */
     bool slow; /* pools of the switch 1 take time */
+    int deaf;  /* READYs of the root to ranks below this one are lost */
     uint64_t put_off;
     int open[PROXIES];                        /* pools, by switch */
     uint8_t number[PROXIES], opened[PROXIES]; /* of the latest; how many so far */
@@ -283,6 +284,9 @@ static void at_leaf(int s, const struct letter *l)
     struct ctl_message m;
 
     if (l->from.ip == ip_of_switch(above[s])) {
+        if (ctl_parse(&m, l->payload, l->bytes) == CTL_PARSED && m.head.type == CTL_READY &&
+            m.head.rank < net.deaf)
+            return;
         relay_receive_up(net.proxy[s], 0, &l->from, l->payload, l->bytes, net.now);
         return;
     }
@@ -532,6 +536,27 @@ static void test_the_operator_of_a_switch_ends_a_job(void)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
+/* The root's pool waits for the sum of all ranks that came by the switch 1, whoever of them has left since.
+ */
+static void test_a_rank_that_leaves_early_stays_in_its_switchs_sum(void)
+{
+    start(0, 8);
+    net.deaf = 2;
+    pass(1000);
+    CU_ASSERT_EQUAL(net.open[0], 1);
+    CU_ASSERT_EQUAL(net.session[2].state, CTL_SESSION_JOINING);
+    CU_ASSERT(ctl_ranks_has(&net.session[2].pending.missing, 0));
+    CU_ASSERT(ctl_ranks_has(&net.session[2].pending.missing, 1));
+    ctl_session_leave(&net.session[1], net.now);
+    ctl_session_leave(&net.session[2], net.now);
+    pass(1000);
+    net.deaf = 0;
+    pass(1000);
+    CU_ASSERT_EQUAL(net.open[1], 0);
+    CU_ASSERT_EQUAL(net.session[0].state, CTL_SESSION_JOINING);
+    CU_ASSERT_EQUAL(ctl_ranks_count(&net.session[0].pending.missing), 2);
+}
+
 /* What switch 1 answers to the JOIN of a process that it does not know. */
 static struct ctl_message answer_to_newcomer(const char *name, uint8_t hops)
 {
@@ -664,6 +689,7 @@ int main(void)
         UNIT_TEST(test_restarts_at_any_moment),
         UNIT_TEST(test_who_is_lost_is_named_with_his_switch),
         UNIT_TEST(test_the_operator_of_a_switch_ends_a_job),
+        UNIT_TEST(test_a_rank_that_leaves_early_stays_in_its_switchs_sum),
         UNIT_TEST(test_switches_in_a_circle_are_refused),
         UNIT_TEST(test_the_operator_of_a_switch_drains_a_job),
         UNIT_TEST(test_a_job_that_forms_is_not_drained_but_ended),

@@ -2,18 +2,24 @@
 
 #include "protocol/tree.h"
 
+/* A rank that has left stays a part of the sum that its switch sends: the job's pool counts it there. */
+static bool has_come(const struct ctl_member *member)
+{
+    return member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LEFT;
+}
+
 /* Switches that send for ranks are told apart as ranks are: by IP address and port. */
 static bool come_by_one(const struct ctl_member *a, const struct ctl_member *b)
 {
-    return a->state == CTL_MEMBER_JOINED && b->state == CTL_MEMBER_JOINED && a->hops > 0 && b->hops > 0 &&
-           a->endpoint.ip == b->endpoint.ip && a->data_port == b->data_port;
+    return has_come(a) && has_come(b) && a->hops > 0 && b->hops > 0 && a->endpoint.ip == b->endpoint.ip &&
+           a->data_port == b->data_port;
 }
 
 /* The contributor of a rank before this one that comes the same way; AGG_NOBODY: there is none. */
 static uint16_t find_bundle(const struct ctl_entry *job, unsigned rank, const uint16_t contributor[])
 {
     for (unsigned other = 0; other < rank; other++)
-        if (come_by_one(&job->members[other], &job->members[rank]))
+        if (contributor[other] != AGG_NOBODY && come_by_one(&job->members[other], &job->members[rank]))
             return contributor[other];
     return AGG_NOBODY;
 }

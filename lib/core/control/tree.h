@@ -13,7 +13,8 @@ uint16_t ctl_tree_contributors(const struct ctl_entry *job, uint16_t contributor
 /* Whether a switch sends for some member, so that the job's pool is one in a tree. */
 bool ctl_tree_has_switches(const struct ctl_entry *job);
 
-/* The members that come by the same switch as this one, itself included; none, if it sends for itself. */
+/* The members that come by the same switch as this one, itself and those that have left included; none, if it
+ * sends for itself. */
 struct ctl_ranks ctl_tree_bundle(const struct ctl_entry *job, unsigned rank);
 
 #endif

@@ -225,6 +225,26 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
     relay_send_down(p, route, &m);
 }
 
+/* The rank has READY, but others that come by this switch have not, or it is still getting ready for them. */
+static void tell_pending(const struct relay_proxy *p, const struct relay_job *job,
+                         const struct relay_route *route, uint64_t now)
+{
+    const struct ctl_entry *e = &job->entry;
+    struct ctl_message m = {.head = {.type = CTL_PENDING,
+                                     .boot_id = relay_boot_id(p, job->parent_boot_id),
+                                     .incarnation = route->incarnation,
+                                     .rank = route->rank,
+                                     .size = e->size,
+                                     .serial = route->serial},
+                            .pending = {.waited_ms = (uint32_t)((now - e->since) / UINT64_C(1000000)),
+                                        .preparing = e->state == CTL_ENTRY_PREPARING}};
+
+    for (unsigned rank = 0; rank < e->size; rank++)
+        if (ctl_ranks_has(&job->bundle, rank) && e->members[rank].state != CTL_MEMBER_JOINED)
+            ctl_ranks_add(&m.pending.missing, rank);
+    relay_send_down(p, route, &m);
+}
+
 static void run(struct relay_proxy *p, struct relay_job *job, uint8_t number, uint64_t now)
 {
     const uint8_t *ip = (const uint8_t *)&p->cfg.uplink[job->uplink].ip;
@@ -333,4 +353,6 @@ void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct 
     sit_down(job, route, m->ready.resumed);
     if (job->entry.state == CTL_ENTRY_FORMING && job->entry.present == ctl_ranks_count(&job->bundle))
         prepare(p, job, now);
+    if (job->entry.state == CTL_ENTRY_FORMING || job->entry.state == CTL_ENTRY_PREPARING)
+        tell_pending(p, job, route, now);
 }
