@@ -112,6 +112,7 @@ static inline unsigned drop_kind(unsigned protocol, unsigned reason)
     X(MOVERS, "stations_restless",                                                                           \
       "times that a station was found to move between ports all the time: a loop, or one MAC used twice")    \
     X(LOOPS_FOUND, "loops_found", "probes that came back, so that there is a loop behind two ports or one")  \
+    X(MARKED, "congestion_marks", "frames marked (ECN) where more waited than ports.ecn_above")              \
     X(ARP_REPLIES, "arp_replies", "ARP requests for the switch's IP answered")                               \
     X(ECHO_REPLIES, "echo_replies", "pings answered")                                                        \
     X(GRADIENTS, "gradients", "gradient packets of members, given to their slots")                           \

@@ -80,6 +80,7 @@ struct config_port {
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
     struct config_storm storm;
+    uint32_t ecn_above;   /* bytes that wait to be sent, beyond which frames are marked; 0: never */
     uint32_t vlan;        /* of its untagged frames; 0: it has none */
     unsigned trunk_count; /* VLANs whose frames have a tag */
     uint32_t trunk[CONFIG_VLANS_MAX];

@@ -89,6 +89,7 @@ static const struct config_key port_keys[] = {
     KEY("ports.storm.broadcast", AT_ONCE, NUMBER, config_port, storm.frames[CONFIG_STORM_BROADCAST]),
     KEY("ports.storm.multicast", AT_ONCE, NUMBER, config_port, storm.frames[CONFIG_STORM_MULTICAST]),
     KEY("ports.storm.unknown", AT_ONCE, NUMBER, config_port, storm.frames[CONFIG_STORM_UNKNOWN]),
+    KEY("ports.ecn_above", RESTART, NUMBER, config_port, ecn_above),
 };
 
 static const struct config_key lcore_keys[] = {

@@ -27,6 +27,9 @@ static const struct config_number storms[] = {
     {"storm.multicast", offsetof(struct config_port, storm.frames[CONFIG_STORM_MULTICAST]), 0, 100000000, 0},
     {"storm.unknown", offsetof(struct config_port, storm.frames[CONFIG_STORM_UNKNOWN]), 0, 100000000, 0},
 };
+static const struct config_number marks = {"ecn_above", offsetof(struct config_port, ecn_above), 0, 1 << 30,
+                                           0};
+
 enum { STORMS = sizeof(storms) / sizeof(storms[0]) };
 enum { QUEUES = sizeof(queues) / sizeof(queues[0]) };
 
@@ -191,6 +194,16 @@ static void check_name(struct config_text *t, struct config *c, unsigned port)
     }
 }
 
+/* Other devices do not say how much waits. */
+static void check_marks(struct config_text *t, const struct config *c, unsigned p)
+{
+    char path[CONFIG_PATH_MAX];
+
+    if (c->port[p].ecn_above > 0 && !config_is_kernel_device(c->port[p].device))
+        config_fault(t, port_path(path, p, "ecn_above"),
+                     "is for ports on interfaces of the kernel's (kernel:NAME), which tell how much waits");
+}
+
 void config_check_ports(struct config_text *t, struct config *c)
 {
     char path[CONFIG_PATH_MAX];
@@ -200,7 +213,9 @@ void config_check_ports(struct config_text *t, struct config *c)
         config_default_numbers(t, port_path(path, p, ""), &c->port[p], queues, QUEUES);
         config_check_numbers(t, path, &c->port[p], queues, QUEUES);
         config_check_numbers(t, path, &c->port[p], storms, STORMS);
+        config_check_numbers(t, path, &c->port[p], &marks, 1);
         check_device(t, c, p);
+        check_marks(t, c, p);
         check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);
         check_impair(t, port_path(path, p, "impair.tx"), &c->port[p].impair.tx);
     }

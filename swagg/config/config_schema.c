@@ -47,6 +47,7 @@ static const cyaml_schema_field_t port_fields[] = {
     CYAML_FIELD_UINT("tx_queues", OPTIONAL, struct config_port, tx_queues),
     CYAML_FIELD_MAPPING("impair", OPTIONAL, struct config_port, impair, directions_fields),
     CYAML_FIELD_MAPPING("storm", OPTIONAL, struct config_port, storm, storm_fields),
+    CYAML_FIELD_UINT("ecn_above", OPTIONAL, struct config_port, ecn_above),
     CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_port, vlan),
     CYAML_FIELD_SEQUENCE("trunk", OPTIONAL, struct config_port, trunk, &number_schema, 1, CONFIG_VLANS_MAX),
     CYAML_FIELD_END,

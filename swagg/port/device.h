@@ -59,6 +59,9 @@ struct port_device {
     /* Sends frames in order, and takes all of them over, also those that it refuses. */
     struct port_refused (*send)(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                 uint16_t n);
+    /* Bytes of memory that frames take which wait to leave by this queue, those that are leaving included. By
+     * its owner. NULL: the kind does not tell; then ecn_above is 0. */
+    uint64_t (*waiting)(const struct port *port, uint16_t queue);
     bool (*is_up)(const struct port *port); /* its link, as far as is known */
     void (*stats)(const struct port *port, struct port_stats *stats);
     /* After start: adds a rule that UDP packets to udp_port are received by this queue. 0, or -errno:

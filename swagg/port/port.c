@@ -139,6 +139,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;
     port->storm = pc->storm;
+    port->ecn_above = pc->ecn_above;
 
     rc = make_impairments(port, index, cfg);
     if (rc == 0)

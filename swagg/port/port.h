@@ -43,6 +43,7 @@ struct port {
     char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
+    uint32_t ecn_above;        /* the configuration's; 0: nothing is marked */
     struct config_storm storm; /* the configuration's */
     bool multi_segment;        /* it sends frames of several segments */
     bool hashes;               /* it chooses a frame's receive queue by a hash of its flow */

@@ -5,6 +5,7 @@
 #include "capture/pcapng.h"
 #include "capture/tap.h"
 #include "impair/impair_mbuf.h"
+#include "net/ecn.h"
 
 static_assert((int)SEND_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 
@@ -25,6 +26,23 @@ static uint16_t tag(struct send *s, unsigned p, struct rte_mbuf **frames, uint16
     if (lost > 0)
         count_drop(s->counters, p, DROP_NO_MBUF, lost);
     return left;
+}
+
+/* Tells senders who can be told so to send less. Who shares a frame with others leaves it as it is. */
+static void mark_congested(struct send *s, const struct port *port, uint16_t q, struct rte_mbuf **frames,
+                           uint16_t n)
+{
+    uint64_t waiting = port->device->waiting(port, q);
+    unsigned marked = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        struct rte_mbuf *m = frames[i];
+
+        if (waiting > port->ecn_above && rte_mbuf_refcnt_read(m) == 1)
+            marked += net_ecn_mark(rte_pktmbuf_mtod(m, void *), m->data_len);
+        waiting += m->pkt_len;
+    }
+    count_event(s->counters, EVENT_MARKED, marked);
 }
 
 static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint16_t n)
@@ -51,6 +69,8 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     }
     if (n == 0)
         return;
+    if (port->ecn_above > 0)
+        mark_congested(s, port, q, frames, n);
     tap = port_tap(port);
     if (unlikely(tap != NULL))
         tap_take(tap, p, PCAPNG_SENT, frames, n, s->now);

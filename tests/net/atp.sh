@@ -69,6 +69,14 @@ wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
 [ "$(switch_counted atp_switch_sums)" -gt 0 ] || fail "the switch that came back adds nothing"
 
+step "where three links meet one of the same rate, packets are marked; windows follow, and little is lost"
+net_swagg_stop
+net_limit 100mbit
+sed -i 's/device: "kernel:p[0-9]"/&, ecn_above: 50000/' "$NET_DIR/swagg.yaml"
+net_swagg_start "$NET_DIR/swagg.yaml"
+sum_by_atp -x SWAGG_MODE=ordered -- -n 10 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+[ "$(net_telemetry /swagg/counters congestion_marks)" -gt 0 ] || fail "nothing was marked"
+
 step "no swagg on the way: the server adds everything"
 net_swagg_stop
 net_bridge

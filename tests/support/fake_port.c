@@ -45,6 +45,12 @@ static struct port_refused fake_send(const struct port *port, uint16_t queue, st
     return fake->down ? (struct port_refused){.down = refused} : (struct port_refused){.full = refused};
 }
 
+static uint64_t fake_waiting(const struct port *port, uint16_t queue)
+{
+    (void)queue;
+    return ((const struct fake_port *)port->state)->waiting;
+}
+
 static bool fake_is_up(const struct port *port)
 {
     return !((const struct fake_port *)port->state)->down;
@@ -82,6 +88,7 @@ static uint64_t fake_missed(struct port *port)
 
 static const struct port_device fake_device = {.receive = fake_receive,
                                                .send = fake_send,
+                                               .waiting = fake_waiting,
                                                .is_up = fake_is_up,
                                                .stats = fake_stats,
                                                .steer = fake_steer,

@@ -21,6 +21,7 @@ struct fake_port {
     struct fake_frames arriving[FAKE_PORT_QUEUES], sent[FAKE_PORT_QUEUES];
     unsigned room; /* frames that it takes before it is full; FAKE_PORT_FRAMES at first */
     bool down;
+    uint64_t waiting;   /* bytes, as it says */
     unsigned rules;     /* of steer, that are in force */
     unsigned rules_max; /* it refuses those beyond; UINT_MAX at first */
     uint16_t rule_port[64], rule_queue[64];

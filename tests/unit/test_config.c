@@ -96,7 +96,7 @@ static const struct {
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
     {PORT "    qinq: 3\n", "F:3: ports[0].qinq: unknown key; known here: name, device, rx_queues, tx_queues, "
-                           "impair, storm, vlan, trunk\n"},
+                           "impair, storm, ecn_above, vlan, trunk\n"},
     {PORT "    vlan: 4095\n    trunk: [0, 7, 7, 4095]\n",
      "F:3: ports[0].vlan: 4095 is no VLAN (1..4094)\n"
      "F:4: ports[0].trunk[0]: 0 is no VLAN (1..4094)\n"

@@ -45,6 +45,7 @@ static const struct {
     {"ports.storm.broadcast", "unit/test_flooding.c", "test_each_kind_has_a_bound_of_its_own"},
     {"ports.storm.multicast", "unit/test_flooding.c", "test_each_kind_has_a_bound_of_its_own"},
     {"ports.storm.unknown", "unit/test_flooding.c", "test_each_kind_has_a_bound_of_its_own"},
+    {"ports.ecn_above", "unit/test_send.c", "test_frames_are_marked_where_many_wait"},
     {"switch.link_local", "unit/test_flooding.c", "test_link_local_frames_pass_as_configured"},
     {"loops.find", "unit/test_flooding.c", "test_it_does_not_look_for_loops_unless_it_shall"},
     {"loops.probe_s", "unit/test_flooding.c", "test_it_looks_for_loops_every_so_often"},

@@ -8,6 +8,8 @@
 #include <rte_mbuf.h>
 
 #include "fake_port.h"
+#include "net/ecn.h"
+#include "net/udp_frame.h"
 #include "port/send.h"
 #include "small_eal.h"
 #include "unit.h"
@@ -283,6 +285,64 @@ static void test_what_is_for_a_port_that_is_gone_is_dropped(void)
     out.ports = RTE_BIT64(PORTS) - 1;
 }
 
+/* An IPv4 packet of 1,000 bytes with this type of service. */
+static struct rte_mbuf *packet(uint8_t type)
+{
+    const struct frame_end end = {.ip = RTE_BE32(0x0A000001), .port = RTE_BE16(7)};
+    static const uint8_t bytes[1000 - FRAME_HEADER_BYTES];
+    const struct frame_payload payload = frame_payload(bytes, sizeof(bytes), agg_kernels_scalar.ones_sum);
+    struct rte_mbuf *m = rte_pktmbuf_alloc(out.mbufs);
+    struct frame_header h;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    frame_header_init(&h, &end, &end);
+    frame_write(rte_pktmbuf_append(m, 1000), &h, end.port, &payload);
+    net_set_type_of_service(&rte_pktmbuf_mtod(m, struct frame_udp *)->ip, type);
+    return m;
+}
+
+/* The type of service of the next packet that port 0 has sent, whose IPv4 checksum is right. */
+static uint8_t sent_type(void)
+{
+    struct rte_mbuf *m = fake_port_take(&fake, 0);
+    const struct frame_udp *f;
+    uint8_t type;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    type = f->ip.type_of_service;
+    CU_ASSERT_EQUAL(net_ipv4_sum(&f->ip), NET_SUM_RIGHT);
+    rte_pktmbuf_free(m);
+    return type;
+}
+
+/* 3,000 wait before: beyond 5,000 packets that can be marked are. Shared ones are left alone. */
+static void test_frames_are_marked_where_many_wait(void)
+{
+    const uint64_t before = counters.event[EVENT_MARKED];
+    struct rte_mbuf *shared;
+
+    set_up_own();
+    fake.waiting = 3000;
+    ports[0].ecn_above = 5000;
+    for (unsigned i = 0; i < 5; i++)
+        send_put(&out, 0, packet(i % 2 == 0 ? 0x40 | NET_ECN_CAPABLE : 0));
+    shared = packet(NET_ECN_CAPABLE);
+    rte_mbuf_refcnt_update(shared, 1);
+    send_put(&out, 0, shared);
+    send_flush(&out);
+    for (unsigned i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(sent_type(), i % 2 == 1 ? 0 : 0x40 | (i < 3 ? NET_ECN_CAPABLE : NET_ECN_MARKED));
+    CU_ASSERT_EQUAL(sent_type(), NET_ECN_CAPABLE);
+    rte_pktmbuf_free(shared);
+    CU_ASSERT_EQUAL(counters.event[EVENT_MARKED], before + 1);
+    ports[0].ecn_above = 0;
+    send_put(&out, 0, packet(NET_ECN_CAPABLE));
+    send_flush(&out);
+    CU_ASSERT_EQUAL(sent_type(), NET_ECN_CAPABLE);
+    tear_down_own();
+}
+
 static bool make_ports(void)
 {
     char name[] = "to_send0";
@@ -310,6 +370,7 @@ int main(void)
         UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
         UNIT_TEST(test_a_disabled_port_sends_nothing),
         UNIT_TEST(test_impairments_change_while_a_port_sends),
+        UNIT_TEST(test_frames_are_marked_where_many_wait),
         UNIT_TEST(test_what_others_have_is_collected_and_sent),
         UNIT_TEST(test_a_full_ring_drops_the_rest),
         UNIT_TEST(test_a_flood_goes_everywhere_else),

@@ -4,6 +4,7 @@
 #define SWAGG_CORE_NET_ECN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "net/headers.h"
 #include "net/sum.h"
@@ -14,6 +15,10 @@ static inline bool net_ecn_is_marked(const struct net_ipv4 *ip)
 {
     return (ip->type_of_service & NET_ECN_MASK) == NET_ECN_MARKED;
 }
+
+/* Marks a frame, if it is one of IPv4 that can be marked; the header's checksum follows. False: it was left
+ * as it is. VLAN tags may precede the header. */
+bool net_ecn_mark(void *frame, size_t bytes);
 
 /* Sets the type of service, and the header's checksum with it. The header has no options. */
 static inline void net_set_type_of_service(struct net_ipv4 *ip, uint8_t type)

@@ -291,11 +291,17 @@ static void linux_close(struct port *port)
         linux_tx_close(port->tx[q].state);
 }
 
+static uint64_t linux_waiting(const struct port *port, uint16_t queue)
+{
+    return linux_tx_waiting(port->tx[queue].state);
+}
+
 const struct port_device port_linux = {.state_bytes = sizeof(struct linux_port),
                                        .open = linux_open,
                                        .receive = linux_receive,
                                        .receive_fd = linux_receive_fd,
                                        .send = linux_send,
+                                       .waiting = linux_waiting,
                                        .carry = linux_carry,
                                        .is_up = linux_is_up,
                                        .is_gone = linux_is_gone,

@@ -1,6 +1,8 @@
 #include "port/linux/tx.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -146,6 +148,13 @@ struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames
         send_all(tx, frames + i, RTE_MIN(n - i, (unsigned)BURST), &refused);
     rte_pktmbuf_free_bulk(frames, n);
     return refused;
+}
+
+uint64_t linux_tx_waiting(const struct linux_tx *tx)
+{
+    int bytes = 0;
+
+    return ioctl(tx->fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 int linux_tx_socket(const struct linux_tx *tx)

@@ -34,6 +34,9 @@ struct linux_tx_stats {
 };
 struct linux_tx_stats linux_tx_stats(const struct linux_tx *tx);
 
+/* Bytes of memory, as the kernel counts it, of what was sent and has not left the device's queue. */
+uint64_t linux_tx_waiting(const struct linux_tx *tx);
+
 /* Its socket, of which it stays the owner. */
 int linux_tx_socket(const struct linux_tx *tx);
 
