@@ -22,6 +22,7 @@
 #include "switchml/pool.h"
 #include "terms_of.h"
 #include "unit.h"
+#include "wire/atp.h"
 #include "wire/control.h"
 #include "wire/hostagg.h"
 #include "wire/path.h"
@@ -983,6 +984,53 @@ static void expect_words(const struct sml_packet *p, const uint8_t *body, const 
     CU_ASSERT_STRING_EQUAL(line.text, words);
 }
 
+static void expect_atp(const struct atp_packet *p, const uint8_t *body, size_t bytes, const char *words)
+{
+    static const struct describe how = {.elements = 2};
+    uint8_t packet[ATP_HEADER_BYTES + 64];
+    struct line line = {0};
+
+    atp_build_header(packet, p);
+    memcpy(packet + ATP_HEADER_BYTES, body, bytes);
+    describe_atp(&line, &how, packet, ATP_HEADER_BYTES + bytes);
+    CU_ASSERT_STRING_EQUAL(line.text, words);
+}
+
+static void test_packets_of_atp_in_words(void)
+{
+    static const struct describe how = {.elements = 2};
+    const uint8_t elements[12] = {0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff}, there[] = {5};
+    struct atp_packet p = {.kind = ATP_GRADIENT,
+                           .flags = ATP_RESEND | ATP_ECN,
+                           .bitmap0 = 6,
+                           .life = 0x1234,
+                           .sequence = 9,
+                           .job = 3,
+                           .index = 17,
+                           .root = ATP_ALL,
+                           .code = agg_code(AGG_I32, AGG_SUM),
+                           .fan_in0 = 3,
+                           .fan_in1 = 1};
+    uint8_t probe[PATH_BYTES_MIN];
+    struct line line = {0};
+
+    expect_atp(&p, elements, sizeof(elements),
+               "GRADIENT job 3 life 00001234 chunk 9 aggregator 17 resend congested has 1 2 of 3 in rack 0 3 "
+               "int32: 7 -1 ...");
+    p.kind = ATP_PARAMETER;
+    p.flags = 0;
+    expect_atp(&p, elements, 4, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 1 int32: 7");
+    p.kind = ATP_WAITING;
+    expect_atp(&p, there, sizeof(there),
+               "WAITING job 3 life 00001234 chunk 9 aggregator 17 contributed: 0 2");
+    path_build_question(probe, sizeof(probe), 1, 0);
+    describe_atp(&line, &how, probe, sizeof(probe));
+    CU_ASSERT_STRING_EQUAL(line.text, "path probe of 14 bytes");
+    line = (struct line){0};
+    describe_atp(&line, &how, elements, sizeof(elements));
+    CU_ASSERT_STRING_EQUAL(line.text, "12 bytes that are no packet of ATP");
+}
+
 static void test_compressed_packets_in_words(void)
 {
     const struct sml_call call = {.seq = 6, .collective = SML_ALLREDUCE, .type = 4, .root = 28, .count = 2},
@@ -1148,6 +1196,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_host_addressed_packets_in_words),
+        UNIT_TEST(test_packets_of_atp_in_words),
         UNIT_TEST(test_compressed_packets_in_words),
         UNIT_TEST(test_sums_of_table_values_are_checked),
         UNIT_TEST(test_switches_of_a_tree_in_words),

@@ -32,6 +32,9 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
 /* A packet of host-addressed aggregation: a UDP payload from or to the port that a host has for it. */
 void describe_hostagg(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
 
+/* A packet of ATP: a UDP payload from or to the ports 0xBEC0..0xBECF. */
+void describe_atp(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
+
 /* A control message: a UDP payload from or to port 0xBEDF. Takes over the format that it grants a job. */
 void describe_control(struct line *l, struct describe *how, const uint8_t *payload, size_t bytes);
 

@@ -1,6 +1,7 @@
 #include "capture/packets.h"
 
 #include "capture/merged.h"
+#include "wire/atp.h"
 #include "wire/control.h"
 #include "wire/switchml.h"
 
@@ -15,12 +16,19 @@ static bool is_data_port(uint16_t port)
     return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
 }
 
+static bool is_atp_port(uint16_t port)
+{
+    return port >= ATP_PORT_FIRST && port <= ATP_PORT_LAST;
+}
+
 static enum packet_kind kind_of(const struct walk *w, const struct udp_datagram *d)
 {
     if (w->hostagg_port != 0 && (d->from.port == w->hostagg_port || d->to.port == w->hostagg_port))
         return PACKET_HOSTAGG;
     if (is_data_port(d->from.port) || is_data_port(d->to.port))
         return PACKET_GRADIENT;
+    if (is_atp_port(d->from.port) || is_atp_port(d->to.port))
+        return PACKET_ATP;
     return d->from.port == CTL_PORT || d->to.port == CTL_PORT ? PACKET_CONTROL : PACKET_OTHER;
 }
 

@@ -10,6 +10,7 @@ enum packet_kind {
     PACKET_OTHER,    /* a datagram of another protocol */
     PACKET_CONTROL,  /* from or to the control port */
     PACKET_GRADIENT, /* from or to a data port; one frame may have several (merged.h) */
+    PACKET_ATP,      /* from or to a port of ATP's parameter servers */
     PACKET_HOSTAGG,  /* from or to a port that the caller has named */
 };
 

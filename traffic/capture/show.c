@@ -37,6 +37,8 @@ static bool show_packet(void *context, const struct captured_packet *c)
     append(&l, "%s ", d->bad_checksum ? " (bad checksum)" : "");
     if (c->kind == PACKET_GRADIENT)
         describe_switchml(&l, &s->how, d->payload, d->bytes);
+    else if (c->kind == PACKET_ATP)
+        describe_atp(&l, &s->how, d->payload, d->bytes);
     else if (c->kind == PACKET_HOSTAGG)
         describe_hostagg(&l, &s->how, d->payload, d->bytes);
     else

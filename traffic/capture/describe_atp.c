@@ -1,0 +1,80 @@
+#include "capture/describe.h"
+#include "wire/atp.h"
+#include "wire/path.h"
+
+static void append_flags(struct line *l, uint8_t flags)
+{
+    static const char *const names[] = {"resend",   "collision", "congested", "edge",
+                                        "overflow", "opening",   "scaled",    "direct"};
+
+    for (unsigned i = 0; i < 8; i++)
+        if (flags >> i & 1)
+            append(l, " %s", names[i]);
+}
+
+static void append_bits(struct line *l, const char *what, uint64_t bits)
+{
+    if (bits == 0)
+        return;
+    append(l, " %s", what);
+    for (unsigned i = 0; i < ATP_LEVEL; i++)
+        if (bits >> i & 1)
+            append(l, " %u", i);
+}
+
+/* Who is in a sum, and of how many. */
+static void append_ranks(struct line *l, const struct atp_packet *p)
+{
+    append_bits(l, "has", p->bitmap0);
+    append(l, " of %u in rack %u", p->fan_in0, p->rack);
+    append_bits(l, "racks", p->bitmap1);
+    if (p->fan_in1 > 1)
+        append(l, " of %u", p->fan_in1);
+}
+
+static void append_there(struct line *l, const uint8_t *bits, size_t bytes)
+{
+    append(l, " contributed:");
+    for (size_t r = 0; r < bytes * 8; r++)
+        if (bits[r / 8] >> r % 8 & 1)
+            append(l, " %zu", r);
+}
+
+static void append_body(struct line *l, const struct describe *how, const struct atp_packet *p,
+                        const uint8_t *body, size_t bytes)
+{
+    const size_t call = p->flags & ATP_OPENING && bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+
+    if (p->kind == ATP_GRADIENT)
+        append_ranks(l, p);
+    if (p->kind == ATP_WAITING)
+        append_there(l, body, bytes);
+    else if (p->kind != ATP_REJECT && p->kind != ATP_MISMATCH && bytes > call && !(p->flags & ATP_SCALED))
+        describe_elements(l, how, p->code, body + call, bytes - call);
+    else if (p->flags & ATP_SCALED)
+        append(l, " exponent %d, %zu bytes", p->exponent, bytes - call);
+}
+
+void describe_atp(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
+{
+    static const char *const kinds[ATP_KINDS] = {[ATP_GRADIENT] = "GRADIENT",
+                                                 [ATP_PARAMETER] = "PARAMETER",
+                                                 [ATP_WAITING] = "WAITING",
+                                                 [ATP_MISMATCH] = "MISMATCH",
+                                                 [ATP_REJECT] = "REJECT"};
+    struct path_answer answer;
+    struct atp_packet p;
+
+    if (path_is_question(payload, bytes) || path_parse_answer(&answer, payload, bytes)) {
+        describe_switchml(l, how, payload, bytes);
+        return;
+    }
+    if (atp_parse(&p, payload, bytes) != ATP_OK) {
+        append(l, "%zu bytes that are no packet of ATP", bytes);
+        return;
+    }
+    append(l, "%s job %u life %08x chunk %u aggregator %u", kinds[p.kind], p.job, p.life, p.sequence,
+           p.index);
+    append_flags(l, p.flags);
+    append_body(l, how, &p, payload + ATP_HEADER_BYTES, bytes - ATP_HEADER_BYTES);
+}
