@@ -14,6 +14,8 @@
 static const char *const modes[] = {"ordered", "arrival", NULL};
 static const char *const checksums[] = {"none", "crc32c", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
+static const char *const compressions[] = {"none", "thc", NULL};
+static const char *const feedbacks[] = {"tensor", "off", NULL};
 static const char *const returns[] = {"complete", "buffered", NULL};
 static const char *const protocols[] = {"switchml", "atp", "auto", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -41,6 +43,10 @@ static const struct variable variables[] = {
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
     {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD},
     {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0, WORD},
+    {"SWAGG_COMPRESSION", FIELD(compression), compressions, 0, 0, WORD},
+    {"SWAGG_COMPRESSION_MIN_BYTES", FIELD(compression_min_bytes), NULL, 4, INT64_C(1) << 32, NUMBER},
+    {"SWAGG_COMPRESSION_BITS", FIELD(compression_bits), NULL, 1, 4, NUMBER},
+    {"SWAGG_FEEDBACK", FIELD(feedback), feedbacks, 0, 0, WORD},
     {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD},
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER},
@@ -160,6 +166,8 @@ static const char *contradiction(const struct settings *s)
         return "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native";
     if (early && !native)
         return "SWAGG_REDUCE=buffered and SWAGG_NUMBERS";
+    if (s->compression != SWAGG_COMPRESSION_NONE && !native)
+        return "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS";
     if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
         return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
     if (s->checksum != SWAGG_CHECKSUM_NONE && atp)

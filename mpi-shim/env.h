@@ -23,11 +23,15 @@ struct settings {
     char server_ip[ADDRESS_MAX]; /* dotted; empty: the switch is ATP's parameter server, too */
     int64_t protocol;            /* enum swagg_protocol */
     char key_file[256];          /* a path; empty: there is none */
-    int64_t min_bytes; /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
-    int64_t mode;      /* enum swagg_mode */
-    int64_t checksum;  /* enum swagg_checksum */
-    int64_t numbers;   /* enum swagg_numbers */
-    int64_t log;       /* enum swagg_log_level */
+    int64_t min_bytes;   /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
+    int64_t mode;        /* enum swagg_mode */
+    int64_t checksum;    /* enum swagg_checksum */
+    int64_t numbers;     /* enum swagg_numbers */
+    int64_t compression; /* enum swagg_compression */
+    int64_t compression_min_bytes; /* 0 = libswagg's default, as for the next */
+    int64_t compression_bits;
+    int64_t feedback;        /* enum swagg_feedback */
+    int64_t log;             /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;
     int64_t answer_timeout_ms;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "counted.h"
+#include "jobs.h"
 #include "json.h"
 #include "ledger.h"
 #include "native.h"
@@ -110,11 +111,23 @@ static void say_detail(const char *line)
     report(SWAGG_LOG_INFO, "%s", line);
 }
 
+/* Collective: every rank's settings are the same, and so is whether offload is on. */
+static void say_compressed(void)
+{
+    char text[256];
+    const struct compressed mine = jobs_compressed();
+    compressed_text(&mine, text, sizeof text);
+    if (*text)
+        report(SWAGG_LOG_WARN, "%s", text);
+}
+
 static void say_summary(void)
 {
     char text[1000] = "";
     summary_text(text, sizeof text, settings.switch_ip);
     report(own_rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
+    if (offload_is_on() && settings.compression != SWAGG_COMPRESSION_NONE)
+        say_compressed();
     if (own_rank == 0)
         table_tell(&settings, say_detail);
     write_json();

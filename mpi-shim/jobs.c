@@ -14,6 +14,7 @@ static struct record {
 } * list;
 static int world;                                         /* ranks */
 static uint64_t *past;                                    /* [world]: waits in jobs that are gone */
+static struct compressed past_compressed;                 /* of these */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for all of the above */
 
 void jobs_init(void)
@@ -47,6 +48,25 @@ static void add_waits(const struct record *r, uint64_t in_world[])
     free(ns);
 }
 
+static void add_compressed(const struct record *r, struct compressed *all)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(r->job, &stats);
+    all->calls += stats.compressed_calls;
+    all->error2 += stats.compression_error2;
+    all->sum2 += stats.compression_sum2 / r->facts.ranks;
+}
+
+struct compressed jobs_compressed(void)
+{
+    pthread_mutex_lock(&mutex);
+    struct compressed all = past_compressed;
+    for (const struct record *r = list; r; r = r->next)
+        add_compressed(r, &all);
+    pthread_mutex_unlock(&mutex);
+    return all;
+}
+
 void jobs_leave(struct swagg_job *job)
 {
     pthread_mutex_lock(&mutex);
@@ -56,6 +76,7 @@ void jobs_leave(struct swagg_job *job)
     if ((r = *at)) {
         *at = r->next;
         add_waits(r, past);
+        add_compressed(r, &past_compressed);
         free(r->before);
         free(r);
     }

@@ -3,6 +3,7 @@
 #ifndef SHIM_JOBS_H
 #define SHIM_JOBS_H
 
+#include "compressed.h"
 #include "crossover.h"
 #include "place.h"
 #include "swagg.h"
@@ -29,6 +30,9 @@ void jobs_leave(struct swagg_job *job);
 /* see is called for each job that is there. It must not call anything here. */
 void jobs_each(void (*see)(void *ctx, const struct job_facts *facts, const struct swagg_stats *stats),
                void *ctx);
+
+/* Of all jobs so far. */
+struct compressed jobs_compressed(void);
 
 /* Nanoseconds for which this rank has waited for each rank of MPI_COMM_WORLD: an array of *ranks, to be given
  * to free(); NULL: no memory. */

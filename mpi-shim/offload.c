@@ -11,6 +11,7 @@
 #include "contiguous.h"
 #include "device.h"
 #include "ledger.h"
+#include "random/splitmix.h"
 #include "report.h"
 #include "summary.h"
 #include "types.h"
@@ -30,6 +31,11 @@ void offload_exit(void)
         contiguous_exit();
     }
     settings = NULL;
+}
+
+bool offload_is_on(void)
+{
+    return settings != NULL;
 }
 
 int offload_native(const struct collective *c)
@@ -73,10 +79,18 @@ struct task {
     size_t elements, bytes;
 };
 
+/* For error feedback: what one call site sends from one place is the same tensor each time. */
+static uint64_t tensor_of(const void *site, const void *send)
+{
+    return splitmix_hash((uint64_t)(uintptr_t)site) ^ (uint64_t)(uintptr_t)send;
+}
+
 static int run_in_switch(const struct task *t, struct swagg_job *job)
 {
     const struct collective *c = &t->call;
     const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
+    if (settings->compression != SWAGG_COMPRESSION_NONE)
+        swagg_name_tensor(job, tensor_of(c->site, send));
     return c->reduce ? swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root)
                      : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
 }

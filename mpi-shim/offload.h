@@ -26,6 +26,9 @@ struct collective {
 void offload_init(const struct settings *s);
 void offload_exit(void);
 
+/* Whether collectives may go to the switch; the same on all ranks. */
+bool offload_is_on(void);
+
 /* These return what MPI_Allreduce and MPI_Reduce return. */
 int offload_run(const struct collective *c);
 int offload_native(const struct collective *c);

@@ -48,6 +48,10 @@ int team_job_open(struct team *team, const struct settings *settings, struct swa
     options.checksum = (enum swagg_checksum)settings->checksum;
     options.key_file = settings->key_file;
     options.numbers = (enum swagg_numbers)settings->numbers;
+    options.compression = (enum swagg_compression)settings->compression;
+    options.compress_least = (int)((settings->compression_min_bytes + 3) / 4);
+    options.thc_bits = (int)settings->compression_bits;
+    options.feedback = (enum swagg_feedback)settings->feedback;
     options.reduce = (enum swagg_reduce_return)settings->reduce;
     options.slots = slots;
     options.window = (int)settings->window;

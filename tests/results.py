@@ -19,6 +19,7 @@ import placement
 import plot
 import reduce
 import report
+import thc
 from figures import Figure, Sample
 from parts import case1, one_lcore
 
@@ -119,6 +120,19 @@ def numbers_records(directory):
         "conversions": [{"what": "to int32", "ns": 0.3}, {"what": "memcpy", "ns": 0.02}]})
 
 
+def thc_records(directory):
+    alone = {"kernels": "avx2", "ns": dict.fromkeys(thc.STEPS, 0.5), "others": [{"workers": n, "terngrad": 3 / n, "topk": 0.5} for n in (1, 4)],
+             "errors": [{"bits": bits, "one_in": 32, "workers": n, "thc": 0.1 / n, "uniform": 0.2 / n} for bits in (3, 4) for n in (1, 4)]}
+    for run in RUNS:
+        put(directory, f"{run},alone.json", alone)
+        for links in ("100mbit", "none"):
+            for way, seconds in (("none", 4), ("thc", 1)):
+                put(directory, f"{run},{links},{way}.json",
+                    {"sent": 800 * seconds, "received": 400 * seconds, "perf": [{"mean_us": seconds * 1e6, "wrong": 0}]})
+        for algorithm in ("chosen", "4"):
+            put(directory, f"{run},100mbit,{algorithm},allreduce.json", [mpi_row(1024, 3)])
+
+
 def tenancy_records(directory):
     for run in RUNS:
         for what, _ in one_lcore.JOBS:
@@ -143,7 +157,7 @@ def switches_records(directory):
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
-            "numbers": ("worst_size_vs_openmpi", 1), "tenancy": ("skew_cost", 0.75),
+            "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
             "switches": ("case1_vs_host", 3)}
 
 

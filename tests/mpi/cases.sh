@@ -224,6 +224,13 @@ numbers)
     says '^numbers: rank [0-3], 0 wrong$' 4
     says 'offloaded 2 calls, .*; failed 0; by Open MPI 1 calls'
     ;;
+compressed)
+    # Eight sums of floats are compressed, on request; the small one and that of doubles are exact.
+    both_ways compressed 10 16
+    run_shim "$on" SWAGG_COMPRESSION=thc compressed || fail "failed with compression"
+    says '^compressed: rank [0-3], 0 wrong$' 4
+    says 'SWAGG_COMPRESSION=thc: the sums of 8 calls were approximate: they erred by 0.0[12][0-9]* of their own square'
+    ;;
 threads) both_ways threads 40 0 ;;
 fortran)
     for binding in mpif mpi f08; do

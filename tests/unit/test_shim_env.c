@@ -50,6 +50,10 @@ static void test_everything_set(void)
                            "SWAGG_MTU=9000",
                            "SWAGG_SUMMARY_JSON=/tmp/%r.json",
                            "SWAGG_KEY_FILE=/etc/swagg/lab.key",
+                           "SWAGG_COMPRESSION=thc",
+                           "SWAGG_COMPRESSION_MIN_BYTES=1M",
+                           "SWAGG_COMPRESSION_BITS=3",
+                           "SWAGG_FEEDBACK=off",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
@@ -66,6 +70,10 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.mtu, 9000);
     CU_ASSERT_STRING_EQUAL(s.summary_json, "/tmp/%r.json");
     CU_ASSERT_STRING_EQUAL(s.key_file, "/etc/swagg/lab.key");
+    CU_ASSERT_EQUAL(s.compression, SWAGG_COMPRESSION_THC);
+    CU_ASSERT_EQUAL(s.compression_min_bytes, 1 << 20);
+    CU_ASSERT_EQUAL(s.compression_bits, 3);
+    CU_ASSERT_EQUAL(s.feedback, SWAGG_FEEDBACK_OFF);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
 }
@@ -88,6 +96,11 @@ static void test_what_cannot_go_together(void)
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text,
                            "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL exclude each other: unset one of them");
+    environment[0] = "SWAGG_COMPRESSION=thc";
+    environment[1] = "SWAGG_NUMBERS=fp16";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS exclude each other: unset one of them");
     environment[1] = "SWAGG_NUMBERS=native";
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int32"), 0);
@@ -179,10 +192,10 @@ static void test_what_is_written_is_read_back(void)
     char written[512];
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
-    CU_ASSERT_STRING_EQUAL(
-        written,
-        " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
-        " SWAGG_NUMBERS=native SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
+    CU_ASSERT_STRING_EQUAL(written,
+                           " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+                           " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor "
+                           "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
     CU_ASSERT_EQUAL(settings_read(&first, environment, text, sizeof text), 0);

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, CPU; --quick, --records
+#
+# Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
+# (swagg-perf, and the bytes that rank 0's port carried meanwhile) and DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf),
+# of which thc.py makes figures. All ways take turns in each run.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+runs=$1
+records=$2
+quick=${3:-}
+# Hugepages may be in use by others; which pages there are is no matter on veths.
+# shellcheck disable=SC2034 # for net_swagg_config
+NET_SETTINGS=("memory: {mode: no-huge}")
+
+ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
+[ -z "$quick" ] || ALGORITHMS=(chosen 4)
+
+alone() {
+    "$NET_BUILD/bench/bench-thc" >"$NET_DIR/new.json"
+}
+
+# The same command on every host at once, with its rank at the end.
+on_every_host() { # COMMAND...
+    local rank pid pids=() status=0
+    for rank in 1 2 3; do
+        "$@" $rank &
+        pids+=($!)
+    done
+    "$@" 0 || status=$?
+    for pid in "${pids[@]}"; do
+        wait "$pid" || status=$?
+    done
+    return $status
+}
+
+perf() { # WAY BYTES ITERATIONS WARM-UPS RANK
+    net_exec "$5" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1" --size 4 --compression "$1" \
+        -b "$2" -e "$2" -n "$3" -w "$4" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$5"
+}
+
+carried() { # DIRECTION
+    net_exec 0 cat "/sys/class/net/eth0/statistics/$1_bytes"
+}
+
+libswagg() { # WAY BYTES ITERATIONS WARM-UPS
+    local sent received
+    sent=$(carried tx) received=$(carried rx)
+    on_every_host perf "$@"
+    printf '{"sent": %s, "received": %s, "perf": %s}\n' $(($(carried tx) - sent)) $(($(carried rx) - received)) \
+        "$(cat "$NET_DIR/perf.json")" >"$NET_DIR/new.json"
+}
+
+measure_ways() { # LINKS BYTES ITERATIONS WARM-UPS
+    local way
+    for way in none thc; do
+        record "$1,$way" libswagg "$way" "${@:2}"
+        printf '  run %s: links of %s, compression %s\n' "$run" "$1" "$way"
+    done
+}
+
+measure_openmpi() {
+    local options=() algorithm segment
+    for one in "${ALGORITHMS[@]}"; do
+        read -r algorithm segment <<<"$one"
+        options=()
+        [ "$algorithm" = chosen ] || options=(--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm "$algorithm")
+        [ -z "$segment" ] || options+=(--mca coll_tuned_allreduce_algorithm_segmentsize "$segment")
+        measure "100mbit,$algorithm" allreduce "20M 1 1" "${options[@]}"
+    done
+}
+
+net_begin bench
+net_hosts 4
+for ((run = 1; run <= runs; run++)); do
+    record alone alone
+    net_limit 100mbit
+    net_bridge
+    measure_openmpi
+    net_bridge_remove
+    start_swagg 0
+    measure_ways 100mbit 20M 2 1
+    net_limit none
+    measure_ways none 16M 8 2
+    net_swagg_stop
+done
