@@ -16,7 +16,7 @@
 #include "thc/codec.h"
 #include "timing.h"
 
-enum { BLOCK = 1024, FLOATS = 1 << 17, WORKERS_MOST = 64, TIMED = 1 << 15, ROUNDS = 40 };
+enum { BLOCK = 4096, FLOATS = 1 << 17, WORKERS_MOST = 64, TIMED = 1 << 15, ROUNDS = 4 };
 
 static float vector[FLOATS], mean[FLOATS], block[BLOCK];
 static uint16_t sums[BLOCK];

@@ -2,8 +2,8 @@
 # script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, CPU; --quick, --records
 #
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
-# (swagg-perf, and the bytes that rank 0's port carried meanwhile) and DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf),
-# of which thc.py makes figures. All ways take turns in each run.
+# (swagg-perf, and the bytes that rank 0's port carried meanwhile), DIRECTORY/RUN,train,WAY.json (the epochs of train-digits) and
+# DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which thc.py makes figures. All ways take turns in each run.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,6 +15,7 @@ quick=${3:-}
 # shellcheck disable=SC2034 # for net_swagg_config
 NET_SETTINGS=("memory: {mode: no-huge}")
 
+EPOCHS=12
 ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
 [ -z "$quick" ] || ALGORITHMS=(chosen 4)
 
@@ -72,6 +73,23 @@ measure_openmpi() {
     done
 }
 
+train() { # [MPIRUN OPTION...]
+    net_mpirun 4 "$@" -- "$NET_BUILD/mpi-shim/train-digits" --data "$NET_LIB/../../mpi-shim/examples/data/digits.csv.gz" \
+        --epochs "$EPOCHS" >"$NET_DIR/train.out"
+    sed -n 's/^epoch *\([0-9]*\)  loss \([0-9.]*\)  accuracy \([0-9.]*\) *\([0-9.]*\) ms$/{"epoch": \1, "loss": \2, "accuracy": \3, "ms": \4}/p' \
+        "$NET_DIR/train.out" | paste -sd, | sed 's/.*/[&]/' >"$NET_DIR/new.json"
+}
+
+measure_training() {
+    local options
+    mapfile -t options < <(offloading)
+    options+=(-x SWAGG_MIN_BYTES=8K)
+    record train,openmpi train
+    record train,float train "${options[@]}"
+    record train,thc train "${options[@]}" -x SWAGG_COMPRESSION=thc
+    printf '  run %s: trained\n' "$run"
+}
+
 net_begin bench
 net_hosts 4
 for ((run = 1; run <= runs; run++)); do
@@ -82,6 +100,7 @@ for ((run = 1; run <= runs; run++)); do
     net_bridge_remove
     start_swagg 0
     measure_ways 100mbit 20M 2 1
+    measure_training
     net_limit none
     measure_ways none 16M 8 2
     net_swagg_stop

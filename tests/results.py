@@ -129,6 +129,9 @@ def thc_records(directory):
             for way, seconds in (("none", 4), ("thc", 1)):
                 put(directory, f"{run},{links},{way}.json",
                     {"sent": 800 * seconds, "received": 400 * seconds, "perf": [{"mean_us": seconds * 1e6, "wrong": 0}]})
+        for way, ms in (("openmpi", 30), ("float", 20), ("thc", 10)):
+            put(directory, f"{run},train,{way}.json",
+                [{"epoch": epoch, "loss": 1, "accuracy": 0.94 + epoch / 100, "ms": ms} for epoch in (1, 2, 3)])
         for algorithm in ("chosen", "4"):
             put(directory, f"{run},100mbit,{algorithm},allreduce.json", [mpi_row(1024, 3)])
 

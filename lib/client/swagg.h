@@ -170,7 +170,7 @@ struct swagg_options {
     int thc_bits;                       /* of a number on its way to the switch, 1..4; 0 = 4 */
     int thc_granularity;                /* of the table, up to 255; 0 = 30, or less to fit sums of 8 bits */
     int thc_clamped_one_in; /* how rare the numbers are that are clamped: one in so many; 0 = 32 */
-    int thc_block;          /* floats that are transformed at once: a power of two from 64 on; 0 = 1024 */
+    int thc_block;          /* floats that are transformed at once: a power of two from 64 on; 0 = 4096 */
     int thc_sum_bits;       /* of a sum on its way back: 8 or 16; 0 = 8 if the ranks' sums fit, else 16 */
     int compress_least;     /* a call of fewer floats is not compressed; 0 = 16384 */
     enum swagg_feedback feedback; /* each rank as it likes */

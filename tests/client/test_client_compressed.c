@@ -226,6 +226,7 @@ static void test_a_nan_spoils_its_block_only(void)
     struct plan p = {.count = 4096, .calls = 1, .nan_at = 1030};
     struct crew crew = crew_of(3, ls, "nan", call_all, &p);
 
+    crew.options.thc_block = 1024;
     play(&p, &crew);
     for (size_t i = 0; i < p.count; i++)
         CU_ASSERT_EQUAL(!isnan(p.last[2][i]), i / 1024 != 1);

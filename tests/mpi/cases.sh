@@ -231,6 +231,19 @@ compressed)
     says '^compressed: rank [0-3], 0 wrong$' 4
     says 'SWAGG_COMPRESSION=thc: the sums of 8 calls were approximate: they erred by 0.0[12][0-9]* of their own square'
     ;;
+compressed_training)
+    # Whoever trains with compressed sums learns as well, and the same in every run.
+    train() {
+        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_COMPRESSION=thc "$PROGRAMS/../../mpi-shim/train-digits" \
+            --data "$tests/../../mpi-shim/examples/data/digits.csv.gz" --epochs 8 || fail "failed to train"
+        says '^model [0-9a-f]*, the same on all ranks; loss .*, accuracy 0.9[5-9]'
+        says 'SWAGG_COMPRESSION=thc: the sums of 184 calls were approximate'
+    }
+    train
+    model=$(sed -n 's/^model \([0-9a-f]*\),.*/\1/p' "$out")
+    train
+    says "^model $model, the same on all ranks"
+    ;;
 threads) both_ways threads 40 0 ;;
 fortran)
     for binding in mpif mpi f08; do
