@@ -168,6 +168,8 @@ static const char *contradiction(const struct settings *s)
         return "SWAGG_REDUCE=buffered and SWAGG_NUMBERS";
     if (s->compression != SWAGG_COMPRESSION_NONE && !native)
         return "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS";
+    if (s->compression != SWAGG_COMPRESSION_NONE && atp)
+        return "SWAGG_COMPRESSION=thc and SWAGG_PROTOCOL";
     if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
         return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
     if (s->checksum != SWAGG_CHECKSUM_NONE && atp)

@@ -355,6 +355,9 @@ static void test_options_that_cannot_be(void)
     o.numbers = SWAGG_NUMBERS_INT32;
     expect_refused(o, "options.compression and options.numbers exclude each other");
     o.numbers = SWAGG_NUMBERS_NATIVE;
+    o.protocol = SWAGG_PROTOCOL_AUTO;
+    expect_refused(o, "options.compression and options.protocol exclude each other");
+    o.protocol = SWAGG_PROTOCOL_SWITCHML;
     o.thc_bits = 5;
     expect_refused(o, "options.thc_bits is 5: it must be 1 to 4");
     o.thc_bits = 4;
