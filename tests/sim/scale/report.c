@@ -197,7 +197,7 @@ struct names {
 static struct svg_panel speeds_panel(const struct report *r, const struct names *names)
 {
     struct svg_panel p = {.heading = "No loss",
-                          .unit = "goodput, of what links and framing allow",
+                          .unit = "goodput, of the ideal",
                           .x_unit = "links, Gb/s",
                           .x_values = r->plan->speeds,
                           .series = 2 * PLAN_TREES,
@@ -219,7 +219,7 @@ static struct svg_panel speeds_panel(const struct report *r, const struct names 
 static struct svg_panel losses_panel(const struct report *r, const struct names *names)
 {
     struct svg_panel p = {.heading = names->heading,
-                          .unit = "a whole allreduce, of what links and framing allow",
+                          .unit = "a whole allreduce, of the ideal",
                           .x_unit = "loss on each cable, %",
                           .x_values = r->plan->losses,
                           .series = PLAN_TREES,
