@@ -105,18 +105,19 @@ static void set_time(struct ps *ps)
     ps->now = listening_time(&ps->listening, NULL, 0, clock_ns());
 }
 
+/* Operators end jobs on another thread, so that even to look at the registry takes the lock. */
 static void take_message(struct ps *ps, const struct sockaddr_in *at, const uint8_t *payload, size_t bytes)
 {
     const struct ctl_endpoint from = {.ip = at->sin_addr.s_addr, .udp_port = ntohs(at->sin_port)};
 
-    if (!ctl_registry_knows(ps->registry, &from, payload, bytes) &&
-        !throttle_admit(&ps->strangers, from.ip, clock_ns())) {
-        counter_add(&ps->rate_drops, 1);
-        return;
-    }
     pthread_mutex_lock(&ps->lock);
-    set_time(ps);
-    ctl_registry_receive(ps->registry, &from, payload, bytes, ps->now);
+    if (ctl_registry_knows(ps->registry, &from, payload, bytes) ||
+        throttle_admit(&ps->strangers, from.ip, clock_ns())) {
+        set_time(ps);
+        ctl_registry_receive(ps->registry, &from, payload, bytes, ps->now);
+    } else {
+        counter_add(&ps->rate_drops, 1);
+    }
     pthread_mutex_unlock(&ps->lock);
 }
 

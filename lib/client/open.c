@@ -277,8 +277,8 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     pthread_mutex_init(&job->shown.lock, NULL);
     pthread_mutex_lock(&job->lock);
     int rc = open_all(job);
+    *reason = job->reason; /* the membership thread may set it from here on */
     pthread_mutex_unlock(&job->lock);
-    *reason = job->reason;
     if (rc == 0)
         *out = job;
     else
