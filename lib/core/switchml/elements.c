@@ -1,5 +1,27 @@
 #include "switchml/elements.h"
 
+size_t sml_length_of_sums(uint8_t code, size_t call_bytes, size_t length)
+{
+    const struct sml_element e = sml_element_of(code);
+
+    return call_bytes + (length - call_bytes) / e.in * e.out;
+}
+
+size_t sml_length_of_indices(uint8_t code, size_t call_bytes, size_t length)
+{
+    const struct sml_element e = sml_element_of(code);
+
+    return call_bytes + (length - call_bytes) / e.out * e.in;
+}
+
+bool sml_whole_elements(uint8_t code, bool sums, size_t bytes, size_t chunk_bytes)
+{
+    const struct sml_element e = sml_element_of(code);
+    const size_t element = sums ? e.out : e.in;
+
+    return bytes % element == 0 && bytes / element * e.out <= chunk_bytes;
+}
+
 bool sml_table_valid(const struct sml_table *t)
 {
     const unsigned used = 1u << sml_index_bits(t->code);

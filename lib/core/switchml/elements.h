@@ -62,19 +62,14 @@ static inline enum agg_type sml_order_of(uint8_t code)
     return sml_looks_up(code) ? AGG_U8 : (enum agg_type)(code & 15);
 }
 
-/* A body of sums has this length if one of indices has that length; call_bytes are in front of either. */
-static inline size_t sml_length_of_sums(uint8_t code, size_t call_bytes, size_t length)
-{
-    const struct sml_element e = sml_element_of(code);
+/* A body of sums has this length if one of indices has that length; call_bytes are in front of either. Not
+ * inline: what adds numbers is not to pay for it. */
+size_t sml_length_of_sums(uint8_t code, size_t call_bytes, size_t length);
+size_t sml_length_of_indices(uint8_t code, size_t call_bytes, size_t length);
 
-    return call_bytes + (length - call_bytes) / e.in * e.out;
-}
-static inline size_t sml_length_of_indices(uint8_t code, size_t call_bytes, size_t length)
-{
-    const struct sml_element e = sml_element_of(code);
-
-    return call_bytes + (length - call_bytes) / e.out * e.in;
-}
+/* Whether so many bytes are whole elements that a contribution, or a sum, may have, and the sum is at most
+ * chunk_bytes long. Of a code that looks up. */
+bool sml_whole_elements(uint8_t code, bool sums, size_t bytes, size_t chunk_bytes);
 
 /* Whether it is a job's table: of a code that there is, its values ascending from 0. */
 bool sml_table_valid(const struct sml_table *t);

@@ -31,25 +31,27 @@ static inline bool sml_opens(const struct sml_pool *pool, const struct sml_packe
     return p->kind == SML_OPEN;
 }
 
-/* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. */
+/* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. Elements
+ * that are no indices have a power of two of bytes. */
 static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = sml_opens(pool, p);
     uint8_t code = sml_elements_code(pool->cfg.format, p->e0);
-    const struct sml_element e = sml_element_of(code);
-    const uint32_t element = (uint32_t)(sml_brings_sums(pool, p) ? e.out : e.in);
+    size_t element = agg_element_size(code & 15, code >> 4);
     size_t call_bytes = opening ? SML_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
-    if (element == 0 || (sml_looks_up(code) && code != cfg->table.code))
+    if (element == 0 && (code == 0 || code != cfg->table.code))
         return SML_DROP_BAD_TYPE;
     if (p->body_bytes < call_bytes || p->body_bytes > cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
-    const uint32_t bytes = (uint32_t)(p->body_bytes - call_bytes);
-    if (bytes % element != 0 || (p->body_bytes == 0 && !may_be_empty))
+    const size_t bytes = p->body_bytes - call_bytes;
+    if (element == 0
+            ? !sml_whole_elements(code, sml_brings_sums(pool, p), bytes, cfg->chunk_bytes - call_bytes)
+            : (bytes & (element - 1)) != 0)
         return SML_DROP_BAD_LENGTH;
-    if (call_bytes + bytes / element * e.out > cfg->chunk_bytes)
+    if (p->body_bytes == 0 && !may_be_empty)
         return SML_DROP_BAD_LENGTH;
     if (p->size_code != SML_SIZE_AGREED && sml_size_bytes(p->size_code) != cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
