@@ -16,6 +16,7 @@ static const char *const checksums[] = {"none", "crc32c", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
 static const char *const compressions[] = {"none", "thc", NULL};
 static const char *const feedbacks[] = {"tensor", "off", NULL};
+static const char *const uplinks[] = {"configured", "none", NULL};
 static const char *const returns[] = {"complete", "buffered", NULL};
 static const char *const protocols[] = {"switchml", "atp", "auto", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -47,6 +48,7 @@ static const struct variable variables[] = {
     {"SWAGG_COMPRESSION_MIN_BYTES", FIELD(compression_min_bytes), NULL, 4, INT64_C(1) << 32, NUMBER},
     {"SWAGG_COMPRESSION_BITS", FIELD(compression_bits), NULL, 1, 4, NUMBER},
     {"SWAGG_FEEDBACK", FIELD(feedback), feedbacks, 0, 0, WORD},
+    {"SWAGG_UPLINK", FIELD(uplink), uplinks, 0, 0, WORD},
     {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD},
     {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER},
     {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER},

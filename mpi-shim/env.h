@@ -31,6 +31,7 @@ struct settings {
     int64_t compression_min_bytes; /* 0 = libswagg's default, as for the next */
     int64_t compression_bits;
     int64_t feedback;        /* enum swagg_feedback */
+    int64_t uplink;          /* enum swagg_uplink */
     int64_t log;             /* enum swagg_log_level */
     int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
     int64_t call_timeout_ms;

@@ -52,6 +52,7 @@ int team_job_open(struct team *team, const struct settings *settings, struct swa
     options.compress_least = (int)((settings->compression_min_bytes + 3) / 4);
     options.thc_bits = (int)settings->compression_bits;
     options.feedback = (enum swagg_feedback)settings->feedback;
+    options.uplink = (enum swagg_uplink)settings->uplink;
     options.reduce = (enum swagg_reduce_return)settings->reduce;
     options.slots = slots;
     options.window = (int)settings->window;

@@ -136,6 +136,7 @@ static int open_control(struct swagg_job *job, uint64_t deadline)
         .join =
             {
                 .data_port = job->transport->local_port,
+                .root_here = job->options.one_switch,
                 .terms = job->flow->wish(o, job->transport->mtu, keys),
             },
         .worker = job->flow->worker,

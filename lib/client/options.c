@@ -185,6 +185,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
         (rc = check_range("reduce", in->reduce, SWAGG_REDUCE_COMPLETE, SWAGG_REDUCE_BUFFERED)) ||
+        (rc = check_range("uplink", in->uplink, SWAGG_UPLINK_CONFIGURED, SWAGG_UPLINK_NONE)) ||
         (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
         (rc = check_range("compression", in->compression, SWAGG_COMPRESSION_NONE, SWAGG_COMPRESSION_THC)) ||
         (rc = check_range("feedback", in->feedback, SWAGG_FEEDBACK_BY_TENSOR, SWAGG_FEEDBACK_OFF)) ||
@@ -206,6 +207,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->mode = in->mode == SWAGG_ORDERED ? SML_ORDERED : SML_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     out->format = client_format(in->numbers);
+    out->one_switch = in->uplink == SWAGG_UPLINK_NONE;
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;

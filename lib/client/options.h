@@ -41,6 +41,7 @@ struct client_options {
     enum sml_format format;
     bool buffer_reduces;
     struct client_compression compression;
+    bool one_switch; /* none above it is to take part */
     uint16_t slots;  /* a power of two */
     uint16_t window; /* 0: up to the slots */
     unsigned mtu;    /* 0: the path's */

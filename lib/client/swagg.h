@@ -129,6 +129,12 @@ enum swagg_protocol {
     SWAGG_PROTOCOL_AUTO = 2 /* SwitchML; where the switch has no slots for the job, ATP */
 };
 
+/* Where switches stand above one another (docs/libswagg.md, "Trees of switches"): how far sums go. */
+enum swagg_uplink {
+    SWAGG_UPLINK_CONFIGURED = 0, /* as the switch's configuration says. The default */
+    SWAGG_UPLINK_NONE = 1        /* no further than the switch at switch_ip, which all ranks have then */
+};
+
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
 /* Begin with SWAGG_OPTIONS_DEFAULT. */
@@ -180,6 +186,7 @@ struct swagg_options {
     /* Dotted IPv4 of ATP's parameter server: swagg-ps, or a switch. NULL: switch_ip, which may be left out
      * otherwise if the protocol is ATP. */
     const char *server_ip;
+    enum swagg_uplink uplink; /* the same on every rank */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

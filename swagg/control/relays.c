@@ -162,7 +162,7 @@ static int uplink_of(const struct relays *r, const struct ctl_endpoint *from, co
     struct ctl_message m;
     int tenant;
 
-    if (ctl_parse(&m, payload, bytes) != CTL_PARSED || m.head.type != CTL_JOIN)
+    if (ctl_parse(&m, payload, bytes) != CTL_PARSED || m.head.type != CTL_JOIN || m.join.root_here)
         return -1;
     tenant = m.head.sealed ? config_key_owner(cfg, m.join.name)
                            : config_tenant_of(cfg, from->ip, CTL_NO_KEY, m.join.name);

@@ -48,11 +48,13 @@ static void bad_options_are_named(void)
     struct {
         const char *name;
         struct swagg_options options;
-    } bad[] = {{"switch_ip", good}, {"switch_ip", good},     {"job", good},    {"job", good},
-               {"job", good},       {"job", good},           {"rank", good},   {"rank", good},
-               {"size", good},      {"size", good},          {"mode", good},   {"slots", good},
-               {"mtu", good},       {"join_timeout", good},  {"window", good}, {"checksum", good},
-               {"reduce", good},    {"answer_timeout", good}};
+    } bad[] = {{"switch_ip", good}, {"switch_ip", good},    {"job", good},
+               {"job", good},       {"job", good},          {"job", good},
+               {"rank", good},      {"rank", good},         {"size", good},
+               {"size", good},      {"mode", good},         {"slots", good},
+               {"mtu", good},       {"join_timeout", good}, {"window", good},
+               {"checksum", good},  {"reduce", good},       {"answer_timeout", good},
+               {"uplink", good}};
     bad[0].options.switch_ip = NULL;
     bad[1].options.switch_ip = "10.0.0.256";
     bad[2].options.job = NULL;
@@ -71,6 +73,7 @@ static void bad_options_are_named(void)
     bad[15].options.checksum = (enum swagg_checksum)2;
     bad[16].options.reduce = (enum swagg_reduce_return)2;
     bad[17].options.answer_timeout_ms = -1;
+    bad[18].options.uplink = (enum swagg_uplink)2;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CU_ASSERT_EQUAL(open_with(bad[i].options), SWAGG_ERR_ARGUMENT);
         CU_ASSERT(says(swagg_last_error(), bad[i].name));

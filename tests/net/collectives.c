@@ -56,6 +56,7 @@ static const char *const type_names[] = {
 static const char usage[] =
     "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
     "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
+    "                   [--uplink configured|none]\n"
     "                   [--key-file FILE] [--order TREE]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
     "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N]\n"
@@ -299,17 +300,29 @@ static void parse_sizes(struct plan *p, char *list)
 
 static void parse(struct plan *p, int argc, char *argv[])
 {
-    static const struct option options[] = {{"switch", 1, 0, 's'},       {"job", 1, 0, 'j'},
-                                            {"rank", 1, 0, 'r'},         {"size", 1, 0, 'n'},
-                                            {"seed", 1, 0, 'S'},         {"sizes", 1, 0, 'e'},
-                                            {"calls", 1, 0, 'c'},        {"largest", 1, 0, 'l'},
-                                            {"pause", 1, 0, 'p'},        {"mode", 1, 0, 'm'},
-                                            {"window", 1, 0, 'w'},       {"slots", 1, 0, 'o'},
-                                            {"mtu", 1, 0, 'M'},          {"checksum", 1, 0, 'C'},
-                                            {"key-file", 1, 0, 'k'},     {"order", 1, 0, 'O'},
-                                            {"stop-before", 1, 0, 'b'},  {"call-timeout", 1, 0, 't'},
-                                            {"join-timeout", 1, 0, 'T'}, {"answer-timeout", 1, 0, 'A'},
-                                            {"ranks", 1, 0, 'R'},        {0}};
+    static const struct option options[] = {{"switch", 1, 0, 's'},
+                                            {"job", 1, 0, 'j'},
+                                            {"rank", 1, 0, 'r'},
+                                            {"size", 1, 0, 'n'},
+                                            {"seed", 1, 0, 'S'},
+                                            {"sizes", 1, 0, 'e'},
+                                            {"calls", 1, 0, 'c'},
+                                            {"largest", 1, 0, 'l'},
+                                            {"pause", 1, 0, 'p'},
+                                            {"mode", 1, 0, 'm'},
+                                            {"window", 1, 0, 'w'},
+                                            {"slots", 1, 0, 'o'},
+                                            {"mtu", 1, 0, 'M'},
+                                            {"checksum", 1, 0, 'C'},
+                                            {"uplink", 1, 0, 'U'},
+                                            {"key-file", 1, 0, 'k'},
+                                            {"order", 1, 0, 'O'},
+                                            {"stop-before", 1, 0, 'b'},
+                                            {"call-timeout", 1, 0, 't'},
+                                            {"join-timeout", 1, 0, 'T'},
+                                            {"answer-timeout", 1, 0, 'A'},
+                                            {"ranks", 1, 0, 'R'},
+                                            {0}};
     struct swagg_options *o = &p->options;
     int option;
 
@@ -347,6 +360,9 @@ static void parse(struct plan *p, int argc, char *argv[])
             break;
         case 'C':
             o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
+            break;
+        case 'U':
+            o->uplink = strcmp(optarg, "none") == 0 ? SWAGG_UPLINK_NONE : SWAGG_UPLINK_CONFIGURED;
             break;
         case 'k':
             o->key_file = optarg;

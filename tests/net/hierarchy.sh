@@ -62,6 +62,11 @@ tree_start "${TREE_SWITCHES[@]}"
 step "two levels: four hosts, two leaves and a root"
 ranks_run two 4 --sizes 0,1,100003 --order "$TWO_LEVELS"
 
+step "a job that wants no switch above is summed by the first, and the root hears nothing of it"
+before=$(tree_telemetry root /swagg/counters results)
+ranks_run alone 2 --sizes 1,100003 --uplink none
+expect_equal "results of the root" "$(tree_telemetry root /swagg/counters results)" "$before"
+
 step "three levels, and ranks at each of them"
 ranks_run three 6 --sizes 1,100003 --order "$ALL"
 

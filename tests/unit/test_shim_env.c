@@ -26,6 +26,7 @@ static void test_nothing_set(void)
     CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
     CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
     CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_NATIVE);
+    CU_ASSERT_EQUAL(s.uplink, SWAGG_UPLINK_CONFIGURED);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
     CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_COMPLETE);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
@@ -195,10 +196,10 @@ static void test_what_is_written_is_read_back(void)
     char written[512];
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
-    CU_ASSERT_STRING_EQUAL(written,
-                           " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
-                           " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor "
-                           "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
+    CU_ASSERT_STRING_EQUAL(
+        written, " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+                 " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor SWAGG_UPLINK=configured "
+                 "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
                            "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
     CU_ASSERT_EQUAL(settings_read(&first, environment, text, sizeof text), 0);

@@ -188,17 +188,22 @@ static struct agg_terms terms(void)
     return out;
 }
 
-/* Of rank 0 of 2. */
-static void join(const char *name)
+/* Of rank 0 of 2. root_here: it wants to be summed here alone. */
+static void join_at(const char *name, bool root_here)
 {
     const struct frame_end from = rig_station(0);
     uint8_t payload[CTL_MESSAGE_MAX];
     struct ctl_message m = {
         .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 1000, .size = 2, .serial = 1},
-        .join = {.data_port = rte_be_to_cpu_16(from.port), .terms = terms()}};
+        .join = {.data_port = rte_be_to_cpu_16(from.port), .root_here = root_here, .terms = terms()}};
 
     snprintf(m.join.name, sizeof(m.join.name), "%s", name);
     to_control(&from, 0, CTL_PORT, payload, ctl_build(payload, &m));
+}
+
+static void join(const char *name)
+{
+    join_at(name, false);
 }
 
 static struct ctl_message sent_by(unsigned port)
@@ -239,6 +244,19 @@ static void test_a_job_that_fits_no_uplink_stays_here(void)
     join("else");
     m = sent_by(0);
     CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id == BOOT);
+    close_switch();
+}
+
+static void test_a_job_may_want_one_switch_only(void)
+{
+    struct ctl_message m;
+
+    open_switch();
+    find_path();
+    join_at("up-1", true);
+    m = sent_by(0);
+    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id == BOOT);
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
     close_switch();
 }
 
@@ -456,6 +474,7 @@ int main(void)
         UNIT_TEST(test_others_are_no_parent),
         UNIT_TEST(test_a_join_waits_for_the_way_and_then_goes_up),
         UNIT_TEST(test_a_job_that_fits_no_uplink_stays_here),
+        UNIT_TEST(test_a_job_may_want_one_switch_only),
         UNIT_TEST(test_a_sum_goes_up_and_the_result_comes_down),
         UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
         UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),

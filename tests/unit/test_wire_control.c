@@ -52,6 +52,7 @@ static struct ctl_message sample(uint8_t type)
         m.join.data_port = 0xc001;
         m.join.resume = true;
         m.join.job = 0x0d;
+        m.join.root_here = true;
         m.join.waited = true;
         m.join.roster = UINT64_C(0x8182838485868788);
         m.join.terms = terms;
@@ -179,7 +180,7 @@ static void test_layout_head_and_join(void)
         't',  'r',  'a',  'i',  'n',  '-',  '1',  0,    0, 0, 0, 0, 0, 0, 0, 0, /* name */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
         0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, /* */
-        0xc0, 0x01, 1,    1,    0x0d, 0,    0,    0,    /* data port, resume, waited, job */
+        0xc0, 0x01, 1,    1,    0x0d, 1,    0,    0,    /* data port, resume, waited, job, root here */
         0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, /* roster */
         6,    3,    5,    0,    0xf1, 0xf2, 0xf3, 0xf4, /* terms: protocol, version, length, bytes */
         0xf5,                                           /* and 59 zeros */

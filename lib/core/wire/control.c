@@ -25,6 +25,7 @@ enum {
     JOIN_RESUME = 50,
     JOIN_WAITED = 51,
     JOIN_JOB = 52,
+    JOIN_ROOT_HERE = 53,
     JOIN_ROSTER = 56,
     JOIN_TERMS = 64,
     JOIN_BYTES = JOIN_TERMS + 4 + AGG_TERMS_MAX,
@@ -132,6 +133,7 @@ static void build_join(uint8_t *b, const struct ctl_join *j)
     b[JOIN_RESUME] = j->resume;
     b[JOIN_WAITED] = j->waited;
     b[JOIN_JOB] = j->job;
+    b[JOIN_ROOT_HERE] = j->root_here;
     put_be64(b + JOIN_ROSTER, j->roster);
     build_terms(b + JOIN_TERMS, &j->terms);
 }
@@ -142,6 +144,7 @@ static enum ctl_parse_error parse_join(struct ctl_join *j, const uint8_t *b)
     j->resume = b[JOIN_RESUME] & 1;
     j->waited = b[JOIN_WAITED] & 1;
     j->job = b[JOIN_JOB];
+    j->root_here = b[JOIN_ROOT_HERE] & 1;
     j->roster = get_be64(b + JOIN_ROSTER);
     if (!get_string(j->name, b + JOIN_NAME, CTL_NAME_MAX) || !j->name[0])
         return CTL_BAD_STRING;

@@ -88,6 +88,7 @@ struct ctl_join {
     char name[CTL_NAME_MAX];
     uint16_t data_port; /* the UDP port this member sends its data packets from */
     bool resume;        /* the job was READY under another boot id: take it up as the terms say */
+    bool root_here;     /* the switch that this is sent to is to sum the job alone, whatever is above it */
     bool waited;        /* not resume: this process has been joining since before the switch restarted */
     uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets reach no
                     job */
