@@ -9,6 +9,8 @@ scale() {
     fi
     if [ -n "$quick" ]; then
         options=(--small)
+    elif [ "${#wanted[@]}" -eq 0 ]; then
+        options=(--out "$NET_ROOT/docs")
     fi
     "$NET_BUILD/tests/sim/swagg-sim" scale --costs "$NET_ROOT/docs/results/data/dataplane.json" \
         --json "$records/$run,scale,all.json" "${options[@]}" >"$NET_DIR/scale.log" 2>&1 || fail "$(cat "$NET_DIR/scale.log")"

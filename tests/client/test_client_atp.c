@@ -33,17 +33,19 @@ static struct crew crew_by_atp(int size, const struct ps_process *ps, const char
     return crew;
 }
 
-/* All types, operations of each, sizes around those of packets; to all, and to one. */
+/* All types, operations of each, sizes around those of packets; to all, and to one. Under sanitizers a
+ * quarter of them. */
 static int sum_everything(struct crew_member *m)
 {
     static const size_t counts[] = {0, 1, 17, 357, 358, 5000, 70000};
+    const unsigned one_of = 4 / unit_cases(4);
     int rc = 0;
     for (int type = SWAGG_I32; type <= SWAGG_C128 && rc == 0; type++)
         for (int op = SWAGG_SUM; op <= SWAGG_MAXPAIR && rc == 0; op++) {
             const size_t count = counts[(size_t)(type + op) % (sizeof counts / sizeof *counts)];
             const struct tensor t = {
                 .type = (enum swagg_type)type, .op = (enum swagg_op)op, .count = count, .seed = seed};
-            if (swagg_element_size(t.type, t.op) == 0)
+            if (swagg_element_size(t.type, t.op) == 0 || ((unsigned)(type + op) + seed) % one_of != 0)
                 continue;
             rc = crew_sum(m, &t, (type + op) % 3 == 0 ? 1 : -1, op % 2 == 0);
         }
