@@ -3,6 +3,7 @@
  * show that it was before a restart, must not change a job that runs or resumes. */
 #include "control/registry.h"
 #include "fuzz.h"
+#include "prepared.h"
 #include "switchml/protocol.h"
 #include "terms_of.h"
 
@@ -22,13 +23,8 @@ struct world {
     struct ctl_registry *registry;
     uint64_t now, boot_id;
     struct process processes[PROCESSES];
-    bool number_used[NUMBERS];
-    unsigned pools;
+    struct prepared prepared;
     uint64_t events, incarnations, randoms;
-    bool slow;
-    uint64_t asked;         /* what was put off last; 0: nothing, or it is answered */
-    uint64_t held[NUMBERS]; /* for which preparation */
-    struct ctl_prepared answer;
 };
 
 static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -52,56 +48,23 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
         }
 }
 
-static int take_number(struct world *w, const struct ctl_entry *job, const struct agg_terms *terms,
-                       uint8_t *number, char text[CTL_TEXT_MAX])
+static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
+                          char text[CTL_TEXT_MAX])
 {
+    struct world *w = ctx;
     REQUIRE(job->present == job->size);
     for (unsigned rank = 0; rank < job->size; rank++) {
         struct sml_terms wish = terms_in(&job->members[rank].wish), granted = terms_in(terms);
         REQUIRE(job->members[rank].state == CTL_MEMBER_JOINED);
         REQUIRE(granted.resumed || (wish.chunk_bytes >= granted.chunk_bytes && wish.slots >= granted.slots));
     }
-    for (uint8_t i = 0; i < NUMBERS; i++) {
-        if (w->number_used[i] || ctl_entry_had_number(job, i))
-            continue;
-        w->number_used[i] = true;
-        w->pools++;
-        *number = i;
-        return 0;
-    }
-    snprintf(text, CTL_TEXT_MAX, "no number is free");
-    return -1;
-}
-
-/* Every second world's pools take until it says so. */
-static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
-                          char text[CTL_TEXT_MAX])
-{
-    struct world *w = ctx;
-    int rc = take_number(w, job, terms, number, text);
-    if (!w->slow)
-        return rc;
-    w->asked = job->preparation;
-    w->answer = (struct ctl_prepared){.result = rc, .terms = *terms, .number = rc < 0 ? 0 : *number};
-    w->held[w->answer.number] = rc < 0 ? w->held[w->answer.number] : w->asked;
-    return CTL_LATER;
+    return prepared_prepare(&w->prepared, job, terms, number, text);
 }
 
 static void effect_release(void *ctx, const struct ctl_entry *job)
 {
     struct world *w = ctx;
-    if (job->state == CTL_ENTRY_PREPARING) {
-        for (uint8_t i = 0; i < NUMBERS; i++)
-            if (w->held[i] == job->preparation) {
-                w->held[i] = 0;
-                w->number_used[i] = false;
-                w->pools--;
-            }
-        return;
-    }
-    REQUIRE(job->number < NUMBERS && w->number_used[job->number]);
-    w->number_used[job->number] = false;
-    w->pools--;
+    prepared_release(&w->prepared, job);
 }
 
 static void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
@@ -141,18 +104,16 @@ static void check_members(const struct ctl_entry *job)
 
 static void check(const struct world *w)
 {
-    unsigned running = 0;
+    unsigned pools = 0;
     for (unsigned i = 0; i < JOBS; i++) {
         const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
         if (job->state == CTL_ENTRY_FREE)
             continue;
         REQUIRE(job->size >= 1 && job->size <= CTL_RANKS_MAX && job->epoch != 0);
         check_members(job);
-        running += job->state == CTL_ENTRY_RUNNING;
+        pools += prepared_for(&w->prepared, job);
         if (job->state == CTL_ENTRY_PREPARING)
             REQUIRE(job->present == job->size);
-        for (unsigned n = 0; job->state == CTL_ENTRY_PREPARING && n < NUMBERS; n++)
-            running += w->held[n] == job->preparation;
         for (unsigned k = 0; k < i; k++) {
             const struct ctl_entry *other = ctl_registry_entry(w->registry, k);
             if (other->state == CTL_ENTRY_FREE)
@@ -162,7 +123,7 @@ static void check(const struct world *w)
                     other->number != job->number);
         }
     }
-    REQUIRE(running == w->pools);
+    REQUIRE(pools == w->prepared.pools);
 }
 
 static void take_body(struct input *in, const struct process *p, struct ctl_message *m, uint8_t odd)
@@ -296,23 +257,14 @@ static void start_switch(struct world *w)
     };
     free(w->registry);
     w->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
-    w->pools = 0;
-    memset(w->number_used, 0, sizeof w->number_used);
-    memset(w->held, 0, sizeof w->held);
-    w->asked = 0;
+    w->prepared = (struct prepared){.numbers = NUMBERS, .slow = w->prepared.slow};
 }
 
 static void answer_late(struct world *w)
 {
-    struct ctl_prepared answer = w->answer;
-    uint64_t asked = w->asked;
-    if (asked == 0)
-        return;
-    w->asked = 0;
-    for (unsigned i = 0; i < NUMBERS; i++)
-        if (w->held[i] == asked)
-            w->held[i] = 0; /* the job's from now on */
-    ctl_registry_prepared(w->registry, asked, &answer, w->now);
+    const uint64_t preparation = prepared_late(&w->prepared);
+    if (preparation != 0)
+        ctl_registry_prepared(w->registry, preparation, &w->prepared.answer, w->now);
 }
 
 static void step(struct world *w, struct input *in)
@@ -348,7 +300,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     struct world w = {.now = 1000 * MS, .boot_id = 4710, .randoms = take8(&in)};
-    w.slow = w.randoms & 1;
+    w.prepared.slow = w.randoms & 1;
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
         w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},
@@ -368,7 +320,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (unsigned i = 0; i < JOBS; i++)
         REQUIRE(ctl_registry_entry(w.registry, i)->state == CTL_ENTRY_FREE);
-    REQUIRE(w.pools == 0);
+    REQUIRE(w.prepared.pools == 0);
     free(w.registry);
     return 0;
 }

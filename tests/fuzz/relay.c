@@ -2,6 +2,7 @@
  * from both switches above, any passing of time. An input is a byte for each step and its arguments. */
 #include "control/tree.h"
 #include "fuzz.h"
+#include "prepared.h"
 #include "relay/proxy.h"
 #include "switchml/protocol.h"
 #include "terms_of.h"
@@ -23,12 +24,7 @@ struct world {
     struct relay_uplink uplink[UPLINKS];
     uint64_t now, incarnations;
     struct process processes[PROCESSES];
-    bool number_used[NUMBERS];
-    uint64_t held[NUMBERS]; /* for which preparation */
-    unsigned pools;
-    bool slow;
-    uint64_t asked; /* what was put off last; 0: nothing, or it is answered */
-    struct ctl_prepared answer;
+    struct prepared prepared;
 };
 
 static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -53,8 +49,9 @@ static void effect_send_up(void *ctx, unsigned uplink, const uint8_t *payload, s
         REQUIRE(m.join.hops > 0 && m.join.hops < CTL_LEVELS_MAX && m.join.data_port == 0xBEF0 + uplink);
 }
 
-static int take_number(struct world *w, const struct relay_job *job, uint8_t *number)
+static int effect_prepare(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX])
 {
+    struct world *w = ctx;
     REQUIRE(job->entry.present == ctl_ranks_count(&job->bundle) && job->entry.present <= job->entry.size);
     REQUIRE(job->contributors >= 1 && job->contributors <= job->entry.present);
     for (unsigned rank = 0; rank < job->entry.size; rank++) {
@@ -62,46 +59,13 @@ static int take_number(struct world *w, const struct relay_job *job, uint8_t *nu
         REQUIRE(here == ctl_ranks_has(&job->bundle, rank));
         REQUIRE(here ? job->contributor[rank] < job->contributors : job->contributor[rank] == AGG_NOBODY);
     }
-    for (uint8_t i = 0; i < NUMBERS; i++) {
-        if (w->number_used[i] || ctl_entry_had_number(&job->entry, i))
-            continue;
-        w->number_used[i] = true;
-        w->pools++;
-        *number = i;
-        return 0;
-    }
-    return -1;
-}
-
-/* Every second world's pools take until it says so. */
-static int effect_prepare(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX])
-{
-    struct world *w = ctx;
-    const int rc = take_number(w, job, number);
-    snprintf(text, CTL_TEXT_MAX, "no number is free");
-    if (!w->slow)
-        return rc;
-    w->asked = job->entry.preparation;
-    w->answer = (struct ctl_prepared){.result = rc, .number = rc < 0 ? 0 : *number};
-    if (rc == 0)
-        w->held[*number] = w->asked;
-    return CTL_LATER;
+    return prepared_prepare(&w->prepared, &job->entry, &job->entry.terms, number, text);
 }
 
 static void effect_release(void *ctx, const struct relay_job *job)
 {
     struct world *w = ctx;
-    uint8_t number = job->entry.number;
-    if (job->entry.state == CTL_ENTRY_PREPARING) {
-        for (number = 0; number < NUMBERS && w->held[number] != job->entry.preparation;)
-            number++;
-        if (number == NUMBERS)
-            return; /* there was none */
-        w->held[number] = 0;
-    }
-    REQUIRE(number < NUMBERS && w->number_used[number]);
-    w->number_used[number] = false;
-    w->pools--;
+    prepared_release(&w->prepared, &job->entry);
 }
 
 static int effect_admit(void *ctx, const struct ctl_endpoint *from, const struct ctl_join *join,
@@ -138,10 +102,8 @@ static void check(const struct world *w)
         REQUIRE(job->entry.size >= 1 && job->entry.size <= CTL_RANKS_MAX && job->entry.epoch != 0);
         REQUIRE(job->uplink < UPLINKS);
         if (job->entry.state == CTL_ENTRY_RUNNING)
-            REQUIRE(w->number_used[job->entry.number]);
-        pools += job->entry.state == CTL_ENTRY_RUNNING;
-        for (unsigned n = 0; job->entry.state == CTL_ENTRY_PREPARING && n < NUMBERS; n++)
-            pools += w->held[n] == job->entry.preparation;
+            REQUIRE(w->prepared.used[job->entry.number]);
+        pools += prepared_for(&w->prepared, &job->entry);
         if (!ctl_entry_is_live(&job->entry))
             continue;
         check_members(&job->entry);
@@ -153,7 +115,7 @@ static void check(const struct world *w)
                     other->entry.number != job->entry.number);
         }
     }
-    REQUIRE(pools == w->pools);
+    REQUIRE(pools == w->prepared.pools);
 }
 
 /* Messages */
@@ -285,15 +247,9 @@ static void start(struct world *w, struct process *p, struct input *in)
 
 static void answer_late(struct world *w)
 {
-    const struct ctl_prepared answer = w->answer;
-    const uint64_t asked = w->asked;
-    if (asked == 0)
-        return;
-    w->asked = 0;
-    for (unsigned i = 0; i < NUMBERS; i++)
-        if (w->held[i] == asked)
-            w->held[i] = 0; /* the job's from now on */
-    relay_prepared(w->proxy, asked, &answer, w->now);
+    const uint64_t preparation = prepared_late(&w->prepared);
+    if (preparation != 0)
+        relay_prepared(w->proxy, preparation, &w->prepared.answer, w->now);
 }
 
 static void step(struct world *w, struct input *in)
@@ -357,7 +313,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     struct world w = {.now = 1000 * MS};
-    w.slow = take8(&in) & 1;
+    w.prepared = (struct prepared){.numbers = NUMBERS, .slow = take8(&in) & 1};
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
         w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},
@@ -377,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (unsigned i = 0; i < JOBS; i++)
         REQUIRE(relay_job(w.proxy, i)->entry.state == CTL_ENTRY_FREE);
-    REQUIRE(w.pools == 0);
+    REQUIRE(w.prepared.pools == 0);
     free(w.proxy);
     return 0;
 }
