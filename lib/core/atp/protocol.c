@@ -6,6 +6,7 @@
 
 #include "atp/collector.h"
 #include "atp/reasons.h"
+#include "protocol/burst.h"
 
 static_assert(sizeof(struct atp_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)ATP_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
@@ -59,18 +60,6 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
     return collector_config(cfg, &c) ? atp_collector_init(mem, &c) : NULL;
 }
 
-static void drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool; /* it keeps no buffers */
-    (void)release;
-}
-
-static bool heard(void *pool)
-{
-    (void)pool; /* no job of the configuration has one */
-    return false;
-}
-
 static uint8_t refused_as(enum atp_parse_error e)
 {
     static const uint8_t reasons[] = {
@@ -112,8 +101,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        p[i].reason = find(jobs, &p[i]);
+    agg_locate_burst(jobs, p, n, find);
 }
 
 static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[AGG_ANSWER_BYTES])
@@ -124,8 +112,12 @@ static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[A
     return atp_build_reject(out, (const struct atp_packet *)p->parsed, boot_id);
 }
 
-static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
+/* Nothing at a server depends on time. */
+static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
 {
+    (void)now;
+    if (p->slot == NULL)
+        return false;
     atp_collector_apply(p->job->pool, p->slot, p->rank, parsed(p), p->payload + ATP_HEADER_BYTES,
                         p->bytes - ATP_HEADER_BYTES, v);
     p->reason = v->reason;
@@ -134,19 +126,7 @@ static inline bool apply_one(struct agg_packet *p, struct agg_verdict *v)
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
-
-    (void)now;
-    while (i < n && (p[i].slot == NULL || !apply_one(&p[i], v)))
-        i++;
-    if (i == n) {
-        i = n - 1;
-        v->reason = p[i].reason;
-        v->kept = false;
-        v->released = NULL;
-    }
-    v->action = atp_reasons[v->reason].action;
-    return i + 1;
+    return agg_apply_burst(p, n, now, v, atp_reasons, apply_one);
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
@@ -172,8 +152,7 @@ const struct agg_protocol atp_protocol = {
     .list = atp_terms_list,
     .footprint = footprint,
     .init = init,
-    .drain = drain,
-    .heard = heard,
+    .drain = agg_drain_nothing,
     .mark = atp_mark,
     .locate = locate,
     .apply = apply,

@@ -3,6 +3,7 @@
 #include "atp/reasons.h"
 #include "atp/table.h"
 #include "atp/terms.h"
+#include "protocol/burst.h"
 #include "protocol/fixed_terms.h"
 
 static inline struct atp_packet *parsed(struct agg_packet *p)
@@ -48,12 +49,6 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
     return table_config(cfg, &t) ? atp_table_init(mem, &t) : NULL;
 }
 
-static void drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool; /* it keeps no buffers */
-    (void)release;
-}
-
 static bool heard(void *pool)
 {
     return atp_table_heard(pool);
@@ -74,34 +69,26 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        p[i].reason = find(jobs, &p[i]);
+    agg_locate_burst(jobs, p, n, find);
+}
+
+/* What is not ATP's goes on. */
+static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v)
+{
+    if (p->slot == NULL) {
+        v->reason = p->reason;
+        v->kept = false;
+        v->released = NULL;
+        return true;
+    }
+    atp_table_apply(p->job->pool, p->slot, parsed(p), p, now, v);
+    p->reason = v->reason;
+    return v->reason < ATP_SWITCH_HELD;
 }
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    unsigned i = 0;
-
-    for (;; i++) {
-        v->reason = p[i].reason;
-        v->kept = false;
-        v->released = NULL;
-        if (p[i].slot != NULL)
-            atp_table_apply(p[i].job->pool, p[i].slot, parsed(&p[i]), &p[i], now, v);
-        p[i].reason = v->reason;
-        if (v->reason < ATP_SWITCH_HELD || i == n - 1)
-            break;
-    }
-    v->action = atp_switch_reasons[v->reason].action;
-    return i + 1;
-}
-
-static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES])
-{
-    (void)p; /* what is not ATP's is somebody else's */
-    (void)boot_id;
-    (void)answer;
-    return 0;
+    return agg_apply_burst(p, n, now, v, atp_switch_reasons, apply_one);
 }
 
 static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
@@ -133,12 +120,11 @@ const struct agg_protocol atp_switch_protocol = {
     .list = atp_switch_terms_list,
     .footprint = footprint,
     .init = init,
-    .drain = drain,
+    .drain = agg_drain_nothing,
     .heard = heard,
     .mark = atp_mark,
     .locate = locate,
     .apply = apply,
-    .refuse = refuse,
     .tick = tick,
     .view = view,
 };

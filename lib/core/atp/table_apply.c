@@ -62,7 +62,8 @@ static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, c
            a->body_bytes == body_bytes && memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
 }
 
-static void claim(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
+static void begin(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw,
+                  uint64_t now)
 {
     const uint64_t bits = bits_of(p);
 
@@ -72,6 +73,7 @@ static void claim(struct atp_aggregator *a, const struct atp_packet *p, const st
     a->flow = (struct agg_flow){.from = raw->from, .to = raw->to};
     a->body_bytes = (uint16_t)(raw->bytes - ATP_HEADER_BYTES);
     memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
+    a->touched_at = now;
     atp_take(a, true);
 }
 
@@ -175,13 +177,6 @@ static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const 
     v->reason = ATP_SWITCH_HELD;
     if (is_complete(&a->sum, *in))
         send_sum(a, &a->sum, ATP_SWITCH_SUM, v);
-}
-
-static void begin(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw,
-                  uint64_t now)
-{
-    claim(a, p, raw);
-    a->touched_at = now;
 }
 
 /* Of another chunk than the aggregator's. */

@@ -153,12 +153,6 @@ void gather_note_heard(struct gather *g)
         publish(g->heard, true);
 }
 
-void gather_drain(void *pool, void (*release)(void *buffer))
-{
-    (void)pool; /* it keeps no buffers */
-    (void)release;
-}
-
 bool gather_heard(void *pool)
 {
     struct gather *g = pool;

@@ -81,7 +81,6 @@ void gather_note_heard(struct gather *g);
 
 /* For struct agg_protocol; the pool is a protocol's, which begins with a struct gather. Members who never
  * contribute count as if they had. */
-void gather_drain(void *pool, void (*release)(void *buffer));
 bool gather_heard(void *pool);
 bool gather_view(const void *pool, uint32_t i, struct agg_slot_view *view);
 bool gather_view_sum(const void *pool, uint32_t i, struct agg_sum_view *view);
@@ -89,7 +88,7 @@ bool gather_view_sum(const void *pool, uint32_t i, struct agg_sum_view *view);
 /* What all such protocols have in their tables: nobody joins their jobs, and nobody's buffers are kept. */
 #define GATHER_PROTOCOL                                                                                      \
     .check = agg_fixed_check, .differ = agg_fixed_differ, .grant = agg_fixed_grant,                          \
-    .lower = agg_fixed_lower, .drain = gather_drain, .heard = gather_heard, .view = gather_view,             \
+    .lower = agg_fixed_lower, .drain = agg_drain_nothing, .heard = gather_heard, .view = gather_view,        \
     .view_sum = gather_view_sum
 
 #endif

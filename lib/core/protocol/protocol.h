@@ -199,7 +199,7 @@ struct agg_protocol {
                   void (*release)(void *buffer)); /* the end of the pool: gives back all kept buffers */
     /* Whether, since this was last asked, a packet came that belongs to what the pool is doing, so that
      * somebody works on it. Any thread may ask, one at a time. Only of pools of jobs of the
-     * configuration. */
+     * configuration; NULL: this protocol has none there. */
     bool (*heard)(void *pool);
 
     /* Packets. */
@@ -214,7 +214,7 @@ struct agg_protocol {
     unsigned (*apply)(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v);
     /* An answer for the sender of a packet that locate has refused as strange. boot_id: this switch's.
      * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
-     * many answers it sends. */
+     * many answers it sends. NULL: this protocol refuses no packet as strange. */
     size_t (*refuse)(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
     /* The next verdict that is due by now in this one of so many shards; false: there is none. There is no
      * packet, so it replies to nobody, passes nothing on and keeps no buffer. NULL: this protocol does
@@ -231,6 +231,13 @@ struct agg_protocol {
      * packets are applied. NULL: this protocol's sums are not shown. */
     bool (*view_sum)(const void *pool, uint32_t i, struct agg_sum_view *view);
 };
+
+/* For drain, of pools that keep no buffers. */
+static inline void agg_drain_nothing(void *pool, void (*release)(void *buffer))
+{
+    (void)pool;
+    (void)release;
+}
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate
  * refuses it in any shard. */
