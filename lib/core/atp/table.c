@@ -1,5 +1,6 @@
 #include "atp/reasons.h"
 #include "atp/table_state.h"
+#include "protocol/heard.h"
 
 enum { LINE = 64, LOOK_AT_ONCE = 64 /* aggregators whose age is looked at in one go */ };
 
@@ -112,7 +113,7 @@ uint32_t atp_table_taken(const struct atp_table *t)
 
 bool atp_table_heard(struct atp_table *t)
 {
-    return __atomic_exchange_n(&t->heard, false, __ATOMIC_RELAXED);
+    return agg_heard_take(&t->heard);
 }
 
 bool atp_table_view(const struct atp_table *t, uint32_t i, struct agg_slot_view *view)

@@ -63,7 +63,7 @@ uint32_t atp_table_size(const struct atp_table *t);
 /* How many of them are taken: by a walk through the table. */
 uint32_t atp_table_taken(const struct atp_table *t);
 
-/* As hag_pool_heard. */
+/* As in struct agg_protocol. */
 bool atp_table_heard(struct atp_table *t);
 
 /* For telemetry; false: there is no aggregator i. ranks: bits of the level's bitmap. */

@@ -3,6 +3,7 @@
 
 #include "atp/reasons.h"
 #include "atp/table_state.h"
+#include "protocol/heard.h"
 #include "wire/switchml.h"
 
 enum {
@@ -239,7 +240,7 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct
 {
     v->kept = false;
     v->released = v->buffer = NULL;
-    __atomic_store_n(&t->heard, true, __ATOMIC_RELAXED);
+    agg_heard_set(&t->heard);
     if (p->kind == ATP_GRADIENT) {
         apply_gradient(t, a, p, raw, now, v);
     } else if (p->kind == ATP_PARAMETER && is_of(a, p, raw)) {

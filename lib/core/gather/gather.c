@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "protocol/heard.h"
+
 enum { LINE = 64 };
 
 static_assert(GATHER_HEAD_ROOM % LINE == 0, "the sum begins a line");
@@ -146,18 +148,16 @@ size_t gather_write_map(const struct gather *g, const struct gather_slot *slot, 
     return bytes;
 }
 
-/* The flag's line is all shards', so it is written only where it changes. */
 void gather_note_heard(struct gather *g)
 {
-    if (!read_relaxed(g->heard))
-        publish(g->heard, true);
+    agg_heard_set(&g->heard);
 }
 
 bool gather_heard(void *pool)
 {
     struct gather *g = pool;
 
-    return __atomic_exchange_n(&g->heard, false, __ATOMIC_RELAXED);
+    return agg_heard_take(&g->heard);
 }
 
 bool gather_view(const void *pool, uint32_t i, struct agg_slot_view *view)

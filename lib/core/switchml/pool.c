@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "protocol/heard.h"
 #include "switchml/pool_arrivals.h"
 
 static size_t whole_lines(size_t bytes)
@@ -141,7 +142,7 @@ struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet 
 
 bool sml_pool_heard(struct sml_pool *pool)
 {
-    return __atomic_exchange_n(&pool->heard, false, __ATOMIC_RELAXED);
+    return agg_heard_take(&pool->heard);
 }
 
 void sml_slot_prefetch(const struct sml_slot *slot)

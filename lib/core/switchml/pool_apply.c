@@ -1,4 +1,5 @@
 /* Applies a packet to its slot. */
+#include "protocol/heard.h"
 #include "switchml/pool.h"
 #include "switchml/pool_arrivals.h"
 #include "switchml/pool_parts.h"
@@ -66,10 +67,9 @@ static enum sml_age label_age(struct sml_pool *pool, struct sml_slot *slot, cons
     const struct sml_label label = sml_label_of(p);
     const enum sml_age age = sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0,
                                            sml_slot_has_shadow(pool, slot));
-    const bool heard = age == SML_NOW || age == SML_BEFORE;
 
-    if (heard && !__atomic_load_n(&pool->heard, __ATOMIC_RELAXED)) /* a line that all shards share */
-        sml_publish(pool->heard, true);
+    if (age == SML_NOW || age == SML_BEFORE)
+        agg_heard_set(&pool->heard);
     return age;
 }
 
