@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "operators.h"
+#include "commands.h"
+#include "operator/operators.h"
 #include "ps.h"
 #include "version.h"
 
@@ -26,6 +27,19 @@ static void report_fault(void *context, const char *message)
     log_error("%s", message);
 }
 
+static int start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    return -pthread_create(thread, NULL, run, argument);
+}
+
+static int start_operators(struct operators **operators, struct ps *ps)
+{
+    const struct operators_host host = {
+        .kind = "server", .name = ps->name, .run = commands_run, .context = ps, .start_thread = start_thread};
+
+    return operators_start(operators, &host, &ps->cfg->control);
+}
+
 static int serve(const struct config *cfg)
 {
     static struct ps ps;
@@ -37,7 +51,7 @@ static int serve(const struct config *cfg)
     log_set_level((enum log_level)cfg->log_level);
     rc = ps_open(&ps, cfg);
     if (rc == 0)
-        rc = operators_start(&operators, &ps);
+        rc = start_operators(&operators, &ps);
     if (rc == 0) {
         log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version,
                    inet_ntop(AF_INET, &cfg->ip, ip, sizeof(ip)), ps.shards, cfg->pool.megabytes);

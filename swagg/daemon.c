@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_lcore.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/control.h"
 #include "control/static_jobs.h"
 #include "eal.h"
+#include "operator/commands.h"
 #include "operator/operators.h"
 #include "protocols.h"
 #include "reload.h"
@@ -30,6 +33,7 @@ struct daemon {
     struct impairing impairing;
     struct reload reload;
     struct action_parts changed;
+    struct commands commands;
     struct operators *operators;
 };
 
@@ -234,6 +238,23 @@ static struct action_parts changed(struct daemon *d, struct datapath *dp, struct
                                                .context = &d->reload}};
 }
 
+static int start_control_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    return rte_ctrl_thread_create(thread, "swagg-operator", NULL, run, argument);
+}
+
+static int start_operators(struct daemon *d, const struct config *running)
+{
+    const struct operators_host host = {.kind = "switch",
+                                        .name = d->shown.name,
+                                        .run = commands_run,
+                                        .context = &d->commands,
+                                        .start_thread = start_control_thread};
+
+    d->commands = (struct commands){.parts = &d->changed, .main = &d->handoff};
+    return operators_start(&d->operators, &host, &running->control);
+}
+
 static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
     int rc;
@@ -252,7 +273,7 @@ static int start(struct daemon *d, struct datapath *dp, const struct daemon_conf
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)
-        rc = operators_start(&d->operators, &d->changed, &d->handoff, &cfg->running->control);
+        rc = start_operators(d, cfg->running);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)

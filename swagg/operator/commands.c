@@ -112,15 +112,16 @@ static void act(const struct action_parts *parts, struct handoff *main, const st
         reply_fail(reply, REPLY_FAILED, "the switch is stopping");
 }
 
-void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,
-                  struct reply *reply, struct server_stream *stream)
+void commands_run(void *context, const struct request *request, struct reply *reply,
+                  struct server_stream *stream)
 {
+    const struct commands *c = context;
+    const struct action_parts *parts = c->parts;
     const struct view *view = views_find(request->command);
     const struct action *action = actions_find(request->command);
     const char *name = request_text(request, "name");
     const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
 
-    *reply = (struct reply){.code = REPLY_OK};
     if (strcmp(request->command, "capture") == 0) {
         view_lock(parts->show);
         capture_open(parts, request, reply, stream);
@@ -132,5 +133,5 @@ void commands_run(const struct action_parts *parts, struct handoff *main, const 
     else if (view != NULL)
         show(parts->show, view, name, reply);
     else
-        act(parts, main, action, request, reply);
+        act(parts, c->main, action, request, reply);
 }

@@ -10,9 +10,13 @@
 #include "operator/handoff.h"
 #include "operator/server.h"
 
-/* Does what the request says, and fills the reply, and, for a capture, what follows it. main: where actions
- * are run. */
-void commands_run(const struct action_parts *parts, struct handoff *main, const struct request *request,
-                  struct reply *reply, struct server_stream *stream);
+struct commands {
+    const struct action_parts *parts;
+    struct handoff *main; /* where actions are run */
+};
+
+/* operators_host.run; context: struct commands. */
+void commands_run(void *context, const struct request *request, struct reply *reply,
+                  struct server_stream *stream);
 
 #endif

@@ -1,21 +1,15 @@
 #include "operator/operators.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_lcore.h>
-
 #include "base/clock.h"
 #include "base/log.h"
-#include "operator/commands.h"
 #include "operator/listener.h"
-#include "operator/server.h"
 
 struct operators {
-    const struct action_parts *parts;
-    struct handoff *main;
+    struct operators_host host;
     struct listener listener;
     struct server *server;
     pthread_t thread;
@@ -31,11 +25,11 @@ static char *answer(void *context, const char *line, size_t bytes, struct server
 
     if (request_parse(&request, line, bytes, why) < 0) {
         reply_fail(&reply, REPLY_BAD_REQUEST, "%s", why);
-        return reply_line(&reply, o->parts->show->name);
+    } else {
+        o->host.run(o->host.context, &request, &reply, stream);
+        request_free(&request);
     }
-    commands_run(o->parts, o->main, &request, &reply, stream);
-    request_free(&request);
-    return reply_line(&reply, o->parts->show->name);
+    return reply_line(&reply, o->host.name);
 }
 
 static void *run(void *context)
@@ -52,7 +46,7 @@ static int start_thread(struct operators *o)
     int rc = server_open(&o->server, o->listener.fd, answer, o);
 
     if (rc == 0)
-        rc = rte_ctrl_thread_create(&o->thread, "swagg-operator", NULL, run, o);
+        rc = o->host.start_thread(&o->thread, run, o);
     if (rc < 0) {
         log_error("cannot start the operators' thread: %s", strerror(-rc));
         server_close(o->server);
@@ -61,7 +55,7 @@ static int start_thread(struct operators *o)
     return rc;
 }
 
-int operators_start(struct operators **out, const struct action_parts *parts, struct handoff *main,
+int operators_start(struct operators **out, const struct operators_host *host,
                     const struct config_control *cfg)
 {
     struct operators *o = cfg->off ? NULL : calloc(1, sizeof(*o));
@@ -72,16 +66,15 @@ int operators_start(struct operators **out, const struct action_parts *parts, st
         return 0;
     if (o == NULL)
         return -ENOMEM;
-    o->parts = parts;
-    o->main = main;
-    rc = listener_open(&o->listener, cfg, parts->show->name);
+    o->host = *host;
+    rc = listener_open(&o->listener, cfg, host->name);
     if (rc == 0)
         rc = start_thread(o);
     if (rc < 0) {
         free(o);
         return cfg->path[0] == '\0' ? 0 : rc; /* nobody asked for this one */
     }
-    log_notice("swaggctl reaches this switch at %s", o->listener.path);
+    log_notice("swaggctl reaches this %s at %s", host->kind, o->listener.path);
     *out = o;
     return 0;
 }

@@ -1,19 +1,35 @@
-/* The operators' thread: answers swaggctl on the daemon's socket (docs/configuration.md, "Operating it"). It
- * reads what the daemon is doing as telemetry does, so the main lcore, which serves the workers, is not held
- * up.
+/* The operators' thread: answers swaggctl on a socket (docs/configuration.md, "Operating it"), beside the
+ * thread that serves workers, which is not held up. What can be asked is up to who starts it.
+ *
+ * No DPDK.
  */
 #ifndef SWAGG_OPERATOR_OPERATORS_H
 #define SWAGG_OPERATOR_OPERATORS_H
 
+#include <pthread.h>
+
 #include "config/config.h"
-#include "operator/actions.h"
-#include "operator/handoff.h"
+#include "operator/reply.h"
+#include "operator/server.h"
 
 struct operators;
 
+/* Who is operated. */
+struct operators_host {
+    const char *kind; /* "switch", for the log */
+    const char *name; /* of this one among others */
+    /* Does what the request says, and fills the reply, which is REPLY_OK and else empty, and, if bytes are to
+     * follow it, the stream. On the operators' thread. */
+    void (*run)(void *context, const struct request *request, struct reply *reply,
+                struct server_stream *stream);
+    void *context;
+    /* Starts a thread. 0, or -errno. */
+    int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);
+};
+
 /* Makes the socket, and starts the thread. *o is NULL if the configuration wants none, or if the default
- * socket cannot be made, which is logged. parts and main outlive it. 0, or -errno after logging. */
-int operators_start(struct operators **o, const struct action_parts *parts, struct handoff *main,
+ * socket cannot be made, which is logged. What host points to outlives it. 0, or -errno after logging. */
+int operators_start(struct operators **o, const struct operators_host *host,
                     const struct config_control *cfg);
 
 /* When it returns the thread has ended, and the socket is gone. o may be NULL. */

@@ -1,0 +1,13 @@
+/* What an operator can ask a server for: every view (views.h), and to end jobs. */
+#ifndef SWAGG_SERVER_COMMANDS_H
+#define SWAGG_SERVER_COMMANDS_H
+
+#include "operator/reply.h"
+#include "operator/server.h"
+#include "ps.h"
+
+/* operators_host.run; context: struct ps. */
+void commands_run(void *context, const struct request *request, struct reply *reply,
+                  struct server_stream *stream);
+
+#endif
