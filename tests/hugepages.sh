@@ -61,6 +61,13 @@ echo go >&8
 wait "$kept"
 has "at the end" "$BEFORE"
 
+# A kernel without hugepages gives none.
+if HUGEPAGES_KERNEL=$dir/none hugepages_take 1; then
+    echo "a page was taken of a kernel without any"
+    exit 1
+fi
+[ ! -e "$dir/none" ] || { echo "the kernel's number was made up"; exit 1; }
+
 # A kernel that has no room for so many gives none.
 hugepages_change() { # BY
     local n=$(($(cat "$HUGEPAGES_KERNEL") + $1))

@@ -40,6 +40,7 @@ hugepages_change() { # BY
 
 hugepages_add() { # PAGES
     local before got
+    [ -f "$HUGEPAGES_KERNEL" ] || return 1 # a kernel without any
     hugepages_settle
     before=$(cat "$HUGEPAGES_KERNEL")
     hugepages_change "$1"
