@@ -212,6 +212,7 @@ static void test_what_is_written_is_read_back(void)
     for (size_t size = 1; size < 60; size++) {
         char *room = malloc(size); /* the sanitizer sees a byte too many */
         CU_ASSERT_EQUAL(settings_write(&first, room, size), -ENOSPC);
+        CU_ASSERT(strnlen(room, size) < size);
         free(room);
     }
 }
