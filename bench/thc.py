@@ -15,6 +15,7 @@ FIGURES = (
     Figure("thc_wire_bytes_up", "A rank sends {:.4f} of the bytes that floats take, headers included.", "<= 0.129"),
     Figure("thc_wire_bytes_down", "It receives {:.4f} of them.", "<= 0.258"),
     Figure("thc_vs_float_tat", f"{SLOW} an allreduce of 20 MiB is {{:.2f}} times as fast as that of floats.", ">= 3.2"),
+    Figure("thc_ps_vs_float_ps", f"{SLOW} a server's sum of 8 MiB is {{:.2f}} times as fast as its sum of floats.", ">= 3"),
     Figure("thc_vs_best", f"{SLOW} it is {{:.2f}} times as fast as the best of Open MPI's."),
     Figure("thc_vs_openmpi", f"{SLOW} it is {{:.2f}} times as fast as what Open MPI chooses.", first_screen=False),
     Figure("thc_steps_inflation", f"{SLOW} four ranks take {{:.2f}} times as many epochs as with sums of floats until they know 96 of 100 digits.", "<= 1.05"),
@@ -32,8 +33,9 @@ smaller part should be; with few bits a larger part.
 
 Time: four hosts, one rank each, MTU 1500, segmentation offloads off, `swagg-perf` without MPI; bytes are those of rank 0's port while it ran, whole
 Ethernet frames without their checksum. Open MPI 4.1 (`pml ob1`, `btl tcp`) goes over a Linux bridge between the same hosts with the same
-limits: what it chooses itself, and the best of ring, segmented ring and Rabenseifner's. All take turns in every run, and a ratio is taken
-within each run.
+limits: what it chooses itself, and the best of ring, segmented ring and Rabenseifner's. Behind that
+bridge is the server, too: `swagg-ps` on a fifth host with a link of the same rate, through which all ranks' packets go. All take turns
+in every run, and a ratio is taken within each run.
 
 Training: `train-digits`, the program of `script/demo`, on the same hosts and links: gradients of 150 KiB, one a step, the same start and the same order
 of images every time. Through the shim, with `SWAGG_COMPRESSION=thc` or without; and with Open MPI alone, through the same switch.
@@ -100,6 +102,7 @@ def collect(directory):
         "thc_wire_bytes_up": records.ratios(carried(reports, "thc", "sent"), carried(reports, "none", "sent")),
         "thc_wire_bytes_down": records.ratios(carried(reports, "thc", "received"), carried(reports, "none", "received")),
         "thc_vs_float_tat": records.ratios(taken(reports, "100mbit", "none"), thc),
+        "thc_ps_vs_float_ps": records.ratios(taken(reports, "server", "none"), taken(reports, "server", "thc")),
         "thc_vs_best": records.ratios(best, thc),
         "thc_vs_openmpi": records.ratios(by_algorithm["chosen"], thc),
         "thc_cpu_vs_float": records.ratios(taken(reports, "none", "none"), taken(reports, "none", "thc")),

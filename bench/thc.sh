@@ -2,8 +2,9 @@
 # script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, CPU; --quick, --records
 #
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
-# (swagg-perf, and the bytes that rank 0's port carried meanwhile), DIRECTORY/RUN,train,WAY.json (the epochs of train-digits) and
-# DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which thc.py makes figures. All ways take turns in each run.
+# (swagg-perf, and the bytes that rank 0's port carried meanwhile; LINKS is "server" where swagg-ps sums, over links of 100mbit),
+# DIRECTORY/RUN,train,WAY.json (the epochs of train-digits) and DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which
+# thc.py makes figures. All ways take turns in each run.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,6 +17,7 @@ quick=${3:-}
 NET_SETTINGS=("memory: {mode: no-huge}")
 
 EPOCHS=12
+SERVER=4 # the host of swagg-ps; ranks are on the others
 ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
 [ -z "$quick" ] || ALGORITHMS=(chosen 4)
 
@@ -37,16 +39,16 @@ on_every_host() { # COMMAND...
     return $status
 }
 
-perf() { # WAY BYTES ITERATIONS WARM-UPS RANK
-    net_exec "$5" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1" --size 4 --compression "$1" \
-        -b "$2" -e "$2" -n "$3" -w "$4" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$5"
+perf() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS RANK
+    net_exec "$6" "$NET_BUILD/bench/swagg-perf" --switch "$1" --job "$2" --size 4 --compression "$2" \
+        -b "$3" -e "$3" -n "$4" -w "$5" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$6"
 }
 
 carried() { # DIRECTION
     net_exec 0 cat "/sys/class/net/eth0/statistics/$1_bytes"
 }
 
-libswagg() { # WAY BYTES ITERATIONS WARM-UPS
+libswagg() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS
     local sent received
     sent=$(carried tx) received=$(carried rx)
     on_every_host perf "$@"
@@ -54,12 +56,19 @@ libswagg() { # WAY BYTES ITERATIONS WARM-UPS
         "$(cat "$NET_DIR/perf.json")" >"$NET_DIR/new.json"
 }
 
-measure_ways() { # LINKS BYTES ITERATIONS WARM-UPS
+measure_ways() { # NAME ADDRESS BYTES ITERATIONS WARM-UPS
     local way
     for way in none thc; do
-        record "$1,$way" libswagg "$way" "${@:2}"
-        printf '  run %s: links of %s, compression %s\n' "$run" "$1" "$way"
+        record "$1,$way" libswagg "$2" "$way" "${@:3}"
+        printf '  run %s: %s, compression %s\n' "$run" "$1" "$way"
     done
+}
+
+# No swagg on the way: links of the same rate, behind a Linux bridge. The server's link carries every rank's packets.
+measure_server() {
+    net_server_start "$SERVER"
+    measure_ways server "$(net_ip "$SERVER")" 8M 2 1
+    net_server_end TERM
 }
 
 measure_openmpi() {
@@ -91,17 +100,18 @@ measure_training() {
 }
 
 net_begin bench
-net_hosts 4
+net_hosts 5
 for ((run = 1; run <= runs; run++)); do
     record alone alone
     net_limit 100mbit
     net_bridge
     measure_openmpi
+    measure_server
     net_bridge_remove
     start_swagg 0
-    measure_ways 100mbit 20M 2 1
+    measure_ways 100mbit "$(net_switch_ip)" 20M 2 1
     measure_training
     net_limit none
-    measure_ways none 16M 8 2
+    measure_ways none "$(net_switch_ip)" 16M 8 2
     net_swagg_stop
 done

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "crew.h"
+#include "ps_process.h"
 #include "random.h"
 #include "unit.h"
 
 enum { LEAST = 1000, MOST_CALLS = 24 };
+
+static const char *server; /* swagg-ps */
 
 /* Some calls of a crew with the same tensor each time. */
 struct plan {
@@ -307,6 +310,31 @@ static void test_losses_and_restarts_do_not_spoil_them(void)
     loop_switch_stop(good);
 }
 
+/* The same bits from a server on kernel sockets as from a switch, and all of the options with them. */
+static void test_a_server_sums_them_alike(void)
+{
+    struct loop_switch *ls = start();
+    struct ps_process ps;
+    ps_make(&ps, server, "");
+    ps_start(&ps);
+
+    for (int sum_bits = 8; sum_bits <= 16; sum_bits += 8) {
+        struct plan p = {.count = 60021, .calls = 3}, q = p;
+        struct crew crew = crew_of(4, ls, "switch", call_all, &p);
+        struct crew other = crew_at(4, ps.ip, "server", call_all, &q);
+
+        crew.options.thc_sum_bits = other.options.thc_sum_bits = sum_bits;
+        play(&p, &crew);
+        play(&q, &other);
+        CU_ASSERT_EQUAL(memcmp(p.last[0], q.last[0], p.count * sizeof(float)), 0);
+        CU_ASSERT_EQUAL(other.member[0].stats.compressed_calls, 3);
+        forget(&q, &other);
+        forget(&p, &crew);
+    }
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+    loop_switch_stop(ls);
+}
+
 static int differ_in_count(struct crew_member *m)
 {
     float tensor[LEAST + 2] = {0};
@@ -372,7 +400,7 @@ static void test_options_that_cannot_be(void)
     expect_refused(o, "options.thc_block is 1000: it must be a power of two");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_options_that_cannot_be),
@@ -382,10 +410,13 @@ int main(void)
         UNIT_TEST(test_a_nan_spoils_its_block_only),
         UNIT_TEST(test_other_calls_of_the_job_stay_exact),
         UNIT_TEST(test_losses_and_restarts_do_not_spoil_them),
+        UNIT_TEST(test_a_server_sums_them_alike),
         UNIT_TEST(test_ranks_that_differ_are_told),
         CU_TEST_INFO_NULL,
     };
 
+    (void)argc;
+    server = argv[1];
     seed_from_environment();
     return unit_main("client_compressed", tests);
 }

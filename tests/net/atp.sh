@@ -7,18 +7,9 @@ set -euo pipefail
 
 SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
 SERVER=3 # its host
-SERVER_PID=
-
-server_start() {
-    printf '%s\n' "server: {ip: $(net_ip "$SERVER"), threads: 2}" "control: {path: $NET_DIR/ps.ctl}" "timers: {lost_after_ms: 30000}" \
-        >"$NET_DIR/server.yaml"
-    ip netns exec "$NET_ID-h$SERVER" "$NET_BUILD/server/swagg-ps" "$NET_DIR/server.yaml" >"$NET_DIR/server.log" 2>&1 </dev/null &
-    SERVER_PID=$!
-    net_until 60 "the parameter server serves" grep -q " serves at " "$NET_DIR/server.log"
-}
 
 server_counted() { # VERDICT: of the server's
-    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_DIR/ps.ctl" --json verdicts |
+    net_server_ctl --json verdicts |
         python3 -c 'import json, sys; print(next(v["packets"] for v in json.load(sys.stdin)["verdicts"] if v["verdict"] == sys.argv[1]))' "$1"
 }
 
@@ -44,7 +35,7 @@ sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
 }
 
 begin_with_swagg atp "atp: {aggregators: 4096}"
-server_start
+net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
 
 step "the switch adds on the way, and the server gets sums"
 sum_by_atp -- -n 10 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
@@ -83,13 +74,19 @@ net_bridge
 sum_by_atp -- -n 5 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
 
+step "by SwitchML, too, compressed: the same server, and still no swagg on the way"
+net_mpirun 3 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_ip "$SERVER")" -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_FALLBACK=error \
+    -x SWAGG_COMPRESSION=thc -- "$NET_BUILD/tests/mpi/mpi-compressed" >"$NET_DIR/compressed.log" 2>&1 ||
+    fail "mpi-compressed failed:"$'\n'"$(cat "$NET_DIR/compressed.log")"
+expect_equal "ranks without wrong sums" "$(grep -c '^compressed: rank [0-2], 0 wrong$' "$NET_DIR/compressed.log")" 3
+[ "$(server_counted send_all)" -gt 100 ] || fail "the server has summed little"
+
 step "a server that dies is named"
 sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
 program=$!
 results=$(server_counted atp_results)
 server_answers_more() { [ "$(server_counted atp_results)" -gt $((results + 500)) ]; }
 net_until 60 "sums are being taken" server_answers_more
-kill -KILL "$SERVER_PID"
-wait "$SERVER_PID" || true
+net_server_end KILL
 ! wait "$program" || fail "a program succeeds without its parameter server"
 expect_match "the error" "$(cat "$NET_DIR/perf.log")" "the parameter server $(net_ip "$SERVER" | sed 's/\./\\./g')"
