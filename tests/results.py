@@ -125,7 +125,7 @@ def thc_records(directory):
              "errors": [{"bits": bits, "one_in": 32, "workers": n, "thc": 0.1 / n, "uniform": 0.2 / n} for bits in (3, 4) for n in (1, 4)]}
     for run in RUNS:
         put(directory, f"{run},alone.json", alone)
-        for links in ("100mbit", "none"):
+        for links in ("100mbit", "server", "none"):
             for way, seconds in (("none", 4), ("thc", 1)):
                 put(directory, f"{run},{links},{way}.json",
                     {"sent": 800 * seconds, "received": 400 * seconds, "perf": [{"mean_us": seconds * 1e6, "wrong": 0}]})
