@@ -8,12 +8,7 @@
 
 #include "base/clock.h"
 
-enum {
-    YIELD_EVERY_NS = 1000,   /* less than a round over a few of the kernel's ports takes */
-    PATIENT_ROUNDS = 64,     /* about what the ranks of a small call take to send the next packet */
-    YIELD_LONG_NS = 1000000, /* a program that keeps the CPU longer is computing */
-    YIELD_SHARE = 32,        /* the CPU is not offered to it again for so many times as long */
-};
+enum { PATIENT_ROUNDS = 64 }; /* about what the ranks of a small call take to send the next packet */
 
 void idle_init(struct idle *idle, const struct receive *receive)
 {
@@ -39,21 +34,20 @@ uint64_t idle_nap_ns(struct idle *idle, uint32_t max_us)
     return RTE_MIN(ns, bound);
 }
 
-/* If the hosts run on this machine, too, the program that the lcore waits for may be waiting for the lcore's
- * CPU. MPI's processes offer theirs after every look, so they get no more of it than they are offered: an
- * lcore that shared a CPU with two of them, and offered it every 16 rounds, left them 4 us of 90. */
-static void offer_cpu(struct idle *idle, uint64_t now)
+static void offer_cpu(struct offer *offer, uint64_t now)
 {
-    sched_yield();
-    idle->offered_ns = clock_ns();
-    const uint64_t taken = idle->offered_ns - now;
-    if (taken > YIELD_LONG_NS)
-        idle->contended_until_ns = now + taken * YIELD_SHARE;
+    uint64_t before;
+
+    offer_begin(offer, now);
+    do {
+        before = now;
+        sched_yield();
+        now = clock_ns();
+    } while (offer_again(offer, before, now));
 }
 
-/* A program that computes keeps a CPU that it is offered for its whole time slice, and a thread that does not
- * offer it but spins uses its own up for nothing. One that sleeps gets the CPU back when a frame comes; so
- * then it naps, if frames can wake it. */
+/* A thread that does not offer its CPU but spins uses its time slice up for nothing. One that sleeps gets the
+ * CPU back when a frame comes; so where others compute it naps early, if frames can wake it. */
 bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
 {
     if (pace->max_sleep_us != 0 && idle->rounds >= pace->spin)
@@ -61,11 +55,10 @@ bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
     rte_pause();
     idle->rounds++;
     const uint64_t now = clock_ns();
-    if (now - idle->offered_ns < YIELD_EVERY_NS)
-        return true;
-    if (now < idle->contended_until_ns)
+    if (offer_is_contended(&idle->offer, now))
         return idle->rounds < PATIENT_ROUNDS || pace->max_sleep_us == 0 || idle->fds == 0;
-    offer_cpu(idle, now);
+    if (offer_is_due(&idle->offer, now))
+        offer_cpu(&idle->offer, now);
     return true;
 }
 

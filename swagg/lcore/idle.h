@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lcore/offer.h"
 #include "lcore/receive.h"
 
 /* How an lcore spends its idle time. */
@@ -22,10 +23,9 @@ struct lcore_pace {
 };
 
 struct idle {
-    uint32_t rounds;             /* without work, in a row */
-    uint64_t since_ns;           /* when the first nap of this pause began; 0: it has not napped yet */
-    uint64_t offered_ns;         /* when the CPU was offered to other programs last */
-    uint64_t contended_until_ns; /* until then, the CPU is taken to be wanted by programs that compute */
+    uint32_t rounds;    /* without work, in a row */
+    uint64_t since_ns;  /* when the first nap of this pause began; 0: it has not napped yet */
+    struct offer offer; /* of its CPU, while it spins */
     unsigned fds;
     struct pollfd fd[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* readable when frames wait */
 };

@@ -58,7 +58,7 @@ static unsigned naps(const struct port_device *device, uint32_t max_sleep_us)
     struct idle idle = idle_of(device, 1);
     unsigned naps = 0;
 
-    idle.contended_until_ns = UINT64_MAX;
+    idle.offer.contended_until_ns = UINT64_MAX;
     for (unsigned i = 0; i < 1000; i++)
         naps += !idle_spin(&idle, &pace);
     return naps;
@@ -70,6 +70,86 @@ static void test_it_naps_early_where_others_compute_and_a_frame_can_wake_it(void
     CU_ASSERT(naps(&with_fd, 1000) > 10);
     CU_ASSERT_EQUAL(naps(&with_fd, 0), 0); /* it never may */
     CU_ASSERT_EQUAL(naps(&without, 1000), 0);
+}
+
+enum {
+    OFFER_NS = 400,
+    LOOK_NS = 2000
+}; /* an offer that nobody takes; what an MPI process does in its turn */
+
+/* One turn of offers at *now. The kernel gives the CPU to a program at every n-th offer, for so long; 0:
+ * there is none. Returns how often the program had it. */
+static unsigned offer_turn(struct offer *o, uint64_t *now, unsigned *count, unsigned n, uint64_t taken)
+{
+    unsigned turns = 0;
+    uint64_t before;
+
+    offer_begin(o, *now);
+    do {
+        const bool takes = n > 0 && ++*count % n == 0;
+
+        before = *now;
+        *now += takes ? taken : OFFER_NS;
+        turns += takes;
+    } while (offer_again(o, before, *now));
+    return turns;
+}
+
+/* It gives one offer in nine to a program that looks for a message and offers the CPU back. */
+static void test_who_wants_the_cpu_has_it_at_every_turn(void)
+{
+    struct offer o = {0};
+    uint64_t now = 1000000;
+    unsigned count = 0, turns = 0;
+
+    while (turns == 0)
+        turns += offer_turn(&o, &now, &count, 9, LOOK_NS);
+    for (unsigned i = 0; i < 100; i++) {
+        now += 2000;
+        CU_ASSERT_TRUE(offer_is_due(&o, now));
+        CU_ASSERT_EQUAL(offer_turn(&o, &now, &count, 9, LOOK_NS), 1);
+        CU_ASSERT_FALSE(offer_is_due(&o, now));
+    }
+}
+
+static void test_an_offer_that_nobody_wants_is_made_once(void)
+{
+    struct offer o = {0};
+    uint64_t now = 1000000, before;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        before = now;
+        offer_turn(&o, &now, &count, 0, 0);
+        CU_ASSERT_EQUAL(now - before, OFFER_NS);
+    }
+    offer_turn(&o, &now, &count, 1, LOOK_NS); /* somebody had it ... */
+    before = now;
+    offer_turn(&o, &now, &count, 0, 0);
+    CU_ASSERT(now - before > 9 * OFFER_NS); /* ... and may be asked for more than once */
+    now += 1000000;
+    before = now;
+    offer_turn(&o, &now, &count, 0, 0);
+    CU_ASSERT_EQUAL(now - before, OFFER_NS);
+}
+
+/* For 32 times as long as somebody computed on it, 100 ms at most. */
+static void test_a_program_that_computes_is_offered_nothing(void)
+{
+    static const struct {
+        uint64_t taken_ms, pause_ms;
+    } cases[] = {{2, 64}, {3, 96}, {26000, 100}};
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct offer o = {0};
+        uint64_t now = 1000000;
+        unsigned count = 0;
+
+        offer_turn(&o, &now, &count, 1, cases[i].taken_ms * 1000000);
+        CU_ASSERT_TRUE(offer_is_contended(&o, now + cases[i].pause_ms * 1000000 - 1));
+        CU_ASSERT_FALSE(offer_is_due(&o, now + cases[i].pause_ms * 1000000 - 1));
+        CU_ASSERT_TRUE(offer_is_due(&o, now + cases[i].pause_ms * 1000000));
+    }
 }
 
 static void test_naps_are_bounded(void)
@@ -101,6 +181,9 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_it_spins_before_it_naps),
         UNIT_TEST(test_it_naps_early_where_others_compute_and_a_frame_can_wake_it),
+        UNIT_TEST(test_who_wants_the_cpu_has_it_at_every_turn),
+        UNIT_TEST(test_an_offer_that_nobody_wants_is_made_once),
+        UNIT_TEST(test_a_program_that_computes_is_offered_nothing),
         UNIT_TEST(test_naps_are_bounded),
         UNIT_TEST(test_a_frame_ends_a_nap),
         CU_TEST_INFO_NULL,
