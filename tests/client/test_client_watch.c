@@ -168,6 +168,21 @@ static void a_wanted_cpu_is_not_spun_on(void)
     CU_ASSERT_TRUE(spin_may(&s, after + 97 * NS_PER_MS));
 }
 
+/* The switch on this CPU summed a longer call; and the whole machine stood still. */
+static void a_turn_of_the_switch_and_a_stall_do_not_end_spinning(void)
+{
+    struct spin s = {0};
+    uint64_t now = NS_PER_S;
+
+    spin_begin(&s, 1, now);
+    spin_offered(&s, now, now + 300 * NS_PER_US);
+    spin_begin(&s, 1, now += 300 * NS_PER_US);
+    CU_ASSERT_TRUE(spin_may(&s, now));
+    spin_offered(&s, now, now + 26 * NS_PER_S);
+    spin_begin(&s, 1, now += 26 * NS_PER_S + 101 * NS_PER_MS);
+    CU_ASSERT_TRUE(spin_may(&s, now));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -177,6 +192,7 @@ int main(void)
         UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
         UNIT_TEST(a_small_call_spins_while_the_cpu_is_free),
         UNIT_TEST(a_wanted_cpu_is_not_spun_on),
+        UNIT_TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning),
         CU_TEST_INFO_NULL,
     };
 
