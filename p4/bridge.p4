@@ -67,7 +67,7 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
             }
             if (destinations.apply().hit) {
                 if (tm.ucast_egress_port == intrinsic.ingress_port) {
-                    drop(REASON_HAIRPIN);
+                    drop(REASON_SAME_PORT);
                 }
             }
         }

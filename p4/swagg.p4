@@ -28,7 +28,7 @@ control Ingress(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
         if (md.ours == 0) {
             bridge.apply(hdr, md, intrinsic, deparser, tm);
         } else if (md.ip_ok == 0) {
-            md.reason = REASON_BAD_IP_CHECKSUM;
+            md.reason = REASON_IP_CHECKSUM;
             deparser.drop_ctl = 1;
         } else if (md.reason != REASON_NONE) {
             deparser.drop_ctl = 1;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocols.h"
-#include "show/terms.h"
+#include "show/registry_views.h"
 #include "version.h"
 
 static uint64_t counted(const struct ps *ps, enum shard_count what)
@@ -77,108 +77,43 @@ static int write_verdicts(const struct ps *ps, const char *name, struct writer *
     return 0;
 }
 
+static struct registry_shown shown(const struct ps *ps)
+{
+    return (struct registry_shown){.registry = ps->registry, .entries = ps->cfg->limits.jobs, .now = ps->now};
+}
+
 static int write_jobs(const struct ps *ps, const char *name, struct writer *w)
 {
+    const struct registry_shown s = shown(ps);
+
     (void)name;
     writer_table(w, "jobs");
-    for (unsigned i = 0; i < ps->cfg->limits.jobs; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(ps->registry, i);
-
-        if (job->state == CTL_ENTRY_FREE)
-            continue;
-        writer_row(w);
-        writer_text(w, "name", job->name);
-        writer_text(w, "state", ctl_entry_state_name(job->state));
-        writer_number(w, "in_state_ms", (ps->now - job->since) / 1000000);
-        writer_number(w, "size", job->size);
-        writer_number(w, "present", job->present);
-        writer_text(w, "protocol", job->protocol->name);
-        writer_end(w);
-    }
+    registry_write_jobs(&s, w);
     writer_end(w);
     return 0;
 }
 
-/* Of several, one that lives. */
-static const struct ctl_entry *find(const struct ps *ps, const char *name)
+static int write_named(const struct ps *ps, const char *name, struct writer *w,
+                       void (*write)(const struct registry_shown *, const struct ctl_entry *,
+                                     struct writer *))
 {
-    const struct ctl_entry *found = NULL;
+    const struct registry_shown s = shown(ps);
+    const struct ctl_entry *job;
+    const int rc = name == NULL ? -EINVAL : registry_find(&s, name, &job);
 
-    for (unsigned i = 0; i < ps->cfg->limits.jobs; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(ps->registry, i);
-
-        if (job->state != CTL_ENTRY_FREE && strcmp(job->name, name) == 0 &&
-            (found == NULL || ctl_entry_is_live(job)))
-            found = job;
-    }
-    return found;
-}
-
-static void write_missing(struct writer *w, const struct ctl_entry *job)
-{
-    const struct ctl_ranks missing = ctl_entry_missing(job);
-
-    writer_numbers(w, "missing");
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        if (ctl_ranks_has(&missing, rank))
-            writer_number(w, NULL, rank);
-    writer_end(w);
+    if (rc == 0)
+        write(&s, job, w);
+    return rc;
 }
 
 static int write_job(const struct ps *ps, const char *name, struct writer *w)
 {
-    const struct ctl_entry *job = name == NULL ? NULL : find(ps, name);
-
-    if (job == NULL)
-        return name == NULL ? -EINVAL : -ENOENT;
-    writer_text(w, "name", job->name);
-    writer_text(w, "state", ctl_entry_state_name(job->state));
-    writer_number(w, "in_state_ms", (ps->now - job->since) / 1000000);
-    writer_number(w, "epoch", job->epoch);
-    writer_number(w, "size", job->size);
-    writer_number(w, "present", job->present);
-    write_terms(w, job->protocol, &job->terms);
-    if (job->state == CTL_ENTRY_RUNNING)
-        writer_number(w, "number", job->number);
-    if (job->state == CTL_ENTRY_FAILED) {
-        writer_text(w, "reason", ctl_reason_name(job->failure.reason));
-        writer_text(w, "failure", job->failure.text);
-    }
-    write_missing(w, job);
-    return 0;
-}
-
-static void write_rank(const struct ps *ps, const struct ctl_entry *job, uint16_t rank, struct writer *w)
-{
-    const struct ctl_member *m = &job->members[rank];
-    const uint8_t *ip = (const uint8_t *)&m->endpoint.ip;
-
-    writer_row(w);
-    writer_number(w, "rank", rank);
-    writer_text(w, "state", ctl_member_state_name(m->state));
-    writer_format(w, "address", "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
-    writer_number(w, "heard_ms_ago", m->state == CTL_MEMBER_ABSENT ? 0 : (ps->now - m->heard_at) / 1000000);
-    writer_counter(w, "calls", m->heartbeat.calls);
-    writer_flag(w, "waiting", m->heartbeat.waiting);
-    writer_number(w, "stalled_ms", m->heartbeat.stalled_ms);
-    writer_counter(w, "retransmitted", m->heartbeat.retransmitted);
-    writer_number(w, "window", m->heartbeat.window);
-    writer_end(w);
+    return write_named(ps, name, w, registry_write_job);
 }
 
 static int write_ranks(const struct ps *ps, const char *name, struct writer *w)
 {
-    const struct ctl_entry *job = name == NULL ? NULL : find(ps, name);
-
-    if (job == NULL)
-        return name == NULL ? -EINVAL : -ENOENT;
-    writer_text(w, "name", job->name);
-    write_missing(w, job);
-    writer_table(w, "ranks");
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        write_rank(ps, job, rank, w);
-    writer_end(w);
-    return 0;
+    return write_named(ps, name, w, registry_write_ranks);
 }
 
 const struct view *views_find(const char *name)

@@ -12,6 +12,7 @@ const struct command commands[] = {
     {{"jobs"}, {0}, false, "jobs", "jobs and their states"},
     {{"job"}, {ARGUMENT_JOB}, false, "job", "state and terms of a job"},
     {{"ranks"}, {ARGUMENT_JOB}, false, "ranks", "members of a job: who is missing, who is late"},
+    {{"tenants"}, {0}, false, "tenants", "what each tenant has of the switch, and its quotas"},
     {{"uplinks"}, {0}, false, "uplinks", "switches above this one, and what goes to them"},
     {{"slots"}, {ARGUMENT_JOB}, false, "slots", "slots of a job that wait for contributions"},
     {{"sums"}, {ARGUMENT_JOB}, false, "sums", "sums of a job of passing frames, the latest chunks"},

@@ -63,7 +63,7 @@ ROOMS = {
     "swagg": ["*"],  # puts the daemon together
     "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
                "swagg/show"],
-    "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control"],
+    "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator", "swagg/show"],
     "traffic": [*CORE, "lib/reference"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/samples": [*CORE, "lib/version", "traffic"],

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 1 << 16 };
+enum { LINE_MAX_BYTES = 1 << 18 /* all stations that the chip has room for */ };
 
 struct helper {
     pid_t pid;

@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 bool interface_mac(const char *name, uint8_t mac[6])
 {
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -18,7 +20,7 @@ bool interface_mac(const char *name, uint8_t mac[6])
     snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", name);
     found = fd >= 0 && ioctl(fd, SIOCGIFHWADDR, &ask) == 0;
     if (!found)
-        fprintf(stderr, "swagg-tofino: interface %s: %s\n", name, strerror(errno));
+        log_error("interface %s: %s", name, strerror(errno));
     if (fd >= 0)
         close(fd);
     memcpy(mac, ask.ifr_hwaddr.sa_data, 6);
@@ -33,10 +35,8 @@ int interface_socket(uint32_t ip, uint16_t port)
 
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
         return fd;
-    fprintf(
-        stderr,
-        "swagg-tofino: no UDP port %u of %s: %s; the interface that leads to the chip must have switch.ip\n",
-        port, inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text)), strerror(errno));
+    log_error("no UDP port %u of %s: %s; the interface that leads to the chip must have switch.ip", port,
+              inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text)), strerror(errno));
     return -1;
 }
 

@@ -1,5 +1,5 @@
-/* The kernel's interface that leads to the chip's CPU port, and has the switch's IP address. Errors go to
- * stderr. */
+/* The kernel's interface that leads to the chip's CPU port, and has the switch's IP address. Errors are
+ * logged. */
 #ifndef SWAGG_TOFINO_INTERFACE_H
 #define SWAGG_TOFINO_INTERFACE_H
 

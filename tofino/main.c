@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "config/config.h"
 #include "control/keyring.h"
 #include "interface.h"
 #include "membership.h"
+#include "operating.h"
 #include "place.h"
 #include "version.h"
 #include "wire/path.h"
@@ -22,7 +24,7 @@
 enum { EXIT_USAGE = 2, DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
 
 /* What is polled; from CONTROL on, the sockets of workers. */
-enum { HELPER, SIGNALS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
+enum { HELPER, SIGNALS, OPERATORS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
 
 struct process {
     const char *interface, *state;
@@ -32,6 +34,9 @@ struct process {
     json_t *place;
     struct helper *helper;
     struct membership *membership;
+    struct operating *operating;
+    struct shown shown;
+    struct tofino_counts counts;
     struct pollfd source[SOURCES];
 };
 
@@ -48,28 +53,16 @@ static const char usage[] =
     "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
     "  -h, --help, --version\n";
 
-static void complain(const char *what)
-{
-    fprintf(stderr, "swagg-tofino: %s\n", what);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* --- messages
  * ------------------------------------------------------------------------------------------------------ */
 
 static void send_control(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
-    const struct process *p = context;
+    struct process *p = context;
     const struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_addr.s_addr = to->ip, .sin_port = htons(to->udp_port)};
 
+    p->counts.event[EVENT_CONTROL_SENT]++;
     /* What is lost here is as if it had been lost on the way. */
     (void)sendto(p->source[CONTROL].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)&at,
                  sizeof(at));
@@ -77,7 +70,13 @@ static void send_control(void *context, const struct ctl_endpoint *to, const uin
 
 static void log_job(const char *job, const char *what)
 {
-    fprintf(stderr, "swagg-tofino: %s%s%s%s\n", job ? "job " : "", job ? job : "", job ? ": " : "", what);
+    log_notice("%s%s%s%s", job ? "job " : "", job ? job : "", job ? ": " : "", what);
+}
+
+static void count_fault(struct process *p, enum ctl_parse_error fault)
+{
+    if (fault != CTL_PARSED)
+        p->counts.drop[DROP_CONTROL_TOO_SHORT + (fault - CTL_TOO_SHORT)]++;
 }
 
 static void take_control(struct process *p, const struct sockaddr_in *from, const uint8_t *payload,
@@ -85,19 +84,21 @@ static void take_control(struct process *p, const struct sockaddr_in *from, cons
 {
     struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
 
+    p->counts.event[EVENT_CONTROL_RECEIVED]++;
     if (interface_neighbour(p->source[CONTROL].fd, p->interface, from, sender.mac))
-        membership_receive(p->membership, &sender, payload, bytes, now_ns());
+        count_fault(p, membership_receive(p->membership, &sender, payload, bytes, clock_ns()));
     else /* the kernel asks for it before it sends this, and the message comes again */
         (void)sendto(p->source[CONTROL].fd, NULL, 0, MSG_DONTWAIT, (const struct sockaddr *)from,
                      sizeof(*from));
 }
 
-static void take_question(const struct process *p, unsigned source, const struct sockaddr_in *from,
+static void take_question(struct process *p, unsigned source, const struct sockaddr_in *from,
                           uint8_t *payload, size_t bytes)
 {
     if (!path_is_question(payload, bytes))
         return;
     path_answer(payload, 1);
+    p->counts.event[EVENT_PATH_ANSWERS]++;
     (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
                  sizeof(*from));
 }
@@ -125,17 +126,29 @@ static void answered(void *context, uint64_t id, const json_t *answer)
 {
     struct process *p = context;
 
-    membership_answered(p->membership, id, answer, now_ns());
+    operating_answered(p->operating, id, answer);
+    membership_answered(p->membership, id, answer, clock_ns());
 }
 
 /* --- life
  * ---------------------------------------------------------------------------------------------------------
  */
 
-static bool open_sources(struct process *p)
+/* Blocked before there is another thread, so that only the descriptor gets them. */
+static bool open_signals(struct process *p)
 {
     sigset_t ends;
 
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    p->source[SIGNALS].fd = signalfd(-1, &ends, SFD_CLOEXEC);
+    return p->source[SIGNALS].fd >= 0;
+}
+
+static bool open_sources(struct process *p)
+{
     for (unsigned i = 0; i < SOURCES; i++)
         p->source[i].events = POLLIN;
     p->source[CONTROL].fd = interface_socket(p->cfg.ip, CTL_PORT);
@@ -145,12 +158,8 @@ static bool open_sources(struct process *p)
             return false;
     }
     p->source[HELPER].fd = helper_fd(p->helper);
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGINT);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    p->source[SIGNALS].fd = signalfd(-1, &ends, SFD_CLOEXEC);
-    return p->source[CONTROL].fd >= 0 && p->source[SIGNALS].fd >= 0;
+    p->source[OPERATORS].fd = operating_fd(p->operating);
+    return p->source[CONTROL].fd >= 0;
 }
 
 static int run(struct process *p)
@@ -163,21 +172,36 @@ static int run(struct process *p)
         if (p->source[SIGNALS].revents)
             return EXIT_SUCCESS;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
-            complain("the helper has ended, or said what is no answer (above: why)");
+            log_error("the helper has ended, or said what is no answer (above: why)");
             return EXIT_FAILURE;
         }
         if (membership_has_failed(p->membership))
             return EXIT_FAILURE;
+        if (p->source[OPERATORS].revents)
+            operating_serve(p->operating);
         if (!membership_has_begun(p->membership))
             continue;
         for (unsigned i = CONTROL; i < SOURCES; i++)
             if (p->source[i].revents)
                 receive(p, i);
-        if (now_ns() >= tick_at) {
-            tick_at = now_ns() + (uint64_t)tick_ms * 1000000;
-            membership_tick(p->membership, now_ns());
+        if (clock_ns() >= tick_at) {
+            tick_at = clock_ns() + (uint64_t)tick_ms * 1000000;
+            membership_tick(p->membership, clock_ns());
         }
     }
+}
+
+static bool start_operating(struct process *p)
+{
+    struct shown *shown = &p->shown;
+
+    shown->cfg = &p->cfg;
+    shown->membership = p->membership;
+    shown->counts = &p->counts;
+    shown->started = clock_ns();
+    inet_ntop(AF_INET, &p->cfg.ip, shown->name, sizeof(shown->name));
+    p->operating = operating_start(shown, p->membership, p->helper);
+    return p->operating != NULL;
 }
 
 static int start(struct process *p, char *const helper[])
@@ -191,22 +215,22 @@ static int start(struct process *p, char *const helper[])
                                      .place = p->place,
                                      .context = p};
     int status = EXIT_FAILURE;
-    uint8_t mac[6];
 
-    if (!interface_mac(p->interface, mac))
+    if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes))
         return EXIT_FAILURE;
-    json_object_set_new(p->place, "mac", json_integer(helper_mac(mac)));
+    json_object_set_new(p->place, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
     p->helper = helper_start(helper);
     if (p->helper == NULL) {
-        complain("the helper cannot be started");
+        log_error("the helper cannot be started");
         return EXIT_FAILURE;
     }
     parts.helper = p->helper;
     p->membership = membership_open(&parts);
     if (p->membership == NULL)
-        complain("no memory, or limits.jobs and timers.lost_after_ms are out of range");
-    else if (open_sources(p))
+        log_error("no memory, or limits.jobs and timers.lost_after_ms are out of range");
+    else if (start_operating(p) && open_sources(p))
         status = run(p);
+    operating_stop(p->operating);
     helper_stop(p->helper);
     if (p->membership != NULL)
         membership_close(p->membership);
@@ -216,7 +240,7 @@ static int start(struct process *p, char *const helper[])
 static void report_fault(void *context, const char *message)
 {
     (void)context;
-    complain(message);
+    log_error("%s", message);
 }
 
 /* The chip cannot check data packets that are keyed. Whoever expects it to is told so. */
@@ -228,10 +252,9 @@ static bool expects_keyed_data(const struct config *cfg)
         if (!cfg->tenant[i].data_keys)
             continue;
         some = true;
-        fprintf(stderr,
-                "swagg-tofino: tenants[%u].data_keys must be false: this switch checks the keys of "
-                "control messages, and cannot check those of data packets\n",
-                i);
+        log_error("tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
+                  "cannot check those of data packets",
+                  i);
     }
     return some;
 }
@@ -242,7 +265,7 @@ static bool read_config(struct process *p, const char *file)
         keyring_load(&p->keys, &p->cfg) < 0)
         return false;
     if (!p->cfg.has_ip)
-        complain("switch.ip is missing: workers send to it");
+        log_error("switch.ip is missing: workers send to it");
     p->interface = place_interface(&p->cfg, report_fault, NULL);
     p->place = place_describe(&p->cfg, report_fault, NULL);
     return p->cfg.has_ip && p->interface != NULL && p->place != NULL;
@@ -274,5 +297,9 @@ int main(int argc, char *argv[])
         return fputs(usage, stderr), EXIT_USAGE;
     if (!read_config(&p, argv[optind]))
         return EXIT_FAILURE;
-    return check ? EXIT_SUCCESS : start(&p, &argv[optind + 2]);
+    if (check)
+        return EXIT_SUCCESS;
+    log_with_time();
+    log_set_level((enum log_level)p.cfg.log_level);
+    return start(&p, &argv[optind + 2]);
 }

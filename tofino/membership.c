@@ -234,15 +234,39 @@ void membership_close(struct membership *m)
     free(m);
 }
 
-void membership_receive(struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
-                        size_t bytes, uint64_t now)
+enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
+                                        const uint8_t *payload, size_t bytes, uint64_t now)
 {
-    ctl_registry_receive(m->registry, from, payload, bytes, now);
+    const enum ctl_parse_error e = ctl_registry_receive(m->registry, from, payload, bytes, now);
+
     membership_keep(m);
+    return e;
 }
 
 void membership_tick(struct membership *m, uint64_t now)
 {
     ctl_registry_tick(m->registry, now);
     membership_keep(m);
+}
+
+bool membership_end(struct membership *m, int tenant, const char *name, uint64_t now)
+{
+    const bool done = ctl_registry_end(m->registry, tenant, name, now);
+
+    membership_keep(m);
+    return done;
+}
+
+bool membership_drain(struct membership *m, int tenant, const char *name, uint64_t now)
+{
+    const bool done = ctl_registry_drain(m->registry, tenant, name, now);
+
+    membership_keep(m);
+    return done;
+}
+
+struct registry_shown membership_shown(const struct membership *m, uint64_t now)
+{
+    return (struct registry_shown){
+        .registry = m->registry, .entries = m->cfg.max_jobs, .tenants = m->tenant, .now = now};
 }

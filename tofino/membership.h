@@ -12,6 +12,7 @@
 #include "control/keyring.h"
 #include "control/registry.h"
 #include "helper.h"
+#include "show/registry_views.h"
 
 struct membership;
 
@@ -36,11 +37,19 @@ bool membership_has_begun(const struct membership *m);
 /* The answer was no; log says why. */
 bool membership_has_failed(const struct membership *m);
 
-void membership_receive(struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
-                        size_t bytes, uint64_t now);
+/* As ctl_registry_receive. */
+enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
+                                        const uint8_t *payload, size_t bytes, uint64_t now);
 /* At least every lost_after / 10. */
 void membership_tick(struct membership *m, uint64_t now);
 /* The helper's answer (helper_answered). */
 void membership_answered(struct membership *m, uint64_t id, const json_t *answer, uint64_t now);
+
+/* As ctl_registry_end and ctl_registry_drain. */
+typedef bool membership_change(struct membership *m, int tenant, const char *name, uint64_t now);
+membership_change membership_end, membership_drain;
+
+/* To be looked at. */
+struct registry_shown membership_shown(const struct membership *m, uint64_t now);
 
 #endif

@@ -88,22 +88,32 @@ static bool set(const char *values[SETTINGS], const char *text)
     return false;
 }
 
+unsigned place_port_number(const struct config_port *port)
+{
+    const size_t prefix = strlen(CHIP_DEVICE);
+    char *end;
+    unsigned long number;
+
+    if (strncmp(port->device, CHIP_DEVICE, prefix) != 0)
+        return UINT_MAX;
+    number = strtoul(port->device + prefix, &end, 10);
+    return end == port->device + prefix || number > 511 || (*end != '\0' && *end != ',') ? UINT_MAX
+                                                                                         : (unsigned)number;
+}
+
 static json_t *describe_port(struct reading *r, const struct config_port *port)
 {
     const char *values[SETTINGS];
-    char device[CONFIG_DEVICE_MAX], *rest, *end, *text;
-    unsigned long number;
+    const unsigned number = place_port_number(port);
+    char device[CONFIG_DEVICE_MAX], *rest, *text;
 
     snprintf(device, sizeof(device), "%s", port->device);
     for (unsigned i = 0; i < SETTINGS; i++)
         values[i] = settings[i].values[0];
-    text = strtok_r(device, ",", &rest);
-    number = strncmp(text, CHIP_DEVICE, strlen(CHIP_DEVICE)) == 0
-                 ? strtoul(text + strlen(CHIP_DEVICE), &end, 10)
-                 : ULONG_MAX;
-    if (number > 511 || *end != '\0')
+    if (number == UINT_MAX)
         fault(r, "port %s: \"%s\" is no port of a chip: write " CHIP_DEVICE "128, as the chip numbers it",
               port->name, port->device);
+    strtok_r(device, ",", &rest); /* what has just been read */
     while ((text = strtok_r(NULL, ",", &rest)) != NULL)
         if (!set(values, text))
             fault(r,

@@ -18,6 +18,9 @@ const char *place_interface(const struct config *cfg, config_report report, void
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
 json_t *place_describe(const struct config *cfg, config_report report, void *context);
 
+/* Of a port of the chip's; UINT_MAX: its device names none. */
+unsigned place_port_number(const struct config_port *port);
+
 /* Whether packets from this IP address (network order) and UDP port are those of a job of the configuration;
  * its place in static_job. -1: none. */
 int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port);

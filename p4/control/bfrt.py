@@ -4,6 +4,9 @@ and data fields are the switch's own: they come in the program's order, as a pla
 AT_ONCE = 1000  # entries in one message
 FEC = {"none": "BF_FEC_TYP_NONE", "fc": "BF_FEC_TYP_FC", "rs": "BF_FEC_TYP_RS"}
 AUTONEG = {"default": "PM_AN_DEFAULT", "on": "PM_AN_FORCE_ENABLE", "off": "PM_AN_FORCE_DISABLE"}
+COUNTED = {"rx_frames": "$FramesReceivedOK", "rx_bytes": "$OctetsReceivedinGoodFrames", "rx_errors": "$FrameswithanyError",
+           "tx_frames": "$FramesTransmittedOK", "tx_bytes": "$OctetsTransmittedwithouterror", "tx_errors": "$FramesTransmittedwithError",
+           "drops": "$FramesDroppedBufferFull"}
 ALL_PIPES = 0xFFFF
 
 
@@ -180,6 +183,24 @@ class Bfrt:
     def port_down(self, port):
         table = self.table("$PORT")
         self._do(f"port {port}", table.entry_del, [table.make_key([self.client.KeyTuple("$DEV_PORT", port)])])
+
+    def enable_port(self, port, up):
+        table = self.table("$PORT")
+        key = table.make_key([self.client.KeyTuple("$DEV_PORT", port)])
+        self._do(f"port {port}", table.entry_mod, [key], [table.make_data([self.client.DataTuple("$PORT_ENABLE", bool_val=up)])])
+
+    def port(self, port):
+        """What the switch's software says of a port, and has counted; None: it has none of this number."""
+        try:
+            said, counted = (self._of_port(name, port, from_hw) for name, from_hw in (("$PORT", False), ("$PORT_STAT", True)))
+        except Exception:  # the client's way to say so
+            return None
+        return {"enabled": said["$PORT_ENABLE"], "up": said["$PORT_UP"], **{name: counted[field] for name, field in COUNTED.items()}}
+
+    def _of_port(self, name, port, from_hw):
+        table = self.table(name)
+        (data, _), = table.entry_get(self.target, [table.make_key([self.client.KeyTuple("$DEV_PORT", port)])], {"from_hw": from_hw})
+        return data.to_dict()
 
     # --- digests -------------------------------------------------------------------------------------------------
 

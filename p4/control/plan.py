@@ -10,6 +10,7 @@ STEP_ADD, STEP_READ_A, STEP_READ_B, STEP_READ_BOTH, STEP_EXPONENTS = 1, 2, 3, 4,
 SENDERS = "Ingress.senders.senders"
 WORKERS = "Results.workers"
 PIPE_BITS, MAX_RANKS = 7, 32
+ENTRIES = 2048  # of SENDERS
 NUMBER_MAX = 255  # that a packet can name; labelled jobs may have others
 
 
@@ -142,6 +143,11 @@ def first_label(job, slot, ver):
         return LABEL_MASK
     tag = job.first_tag + (slot + ver * job.slots - job.first_tag) % (2 * job.slots)
     return (tag - tag % 2 - 1) & LABEL_MASK
+
+
+def chunk_of(job, slot, label):
+    """The tag of the chunk that a label stands for; in a job of published clients tensor * 2^23 + packet."""
+    return label >> 1 if job.labelled else label & ~1 | slot & 1
 
 
 def always():

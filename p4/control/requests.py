@@ -3,6 +3,7 @@ import json
 
 from control import plan
 from control.bfrt import SwitchError
+from control.looks import LOOKS
 from control.statics import FIRST, Statics
 from control.switch import Place, Port
 
@@ -34,7 +35,7 @@ class Requests:
     def __init__(self, switch):
         self.switch, self.statics = switch, None
 
-    def begin(self, request):
+    def do_begin(self, request):
         """A new life of swagg-tofino, which has a place in the network, and jobs from its configuration, and knows these jobs: they go
         on, others of the life before are closed."""
         switch = self.switch
@@ -48,17 +49,33 @@ class Requests:
             switch.close(number)
         return {"kept": kept}
 
-    def open(self, request):
+    def do_open(self, request):
         self.switch.open(plan.Job(request["number"], request["elements"], request["slots"], people_of(self.switch, request),
                                   request["first_tag"]))
 
-    def close(self, request):
+    def do_close(self, request):
         self.switch.close(request["number"])
+
+    # --- for operators -------------------------------------------------------------------------------------------
+
+    def do_look(self, request):
+        return LOOKS[request["at"]](self.switch, self.statics, request)
+
+    def do_reset(self, request):
+        self.statics.start_over(self.statics.named(request["static"]))
+
+    def do_flush(self, request):
+        self.switch.forget(None if request["port"] < 0 else request["port"])
+
+    def do_enable(self, request):
+        self.switch.bfrt.enable_port(request["port"], request["up"])
+
+    # -------------------------------------------------------------------------------------------------------------
 
     def answer(self, line):
         """The answer to a line, as a line."""
         request = json.loads(line)
-        does = {"begin": self.begin, "open": self.open, "close": self.close}[request["do"]]
+        does = getattr(self, f"do_{request['do']}")
         try:
             done = does(request) or {}
         except (plan.DoesNotFit, SwitchError) as problem:

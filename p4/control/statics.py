@@ -74,10 +74,24 @@ class Statics:
                 self.switch.open(replace(job, workers=people), None if job.number == first else first)
                 print(f"helper: static job {static.name}: thread {job.number - first} runs", file=sys.stderr)
 
+    def runs(self, static):
+        return all(job.number in self.switch.jobs for job in static.jobs)
+
+    def named(self, name):
+        return next(static for static in self.all if static.name == name)
+
+    def start_over(self, static):
+        """Its slots forget all that its workers have sent."""
+        for job in static.jobs:
+            if job.number in self.switch.jobs:
+                self.switch.close(job.number)
+        static.progress = None
+        self.open()
+
     def tick(self, now):
         self.open()
         for static in self.all:
-            if now - static.looked_at >= static.quiet_s / 4 and all(job.number in self.switch.jobs for job in static.jobs):
+            if now - static.looked_at >= static.quiet_s / 4 and self.runs(static):
                 static.looked_at = now
                 self.look(static, now)
 
@@ -88,7 +102,4 @@ class Statics:
             static.progress, static.heard_at, static.stale = progress, now, stale
         elif now - static.heard_at >= static.quiet_s and stale > static.stale:
             print(f"helper: static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over", file=sys.stderr)
-            for job in static.jobs:
-                self.switch.close(job.number)
-            static.progress = None
-            self.open()
+            self.start_over(static)

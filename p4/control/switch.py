@@ -219,6 +219,13 @@ class Tofino:
         self.bfrt.remove(plan.Write(SOURCES, (mac,), "known", (port,)))
         self.bfrt.remove(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
 
+    def forget(self, port=None):
+        """All stations, or those at a port, until they are heard again. Jobs keep the ways to their workers."""
+        for mac, at in list(self.addresses.items()):
+            if port in (None, at):
+                self._take_out(mac, self.addresses.pop(mac))
+        self._keep()
+
     # --- views ---------------------------------------------------------------------------------------------------
 
     def counters(self):
@@ -233,8 +240,18 @@ class Tofino:
         return self.bfrt.get_registers("Ingress.newest.newest", rows), self.bfrt.get_registers("Ingress.seen.seen", rows)
 
     def slots(self, number):
-        """Of each slot of a job: its newest label, and the ranks that have contributed to that, by version."""
+        """Of each slot of a job: its newest chunk's tag, and the ranks that have contributed to that, by version."""
         job, home = self.jobs[number]
         newest, seen = self.registers(number)
-        return [{"slot": (row - home.base) // 2, "version": (row - home.base) % 2, "label": newest[row][0],
+        return [{"slot": (row - home.base) // 2, "version": (row - home.base) % 2,
+                 "tag": plan.chunk_of(job, (row - home.base) // 2, newest[row][0]),
                  "ranks": [r for r in range(len(job.workers)) if seen[row][0] >> r & 1]} for row in newest]
+
+    def rows_in_use(self):
+        """Of registers; the threads of a job of published clients share theirs."""
+        return sum(n for _, n in {(home.base, plan.rows(job)) for job, home in self.jobs.values()})
+
+    def entries_in_use(self):
+        """Of the table that all jobs share."""
+        made = [*plan.always(), *(w for job, home in self.jobs.values() for w in plan.plan(job, home, self.chip).tables)]
+        return sum(w.table == plan.SENDERS for w in made)

@@ -15,7 +15,8 @@ class State:
 
 class Chip:
     """One pipe. loops: ports whose packets come back. groups: id -> [(replication id, port)]. pruned: what a
-    packet of this exclusion id is not sent to. passes: how many packets have been through the pipeline."""
+    packet of this exclusion id is not sent to. passes: how many packets have been through the pipeline. traffic: by port
+    and direction, "rx" or "tx", frames and bytes; with the four of the frame's checksum, as MACs count."""
 
     def __init__(self, path, chip="tofino"):
         self.program = Program(path, chip)
@@ -24,10 +25,19 @@ class Chip:
         self.waiting = deque()  # (port, bytes) on their way back
         self.digests = []
         self.passes = self.parser_drops = 0
+        self.traffic = {}
 
     def send(self, port, frame):
         """One packet, with all its passes. Returns [(port, bytes)] of what leaves, in order."""
-        return self.step(port, frame) + self.drain()
+        self._count(port, "rx", frame)
+        out = self.step(port, frame) + self.drain()
+        for to, data in out:
+            self._count(to, "tx", data)
+        return out
+
+    def _count(self, port, direction, frame):
+        frames, size = self.traffic.setdefault(port, {}).get(direction, (0, 0))
+        self.traffic[port][direction] = frames + 1, size + len(frame) + 4
 
     def drain(self):
         """All passes of packets that are on their way back."""

@@ -41,6 +41,13 @@ bool handoff_call(struct handoff *h, handoff_fn *run, void *argument)
     return ran;
 }
 
+/* Under the lock. */
+static void finish(struct handoff *h)
+{
+    h->run = NULL;
+    pthread_cond_signal(&h->done);
+}
+
 void handoff_serve(struct handoff *h)
 {
     uint64_t calls;
@@ -50,8 +57,21 @@ void handoff_serve(struct handoff *h)
     pthread_mutex_lock(&h->lock);
     if (h->run != NULL)
         h->run(h->argument);
-    h->run = NULL;
-    pthread_cond_signal(&h->done);
+    if (!h->held)
+        finish(h);
+    pthread_mutex_unlock(&h->lock);
+}
+
+void handoff_hold(struct handoff *h)
+{
+    h->held = true;
+}
+
+void handoff_done(struct handoff *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->held = false;
+    finish(h);
     pthread_mutex_unlock(&h->lock);
 }
 

@@ -16,6 +16,7 @@ struct handoff {
     pthread_cond_t done;
     handoff_fn *run; /* NULL: nothing is to be done */
     void *argument;
+    bool held;   /* it was run, and is not done yet */
     bool closed; /* nothing will be done any more */
 };
 
@@ -29,6 +30,10 @@ bool handoff_call(struct handoff *h, handoff_fn *run, void *argument);
 
 /* Runs what is waiting; returns at once if nothing is. */
 void handoff_serve(struct handoff *h);
+
+/* From inside what handoff_serve runs: it is not done when it returns, but by handoff_done. */
+void handoff_hold(struct handoff *h);
+void handoff_done(struct handoff *h);
 
 /* From here on nothing is run, and nobody waits. */
 void handoff_close(struct handoff *h);

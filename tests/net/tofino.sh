@@ -20,6 +20,7 @@ ports:
   - {name: third, device: "chip:2"}
 switch: {ip: $(net_switch_ip)/24}
 timers: {lost_after_ms: 300000}
+control: {path: $NET_DIR/ctl}
 tenants:
   - {name: lab, jobs: [sealed], key_file: $NET_DIR/lab.key, data_keys: false}
   - {name: all, addresses: [0.0.0.0/0]}
@@ -101,6 +102,31 @@ counter() { # NAME
     switch_exec "${helper[@]}" --show | python3 -c "import json, sys; print(json.load(sys.stdin)['counters']['$1'])"
 }
 
+ctl() { # OPTION-OR-WORD...
+    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_DIR/ctl" --no-header "$@"
+}
+
+shows() { # TEXT OPTION-OR-WORD...
+    ctl "${@:2}" | grep -q -- "$1"
+}
+
+# What operators see and change.
+operated() {
+    local refusal status=0
+    shows 'up' --only link port second
+    shows '^third *absent$' --only name,link ports # somebody else is to bring it up, and nobody has
+    net_until 30 "stations are shown" shows "$(net_mac 1) *second" fdb
+    [ "$(ctl --json verdicts | python3 -c 'import json, sys; print(json.load(sys.stdin)["send_all"] > 0)')" = True ] || fail "no sums are shown"
+    ctl port down second
+    shows disabled --only link port second
+    net_exec 1 ping -q -c1 -W1 "$(net_ip 0)" && fail "frames pass a port that is down"
+    ctl port up second
+    reaches 1 "$(net_ip 0)"
+    refusal=$(ctl lcores 2>&1) || status=$?
+    expect_equal "exit status" "$status" 1
+    expect_match "the refusal" "$refusal" 'lcores: a Tofino has no polling threads'
+}
+
 has_summed() { # RESULTS
     [ "$(counter send_all)" -ge "$1" ]
 }
@@ -111,6 +137,8 @@ killed_while_it_runs() {
     perf_start --job sealed --key-file "$NET_DIR/lab.key" -b 32K -e 32K -n 50 --numbers int32 --type int32
     net_until 120 "the job runs" keeps running 1
     kill -STOP "${peers[2]}"
+    net_until 60 "the slots wait for a rank" shows '^2$' --only missing slots sealed
+    shows '^sealed *running *lab$' --only name,state,tenant jobs
     boot_id=$(kept boot_id)
     kill -KILL "$switch"
     net_until 30 "swagg-tofino has ended" net_gone "$switch"
@@ -139,6 +167,9 @@ for chip in tofino tofino2; do
     step "$chip: sums of integers and floats are right where one packet in a hundred is lost"
     perf_all --job integers -b 4 -e 8K -n 2 --numbers int32 --type int32
     perf_all --job floats -b 4 -e 8K -n 2 --numbers int32 --type float
+
+    step "$chip: operators see what the chip does, and change it"
+    operated
 
     step "$chip: what it cannot add it refuses, and says what to do"
     (perf 0 --job doubles -b 4 -e 8 -n 2 --type float) && fail "there should have been no job"

@@ -11,6 +11,11 @@ def prepare(chip):
     chip.__dict__.setdefault("up", {})
 
 
+def is_enabled(chip, port):
+    """Ports that others have brought up are."""
+    return chip.up.get(port, {}).get("$PORT_ENABLE", True)
+
+
 def connect(address, chip):
     switches[address] = chip
 
@@ -42,8 +47,9 @@ class Named:
 
 
 class Info:
-    def __init__(self, keys, data):
+    def __init__(self, keys, data, alone=None):
         self.keys, self.data = keys, data  # name -> bits; action or None -> names
+        self.alone = alone                 # the field that may be changed without the others
 
     def key_field_name_list_get(self):
         return list(self.keys)
@@ -67,7 +73,7 @@ class Base:
     def make_data(self, tuples, action=None):
         names = [t.name for t in tuples]
         assert action in self.info.data, f"no action {action}"
-        assert sorted(names) == sorted(n for n in self.info.data[action]), f"data {names}, not {self.info.data[action]}"
+        assert names == [self.info.alone] or sorted(names) == sorted(n for n in self.info.data[action]), f"data {names}, not {self.info.data[action]}"
         return Named({t.name: t.value for t in tuples}, action)
 
 
@@ -208,6 +214,7 @@ class Ports(Base):
 
     def __init__(self, chip):
         super().__init__(chip, {"$DEV_PORT": 32}, {None: list(self.CHOICES)})
+        self.info.alone = "$PORT_ENABLE"
 
     def _put(self, key, d):
         assert all(d.values[n] in choices for n, choices in self.CHOICES.items()), d.values
@@ -221,12 +228,34 @@ class Ports(Base):
 
     def entry_mod(self, target, keys, data):
         for key, d in zip(keys, data, strict=True):
-            assert key["$DEV_PORT"].value in self.chip.up
-            self._put(key, d)
+            before = self.chip.up[key["$DEV_PORT"].value]
+            self._put(key, Named({**before, **d.values}))
+
+    def entry_get(self, target, keys, flags):
+        assert flags == {"from_hw": False}
+        for key in keys:
+            said = self.chip.up[key["$DEV_PORT"].value]
+            yield Named({**said, "$PORT_UP": said["$PORT_ENABLE"]}), None
 
     def entry_del(self, target, keys):
         for key in keys:
             del self.chip.up[key["$DEV_PORT"].value]
+
+
+class PortStats(Base):
+    """Fields by (direction, what is counted); others are 0: nothing is damaged, and nothing is full."""
+    FIELDS = {"$FramesReceivedOK": ("rx", 0), "$OctetsReceivedinGoodFrames": ("rx", 1), "$FrameswithanyError": None,
+              "$FramesTransmittedOK": ("tx", 0), "$OctetsTransmittedwithouterror": ("tx", 1), "$FramesTransmittedwithError": None,
+              "$FramesDroppedBufferFull": None}
+
+    def __init__(self, chip):
+        super().__init__(chip, {"$DEV_PORT": 32}, {None: list(self.FIELDS)})
+
+    def entry_get(self, target, keys, flags):
+        assert flags == {"from_hw": True}
+        for key in keys:
+            counted = self.chip.traffic.get(key["$DEV_PORT"].value, {})
+            yield Named({name: counted.get(of[0], (0, 0))[of[1]] if of else 0 for name, of in self.FIELDS.items()}), None
 
 
 class Learn:
@@ -238,7 +267,7 @@ class Learn:
 
 
 class BfrtInfo:
-    FIXED = {"$pre.node": Nodes, "$pre.mgid": Trees, "$pre.prune": Prunes, "$PORT": Ports}
+    FIXED = {"$pre.node": Nodes, "$pre.mgid": Trees, "$pre.prune": Prunes, "$PORT": Ports, "$PORT_STAT": PortStats}
 
     def __init__(self, chip):
         self.chip = chip

@@ -11,6 +11,7 @@ from rig import LOOP, ROOT, SWITCH_IP, SWITCH_MAC, data, frame, result, workers
 
 from control import plan
 from control.bfrt import Bfrt, SwitchError
+from control.reasons import NAMES
 from control.requests import Requests as Asked
 from control.requests import shown
 from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Place, Port, Tofino
@@ -330,6 +331,52 @@ class Requests(Rig):
         self.assertEqual(self.ask(do="close", number=5), {"ok": True})
         self.assertEqual(self.switch.jobs, {})
 
+    def look(self, at, **more):
+        answer = self.ask(do="look", at=at, **more)
+        self.assertTrue(answer.pop("ok"))
+        return answer
+
+    def test_looks_at_jobs(self):
+        self.begin()
+        self.hear()
+        self.open_request()
+        self.sum_of_all()
+        self.contribute(1, 1, 1)
+        self.assertEqual(self.look("slots", number=5), {"slots": 4, "collecting": 1, "waiting": [
+            {"slot": 1, "tag": 1, "contributed": 1, "missing": [0, 2]}]})
+        self.assertEqual(self.look("slots", number=-1), {"slots": 0, "collecting": 0, "waiting": []})
+        counters = self.look("counters")["counters"]
+        self.assertEqual((counters["send_all"], counters["held"]), (1, 3))
+        memory = self.look("memory")
+        self.assertEqual((memory["rows"], memory["rows_in_use"], memory["stations_in_use"]), (16384, 8, 3))
+        self.assertEqual(memory["entries_in_use"], len(self.tables[plan.SENDERS].entries))
+
+    def test_looks_at_ports(self):
+        self.begin()
+        self.hear()
+        first, second = self.look("ports")["ports"]  # nobody has brought up the third
+        self.assertEqual(first, {"number": 0, "enabled": True, "up": True, "rx_frames": 1, "rx_bytes": 64, "rx_errors": 0, "tx_frames": 0,
+                                 "tx_bytes": 0, "tx_errors": 0, "drops": 0})
+        self.assertEqual(self.ask(do="enable", port=1, up=False), {"ok": True})
+        self.assertEqual((self.chip.up[1]["$PORT_ENABLE"], self.chip.up[1]["$SPEED"]), (False, "BF_SPEED_25G"))
+        first, second = self.look("ports")["ports"]
+        self.assertEqual((first["enabled"], second["enabled"], second["up"]), (True, False, False))
+        self.assertEqual(self.look("status"), {"chip": "tofino", "ports": 3, "ports_up": 1, "stations": 3})
+        self.assertRegex(self.ask(do="enable", port=2, up=False)["error"], "port 2")
+
+    def test_stations_are_forgotten_until_they_are_heard(self):
+        self.begin()
+        self.hear()
+        self.open_request()
+        self.assertEqual(self.look("stations"), {"stations": [[w.mac, w.egress] for w in self.people]})
+        self.assertEqual(self.ask(do="flush", port=1), {"ok": True})
+        self.assertEqual([port for _, port in self.look("stations")["stations"]], [0, 2])
+        self.ask(do="flush", port=-1)
+        self.assertEqual((self.look("stations")["stations"], len(self.tables[SOURCES].entries)), ([], 1))  # its own
+        self.sum_of_all()  # jobs know the way
+        self.hear()
+        self.assertEqual(len(self.look("stations")["stations"]), 3)
+
     def described(self, number, slots=4):
         people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
         return {"number": number, "elements": 64, "slots": slots, "first_tag": 0, "workers": people}
@@ -430,8 +477,29 @@ class Statics(Requests):
         for packet in range(4):
             self.assertTrue(self.sum_of(0, 0, packet))
 
+    def test_an_operator_looks_at_it_and_resets_it(self):
+        self.begin(static=[self.wanted])
+        self.assertEqual(self.ask(do="look", at="static")["static"], {"published": False})
+        self.hear()
+        self.asked.idle(0, 1)
+        self.assertEqual(self.ask(do="look", at="static")["static"], {"published": True})
+        self.assertTrue(self.sum_of(1, 60, 0))
+        self.send(2, 1, 60, 1, 1)
+        shown = self.ask(do="look", at="slots", static="published")
+        self.assertEqual((shown["slots"], shown["waiting"]),
+                         (4, [{"slot": 3, "tag": 60 * 2**23 + 1, "contributed": 1, "missing": [0, 1]}]))
+        self.assertEqual(self.ask(do="reset", static="published"), {"ok": True})
+        self.assertEqual(self.ask(do="look", at="slots", static="published")["collecting"], 0)
+        self.assertTrue(self.sum_of(1, 0, 0))  # older than what was there
+
     def test_what_does_not_fit(self):
         self.assertRegex(self.begin(static=[{**self.wanted, "slots": 3}])["error"], "static job published: 3 slots: must be a power of two")
+
+
+class Names(unittest.TestCase):
+    def test_what_the_daemon_counts_too_has_its_name(self):
+        daemons = "".join((ROOT / name).read_text() for name in ("swagg/base/counters.h", "lib/core/switchml/reasons.c"))
+        self.assertEqual([name for name in NAMES if f'"{name}"' not in daemons], ["passed"])
 
 
 class Areas(unittest.TestCase):

@@ -143,7 +143,7 @@ class Workers(unittest.TestCase):
     def test_strangers(self):
         self.assertEqual(self.switch.send(PEOPLE[2], packet(1, 0)), ("sml_foreign_sender", []))
         self.assertEqual(self.switch.send(PEOPLE[0], packet(1, 0, number=6)), ("sml_unknown_job", []))
-        self.assertEqual(self.switch.send(PEOPLE[0], packet(1, 0), ip_checksum=1), ("bad_ip_checksum", []))
+        self.assertEqual(self.switch.send(PEOPLE[0], packet(1, 0), ip_checksum=1), ("ip_checksum", []))
         self.assertEqual([self.send(rank, rank + 1, 0)[0] for rank in range(2)], ["held", "send_all"])
 
     def test_an_ended_job_leaves_nothing(self):

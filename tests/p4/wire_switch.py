@@ -7,6 +7,7 @@ import selectors
 import socket
 
 from bfrt_server import Server
+from fake_bfrt import is_enabled
 from rig import LOOP, ROOT
 
 from interpreter.chip import Chip
@@ -39,12 +40,12 @@ class Wires:
                 frame, (_, _, kind, _, _) = self.sockets[port].recvfrom(65536)
             except BlockingIOError:
                 break
-            if kind != OUTGOING and not self.lost(frame):
+            if kind != OUTGOING and is_enabled(self.chip, port) and not self.lost(frame):
                 self.hand_out(self.chip.send(port, frame))
 
     def hand_out(self, out):
         for port, frame in out:
-            if not self.lost(frame):
+            if is_enabled(self.chip, port) and not self.lost(frame):
                 try:
                     self.sockets[port].send(frame)
                 except OSError:  # the interface is full, or down: as if it had been lost

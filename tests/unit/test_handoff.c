@@ -67,10 +67,54 @@ static void test_nobody_waits_for_a_daemon_that_stops(void)
     handoff_free(&handoff);
 }
 
+static void hold(void *argument)
+{
+    (void)argument;
+    handoff_hold(&handoff);
+}
+
+static void *call_and_be_held(void *argument)
+{
+    return handoff_call(&handoff, hold, argument) ? argument : NULL;
+}
+
+/* The caller of something that takes time: until it is done, or the daemon stops. */
+static void serve_and_hold(pthread_t *caller, unsigned *argument)
+{
+    struct pollfd woken;
+
+    CU_ASSERT_EQUAL_FATAL(handoff_open(&handoff), 0);
+    woken = (struct pollfd){.fd = handoff.wake, .events = POLLIN};
+    pthread_create(caller, NULL, call_and_be_held, argument);
+    CU_ASSERT_EQUAL(poll(&woken, 1, -1), 1);
+    handoff_serve(&handoff);
+    CU_ASSERT_PTR_NOT_NULL(handoff.run); /* it waits */
+}
+
+static void test_what_takes_time_is_waited_for(void)
+{
+    unsigned one = 1;
+    pthread_t caller;
+    void *result;
+
+    serve_and_hold(&caller, &one);
+    handoff_done(&handoff);
+    pthread_join(caller, &result);
+    CU_ASSERT_PTR_EQUAL(result, &one);
+    handoff_free(&handoff);
+
+    serve_and_hold(&caller, &one);
+    handoff_close(&handoff);
+    pthread_join(caller, &result);
+    CU_ASSERT_PTR_NULL(result);
+    handoff_free(&handoff);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_call_is_run_by_who_serves),
+        UNIT_TEST(test_what_takes_time_is_waited_for),
         UNIT_TEST(test_nobody_waits_for_a_daemon_that_stops),
         CU_TEST_INFO_NULL,
     };

@@ -166,6 +166,7 @@ static void test_command_lines_become_requests(void)
 {
     EXPECT_REQUEST("{\"version\":1,\"command\":\"status\"}", "status");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\"}", "drops");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"tenants\"}", "tenants");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\",\"name\":\"p0\"}", "drops", "p0");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"job\",\"name\":\"a \\\"b\\\"\"}", "job", "a \"b\"");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"job kill\",\"name\":\"j\"}", "job", "kill", "j");

@@ -1,0 +1,50 @@
+"""What operators are shown of a switch (tofino/views.c): each look is a dictionary. One table of them, by name."""
+from control import plan
+from control.switch import ADDRESSES
+
+WAITING = 64  # slots of a job that are shown
+
+
+def status(switch, statics, request):
+    ports = [port for port in map(switch.bfrt.port, numbers(switch)) if port]
+    return {"chip": switch.chip.name, "ports": len(switch.place.ports), "ports_up": sum(port["up"] for port in ports),
+            "stations": len(switch.addresses)}
+
+
+def memory(switch, statics, request):
+    return {"rows": switch.chip.rows, "rows_in_use": switch.rows_in_use(), "entries": plan.ENTRIES,
+            "entries_in_use": switch.entries_in_use(), "stations": ADDRESSES - 1, "stations_in_use": len(switch.addresses)}
+
+
+def numbers(switch):
+    return [port.number for port in switch.place.ports]
+
+
+def ports(switch, statics, request):
+    return {"ports": [{"number": number, **port} for number in numbers(switch) if (port := switch.bfrt.port(number))]}
+
+
+def stations(switch, statics, request):
+    return {"stations": list(switch.addresses.items())}
+
+
+def counters(switch, statics, request):
+    return {"counters": switch.counters()}
+
+
+def static(switch, statics, request):
+    """Which of the configuration's jobs run."""
+    return {"static": {s.name: statics.runs(s) for s in statics.all}}
+
+
+def slots(switch, statics, request):
+    """Of a job, by its number, or by its name in the configuration: those that wait."""
+    asked = [request["number"]] if "number" in request else [job.number for job in statics.named(request["static"]).jobs]
+    found = [(switch.jobs[number][0], slot) for number in asked if number in switch.jobs for slot in switch.slots(number)]
+    waiting = [{"slot": slot["slot"], "tag": slot["tag"], "contributed": len(slot["ranks"]),
+                "missing": sorted(set(range(len(job.workers))) - set(slot["ranks"]))}
+               for job, slot in found if 0 < len(slot["ranks"]) < len(job.workers)]
+    return {"slots": len(found) // 2, "collecting": len(waiting), "waiting": waiting[:WAITING]}
+
+
+LOOKS = {look.__name__: look for look in (status, memory, ports, stations, counters, static, slots)}

@@ -1,0 +1,267 @@
+#include "commands.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "helper.h"
+#include "place.h"
+#include "show/writer_json.h"
+
+enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
+
+typedef void act_fn(struct errand *e, struct membership *membership);
+typedef json_t *ask_fn(const struct errand *e);
+
+struct command {
+    const char *name;
+    enum subject_kind of;
+    view_fn *view;  /* NULL: it is an action, ... */
+    act_fn *act;    /* which this process does; or the helper: */
+    ask_fn *ask;    /* NULL: it is asked for nothing */
+    const char *at; /* what ask_to_look asks for */
+};
+
+/* --- what the helper is asked for
+ * ----------------------------------------------------------------------------------------------- */
+
+static json_t *ask_to_look(const struct errand *e)
+{
+    return json_pack("{s:s,s:s}", "do", "look", "at", e->command->at);
+}
+
+/* Only of a job of the configuration there is something that this process does not know. */
+static json_t *ask_for_static(const struct errand *e)
+{
+    return e->of.fixed != NULL ? ask_to_look(e) : NULL;
+}
+
+static json_t *ask_for_slots(const struct errand *e)
+{
+    if (e->of.fixed != NULL)
+        return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "slots", "static", e->of.fixed->name);
+    return json_pack("{s:s,s:s,s:i}", "do", "look", "at", "slots", "number",
+                     e->of.job->state == CTL_ENTRY_RUNNING ? e->of.job->number : -1);
+}
+
+static json_t *ask_to_flush(const struct errand *e)
+{
+    const struct config_port *port = e->of.port;
+
+    return json_pack("{s:s,s:I}", "do", "flush", "port",
+                     port == NULL ? (json_int_t)-1 : (json_int_t)place_port_number(port));
+}
+
+static json_t *ask_for_port(const struct errand *e, bool up)
+{
+    return json_pack("{s:s,s:I,s:b}", "do", "enable", "port", (json_int_t)place_port_number(e->of.port), "up",
+                     up);
+}
+
+static json_t *ask_for_port_up(const struct errand *e)
+{
+    return ask_for_port(e, true);
+}
+
+static json_t *ask_for_port_down(const struct errand *e)
+{
+    return ask_for_port(e, false);
+}
+
+static json_t *ask_to_reset(const struct errand *e)
+{
+    if (e->of.fixed != NULL)
+        return json_pack("{s:s,s:s}", "do", "reset", "static", e->of.fixed->name);
+    reply_fail(e->reply, REPLY_REFUSED,
+               "workers joined job %s, which knows when they start anew: only jobs of the configuration are "
+               "reset",
+               e->of.name);
+    return NULL;
+}
+
+/* --- what this process does
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void change_job(struct errand *e, struct membership *membership, membership_change *change)
+{
+    if (e->of.fixed != NULL)
+        reply_fail(e->reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", e->of.name);
+    else if (!change(membership, e->of.job->tenant, e->of.name, e->shown->now))
+        reply_fail(e->reply, REPLY_REFUSED, "job %s is over already", e->of.name);
+}
+
+static void kill_job(struct errand *e, struct membership *membership)
+{
+    change_job(e, membership, membership_end);
+}
+
+static void drain_job(struct errand *e, struct membership *membership)
+{
+    change_job(e, membership, membership_drain);
+}
+
+static void set_log_level(struct errand *e, struct membership *membership)
+{
+    const char *wanted = request_text(e->request, "level");
+
+    (void)membership;
+    for (enum log_level level = 0; level < LOG_LEVELS; level++)
+        if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
+            log_set_level(level);
+            return;
+        }
+    reply_fail(e->reply, REPLY_BAD_REQUEST,
+               "%s is no log level; there are: error, warning, notice, info, debug",
+               wanted == NULL ? "nothing" : wanted);
+}
+
+static const struct command commands[] = {
+    {"status", NOTHING, view_status, NULL, ask_to_look, "status"},
+    {"memory", NOTHING, view_memory, NULL, ask_to_look, "memory"},
+    {"ports", NOTHING, view_ports, NULL, ask_to_look, "ports"},
+    {"port", A_PORT, view_port, NULL, ask_to_look, "ports"},
+    {"fdb", NOTHING, view_fdb, NULL, ask_to_look, "stations"},
+    {"jobs", NOTHING, view_jobs, NULL, ask_to_look, "static"},
+    {"job", A_JOB, view_job, NULL, ask_for_static, "static"},
+    {"ranks", A_JOB, view_ranks, NULL, NULL, NULL},
+    {"slots", A_JOB, view_slots, NULL, ask_for_slots, NULL},
+    {"tenants", NOTHING, view_tenants, NULL, NULL, NULL},
+    {"drops", NOTHING, view_drops, NULL, ask_to_look, "counters"},
+    {"counters", NOTHING, view_counters, NULL, ask_to_look, "counters"},
+    {"verdicts", NOTHING, view_verdicts, NULL, ask_to_look, "counters"},
+    {"job drain", A_JOB, NULL, drain_job, NULL, NULL},
+    {"job kill", A_JOB, NULL, kill_job, NULL, NULL},
+    {"job reset", A_JOB, NULL, NULL, ask_to_reset, NULL},
+    {"fdb flush", PERHAPS_A_PORT, NULL, NULL, ask_to_flush, NULL},
+    {"port up", A_PORT, NULL, NULL, ask_for_port_up, NULL},
+    {"port down", A_PORT, NULL, NULL, ask_for_port_down, NULL},
+    {"log level", NOTHING, NULL, set_log_level, NULL, NULL},
+};
+
+static const struct {
+    const char *name, *why;
+} refused[] = {
+    {"capture", "the chip's frames do not pass this process"},
+    {"uplinks", "a Tofino stands in no tree of switches"},
+    {"sums", "a Tofino sums no passing frames"},
+    {"lcores", "a Tofino has no polling threads"},
+    {"lcore", "a Tofino has no polling threads"},
+    {"impair set", "a Tofino does not impair its ports"},
+    {"impair clear", "a Tofino does not impair its ports"},
+    {"fdb add", "a Tofino keeps no static stations: each is where it was heard last"},
+    {"fdb del", "a Tofino keeps no static stations: each is where it was heard last"},
+    {"port add", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
+    {"port del", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
+    {"reload", "start swagg-tofino again, and it reads the file anew; running jobs go on"},
+};
+
+static const struct command *command_called(const char *name, struct reply *reply)
+{
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (strcmp(refused[i].name, name) == 0) {
+            reply_fail(reply, REPLY_REFUSED, "%s: %s", name, refused[i].why);
+            return NULL;
+        }
+    reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", name);
+    return NULL;
+}
+
+/* --- what it is about
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void add_choice(void *context, const char *call)
+{
+    json_array_append_new(context, json_string(call));
+}
+
+static void ask_which(struct errand *e, const struct registry_shown *joined, const char *name)
+{
+    e->reply->choices = json_array();
+    registry_calls(joined, name, add_choice, e->reply->choices);
+    reply_fail(e->reply, REPLY_AMBIGUOUS, "several tenants have a job %s; say which: TENANT/%s", name, name);
+}
+
+static bool find_job(struct errand *e, const char *name)
+{
+    const struct registry_shown joined = shown_registry(e->shown);
+    const struct config *cfg = e->shown->cfg;
+    const int rc = registry_find(&joined, name, &e->of.job);
+
+    for (unsigned i = 0; rc == -ENOENT && i < cfg->static_jobs; i++)
+        if (strcmp(cfg->static_job[i].name, name) == 0)
+            e->of.fixed = &cfg->static_job[i];
+    if (rc == -ENOTUNIQ)
+        ask_which(e, &joined, name);
+    else if (rc == -ENOENT && e->of.fixed == NULL)
+        reply_fail(e->reply, REPLY_UNKNOWN, "there is no job %s; `swaggctl jobs` lists them", name);
+    else
+        snprintf(e->of.name, sizeof(e->of.name), "%s", rc == 0 ? e->of.job->name : name);
+    return e->reply->code == REPLY_OK;
+}
+
+static bool find_port(struct errand *e, const char *name)
+{
+    const struct config *cfg = e->shown->cfg;
+
+    for (unsigned i = 0; i < cfg->ports; i++)
+        if (strcmp(cfg->port[i].name, name) == 0 && !config_is_kernel_device(cfg->port[i].device))
+            e->of.port = &cfg->port[i];
+    if (e->of.port == NULL)
+        reply_fail(e->reply, REPLY_UNKNOWN, "there is no port %s of the chip; `swaggctl ports` lists them",
+                   name);
+    return e->of.port != NULL;
+}
+
+static bool find_subject(struct errand *e, const char *name)
+{
+    const enum subject_kind of = e->command->of;
+    const char *what = of == A_JOB ? "job" : "port";
+
+    if (name == NULL && (of == A_JOB || of == A_PORT))
+        reply_fail(e->reply, REPLY_BAD_REQUEST, "which %s? `swaggctl %ss` lists them", what, what);
+    else if (name != NULL && of == NOTHING)
+        reply_fail(e->reply, REPLY_BAD_REQUEST, "%s takes no name here", e->command->name);
+    else if (name != NULL)
+        return of == A_JOB ? find_job(e, name) : find_port(e, name);
+    return e->reply->code == REPLY_OK;
+}
+
+static void show(struct errand *e, const json_t *found)
+{
+    struct writer_json w;
+
+    writer_json_init(&w);
+    e->command->view(e->shown, &e->of, found, &w.writer);
+    if (writer_json_take(&w, &e->reply->view, &e->reply->counters) < 0)
+        reply_fail(e->reply, REPLY_FAILED, "no memory for the answer");
+}
+
+json_t *commands_begin(struct errand *e, struct membership *membership)
+{
+    json_t *question = NULL;
+
+    e->command = command_called(e->request->command, e->reply);
+    if (e->command == NULL || !find_subject(e, request_text(e->request, "name")))
+        return NULL;
+    if (e->command->ask != NULL)
+        question = e->command->ask(e);
+    else if (e->command->act != NULL)
+        e->command->act(e, membership);
+    if (question == NULL && e->command->view != NULL && e->reply->code == REPLY_OK)
+        show(e, NULL);
+    return question;
+}
+
+void commands_end(struct errand *e, const json_t *answer)
+{
+    const char *error = helper_error(answer);
+
+    if (error != NULL)
+        reply_fail(e->reply, REPLY_REFUSED, "%s", error);
+    else if (e->command->view != NULL)
+        show(e, answer);
+}

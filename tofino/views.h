@@ -1,0 +1,27 @@
+/* Views of a Tofino. One thread. */
+#ifndef SWAGG_TOFINO_VIEWS_H
+#define SWAGG_TOFINO_VIEWS_H
+
+#include <jansson.h>
+
+#include "show/registry_views.h"
+#include "shown.h"
+
+/* What a command is about: one of them, or none. */
+struct subject {
+    char name[CTL_NAME_MAX];           /* of a job */
+    const struct ctl_entry *job;       /* joined; as long as nothing is received */
+    const struct config_static *fixed; /* of the configuration */
+    const struct config_port *port;    /* of the chip's */
+};
+
+/* found: the helper's answer to what the view asks for (commands.c); NULL: it asks for nothing. */
+typedef void view_fn(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w);
+
+view_fn view_status, view_memory, view_ports, view_port, view_fdb;
+view_fn view_jobs, view_job, view_ranks, view_slots, view_tenants;
+view_fn view_drops, view_counters, view_verdicts;
+
+struct registry_shown shown_registry(const struct shown *s);
+
+#endif
