@@ -14,15 +14,28 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double seconds[CROSSOVER_ROUNDS])
+void contest_note(struct contest *c, const double seconds[WAYS])
 {
-    qsort(seconds, CROSSOVER_ROUNDS, sizeof seconds[0], compare);
-    return seconds[CROSSOVER_ROUNDS / 2];
+    for (int way = 0; way < WAYS; way++)
+        c->seconds[way][c->rounds] = seconds[way];
+    c->rounds++;
+    c->lead += seconds[WAY_SWITCH] < CLEARLY * seconds[WAY_LIBRARY] ? 1 : -1;
 }
 
-enum way crossover_faster(double seconds[WAYS][CROSSOVER_ROUNDS])
+bool contest_is_decided(const struct contest *c)
 {
-    return median(seconds[WAY_SWITCH]) < CLEARLY * median(seconds[WAY_LIBRARY]) ? WAY_SWITCH : WAY_LIBRARY;
+    return abs(c->lead) >= CONTEST_LEAD || c->rounds == CONTEST_ROUNDS;
+}
+
+enum way contest_winner(const struct contest *c)
+{
+    return c->lead > 0 ? WAY_SWITCH : WAY_LIBRARY;
+}
+
+double contest_seconds(struct contest *c, enum way way)
+{
+    qsort(c->seconds[way], c->rounds, sizeof c->seconds[way][0], compare);
+    return c->seconds[way][c->rounds / 2];
 }
 
 /* Where a range begins. */

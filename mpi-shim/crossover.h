@@ -15,7 +15,7 @@
 /* Below this a round trip through the switch was not reliably faster than Open MPI's few TCP messages. */
 enum { CROSSOVER_USUAL = 8192 };
 
-enum { CROSSOVER_SIZES = 5, CROSSOVER_ROUNDS = 5 };
+enum { CROSSOVER_SIZES = 5 };
 
 /* The bytes that are measured, ascending. The range of each begins at the half of it, the first range at 0,
  * and each ends where the next one begins. */
@@ -29,9 +29,27 @@ struct crossover {
     int64_t allreduce, reduce;
 };
 
-/* Which way a size should go. In each round both ways took turns: seconds[WAY][ROUND], of the slowest rank.
- * Sorts the times. */
-enum way crossover_faster(double seconds[WAYS][CROSSOVER_ROUNDS]);
+/* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
+ * clearly faster. The way that leads by CONTEST_LEAD rounds is the better one; where both are about as fast
+ * that may take long, and then the most rounds of CONTEST_ROUNDS count. So a few rounds that were held up
+ * decide nothing, and what is clear is known soon. Zero before the first round. */
+enum { CONTEST_LEAD = 5, CONTEST_ROUNDS = 15 };
+struct contest {
+    unsigned rounds;
+    int lead; /* the switch's, in rounds */
+    double seconds[WAYS][CONTEST_ROUNDS];
+};
+
+/* Both times of a round, of the slowest rank each. Not after it is decided. */
+void contest_note(struct contest *c, const double seconds[WAYS]);
+
+bool contest_is_decided(const struct contest *c);
+
+/* Of one that is decided. */
+enum way contest_winner(const struct contest *c);
+
+/* The median of a way's times, at least one. Sorts them. */
+double contest_seconds(struct contest *c, enum way way);
 
 /* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes. */
 int64_t crossover_ranges(const enum way best[], unsigned known);

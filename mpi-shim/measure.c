@@ -48,15 +48,16 @@ struct round {
 };
 
 /* Every rank gets the times of the slowest, so that all draw the same conclusions. Ranks begin a call
- * together: none is charged for one that was late. */
-static struct round run_round(struct bench *b, size_t bytes, double began)
+ * together: none is charged for one that was late. The ways take turns at being the first. */
+static struct round run_round(struct bench *b, size_t bytes, bool switch_first, double began)
 {
     struct round mine, slowest;
     for (int kind = 0; kind < KINDS; kind++)
-        for (int way = 0; way < WAYS; way++) {
+        for (int turn = 0; turn < WAYS; turn++) {
+            const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
             native_pmpi.Barrier(b->comm);
             const double start = PMPI_Wtime();
-            call(b, (enum kind)kind, (enum way)way, (int)(bytes / sizeof *b->send));
+            call(b, (enum kind)kind, way, (int)(bytes / sizeof *b->send));
             mine.seconds[kind][way] = PMPI_Wtime() - start;
         }
     mine.elapsed = PMPI_Wtime() - began;
@@ -74,41 +75,60 @@ struct result {
     bool failed;
 };
 
-static void note_size(MPI_Comm comm, struct result *r, double seconds[KINDS][WAYS][CROSSOVER_ROUNDS])
+static void note_size(MPI_Comm comm, struct result *r, struct contest contests[KINDS])
 {
     int rank;
     PMPI_Comm_rank(comm, &rank);
     for (int kind = 0; kind < KINDS; kind++) {
-        const enum way best = crossover_faster(seconds[kind]);
+        struct contest *c = &contests[kind];
+        const enum way best = contest_winner(c);
         r->best[kind][r->known] = best;
         if (rank == 0)
             report(SWAGG_LOG_DEBUG,
-                   "%s of %zu bytes: %.0f us with Open MPI, %.0f us through the switch: better by %s",
-                   functions[kind], crossover_sizes[r->known],
-                   seconds[kind][WAY_LIBRARY][CROSSOVER_ROUNDS / 2] * 1e6,
-                   seconds[kind][WAY_SWITCH][CROSSOVER_ROUNDS / 2] * 1e6, ways[best]);
+                   "%s of %zu bytes: %.0f us with Open MPI, %.0f us through the switch: better by %s, in %u "
+                   "rounds",
+                   functions[kind], crossover_sizes[r->known], contest_seconds(c, WAY_LIBRARY) * 1e6,
+                   contest_seconds(c, WAY_SWITCH) * 1e6, ways[best], c->rounds);
     }
     r->known++;
 }
 
-/* One round to warm up, and those that count; false: there was no time for them all, or the switch failed. */
+static bool all_decided(const struct contest contests[KINDS])
+{
+    bool all = true;
+    for (int kind = 0; kind < KINDS; kind++)
+        all = all && contest_is_decided(&contests[kind]);
+    return all;
+}
+
+static void note_round(struct contest contests[KINDS], const struct round *round)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        if (!contest_is_decided(&contests[kind]))
+            contest_note(&contests[kind], round->seconds[kind]);
+}
+
+/* One round to warm up, and as many as it takes; false: time was up, or the switch failed. What was measured
+ * till then counts, if it is enough for a way to have won. */
 static bool run_size(struct bench *b, double began, struct result *r)
 {
-    double seconds[KINDS][WAYS][CROSSOVER_ROUNDS];
-    for (int i = -1; i < CROSSOVER_ROUNDS; i++) {
-        const double before = r->elapsed;
-        const struct round round = run_round(b, crossover_sizes[r->known], began);
+    struct contest contests[KINDS] = {0};
+    double took = 0; /* by the last round */
+    bool in_time = true;
+    for (unsigned i = 0; in_time && !all_decided(contests); i++) {
+        const struct round round = run_round(b, crossover_sizes[r->known], i % 2 == 1, began);
+        took = round.elapsed - r->elapsed;
         r->elapsed = round.elapsed;
         r->failed = round.failed != 0;
-        const double next = round.elapsed - before;
-        if (r->failed || (i + 1 < CROSSOVER_ROUNDS && round.elapsed + next > BUDGET_S))
+        if (r->failed)
             return false;
-        for (int kind = 0; i >= 0 && kind < KINDS; kind++)
-            for (int way = 0; way < WAYS; way++)
-                seconds[kind][way][i] = round.seconds[kind][way];
+        if (i > 0)
+            note_round(contests, &round);
+        in_time = r->elapsed + took <= BUDGET_S;
     }
-    note_size(b->comm, r, seconds);
-    return true;
+    if (in_time || contests[ALLREDUCE].rounds >= CONTEST_LEAD)
+        note_size(b->comm, r, contests);
+    return in_time;
 }
 
 static struct result run_all(MPI_Comm comm, struct swagg_job *job)

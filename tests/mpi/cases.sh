@@ -167,7 +167,7 @@ crossover)
     # 1: to the switch, as it said of the times for each size; sizes that there was no time for go the usual way.
     better() { # FUNCTION BYTES
         local by
-        by=$(sed -nE "s/.*$1 of $2 bytes: .*: better by (.*)/\1/p" "$out")
+        by=$(sed -nE "s/.*$1 of $2 bytes: .*: better by (.*), in [0-9]+ rounds/\1/p" "$out")
         [ "${by:-$([ "$2" -lt 8192 ] || echo the switch)}" = "the switch" ] && echo 1 || echo 0
     }
     offloaded=$((51 * $(better MPI_Allreduce 256) + 24)) # 8 bytes are like 256; 256K and 1M are always the switch's

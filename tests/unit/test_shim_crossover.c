@@ -6,22 +6,48 @@
 #define L WAY_LIBRARY
 #define S WAY_SWITCH
 
+/* Rounds of these times, the last one again and again, until it is decided. */
+static struct contest contest_of(const double seconds[][WAYS], unsigned n)
+{
+    struct contest c = {0};
+    for (unsigned i = 0; !contest_is_decided(&c); i++)
+        contest_note(&c, seconds[i < n ? i : n - 1]);
+    return c;
+}
+#define CONTEST(...)                                                                                         \
+    contest_of((const double[][WAYS])__VA_ARGS__, sizeof((double[][WAYS])__VA_ARGS__) / sizeof(double[WAYS]))
+
 static void test_open_mpi_unless_the_switch_is_clearly_faster(void)
 {
-    double faster[WAYS][CROSSOVER_ROUNDS] = {{10, 10, 10, 10, 10}, {9, 9, 9, 9, 9}};
-    double about_as_fast[WAYS][CROSSOVER_ROUNDS] = {{10, 10, 10, 10, 10}, {9.9, 9.9, 9.9, 9.9, 9.9}};
-    double slower[WAYS][CROSSOVER_ROUNDS] = {{10, 10, 10, 10, 10}, {11, 11, 11, 11, 11}};
-    CU_ASSERT_EQUAL(crossover_faster(faster), S);
-    CU_ASSERT_EQUAL(crossover_faster(about_as_fast), L);
-    CU_ASSERT_EQUAL(crossover_faster(slower), L);
+    const struct contest faster = CONTEST({{10, 9}}), about_as_fast = CONTEST({{10, 9.9}}),
+                         slower = CONTEST({{10, 11}});
+    CU_ASSERT_EQUAL(contest_winner(&faster), S);
+    CU_ASSERT_EQUAL(contest_winner(&about_as_fast), L);
+    CU_ASSERT_EQUAL(contest_winner(&slower), L);
+    CU_ASSERT_EQUAL(faster.rounds, 5);
+    CU_ASSERT_EQUAL(slower.rounds, 5);
 }
 
-static void test_single_rounds_that_were_held_up_do_not_count(void)
+/* Four of the first five rounds were held up, by which the other way would have won. */
+static void test_rounds_that_were_held_up_do_not_count(void)
 {
-    double held_up[WAYS][CROSSOVER_ROUNDS] = {{10, 10, 10, 10, 10}, {5000, 8, 8, 8, 700}};
-    double lucky[WAYS][CROSSOVER_ROUNDS] = {{10, 10, 10, 10, 10}, {1, 20, 20, 20, 1}};
-    CU_ASSERT_EQUAL(crossover_faster(held_up), S);
-    CU_ASSERT_EQUAL(crossover_faster(lucky), L);
+    struct contest held_up = CONTEST({{10, 8}, {10, 5000}, {10, 700}, {10, 90}, {10, 700}, {10, 8}});
+    const struct contest lucky = CONTEST({{10, 20}, {800, 20}, {10, 1}, {90, 20}, {90, 20}, {10, 20}});
+    CU_ASSERT_EQUAL(contest_winner(&held_up), S);
+    CU_ASSERT_EQUAL(contest_seconds(&held_up, S), 8);
+    CU_ASSERT_EQUAL(contest_winner(&lucky), L);
+}
+
+static void test_a_contest_ends(void)
+{
+    struct contest even = {0};
+    const double switchs[WAYS] = {10, 8}, librarys[WAYS] = {10, 12};
+    for (unsigned i = 0; i < CONTEST_ROUNDS; i++) {
+        CU_ASSERT_FALSE(contest_is_decided(&even));
+        contest_note(&even, i % 2 ? librarys : switchs);
+    }
+    CU_ASSERT_TRUE(contest_is_decided(&even));
+    CU_ASSERT_EQUAL(contest_winner(&even), S); /* by 8 to 7 */
 }
 
 /* The sizes for the switch, by what is best for the smallest of those that are measured. */
@@ -74,7 +100,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_open_mpi_unless_the_switch_is_clearly_faster),
-        UNIT_TEST(test_single_rounds_that_were_held_up_do_not_count),
+        UNIT_TEST(test_rounds_that_were_held_up_do_not_count),
+        UNIT_TEST(test_a_contest_ends),
         UNIT_TEST(test_each_range_goes_its_own_way),
         UNIT_TEST(test_larger_sizes_than_are_measured_are_for_the_switch),
         UNIT_TEST(test_sizes_that_are_not_known_go_the_usual_way),
