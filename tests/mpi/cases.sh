@@ -11,10 +11,14 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset "${!SWAGG_@}" # settings of the caller's do not count
 export SWAGG_MIN_BYTES=8K # what goes to the switch must not depend on how fast it is here
 
-# Four ranks; output of both kinds goes to $out.
+# Four ranks; output of both kinds goes to $out, one behind the other: mpirun passes long ones on in pieces, which would mix.
 run_mpi() { # [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
+    local status=0
     timeout 120 mpirun --oversubscribe -n 4 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo \
-        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 "$@" >"$out" 2>&1 </dev/null
+        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 "$@" >"$out" 2>"$out.err" </dev/null || status=$?
+    cat "$out.err" >>"$out"
+    rm "$out.err"
+    return $status
 }
 
 run_native() { # PROGRAM
