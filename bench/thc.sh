@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, CPU; --quick, --records
+# script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, training, CPU; --quick, --records
 #
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
 # (swagg-perf, and the bytes that rank 0's port carried meanwhile; LINKS is "server" where swagg-ps sums, over links of 100mbit),
-# DIRECTORY/RUN,train,WAY.json (the epochs of train-digits) and DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which
-# thc.py makes figures. All ways take turns in each run.
+# DIRECTORY/RUN,train,WAY.json (the epochs of train-digits), DIRECTORY/RUN,text,RANKS,WAY.json (of train-text),
+# DIRECTORY/1,many,WAY.json and DIRECTORY/1,loss,PROBABILITY,SYNCHRONIZE.json (bench-train), and
+# DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which thc.py makes figures. All ways take turns in each run.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,8 +22,35 @@ SERVER=4 # the host of swagg-ps; ranks are on the others
 ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
 [ -z "$quick" ] || ALGORITHMS=(chosen 4)
 
+# What Debian has everywhere, some 130 KB.
+TEXTS=(/usr/share/common-licenses/{Apache-2.0,GFDL-1.3,GPL-2,GPL-3,LGPL-2.1,MPL-2.0})
+
 alone() {
-    "$NET_BUILD/bench/bench-thc" >"$NET_DIR/new.json"
+    [ -s "$NET_DIR/gradients" ] ||
+        "$NET_BUILD/bench/bench-train" --workers 64 --batch 1024 --epochs 2 --steps 20 --gradients "$NET_DIR/gradients" "${TEXTS[@]}"
+    "$NET_BUILD/bench/bench-thc" "$NET_DIR/gradients" >"$NET_DIR/new.json"
+}
+
+many() { # BENCH-TRAIN OPTION...
+    "$NET_BUILD/bench/bench-train" "$@" "${TEXTS[@]}" >"$NET_DIR/new.json"
+}
+
+# More workers than there are hosts, and packets lost, in one process. The same in every run, so in one only.
+measure_many() {
+    local way loss synchronize
+    for way in none thc; do
+        record "many,$way" many --workers 64 --compression "$way"
+    done
+    for loss in 0 0.001 0.01; do
+        for synchronize in '' --synchronize; do
+            [ "$loss$synchronize" != 0--synchronize ] || continue
+            # Options of section 8.3 of the paper.
+            # shellcheck disable=SC2086 # none or one
+            record "loss,$loss,${synchronize#--}" many --workers 10 --compression thc --granularity 20 --one-in 512 --epochs 8 \
+                --loss "$loss" $synchronize
+        done
+    done
+    printf '  run %s: 64 workers, and packets lost, in one process\n' "$run"
 }
 
 # The same command on every host at once, with its rank at the end.
@@ -82,20 +110,27 @@ measure_openmpi() {
     done
 }
 
-train() { # [MPIRUN OPTION...]
-    net_mpirun 4 "$@" -- "$NET_BUILD/mpi-shim/train-digits" --data "$NET_LIB/../../mpi-shim/examples/data/digits.csv.gz" \
-        --epochs "$EPOCHS" >"$NET_DIR/train.out"
+train() { # RANKS PROGRAM [MPIRUN OPTION...]
+    local ranks=$1 program=(train-text --epochs 5 --steps 30 "${TEXTS[@]}")
+    [ "$2" != digits ] || program=(train-digits --data "$NET_LIB/../../mpi-shim/examples/data/digits.csv.gz" --epochs "$EPOCHS")
+    shift 2
+    net_mpirun "$ranks" "$@" -- "$NET_BUILD/mpi-shim/${program[0]}" "${program[@]:1}" >"$NET_DIR/train.out"
     sed -n 's/^epoch *\([0-9]*\)  loss \([0-9.]*\)  accuracy \([0-9.]*\) *\([0-9.]*\) ms$/{"epoch": \1, "loss": \2, "accuracy": \3, "ms": \4}/p' \
         "$NET_DIR/train.out" | paste -sd, | sed 's/.*/[&]/' >"$NET_DIR/new.json"
 }
 
 measure_training() {
-    local options
+    local options ranks
     mapfile -t options < <(offloading)
     options+=(-x SWAGG_MIN_BYTES=8K)
-    record train,openmpi train
-    record train,float train "${options[@]}"
-    record train,thc train "${options[@]}" -x SWAGG_COMPRESSION=thc
+    record train,openmpi train 4 digits
+    record train,float train 4 digits "${options[@]}"
+    record train,thc train 4 digits "${options[@]}" -x SWAGG_COMPRESSION=thc
+    for ranks in 4 8; do
+        [ "$ranks$quick" != 8quick ] || continue
+        record "text,$ranks,float" train "$ranks" text "${options[@]}"
+        record "text,$ranks,thc" train "$ranks" text "${options[@]}" -x SWAGG_COMPRESSION=thc
+    done
     printf '  run %s: trained\n' "$run"
 }
 
@@ -103,6 +138,7 @@ net_begin bench
 net_hosts 5
 for ((run = 1; run <= runs; run++)); do
     record alone alone
+    [ "$run" != 1 ] || measure_many
     net_limit 100mbit
     net_bridge
     measure_openmpi

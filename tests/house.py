@@ -69,7 +69,8 @@ ROOMS = {
     "traffic/samples": [*CORE, "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
-    "bench": [*CORE, "lib/client", "lib/keys", "lib/version", "traffic", "tests"],  # of the tests, the table of MPI's element types
+    # of the tests, the table of MPI's element types
+    "bench": [*CORE, "lib/client", "lib/keys", "lib/version", "traffic", "mpi-shim/examples", "tests"],
     "tests": ["*"],
 }
 

@@ -123,6 +123,11 @@ def numbers_records(directory):
 def thc_records(directory):
     alone = {"kernels": "avx2", "ns": dict.fromkeys(thc.STEPS, 0.5), "others": [{"workers": n, "terngrad": 3 / n, "topk": 0.5} for n in (1, 4)],
              "errors": [{"bits": bits, "one_in": 32, "workers": n, "thc": 0.1 / n, "uniform": 0.2 / n} for bits in (3, 4) for n in (1, 4)]}
+    alone |= {"gradient_" + name: alone[name] for name in ("errors", "others")}
+    process = {"epochs": [{"epoch": 1, "accuracy": 0.4}], "missed": 0}
+    for name in ("many,none", "many,thc", *(f"loss,{loss},{synchronize}" for loss, synchronize in
+                                            (("0", ""), ("0.001", ""), ("0.001", "synchronize"), ("0.01", ""), ("0.01", "synchronize")))):
+        put(directory, f"1,{name}.json", process)
     for run in RUNS:
         put(directory, f"{run},alone.json", alone)
         for links in ("100mbit", "server", "none"):
@@ -132,6 +137,8 @@ def thc_records(directory):
         for way, ms in (("openmpi", 30), ("float", 20), ("thc", 10)):
             put(directory, f"{run},train,{way}.json",
                 [{"epoch": epoch, "loss": 1, "accuracy": 0.94 + epoch / 100, "ms": ms} for epoch in (1, 2, 3)])
+        for ranks, way, ms in ((4, "float", 30), (4, "thc", 10), (8, "float", 60), (8, "thc", 20)):
+            put(directory, f"{run},text,{ranks},{way}.json", [{"epoch": 1, "loss": 1, "accuracy": 0.5, "ms": ms}])
         for algorithm in ("chosen", "4"):
             put(directory, f"{run},100mbit,{algorithm},allreduce.json", [mpi_row(1024, 3)])
 

@@ -23,6 +23,7 @@ void compress_close(struct compress *c)
     free(c->norms);
     free(c->packed);
     free(c->sums);
+    free(c->missed);
 }
 
 bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats)
@@ -59,7 +60,8 @@ static bool make_all_room(struct compress *c)
     return make_room((void **)&c->block, &c->block_room, block * sizeof(float)) &&
            make_room((void **)&c->norms, &c->norms_room, c->parts * sizeof(float)) &&
            make_room((void **)&c->packed, &c->packed_room, elements_of(c) * e.in) &&
-           make_room((void **)&c->sums, &c->sums_room, elements_of(c) * e.out);
+           make_room((void **)&c->sums, &c->sums_room, elements_of(c) * e.out) &&
+           make_room((void **)&c->missed, &c->missed_room, elements_of(c));
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -106,6 +108,7 @@ bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n,
     c->left_out = c->options.feedback ? feedback_of(&c->feedback, &key) : NULL;
     c->name = 0;
     c->round++;
+    c->misses = false;
 
     uint64_t k = 0;
     for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
@@ -179,14 +182,34 @@ void compress_encode(struct compress *c)
     }
 }
 
+void compress_miss(struct compress *c, uint64_t at, uint64_t n)
+{
+    if (!c->misses)
+        memset(c->missed, 0, elements_of(c));
+    c->misses = true;
+    memset(c->missed + at, 1, n);
+}
+
+static void leave_out_missed(struct compress *c, const struct thc_part *p)
+{
+    const uint8_t *missed = c->missed + p->at / SML_GROUP;
+    for (uint32_t i = 0; i < p->block / SML_GROUP; i++)
+        if (missed[i]) {
+            memset(c->block + i * SML_GROUP, 0, SML_GROUP * sizeof(float));
+            c->missed_total += SML_GROUP;
+        }
+}
+
 /* The sum of a block, or the mean. The codec's decoding gives the mean. */
-static void decode_part(struct compress *c, uint64_t k, const uint8_t *sums)
+static void decode_part(struct compress *c, const struct thc_part *p, uint64_t k, const uint8_t *sums)
 {
     const float norm = c->average ? c->norms[k] : c->norms[k] * c->ranks;
     if (c->options.sum_bits == 8)
         thc_decode8(&c->codec, c->block, sums, c->ranks, norm);
     else
         thc_decode16(&c->codec, c->block, (const uint16_t *)sums, c->ranks, norm);
+    if (c->misses)
+        leave_out_missed(c, p);
     c->sum2 += squared(thc_norm(&c->codec, c->block)) * (c->average ? squared(c->ranks) : 1);
     thc_transform_back(&c->codec, c->block, signs_of(c, k));
 }
@@ -199,7 +222,7 @@ void compress_decode(struct compress *c)
         p = thc_part_at(c->floats, c->options.block, p.at);
         thc_codec_resize(&c->codec, p.block);
         if (c->norms[k] < INFINITY)
-            decode_part(c, k, c->sums + p.at / SML_GROUP * out);
+            decode_part(c, &p, k, c->sums + p.at / SML_GROUP * out);
         else
             for (uint32_t i = 0; i < p.used; i++)
                 c->block[i] = NAN;
@@ -207,5 +230,6 @@ void compress_decode(struct compress *c)
         sml_pieces_scatter(&pieces, c->block, copy);
     }
     c->calls++;
+    c->missed_calls += c->misses;
     c->total += c->floats;
 }

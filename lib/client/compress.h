@@ -33,11 +33,15 @@ struct compress {
     float *block;    /* [options.block] */
     float *norms;    /* [parts] */
     uint8_t *packed, *sums;
-    size_t block_room, norms_room, packed_room, sums_room;
+    uint8_t *missed; /* [elements] 1: the sum has not come, and counts as zeros */
+    bool misses;     /* there are some */
+    size_t block_room, norms_room, packed_room, sums_room, missed_room;
     /* Of all calls so far. */
     double error2; /* the square of what this rank's contributions left out or added */
     double sum2;   /* the square of the sums */
     uint64_t calls, total;
+    uint64_t missed_calls; /* whose sums have not all come */
+    uint64_t missed_total; /* floats that were zeros for it */
 };
 
 /* options: with compression. Memory is taken when it is needed. */
@@ -56,6 +60,10 @@ struct sml_call compress_call_norms(const struct compress *c);
 struct sml_call compress_call_indices(const struct compress *c);
 
 void compress_encode(struct compress *c);
+
+/* Before compress_decode: the sums of n elements (SML_GROUP floats, transformed), the first of which is `at`,
+ * have not come. They count as zeros. */
+void compress_miss(struct compress *c, uint64_t at, uint64_t n);
 void compress_decode(struct compress *c);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { LINE = 512, INK = 16 };
+enum { LINE = 512, INK = 16, TEST_EVERY = 5 };
 
 /* Reads the numbers of a line. Returns -1 unless there are exactly PIXELS + 1, all within range. */
 static int read_line(const char *line, float pixels[PIXELS], unsigned char *label)
@@ -75,4 +75,26 @@ void digits_free(struct digits *d)
     free(d->pixels);
     free(d->labels);
     *d = (struct digits){0};
+}
+
+static int sample(const void *data, size_t i, float input[])
+{
+    const struct digits *d = data;
+    memcpy(input, d->pixels[i], sizeof d->pixels[i]);
+    return d->labels[i];
+}
+
+static int is_test(size_t i)
+{
+    return i % TEST_EVERY == 0;
+}
+
+struct lessons digits_lessons(const struct digits *d)
+{
+    return (struct lessons){.count = d->count,
+                            .inputs = PIXELS,
+                            .classes = CLASSES,
+                            .data = d,
+                            .sample = sample,
+                            .is_test = is_test};
 }

@@ -2,7 +2,7 @@
 #ifndef DIGITS_H
 #define DIGITS_H
 
-#include <stddef.h>
+#include "learner.h"
 
 enum { PIXELS = 64, CLASSES = 10 };
 
@@ -16,5 +16,8 @@ struct digits {
  * in `error`. */
 int digits_read(struct digits *d, const char *path, char *error, size_t size);
 void digits_free(struct digits *d);
+
+/* Every fifth image is for tests. The digits must outlive it. */
+struct lessons digits_lessons(const struct digits *d);
 
 #endif

@@ -65,7 +65,7 @@ static void layer_forward(const float *w, int from, int to, const float *in, flo
 {
     memcpy(out, w + (size_t)from * (size_t)to, (size_t)to * sizeof *out);
     for (int i = 0; i < from; i++)
-        for (int j = 0; j < to; j++)
+        for (int j = 0; j < to && in[i] != 0; j++)
             out[j] += in[i] * w[i * to + j];
 }
 
@@ -108,7 +108,7 @@ static void layer_backward(const float *w, float *gradient, int from, int to, co
 {
     for (int i = 0; i < from; i++) {
         float e = 0;
-        for (int j = 0; j < to; j++) {
+        for (int j = 0; j < to && in[i] != 0; j++) {
             gradient[i * to + j] += in[i] * error_out[j];
             e += w[i * to + j] * error_out[j];
         }

@@ -247,6 +247,17 @@ compressed_training)
     model=$(sed -n 's/^model \([0-9a-f]*\),.*/\1/p' "$out")
     train
     says "^model $model, the same on all ranks"
+    # A language model of half a million parameters: as much learned as with sums of floats, within a part in fifty.
+    loss() {
+        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$@" "$PROGRAMS/../../mpi-shim/train-text" --epochs 1 --steps 12 \
+            /usr/share/common-licenses/GPL-3 || fail "failed to train"
+        says '^model [0-9a-f]*, the same on all ranks; loss [0-9.]*, accuracy .*'
+        sed -n 's/^model .*; loss \([0-9.]*\),.*/\1/p' "$out"
+    }
+    exact=$(loss)
+    compressed=$(loss -x SWAGG_COMPRESSION=thc)
+    says 'SWAGG_COMPRESSION=thc: the sums of 12 calls were approximate'
+    python3 -c "assert 0 < abs($exact - $compressed) < $exact / 50" || fail "loss $exact, compressed $compressed"
     ;;
 threads) both_ways threads 40 0 ;;
 fortran)
