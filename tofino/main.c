@@ -126,8 +126,8 @@ static void answered(void *context, uint64_t id, const json_t *answer)
 {
     struct process *p = context;
 
-    operating_answered(p->operating, id, answer);
-    membership_answered(p->membership, id, answer, clock_ns());
+    if (!operating_answered(p->operating, id, answer))
+        membership_answered(p->membership, id, answer, clock_ns());
 }
 
 /* --- life

@@ -57,6 +57,14 @@ static void release(void *context, const struct ctl_entry *job)
         numbers_close(&m->numbers, job->number);
 }
 
+static void moved(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    struct membership *m = context;
+
+    (void)rank;
+    numbers_lead(&m->numbers, job);
+}
+
 static uint64_t random64(void *context)
 {
     (void)context;
@@ -97,6 +105,17 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
 /* --- answers
  * ------------------------------------------------------------------------------------------------------ */
 
+/* A member may have moved while its job was made. */
+static void lead_to_members(struct membership *m, unsigned number)
+{
+    for (unsigned i = 0; i < m->cfg.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(m->registry, i);
+
+        if (job->state == CTL_ENTRY_RUNNING && job->number == number)
+            numbers_lead(&m->numbers, job);
+    }
+}
+
 static void opened(struct membership *m, unsigned number, const char *error, uint64_t now)
 {
     struct number *n = &m->numbers.number[number];
@@ -116,6 +135,7 @@ static void opened(struct membership *m, unsigned number, const char *error, uin
         n->use = NUMBER_OPEN;
     }
     ctl_registry_prepared(m->registry, preparation, &p, now);
+    lead_to_members(m, number);
 }
 
 static void closed(struct membership *m, unsigned number, const char *error)
@@ -146,6 +166,8 @@ void membership_answered(struct membership *m, uint64_t id, const json_t *answer
         closed(m, (unsigned)number, error);
     else if (number >= 0)
         opened(m, (unsigned)number, error, now);
+    else if (error != NULL)
+        m->parts.log(NULL, error);
     membership_keep(m);
 }
 
@@ -181,7 +203,8 @@ static struct ctl_registry_config registry_config(struct membership *m)
                     .random = random64,
                     .event = report,
                     .tenant_of = tenant_of,
-                    .is_taken = is_taken},
+                    .is_taken = is_taken,
+                    .moved = moved},
     };
 }
 

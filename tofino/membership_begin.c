@@ -13,9 +13,11 @@ static uint64_t fingerprint(const struct membership *m)
     for (unsigned i = 0; i < m->cfg.max_jobs; i++) {
         const struct ctl_entry *job = ctl_registry_entry(m->registry, i);
 
-        if (job->state == CTL_ENTRY_RUNNING)
-            print =
-                print * 1000003 + ((uint64_t)job->epoch << 32 | (uint64_t)job->present << 1 | job->draining);
+        if (job->state != CTL_ENTRY_RUNNING)
+            continue;
+        print = print * 1000003 + ((uint64_t)job->epoch << 32 | (uint64_t)job->present << 1 | job->draining);
+        for (uint16_t rank = 0; rank < job->size; rank++)
+            print = print * 1000003 + (uint64_t)helper_mac(job->members[rank].endpoint.mac);
     }
     return print;
 }
@@ -61,9 +63,7 @@ static bool is_in(const json_t *numbers, unsigned number)
 /* A job of the life before, which the switch has. */
 static void go_on(struct membership *m, const struct ctl_entry *job, uint64_t now)
 {
-    struct number *n = &m->numbers.number[job->number];
-
-    n->use = NUMBER_OPEN;
+    numbers_go_on(&m->numbers, job);
     if (ctl_registry_restore(m->registry, job, now))
         return;
     m->parts.log(job->name, "cannot go on: it is not within limits.jobs and limits.workers any more");

@@ -78,6 +78,27 @@ bool numbers_open_smaller(struct numbers *n, unsigned number)
     return true;
 }
 
+void numbers_lead(struct numbers *n, const struct ctl_entry *job)
+{
+    struct number *it = &n->number[job->number];
+
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        json_t *told = json_array_get(it->workers, rank);
+        const json_int_t mac = helper_mac(job->members[rank].endpoint.mac);
+
+        if (json_integer_value(json_object_get(told, "mac")) == mac)
+            continue;
+        json_object_set_new(told, "mac", json_integer(mac));
+        helper_ask(n->helper, json_pack("{s:s,s:i,s:i,s:I}", "do", "move", "number", (int)job->number, "rank",
+                                        (int)rank, "mac", mac));
+    }
+}
+
+void numbers_go_on(struct numbers *n, const struct ctl_entry *job)
+{
+    n->number[job->number] = (struct number){.use = NUMBER_OPEN, .workers = workers_of(job)};
+}
+
 void numbers_close(struct numbers *n, unsigned number)
 {
     n->number[number].use = NUMBER_CLOSING;

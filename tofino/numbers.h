@@ -21,7 +21,7 @@ struct number {
     uint64_t preparation;
     uint64_t freed_at; /* counts ends of jobs */
     struct agg_terms terms;
-    json_t *workers; /* while it is opened */
+    json_t *workers; /* as the helper was told of them; NULL: the number is free */
 };
 
 struct numbers {
@@ -43,6 +43,12 @@ void numbers_free(struct numbers *n, unsigned number);
 
 /* The number that this request was about; -1: none. */
 int numbers_asked(const struct numbers *n, uint64_t id);
+
+/* Has results for the job of this number, which is open, go to those MAC addresses of its members that are
+ * others now than the helper was told. */
+void numbers_lead(struct numbers *n, const struct ctl_entry *job);
+/* A job of an earlier life, which the helper has. */
+void numbers_go_on(struct numbers *n, const struct ctl_entry *job);
 
 /* What the helper is told of a job under these terms: number, elements, slots, first_tag, workers. */
 json_t *numbers_describe(unsigned number, const struct ctl_entry *job, const struct agg_terms *terms);

@@ -47,14 +47,15 @@ static void begin(void *argument)
     handoff_hold(&o->main);
 }
 
-void operating_answered(struct operating *o, uint64_t id, const json_t *answer)
+bool operating_answered(struct operating *o, uint64_t id, const json_t *answer)
 {
     if (o->waiting == NULL || id != o->asked)
-        return;
+        return false;
     o->shown->now = clock_ns();
     commands_end(o->waiting, answer);
     o->waiting = NULL;
     handoff_done(&o->main);
+    return true;
 }
 
 /* On the operators' thread. */

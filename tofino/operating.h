@@ -17,7 +17,7 @@ void operating_stop(struct operating *o);
 int operating_fd(const struct operating *o); /* readable: operating_serve has something to do */
 void operating_serve(struct operating *o);
 
-/* The helper's answer; what this was not about is left alone. */
-void operating_answered(struct operating *o, uint64_t id, const json_t *answer);
+/* The helper's answer. False: it is not to what an operator has asked for. */
+bool operating_answered(struct operating *o, uint64_t id, const json_t *answer);
 
 #endif

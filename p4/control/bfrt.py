@@ -150,6 +150,14 @@ class Bfrt:
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[0] * len(nodes))])
         self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
 
+    def lead_copy(self, rid, port):
+        """A copy that is in a group goes to this port from now on."""
+        node = self.table("$pre.node")
+        key = node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])
+        data = node.make_data([self.client.DataTuple("$MULTICAST_LAG_ID", int_arr_val=[]),
+                               self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
+        self._do(f"copy {rid} to port {port}", node.entry_mod, [key], [data])
+
     def _group_key(self, tree, group):
         return tree.make_key([self.client.KeyTuple("$MGID", group)])
 

@@ -155,10 +155,17 @@ def always():
     return [_refusal((None,) * 4 + (1,) + (None,) * 4, "sml_bad_slot", 0)]
 
 
+def way(job, home, rank):
+    """How results get to a rank: an entry, and a copy (rid, port)."""
+    w = job.workers[rank]
+    return Write(WORKERS, (home.rid + rank,), "worker", (w.mac, w.ip, w.port)), (home.rid + rank, w.egress)
+
+
 def plan(job, home, chip):
     """Everything that is to be written for a job."""
     check(job, chip)
-    made = Plan(copies=[(home.rid + rank, w.egress) for rank, w in enumerate(job.workers)])
+    ways = [way(job, home, rank) for rank in range(len(job.workers))]
+    made = Plan(tables=[write for write, _ in ways], copies=[copy for _, copy in ways])
     for p in range(passes(job)):
         for slot in range(job.first_slot, job.first_slot + job.slots):
             for ver in range(2):
@@ -167,7 +174,6 @@ def plan(job, home, chip):
                 made.seen[row] = (0, 0)
     for rank, worker in enumerate(job.workers):
         made.tables += _worker(job, home, chip, rank, worker)
-        made.tables.append(Write(WORKERS, (home.rid + rank,), "worker", (worker.mac, worker.ip, worker.port)))
     if job.number <= NUMBER_MAX:
         made.tables.append(_refusal((None,) * 3 + (job.number,) + (None,) * 5, "sml_foreign_sender", 3))
     return made

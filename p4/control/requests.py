@@ -24,9 +24,9 @@ def people_of(switch, request):
 
 
 def is_asked_for(job, request):
-    """Whether the switch's job is the one of a request; wherever its workers are."""
-    workers = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in job.workers]
-    return (job.elements, job.slots, job.first_tag, workers) == tuple(request[k] for k in ("elements", "slots", "first_tag", "workers"))
+    """Whether the switch's job is the one of a request; wherever its workers are, and by whichever MAC address."""
+    workers, wanted = [(w.ip, w.port) for w in job.workers], [(w["ip"], w["port"]) for w in request["workers"]]
+    return (job.elements, job.slots, job.first_tag, workers) == (*(request[k] for k in ("elements", "slots", "first_tag")), wanted)
 
 
 class Requests:
@@ -47,6 +47,9 @@ class Requests:
         kept = [number for number, job in joined.items() if number in known and is_asked_for(job, known[number])]
         for number in set(joined) - set(kept):
             switch.close(number)
+        for number in kept:
+            for rank, worker in enumerate(known[number]["workers"]):
+                self.move(number, rank, worker["mac"])
         return {"kept": kept}
 
     def do_open(self, request):
@@ -55,6 +58,19 @@ class Requests:
 
     def do_close(self, request):
         self.switch.close(request["number"])
+
+    def move(self, number, rank, mac):
+        """To another MAC address than before. Where it is may not have been heard yet: it goes there once it has."""
+        before = self.switch.jobs[number][0].workers[rank]
+        if before.mac == mac:
+            return
+        if self.switch.port_of(mac) is None:
+            self.switch.learn(HEARD_WITHIN_S)
+        port = self.switch.port_of(mac)
+        self.switch.move(number, rank, mac, before.egress if port is None else port)
+
+    def do_move(self, request):
+        self.move(request["number"], request["rank"], request["mac"])
 
     # --- for operators -------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """A Tofino as an aggregation switch: its ports, jobs and MAC addresses, on top of BF Runtime."""
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from control import plan
@@ -54,6 +54,9 @@ class Tofino:
         if not only_look:
             for number in list(self.unfinished):
                 self._erase(number)
+            for number, (job, _) in self.jobs.items():  # the last life may have been about to
+                for rank in range(len(job.workers)):
+                    self._lead(number, rank)
 
     # --- lives ---------------------------------------------------------------------------------------------------
 
@@ -187,6 +190,27 @@ class Tofino:
         del self.unfinished[number]
         self._keep()
 
+    def move(self, number, rank, mac, port):
+        """Results for a rank go to another MAC address, or by another port, from now on."""
+        job, home = self.jobs[number]
+        people = list(job.workers)
+        people[rank] = replace(people[rank], mac=mac, egress=port)
+        self.jobs[number] = replace(job, workers=tuple(people)), home
+        self._keep()
+        self._lead(number, rank)
+
+    def _lead(self, number, rank):
+        write, copy = plan.way(*self.jobs[number], rank)
+        self.bfrt.put(write)
+        self.bfrt.lead_copy(*copy)
+
+    def _follow(self, mac, port):
+        """A station has moved to this port: what goes to it does, too."""
+        for number, (job, _) in list(self.jobs.items()):
+            for rank, worker in enumerate(job.workers):
+                if worker.mac == mac and worker.egress != port:
+                    self.move(number, rank, mac, port)
+
     # --- addresses -----------------------------------------------------------------------------------------------
 
     def port_of(self, mac):
@@ -199,6 +223,7 @@ class Tofino:
         for mac, port in heard.items():
             if mac != self.place.mac:  # nobody takes ours
                 self._put(mac, port)
+                self._follow(mac, port)
         if heard:
             self._keep()
         return len(heard)

@@ -49,7 +49,7 @@ class Named:
 class Info:
     def __init__(self, keys, data, alone=None):
         self.keys, self.data = keys, data  # name -> bits; action or None -> names
-        self.alone = alone                 # the field that may be changed without the others
+        self.alone = alone                 # the fields that may be changed without the others
 
     def key_field_name_list_get(self):
         return list(self.keys)
@@ -73,7 +73,7 @@ class Base:
     def make_data(self, tuples, action=None):
         names = [t.name for t in tuples]
         assert action in self.info.data, f"no action {action}"
-        assert names == [self.info.alone] or sorted(names) == sorted(n for n in self.info.data[action]), f"data {names}, not {self.info.data[action]}"
+        assert names == self.info.alone or sorted(names) == sorted(n for n in self.info.data[action]), f"data {names}, not {self.info.data[action]}"
         return Named({t.name: t.value for t in tuples}, action)
 
 
@@ -165,6 +165,7 @@ class CounterTable(Base):
 class Nodes(Base):
     def __init__(self, chip):
         super().__init__(chip, {"$MULTICAST_NODE_ID": 32}, {None: ["$MULTICAST_RID", "$MULTICAST_LAG_ID", "$DEV_PORT"]})
+        self.info.alone = ["$MULTICAST_LAG_ID", "$DEV_PORT"]
 
     def entry_add(self, target, keys, data):
         for key, d in zip(keys, data, strict=True):
@@ -172,6 +173,15 @@ class Nodes(Base):
             if node in self.chip.nodes:
                 raise RuntimeError("ALREADY_EXISTS")
             self.chip.nodes[node] = (d.values["$MULTICAST_RID"], *d.values["$DEV_PORT"])
+
+    def entry_mod(self, target, keys, data):
+        """Of a node that is there, in every group that it is in."""
+        for key, d in zip(keys, data, strict=True):
+            node = key["$MULTICAST_NODE_ID"].value
+            before, after = self.chip.nodes[node], (self.chip.nodes[node][0], *d.values["$DEV_PORT"])
+            self.chip.nodes[node] = after
+            for group, copies in self.chip.groups.items():
+                self.chip.groups[group] = [after if copy == before else copy for copy in copies]
 
     def entry_del(self, target, keys):
         for key in keys:
@@ -214,7 +224,7 @@ class Ports(Base):
 
     def __init__(self, chip):
         super().__init__(chip, {"$DEV_PORT": 32}, {None: list(self.CHOICES)})
-        self.info.alone = "$PORT_ENABLE"
+        self.info.alone = ["$PORT_ENABLE"]
 
     def _put(self, key, d):
         assert all(d.values[n] in choices for n, choices in self.CHOICES.items()), d.values

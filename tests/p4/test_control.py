@@ -4,6 +4,7 @@ import random
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import fake_bfrt
@@ -36,8 +37,8 @@ class Mortal:
         self.bfrt, self.left = bfrt, None
 
     def __getattr__(self, name):
-        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back", "port_up",
-                                              "port_down"):
+        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back", "lead_copy",
+                                              "port_up", "port_down"):
             if self.left == 0:
                 raise Killed
             self.left -= 1
@@ -83,6 +84,12 @@ class Rig(unittest.TestCase):
             out = self.contribute(rank, rank + 1, tag)
         want = packet(0, tag)[:8] + bytes([3, 0]) + (6).to_bytes(4, "big") * 64
         self.assertEqual(dict(out), {w.egress: result(w, want) for w in self.people})
+
+    def sum_from(self, people, tag):
+        """Who gets the sum, and by which MAC address."""
+        for rank, w in enumerate(people):
+            out = self.chip.send(w.egress, frame(w, packet(rank + 1, tag)))
+        return {port: f[:6] for port, f in out}
 
     def entries(self):
         return {name: len(t.entries) for name, t in self.tables.items() if not t.fixed}
@@ -133,6 +140,29 @@ class Control(Rig):
 
     def everything(self):
         return self.entries(), set(self.chip.groups), set(self.chip.nodes)
+
+    def test_results_follow_a_worker_that_is_plugged_in_elsewhere(self):
+        self.people = tuple(replace(w, mac=0x020000000001 + w.egress) for w in PEOPLE)
+        self.switch.open(self.job())
+        self.sum_of_all()
+        moved = replace(self.people[1], egress=3)
+        self.chip.send(3, self.ethernet(SWITCH_MAC, moved.mac))
+        self.switch.learn(0)
+        people = (self.people[0], moved, self.people[2])
+        want = {w.egress: w.mac.to_bytes(6, "big") for w in people}
+        self.assertEqual(self.sum_from(people, 1), want)
+        self.switch = self.start()
+        self.assertEqual(self.sum_from(people, 2), want)
+        self.switch.close(5)
+
+    def test_results_follow_a_worker_although_control_is_killed(self):
+        self.switch.open(self.job())
+        here, there = self.people[1], replace(self.people[1], mac=0x02000000CCCC, egress=3)
+        for tag, w in enumerate((there, here) * 4):
+            for _ in self.lives(lambda switch: switch.move(5, 1, w.mac, w.egress)):
+                pass
+            people = (self.people[0], w, self.people[2])
+            self.assertEqual(self.sum_from(people, tag), {w.egress: w.mac.to_bytes(6, "big") for w in people})
 
     def test_what_a_killed_life_has_begun_to_open_is_taken_out(self):
         before, lives = self.everything(), 0
@@ -398,6 +428,47 @@ class Requests(Rig):
         self.assertEqual((list(self.switch.jobs), self.entries()), ([5], before))
         self.contribute(1, 2)
         self.assertEqual(dict(self.contribute(2, 3))[0][52:56], (6).to_bytes(4, "big"))
+
+    def test_a_worker_with_another_mac_address(self):
+        """Its next frames tell where that is; until then results go where they went."""
+        self.begin()
+        self.hear()
+        self.open_request()
+        self.sum_of_all()
+        moved = replace(self.people[1], mac=0x02000000CCCC)
+        people = (self.people[0], moved, self.people[2])
+        self.assertEqual(self.ask(do="move", number=5, rank=1, mac=moved.mac), {"ok": True})
+        want = {w.egress: w.mac.to_bytes(6, "big") for w in people}
+        self.assertEqual(self.sum_from(people, 1), want)
+        self.chip.send(2, self.ethernet(SWITCH_MAC, moved.mac))
+        self.switch.learn(0)
+        self.assertEqual([w.egress for w in self.switch.jobs[5][0].workers], [0, 2, 2])
+
+    def test_a_new_life_of_swagg_tofino_knows_of_another_mac_address(self):
+        self.begin()
+        self.hear()
+        self.open_request()
+        known = self.described(5)
+        known["workers"][1]["mac"] = 0x02000000CCCC
+        self.new_life()
+        self.assertEqual(self.begin([known]), {"ok": True, "kept": [5]})
+        self.assertEqual(self.switch.jobs[5][0].workers[1].mac, 0x02000000CCCC)
+
+    def test_a_job_of_the_same_name_from_elsewhere(self):
+        """A rank whose process is another one now: the old job's entries go, the new one's are its own."""
+        self.begin()
+        self.hear()
+        before = self.entries()
+        self.open_request(5)
+        full = self.entries()
+        self.people = (self.people[0], plan.Worker(self.people[1].ip + 9, 45000, 0x02000000DDDD, 3), self.people[2])
+        self.hear()
+        self.ask(do="close", number=5)
+        self.open_request(5)
+        self.sum_of_all()
+        self.assertEqual({**self.entries(), SOURCES: 0, DESTINATIONS: 0}, {**full, SOURCES: 0, DESTINATIONS: 0})
+        self.ask(do="close", number=5)
+        self.assertEqual({**self.entries(), SOURCES: 0, DESTINATIONS: 0}, {**before, SOURCES: 0, DESTINATIONS: 0})
 
     def test_a_new_life_of_swagg_tofino_that_knows_nothing_ends_all_jobs(self):
         self.hear()

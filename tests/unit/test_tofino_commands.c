@@ -12,6 +12,7 @@
 #include "unit.h"
 
 static const char answer[] = "s/.*\"id\":\\([0-9]*\\).*/{\"id\":\\1,\"ok\":true,\"kept\":[]}/";
+static char asked[64], note_questions[80]; /* the file with what sed was asked; what it does about it */
 
 static struct {
     struct config cfg;
@@ -55,7 +56,7 @@ static void hear_helper(void)
 {
     struct pollfd waiting = {.fd = helper_fd(rig.helper), .events = POLLIN};
 
-    CU_ASSERT_EQUAL_FATAL(poll(&waiting, 1, -1), 1);
+    CU_ASSERT_EQUAL_FATAL(poll(&waiting, 1, 60000), 1);
     CU_ASSERT_TRUE_FATAL(helper_receive(rig.helper, answered, NULL));
 }
 
@@ -68,8 +69,8 @@ static void speak(void)
         membership_receive(rig.membership, &rig.from, message, bytes, rig.now);
 }
 
-/* A job of one rank, whose tenant is lab. */
-static void join(const char *job)
+/* In a job of one rank, whose tenant is lab. */
+static void ask_to_join(const char *job)
 {
     struct ctl_session_config cfg = {.size = 1,
                                      .incarnation = 5,
@@ -84,13 +85,18 @@ static void join(const char *job)
     ctl_session_init(&rig.worker, &cfg, rig.now);
     speak(); /* it is told the boot id, */
     speak(); /* and joins */
+}
+
+static void join(const char *job)
+{
+    ask_to_join(job);
     hear_helper();
     CU_ASSERT_EQUAL_FATAL(rig.worker.state, CTL_SESSION_READY);
 }
 
 static void open_rig(void)
 {
-    static char *const sed[] = {"sed", "-u", (char *)answer, NULL};
+    static char *const sed[] = {"sed", "-u", "-e", note_questions, "-e", (char *)answer, NULL};
     static const char text[] =
         "switch: {ip: 10.77.0.254/24}\n"
         "ports:\n  - {name: cpu, device: \"kernel:ens1\"}\n"
@@ -109,6 +115,8 @@ static void open_rig(void)
 
     memset(&rig, 0, sizeof(rig));
     rig.now = UINT64_C(1000000000);
+    snprintf(asked, sizeof(asked), "/tmp/swagg-asked.%d", (int)getpid());
+    snprintf(note_questions, sizeof(note_questions), "w %s", asked);
     snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
     CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", text, complain, NULL), 0);
     parts.place = json_object();
@@ -131,6 +139,54 @@ static void close_rig(void)
     helper_stop(rig.helper);
     membership_close(rig.membership);
     remove(rig.state);
+    remove(asked);
+}
+
+static bool file_has(const char *path, const char *text)
+{
+    char line[4096];
+    bool found = false;
+    FILE *f = fopen(path, "r");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    while (fgets(line, sizeof(line), f) != NULL)
+        found |= strstr(line, text) != NULL;
+    fclose(f);
+    return found;
+}
+
+/* A heartbeat, from this MAC address. */
+static void beat(uint8_t mac)
+{
+    rig.from.mac[5] = mac;
+    rig.now += UINT64_C(1100000000);
+    speak();
+}
+
+static void test_results_follow_a_member_to_another_mac_address(void)
+{
+    open_rig();
+    join("train");
+    beat(9);
+    beat(10);
+    hear_helper(); /* nothing else was asked */
+    CU_ASSERT_TRUE(file_has(asked, "{\"do\":\"move\",\"number\":0,\"rank\":0,\"mac\":2199023255562,"));
+    CU_ASSERT_TRUE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    close_rig();
+}
+
+/* Its JOIN comes again from there, while the helper is at it. */
+static void test_a_member_moves_while_its_job_is_made(void)
+{
+    open_rig();
+    ask_to_join("train");
+    beat(10);
+    hear_helper();
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    hear_helper();
+    CU_ASSERT_TRUE(file_has(asked, "{\"do\":\"move\",\"number\":0,\"rank\":0,\"mac\":2199023255562,"));
+    close_rig();
 }
 
 /* What an operator's line gives, as JSON: the question to the helper, if there is one, then the view or the
@@ -285,6 +341,8 @@ int main(void)
         UNIT_TEST(test_jobs),
         UNIT_TEST(test_ports_stations_and_counters),
         UNIT_TEST(test_what_operators_change),
+        UNIT_TEST(test_results_follow_a_member_to_another_mac_address),
+        UNIT_TEST(test_a_member_moves_while_its_job_is_made),
         UNIT_TEST(test_what_means_nothing_here_is_refused_with_the_reason),
         CU_TEST_INFO_NULL,
     };
