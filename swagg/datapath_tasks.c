@@ -15,6 +15,7 @@ void datapath_set_pace(struct datapath *dp, const struct config *cfg)
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
     dp->pace = (struct lcore_pace){.spin = cfg->idle.spin,
                                    .max_sleep_us = cfg->idle.max_sleep_us,
+                                   .alone = dp->lcores.n == 1,
                                    .cycles_per_ms = cycles_per_ms,
                                    .stall = (LCORE_STALL_MS + cfg->idle.max_sleep_us / 1000) * cycles_per_ms};
 }

@@ -14,13 +14,20 @@
 
 enum { SHARING_POLLS = 4 };
 
+/* Whether frames that it receives are all that gives it work: none that waits in an impairment, and none of
+ * another lcore's. */
+static bool lives_by_frames(const struct lcore *lc)
+{
+    return lc->pace.alone && __atomic_load_n(&lc->send.impaired, __ATOMIC_RELAXED) == 0;
+}
+
 static void back_off(struct lcore *lc, struct idle *idle)
 {
     uint64_t ns;
 
     if (idle_spin(idle, &lc->pace))
         return;
-    ns = idle_nap_ns(idle, lc->pace.max_sleep_us);
+    ns = idle_nap_ns(idle, &lc->pace, lives_by_frames(lc));
     /* A sleeping lcore holds no job, so RCU need not wait for it. */
     rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
     idle_nap(idle, ns);

@@ -1,6 +1,7 @@
 /* What an lcore does while nothing comes. */
 #include "lcore/idle.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -152,16 +153,55 @@ static void test_a_program_that_computes_is_offered_nothing(void)
     }
 }
 
+/* As long as a sleep costs, not for so many rounds: those of five switches on one CPU add up. */
+static void test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs(void)
+{
+    const struct lcore_pace pace = {.spin = 1000000, .max_sleep_us = 1000};
+    open_pipes();
+    struct idle idle = idle_of(&with_fd, 1);
+
+    idle.offer.contended_until_ns = UINT64_MAX;
+    for (unsigned pause = 0; pause < 3; pause++) {
+        CU_ASSERT_TRUE(idle_spin(&idle, &pace));
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        CU_ASSERT_FALSE(idle_spin(&idle, &pace));
+        idle_end(&idle);
+    }
+}
+
 static void test_naps_are_bounded(void)
 {
+    const struct lcore_pace pace = {.max_sleep_us = 2};
     struct idle idle = idle_of(&without, 0);
 
     for (unsigned i = 0; i < 1000; i++) {
-        uint64_t ns = idle_nap_ns(&idle, 2);
+        uint64_t ns = idle_nap_ns(&idle, &pace, true);
         CU_ASSERT(ns >= 1000 && ns <= 2000);
         idle_nap(&idle, ns);
     }
-    CU_ASSERT_EQUAL(idle_nap_ns(&idle, 2), 2000); /* a thousand naps of a microsecond and more are over */
+    CU_ASSERT_EQUAL(idle_nap_ns(&idle, &pace, true), 2000); /* a thousand naps of 1 us and more are over */
+}
+
+static uint64_t first_nap_ns(const struct receive *receive, uint32_t max_sleep_us, bool frames_only)
+{
+    struct idle idle;
+
+    idle_init(&idle, receive);
+    return idle_nap_ns(&idle, &(struct lcore_pace){.max_sleep_us = max_sleep_us}, frames_only);
+}
+
+static void test_who_is_woken_for_all_its_work_does_not_wake_up_to_look(void)
+{
+    const struct port ports[] = {{.device = &with_fd}, {.device = &without}};
+    const struct receive frames = {.port = ports, .queues = 1, .queue = {{.port = 0, .queue = 1}}};
+    const struct receive both = {
+        .port = ports, .queues = 2, .queue = {{.port = 0, .queue = 1}, {.port = 1, .queue = 0}}};
+
+    open_pipes();
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, 100000, true), 1000000);
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, 500, true), 500000);
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, 100000, false), 1000);
+    CU_ASSERT_EQUAL(first_nap_ns(&both, 100000, true), 1000);
 }
 
 /* If it did not, this test would take an hour. */
@@ -184,7 +224,9 @@ int main(void)
         UNIT_TEST(test_who_wants_the_cpu_has_it_at_every_turn),
         UNIT_TEST(test_an_offer_that_nobody_wants_is_made_once),
         UNIT_TEST(test_a_program_that_computes_is_offered_nothing),
+        UNIT_TEST(test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs),
         UNIT_TEST(test_naps_are_bounded),
+        UNIT_TEST(test_who_is_woken_for_all_its_work_does_not_wake_up_to_look),
         UNIT_TEST(test_a_frame_ends_a_nap),
         CU_TEST_INFO_NULL,
     };
