@@ -3,7 +3,7 @@
 #include "monotonic.h"
 
 enum {
-    CHUNKS_MAX = 8,      /* a longer call is not delayed by waking up, and others need the CPU */
+    CHUNKS_MAX = 32,     /* a longer call is not delayed by waking up, and others need the CPU */
     SPIN_US = 100,       /* at most, in a call */
     TAKEN_LONG_US = 500, /* the job's other ranks and a switch on this CPU have their turns in less */
     PAUSE_SHARE = 32,    /* after a long loss of the CPU, no spinning for so many times as long ... */

@@ -149,6 +149,8 @@ static void a_small_call_spins_while_the_cpu_is_free(void)
     CU_ASSERT_FALSE(spin_may(&s, now + NS_PER_MS)); /* a moment only */
     spin_offered(&s, now, now + NS_PER_US);
     CU_ASSERT_TRUE(spin_may(&s, now + NS_PER_US));
+    spin_begin(&s, 12, now); /* 16 KiB in frames of 1500 bytes */
+    CU_ASSERT_TRUE(spin_may(&s, now));
     spin_begin(&s, 1000, now);
     CU_ASSERT_FALSE(spin_may(&s, now));
 }
