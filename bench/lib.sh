@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the benchmarks of MPI programs share: one measurement is one run of a program on the hosts of script/lib/netns.sh, and
 # leaves one file, its record. What has a record already is not measured again, so that a benchmark which failed half-way goes on
-# from there. The caller sets $records, where they go, and $run.
+# from there. The caller sets $records, where they go, and $run; and $ranks, if there are not 4 of them.
 
 # shellcheck source=script/lib/netns.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../script/lib/netns.sh"
@@ -29,7 +29,7 @@ measure() { # NAME OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
     local name=$1 op=$2 bytes iterations warmups
     read -r bytes iterations warmups <<<"$3"
     shift 3
-    record "$name,$op" net_mpirun 4 "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" -n "$iterations" -w "$warmups" \
+    record "$name,$op" net_mpirun "${ranks:-4}" "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" -n "$iterations" -w "$warmups" \
         --json "$NET_DIR/new.json"
     printf '  run %s: %s, %s: %.3f s\n' "$run" "$op" "$name" "$(seconds "$(record_of "$name,$op")")"
 }

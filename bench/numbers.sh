@@ -117,17 +117,18 @@ measure_numbers() {
     printf '  run %s: many tensors: %s\n' "$run" "$(cat "$(record_of "$setting,libswagg,tensors")")"
 }
 
+# Open MPI as it chooses and at its best, over a bridge.
+search_and_measure() { # OP CANDIDATE...
+    search "$1" "$tensor" "${@:2}"
+    measure "$setting,openmpi" "$1" "$tensor"
+    measure_best "$1" "$tensor"
+}
+
 on_bridge() {
     net_bridge
-    search allreduce "$tensor" "${ALLREDUCE[@]}"
-    measure "$setting,openmpi" allreduce "$tensor"
-    measure_best allreduce "$tensor"
-    if [ "$setting" = 200mbit ]; then
-        search reduce "$tensor" "${REDUCE[@]}"
-        measure "$setting,openmpi" reduce "$tensor"
-        measure_best reduce "$tensor"
-    fi
-    measure_sizes openmpi
+    search_and_measure allreduce "${ALLREDUCE[@]}"
+    [ "$setting" = cpu ] || search_and_measure reduce "${REDUCE[@]}"
+    [ "$ranks" = 8 ] || measure_sizes openmpi
     net_bridge_remove
 }
 
@@ -136,24 +137,28 @@ on_swagg() {
     mapfile -t options < <(offloading)
     start_swagg 0
     measure_offloaded "$setting,swagg" allreduce "$tensor"
-    if [ "$setting" = 200mbit ]; then
-        measure_offloaded "$setting,swagg" reduce "$tensor"
-        measure_numbers
-    fi
-    measure_sizes swagg "${options[@]}"
+    [ "$setting" = cpu ] || measure_offloaded "$setting,swagg" reduce "$tensor"
+    [ "$setting" != 200mbit ] || measure_numbers
+    [ "$ranks" = 8 ] || measure_sizes swagg "${options[@]}"
     net_swagg_stop
+}
+
+# So many hosts, with links of this rate.
+on_hosts() { # COUNT RATE
+    ranks=$1
+    [ "$NET_HOSTS" = "$ranks" ] || { net_hosts_remove; net_hosts "$ranks"; }
+    net_limit "$2"
+    on_bridge
+    on_swagg
 }
 
 [ -s "$records/operations.json" ] || "$NET_BUILD/bench/bench-core" --operations >"$records/operations.json"
 net_begin bench
-net_hosts 4
 for ((run = 1; run <= runs; run++)); do
     setting=200mbit tensor="20M 2 1"
-    net_limit 200mbit
-    on_bridge
-    on_swagg
+    on_hosts 4 200mbit
     setting=cpu tensor="16M 8 2"
-    net_limit none
-    on_bridge
-    on_swagg
+    on_hosts 4 none
+    setting=200mbit_8 tensor="20M 2 1"
+    on_hosts 8 200mbit
 done

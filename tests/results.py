@@ -103,10 +103,11 @@ def core_records(directory):
 
 def numbers_records(directory):
     for run in RUNS:
-        for setting in numbers_bench.SETTINGS:
+        for setting in numbers_bench.SEARCHED:
             for variant, seconds in (("best", 2), ("openmpi", 3), ("swagg", 1)):
                 for op in ("allreduce", "reduce"):
                     put(directory, f"{run},{setting},{variant},{op}.json", [mpi_row(1024, seconds)])
+        for setting in numbers_bench.SETTINGS:
             for variant, first in (("openmpi", 0.02), ("swagg", 0.01)):
                 put(directory, f"{run},{setting},{variant},small.json", [{**mpi_row(0, first), "bytes": 8}])
                 put(directory, f"{run},{setting},{variant},large.json", [mpi_row(256, 1.5)])
@@ -114,7 +115,8 @@ def numbers_records(directory):
             put(directory, f"{run},200mbit,libswagg,{way}.json", [{"bytes": 9, "count": elements, "mean_us": 10, "wrong": 0}])
         put(directory, f"{run},200mbit,libswagg,tensors.json", {"many_tensors_share": 0.95, "many_tensors_share_vector": 1.0})
     for variant in ("short_4", "short_5_65536", "full_4"):
-        put(directory, f"1,200mbit,{variant},allreduce.json", [mpi_row(1024, 2)])
+        for setting in ("200mbit", "200mbit_8"):
+            put(directory, f"1,{setting},{variant},allreduce.json", [mpi_row(1024, 2)])
     put(directory, "operations.json", {
         "kernels": "avx2", "memcpy": 5, "loop": 8, "operations": [{"op": "sum", "type": "f32", "ns": 7}, {"op": "min", "type": "i8", "ns": 9}],
         "conversions": [{"what": "to int32", "ns": 0.3}, {"what": "memcpy", "ns": 0.02}]})
