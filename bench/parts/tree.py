@@ -15,8 +15,9 @@ Trees: four hosts on one switch; on two leaves and a root; on two leaves, each b
 namespaces of one machine, and every link is limited to 100 Mbit/s both ways. `swagg-perf` makes allreduces of 2 MB, float32, one
 after another; the share is the mean time through one switch by that through the tree. Bytes are counted by the left leaf's ports
 meanwhile: sent up, and received from its two workers, by their number. The restart: one allreduce of 32 MB without, and one in which the left leaf is
-killed when a quarter of the results has come, and started again at once; the time that it took longer. That contains the start of the
-process. In two further runs, by hand, it was 3.9 and 9.2 s; why is not known.
+killed when a quarter of the results has come, and started again at once; the time that it took longer. That contains the end of the old process and the
+start of the new one, some 0.5 s on a busy machine. It was up to 12 s while a leaf got no more than headers for the sums that its ranks had handed
+back: they were told that a chunk was complete only when they asked, chunk by chunk, each after a timer.
 
 **What bounds it:** CPUs. The polling threads of all switches share one of the two, and what one of them takes the others' packets wait for.
 How much that is depends on what a thread does while nothing comes. One that had found its CPU wanted by others used to spin for 64 rounds, some

@@ -7,20 +7,22 @@
  * divided by the number of ranks, and what names ranks (WAIT, MISMATCH, checksums) names those of the whole
  * job.
  *
- * A switch with one above it is a worker of that one. In its slot, of chunk `expected`:
+ * A switch with one above it is a worker of that one. In its slot, of chunk `expected`, by where a packet is
+ * from:
  *
- *   from        packet                     what is done
- *   below       contribution, not the last held
- *   below       the last contribution      the sum of those below goes up, as the one contribution of them
- * all; it waits in the slot for the result below       PROBE, ASK                 the sender is answered,
- * WAIT or NACK; and the question goes up (ASK, with the ranks that have contributed here), if the sender has
- * contributed or the chunk may be complete above below       a contribution again       ASK goes up, if the
- * chunk may be complete above below       RESTORE                    it goes up, if this slot has completed
- * nothing since the job was resumed above       result                     it completes the chunk here: to
- * all below. Not a result without elements while somebody below may want them above       NACK the sum again,
- * if all below are in it above       WAIT                       noted, for answers to those below above
- * MISMATCH                   to the contributor with the lowest rank, in whose name the sum went up above
- * REJECT                     to all below: they ask on their control ports what has happened
+ * - below, a contribution, not the last: held.
+ * - below, the last contribution: the sum of those below goes up, as the one contribution of them all. It
+ * waits in the slot for the result.
+ * - below, PROBE or ASK: the sender is answered, WAIT or NACK. The question goes up (ASK, with the ranks that
+ *   have contributed here), if the sender has contributed or the chunk may be complete above.
+ * - below, a contribution again: ASK goes up, if the chunk may be complete above.
+ * - below, RESTORE: it goes up, with WANT, if this slot has completed nothing since the job was resumed.
+ * - above, a result: it completes the chunk here, to all below. Not a result without elements while somebody
+ *   below may want them.
+ * - above, NACK: the sum again, if all below are in it.
+ * - above, WAIT: noted, for answers to those below.
+ * - above, MISMATCH: to the contributor with the lowest rank, in whose name the sum went up.
+ * - above, REJECT: to all below. They ask on their control ports what has happened.
  *
  * A chunk may be complete above if all below have contributed; or if the job was resumed and the slot has
  * completed nothing since, for a rank elsewhere may have handed back its sum.

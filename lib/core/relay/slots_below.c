@@ -162,18 +162,30 @@ static enum sml_reason contribute_to_part(const struct sml_pool *pool, struct sm
     return SML_SEND_PARENT;
 }
 
+/* A switch that hands a sum back does it for one of its ranks; it wants the sum for the others. */
+static void note_want(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
+                      const struct sml_packet *p)
+{
+    if (sml_wants(pool, p))
+        sml_map_add(sml_slot_want(pool, slot, p->ver), from);
+}
+
 static enum sml_reason restore_root(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                                     const struct sml_packet *p, struct agg_verdict *v)
 {
     const enum sml_reason reason = sml_restore(pool, slot, from, p, v);
 
-    if (reason == SML_RESTORED)
-        relay_forget(pool, slot);
+    if (reason != SML_RESTORED)
+        return reason;
+    note_want(pool, slot, from, p); /* v->wants is the same map */
+    relay_forget(pool, slot);
     return reason;
 }
 
-/* The slot has completed nothing, so the memory of its other version is free to build the packet in. */
-static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_slot *slot,
+/* The slot has completed nothing, so the memory of its other version is free to build the packet in. What
+ * comes back is to be whole: a header alone would complete nothing here (slots_above.c), and who has handed
+ * the sum back would have to ask for each chunk of its window, one timer after the other. */
+static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                                         const struct sml_packet *p, struct agg_verdict *v)
 {
     const enum sml_reason formed = sml_inspect(pool, p);
@@ -185,7 +197,9 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
     if (sml_slot_has_shadow(pool, slot))
         return SML_DROP_AHEAD;
     ((struct relay_slot *)sml_slot_role(pool, slot))->restored = (uint32_t)p->body_bytes + 1;
+    note_want(pool, slot, from, p);
     head.job = relay_tree_of(pool)->parent_job;
+    head.e1 |= pool->cfg.format == SML_FORMAT_TYPED ? SML_FLAG_WANT : 0;
     sml_build_header(body - SML_HEADER_BYTES, &head);
     memcpy(body, p->body, p->body_bytes);
     relay_send_up(pool, v, body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL);
@@ -215,7 +229,8 @@ enum sml_reason relay_judge_below(struct sml_pool *pool, struct sml_slot *slot, 
     case SML_ASK:
         return answer_question(pool, slot, from, p, v);
     case SML_RESTORE:
-        return tree->has_parent ? pass_up_restored(pool, slot, p, v) : restore_root(pool, slot, from, p, v);
+        return tree->has_parent ? pass_up_restored(pool, slot, from, p, v)
+                                : restore_root(pool, slot, from, p, v);
     default:
         return tree->has_parent ? contribute_to_part(pool, slot, from, p, buffer, v)
                                 : contribute_to_root(pool, slot, from, p, buffer, v);
