@@ -216,7 +216,8 @@ static int start(struct process *p, char *const helper[])
                                      .context = p};
     int status = EXIT_FAILURE;
 
-    if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes))
+    if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes) ||
+        !place_has_mac(&p->cfg, p->interface, &p->shown.mac))
         return EXIT_FAILURE;
     json_object_set_new(p->place, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
     p->helper = helper_start(helper);
@@ -243,26 +244,9 @@ static void report_fault(void *context, const char *message)
     log_error("%s", message);
 }
 
-/* The chip cannot check data packets that are keyed. Whoever expects it to is told so. */
-static bool expects_keyed_data(const struct config *cfg)
-{
-    bool some = false;
-
-    for (unsigned i = 0; i < cfg->tenants; i++) {
-        if (!cfg->tenant[i].data_keys)
-            continue;
-        some = true;
-        log_error("tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
-                  "cannot check those of data packets",
-                  i);
-    }
-    return some;
-}
-
 static bool read_config(struct process *p, const char *file)
 {
-    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || expects_keyed_data(&p->cfg) ||
-        keyring_load(&p->keys, &p->cfg) < 0)
+    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || keyring_load(&p->keys, &p->cfg) < 0)
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "helper.h"
 
 #define CHIP_DEVICE "chip:"
@@ -124,6 +125,66 @@ static json_t *describe_port(struct reading *r, const struct config_port *port)
                      "autoneg", values[2]);
 }
 
+/* What the daemon can, and this switch cannot: nobody is to find out by its silence. */
+static void refuse_the_rest(struct reading *r, const struct config *cfg)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } rest[] = {
+        {"uplink", cfg->uplinks > 0},   {"hostagg", cfg->hostagg_jobs > 0},
+        {"clone", cfg->clone_jobs > 0}, {"replay", cfg->replays > 0},
+        {"vlans", cfg->vlans > 0},      {"atp.aggregators", cfg->atp.aggregators > 0},
+    };
+
+    for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
+        if (rest[i].given)
+            fault(r, "%s: is nothing that this switch does; leave it out", rest[i].key);
+    for (unsigned i = 0; i < cfg->tenants; i++) {
+        const struct config_quota *quota = &cfg->tenant[i].quota;
+
+        if (cfg->tenant[i].data_keys)
+            fault(r,
+                  "tenants[%u].data_keys must be false: this switch checks the keys of control messages, and "
+                  "cannot check those of data packets",
+                  i);
+        if (quota->slots + quota->megabytes + quota->kept_frames > 0)
+            fault(r, "tenants[%u].quota: only jobs are counted by this switch; leave the others out", i);
+    }
+}
+
+/* The same of a port. */
+static void refuse_of_port(struct reading *r, const struct config_port *port)
+{
+    const struct config_storm *s = &port->storm;
+
+    if (impair_active(&port->impair.rx) || impair_active(&port->impair.tx))
+        fault(r, "port %s: impair: is nothing that this switch does; leave it out", port->name);
+    for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
+        if (s->frames[kind] > 0) {
+            fault(r, "port %s: storm: is nothing that this switch does; leave it out", port->name);
+            break;
+        }
+    if (port->ecn_above > 0)
+        fault(r, "port %s: ecn_above: is nothing that this switch does; leave it out", port->name);
+}
+
+bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac)
+{
+    char wanted[NET_MAC_TEXT_MAX], found[NET_MAC_TEXT_MAX];
+    struct net_mac configured;
+
+    memcpy(configured.addr_bytes, cfg->mac, sizeof(configured.addr_bytes));
+    if (!cfg->has_mac || net_same_mac(&configured, mac))
+        return true;
+    net_mac_text(wanted, &configured);
+    net_mac_text(found, mac);
+    log_error(
+        "switch.mac is %s, and that of %s is %s: type `ip link set %s address %s`, or leave switch.mac out",
+        wanted, interface, found, interface, wanted);
+    return false;
+}
+
 static json_t *describe_worker(const struct config_peer *w)
 {
     return json_pack("{s:I,s:i,s:I}", "ip", (json_int_t)ntohl(w->ip), "port", (int)w->port, "mac",
@@ -151,8 +212,11 @@ json_t *place_describe(const struct config *cfg, config_report report, void *con
     json_t *ports = json_array(), *statics = json_array();
 
     for (unsigned i = 0; i < cfg->ports; i++)
-        if (!config_is_kernel_device(cfg->port[i].device))
+        if (!config_is_kernel_device(cfg->port[i].device)) {
+            refuse_of_port(&r, &cfg->port[i]);
             json_array_append_new(ports, describe_port(&r, &cfg->port[i]));
+        }
+    refuse_the_rest(&r, cfg);
     for (unsigned i = 0; i < cfg->static_jobs; i++)
         json_array_append_new(statics, describe_static(&r, &cfg->static_job[i]));
     if (json_array_size(ports) == 0)

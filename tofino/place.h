@@ -1,5 +1,5 @@
 /* The switch's place in the network and its jobs that nobody joins, as the configuration has them and the
- * helper is told them. Pure but for report.
+ * helper is told them.
  *
  * Ports of the chip are devices "chip:128,speed=100g,fec=rs,autoneg=off": the number is the chip's; where no
  * speed is given somebody else brings the port up. The one device of the kernel's leads to the chip's CPU
@@ -11,12 +11,16 @@
 #include <jansson.h>
 
 #include "config/config.h"
+#include "net/mac.h"
 
 /* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
 const char *place_interface(const struct config *cfg, config_report report, void *context);
 
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
 json_t *place_describe(const struct config *cfg, config_report report, void *context);
+
+/* Whether the interface's MAC address is the configuration's, if that has one; it is logged if not. */
+bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac);
 
 /* Of a port of the chip's; UINT_MAX: its device names none. */
 unsigned place_port_number(const struct config_port *port);

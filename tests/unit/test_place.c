@@ -82,11 +82,39 @@ static void test_what_this_switch_cannot_do(void)
            "static job p: udp_checksum must be false");
 }
 
+/* Nor is anything that it cannot do left unsaid. */
+static void test_what_only_the_daemon_does(void)
+{
+#define CHIP "  - {name: h0, device: \"chip:1\"}\n"
+    expect(CHIP "uplink: [{parent: 10.77.0.253}]\n", "uplink: is nothing that this switch does");
+    expect(CHIP "tenants: [{name: a, addresses: [0.0.0.0/0], quota: {slots: 64}}]\n",
+           "tenants[0].quota: only jobs");
+    expect(CHIP "tenants: [{name: a, jobs: [x], key_file: /etc/swagg/a.key}]\n",
+           "tenants[0].data_keys must be false");
+    expect("  - {name: h0, device: \"chip:1\", impair: {rx: {drop: 0.1}}}\n", "port h0: impair");
+    expect("  - {name: h0, device: \"chip:1\", storm: {broadcast: 9}}\n", "port h0: storm");
+#undef CHIP
+}
+
+static void test_the_interfaces_mac_address(void)
+{
+    struct config c = load("  - {name: h0, device: \"chip:1\"}\n");
+    const struct net_mac mac = {{2, 0, 0, 0, 0, 1}}, other = {{2, 0, 0, 0, 0, 2}};
+
+    CU_ASSERT_TRUE(place_has_mac(&c, "ens1", &mac));
+    c.has_mac = true;
+    memcpy(c.mac, mac.addr_bytes, sizeof(c.mac));
+    CU_ASSERT_TRUE(place_has_mac(&c, "ens1", &mac));
+    CU_ASSERT_FALSE(place_has_mac(&c, "ens1", &other));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_ports_and_jobs),
         UNIT_TEST(test_what_this_switch_cannot_do),
+        UNIT_TEST(test_what_only_the_daemon_does),
+        UNIT_TEST(test_the_interfaces_mac_address),
         CU_TEST_INFO_NULL,
     };
     return unit_main("tofino/place", tests);
