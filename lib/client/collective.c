@@ -64,6 +64,19 @@ static int run_exact(struct swagg_job *job, const struct request *r, uint64_t no
     return rc < 0 ? rc : drive_call(job, &watch);
 }
 
+/* What has not come counts as zeros; the stream sees to it behind this call, for the other ranks. */
+static void leave_late_sums(struct swagg_job *job)
+{
+    const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
+    uint64_t from = 0, offset;
+    size_t bytes;
+    if (job->flow->status(job->stream) == SML_STREAM_DONE)
+        return;
+    while (job->flow->lacks(job->stream, &from, &offset, &bytes))
+        compress_miss(&job->compress, offset / element, bytes / element);
+    job->flow->leave(job->stream);
+}
+
 /* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has. */
 static int run_part(struct swagg_job *job, const struct request *r, const struct sml_call *call,
                     const void *in, void *out, uint64_t began)
@@ -74,9 +87,12 @@ static int run_part(struct swagg_job *job, const struct request *r, const struct
     watch_start(&watch, job, call, now);
     watch.deadline -= now - began;
     watch.began = began;
+    watch.patience = call->op == SML_LOOK_UP ? job->options.compression.patience_ns : 0;
     spin_begin(&job->spin, watch.chunks, now);
     int rc = begun(job, r, job->flow->begin(job->stream, call, &only, 1, now), now);
-    return rc < 0 ? rc : drive_call(job, &watch);
+    if (rc == 0 && (rc = drive_call(job, &watch)) == 0)
+        leave_late_sums(job);
+    return rc;
 }
 
 static int run_compressed(struct swagg_job *job, const struct request *r, uint64_t now)
@@ -107,8 +123,9 @@ static int run(struct swagg_job *job, struct request *r)
     if (rc < 0)
         return rc;
     const uint64_t now = monotonic_ns();
-    rc = compress_takes(&job->compress, r->collective, r->type, r->op, r->count) ? run_compressed(job, r, now)
-                                                                                 : run_exact(job, r, now);
+    const bool compressed =
+        !r->is_exact && compress_takes(&job->compress, r->collective, r->type, r->op, r->count);
+    rc = compressed ? run_compressed(job, r, now) : run_exact(job, r, now);
     if (rc == 0)
         end(job, r, now);
     return rc;
@@ -149,6 +166,17 @@ int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments
                                              .segments = segments,
                                              .n = n,
                                              .is_vector = true});
+}
+
+int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
+{
+    const struct swagg_segment only = {model, model, count};
+    return collective(job, &(struct request){.collective = SML_ALLREDUCE,
+                                             .type = SWAGG_F32,
+                                             .op = SWAGG_AVG,
+                                             .segments = &only,
+                                             .n = 1,
+                                             .is_exact = true});
 }
 
 int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,

@@ -1,5 +1,6 @@
 /* What options.compression and its companions come to. */
 #include "errors.h"
+#include "monotonic.h"
 #include "options.h"
 #include "thc/codec.h"
 
@@ -68,16 +69,27 @@ static int check_together(const struct swagg_options *in)
         "options.compression and options.numbers exclude each other: leave one of them at its default");
 }
 
+static int check_exact(const struct swagg_options *in)
+{
+    if (in->best_effort_ms == 0)
+        return SWAGG_OK;
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "options.best_effort_ms is for compressed calls: set options.compression, or leave it 0");
+}
+
 int client_compression_resolve(struct client_compression *out, const struct swagg_options *in)
 {
     int rc;
 
     *out = (struct client_compression){.on = in->compression != SWAGG_COMPRESSION_NONE};
     if (!out->on)
-        return SWAGG_OK;
+        return check_exact(in);
     if ((rc = check_together(in)) || (rc = check("thc_bits", in->thc_bits, 1, THC_MOST_BITS)) ||
         (rc = check("thc_clamped_one_in", in->thc_clamped_one_in, 2, CLAMPED_ONE_IN_MOST)) ||
-        (rc = check_block(in->thc_block)) || (rc = check("compress_least", in->compress_least, 1, INT32_MAX)))
+        (rc = check_block(in->thc_block)) ||
+        (rc = check("best_effort_ms", in->best_effort_ms, 1, INT32_MAX)) ||
+        (rc = check("compress_least", in->compress_least, 1, INT32_MAX)))
         return rc;
     if (in->thc_sum_bits != 0 && in->thc_sum_bits != 8 && in->thc_sum_bits != 16)
         return client_fail(SWAGG_ERR_ARGUMENT,
@@ -93,6 +105,7 @@ int client_compression_resolve(struct client_compression *out, const struct swag
     out->least = or_default(in->compress_least, DEFAULT_LEAST);
     out->feedback = in->feedback == SWAGG_FEEDBACK_BY_TENSOR;
     out->feedback_bytes = in->feedback_bytes ? in->feedback_bytes : DEFAULT_FEEDBACK_BYTES;
+    out->patience_ns = (uint64_t)in->best_effort_ms * NS_PER_MS;
     thc_table_solve(&out->table);
     return SWAGG_OK;
 }

@@ -104,6 +104,15 @@ static void let_others_progress(struct swagg_job *job, struct watch *w, uint64_t
     w->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
 }
 
+/* When a call that does not wait for all of its results is to be left; UINT64_MAX: not as things are. */
+static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
+{
+    if (w->patience == 0 || job->rejoining || job->flow->status(job->stream) != SML_STREAM_RUNNING ||
+        job->flow->left(job->stream) > job->terms.slots)
+        return UINT64_MAX;
+    return job->flow->progress(job->stream) + w->patience;
+}
+
 /* Sleeps until something arrives or changes, or something is due. */
 static int idle(struct swagg_job *job, const struct watch *w)
 {
@@ -111,6 +120,8 @@ static int idle(struct swagg_job *job, const struct watch *w)
     uint64_t until = job->rejoining ? UINT64_MAX : job->flow->timer(job->stream);
     until = until < w->progress_at ? until : w->progress_at;
     until = until < w->tick_at ? until : w->tick_at;
+    const uint64_t leaves = leaves_at(job, w);
+    until = until < leaves ? until : leaves;
     /* Lets results gather for a moment: while no thread waits at the socket, none is woken for each packet.
      */
     uint64_t rest = job->rejoining ? UINT64_MAX - now : job->flow->rest(job->stream, now);
@@ -217,16 +228,16 @@ static int turn(struct swagg_job *job, struct watch *w)
 }
 
 /* Whether the loop is done: for a call, when it may return; for buffered reduces, when they are complete. */
-typedef bool over_fn(const struct swagg_job *job, enum sml_stream_status status);
+typedef bool over_fn(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status);
 
-static bool may_return(const struct swagg_job *job, enum sml_stream_status status)
+static bool may_return(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status)
 {
-    (void)job;
-    return status == SML_STREAM_DONE;
+    return status == SML_STREAM_DONE || (w->patience > 0 && monotonic_ns() >= leaves_at(job, w));
 }
 
-static bool is_complete(const struct swagg_job *job, enum sml_stream_status status)
+static bool is_complete(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status)
 {
+    (void)w;
     return status == SML_STREAM_DONE && !job->flow->buffered(job->stream);
 }
 
@@ -238,7 +249,7 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
         rc = follow_session(job);
     while (rc >= 0) {
         enum sml_stream_status status = job->flow->status(job->stream);
-        if (over(job, status))
+        if (over(job, w, status))
             return SWAGG_OK;
         if (status == SML_STREAM_MISMATCH)
             return fail_mismatch(job, w);
@@ -253,7 +264,7 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
 int drive_call(struct swagg_job *job, struct watch *w)
 {
     int rc = drive(job, w, may_return);
-    if (rc < 0 || job->rejoining || !job->flow->buffered(job->stream))
+    if (rc < 0 || job->rejoining || w->patience > 0 || !job->flow->buffered(job->stream))
         return rc;
     rc = exchange(job); /* what the window lets out leaves at once; the membership thread sees to the rest */
     return rc < 0 ? rc : SWAGG_OK;

@@ -5,7 +5,8 @@
 
 #include "watch.h"
 
-/* Returns when the call that has begun may return: 0, or its status. */
+/* Returns when the call that has begun may return: 0, or its status. If the watch has a patience it may be in
+ * progress still: then it is to be left (struct flow). */
 int drive_call(struct swagg_job *job, struct watch *watch);
 
 /* Returns when the reduces from which this rank has already returned are complete: 0, or a status. */

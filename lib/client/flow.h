@@ -50,6 +50,9 @@ struct flow {
     enum sml_stream_status (*status)(const void *stream);
     const struct sml_mismatch *(*mismatch)(const void *stream);
     bool (*buffered)(const void *stream);
+    /* NULL, both: every call is waited for. */
+    bool (*lacks)(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes);
+    bool (*leave)(void *stream);
     uint64_t (*timer)(const void *stream);
     uint64_t (*rest)(const void *stream, uint64_t now);
     uint64_t (*left)(const void *stream);

@@ -54,6 +54,7 @@ static struct sml_stream_config stream_config(const struct flow_config *cfg)
         .plain = t.plain,
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->options->buffer_reduces,
+        .may_leave = cfg->options->compression.patience_ns > 0,
         .window_max = cfg->options->window,
         .kernels = cfg->kernels,
     };
@@ -104,6 +105,16 @@ static enum sml_stream_status status(const void *stream)
 static const struct sml_mismatch *mismatch(const void *stream)
 {
     return sml_stream_mismatch(stream);
+}
+
+static bool lacks(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes)
+{
+    return sml_stream_lacks(stream, from, offset, bytes);
+}
+
+static bool leave(void *stream)
+{
+    return sml_stream_leave(stream);
 }
 
 static bool buffered(const void *stream)
@@ -176,6 +187,8 @@ const struct flow flow_switchml = {
     .status = status,
     .mismatch = mismatch,
     .buffered = buffered,
+    .lacks = lacks,
+    .leave = leave,
     .timer = timer,
     .rest = rest,
     .left = left,

@@ -22,6 +22,7 @@ struct client_compression {
     uint32_t one_in;       /* of so many numbers one is clamped */
     uint32_t block, least; /* floats */
     size_t feedback_bytes;
+    uint64_t patience_ns; /* what comes later counts as zeros; 0: nothing does */
 };
 
 /* Who sums a job's tensors. */

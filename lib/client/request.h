@@ -10,6 +10,7 @@ struct request {
     const struct swagg_segment *segments;
     size_t n;
     bool is_vector; /* the caller speaks of segments */
+    bool is_exact;  /* it is not compressed, whatever the options say */
     uint64_t count; /* elements of all; request_check fills it in */
 };
 

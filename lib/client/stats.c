@@ -32,6 +32,8 @@ void job_show(struct swagg_job *job)
         .compressed_elements = job->compress.total,
         .compression_error2 = job->compress.error2,
         .compression_sum2 = job->compress.sum2,
+        .missed_calls = job->compress.missed_calls,
+        .missed_elements = job->compress.missed_total,
         .feedback_bytes = job->compress.feedback.bytes,
         .feedback_forgotten = job->compress.feedback.forgotten,
     };

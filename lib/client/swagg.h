@@ -187,6 +187,9 @@ struct swagg_options {
      * otherwise if the protocol is ATP. */
     const char *server_ip;
     enum swagg_uplink uplink; /* the same on every rank */
+    /* Compressed calls only: a rank that has had no sum for so long goes on with those that it has, and zeros
+     * for the rest (docs/libswagg.md, "Best effort"). Each rank as it likes. 0: it waits for all. */
+    int best_effort_ms;
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 
@@ -221,6 +224,11 @@ struct swagg_segment {
  * affair. The array is in use until the call returns. n, and any count, may be 0. */
 int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
                      enum swagg_type type, enum swagg_op op);
+
+/* model[i] = the mean of all ranks' model[i]: exact, whatever the job's compression, and the same bits on
+ * every rank. For models that have drifted apart because compressed calls missed sums (best_effort_ms), now
+ * and then. A collective like swagg_allreduce. */
+int swagg_synchronize(struct swagg_job *job, float *model, size_t count);
 
 /* Names the tensor of the next compressed call, for error feedback: for programs that do not have each tensor
  * in a buffer of its own. Only this rank's affair; 0: none. */
@@ -271,6 +279,8 @@ struct swagg_stats {
     double compression_error2, compression_sum2;
     uint64_t feedback_bytes;     /* memory for error feedback that is in use */
     uint64_t feedback_forgotten; /* tensors whose errors were lost because feedback_bytes are too few */
+    uint64_t missed_calls; /* compressed calls that have ended without some of their sums (best_effort_ms) */
+    uint64_t missed_elements; /* of the transformed tensors: those that were zeros for it */
 };
 #define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
 

@@ -310,6 +310,80 @@ static void test_losses_and_restarts_do_not_spoil_them(void)
     loop_switch_stop(good);
 }
 
+enum { EPOCHS = 4, STEPS = 6, MODEL = 60021 };
+
+/* Each rank steps by what it gets, and now and then all make their models the same. */
+struct drift {
+    float *model[CREW_MAX];
+    uint64_t missed[CREW_MAX];
+    atomic_int in_step[EPOCHS]; /* ranks whose model is rank 0's after the synchronisation */
+};
+
+static int drift_and_meet(struct crew_member *m)
+{
+    struct drift *d = m->crew->arg;
+    float *model = d->model[m->rank], *in = malloc(MODEL * sizeof *in), *out = malloc(MODEL * sizeof *out);
+    int rc = 0;
+
+    for (int step = 0; step < EPOCHS * STEPS && rc == 0; step++) {
+        for (size_t i = 0; i < MODEL; i++)
+            in[i] = element_of(m->rank, i + (size_t)step);
+        rc = swagg_allreduce(m->job, in, out, MODEL, SWAGG_F32, SWAGG_AVG);
+        for (size_t i = 0; i < MODEL; i++)
+            model[i] -= out[i];
+        if (rc == 0 && step % STEPS == STEPS - 1)
+            rc = swagg_synchronize(m->job, model, MODEL);
+        if (rc == 0 && step % STEPS == STEPS - 1) {
+            uint64_t hash = 1;
+            for (size_t i = 0; i < MODEL; i++) {
+                uint32_t bits;
+                memcpy(&bits, &model[i], sizeof bits);
+                hash = hash * 0x100000001b3 ^ bits;
+            }
+            uint64_t bounds[2] = {hash, ~hash};
+            rc = swagg_allreduce(m->job, bounds, bounds, 2, SWAGG_U64, SWAGG_MAX);
+            atomic_fetch_add(&d->in_step[step / STEPS], bounds[0] == ~bounds[1]);
+        }
+    }
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(m->job, &stats);
+    d->missed[m->rank] = stats.missed_elements;
+    free(in);
+    free(out);
+    return rc;
+}
+
+/* Results that are lost do not hold a call up: they count as zeros, and models drift apart until they are
+ * made the same. Nobody fails, and the exact calls in between are exact. */
+static void test_who_will_not_wait_goes_on_with_zeros(void)
+{
+    const struct impair_config lossy = {.rate = {[IMPAIR_DROP] = {.probability = 0.05}}};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .out = lossy, .in = lossy});
+    struct drift d = {0};
+    struct crew crew = crew_of(4, ls, "drift", drift_and_meet, &d);
+    uint64_t missed = 0;
+
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew.options.best_effort_ms = 1;
+    for (int r = 0; r < 4; r++)
+        d.model[r] = calloc(MODEL, sizeof(float));
+    crew_run(&crew);
+    for (int r = 0; r < 4; r++) {
+        missed += d.missed[r];
+        CU_ASSERT_EQUAL(crew.member[r].stats.compressed_calls, EPOCHS * STEPS);
+        CU_ASSERT_EQUAL(crew.member[r].stats.missed_calls > 0, d.missed[r] > 0);
+        CU_ASSERT_EQUAL(memcmp(d.model[0], d.model[r], MODEL * sizeof(float)), 0);
+    }
+    CU_ASSERT(missed > 0);
+    for (int e = 0; e < EPOCHS; e++)
+        CU_ASSERT_EQUAL(atomic_load(&d.in_step[e]), 4);
+    for (int r = 0; r < 4; r++)
+        free(d.model[r]);
+    loop_switch_stop(ls);
+}
+
 /* The same bits from a server on kernel sockets as from a switch, and all of the options with them. */
 static void test_a_server_sums_them_alike(void)
 {
@@ -386,6 +460,13 @@ static void test_options_that_cannot_be(void)
     o.protocol = SWAGG_PROTOCOL_AUTO;
     expect_refused(o, "options.compression and options.protocol exclude each other");
     o.protocol = SWAGG_PROTOCOL_SWITCHML;
+    o.compression = SWAGG_COMPRESSION_NONE;
+    o.best_effort_ms = 5;
+    expect_refused(o, "options.best_effort_ms is for compressed calls: set options.compression");
+    o.compression = SWAGG_COMPRESSION_THC;
+    o.best_effort_ms = -1;
+    expect_refused(o, "options.best_effort_ms is -1");
+    o.best_effort_ms = 0;
     o.thc_bits = 5;
     expect_refused(o, "options.thc_bits is 5: it must be 1 to 4");
     o.thc_bits = 4;
@@ -410,6 +491,7 @@ int main(int argc, char **argv)
         UNIT_TEST(test_a_nan_spoils_its_block_only),
         UNIT_TEST(test_other_calls_of_the_job_stay_exact),
         UNIT_TEST(test_losses_and_restarts_do_not_spoil_them),
+        UNIT_TEST(test_who_will_not_wait_goes_on_with_zeros),
         UNIT_TEST(test_a_server_sums_them_alike),
         UNIT_TEST(test_ranks_that_differ_are_told),
         CU_TEST_INFO_NULL,

@@ -54,6 +54,10 @@ static bool find_chunk(const struct world *w, uint32_t tag, uint64_t *offset, si
 static bool is_busy(const struct world *w)
 {
     bool may_be_ahead = w->cfg.buffer_reduces && !w->wants;
+    uint64_t from = 0, offset;
+    size_t bytes;
+    if (w->cfg.may_leave) /* then what others have left behind does not count */
+        return w->in && sml_stream_lacks(w->stream, &from, &offset, &bytes);
     return w->in && sml_stream_left(w->stream) > (may_be_ahead ? w->cfg.slots : 0);
 }
 
@@ -184,7 +188,8 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     if (tag_before(w->shared, shared))
         w->shared = shared;
     if (tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
-        REQUIRE(w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES));
+        REQUIRE(w->cfg.may_leave ||
+                (w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES)));
         return;
     }
     REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
@@ -209,6 +214,8 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
         n = SML_CALL_BYTES;
         /* fall through */
     case SML_DATA:
+        if (w->wants && w->cfg.may_leave && tag_before(p->tag, w->first_tag)) /* of a call that was left */
+            return n + fill % (w->cfg.chunk_bytes / element(w).out + 1) * element(w).out;
         if (!w->wants || !find_chunk(w, p->tag, &offset, &bytes))
             return w->wants ? n : 0;
         memset(body + n, fill, bytes);
@@ -289,6 +296,21 @@ static void resume(struct world *w, struct input *in)
     w->misled = w->misled || tag_before(first_tag, w->shared);
 }
 
+/* What it lacks lies within the tensor, which is the caller's again. */
+static void leave(struct world *w)
+{
+    uint64_t from = 0, offset;
+    size_t bytes;
+    while (w->in && sml_stream_lacks(w->stream, &from, &offset, &bytes))
+        REQUIRE(offset + bytes <= w->bytes);
+    const uint32_t end = sml_stream_oldest(w->stream) + (uint32_t)sml_stream_left(w->stream);
+    if (!sml_stream_leave(w->stream))
+        return;
+    REQUIRE(sml_stream_status(w->stream) == SML_STREAM_DONE);
+    free_tensors(w);
+    w->first_tag = end;
+}
+
 static void step(struct world *w, struct input *in)
 {
     struct sml_stream_stats stats;
@@ -309,6 +331,12 @@ static void step(struct world *w, struct input *in)
         break;
     case 4:
         resume(w, in);
+        break;
+    case 5:
+        if (w->cfg.may_leave)
+            leave(w);
+        else
+            take_packet(w, in);
         break;
     default:
         take_packet(w, in);
@@ -339,6 +367,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     if (w.cfg.chunk_bytes >= SML_LOOK_UP_CHUNK_MIN)
         w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));
+    w.cfg.may_leave = w.cfg.look_up != 0 && (w.cfg.first_tag & 8);
     size_t bytes = sml_stream_footprint(&w.cfg);
     REQUIRE(bytes > 0);
     w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);

@@ -85,6 +85,7 @@ static void open_stream(struct process *p)
         .shared = &shared,
         .first_tag = p->terms.first_tag,
         .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
+        .may_leave = p->cfg.program->patience_ns > 0,
         .window_max = p->cfg.program->window,
         .kernels = agg_kernels_best(),
     };
@@ -255,9 +256,38 @@ static void end_loop(struct process *p, bool well)
     help(p);
 }
 
+/* When a call is to be left as it is; UINT64_MAX: not as things are. */
+static uint64_t leaves_at(const struct process *p)
+{
+    const struct program *program = p->cfg.program;
+
+    if (p->phase != PROCESS_CALLING || program->patience_ns == 0 ||
+        program->call[p->call].op != SML_LOOK_UP || program_has_mismatch(program, p->call) || p->changed ||
+        p->rejoining || sml_stream_status(p->stream) != SML_STREAM_RUNNING ||
+        sml_stream_left(p->stream) > p->terms.slots)
+        return UINT64_MAX;
+    return sml_stream_progress(p->stream) + program->patience_ns;
+}
+
+/* What is missing is nobody's to check. */
+static void leave_call(struct process *p)
+{
+    uint64_t from = 0, offset;
+    size_t bytes;
+
+    while (sml_stream_lacks(p->stream, &from, &offset, &bytes))
+        program_supply(p->cfg.program, p->call, offset, bytes, p->out);
+    sim_trace(p->cfg.sim, p->name, "leaves call %u, %u chunks early", p->call,
+              (unsigned)sml_stream_left(p->stream));
+    if (!sml_stream_leave(p->stream))
+        oracle_fail(p->cfg.oracle, "%s: cannot leave call %u", p->name, p->call);
+}
+
 /* One round of a call's loop; false: there is nothing to do now. */
 static bool loop_turn(struct process *p)
 {
+    if (process_now(p) >= leaves_at(p))
+        leave_call(p);
     enum sml_stream_status status = sml_stream_status(p->stream);
     bool well = true;
 
@@ -349,7 +379,7 @@ static uint64_t next_wake(const struct process *p)
     case PROCESS_CALLING:
     case PROCESS_COMPLETING:
         return p->mismatch_ends != 0 ? earlier(at, p->mismatch_ends)
-                                     : earlier(earlier(at, p->tick_at), stream);
+                                     : earlier(earlier(at, p->tick_at), earlier(stream, leaves_at(p)));
     case PROCESS_HELPING:
         return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
     case PROCESS_LEAVING:

@@ -118,7 +118,8 @@ void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t
         tensor[i] = (uint8_t)rng_next(&r);
 }
 
-static bool check_looked_up(const struct program *p, unsigned call, const uint8_t *tensor)
+/* To be freed. */
+static uint8_t *look_up(const struct program *p, unsigned call)
 {
     const struct sml_call *c = &p->call[call];
     const struct sml_element e = program_element(c);
@@ -129,10 +130,26 @@ static bool check_looked_up(const struct program *p, unsigned call, const uint8_
         program_fill(p, r, call, in);
         look_up_add(&p->table, sums, in, c->count);
     }
-    const bool right = memcmp(sums, tensor, c->count * e.out) == 0;
     free(in);
+    return sums;
+}
+
+static bool check_looked_up(const struct program *p, unsigned call, const uint8_t *tensor)
+{
+    const struct sml_call *c = &p->call[call];
+    uint8_t *sums = look_up(p, call);
+    const bool right = memcmp(sums, tensor, c->count * program_element(c).out) == 0;
+
     free(sums);
     return right;
+}
+
+void program_supply(const struct program *p, unsigned call, uint64_t offset, size_t bytes, uint8_t *sums)
+{
+    uint8_t *right = look_up(p, call);
+
+    memcpy(sums + offset, right + offset, bytes);
+    free(right);
 }
 
 static const uint8_t *expected(struct program *p, unsigned call)

@@ -33,10 +33,12 @@ struct program {
     struct sml_table table;              /* of the calls that look up; code 0: there are none */
     bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
-    uint64_t buffers; /* bit r % 64: rank r buffers the reduces whose sum it does not want */
-    bool tree;        /* ranks are at several switches, so the order of adding is not that of the ranks */
-    bool whole;       /* numbers that give the same result in any order only */
-    unsigned tenant;  /* whose it is (tenancy.h) */
+    uint64_t buffers;     /* bit r % 64: rank r buffers the reduces whose sum it does not want */
+    uint64_t patience_ns; /* how long without a result a rank waits in a call that looks up, before it leaves;
+                             0: for ever */
+    bool tree;            /* ranks are at several switches, so the order of adding is not that of the ranks */
+    bool whole;           /* numbers that give the same result in any order only */
+    unsigned tenant;      /* whose it is (tenancy.h) */
     const struct keys_key *key; /* that its ranks have; NULL: none */
     unsigned calls;
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
@@ -86,6 +88,9 @@ uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
 
 /* The rank's contribution, count elements of the call's type. */
 void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor);
+
+/* Writes these bytes of the sums of a call that looks up, in the place of some that a rank has left. */
+void program_supply(const struct program *p, unsigned call, uint64_t offset, size_t bytes, uint8_t *sums);
 
 /* Whether this is the result: to the bit where the order is known or does not matter. Where it does, all that
  * can be known here is that it is the same on all ranks (oracle.h). */

@@ -335,6 +335,7 @@ static void print_program(const struct program *p, FILE *out)
             p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
             sml_format_name(p->format),
             p->plain             ? ", published packets only"
+            : p->patience_ns > 0 ? ", some compressed, which it leaves early"
             : p->table.code != 0 ? ", some compressed"
                                  : "",
             p->slots, p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,

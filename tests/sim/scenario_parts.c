@@ -189,6 +189,8 @@ static void compress(struct program *p, uint64_t *r)
                                            .count = (p->call[c].count + SML_GROUP - 1) / SML_GROUP};
     if (p->deviation.kind == DEVIATION_COLLECTIVE)
         p->deviation.kind = DEVIATION_COUNT;
+    if (p->seed >> 7 & 1)
+        p->patience_ns = (100 + (p->seed >> 8) % 20000) * US;
 }
 
 void scenario_add_parts(struct scenario *s)

@@ -2,7 +2,7 @@
  * step; chunks are counted from the job's first. Elements are int32, sixteen a chunk (eleven in an opening
  * one); this rank contributes its place in the tensor, plus one, and every result is ten times that.
  *
- *   open RANK WORKERS SLOTS WINDOW [buffer]   a new stream; buffer: of reduces
+ *   open RANK WORKERS SLOTS WINDOW [buffer|leave]   a new stream; buffer: of reduces; leave: it may
  *   allreduce COUNT | inplace COUNT | reduce COUNT ROOT   begins a collective
  *   at TIME                              the clock, in us
  *   > KIND CHUNK [want]                  the next packet sent, and whether it asks for the sum
@@ -16,6 +16,8 @@
  *   missing RANK ... | missing
  *   oldest CHUNK
  *   left CHUNKS COMPLETED                chunks that this rank is not done with; calls that are complete
+ *   lacks CHUNK ...                      of the collective in progress
+ *   leave | stay                         leaves the collective; or must not
  *   resume JOB CHUNK RESULT              RESULT: ok or gone
  *   job JOB                              the number that packets bear from here on, both ways
  *   sum                                  the result tensor is right, all of it
@@ -39,7 +41,7 @@ struct script {
     struct sml_stream_config cfg;
     uint64_t now;
     int32_t in[SCRIPT_COUNT_MAX], out[SCRIPT_COUNT_MAX];
-    bool buffer_reduces, in_place;
+    bool buffer_reduces, may_leave, in_place;
     struct sml_call call;     /* of the last collective begun */
     uint32_t base, next_base; /* its first chunk, and the one after its last */
     bool opening[SCRIPT_CHUNKS_MAX];
@@ -67,6 +69,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
         .job = 7,
         .first_tag = script_first_tag,
         .buffer_reduces = sc->buffer_reduces,
+        .may_leave = sc->may_leave,
         .window_max = (uint16_t)window,
         .kernels = agg_kernels_best(),
     };
@@ -233,6 +236,21 @@ static inline void script_expect_status(struct script *sc, const char *name)
     SCRIPT_CHECK(sc, sml_stream_status(sc->stream) == expected);
 }
 
+static inline void script_expect_lacks(struct script *sc, const unsigned chunks[], unsigned n)
+{
+    uint64_t from = 0, offset, right_offset;
+    size_t bytes, right_bytes;
+    unsigned i;
+
+    for (i = 0; sml_stream_lacks(sc->stream, &from, &offset, &bytes); i++) {
+        const unsigned c = i < n ? chunks[i] - sc->base : 0;
+
+        sml_chunk_span(SCRIPT_CHUNK_BYTES, 4, sc->call.count * 4, c, &right_offset, &right_bytes);
+        SCRIPT_CHECK(sc, from == c + 1 && offset == right_offset && bytes == right_bytes);
+    }
+    SCRIPT_CHECK(sc, i == n);
+}
+
 static inline void script_step(struct script *sc)
 {
     char line[128], *word[8] = {"", "", "", "", "", "", "", ""}, *save = NULL;
@@ -249,6 +267,7 @@ static inline void script_step(struct script *sc)
         return;
     if (strcmp(word[0], "open") == 0) {
         sc->buffer_reduces = strcmp(word[5], "buffer") == 0;
+        sc->may_leave = strcmp(word[5], "leave") == 0;
         script_open(sc, number[1], number[2], number[3], number[4]);
     } else if (strcmp(word[0], "allreduce") == 0) {
         script_begin(sc, SML_ALLREDUCE, number[1], 0, false);
@@ -282,6 +301,10 @@ static inline void script_step(struct script *sc)
     } else if (strcmp(word[0], "left") == 0) {
         SCRIPT_CHECK(sc, sml_stream_left(sc->stream) == number[1]);
         SCRIPT_CHECK(sc, sml_stream_completed(sc->stream) == number[2]);
+    } else if (strcmp(word[0], "lacks") == 0) {
+        script_expect_lacks(sc, number + 1, words - 1);
+    } else if (strcmp(word[0], "leave") == 0 || strcmp(word[0], "stay") == 0) {
+        SCRIPT_CHECK(sc, sml_stream_leave(sc->stream) == (word[0][0] == 'l'));
     } else if (strcmp(word[0], "resume") == 0) {
         int rc =
             sml_stream_resume(sc->stream, (uint8_t)number[1], script_first_tag + number[2], NULL, sc->now);

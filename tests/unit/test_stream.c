@@ -192,6 +192,40 @@ static void test_a_restarted_switch_gets_all_that_was_buffered(void)
            "> data 5", "< ack 5 = result", "< ack 4 = result", "left 0 3");
 }
 
+static void test_who_will_not_wait_leaves(void)
+{
+    SCRIPT("open 1 2 4 4 leave", "allreduce 48", "lacks 0 1 2 3", "> open 0 want", "> data 1 want",
+           "> data 2 want", "> data 3 want", "< result 1 = result", "< result 3 = result", "lacks 0 2",
+           "leave", "status done", "left 4 0", "stay",
+           /* the next one must wait for its slot, which it shares with the first */
+           "allreduce 11", "idle", "status running");
+    /* the next one needs none of what is missing */
+    SCRIPT("open 1 2 8 8 leave", "allreduce 48", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "< result 1 = result", "< result 2 = result", "< result 3 = result", "leave",
+           "left 4 0", "allreduce 27", "> open 4 want", "> data 5 want", "< result 5 = result",
+           "status running", "< result 4 = result", "status done", "sum", "left 6 0");
+    SCRIPT("open 1 2 4 4 leave", "allreduce 48", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "< result 0 = result", "< result 1 = result", "< result 3 = result", "lacks 2",
+           "leave", "left 2 0",
+           /* what comes too late is good for the others, and lets this rank go on */
+           "< result 2 = result", "left 0 1", "timer never", "status done");
+    /* more is missing than can be kept */
+    SCRIPT("open 1 2 2 2 leave", "allreduce 43", "> open 0 want", "> data 1 want", "stay",
+           "< result 0 = result", "> data 2 want", "lacks 1 2", "leave", "status done");
+    SCRIPT("open 1 2 4 4", "allreduce 11", "> open 0 want", "stay", "status running");
+    SCRIPT("open 1 2 4 4 leave", "allreduce 11", "> open 0 want", "< mismatch 0 1 = news", "stay",
+           "status mismatch");
+}
+
+/* The contributions of what was left are sent again, and sums that came too late are handed back. */
+static void test_what_was_left_outlives_a_restart(void)
+{
+    SCRIPT("open 1 2 4 4 leave", "allreduce 48", "> open 0 want", "> data 1 want", "> data 2 want",
+           "> data 3 want", "< result 0 = result", "< result 3 = result", "leave", "left 3 0",
+           "< result 2 = result", "oldest 1", "resume 8 0 ok", "> restore 0", "> data 1 want", "> restore 2",
+           "> restore 3", "< result 1 = result", "left 0 1");
+}
+
 static void test_in_place_repeats_only_what_has_no_result_yet(void)
 {
     SCRIPT("open 0 2 4 4", "inplace 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
@@ -534,6 +568,8 @@ int main(void)
         UNIT_TEST(test_a_sum_waits_for_what_was_buffered_before_it),
         UNIT_TEST(test_what_was_buffered_is_repaired_between_calls),
         UNIT_TEST(test_a_restarted_switch_gets_all_that_was_buffered),
+        UNIT_TEST(test_who_will_not_wait_leaves),
+        UNIT_TEST(test_what_was_left_outlives_a_restart),
         UNIT_TEST(test_in_place_repeats_only_what_has_no_result_yet),
         UNIT_TEST(test_a_mismatch_ends_it_if_it_is_ours),
         UNIT_TEST(test_a_rejection_holds_until_another_word_is_heard),

@@ -37,12 +37,17 @@ static bool look_up_ok(const struct sml_stream_config *c)
                                sml_element_of(c->look_up).in != 0 && c->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN);
 }
 
+static bool leave_ok(const struct sml_stream_config *c)
+{
+    return !c->may_leave || c->format == SML_FORMAT_TYPED;
+}
+
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
-           format_ok(c) && look_up_ok(c);
+           format_ok(c) && look_up_ok(c) && leave_ok(c);
 }
 
 static size_t auth_bytes(const struct sml_stream_config *c)
@@ -266,6 +271,7 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
         const struct sml_kept *k = &s->kept[place];
         return (struct sml_chunk){.call = &k->call,
                                   .elements = sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .result = sml_segments_find(&k->awaited, 1, 0, k->awaited.end, true),
                                   .lead = k->lead,
                                   .opening = k->opening};
     }
@@ -279,7 +285,7 @@ static void copy(void *dst, const void *src, size_t bytes)
     memcpy(dst, src, bytes);
 }
 
-static void keep(struct sml_stream *s)
+void sml_stream_keep(struct sml_stream *s)
 {
     /* Another switch would not be asked about what all ranks share; the present one is, if it has restarted.
      */
@@ -291,10 +297,12 @@ static void keep(struct sml_stream *s)
         uint32_t place = sml_kept_place(s, position);
         uint8_t *data = s->kept_data + (size_t)place * sml_kept_bytes(&s->cfg);
         struct sml_chunk chunk = sml_stream_chunk(s, position);
-        s->kept[place] = (struct sml_kept){.call = *chunk.call,
-                                           .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
-                                           .lead = chunk.lead,
-                                           .opening = chunk.opening};
+        s->kept[place] =
+            (struct sml_kept){.call = *chunk.call,
+                              .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
+                              .awaited = {.out = data, .end = sml_have(s, position) ? 0 : chunk.result.bytes},
+                              .lead = chunk.lead,
+                              .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
             sml_pieces_gather(&chunk.elements, data, copy);
     }
@@ -305,8 +313,9 @@ void sml_stream_end_if_done(struct sml_stream *s)
 {
     bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &s->call);
 
-    if (s->base != s->end && s->end - s->oldest <= (buffer ? s->cfg.slots : 0))
-        keep(s);
+    if (s->base != s->end &&
+        (s->end - s->oldest <= (buffer ? s->cfg.slots : 0) || sml_stream_lacks_others_only(s)))
+        sml_stream_keep(s);
 }
 
 bool sml_stream_buffered(const struct sml_stream *s)

@@ -38,7 +38,8 @@ struct sml_stream_config {
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
      * chunks. */
     bool buffer_reduces;
-    uint16_t window_max;                           /* chunks in flight, at most; 0 = half of the slots */
+    bool may_leave;      /* typed: sml_stream_leave may be called. As much memory as that takes */
+    uint16_t window_max; /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
     const struct agg_kernels *kernels;
 };
@@ -107,6 +108,18 @@ bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send);
  * it, and nothing has changed: ask the switch, by ctl_session_rejected. */
 enum sml_receive { SML_RX_RESULT, SML_RX_NEWS, SML_RX_DUPLICATE, SML_RX_BAD, SML_RX_DAMAGED, SML_RX_DOUBT };
 enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
+
+/* Best effort (may_leave), for a rank that will not wait any longer. A missing stretch of the sum, in bytes,
+ * of the collective in progress: the first at or after chunk *from, which becomes the one behind it; false:
+ * there is none. Call with *from = 0 until false. Only chunks that the switch may still be working on can be
+ * missing. */
+bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes);
+
+/* Ends it without them: the tensors are the caller's, and out is unspecified where something is missing. The
+ * chunks go on behind it, like those of a buffered reduce, and later collectives end without them: no other
+ * rank misses anything for it, and after a restart of the switch this one, too, hands back what has come
+ * meanwhile. False: more is missing than slots can keep, or the status is not RUNNING. */
+bool sml_stream_leave(struct sml_stream *s);
 
 /* Whether reduces that were DONE early are not complete yet: then the stream must still be polled and fed.
  * Its status tells if they fail (MISMATCH, REJECTED). */

@@ -127,6 +127,8 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
         fetch_expected(&chunk.result);
         sml_pieces_scatter(&chunk.result, body, s->cfg.kernels->convert[sml_order_of(p->e0)]);
     }
+    if (position < s->base)
+        sml_stream_note_kept(s, position);
     return true;
 }
 

@@ -28,7 +28,8 @@
 struct sml_kept {
     struct sml_call call;
     struct sml_segment elements;
-    uint64_t lead; /* as of struct sml_chunk */
+    struct sml_segment awaited; /* a sum that has not come, and will take their place; end 0: there is none */
+    uint64_t lead;              /* as of struct sml_chunk */
     bool opening;
 };
 
@@ -87,7 +88,7 @@ struct sml_chunk {
     const struct sml_call *call;
     struct sml_pieces
         elements; /* to be sent: the result, if this rank has and wanted one, else its contribution */
-    struct sml_pieces result; /* where that goes; of a kept chunk not used */
+    struct sml_pieces result; /* where that goes */
     struct sml_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
     uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
@@ -107,7 +108,7 @@ static inline bool sml_have(const struct sml_stream *s, uint64_t position)
 }
 static inline uint32_t sml_kept_chunks(const struct sml_stream_config *cfg)
 {
-    return cfg->buffer_reduces ? 2u * cfg->slots : cfg->slots;
+    return cfg->buffer_reduces || cfg->may_leave ? 2u * cfg->slots : cfg->slots;
 }
 /* How often tags had wrapped in the switch's present life before this position. */
 static inline uint32_t sml_wraps(const struct sml_stream *s, uint64_t position)
@@ -169,6 +170,16 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
 struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
                                   const struct sml_chunk *chunk);
+
+/* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
+ * ends. */
+void sml_stream_keep(struct sml_stream *s);
+
+/* Whether what is missing is all of collectives that were left. */
+bool sml_stream_lacks_others_only(const struct sml_stream *s);
+
+/* The result of a kept chunk is where its contribution was. */
+void sml_stream_note_kept(struct sml_stream *s, uint64_t position);
 
 /* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the
  * switch may still ask for is kept in copies. */
