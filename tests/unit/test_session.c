@@ -43,7 +43,7 @@ static struct ctl_message message(const struct ctl_session *s, uint8_t type)
     memset(&m, 0, sizeof m);
     m.head = (struct ctl_head){.type = type,
                                .version = CTL_VERSION,
-                               .boot_id = boot,
+                               .boot_id = s->boot_id ? s->boot_id : boot,
                                .incarnation = incarnation,
                                .epoch = epoch,
                                .rank = RANK,
@@ -108,6 +108,9 @@ static struct ctl_session session_in(enum ctl_session_state state)
     struct ctl_session_config cfg = config();
     struct ctl_session s;
     ctl_session_init(&s, &cfg, start);
+    poll(&s, start);
+    receive_type(&s, CTL_PENDING,
+                 start); /* nobody gets READY who has not heard which life of the switch it is */
     poll(&s, start);
     if (state == CTL_SESSION_JOINING)
         return s;
@@ -186,7 +189,7 @@ static void test_every_transition(void)
     };
     static const uint8_t next[][EVENTS] = {
         /*       PENDING READY REFUSED ALIVE LEFT ABORTED UNKNOWN ..OTHER abort leave time */
-        [J] = {J, R, F, J, J, F, J, J, A, C, F},       [R] = {R, R, R, R, R, F, F, RE, A, L, R},
+        [J] = {J, R, F, J, J, F, J, J, A, L, F},       [R] = {R, R, R, R, R, F, F, RE, A, L, R},
         [RE] = {RE, R, F, RE, RE, F, RE, RE, A, L, F}, [A] = {A, A, A, A, A, F, F, F, A, L, F},
         [L] = {L, L, L, L, C, L, C, C, L, L, C},       [C] = {C, C, C, C, C, C, C, C, C, C, C},
         [F] = {F, F, F, F, F, F, F, F, F, L, F},
@@ -256,6 +259,23 @@ static void test_rejoining_ignores_earlier_answers(void)
         m.head.serial = s.join_serial - 1;
         CU_ASSERT_FALSE(receive(&s, &m, start + MS));
         CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof s), 0);
+    }
+}
+
+/* A READY of a life that has ended was held up on its way, while its rank joined the next one. Taken, it
+ * would make a member of the new life, which never was told READY, resume there. */
+static void test_joining_ignores_ready_of_another_life(void)
+{
+    static const enum ctl_session_state states[] = {CTL_SESSION_JOINING, CTL_SESSION_REJOINING};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ctl_session s = session_in(states[i]);
+        struct ctl_message late = message(&s, CTL_READY), next = message(&s, CTL_PENDING);
+        next.head.boot_id++;
+        CU_ASSERT_TRUE(receive(&s, &next, start));
+        CU_ASSERT_FALSE(receive(&s, &late, start));
+        CU_ASSERT_EQUAL(s.state, states[i]);
+        CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start));
+        CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
     }
 }
 
@@ -533,7 +553,9 @@ static void test_rejoining_waits_for_room(void)
 
 static void test_failures_in_words(void)
 {
-    struct ctl_session s = session_in(CTL_SESSION_JOINING);
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    ctl_session_init(&s, &cfg, start);
     CU_ASSERT_EQUAL(poll(&s, start + 30 * SECOND - 1).head.type, CTL_JOIN);
     CU_ASSERT_EQUAL(poll(&s, start + 30 * SECOND).head.type, 0);
     check_failure(&s, CTL_DEADLINE, "no switch answered within 30.0 s");
@@ -613,6 +635,11 @@ static void test_leave(void)
     CU_ASSERT_EQUAL(ctl_session_timer(&s), UINT64_MAX);
     CU_ASSERT_EQUAL(poll(&s, start + 2 * SECOND).head.type, 0);
 
+    struct ctl_session_config cfg = config();
+    ctl_session_init(&s, &cfg, start); /* nobody has been heard: there is nobody to tell */
+    ctl_session_leave(&s, start);
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_CLOSED);
+
     s = session_in(CTL_SESSION_FAILED); /* what it failed of is kept */
     ctl_session_leave(&s, start);
     CU_ASSERT_STRING_EQUAL(s.failure.text, "rank 1 lost");
@@ -648,6 +675,7 @@ int main(void)
         UNIT_TEST(test_workers_messages_are_ignored),
         UNIT_TEST(test_ready_ignores_other_epochs),
         UNIT_TEST(test_rejoining_ignores_earlier_answers),
+        UNIT_TEST(test_joining_ignores_ready_of_another_life),
         UNIT_TEST(test_join_backs_off),
         UNIT_TEST(test_who_learns_of_a_switch_joins_again_at_once),
         UNIT_TEST(test_ready_takes_the_terms),

@@ -211,19 +211,22 @@ uint64_t ctl_session_timer(const struct ctl_session *s)
 
 /* Receiving */
 
-/* Whether READY makes sense for this rank. *progress: where a new job begins. */
-static bool is_sane(const struct ctl_session *s, const struct ctl_ready *r, uint32_t *progress)
+/* Whether READY makes sense for this rank. *progress: where a new job begins. A switch takes a JOIN only from
+ * who knows its boot id, so a READY with another one is a late frame of a life that has ended. */
+static bool is_sane(const struct ctl_session *s, const struct ctl_message *m, uint32_t *progress)
 {
     struct agg_terms wished = wish(s);
-    return r->resumed == (s->state == CTL_SESSION_REJOINING) && r->data_port != 0 &&
-           r->data_ports <= CTL_DATA_PORTS_MAX && r->data_port + r->data_ports <= UINT16_MAX + 1 &&
-           r->lost_after_ms != 0 && s->cfg.worker->accept(&wished, &r->terms, progress);
+    const struct ctl_ready *r = &m->ready;
+    return m->head.boot_id == s->boot_id && r->resumed == (s->state == CTL_SESSION_REJOINING) &&
+           r->data_port != 0 && r->data_ports <= CTL_DATA_PORTS_MAX &&
+           r->data_port + r->data_ports <= UINT16_MAX + 1 && r->lost_after_ms != 0 &&
+           s->cfg.worker->accept(&wished, &r->terms, progress);
 }
 
 static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uint64_t now)
 {
     uint32_t progress;
-    if (!is_sane(s, &m->ready, &progress))
+    if (!is_sane(s, m, &progress))
         return false;
     if (s->generation++ == 0)
         s->heartbeat.progress = progress;
