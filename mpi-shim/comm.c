@@ -113,6 +113,12 @@ static bool is_for_switch(const struct shim_comm *c, bool reduce, size_t bytes)
     return crossover_has(reduce ? measured->reduce : measured->allreduce, bytes);
 }
 
+static bool is_time_to_measure(const struct shim_comm *c, size_t bytes)
+{
+    return settings->min_bytes == MIN_BYTES_MEASURED && c->team && c->team->job &&
+           c->team->crossover.sizes < crossover_needs(bytes);
+}
+
 /* All ranks have made the same calls, and so come to the same answer. */
 static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
 {
@@ -128,6 +134,8 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
         if (can_have_a_team(c->handle))
             c->team = team_take(c->handle, bytes);
     }
+    if (is_time_to_measure(c, bytes))
+        team_measure(c->handle, c->team, bytes);
     if (!is_for_switch(c, reduce, bytes))
         return settings->min_bytes == MIN_BYTES_MEASURED ? WHY_FASTER : WHY_SMALL;
     if (!c->team)

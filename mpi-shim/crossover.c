@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536};
+const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536, 262144, 1048576};
 
 /* Of the library's time; the switch must take less, so that chance seldom decides. */
 static const double CLEARLY = 0.95;
@@ -65,12 +65,23 @@ static bool has_range(int64_t ranges, unsigned range)
     return ranges >> range & 1;
 }
 
-bool crossover_has(int64_t ranges, size_t bytes)
+static unsigned range_of(size_t bytes)
 {
     unsigned range = CROSSOVER_SIZES;
     while (bytes < range_from(range))
         range--;
-    return has_range(ranges, range);
+    return range;
+}
+
+unsigned crossover_needs(size_t bytes)
+{
+    const unsigned range = range_of(bytes);
+    return range < CROSSOVER_AT_ONCE || range == CROSSOVER_SIZES ? CROSSOVER_AT_ONCE : range + 1;
+}
+
+bool crossover_has(int64_t ranges, size_t bytes)
+{
+    return has_range(ranges, range_of(bytes));
 }
 
 /* Bytes in words. */
@@ -83,8 +94,10 @@ static struct size_text in_words(size_t bytes)
     struct size_text t;
     if (bytes < 1024)
         snprintf(t.text, sizeof t.text, "%zu bytes", bytes);
+    else if (bytes < 1 << 20)
+        snprintf(t.text, sizeof t.text, "%zuK", bytes >> 10);
     else
-        snprintf(t.text, sizeof t.text, "%zuK", bytes / 1024);
+        snprintf(t.text, sizeof t.text, "%zuM", bytes >> 20);
     return t;
 }
 

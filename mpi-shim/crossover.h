@@ -1,10 +1,11 @@
 /* Which sizes the switch reduces faster than Open MPI's own collectives, by the times that both took. Pure:
  * what is measured, and when to stop, measure.h.
  *
- * Sizes are divided into ranges; one size is measured for each but the last. Open MPI is kept for a range
- * unless the switch is clearly faster. Ranges for which too little is known go the way that is usual: to the
- * switch from CROSSOVER_USUAL on. Those of the last range always go to the switch: there the rate of the
- * links counts, which it needs least of. */
+ * Sizes are divided into ranges; one size is measured for each but the last, the first CROSSOVER_AT_ONCE of
+ * them together, the others when they are needed. Open MPI is kept for a range unless the switch is clearly
+ * faster. Ranges for which too little is known go the way that is usual: to the switch from CROSSOVER_USUAL
+ * on. Those of the last range always go to the switch: there the rate of the links counts, which it needs
+ * least of. */
 #ifndef SHIM_CROSSOVER_H
 #define SHIM_CROSSOVER_H
 
@@ -15,7 +16,7 @@
 /* Below this a round trip through the switch was not reliably faster than Open MPI's few TCP messages. */
 enum { CROSSOVER_USUAL = 8192 };
 
-enum { CROSSOVER_SIZES = 5 };
+enum { CROSSOVER_SIZES = 7, CROSSOVER_AT_ONCE = 5 };
 
 /* The bytes that are measured, ascending. The range of each begins at the half of it, the first range at 0,
  * and each ends where the next one begins. */
@@ -27,6 +28,7 @@ enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };
 /* The ranges of sizes that go to the switch: bit i for range i. Never 0 once they are known. */
 struct crossover {
     int64_t allreduce, reduce;
+    int64_t sizes; /* the smallest ones that are measured, or were given up for want of time */
 };
 
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
@@ -54,11 +56,14 @@ double contest_seconds(struct contest *c, enum way way);
 /* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes. */
 int64_t crossover_ranges(const enum way best[], unsigned known);
 
+/* How many sizes must be measured before a call of so many bytes, those that are included. */
+unsigned crossover_needs(size_t bytes);
+
 /* Whether so many bytes are in one of these ranges. */
 bool crossover_has(int64_t ranges, size_t bytes);
 
 /* "below 512 bytes and from 128K on" */
-enum { CROSSOVER_TEXT = 80 };
+enum { CROSSOVER_TEXT = 96 };
 void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT]);
 
 #endif

@@ -131,23 +131,32 @@ static bool run_size(struct bench *b, double began, struct result *r)
     return in_time;
 }
 
-static struct result run_all(MPI_Comm comm, struct swagg_job *job)
+/* What is known already, and none of the rest. */
+static struct result result_of(const struct crossover *c)
 {
-    const size_t room = crossover_sizes[CROSSOVER_SIZES - 1];
+    struct result r = {.known = (unsigned)c->sizes};
+    for (unsigned i = 0; i < r.known; i++) {
+        r.best[ALLREDUCE][i] = crossover_has(c->allreduce, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
+        r.best[REDUCE][i] = crossover_has(c->reduce, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
+    }
+    return r;
+}
+
+static void run_sizes(MPI_Comm comm, struct swagg_job *job, unsigned sizes, struct result *r)
+{
+    const size_t room = crossover_sizes[sizes - 1];
     struct bench b = {.comm = comm,
                       .job = job,
                       .send = allocate_or_abort(comm, room, "a measurement"),
                       .recv = allocate_or_abort(comm, room, "a measurement")};
-    struct result r = {0};
     const double began = PMPI_Wtime();
-    while (r.known < CROSSOVER_SIZES && run_size(&b, began, &r))
+    while (r->known < sizes && run_size(&b, began, r))
         ;
     free(b.send);
     free(b.recv);
-    return r;
 }
 
-static void say_result(MPI_Comm comm, const struct result *r, const struct crossover *c)
+static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes, const struct crossover *c)
 {
     char name[MPI_MAX_OBJECT_NAME], allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT];
     int rank, size;
@@ -159,10 +168,10 @@ static void say_result(MPI_Comm comm, const struct result *r, const struct cross
         report(SWAGG_LOG_INFO,
                "%s of %d ranks: MPI_Allreduce goes to the switch %s, MPI_Reduce %s: measured in %.0f ms, %u "
                "of %d sizes%s (SWAGG_MIN_BYTES sets it without measuring)",
-               comm_name(comm, name), size, allreduce, reduce, r->elapsed * 1e3, r->known, CROSSOVER_SIZES,
-               r->failed                    ? ", then the switch failed"
-               : r->known < CROSSOVER_SIZES ? ", then time was up"
-                                            : "");
+               comm_name(comm, name), size, allreduce, reduce, r->elapsed * 1e3, r->known, (int)sizes,
+               r->failed          ? ", then the switch failed"
+               : r->known < sizes ? ", then time was up"
+                                  : "");
 }
 
 /* --- what is known of communicators that are alike --- */
@@ -176,7 +185,7 @@ struct like {
     bool on_one_host;
 };
 
-static struct crossover known[SIZE_CLASSES][2]; /* [size_class][on_one_host], under the mutex; 0: unknown */
+static struct crossover known[SIZE_CLASSES][2]; /* [size_class][on_one_host], under the mutex */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned size_class_of(MPI_Comm comm)
@@ -228,16 +237,19 @@ static void keep(const struct like *like, struct crossover c)
     pthread_mutex_unlock(&mutex);
 }
 
-struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job)
+struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t bytes)
 {
+    const unsigned sizes = crossover_needs(bytes);
     struct like like;
     struct crossover c = ask_all(comm, &like);
-    if (c.allreduce != 0)
+    if (c.sizes >= sizes)
         return c;
-    const struct result r = run_all(comm, job);
+    struct result r = result_of(&c);
+    run_sizes(comm, job, sizes, &r);
     c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known);
     c.reduce = crossover_ranges(r.best[REDUCE], r.known);
-    say_result(comm, &r, &c);
+    c.sizes = r.known < sizes ? CROSSOVER_SIZES : sizes; /* larger ones would take longer still */
+    say_result(comm, &r, sizes, &c);
     if (!r.failed)
         keep(&like, c);
     return c;

@@ -137,7 +137,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
-        team_job_begin(comm, team, settings);
+        team_job_begin(comm, team, settings, bytes);
         return SWAGG_OK;
     }
     team_go_native(team);
@@ -246,6 +246,15 @@ static int grow(struct team *team)
 int team_prepare(struct team *team)
 {
     return team->may_grow && team->slots_wanted > team->slots ? grow(team) : SWAGG_OK;
+}
+
+/* Whatever becomes of that: all ranks measure together, and hear from one another if the switch has failed.
+ */
+void team_measure(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    team_note_size(team, bytes);
+    (void)team_prepare(team);
+    team_job_measure(comm, team, bytes);
 }
 
 void team_note_size(struct team *team, size_t bytes)

@@ -46,6 +46,10 @@ void team_init(const struct settings *s);
  * NULL. */
 struct team *team_take(MPI_Comm comm, size_t bytes);
 
+/* Measures what a collective of so many bytes needs to know of the crossover, with the slots that it will
+ * have. Collective over comm, a communicator of the team's; the team has a job. */
+void team_measure(MPI_Comm comm, struct team *team, size_t bytes);
+
 /* comm is freed. */
 void team_leave(struct team *team);
 

@@ -86,7 +86,21 @@ void team_job_note(struct team *team)
     jobs_enter(team->job, &team->facts);
 }
 
-void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *settings)
+static void measure(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    team->crossover = measure_crossover(comm, team->job, bytes);
+    crossover_write(team->crossover.allreduce, team->facts.allreduce);
+    crossover_write(team->crossover.reduce, team->facts.reduce);
+}
+
+void team_job_measure(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    jobs_leave(team->job);
+    measure(comm, team, bytes);
+    team_job_note(team);
+}
+
+void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *settings, size_t bytes)
 {
     struct job_facts *f = &team->facts;
     int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
@@ -101,9 +115,7 @@ void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *set
     PMPI_Group_free(&world);
     free(ranks);
     if (settings->min_bytes == MIN_BYTES_MEASURED) {
-        team->crossover = measure_crossover(comm, team->job);
-        crossover_write(team->crossover.allreduce, f->allreduce);
-        crossover_write(team->crossover.reduce, f->reduce);
+        measure(comm, team, bytes);
     } else {
         snprintf(f->allreduce, sizeof f->allreduce, "from %" PRId64 " bytes on", settings->min_bytes);
         memcpy(f->reduce, f->allreduce, sizeof f->reduce);

@@ -71,6 +71,9 @@ static void test_larger_sizes_than_are_measured_are_for_the_switch(void)
 {
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "from 128K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, L}, 5), "below 32K and from 128K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S, L, L}, 7), "below 128K and from 2M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, S, L, S, L, S, L}, 7),
+                           "from 512 bytes to 2K and from 8K to 32K and from 128K to 512K and from 2M on");
 }
 
 static void test_sizes_that_are_not_known_go_the_usual_way(void)
@@ -96,6 +99,15 @@ static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
     CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL));
 }
 
+static void test_larger_sizes_are_measured_when_they_are_needed(void)
+{
+    CU_ASSERT_EQUAL(crossover_needs(8), CROSSOVER_AT_ONCE);
+    CU_ASSERT_EQUAL(crossover_needs((128 << 10) - 1), CROSSOVER_AT_ONCE);
+    CU_ASSERT_EQUAL(crossover_needs(128 << 10), 6);
+    CU_ASSERT_EQUAL(crossover_needs(512 << 10), 7);
+    CU_ASSERT_EQUAL(crossover_needs(2 << 20), CROSSOVER_AT_ONCE); /* the switch's in any case */
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -106,6 +118,7 @@ int main(void)
         UNIT_TEST(test_larger_sizes_than_are_measured_are_for_the_switch),
         UNIT_TEST(test_sizes_that_are_not_known_go_the_usual_way),
         UNIT_TEST(test_a_size_is_in_the_range_of_the_measured_one_next_to_it),
+        UNIT_TEST(test_larger_sizes_are_measured_when_they_are_needed),
         CU_TEST_INFO_NULL,
     };
     return unit_main("shim_crossover", tests);
