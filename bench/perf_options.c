@@ -103,6 +103,16 @@ static bool read_checksum(const struct option_row *row, const char *text, void *
     return good;
 }
 
+static bool read_protocol(const struct option_row *row, const char *text, void *field)
+{
+    struct perf *p = field;
+    bool atp;
+    const bool good = read_choice(row, text, "switchml", "atp", &atp);
+
+    p->options.protocol = atp ? SWAGG_PROTOCOL_ATP : SWAGG_PROTOCOL_SWITCHML;
+    return good;
+}
+
 static bool read_timeout(const struct option_row *row, const char *text, void *field)
 {
     struct perf *p = field;
@@ -144,6 +154,7 @@ static const struct option_row rows[] = {
     {"warmup_iters", 'w', "N", option_int, FIELD(warmups), INT32_MAX, "calls before them; default 5"},
     {"pause", 'p', "MS", option_int, FIELD(pause_ms), INT32_MAX,
      "before each timed call; ranks on one machine begin it together"},
+    {"offset", 0, "MS", option_int, FIELD(offset_ms), INT32_MAX, "so much later; default 0"},
     {"check", 'c', "0|1", read_check, FIELD(check), 0, "verify the sums; default 1"},
     {"type", 'd', "TYPE", read_type, FIELD(type), 0, PERF_TYPE_NAMES "; default float"},
     {"op", 'o', "OP", read_operation, FIELD(reduce), 0, "allreduce, reduce; default allreduce"},
@@ -155,6 +166,9 @@ static const struct option_row rows[] = {
      "elements of a call that is compressed; default 16384"},
     {"bits", 0, "N", option_int, FIELD(options.thc_bits), INT32_MAX, "of a compressed number; default 4"},
     {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
+    {"protocol", 0, "NAME", read_protocol, 0, 0, "switchml, atp"},
+    {"server", 0, "IP", option_text, FIELD(options.server_ip), 0,
+     "ATP's parameter server; default: the switch"},
     {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
@@ -171,6 +185,8 @@ static const char *fault(const struct perf *p)
     if (p->options.compression != SWAGG_COMPRESSION_NONE &&
         (p->reduce || p->type != perf_type_named("float")))
         return "--compression: only for the allreduce of --type float";
+    if (p->offset_ms > 0 && p->offset_ms >= p->pause_ms)
+        return "--offset must be less than --pause";
     if (p->iterations < 1)
         return "--iters must be 1 or more";
     return swagg_numbers_carry(p->options.numbers, p->type->type, SWAGG_SUM)

@@ -14,7 +14,7 @@ struct perf {
     struct swagg_options options;
     struct swagg_job *job;
     size_t begin, end, factor;
-    int iterations, warmups, pause_ms;
+    int iterations, warmups, pause_ms, offset_ms;
     const struct perf_type *type;
     const char *json; /* a file for the table; NULL: none */
     FILE *table;

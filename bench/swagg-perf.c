@@ -84,7 +84,8 @@ static int call(struct perf *p, size_t count)
                      : swagg_allreduce(p->job, p->send, p->recv, count, p->type->type, SWAGG_SUM);
 }
 
-/* Waits until the next multiple of the pause, by the clock that all processes of a machine share. */
+/* Waits until the offset after the next multiple of the pause, by the clock that all processes of a machine
+ * share. */
 static void rest(const struct perf *p)
 {
     if (p->pause_ms == 0)
@@ -92,7 +93,7 @@ static void rest(const struct perf *p)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     int64_t ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-    ms += p->pause_ms - ms % p->pause_ms;
+    ms += p->pause_ms - (ms + p->pause_ms - p->offset_ms) % p->pause_ms;
     t = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;

@@ -55,6 +55,7 @@ static struct atp_stream_config stream_config(const struct flow_config *cfg)
                                       .workers = cfg->options->size,
                                       .job = cfg->job,
                                       .terms = parse(cfg->granted),
+                                      .fixed_window = cfg->options->window,
                                       .kernels = cfg->kernels};
 }
 

@@ -148,7 +148,8 @@ struct swagg_options {
     enum swagg_checksum checksum;
     enum swagg_reduce_return reduce; /* each rank as it likes */
     int slots;                       /* slots wanted from the switch; 0 = 1024 */
-    int window; /* chunks in flight at most; 0 = adapts to the measured path, up to about half the slots */
+    int window; /* chunks in flight at most; 0 = adapts to the measured path, up to about half the slots. By
+                   ATP: so many, without congestion control; 0 = congestion control decides */
     int mtu;    /* bytes of an IP packet, at most; 0 = as many as get through to the switch and back */
     int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */
     int call_timeout_ms; /* a collective must be done by then; 0 = 120000 */

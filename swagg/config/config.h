@@ -263,6 +263,8 @@ struct config_atp {
     uint32_t aggregators;   /* 0: nothing */
     uint32_t max_age_ms;    /* who is untouched for so long gives way */
     bool preempt;           /* a job of higher priority takes aggregators from others */
+    uint32_t parts;         /* that aggregators are divided into; a job has one */
+    double forward;         /* 0..1: the share of all chunks that is passed on */
     struct agg_terms terms; /* made from these keys, as if they had been granted; of chunks as long as mtu */
 };
 
@@ -298,7 +300,7 @@ struct config {
     struct config_loops loops;
     struct config_control control;
     enum config_log_level log_level;
-    uint64_t seed; /* of the impairments */
+    uint64_t seed; /* of the impairments, and of atp.forward */
 
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
     unsigned leaving; /* after them, those that a reload has taken out while they had jobs (config_align.h) */

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "atp/table.h"
 #include "atp/terms.h"
 #include "config/config_value.h"
 #include "protocols.h"
@@ -29,6 +30,7 @@ static const struct config_number numbers[] = {
     {"memory.megabytes", offsetof(struct config, memory.megabytes), 1, 1 << 20, 320},
     {"atp.aggregators", offsetof(struct config, atp.aggregators), 0, 65536, 0},
     {"atp.max_age_ms", offsetof(struct config, atp.max_age_ms), 1, 60000, 1000},
+    {"atp.parts", offsetof(struct config, atp.parts), 1, 64, 1},
     {"idle.spin", offsetof(struct config, idle.spin), 1, 1 << 30, 1000},
     {"idle.max_sleep_us", offsetof(struct config, idle.max_sleep_us), 0, 100000, 1000},
 };
@@ -157,6 +159,15 @@ static void check_link_local(struct config_text *t, const struct config *c)
                      c->ports);
 }
 
+static void check_atp(struct config_text *t, const struct config *c)
+{
+    if (c->atp.parts > 1 && c->atp.parts > c->atp.aggregators)
+        config_fault(t, "atp.parts", "%u parts of %u aggregators: there must be one in each, atp.aggregators",
+                     c->atp.parts, c->atp.aggregators);
+    if (!(c->atp.forward >= 0 && c->atp.forward <= 1)) /* false for NaN, too */
+        config_fault(t, "atp.forward", "%g is not a share (0..1)", c->atp.forward);
+}
+
 /* Turns the keys into the protocol's terms; done nowhere else. */
 static void make_atp_terms(struct config *c)
 {
@@ -165,7 +176,10 @@ static void make_atp_terms(struct config *c)
         .aggregators = c->atp.aggregators,
         .chunk_bytes = (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES),
         .max_age_ns = c->atp.max_age_ms * UINT64_C(1000000),
-        .preempt = c->atp.preempt};
+        .preempt = c->atp.preempt,
+        .parts = (uint16_t)c->atp.parts,
+        .forward_ppm = (uint32_t)(c->atp.forward * ATP_ALL_CHUNKS + 0.5),
+        .seed = c->seed};
 
     atp_switch_terms_build(&c->atp.terms, &terms);
 }
@@ -196,6 +210,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     config_check_hostagg(t, raw);
     config_check_clone(t, raw);
     config_check_replay(t, raw);
+    check_atp(t, c);
     make_atp_terms(c);
     check_memory(t, c);
     check_quotas(t, c);

@@ -64,6 +64,8 @@ static const struct config_key file_keys[] = {
     KEY("atp.aggregators", RESTART, NUMBER, config, atp.aggregators),
     KEY("atp.max_age_ms", RESTART, NUMBER, config, atp.max_age_ms),
     KEY_AS("atp.preempt", RESTART, WORD, config, atp.preempt, .words = flags),
+    KEY("atp.parts", RESTART, NUMBER, config, atp.parts),
+    KEY("atp.forward", RESTART, FRACTION, config, atp.forward),
     KEY_AS("log_level", AT_ONCE, WORD, config, log_level, .words = log_levels),
     KEY("seed", AT_ONCE, NUMBER, config, seed),
 };

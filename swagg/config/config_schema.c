@@ -326,6 +326,8 @@ static const cyaml_schema_field_t atp_fields[] = {
     CYAML_FIELD_UINT("aggregators", CYAML_FLAG_DEFAULT, struct config_atp, aggregators),
     CYAML_FIELD_UINT("max_age_ms", OPTIONAL, struct config_atp, max_age_ms),
     CYAML_FIELD_BOOL("preempt", OPTIONAL, struct config_atp, preempt),
+    CYAML_FIELD_UINT("parts", OPTIONAL, struct config_atp, parts),
+    CYAML_FIELD_FLOAT("forward", OPTIONAL, struct config_atp, forward),
     CYAML_FIELD_END,
 };
 

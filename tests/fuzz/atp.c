@@ -150,8 +150,12 @@ static void time_passes(struct world *w, uint8_t by)
 
 static void open_world(struct world *w, struct input *in)
 {
-    const struct atp_switch_terms table = {
-        .aggregators = 1 + take8(in) % 8, .chunk_bytes = CHUNK, .max_age_ns = 100, .preempt = take8(in) & 1};
+    const struct atp_switch_terms table = {.aggregators = 1 + take8(in) % 8,
+                                           .chunk_bytes = CHUNK,
+                                           .max_age_ns = 100,
+                                           .preempt = take8(in) & 1,
+                                           .parts = take8(in) % 4,
+                                           .forward_ppm = take8(in) % 4 == 0 ? ATP_ALL_CHUNKS / 2 : 0};
     struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
     struct agg_sender members[WORKERS_MAX];
 

@@ -1,4 +1,5 @@
 /* What a seed stands for. */
+#include "atp/table.h"
 #include "atp_world.h"
 #include "random.h"
 
@@ -84,6 +85,8 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
     for (unsigned i = 0; i < cfg->jobs; i++)
         draw_job(cfg, i, &rng);
     cfg->at[cfg->net.hosts++] = (unsigned)rng_below(&rng, 1 + cfg->net.racks);
+    cfg->net.table.parts = (uint16_t)rng_below(&rng, 4);
+    cfg->net.table.forward_ppm = rng_below(&rng, 4) == 0 ? (uint32_t)rng_below(&rng, ATP_ALL_CHUNKS + 1) : 0;
     cfg->restarts = rng_below(&rng, 3) == 0 ? (unsigned)rng_between(&rng, 1, 5) : 0;
     cfg->strangers = rng_below(&rng, 3) == 0 ? (unsigned)rng_between(&rng, 1, 300) : 0;
     cfg->worker_dies = fate < 2 && cfg->job[0].workers > 1;

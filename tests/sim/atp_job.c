@@ -118,7 +118,7 @@ static void open_streams(struct atp_job_worker *w)
                                               .workers = w->job->cfg.workers,
                                               .job = w->job->cfg.number,
                                               .terms = terms_of(w->job, i),
-                                              .uncontrolled = w->job->cfg.uncontrolled,
+                                              .fixed_window = w->job->cfg.fixed_window,
                                               .kernels = agg_kernels_best()};
         free(w->memory[i]);
         w->memory[i] = memory_of(atp_stream_footprint(&cfg));

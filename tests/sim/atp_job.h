@@ -15,11 +15,11 @@ struct atp_job_config {
     struct atp_terms terms; /* of server 0; life and first_sequence change with each life */
     unsigned host[ATP_JOB_WORKERS], server_host[ATP_JOB_SERVERS];
     unsigned calls, lives;
-    unsigned elements; /* of a call, at most */
-    bool fixed_size;   /* ... exactly so many, of sums of int32 without a pause */
-    bool uncontrolled;
-    uint64_t pause; /* between calls of a rank, at most, ns */
-    uint64_t start; /* when the job begins */
+    unsigned elements;     /* of a call, at most */
+    bool fixed_size;       /* ... exactly so many, of sums of int32 without a pause */
+    uint16_t fixed_window; /* 0: congestion control */
+    uint64_t pause;        /* between calls of a rank, at most, ns */
+    uint64_t start;        /* when the job begins */
 };
 
 struct atp_job_worker {

@@ -29,7 +29,7 @@ static void lay_out(const struct atp_share_config *cfg, struct atp_world_config 
                                        .lives = 1,
                                        .elements = ATP_JOB_ELEMENTS,
                                        .fixed_size = true,
-                                       .uncontrolled = cfg->uncontrolled,
+                                       .fixed_window = cfg->fixed_window,
                                        .start = STAGGER * i};
         job->terms = (struct atp_terms){.mapping = cfg->mapping,
                                         .window = cfg->window,

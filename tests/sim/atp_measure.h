@@ -17,7 +17,7 @@ struct atp_share_config {
     uint32_t aggregators;   /* 0: the switch adds nothing */
     uint16_t window;
     enum atp_mapping mapping;
-    bool uncontrolled;
+    uint16_t fixed_window; /* 0: congestion control */
     uint64_t seed;
 };
 

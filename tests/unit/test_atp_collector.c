@@ -168,7 +168,8 @@ static void test_overlap_loses_nobody(void)
     CU_ASSERT_EQUAL(atp_parse(&p, v.payload, v.bytes), ATP_OK);
     CU_ASSERT_EQUAL(p.kind, ATP_WAITING);
     CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 3);
-    CU_ASSERT_EQUAL(part(FIRST, 4, ATP_RESEND | ATP_DIRECT), ATP_SEND_WAITING); /* it does as asked */
+    CU_ASSERT_EQUAL(part(FIRST, 4, ATP_RESEND | ATP_DIRECT), ATP_SEND_ASK); /* it does as asked */
+    CU_ASSERT(!agg_wants(&v, 0) && !agg_wants(&v, 1) && agg_wants(&v, 2) && agg_wants(&v, 3));
     CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 7);
     CU_ASSERT_EQUAL(part(FIRST, 8, 0), ATP_SEND_ALL);
     check_result(0xf);
@@ -228,7 +229,10 @@ static void test_waiting_names_who(void)
 {
     open_collector(11, ATP_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 0x301, 0), ATP_HELD);
-    CU_ASSERT_EQUAL(part(FIRST, 0x100, ATP_RESEND), ATP_SEND_WAITING);
+    CU_ASSERT_EQUAL(part(FIRST, 0x100, ATP_RESEND), ATP_SEND_ASK); /* who is missing is told once */
+    for (unsigned r = 0; r < 11; r++)
+        CU_ASSERT_EQUAL(agg_wants(&v, r), r != 0 && r != 9);
+    CU_ASSERT_EQUAL(part(FIRST, 0x200, ATP_RESEND), ATP_SEND_WAITING);
     CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + 2);
     CU_ASSERT(v.payload[ATP_HEADER_BYTES] == 1 && v.payload[ATP_HEADER_BYTES + 1] == 3);
     close_collector();

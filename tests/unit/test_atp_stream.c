@@ -165,6 +165,48 @@ static void test_tail_loss(void)
 }
 
 /* A rank never has more chunks under way than it may, and never one that is a window ahead of the oldest. */
+static bool loses_answers_but_rank_2s(struct rig *rig, const struct rig_packet *p)
+{
+    (void)rig;
+    return !p->to_server && p->rank != 2;
+}
+
+static void send_of_first_two(struct rig *rig)
+{
+    uint8_t payload[RIG_PAYLOAD];
+    struct sml_send send;
+
+    for (unsigned r = 0; r < 2; r++)
+        while (atp_stream_poll(rig->stream[r], rig->now, &send))
+            rig_put(rig, true, r, payload, sml_send_copy(&send, payload));
+    rig_deliver(rig);
+}
+
+/* Ranks that have waited for another one have taken what they gave out of the switch, to the server. What the
+ * other one sends at last must not wait in the switch for them: all is done without a timer. */
+static void test_ranks_out_of_step(void)
+{
+    enum { COUNT = 30 * 64 };
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    rig_init(&rig, 3, &usual, 64);
+    begin(&rig, SML_ALLREDUCE, 0, COUNT, segments);
+    rig.loses = loses_answers_but_rank_2s;
+    for (unsigned step = 0; step < 100; step++) {
+        send_of_first_two(&rig);
+        rig.now = atp_stream_timer(rig.stream[step % 2]);
+    }
+    CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], 0);
+    rig.loses = NULL;
+    rig.now--; /* nobody's timer is over */
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, COUNT);
+    rig_fini(&rig);
+}
+
 static void test_window(void)
 {
     struct sml_segment segments[RIG_WORKERS];
@@ -458,6 +500,7 @@ int main(void)
         UNIT_TEST(test_losses_and_collisions),
         UNIT_TEST(test_three_out_of_order),
         UNIT_TEST(test_tail_loss),
+        UNIT_TEST(test_ranks_out_of_step),
         UNIT_TEST(test_window),
         UNIT_TEST(test_reduce),
         UNIT_TEST(test_racks),

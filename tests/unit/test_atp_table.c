@@ -63,7 +63,7 @@ static enum atp_switch_reason apply_elements(const struct atp_packet *p, uint32_
     payload_bytes = raw.bytes;
     CU_ASSERT_EQUAL(atp_parse(&parsed, payload, raw.bytes), ATP_OK);
     v = (struct agg_verdict){0};
-    atp_table_apply(table, atp_table_locate(table, p->index), &parsed, &raw, now, &v);
+    atp_table_apply(table, atp_table_locate(table, p), &parsed, &raw, now, &v);
     return v.reason;
 }
 
@@ -425,6 +425,73 @@ static void test_shards(void)
     CU_ASSERT_EQUAL(atp_table_footprint(&cfg), 0);
 }
 
+static void test_parts(void)
+{
+    struct atp_packet p = gradient(0, 2), other = p;
+
+    other.job = 2, other.life = 5;
+    open_table((struct atp_table_config){.aggregators = 1});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    close_table();
+    open_table((struct atp_table_config){.aggregators = 4, .parts = 2});
+    for (unsigned i = 0; i < 2; i++) {
+        p.index = other.index = (uint16_t)i;
+        p.sequence = other.sequence = i;
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+        CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_HELD);
+    }
+    p.index = p.sequence = 2; /* its part is full, and so would the table be */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 4);
+    close_table();
+    open_table((struct atp_table_config){.aggregators = 4, .shards = 2, .parts = 3});
+    CU_ASSERT_EQUAL(atp_table_size(table), 6); /* one a shard and part */
+    close_table();
+    CU_ASSERT_EQUAL(
+        atp_table_footprint(&(struct atp_table_config){
+            .aggregators = 100, .chunk_bytes = BODY, .max_age_ns = AGE, .parts = ATP_MAX_PARTS + 1}),
+        0);
+}
+
+/* Of two ranks' packets of 1,000 chunks, so many are forwarded. */
+static unsigned forwarded(uint32_t ppm, uint64_t seed)
+{
+    unsigned n = 0;
+
+    open_table((struct atp_table_config){.aggregators = 64, .forward_ppm = ppm, .seed = seed});
+    for (unsigned i = 0; i < 1000; i++) {
+        struct atp_packet p = gradient(0, 2);
+        p.sequence = i;
+        const bool passes = apply(&p) == ATP_SWITCH_FORWARDED;
+        n += passes;
+        if (passes)
+            CU_ASSERT(sent(1).flags == (ATP_EDGE | ATP_RESEND | ATP_COLLISION) && v.payload == payload);
+        p.bitmap0 = 2;
+        CU_ASSERT_EQUAL(apply(&p), passes ? ATP_SWITCH_FORWARDED : ATP_SWITCH_SUM);
+        p.kind = ATP_PARAMETER;
+        CU_ASSERT_EQUAL(apply(&p), passes ? ATP_SWITCH_PASSED : ATP_SWITCH_FREED);
+    }
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+    return n;
+}
+
+static void test_a_share_is_forwarded(void)
+{
+    const unsigned half = forwarded(500000, 1);
+
+    CU_ASSERT_EQUAL(forwarded(0, 1), 0);
+    CU_ASSERT_EQUAL(forwarded(ATP_ALL_CHUNKS, 1), 1000);
+    CU_ASSERT(half > 450 && half < 550);
+    CU_ASSERT_EQUAL(forwarded(500000, 1), half);
+    CU_ASSERT_NOT_EQUAL(forwarded(500000, 2), half);
+    CU_ASSERT_EQUAL(
+        atp_table_footprint(&(struct atp_table_config){
+            .aggregators = 100, .chunk_bytes = BODY, .max_age_ns = AGE, .forward_ppm = ATP_ALL_CHUNKS + 1}),
+        0);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -445,6 +512,8 @@ int main(void)
         UNIT_TEST(test_age),
         UNIT_TEST(test_priority),
         UNIT_TEST(test_shards),
+        UNIT_TEST(test_parts),
+        UNIT_TEST(test_a_share_is_forwarded),
         CU_TEST_INFO_NULL,
     };
 

@@ -139,8 +139,13 @@ static void test_grant(void)
 
 static void test_switch_terms(void)
 {
-    const struct atp_switch_terms t = {
-        .aggregators = 4096, .chunk_bytes = 1432, .max_age_ns = 5000000000, .preempt = true};
+    const struct atp_switch_terms t = {.aggregators = 4096,
+                                       .chunk_bytes = 1432,
+                                       .max_age_ns = 5000000000,
+                                       .preempt = true,
+                                       .parts = 2,
+                                       .forward_ppm = 300000,
+                                       .seed = UINT64_MAX - 1};
     struct agg_pool_config cfg = {.shards = 2, .kernels = agg_kernels_best()};
     struct atp_switch_terms parsed;
     struct agg_footprint f;
@@ -150,9 +155,10 @@ static void test_switch_terms(void)
     atp_switch_terms_build(&cfg.terms, &t);
     CU_ASSERT(atp_switch_terms_parse(&parsed, &cfg.terms));
     CU_ASSERT(parsed.aggregators == 4096 && parsed.max_age_ns == 5000000000 && parsed.preempt);
+    CU_ASSERT(parsed.parts == 2 && parsed.forward_ppm == 300000 && parsed.seed == UINT64_MAX - 1);
     CU_ASSERT(atp_switch_protocol.footprint(&cfg, &f));
     CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 && f.bytes > 4096 * 1432);
-    CU_ASSERT_EQUAL(atp_switch_protocol.list(&cfg.terms, list), 4);
+    CU_ASSERT_EQUAL(atp_switch_protocol.list(&cfg.terms, list), 6);
     CU_ASSERT(!atp_switch_protocol.check(&cfg.terms, false, why)); /* nobody joins a switch */
     cfg.terms = built(&usual);
     CU_ASSERT(!atp_switch_protocol.footprint(&cfg, &f));

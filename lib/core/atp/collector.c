@@ -146,6 +146,25 @@ static void ask(const struct atp_collector *c, struct atp_lane *lane, const uint
     send_waiting(c, lane, ATP_SEND_ASK, v);
 }
 
+/* Somebody sends again: some contributions have come here alone, so those of others would wait in a switch
+ * for them in vain. Tells who is missing, and these themselves, unless they were told. (Where contributions
+ * come alone because of another chunk's aggregator, as is common, nobody is told: that costs more than it
+ * saves.) */
+static void hurry(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank, struct agg_verdict *v)
+{
+    uint64_t more = 0;
+
+    for (unsigned i = 0; i < c->words; i++) {
+        lane->wants[i] = ranks_below(c->cfg.topology.workers, i) & ~lane->in[i] & ~lane->asked[i];
+        lane->asked[i] |= lane->wants[i];
+        more |= lane->wants[i];
+    }
+    lane->wants[rank / 64] |= UINT64_C(1) << rank % 64;
+    v->wants = lane->wants;
+    v->brief_bytes = 0;
+    send_waiting(c, lane, more != 0 ? ATP_SEND_ASK : ATP_SEND_WAITING, v);
+}
+
 static bool wants_result(uint16_t root, uint16_t rank)
 {
     return root == ATP_ALL || root == rank;
@@ -179,6 +198,7 @@ static void complete(struct atp_collector *c, struct atp_lane *lane, const uint8
     lane->begun = lane->marked = lane->collided = false;
     memset(lane->in, 0, c->words * sizeof *lane->in);
     memset(lane->aside, 0, c->words * sizeof *lane->aside);
+    memset(lane->asked, 0, c->words * sizeof *lane->asked);
     __atomic_store_n(&lane->contributed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->expected, lane->expected + c->cfg.window, __ATOMIC_RELAXED);
 }
@@ -204,9 +224,9 @@ static void send_again(const struct atp_lane *lane, uint16_t rank, struct agg_ve
 }
 
 /* What becomes of a part that its lane has taken, or not. */
-static void answer_part(struct atp_collector *c, struct atp_lane *lane, const struct atp_packet *p,
-                        const struct atp_part *part, const uint8_t *body, enum atp_brought brought,
-                        struct agg_verdict *v)
+static void answer_part(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
+                        const struct atp_packet *p, const struct atp_part *part, const uint8_t *body,
+                        enum atp_brought brought, struct agg_verdict *v)
 {
     if (brought == ATP_BROUGHT_OVERLAP) {
         ask(c, lane, part->ranks, v);
@@ -215,8 +235,10 @@ static void answer_part(struct atp_collector *c, struct atp_lane *lane, const st
     } else if (lane->contributed == c->cfg.topology.workers) {
         complete(c, lane, body);
         send_all(c, lane, v);
-    } else if (p->flags & ATP_RESEND) {
+    } else if (p->flags & ATP_RESEND && p->flags & ATP_COLLISION) {
         send_waiting(c, lane, ATP_SEND_WAITING, v);
+    } else if (p->flags & ATP_RESEND) {
+        hurry(c, lane, rank, v);
     } else {
         v->reason = brought == ATP_BROUGHT_NOTHING ? ATP_DROP_DUPLICATE : ATP_HELD;
     }
@@ -249,7 +271,7 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
     }
     brought = atp_lane_take(c, lane, part);
     __atomic_store_n(&lane->contributed, (uint16_t)ranks_count(lane->in, c->words), __ATOMIC_RELAXED);
-    answer_part(c, lane, p, part, body, brought, v);
+    answer_part(c, lane, side->rank, p, part, body, brought, v);
 }
 
 static bool fits(const struct atp_collector *c, const struct atp_packet *p, size_t body_bytes)

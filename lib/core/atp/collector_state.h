@@ -39,6 +39,7 @@ struct atp_lane {
     struct atp_side first, other;
     uint64_t in[ATP_RANK_WORDS];    /* whose contributions are in the sum */
     uint64_t aside[ATP_RANK_WORDS]; /* in the part aside; none: there is none */
+    uint64_t asked[ATP_RANK_WORDS]; /* who was told that the chunk waits for them, once each */
     uint64_t wants[ATP_RANK_WORDS]; /* of the last verdict that was for some ranks only */
     bool has_result;                /* of chunk expected - window */
     uint16_t result_root, result_bytes;

@@ -10,6 +10,12 @@ static inline bool ranks_has(const uint64_t set[], unsigned rank)
     return set[rank / 64] >> rank % 64 & 1;
 }
 
+/* Word i of the set of all ranks below n. */
+static inline uint64_t ranks_below(unsigned n, unsigned i)
+{
+    return n >= 64 * (i + 1) ? UINT64_MAX : n <= 64 * i ? 0 : (UINT64_C(1) << n % 64) - 1;
+}
+
 static inline void ranks_add(uint64_t set[], const uint64_t more[], unsigned words)
 {
     for (unsigned i = 0; i < words; i++)

@@ -9,6 +9,10 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
                               "the aggregator was another chunk's: passed on for the server to add. More "
                               "aggregators (table), or fewer chunks under way, make these rarer",
                               AGG_PASS_ON, false},
+    [ATP_SWITCH_FORWARDED] =
+        {"atp_switch_forwarded",
+         "of the share of chunks that the configuration has the switch pass on (atp.forward)", AGG_PASS_ON,
+         false},
     [ATP_SWITCH_DIFFERS] =
         {"atp_switch_differing",
          "not of the same call as the packets before it: passed on, for the server to say so", AGG_PASS_ON,
@@ -45,9 +49,10 @@ const struct agg_reason atp_reasons[ATP_REASONS] = {
     [ATP_SEND_ONE] = {"atp_results_again", "results sent once more, to who asked", AGG_REPLY, false},
     [ATP_SEND_WAITING] = {"atp_waits", "told a worker that sends again for whom its chunk waits", AGG_REPLY,
                           false},
-    [ATP_SEND_ASK] =
-        {"atp_asks", "sums that overlap with what is there: who is new in them was asked to send again alone",
-         AGG_TO_ALL, false},
+    [ATP_SEND_ASK] = {"atp_asks",
+                      "ranks whose contributions cannot be used, or are missing while others send again, "
+                      "were asked for them",
+                      AGG_TO_ALL, false},
     [ATP_SEND_MISMATCH] = {"atp_mismatches", "told a worker that its call differs from another's", AGG_REPLY,
                            false},
     [ATP_HELD] = {"atp_held", "contributions and sums that wait for others", AGG_HOLD, false},

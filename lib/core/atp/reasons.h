@@ -10,6 +10,7 @@ enum atp_switch_reason {
     ATP_SWITCH_SUM = 0,   /* the sum is complete at this level */
     ATP_SWITCH_PARTIAL,   /* RESEND has taken out what is there */
     ATP_SWITCH_COLLISION, /* the aggregator is another's */
+    ATP_SWITCH_FORWARDED, /* of the share that is not to be added here */
     ATP_SWITCH_DIFFERS,   /* the packet is not like those before it */
     ATP_SWITCH_ALONE,     /* a RESEND that meets no aggregator, or one of another; a level with one child */
     ATP_SWITCH_AGED,      /* the sum of a chunk that nobody cared for any more */
@@ -33,7 +34,7 @@ enum atp_reason {
     ATP_SEND_ALL = 0,  /* the sum is complete */
     ATP_SEND_ONE,      /* the sum, to who asks for it again */
     ATP_SEND_WAITING,  /* who is there, to who sends again in vain */
-    ATP_SEND_ASK,      /* the same to those whose contributions could not be used */
+    ATP_SEND_ASK,      /* the same, to those whose contributions are to come straight to the server, too */
     ATP_SEND_MISMATCH, /* the sums are untouched */
     /* From here on nothing is to be sent: */
     ATP_HELD,

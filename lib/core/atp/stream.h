@@ -5,7 +5,9 @@
  * last that was sent; a chunk may be sent while it is less than the job's window ahead of UNA, and while
  * fewer than WND chunks are under way (atp/congestion.h). A chunk is sent again, with RESEND, once three that
  * were sent later have been acknowledged; or when nothing comes for as long as a timer with variance and
- * back-off says (switchml/rtt.h); or when the server says that it lacks it, then with DIRECT, too.
+ * back-off says (switchml/rtt.h); or when the server says that it lacks it, then with DIRECT, too. A
+ * chunk that the server asks for before it was sent is sent with DIRECT then: others' contributions have come
+ * there without it, and in a switch it would wait for them.
  *
  * Where a job has several servers, each has a stream of its own, with its own membership, numbers and window:
  * chunk c of a collective goes to server c % servers. A stream whose server gets no chunk of a collective is
@@ -27,7 +29,7 @@ struct atp_stream_config {
     uint16_t rank, workers;
     uint8_t job;
     struct atp_terms terms; /* granted */
-    bool uncontrolled;      /* no congestion control: the job's window alone bounds what is under way */
+    uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
     const struct agg_kernels *kernels;
 };

@@ -94,6 +94,7 @@ static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, co
     sample(s, f, now);
     atp_list_take(s, (uint16_t)(position & (s->cfg.terms.window - 1u)));
     f->done = true;
+    f->direct = false;
     f->index = p->next;
     s->under_way--;
     s->signs.acknowledged++;
@@ -120,8 +121,12 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
         s->waiting_position = position;
         memcpy(s->waiting, body, bytes);
     }
-    if (!(body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1))
+    if (body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1)
+        return SML_RX_NEWS;
+    if (position < s->inf)
         atp_make_due(s, position, true);
+    else
+        atp_flight_of(s, position)->direct = true; /* once it is sent */
     return SML_RX_NEWS;
 }
 
@@ -143,9 +148,11 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
     /* Less than 2^31 chunks from una. */
     const uint64_t position = s->una + (uint64_t)(int64_t)(int32_t)(p->sequence - (uint32_t)s->una);
 
-    if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life || position >= s->inf)
+    const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->inf;
+
+    if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life || position >= known)
         return SML_RX_BAD;
-    if (position < s->una || atp_flight_of(s, position)->done)
+    if (position < s->una || (position < s->inf && atp_flight_of(s, position)->done))
         return SML_RX_DUPLICATE;
     switch ((enum atp_kind)p->kind) {
     case ATP_PARAMETER:

@@ -162,7 +162,7 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
     if (!may_send_next(s))
         return false;
     struct atp_flight *f = atp_flight_of(s, s->inf);
-    *f = (struct atp_flight){.index = f->index};
+    *f = (struct atp_flight){.index = f->index, .direct = f->direct};
     emit(s, s->inf, now, send);
     s->inf++;
     return true;

@@ -25,7 +25,7 @@ struct atp_flight {
     uint8_t sends;
     bool listed; /* in one of the two lists */
     bool due;    /* which: due, or sent */
-    bool direct; /* the server has asked for it */
+    bool direct; /* the server has asked for it, perhaps before it was sent */
     bool done;
 };
 
@@ -82,7 +82,7 @@ static inline bool atp_wants(const struct atp_stream *s)
 }
 static inline uint32_t atp_window(const struct atp_stream *s)
 {
-    return s->cfg.uncontrolled ? s->cfg.terms.window : s->congestion.window;
+    return s->cfg.fixed_window > 0 ? s->cfg.fixed_window : s->congestion.window;
 }
 
 /* Puts a place at the end of a list, or takes it out of the one that it is in. */

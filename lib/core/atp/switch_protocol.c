@@ -23,6 +23,9 @@ static bool table_config(const struct agg_pool_config *cfg, struct atp_table_con
         .shards = cfg->shards,
         .max_age_ns = t.max_age_ns,
         .preempt = t.preempt,
+        .parts = t.parts,
+        .forward_ppm = t.forward_ppm,
+        .seed = t.seed,
         .kernels = cfg->kernels,
     };
     return true;
@@ -62,7 +65,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->rank = p->thread = 0;
     if (p->job == NULL || atp_parse(parsed(p), p->payload, p->bytes) != ATP_OK)
         return ATP_SWITCH_NOT_ATP;
-    p->slot = atp_table_locate(p->job->pool, parsed(p)->index);
+    p->slot = atp_table_locate(p->job->pool, parsed(p));
     atp_aggregator_prefetch(p->slot);
     return ATP_SWITCH_HELD;
 }

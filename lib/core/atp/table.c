@@ -14,11 +14,16 @@ static uint32_t shards_of(const struct atp_table_config *cfg)
     return cfg->shards == 0 ? 1 : cfg->shards;
 }
 
+static uint32_t parts_of(const struct atp_table_config *cfg)
+{
+    return cfg->parts == 0 ? 1 : cfg->parts;
+}
+
 static uint32_t per_shard_of(const struct atp_table_config *cfg)
 {
-    const uint32_t n = cfg->aggregators / shards_of(cfg);
+    const uint32_t n = cfg->aggregators / shards_of(cfg), least = parts_of(cfg);
 
-    return n == 0 ? 1 : n;
+    return n < least ? least : n;
 }
 
 static size_t slot_bytes_of(const struct atp_table_config *cfg)
@@ -34,7 +39,8 @@ static size_t hand_bytes_of(const struct atp_table_config *cfg)
 size_t atp_table_footprint(const struct atp_table_config *cfg)
 {
     if (cfg->aggregators < 1 || cfg->aggregators > ATP_MAX_AGGREGATORS || cfg->max_age_ns == 0 ||
-        cfg->chunk_bytes < ATP_MIN_CHUNK_BYTES || cfg->chunk_bytes > ATP_MAX_CHUNK_BYTES)
+        cfg->chunk_bytes < ATP_MIN_CHUNK_BYTES || cfg->chunk_bytes > ATP_MAX_CHUNK_BYTES ||
+        cfg->parts > ATP_MAX_PARTS || cfg->forward_ppm > ATP_ALL_CHUNKS)
         return 0;
     return lines(sizeof(struct atp_table)) +
            shards_of(cfg) * (hand_bytes_of(cfg) + per_shard_of(cfg) * slot_bytes_of(cfg));
@@ -51,6 +57,8 @@ struct atp_table *atp_table_init(void *mem, const struct atp_table_config *cfg)
 
     *t = (struct atp_table){.cfg = *cfg,
                             .per_shard = per_shard_of(cfg),
+                            .parts = parts_of(cfg),
+                            .per_part = per_shard_of(cfg) / parts_of(cfg),
                             .hand_bytes = hand_bytes_of(cfg),
                             .slot_bytes = slot_bytes_of(cfg)};
     t->hands = (uint8_t *)mem + lines(sizeof *t);
@@ -67,11 +75,11 @@ uint32_t atp_table_size(const struct atp_table *t)
     return shards_of(&t->cfg) * t->per_shard;
 }
 
-struct atp_aggregator *atp_table_locate(struct atp_table *t, uint16_t index)
+struct atp_aggregator *atp_table_locate(struct atp_table *t, const struct atp_packet *p)
 {
-    const uint32_t shards = shards_of(&t->cfg);
+    const uint32_t shards = shards_of(&t->cfg), part = p->job % t->parts;
 
-    return at(t, index % shards * t->per_shard + index / shards % t->per_shard);
+    return at(t, p->index % shards * t->per_shard + part * t->per_part + p->index / shards % t->per_part);
 }
 
 void atp_aggregator_prefetch(const struct atp_aggregator *a)

@@ -9,7 +9,11 @@
  * empties the aggregator: what others have given is lost then;
  *   - an aggregator that nobody has touched for max_age goes to whoever wants it next, or is emptied by the
  *     passing of time; its sum goes on to the server. The paper's is lost with its job;
- *   - an option: a job of higher priority may take the aggregator of a lower one in the same way.
+ *   - an option: a job of higher priority may take the aggregator of a lower one in the same way;
+ *   - an option, for comparison: aggregators are divided into parts, and a job has to do with one of them
+ *     only, its number modulo that of parts (the paper's "static" allocation, section 6);
+ *   - an option, for tests: of all chunks a share is passed on, as if each of its packets had met another's
+ *     aggregator (the paper's "forwarding rate").
  *
  * Why no sum is wrong: whatever leaves an aggregator carries the bitmaps of exactly those ranks that are in
  * it. A rank's bit is looked at before its elements are added. What it means that some rank is in two sums is
@@ -27,7 +31,7 @@
 struct atp_table;
 struct atp_aggregator;
 
-enum { ATP_MAX_AGGREGATORS = 65536 };
+enum { ATP_MAX_AGGREGATORS = 65536, ATP_MAX_PARTS = 64, ATP_ALL_CHUNKS = 1000000 /* ppm */ };
 
 struct atp_table_config {
     uint32_t aggregators; /* 1..ATP_MAX_AGGREGATORS; at least one a shard is made */
@@ -35,6 +39,9 @@ struct atp_table_config {
     uint16_t shards;      /* 0: 1 */
     uint64_t max_age_ns;  /* > 0 */
     bool preempt;         /* a higher priority may take an aggregator */
+    uint16_t parts;       /* 0..ATP_MAX_PARTS, 0: 1; a shard has an aggregator a part at least */
+    uint32_t forward_ppm; /* 0..ATP_ALL_CHUNKS: so many of all chunks are passed on */
+    uint64_t seed;        /* which ones */
     const struct agg_kernels *kernels;
 };
 
@@ -42,9 +49,9 @@ struct atp_table_config {
 size_t atp_table_footprint(const struct atp_table_config *cfg);
 struct atp_table *atp_table_init(void *mem, const struct atp_table_config *cfg);
 
-/* The aggregator of this index. The caller prefetches it (atp_aggregator_prefetch) while it locates the rest
- * of its burst. */
-struct atp_aggregator *atp_table_locate(struct atp_table *t, uint16_t index);
+/* The aggregator that a packet is for. The caller prefetches it (atp_aggregator_prefetch) while it locates
+ * the rest of its burst. */
+struct atp_aggregator *atp_table_locate(struct atp_table *t, const struct atp_packet *p);
 void atp_aggregator_prefetch(const struct atp_aggregator *a);
 
 /* Applies a parsed packet to its aggregator. raw: its payload, to which it may write flags, and its

@@ -4,6 +4,7 @@
 #include "atp/reasons.h"
 #include "atp/table_state.h"
 #include "protocol/heard.h"
+#include "random/splitmix.h"
 #include "wire/switchml.h"
 
 enum {
@@ -195,6 +196,14 @@ static void meet_foreign(const struct atp_table *t, struct atp_aggregator *a, co
     begin(a, p, raw, now);
 }
 
+/* All packets of a chunk, or none. */
+static bool is_forwarded(const struct atp_table *t, const struct atp_packet *p)
+{
+    const uint64_t chunk = splitmix_hash((uint64_t)p->life << 32 | p->sequence);
+
+    return t->cfg.forward_ppm > 0 && splitmix_hash(t->cfg.seed ^ chunk) % ATP_ALL_CHUNKS < t->cfg.forward_ppm;
+}
+
 /* ATP_SWITCH_HELD, or why the switch lets it pass. */
 static enum atp_switch_reason why_not_here(const struct atp_table *t, const struct atp_packet *p,
                                            size_t body_bytes)
@@ -218,6 +227,8 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, 
         return;
     if (is_complete(p, bits) || (bits == 0 && !(p->flags & ATP_RESEND)))
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
+    else if (is_forwarded(t, p))
+        pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_FORWARDED, v);
     else if (a->taken && owns(a, p, raw))
         meet_own(t, a, p, raw, now, v);
     else if (a->taken)

@@ -16,8 +16,8 @@ struct atp_hand {
 
 struct atp_table {
     struct atp_table_config cfg;
-    uint32_t per_shard;
-    size_t hand_bytes, slot_bytes; /* from one to the next */
+    uint32_t per_shard, parts, per_part; /* per_part: of one shard */
+    size_t hand_bytes, slot_bytes;       /* from one to the next */
     uint8_t *hands, *aggregators;
     bool heard; /* atomic */
 };

@@ -61,16 +61,20 @@ bool atp_terms_lower(struct agg_terms *granted);
 unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
 
 /* The terms of a switch's table, which its configuration makes. */
-enum { ATP_SWITCH_TERMS_VERSION = 1, ATP_SWITCH_TERMS_BYTES = 16 };
+enum { ATP_SWITCH_TERMS_VERSION = 2, ATP_SWITCH_TERMS_BYTES = 30 };
 
 struct atp_switch_terms {
     uint32_t aggregators; /* as in struct atp_table_config, and so on */
     uint16_t chunk_bytes;
     uint64_t max_age_ns;
     bool preempt;
+    uint16_t parts;
+    uint32_t forward_ppm;
+    uint64_t seed;
 };
 
-/* Big endian: aggregators (4), chunk_bytes (2), preempt, zero, max_age_ns (8). */
+/* Big endian: aggregators (4), chunk_bytes (2), preempt, zero, max_age_ns (8), parts (2), forward_ppm (4),
+ * seed (8). */
 void atp_switch_terms_build(struct agg_terms *out, const struct atp_switch_terms *t);
 bool atp_switch_terms_parse(struct atp_switch_terms *t, const struct agg_terms *in);
 unsigned atp_switch_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
