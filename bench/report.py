@@ -18,7 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 
-BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches")  # in the order of the first screen
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp")  # in the order of the first screen
 
 
 def module_of(name):

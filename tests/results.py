@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench"))
 import allreduce
+import atp
 import dataplane
 import idle
 import loss
@@ -21,7 +22,7 @@ import reduce
 import report
 import thc
 from figures import Figure, Sample
-from parts import case1, one_lcore
+from parts import atp_forwarding, atp_loss, case1, one_lcore
 
 RUNS = (1, 2, 3)
 
@@ -152,6 +153,30 @@ def tenancy_records(directory):
                 put(directory, f"{run},swagg,one_lcore,{what},{turn}.json", {"answers_pps": 4e6 if what == "no_delays" else 3e6})
 
 
+def atp_report(*mbits, **more):
+    rows = [[{"bytes": 1 << 20, "mean_us": (8 << 20) / rate, "wrong": 0}] for rate in mbits]
+    return {"ended": 20, "to_server": 3, "from_server": 2, "switch": {}, "jobs": rows, **more}
+
+
+def atp_records(directory):
+    for run in RUNS:
+        for way, rate in (("switchml", 100), ("atp", 98), ("no_switch", 32)):
+            put(directory, f"{run},atp_alone,{way}.json", atp_report(rate))
+        put(directory, f"{run},atp_alone,openmpi.json", [mpi_row(1024, 1)])
+        for loss in ("0", *atp_loss.LOSSES):
+            for way in atp_loss.WAYS:
+                put(directory, f"{run},atp_loss,{way},{loss}.json", atp_report(90 - 10 * float(loss)))
+        for share in atp_forwarding.SHARES:
+            put(directory, f"{run},atp_forwarding,{share}.json", atp_report(90 * atp_forwarding.model(share)))
+        for jobs in (2, 3):
+            for what, rate in (("all_on", 45), ("dynamic", 90), ("static", 60)):
+                put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
+        for what, rate in (("on", 45), ("off", 15), ("beside_tcp", 40)):
+            put(directory, f"{run},atp_congestion,{what}.json", atp_report(rate))
+        intervals = [{"sum": {"start": at / 2, "end": at / 2 + 0.5, "seconds": 0.5, "bytes": 3e6}} for at in range(40)]
+        put(directory, f"{run},atp_congestion,tcp.json", {"start": {"timestamp": {"timesecs": 2}}, "intervals": intervals})
+
+
 def switches_records(directory):
     for run in RUNS:
         for links in case1.LINKS:
@@ -170,7 +195,7 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
-            "switches": ("case1_vs_host", 3)}
+            "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5)}
 
 
 def run_report(*arguments):

@@ -286,7 +286,7 @@ net_bridge_remove() {
 # --- the switch: swagg -----------------------------------------------------------------------------------------
 
 # Writes a configuration for the hosts that there are. NET_IMPAIR: the impairments of every port, as YAML
-# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_SWITCH_MAC: the switch's; empty: it chooses. NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
+# ('{rx: {drop: 0.01}, tx: {drop: 0.01}}'). NET_PORT: what else every port has ('ecn_above: 50000'). NET_SWITCH_MAC: the switch's; empty: it chooses. NET_DEVICE: the DPDK driver of the ports, or kernel. The other arguments are further
 # settings, a line each.
 net_swagg_config() { # FILE [YAML...]
     local file=$1 i line
@@ -297,8 +297,8 @@ net_swagg_config() { # FILE [YAML...]
     {
         printf 'switch: {%sip: %s/24}\nports:\n' "${NET_SWITCH_MAC:+mac: \"$NET_SWITCH_MAC\", }" "$(net_switch_ip)"
         for ((i = 0; i < NET_HOSTS; i++)); do
-            printf '  - {name: h%d, device: "%s"%s}\n' "$i" "$(net_device "${NET_DEVICE:-kernel}" "$i")" \
-                "${NET_IMPAIR:+, impair: $NET_IMPAIR}"
+            printf '  - {name: h%d, device: "%s"%s%s}\n' "$i" "$(net_device "${NET_DEVICE:-kernel}" "$i")" \
+                "${NET_IMPAIR:+, impair: $NET_IMPAIR}" "${NET_PORT:+, $NET_PORT}"
         done
         printf '%s\n' "$@"
     } >"$file"

@@ -1,0 +1,18 @@
+"""ATP: one job, losses, chunks that the switch passes on, jobs that compete, congestion: what atp.sh measured, part by part (parted.py)."""
+import parted
+from parts import atp_alone, atp_congestion, atp_forwarding, atp_jobs, atp_loss
+
+PARTS = {"atp_alone": atp_alone, "atp_loss": atp_loss, "atp_forwarding": atp_forwarding, "atp_jobs": atp_jobs, "atp_congestion": atp_congestion}
+FIGURES = parted.figures_of(PARTS)
+
+
+def collect(directory):
+    return parted.collect(PARTS, directory)
+
+
+def pages(data):
+    return {"atp": parted.page(PARTS, data)}
+
+
+def plots(data):
+    return parted.plots(PARTS, data)

@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of atp.sh and parts.sh
+# The switch passes on half of the chunks, with congestion control and without; and a job beside a flow of TCP to the server's host.
+
+atp_congestion() {
+    local calls=2
+    [ -z "$quick" ] || calls=1
+    atp_hosts 1
+    atp_switch "atp: {aggregators: 4096, forward: 0.5}"
+    measure atp_congestion,on 1 atp -b 8M -e 8M -n "$calls" -w 1
+    measure atp_congestion,off 1 atp -b 8M -e 8M -n "$calls" -w 1 --window "$SLOTS"
+    net_swagg_stop
+    atp_switch "atp: {aggregators: 4096}"
+    atp_beside_tcp
+    net_swagg_stop
+}
+
+# The flow begins before the job, and lasts longer: what counts of it are the whole seconds in which the job works.
+atp_beside_tcp() {
+    local flow further=$((WORKERS + 1)) to=$records/$run,atp_congestion,tcp.json
+    [ ! -s "$to" ] || return 0
+    ip netns exec "$NET_ID-h$SERVER" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$SERVER ss -ltn | grep -q :5201"
+    net_exec "$further" timeout 100 iperf3 -J -i 0.5 -t 12 -c "$(net_ip "$SERVER")" >"$NET_DIR/new.json" &
+    flow=$!
+    sleep 2
+    measure atp_congestion,beside_tcp 1 atp -b 8M -e 8M -n 4 -w 0
+    wait "$flow" || fail "iperf3: $(tail -5 "$NET_DIR/new.json")"
+    mv "$NET_DIR/new.json" "$to"
+}

@@ -1,0 +1,53 @@
+"""Jobs that compete for aggregators and a link: what atp_jobs.sh measured."""
+from figures import Figure, Sample, table
+from parts.atp_reports import goodputs, of_link, rows as jobs_of
+
+NUMBER = {2: "two", 3: "three"}
+WAYS = {"dynamic": "shared as packets come", "static": "a part for each job"}
+FIGURES = tuple(figure for jobs, words in NUMBER.items() for suffix in ["" if jobs == 2 else f"_{jobs}"] for figure in (
+    Figure(f"atp_dynamic_vs_static{suffix}", f"With aggregators for one, {words} jobs that work in turns are {{:.2f}} times as fast as where each has "
+           "a part of them to itself.", ">= 1.2"),
+    Figure(f"atp_all_on_link_share{suffix}", f"{words.capitalize()} jobs that all work use {{:.1%}} of the link together.", ">= 0.95"),
+    Figure(f"atp_all_on_jain{suffix}", "Jain's index of what they get is {:.3f}.", ">= 0.95"),
+))
+
+READING = """
+Jobs that compete: two and three jobs on the same hosts and links, with 128 slots each and 128 aggregators in all. All on: each sums 16 MiB
+once, and all begin at the same time; together they get all their bytes by the time of the slowest. Jain's index is that of their goodputs: 1 if
+all get the same. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
+none is on beside it, unless it is late. Aggregators are shared as packets come, or are divided (`atp.parts`): then what a job has no aggregator
+for goes to the server, though those of the job that is off are empty. The figure is the mean of the jobs' goodputs while they are on.
+"""
+
+
+def jain(values):
+    return sum(values) ** 2 / (len(values) * sum(value ** 2 for value in values))
+
+
+def together(report):
+    """Mbit/s of all, until the slowest is done."""
+    found = jobs_of(report)
+    return sum(row["bytes"] for row in found) * 8 / max(row["mean_us"] for row in found)
+
+
+def mean(report):
+    return sum(goodputs(report)) / len(report["jobs"])
+
+
+def collect(rows):
+    figures, data = {}, {}
+    for jobs, words in NUMBER.items():
+        if ("all_on", str(jobs)) not in rows:
+            continue
+        suffix = "" if jobs == 2 else f"_{jobs}"
+        all_on, dynamic, static = (rows[what, str(jobs)] for what in ("all_on", "dynamic", "static"))
+        figures[f"atp_dynamic_vs_static{suffix}"] = [mean(a) / mean(b) for a, b in zip(dynamic, static)]
+        figures[f"atp_all_on_link_share{suffix}"] = [of_link(together(report)) for report in all_on]
+        figures[f"atp_all_on_jain{suffix}"] = [jain(goodputs(report)) for report in all_on]
+        data[words] = {"all_on": [together(report) for report in all_on], "dynamic": [mean(r) for r in dynamic], "static": [mean(r) for r in static]}
+    return figures, {"mbits": data}
+
+
+def section(data):
+    rows = [(words, Sample(of["all_on"]).spread(1), *(Sample(of[way]).spread(1) for way in WAYS)) for words, of in data["mbits"].items()]
+    return "## Jobs that compete\n\n" + table(("jobs, with aggregators for one", "all on: together, Mbit/s", *(f"in turns, {says}: each" for says in WAYS.values())), rows)
