@@ -28,7 +28,6 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
         actions = { known; unknown; }
         const default_action = unknown();
         size = 4096;
-        idle_timeout = true;
     }
 
     action forward(PortId_t port)

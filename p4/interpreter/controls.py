@@ -195,7 +195,7 @@ class Control:
         have = {p.data: p for p in properties if p.data != "attribute"}
         attributes = {str(p.children[0]): p.children[1] for p in properties if p.data == "attribute"}
         for a in attributes:
-            if a not in ("size", "idle_timeout"):
+            if a != "size":  # others give entries more data, which control would have to write
                 self.program.source.refuse(node, f"a table's {a}: not known to this interpreter")
         codes, keys = self._keys(have["keys"])
         actions = {str(a): self._action(node, str(a)) for a in have["actions"].children}

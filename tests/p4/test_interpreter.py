@@ -238,6 +238,8 @@ class Unknown(unittest.TestCase):
                 ({"body": "tm.copy_to_cpu = 1;"}, "cannot be written"),
                 ({"body": "switch (hdr.h.a) { 1: { } }"}, "syntax error"),
                 ({"locals": "table t { key = { hdr.h.a : lpm; } actions = { NoAction; } }", "body": "t.apply();"}, "lpm"),
+                ({"locals": "table t { key = { hdr.h.a : exact; } actions = { NoAction; } idle_timeout = true; }", "body": "t.apply();"},
+                 "idle_timeout"),
                 ({"parser": "transition nowhere;"}, "nowhere")):
             with self.assertRaisesRegex(Refused, why, msg=str(parts)) as caught:
                 chip(**parts)
