@@ -1,4 +1,5 @@
 """Sums compressed to a few bits: what thc.sh measured."""
+import os
 import sys
 
 import records
@@ -10,6 +11,8 @@ STEPS = ("transform", "quantise_and_pack", "subtract", "transform_back", "look_u
          "memcpy")
 ACCURACY = 0.96
 TEXT_ACCURACY = 0.42
+RANKS, FLOATS = 4, 16 << 18  # of the allreduce over links without a limit
+RANK_STEPS = ("transform", "quantise_and_pack", "subtract", "transform_back", "decode_8", "transform_back")
 FIGURES = (
     Figure("thc_nmse_b4_n4", "The mean of four ranks' vector errs by {:.4f} of its square with 4 bits a number."),
     Figure("thc_vs_terngrad_nmse", "The error is {:.0f} times less than TernGrad's.", ">= 5"),
@@ -28,6 +31,8 @@ FIGURES = (
     Figure("thc_loss_1pct_accuracy", "With one packet in 100 lost, and zeros for what does not come, 10 workers know {:.3f} times as many as without loss."),
     Figure("thc_loss_1pct_synchronized_accuracy", "With models that are made the same after each epoch they know {:.3f} times as many."),
     Figure("thc_cpu_vs_float", "Over links without a limit an allreduce of 16 MiB is {:.2f} times as fast as that of floats.",
+           first_screen=False),
+    Figure("thc_cpu_computing", "So much of its time there is the ranks' compressing and decoding, if all CPUs do nothing else meanwhile: {:.2f}; the rest is packets.",
            first_screen=False),
 )
 
@@ -148,6 +153,9 @@ def collect(directory):
     speedups(found, ("thc_steps_inflation", "thc_time_to_accuracy_speedup"), digits, "float", "thc")
     speedups(found, ("thc_text_steps_inflation", "thc_text_time_to_accuracy_speedup"), text, "4,float", "4,thc")
     found |= {f"thc_{step}_ns_a_float": [run["ns"][step] for run in alone] for step in STEPS}
+    cpus = len(os.sched_getaffinity(0))
+    found["thc_cpu_computing"] = [RANKS * FLOATS * sum(run["ns"][step] for step in RANK_STEPS) / 1e3 / cpus / us
+                                  for run, us in zip(alone, taken(reports, "none", "thc"))]
     whole = at_end(reports, "loss", "0", "")
     found |= {"thc_many_accuracy": at_end(reports, "many", "thc") / at_end(reports, "many", "none"),
               "thc_loss_1pct_accuracy": at_end(reports, "loss", "0.01", "") / whole,
