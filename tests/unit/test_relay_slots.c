@@ -13,7 +13,9 @@
 #include "relay/protocol.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
+#include "toy_keys.h"
 #include "unit.h"
+#include "wire/auth.h"
 
 enum { SWITCHES_MAX = 6, RANKS_MAX = 9, TAGS = 24, CHUNK = 256, NONE = -1, PACKET_MAX = 512, COUNT = 4 };
 
@@ -43,7 +45,9 @@ struct station {
     struct sml_pool *pool;
     uint8_t job; /* on the wire; of another life it is another one */
     uint16_t contributors, contributor[RANKS_MAX];
-    int sends[RANKS_MAX]; /* by contributor: who it is, as letter.to */
+    int sends[RANKS_MAX];      /* by contributor: who it is, as letter.to */
+    struct keys_shared shared; /* keyed: by this switch and those below, in this life */
+    struct sml_auth *auth;     /* the ranks' */
 };
 
 struct worker {
@@ -68,6 +72,7 @@ struct grove {
     uint8_t in[TAGS][RANKS_MAX][CHUNK], sum[TAGS][CHUNK];
     uint8_t got[TAGS][CHUNK]; /* what the first rank got */
     unsigned kept;
+    unsigned forged, unproven; /* letters that somebody without a secret sent; that were dropped for it */
 };
 
 static size_t bytes_of(const struct grove *g, uint32_t tag)
@@ -149,7 +154,8 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
     struct agg_tree tree = {.ranks = (uint16_t)g->shape->ranks,
                             .contributor = s->contributor,
                             .has_parent = above != NONE,
-                            .parent_job = above == NONE ? 0 : g->station[above].job};
+                            .parent_job = above == NONE ? 0 : g->station[above].job,
+                            .parent_shared = above == NONE ? NULL : &g->station[above].shared};
     struct sml_pool_config cfg = g->cfg;
     size_t bytes;
 
@@ -165,6 +171,11 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
         if (from != NONE && c == s->contributors)
             s->sends[s->contributors++] = from;
     }
+    s->shared = (struct keys_shared){.library = &toy_library};
+    for (unsigned i = 0; i < KEYS_SECRET_BYTES; i++)
+        s->shared.secret[i] = (uint8_t)rng_next(&g->rng);
+    s->auth = sml_auth_init(malloc(sml_auth_footprint(CHUNK)), &s->shared, CHUNK);
+    cfg.shared = &s->shared;
     cfg.job = s->job;
     cfg.workers = s->contributors;
     cfg.first_tag = first_tag;
@@ -189,6 +200,7 @@ static void close_station(struct grove *g, int node)
     sml_pool_drain(g->station[node].pool, drain_one);
     g->kept -= drained;
     free(g->station[node].pool);
+    free(g->station[node].auth);
 }
 
 static void put(struct grove *g, int from, int to, const uint8_t *payload, size_t bytes)
@@ -251,7 +263,7 @@ static void at_switch(struct grove *g, int node, const struct letter *l)
     const int from = from_above ? AGG_PARENT : contributor_of(s, l->from);
     struct agg_verdict v;
     struct sml_packet p;
-    uint8_t *frame = malloc(l->bytes + SML_TRAILER_BYTES);
+    uint8_t *frame = malloc(l->bytes + SML_TRAILER_MAX);
     void *buffer = g->keeps && rng_below(&g->rng, 2) ? frame : NULL;
 
     memcpy(frame, l->payload, l->bytes);
@@ -263,6 +275,7 @@ static void at_switch(struct grove *g, int node, const struct letter *l)
     struct sml_slot *slot = sml_pool_locate(s->pool, &p, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
     sml_pool_apply(s->pool, slot, (uint16_t)from, &p, buffer, 0, &v);
+    g->unproven += v.reason == SML_DROP_UNPROVEN;
     CU_ASSERT(v.reason != SML_DROP_BAD_CHECKSUM && v.reason != SML_DROP_BAD_KIND &&
               v.reason != SML_DROP_BAD_LENGTH && v.reason != SML_DROP_BAD_SLOT &&
               v.reason != SML_DROP_BAD_TYPE && v.reason != SML_SEND_MISMATCH);
@@ -304,10 +317,13 @@ static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kin
         memcpy(payload + SML_HEADER_BYTES, g->got[tag], body);
     else if (body > 0)
         convert(g, tag, payload + SML_HEADER_BYTES, g->in[tag][rank]);
-    if (g->cfg.checksum != SML_CHECKSUM_NONE) {
+    if (g->cfg.checksum == SML_CHECKSUM_CRC32C)
         sml_build_trailer(payload + bytes, (uint16_t)rank, payload, bytes, NULL, 0);
-        bytes += SML_TRAILER_BYTES;
-    }
+    else if (g->cfg.checksum == SML_CHECKSUM_KEYED)
+        sml_auth_build(payload + bytes, g->station[g->shape->at[rank]].auth,
+                       &(struct sml_route){.sender = (uint16_t)rank, .receiver = SML_SWITCH}, payload,
+                       SML_HEADER_BYTES, payload + SML_HEADER_BYTES, body);
+    bytes += sml_trailer_bytes(g->cfg.checksum);
     put(g, rank, RANKS_MAX + g->shape->at[rank], payload, bytes);
 }
 
@@ -343,6 +359,15 @@ static void take_result(struct grove *g, int rank, uint32_t tag, const struct sm
         w->oldest++;
 }
 
+static bool is_believed(const struct grove *g, int rank, const struct sml_packet *p)
+{
+    const struct sml_route route = {.sender = SML_SWITCH, .receiver = sml_receiver(p->kind, (uint16_t)rank)};
+
+    return g->cfg.checksum == SML_CHECKSUM_KEYED
+               ? sml_auth_holds(g->station[g->shape->at[rank]].auth, &route, p, 0)
+               : sml_checksum_holds(p, g->cfg.checksum, SML_SWITCH);
+}
+
 static void at_rank(struct grove *g, int rank, const struct letter *l)
 {
     struct sml_packet p;
@@ -350,7 +375,10 @@ static void at_rank(struct grove *g, int rank, const struct letter *l)
     CU_ASSERT_FATAL(sml_parse(&p, l->payload, l->bytes) == SML_OK && p.tag < TAGS);
     if (p.job != g->station[g->shape->at[rank]].job)
         return;
-    CU_ASSERT(sml_checksum_holds(&p, g->cfg.checksum, SML_SWITCH));
+    if (!is_believed(g, rank, &p)) {
+        CU_ASSERT(g->forged > 0);
+        return;
+    }
     if (p.kind == SML_DATA)
         take_result(g, rank, p.tag, &p);
     else if (p.kind == SML_NACK)
@@ -387,6 +415,34 @@ static void turn(struct grove *g, uint32_t from)
     }
 }
 
+/* Whoever has no secret sends what somebody has sent once more: changed, or to another switch in the name of
+ * whoever is its neighbour there, under the number that the job has there. */
+static void forge(struct grove *g, const struct letter *seen)
+{
+    struct letter l = *seen;
+    const int node = (int)rng_below(&g->rng, (uint64_t)g->shape->switches);
+    const struct station *s = &g->station[node];
+    const int above = g->shape->above[node];
+
+    if (g->cfg.checksum != SML_CHECKSUM_KEYED || rng_below(&g->rng, 4) > 0)
+        return;
+    if (rng_below(&g->rng, 2)) {
+        l.payload[SML_HEADER_BYTES + rng_below(&g->rng, l.bytes - SML_HEADER_BYTES)] ^= 1;
+    } else {
+        l.to = RANKS_MAX + node;
+        l.from = above != NONE && rng_below(&g->rng, 3) == 0 ? RANKS_MAX + above
+                                                             : s->sends[rng_below(&g->rng, s->contributors)];
+        l.payload[1] = above != NONE && l.from == RANKS_MAX + above ? g->station[above].job : s->job;
+    }
+    if (l.to == seen->to && l.from == seen->from && memcmp(l.payload, seen->payload, l.bytes) == 0)
+        return; /* a mere copy */
+    g->forged++;
+    if (l.to >= RANKS_MAX)
+        at_switch(g, l.to - RANKS_MAX, &l);
+    else
+        at_rank(g, l.to, &l);
+}
+
 static void deliver(struct grove *g)
 {
     while (g->letters > 0) {
@@ -395,6 +451,7 @@ static void deliver(struct grove *g)
         const struct letter l = g->mail[i];
 
         memmove(g->mail + i, g->mail + i + 1, (--g->letters - i) * sizeof(*g->mail));
+        forge(g, &l);
         if (l.to >= RANKS_MAX)
             at_switch(g, l.to - RANKS_MAX, &l);
         else
@@ -404,12 +461,14 @@ static void deliver(struct grove *g)
 
 static void start(struct grove *g, const struct shape *shape, uint64_t seed)
 {
+    static const enum sml_checksum checksums[] = {SML_CHECKSUM_NONE, SML_CHECKSUM_CRC32C, SML_CHECKSUM_KEYED};
+
     *g = (struct grove){.shape = shape, .rng = seed};
     g->cfg = (struct sml_pool_config){.slots = 4,
                                       .chunk_bytes = CHUNK,
                                       .format = SML_FORMAT_TYPED,
                                       .mode = seed % 2 ? SML_ORDERED : SML_ON_ARRIVAL,
-                                      .checksum = seed % 3 ? SML_CHECKSUM_NONE : SML_CHECKSUM_CRC32C,
+                                      .checksum = checksums[seed / 2 % 3],
                                       .arrivals = true,
                                       .kernels = agg_kernels_best()};
     g->keeps = seed % 5 != 0;
@@ -477,6 +536,7 @@ static void play(const struct shape *shape, uint64_t seed)
         fprintf(stderr, "seed %" PRIu64 ": %d switches, %d ranks: not over\n", seed, shape->switches,
                 shape->ranks);
     CU_ASSERT_FATAL(is_over(&g));
+    CU_ASSERT(g.unproven <= g.forged && (g.unproven > 0) == (g.cfg.checksum == SML_CHECKSUM_KEYED));
     stop(&g);
 }
 
@@ -597,6 +657,43 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
     CU_ASSERT_EQUAL(relay_slots_footprint(&cfg, &tree), 0);
 }
 
+/* A switch below hears of the parent that it does not know the job, which nobody can prove: all ranks are to
+ * ask. What he could prove, but has not, is dropped. */
+static void test_a_keyed_switch_passes_a_reject_on(void)
+{
+    static const uint16_t contributor[] = {AGG_NOBODY, 0, 1};
+    const struct keys_shared ours = {&toy_library, {1}}, parents = {&toy_library, {2}};
+    struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = true, .parent_job = 9};
+    const struct sml_pool_config cfg = {.job = 3,
+                                        .workers = 2,
+                                        .slots = 4,
+                                        .chunk_bytes = 64,
+                                        .checksum = SML_CHECKSUM_KEYED,
+                                        .shared = &ours,
+                                        .kernels = agg_kernels_best()};
+    const struct sml_packet asked = {.kind = SML_DATA, .checksum = SML_CHECKSUM_KEYED, .job = 9};
+    uint8_t reject[SML_REJECT_BYTES];
+    struct sml_packet p;
+    struct agg_verdict v;
+
+    CU_ASSERT_EQUAL(relay_slots_footprint(&cfg, &tree), 0); /* there is no secret to share with the parent */
+    tree.parent_shared = &parents;
+    struct sml_pool *pool =
+        relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
+    const size_t bytes = sml_build_reject(reject, &asked, 77);
+    CU_ASSERT_FATAL(sml_parse(&p, reject, bytes) == SML_OK);
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), AGG_PARENT, &p, NULL, 0, &v);
+    CU_ASSERT_EQUAL(v.reason, SML_PARENT_WORD);
+    CU_ASSERT_FATAL(sml_parse(&p, v.brief, v.brief_bytes) == SML_OK);
+    CU_ASSERT(p.kind == SML_REJECT && p.checksum == SML_CHECKSUM_NONE && p.job == 3);
+    reject[0] ^= SML_REJECT << 4 ^ SML_NACK << 4;
+    CU_ASSERT_FATAL(sml_parse(&p, reject, SML_HEADER_BYTES) == SML_OK);
+    p.job = 9;
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), AGG_PARENT, &p, NULL, 0, &v);
+    CU_ASSERT_EQUAL(v.reason, SML_DROP_UNPROVEN);
+    free(pool);
+}
+
 static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t contributor[3])
 {
     const struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
@@ -623,6 +720,7 @@ int main(void)
         UNIT_TEST(test_handed_back_sums_complete_without_a_question),
         UNIT_TEST(test_views_are_by_rank),
         UNIT_TEST(test_a_question_in_the_largest_tree_names_every_rank),
+        UNIT_TEST(test_a_keyed_switch_passes_a_reject_on),
         UNIT_TEST(test_tables_that_are_none_are_refused),
         CU_TEST_INFO_NULL,
     };

@@ -47,21 +47,36 @@ static struct sml_pool_config with_role(const struct sml_pool_config *cfg, const
     return c;
 }
 
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + SML_LINE - 1) / SML_LINE * SML_LINE;
+}
+
 static size_t table_bytes(const struct sml_pool_config *cfg, const struct agg_tree *tree)
 {
-    const size_t bytes = sizeof(struct relay_tree) + ((size_t)tree->ranks + cfg->workers) * sizeof(uint16_t);
+    return whole_lines(sizeof(struct relay_tree) + ((size_t)tree->ranks + cfg->workers) * sizeof(uint16_t));
+}
 
-    return (bytes + SML_LINE - 1) / SML_LINE * SML_LINE;
+static bool shares_with_parent(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+{
+    return cfg->checksum == SML_CHECKSUM_KEYED && tree->has_parent;
+}
+
+static size_t auth_bytes(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+{
+    return shares_with_parent(cfg, tree) ? sml_auth_footprint(cfg->chunk_bytes) : 0;
 }
 
 size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_tree *tree)
 {
     const struct sml_pool_config c = with_role(cfg, tree);
-    const size_t bytes = cfg->labelled || cfg->tag_bits != 0 || cfg->checksum == SML_CHECKSUM_KEYED
-                             ? 0
-                             : sml_pool_footprint(&c);
+    const size_t bytes = cfg->labelled || cfg->tag_bits != 0 ? 0 : sml_pool_footprint(&c);
 
-    return bytes == 0 || !find_lowest(tree, cfg->workers, NULL) ? 0 : bytes + table_bytes(cfg, tree);
+    if (bytes == 0 || !find_lowest(tree, cfg->workers, NULL))
+        return 0;
+    if (shares_with_parent(cfg, tree) && tree->parent_shared == NULL)
+        return 0;
+    return bytes + whole_lines(table_bytes(cfg, tree) + auth_bytes(cfg, tree));
 }
 
 struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_tree *tree)
@@ -78,6 +93,9 @@ struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, 
                                  .parent_job = tree->parent_job,
                                  .contributor = contributor,
                                  .lowest = lowest};
+    if (shares_with_parent(cfg, tree))
+        table->auth =
+            sml_auth_init((uint8_t *)table + table_bytes(cfg, tree), tree->parent_shared, cfg->chunk_bytes);
     pool->tree = table;
     return pool;
 }

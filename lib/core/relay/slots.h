@@ -34,6 +34,10 @@
  * ranks have contributed in this life of the job. What holds for ranks at one switch therefore holds here: a
  * rank that has a chunk's sum does not contribute to it again, so neither does any switch above it.
  *
+ * In a keyed job a switch shares one secret with those below and, as a member of the parent's job, another
+ * with that one: what comes from the one side is proven anew to the other, in the name of the lowest rank
+ * below. With one secret for both, a rank's packet to its switch could be sent on as the sum of all.
+ *
  * Memory, threads and rules for buffers are the pool's. A partial sum is built as a result is: in the frame
  * that was kept for it, if there is one; when the result comes, that one is released and the result's is
  * kept.
@@ -46,8 +50,8 @@
 
 /* As sml_pool_footprint and sml_pool_init. cfg->workers: contributors; cfg's role, ranks and role_bytes are
  * filled in here. 0, too, if the tree's table is not one: not all contributors in the order of their lowest
- * ranks, or nobody's ranks without a parent; if the pool is labelled, or has tag_bits. The table is copied.
- */
+ * ranks, or nobody's ranks without a parent; if the pool is labelled, or has tag_bits; if it is keyed, and
+ * nothing is shared with the parent. The table is copied. */
 size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_tree *tree);
 struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_tree *tree);
 

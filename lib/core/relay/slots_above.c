@@ -35,6 +35,12 @@ static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struc
            (!exponents && p->body_bytes == 0 && !relay_somebody_wants(pool, slot, p->ver));
 }
 
+/* Of a result that opens a collective and brings elements, the first bytes are the call. */
+static uint8_t call_bytes_of(const struct sml_packet *p)
+{
+    return p->kind == SML_OPEN && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+}
+
 /* The partial sum has done its work; the result takes its place, or stays in its own buffer. */
 static void replace_sum(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                         void *buffer, struct agg_verdict *v)
@@ -48,6 +54,7 @@ static void replace_sum(const struct sml_pool *pool, struct sml_slot *slot, cons
     if (buffer == NULL)
         memcpy(slot->body[p->ver], p->body, p->body_bytes);
     slot->kind = p->kind;
+    slot->call_bytes = call_bytes_of(p);
     slot->e0 = p->e0;
     slot->e1 = p->e1;
 }
@@ -96,22 +103,42 @@ static enum sml_reason pass_down(const struct sml_pool *pool, struct sml_slot *s
     const struct sml_packet ours = as_ours(pool, p);
 
     memcpy(v->answer + SML_HEADER_BYTES, p->body, p->body_bytes);
-    sml_answer(pool, slot, 0, &ours, (enum sml_kind)p->kind, p->body_bytes, v);
+    sml_answer(pool, slot, relay_our_rank(pool), &ours, (enum sml_kind)p->kind, p->body_bytes, v);
+    if (p->checksum == SML_CHECKSUM_NONE)
+        v->bytes = SML_HEADER_BYTES + p->body_bytes; /* REJECT of a keyed job has no trailer */
     v->wants = whom != NULL ? whom : nobody;
     v->brief = v->payload;
     v->brief_bytes = whom != NULL ? 0 : v->bytes;
     return SML_PARENT_WORD;
 }
 
+/* SML_HELD if the switch above has sent this packet, as far as the job can tell, else the reason to drop it.
+ */
+static enum sml_reason check(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+{
+    const struct sml_route route = {.sender = SML_SWITCH,
+                                    .receiver = sml_receiver(p->kind, relay_our_rank(pool)),
+                                    .wraps = sml_slot_wraps(pool, slot, p->tag)};
+
+    if (pool->cfg.checksum != SML_CHECKSUM_KEYED)
+        return sml_check(pool, slot, SML_SWITCH, p);
+    if (p->kind == SML_REJECT) /* who does not know the job has no key of it: anybody may have said this */
+        return p->checksum == SML_CHECKSUM_NONE ? SML_HELD : SML_DROP_UNPROVEN;
+    return sml_auth_holds(relay_tree_of(pool)->auth, &route, p, call_bytes_of(p)) ? SML_HELD
+                                                                                  : SML_DROP_UNPROVEN;
+}
+
 enum sml_reason relay_judge_above(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                                   void *buffer, struct agg_verdict *v)
 {
     const struct relay_tree *tree = relay_tree_of(pool);
+    enum sml_reason checked;
 
-    if (sml_check(pool, slot, SML_SWITCH, p) != SML_HELD)
-        return SML_DROP_BAD_CHECKSUM;
     if (!tree->has_parent || p->job != tree->parent_job || !sml_is_its_slot(pool, p))
         return SML_DROP_PARENT;
+    checked = check(pool, slot, p);
+    if (checked != SML_HELD)
+        return checked;
     if (p->kind == SML_REJECT)
         return pass_down(pool, slot, p, NULL, v);
     if (sml_tag_behind(pool, slot, p->tag) != 0)

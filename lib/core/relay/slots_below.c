@@ -80,7 +80,8 @@ static enum sml_reason ask_parent(const struct sml_pool *pool, struct sml_slot *
     const size_t bitmap = put_bitmap(pool, slot, false, v->aside + SML_HEADER_BYTES);
 
     sml_build_header(v->aside, &head);
-    relay_send_up(pool, v, v->aside, SML_HEADER_BYTES + bitmap, NULL);
+    relay_send_up(v, v->aside, relay_end_payload(pool, slot, p->tag, v->aside, 0, SML_HEADER_BYTES + bitmap),
+                  NULL);
     return SML_ASK_PARENT;
 }
 
@@ -89,6 +90,7 @@ static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_s
                                        const struct sml_packet *p, struct agg_verdict *v)
 {
     const bool seen = sml_map_has(sml_slot_seen(slot), from), switch_asks = p->kind == SML_ASK;
+    const uint16_t asker = relay_tree_of(pool)->lowest[from];
     bool has_all = true;
 
     if (switch_asks) {
@@ -97,9 +99,9 @@ static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_s
         has_all = note_known(pool, slot, from, p);
     }
     if (!seen && has_all)
-        sml_answer(pool, slot, from, p, SML_NACK, 0, v);
+        sml_answer(pool, slot, asker, p, SML_NACK, 0, v);
     else
-        sml_answer(pool, slot, from, p, SML_WAIT, put_bitmap(pool, slot, true, v->answer + SML_HEADER_BYTES),
+        sml_answer(pool, slot, asker, p, SML_WAIT, put_bitmap(pool, slot, true, v->answer + SML_HEADER_BYTES),
                    v);
     if (!relay_tree_of(pool)->has_parent || !(seen || switch_asks || relay_may_be_restored(pool, slot)) ||
         !is_to_be_passed_up(pool, slot, from))
@@ -189,7 +191,8 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
                                         const struct sml_packet *p, struct agg_verdict *v)
 {
     const enum sml_reason formed = sml_inspect(pool, p);
-    uint8_t *body = sml_slot_memory(pool, slot, !p->ver);
+    uint8_t *body = sml_slot_memory(pool, slot, !p->ver), *payload = body - SML_HEADER_BYTES;
+    const size_t call_bytes = sml_opens(pool, p) ? SML_CALL_BYTES : 0;
     struct sml_packet head = *p;
 
     if (formed != SML_HELD)
@@ -200,9 +203,11 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
     note_want(pool, slot, from, p);
     head.job = relay_tree_of(pool)->parent_job;
     head.e1 |= pool->cfg.format == SML_FORMAT_TYPED ? SML_FLAG_WANT : 0;
-    sml_build_header(body - SML_HEADER_BYTES, &head);
+    sml_build_header(payload, &head);
     memcpy(body, p->body, p->body_bytes);
-    relay_send_up(pool, v, body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL);
+    relay_send_up(
+        v, payload,
+        relay_end_payload(pool, slot, p->tag, payload, call_bytes, SML_HEADER_BYTES + p->body_bytes), NULL);
     return SML_RESTORE_PARENT;
 }
 
@@ -212,10 +217,11 @@ enum sml_reason relay_judge_below(struct sml_pool *pool, struct sml_slot *slot, 
                                   const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     const struct relay_tree *tree = relay_tree_of(pool);
+    const enum sml_reason checked = sml_check(pool, slot, tree->lowest[from], p);
     int32_t behind;
 
-    if (sml_check(pool, slot, tree->lowest[from], p) != SML_HELD)
-        return SML_DROP_BAD_CHECKSUM;
+    if (checked != SML_HELD)
+        return checked;
     if ((p->kind != SML_DATA && p->kind != SML_ASK && !sml_comes_from_workers(pool, p)) ||
         p->job != pool->cfg.job)
         return SML_DROP_BAD_KIND;

@@ -12,6 +12,8 @@ struct relay_tree {
     uint8_t parent_job;
     const uint16_t *contributor; /* [ranks] */
     const uint16_t *lowest;      /* [contributors]: rank, by which messages name a contributor */
+    const struct sml_auth
+        *auth; /* keyed, with a parent: by which that one and this switch believe each other */
 };
 
 /* Of the chunk that is being collected. Written by the slot's owner only. */
@@ -76,14 +78,34 @@ static inline bool relay_somebody_wants(const struct sml_pool *pool, struct sml_
     return false;
 }
 
-/* Ends a packet to the switch above, whose header and body are there, and shows it. */
-static inline void relay_send_up(const struct sml_pool *pool, struct agg_verdict *v, uint8_t *payload,
-                                 size_t bytes, void *buffer)
+/* Who this switch is to the one above, and in whose name it is answered. */
+static inline uint16_t relay_our_rank(const struct sml_pool *pool)
 {
-    if (pool->cfg.checksum != SML_CHECKSUM_NONE)
-        sml_build_trailer(payload + bytes, relay_tree_of(pool)->lowest[0], payload, bytes, NULL, 0);
+    return relay_tree_of(pool)->lowest[0];
+}
+
+/* Appends the trailer, if the job has one, to a payload for the switch above about the chunk with this tag.
+ * call_bytes: that its body begins with. Returns the length of both. */
+static inline size_t relay_end_payload(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag,
+                                       uint8_t *payload, size_t call_bytes, size_t bytes)
+{
+    const struct sml_route route = {
+        .sender = relay_our_rank(pool), .receiver = SML_SWITCH, .wraps = sml_slot_wraps(pool, slot, tag)};
+    const size_t head_bytes = SML_HEADER_BYTES + call_bytes;
+
+    if (pool->cfg.checksum == SML_CHECKSUM_CRC32C)
+        sml_build_trailer(payload + bytes, route.sender, payload, bytes, NULL, 0);
+    else if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
+        sml_auth_build(payload + bytes, relay_tree_of(pool)->auth, &route, payload, head_bytes,
+                       payload + head_bytes, bytes - head_bytes);
+    return bytes + sml_trailer_bytes(pool->cfg.checksum);
+}
+
+/* Shows a packet to the switch above. */
+static inline void relay_send_up(struct agg_verdict *v, const uint8_t *payload, size_t bytes, void *buffer)
+{
     v->payload = payload;
-    v->bytes = bytes + sml_trailer_bytes(pool->cfg.checksum);
+    v->bytes = bytes;
     v->buffer = buffer;
 }
 
@@ -108,7 +130,9 @@ static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *
     uint8_t *payload = slot->body[p->ver] - SML_HEADER_BYTES;
 
     sml_build_header(payload, &head);
-    relay_send_up(pool, v, payload, SML_HEADER_BYTES + sml_slot_sum_bytes(slot),
+    relay_send_up(v, payload,
+                  relay_end_payload(pool, slot, p->tag, payload, slot->call_bytes,
+                                    SML_HEADER_BYTES + sml_slot_sum_bytes(slot)),
                   sml_slot_result(pool, slot, p->ver)->buffer);
 }
 
