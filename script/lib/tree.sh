@@ -12,7 +12,7 @@
 #     tree_telemetry left /swagg/jobs
 
 TREE_SWITCHES=()
-declare -A TREE_IP=() TREE_PARENT=() TREE_PORTS=() TREE_PID=() TREE_IMPAIR=()
+declare -A TREE_IP=() TREE_PARENT=() TREE_PORTS=() TREE_PID=() TREE_IMPAIR=() TREE_KEY=()
 TREE_SWITCH_OF=() # by host
 
 tree_namespace() { # SWITCH
@@ -56,8 +56,8 @@ tree_hosts() { # SWITCH COUNT
     NET_HOSTS=$last
 }
 
-# Writes a switch's configuration. TREE_IMPAIR[SWITCH]: the impairments of all its ports, as YAML. The other arguments are
-# further settings, a line each.
+# Writes a switch's configuration. TREE_IMPAIR[SWITCH]: the impairments of all its ports, as YAML. TREE_KEY[SWITCH]: the file
+# with its one tenant's key, by which switches below it are known, too. The other arguments are further settings, a line each.
 tree_config() { # SWITCH [YAML...]
     local name=$1 port line
     shift
@@ -70,9 +70,14 @@ tree_config() { # SWITCH [YAML...]
             printf '  - {name: %s, device: "kernel:%s"%s}\n' "$port" "$port" \
                 "${TREE_IMPAIR[$name]:+, impair: ${TREE_IMPAIR[$name]}}"
         done
-        [ -z "${TREE_PARENT[$name]}" ] || printf 'uplink: [{parent: %s}]\n' "${TREE_IP[${TREE_PARENT[$name]}]}"
+        [ -z "${TREE_KEY[$name]:-}" ] || printf 'tenants: [{name: lab, key_file: %s}]\n' "${TREE_KEY[$name]}"
+        [ -z "${TREE_PARENT[$name]}" ] || tree_uplink "${TREE_PARENT[$name]}"
         printf '%s\n' "$@"
     } >"$NET_DIR/$name.yaml"
+}
+
+tree_uplink() { # PARENT
+    printf 'uplink: [{parent: %s%s}]\n' "${TREE_IP[$1]}" "${TREE_KEY[$1]:+, key_file: ${TREE_KEY[$1]}}"
 }
 
 tree_start() { # SWITCH...

@@ -252,7 +252,8 @@ struct config_uplink {
     uint32_t parent; /* its address; network order */
     uint32_t via;    /* the router on the way to it, network order; 0: there is none */
     struct config_patterns jobs;
-    uint64_t tenants; /* bit t: jobs of tenant t */
+    uint64_t tenants;               /* bit t: jobs of tenant t */
+    char key_file[CONFIG_FILE_MAX]; /* of the key that the parent knows us by; "": there is none */
     uint32_t
         vlan; /* that it is in, as are its jobs' workers; 0: the first in which the switch has an address */
     uint8_t network; /* the place of that in config.vlan */

@@ -119,6 +119,7 @@ static const struct config_key uplink_keys[] = {
     KEY("uplink.via", RESTART, IP, config_uplink, via),
     KEY("uplink.jobs", RESTART, BYTES, config_uplink, jobs),
     KEY("uplink.tenants", RESTART, BYTES, config_uplink, tenants),
+    KEY("uplink.key_file", AT_ONCE, TEXT, config_uplink, key_file),
     KEY("uplink.vlan", RESTART, NUMBER, config_uplink, vlan),
 };
 

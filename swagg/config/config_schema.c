@@ -198,6 +198,7 @@ static const cyaml_schema_field_t uplink_fields[] = {
                          1, CONFIG_PATTERNS_MAX),
     CYAML_FIELD_SEQUENCE("tenants", OPTIONAL, struct config_raw_uplink, tenants, &text_schema,
                          1, CONFIG_TENANTS_MAX),
+    CYAML_FIELD_STRING("key_file", OPTIONAL, struct config_raw_uplink, uplink.key_file, 1),
     CYAML_FIELD_UINT("vlan", OPTIONAL, struct config_raw_uplink, uplink.vlan),
     CYAML_FIELD_END,
 };

@@ -116,6 +116,26 @@ static void check_tenants(struct config_text *t, const struct config *c, unsigne
     }
 }
 
+/* Whoever has the key of the uplink's configuration is one tenant to the parent. */
+static void check_key(struct config_text *t, const struct config *c, unsigned i)
+{
+    const struct config_uplink *up = &c->uplink[i];
+    const char *first = NULL, *other = NULL;
+    char path[CONFIG_PATH_MAX];
+
+    for (unsigned tenant = 0; tenant < c->tenants && other == NULL; tenant++) {
+        if (!(up->tenants >> tenant & 1) || c->tenant[tenant].key_file[0] == '\0')
+            continue;
+        *(first == NULL ? &first : &other) = c->tenant[tenant].name;
+    }
+    if (up->key_file[0] != '\0' && other != NULL)
+        config_fault(
+            t, uplink_path(path, i, "key_file"),
+            "to the parent, who knows this key, jobs of %s and of %s would be one tenant's: leave one of "
+            "them out of uplink[%u].tenants",
+            first, other, i);
+}
+
 void config_check_uplinks(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -130,6 +150,7 @@ void config_check_uplinks(struct config_text *t, struct config_raw *raw)
         check_tenants(t, c, i, &raw->uplink[i], &c->uplink[i]);
         config_parse_patterns(t, uplink_path(path, i, "jobs"), raw->uplink[i].jobs, raw->uplink[i].jobs_count,
                               &c->uplink[i].jobs);
+        check_key(t, c, i);
     }
     if (c->uplinks > 0 && !c->has_ip && !config_text_is_faulty(t, "switch"))
         config_fault(t, "uplink", "without switch.ip there is nobody whom a parent could answer");

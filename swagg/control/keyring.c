@@ -1,6 +1,7 @@
 #include "control/keyring.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -17,12 +18,28 @@ static int add(struct keyring *ring, const struct config *cfg, unsigned tenant, 
     return 0;
 }
 
+static int load_uplinks(struct keyring *ring, const struct config *cfg)
+{
+    char why[KEY_FILE_WHY_MAX];
+
+    for (unsigned u = 0; u < cfg->uplinks; u++) {
+        const char *path = cfg->uplink[u].key_file;
+        int rc = path[0] == '\0' ? 0 : key_file_read(&ring->uplink[u], path, why);
+
+        if (rc < 0) {
+            log_error("uplink[%u].key_file: %s", u, why);
+            return rc;
+        }
+    }
+    return 0;
+}
+
 int keyring_load(struct keyring *ring, const struct config *cfg)
 {
     char why[KEY_FILE_WHY_MAX];
     struct key_file file;
 
-    ring->keys = 0;
+    *ring = (struct keyring){0};
     for (unsigned tenant = 0; tenant < cfg->tenants; tenant++) {
         const char *path = cfg->tenant[tenant].key_file;
         int rc = path[0] == '\0' ? 0 : key_file_read(&file, path, why);
@@ -37,7 +54,7 @@ int keyring_load(struct keyring *ring, const struct config *cfg)
                 return rc;
         }
     }
-    return 0;
+    return load_uplinks(ring, cfg);
 }
 
 static int find(const struct keyring *ring, uint64_t id)
@@ -84,6 +101,7 @@ int keyring_follow(struct keyring *ring, const struct keyring_before *before, co
     struct keyring to = {.keys = before->ring->keys};
     int rc = 0;
 
+    memcpy(to.uplink, ring->uplink, sizeof(to.uplink));
     for (unsigned i = 0; i < to.keys && rc == 0; i++)
         rc = follow_place(&to, i, ring, before, cfg);
     for (unsigned i = 0; i < ring->keys && rc == 0; i++) {
@@ -127,4 +145,29 @@ struct keyring_changes keyring_compare(const struct keyring *ring, const struct 
         c.gone += had && !same;
     }
     return c;
+}
+
+static bool has_key(const struct key_file *file, uint64_t id)
+{
+    for (unsigned i = 0; i < file->keys; i++)
+        if (file->key[i].id == id)
+            return true;
+    return false;
+}
+
+/* How many of its keys the other one lacks. */
+static unsigned count_lacking(const struct key_file *file, const struct key_file *other)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < file->keys; i++)
+        n += !has_key(other, file->key[i].id);
+    return n;
+}
+
+struct keyring_changes keyring_compare_uplink(const struct keyring *ring, const struct keyring *before,
+                                              unsigned uplink)
+{
+    return (struct keyring_changes){.added = count_lacking(&ring->uplink[uplink], &before->uplink[uplink]),
+                                    .gone = count_lacking(&before->uplink[uplink], &ring->uplink[uplink])};
 }

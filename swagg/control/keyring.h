@@ -1,4 +1,4 @@
-/* The keys of all tenants, as the registry has them. */
+/* The keys of all tenants, as the registry has them, and those by which switches above know this one. */
 #ifndef SWAGG_CONTROL_KEYRING_H
 #define SWAGG_CONTROL_KEYRING_H
 
@@ -10,7 +10,8 @@ enum { KEYRING_KEYS = CONFIG_TENANTS_MAX * KEY_FILE_KEYS };
 
 struct keyring {
     unsigned keys;
-    struct ctl_tenant_key key[KEYRING_KEYS]; /* the tenants by their indexes in config */
+    struct ctl_tenant_key key[KEYRING_KEYS];   /* the tenants by their indexes in config */
+    struct key_file uplink[SWAGG_MAX_UPLINKS]; /* keys 0: it has none */
 };
 
 /* The keys until now. */
@@ -31,6 +32,9 @@ int keyring_follow(struct keyring *ring, const struct keyring_before *before, co
 struct keyring_changes {
     unsigned added, gone;
 };
+/* The same of an uplink. */
+struct keyring_changes keyring_compare_uplink(const struct keyring *ring, const struct keyring *before,
+                                              unsigned uplink);
 struct keyring_changes keyring_compare(const struct keyring *ring, const struct keyring_before *before,
                                        unsigned tenant);
 

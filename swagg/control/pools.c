@@ -84,25 +84,54 @@ int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_te
     return rc;
 }
 
+/* What the root has granted is the same at all switches, data_keys may not be. */
+static int check_data_keys(const struct pools *p, const struct jobs_plan *plan, char text[CTL_TEXT_MAX])
+{
+    const struct agg_pool_config pool = {.workers = plan->size, .terms = plan->terms, .shared = plan->shared};
+    const struct config_tenant *tenant = &p->cfg->tenant[plan->tenant];
+    struct agg_footprint f;
+
+    if (plan->shared == NULL || !tenant->data_keys || !plan->protocol->footprint(&pool, &f) || f.keyed)
+        return 0;
+    snprintf(text, CTL_TEXT_MAX,
+             "data packets of tenant %s are keyed here, and the job's root does not key them: set data_keys: "
+             "true there, or false here",
+             tenant->name);
+    return -EINVAL;
+}
+
 int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8_t *number,
                        char text[CTL_TEXT_MAX])
 {
     uint16_t contributor[AGG_MAX_WORKERS];
-    const struct agg_tree tree = {.ranks = job->entry.size,
-                                  .contributor = contributor,
-                                  .has_parent = true,
-                                  .parent_job = job->parent_number};
+    struct agg_tree tree = {.ranks = job->entry.size,
+                            .contributor = contributor,
+                            .has_parent = true,
+                            .parent_job = job->parent_number};
     struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true);
+    struct keys_shared ours = {.library = keys_sodium()}, parents = ours;
+    int rc;
 
     plan_members(&plan, &job->entry, contributor);
     plan.tree = &tree;
+    if (job->entry.keyed) {
+        memcpy(ours.secret, job->entry.secret, sizeof(ours.secret));
+        memcpy(parents.secret, job->parent_secret, sizeof(parents.secret));
+        plan.shared = &ours;
+        tree.parent_shared = &parents;
+    }
     plan.parent = (struct jobs_parent){
         .uplink = job->uplink,
         .ports = job->parent_data_ports,
         .from_port = rte_cpu_to_be_16((uint16_t)(UPLINK_DATA_PORT + job->uplink)),
         .at = member_at(&job->parent, job->parent_data_port),
     };
-    return open_job(p, &plan, number, text);
+    rc = check_data_keys(p, &plan, text);
+    if (rc == 0)
+        rc = open_job(p, &plan, number, text);
+    keys_erase(&ours, sizeof(ours));
+    keys_erase(&parents, sizeof(parents));
+    return rc;
 }
 
 static struct jobs_place place_at(const struct ctl_endpoint *e)

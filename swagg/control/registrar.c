@@ -222,6 +222,7 @@ static struct relays *open_relays(struct registrar *r, const struct ctl_registry
                                        .protocols = like->protocols,
                                        .protocols_known = like->protocols_known,
                                        .data_ports = like->data_ports,
+                                       .keys = &r->keyring,
                                        .shared = like->actions};
 
     return relays_open(&parts);
@@ -303,7 +304,7 @@ bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
     const struct ctl_endpoint from = endpoint_of(m);
 
     return is_from_above(m) || ctl_registry_knows(r->registry, &from, f->payload, frame_payload_bytes(f)) ||
-           relays_know(r->relays, f->payload, frame_payload_bytes(f));
+           relays_know(r->relays, &from, f->payload, frame_payload_bytes(f));
 }
 
 /* A message from a worker, or from a switch below. */
@@ -312,8 +313,8 @@ static enum ctl_parse_error receive_below(struct registrar *r, const struct ctl_
 {
     const size_t bytes = frame_payload_bytes(f);
 
-    return relays_want(r->relays, from, f->payload, bytes)
-               ? relays_receive(r->relays, from, f->payload, bytes, r->now)
+    return relays_receive(r->relays, from, f->payload, bytes, r->now)
+               ? CTL_PARSED
                : ctl_registry_receive(r->registry, from, f->payload, bytes, r->now);
 }
 

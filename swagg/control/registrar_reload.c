@@ -1,5 +1,6 @@
 /* Another configuration, or fewer ports, for a registrar whose jobs go on. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ static bool key_is_used(const void *registrar, unsigned key)
 {
     const struct registrar *r = registrar;
 
-    return ctl_registry_has_key(r->registry, key);
+    return ctl_registry_has_key(r->registry, key) || relays_have_key(r->relays, key);
 }
 
 static void forget(struct registrar_next *next)
@@ -93,6 +94,22 @@ int registrar_prepare(struct registrar *r, const struct config *cfg, const int t
     return 0;
 }
 
+__attribute__((format(printf, 4, 5))) static void list_keys(struct config_changes *changes,
+                                                            const struct keyring_changes *keys,
+                                                            const char *gone, const char *format, ...)
+{
+    struct config_change change = {.from = "-", .reload = CONFIG_AT_ONCE};
+    va_list args;
+
+    if (keys->added == 0 && keys->gone == 0)
+        return;
+    va_start(args, format);
+    vsnprintf(change.key, sizeof(change.key), format, args);
+    va_end(args);
+    snprintf(change.to, sizeof(change.to), "%u new, %u %s", keys->added, keys->gone, gone);
+    config_changes_add(changes, &change);
+}
+
 void registrar_compare(const struct registrar *r, const struct registrar_next *next, const struct config *cfg,
                        const int tenant[], struct config_changes *changes)
 {
@@ -100,13 +117,13 @@ void registrar_compare(const struct registrar *r, const struct registrar_next *n
 
     for (unsigned t = 0; t < cfg->tenants; t++) {
         const struct keyring_changes keys = keyring_compare(&next->keyring, &before, t);
-        struct config_change change = {.from = "-", .reload = CONFIG_AT_ONCE};
 
-        if (keys.added == 0 && keys.gone == 0)
-            continue;
-        snprintf(change.key, sizeof(change.key), "tenants[%s].key_file: keys", cfg->tenant[t].name);
-        snprintf(change.to, sizeof(change.to), "%u new, %u retired", keys.added, keys.gone);
-        config_changes_add(changes, &change);
+        list_keys(changes, &keys, "retired", "tenants[%s].key_file: keys", cfg->tenant[t].name);
+    }
+    for (unsigned u = 0; u < cfg->uplinks; u++) {
+        const struct keyring_changes keys = keyring_compare_uplink(&next->keyring, &r->keyring, u);
+
+        list_keys(changes, &keys, "gone", "uplink[%u].key_file: keys", u);
     }
 }
 
@@ -121,7 +138,7 @@ void registrar_commit(struct registrar *r, struct registrar_next *next, const in
     config = registrar_config(r, r->cfg, &r->keyring);
     r->registry = ctl_registry_move(next->memory, &config, old, tenant);
     if (r->relays != NULL)
-        relays_renumber(r->relays, tenant);
+        relays_follow(r->relays, tenant);
     pthread_mutex_unlock(&r->lock);
     free(old);
     next->memory = NULL;

@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "base/uplink_ports.h"
 #include "control/terms.h"
+#include "sodium_keys.h"
 
 /* Beyond these, ranks below hear that there is no room. */
 enum { PROCESSES_MAX = 4096 };
@@ -70,20 +71,31 @@ static void report(void *context, const struct ctl_entry *job, const char *what)
 }
 
 /* Its tenant here; and no more slots than a job may have here, for the root cannot know. */
-static int admit(void *context, const struct ctl_endpoint *from, const struct ctl_join *join,
+static int admit(void *context, const struct ctl_endpoint *from, int key, const struct ctl_join *join,
                  struct agg_terms *wish, char text[CTL_TEXT_MAX])
 {
     const struct relays *r = context;
     const struct ctl_registry_actions *shared = &r->parts.shared;
-    const int tenant = shared->tenant_of(shared->ctx, from, CTL_NO_KEY, join->name, text);
+    const int tenant = shared->tenant_of(shared->ctx, from, key, join->name, text);
+    const struct keys_shared any = {.library = keys_sodium()}, *shares = key >= 0 ? &any : NULL;
     const struct agg_protocol *protocol = NULL;
+    int rc;
 
     for (unsigned i = 0; i < r->parts.protocols_known; i++)
         if (r->parts.protocols[i]->id == wish->protocol)
             protocol = r->parts.protocols[i];
     if (tenant < 0 || protocol == NULL)
         return tenant;
-    return terms_check(r->parts.cfg, protocol, 1, NULL, wish, text) == 0 ? tenant : -1;
+    rc = join->resume ? terms_check(r->parts.cfg, protocol, 1, shares, wish, text)
+                      : terms_check_wish(r->parts.cfg, protocol, shares, wish, text);
+    return rc == 0 ? tenant : -1;
+}
+
+static uint64_t random64(void *context)
+{
+    const struct relays *r = context;
+
+    return r->parts.shared.random(r->parts.shared.ctx);
 }
 
 static uint16_t payload_bytes(void *context, unsigned uplink)
@@ -93,13 +105,26 @@ static uint16_t payload_bytes(void *context, unsigned uplink)
     return uplinks_payload_bytes(r->parts.uplinks, uplink);
 }
 
+static struct relay_uplink uplink_of_config(const struct relays *r, unsigned u)
+{
+    const struct config *cfg = r->parts.cfg;
+    const struct config_uplink *up = &cfg->uplink[u];
+    const struct key_file *keys = &r->parts.keys->uplink[u];
+
+    return (struct relay_uplink){
+        .ip = up->parent,
+        .data_port = (uint16_t)(UPLINK_DATA_PORT + u),
+        .us = {.ip = cfg->vlans > 0 ? cfg->vlan[up->network].ip : cfg->ip, .udp_port = UPLINK_CONTROL_PORT},
+        .key = keys->key,
+        .keys = keys->keys};
+}
+
 static struct relay_config proxy_config(struct relays *r)
 {
     const struct config *cfg = r->parts.cfg;
 
     for (unsigned u = 0; u < cfg->uplinks; u++)
-        r->uplink[u] =
-            (struct relay_uplink){.ip = cfg->uplink[u].parent, .data_port = (uint16_t)(UPLINK_DATA_PORT + u)};
+        r->uplink[u] = uplink_of_config(r, u);
     return (struct relay_config){
         .protocols = r->parts.protocols,
         .protocols_known = r->parts.protocols_known,
@@ -112,6 +137,9 @@ static struct relay_config proxy_config(struct relays *r)
         .ip = cfg->ip, /* with VLANs, of the first */
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = r->parts.data_ports,
+        .library = keys_sodium(),
+        .key = r->parts.keys->key,
+        .keys = r->parts.keys->keys,
         .actions = {.ctx = r,
                     .send = send_down,
                     .send_up = send_up,
@@ -121,6 +149,7 @@ static struct relay_config proxy_config(struct relays *r)
                     .moved = moved,
                     .parent_moved = parent_moved,
                     .admit = admit,
+                    .random = random64,
                     .payload_bytes = payload_bytes},
     };
 }
@@ -154,38 +183,43 @@ void relays_close(struct relays *r)
     free(r);
 }
 
-/* The uplink of the job that a JOIN is about; -1: it has none, or this is no JOIN. */
-static int uplink_of(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                     size_t bytes)
+/* The uplink of the job that a message is about, of a process with this key; -1: it has none, or the message
+ * is no JOIN. */
+static int uplink_of(const struct relays *r, const struct ctl_message *m, const struct ctl_endpoint *from)
 {
     const struct config *cfg = r->parts.cfg;
-    struct ctl_message m;
     int tenant;
 
-    if (ctl_parse(&m, payload, bytes) != CTL_PARSED || m.head.type != CTL_JOIN || m.join.root_here)
+    if (m->head.type != CTL_JOIN || m->join.root_here)
         return -1;
-    tenant = m.head.sealed ? config_key_owner(cfg, m.join.name)
-                           : config_tenant_of(cfg, from->ip, CTL_NO_KEY, m.join.name);
-    return tenant < 0 ? -1 : config_uplink_of(cfg, from->network, tenant, m.join.name);
+    tenant = config_tenant_of(cfg, from->ip, relay_key_owner(r->proxy, from), m->join.name);
+    return tenant < 0 ? -1 : config_uplink_of(cfg, from->network, tenant, m->join.name);
 }
 
-bool relays_know(const struct relays *r, const uint8_t *payload, size_t bytes)
-{
-    return r != NULL && relay_knows(r->proxy, payload, bytes);
-}
-
-bool relays_want(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+bool relays_know(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
                  size_t bytes)
 {
-    return relays_know(r, payload, bytes) || (r != NULL && uplink_of(r, from, payload, bytes) >= 0);
+    struct ctl_endpoint sender = *from;
+    struct ctl_message m;
+
+    return r != NULL && relay_read(r->proxy, &m, &sender, payload, bytes) == CTL_PARSED &&
+           relay_knows(r->proxy, &m, &sender);
 }
 
-enum ctl_parse_error relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                                    size_t bytes, uint64_t now)
+bool relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,
+                    uint64_t now)
 {
-    const int uplink = uplink_of(r, from, payload, bytes);
+    struct ctl_endpoint sender = *from;
+    struct ctl_message m;
+    int uplink;
 
-    return relay_receive(r->proxy, from, uplink < 0 ? 0 : (unsigned)uplink, payload, bytes, now);
+    if (r == NULL || relay_read(r->proxy, &m, &sender, payload, bytes) != CTL_PARSED)
+        return false;
+    uplink = uplink_of(r, &m, &sender);
+    if (uplink < 0 && !relay_knows(r->proxy, &m, &sender))
+        return false;
+    relay_receive(r->proxy, from, uplink < 0 ? 0 : (unsigned)uplink, payload, bytes, now);
+    return true;
 }
 
 enum ctl_parse_error relays_receive_up(struct relays *r, unsigned uplink, const struct ctl_endpoint *from,
@@ -215,9 +249,16 @@ void relays_cut(struct relays *r, ctl_is_there *is_there, const void *context, c
     relay_cut(r->proxy, is_there, context, where, now);
 }
 
-void relays_renumber(struct relays *r, const int tenant[])
+bool relays_have_key(const struct relays *r, unsigned i)
 {
-    relay_renumber(r->proxy, tenant);
+    return r != NULL && relay_has_key(r->proxy, i);
+}
+
+void relays_follow(struct relays *r, const int tenant[])
+{
+    for (unsigned u = 0; u < r->parts.cfg->uplinks; u++)
+        r->uplink[u] = uplink_of_config(r, u);
+    relay_follow(r->proxy, tenant, r->parts.keys->keys);
 }
 
 const struct relay_job *relays_job(const struct relays *r, unsigned i)

@@ -5,6 +5,7 @@
 #ifndef SWAGG_CONTROL_RELAYS_H
 #define SWAGG_CONTROL_RELAYS_H
 
+#include "control/keyring.h"
 #include "control/pools.h"
 #include "control/uplinks.h"
 
@@ -18,6 +19,7 @@ struct relays_parts {
     const struct agg_protocol *const *protocols;
     unsigned protocols_known;
     uint8_t data_ports;
+    const struct keyring *keys;
     struct ctl_registry_actions
         shared; /* the registry's, for what both do alike: ctx, send, event, tenant_of */
 };
@@ -27,15 +29,13 @@ struct relays *relays_open(const struct relays_parts *parts);
 void relays_close(struct relays *r);
 
 /* Whether it is a message of a process that is known here. r may be NULL, as below. */
-bool relays_know(const struct relays *r, const uint8_t *payload, size_t bytes);
-
-/* Whether a message of a worker's, or of a switch below, is about a job that goes on to a switch above. */
-bool relays_want(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
+bool relays_know(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
                  size_t bytes);
 
-/* Handles such a message. */
-enum ctl_parse_error relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                                    size_t bytes, uint64_t now);
+/* Handles a message of a worker's, or of a switch below, that is about a job which goes on to a switch above.
+ * False: it is not, or there is something wrong with it. */
+bool relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,
+                    uint64_t now);
 
 /* Handles a control message from the parent of this uplink. */
 enum ctl_parse_error relays_receive_up(struct relays *r, unsigned uplink, const struct ctl_endpoint *from,
@@ -48,7 +48,10 @@ bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now);
 bool relays_drain(struct relays *r, int tenant, const char *name, uint64_t now);
 void relays_cut(struct relays *r, ctl_is_there *is_there, const void *context, const char *where,
                 uint64_t now);
-void relays_renumber(struct relays *r, const int tenant[]);
+bool relays_have_key(const struct relays *r, unsigned i); /* r may be NULL */
+
+/* The configuration and the keyring are others now. */
+void relays_follow(struct relays *r, const int tenant[]);
 
 /* Job i, which may be CTL_ENTRY_FREE; NULL: there are no more. r may be NULL. Any thread that has the lock.
  */

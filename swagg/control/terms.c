@@ -20,26 +20,46 @@ static bool lower_to(uint32_t slots, const struct agg_protocol *protocol, struct
     return true;
 }
 
-int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
-                const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
+/* payload_max: what the ports carry. */
+static int check(const struct config *cfg, const struct agg_protocol *protocol, struct agg_pool_config *pool,
+                 uint16_t payload_max, char text[AGG_TEXT_MAX])
 {
-    struct agg_pool_config pool = {.workers = ranks, .terms = *terms, .shared = shared};
     struct agg_footprint f;
 
-    if (!protocol->footprint(&pool, &f))
+    if (!protocol->footprint(pool, &f))
         snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", protocol->name,
-                 ranks);
-    else if (f.payload_bytes > terms_payload_bytes(cfg))
+                 pool->workers);
+    else if (f.payload_bytes > payload_max)
         snprintf(text, AGG_TEXT_MAX, "the job's packets have up to %u bytes, the switch's mtu is %u",
                  IPV4_AND_UDP_BYTES + f.payload_bytes, cfg->mtu);
-    else if (!lower_to(cfg->pool.slots_per_job, protocol, &pool, &f))
+    else if (!lower_to(cfg->pool.slots_per_job, protocol, pool, &f))
         snprintf(
             text, AGG_TEXT_MAX,
             "the job cannot go on with fewer than %u slots, and the switch's pool.slots_per_job is now %u",
             f.slots, cfg->pool.slots_per_job);
-    else {
-        *terms = pool.terms;
+    else
         return 0;
-    }
     return -EINVAL;
+}
+
+int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
+                const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
+{
+    struct agg_pool_config pool = {.workers = ranks, .terms = *terms, .shared = shared};
+    const int rc = check(cfg, protocol, &pool, terms_payload_bytes(cfg), text);
+
+    if (rc == 0)
+        *terms = pool.terms;
+    return rc;
+}
+
+int terms_check_wish(const struct config *cfg, const struct agg_protocol *protocol,
+                     const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
+{
+    struct agg_pool_config pool = {.workers = 1, .terms = *terms, .shared = shared};
+    const int rc = check(cfg, protocol, &pool, UINT16_MAX, text);
+
+    if (rc == 0)
+        *terms = pool.terms;
+    return rc;
 }

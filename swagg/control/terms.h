@@ -17,4 +17,9 @@ uint16_t terms_payload_bytes(const struct config *cfg);
 int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
                 const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX]);
 
+/* The same for what one process wishes for that is new, and says so to a switch above: how long its packets
+ * are is not settled yet. */
+int terms_check_wish(const struct config *cfg, const struct agg_protocol *protocol,
+                     const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX]);
+
 #endif

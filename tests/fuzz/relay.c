@@ -68,10 +68,11 @@ static void effect_release(void *ctx, const struct relay_job *job)
     prepared_release(&w->prepared, &job->entry);
 }
 
-static int effect_admit(void *ctx, const struct ctl_endpoint *from, const struct ctl_join *join,
+static int effect_admit(void *ctx, const struct ctl_endpoint *from, int key, const struct ctl_join *join,
                         struct agg_terms *wish, char text[CTL_TEXT_MAX])
 {
     (void)ctx, (void)from, (void)wish;
+    REQUIRE((key != CTL_NO_KEY) == (from->key != 0));
     snprintf(text, CTL_TEXT_MAX, "not here");
     return join->name[0] == 'c' ? -1 : 0;
 }
@@ -225,7 +226,10 @@ static void send_raw(struct world *w, const struct process *p, struct input *in)
     const uint8_t side = take8(in);
     size_t n;
     uint8_t *raw = take_bytes(in, take16(in) % CTL_MESSAGE_MAX, &n);
-    relay_knows(w->proxy, raw, n);
+    struct ctl_endpoint from = p->endpoint;
+    struct ctl_message m;
+    if (relay_read(w->proxy, &m, &from, raw, n) == CTL_PARSED)
+        relay_knows(w->proxy, &m, &from);
     if (side & 1)
         relay_receive_up(w->proxy, side >> 7, &p->endpoint, raw, n, w->now);
     else

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Run in a host beside a rank of a keyed job: knows everything but the key, and sends packets in the rank's name, of the chunk
-that is due and of those that come next, each with another sum: forger.py SWITCH_MAC SWITCH_IP OWN_IP SLOTS PACKETS"""
+"""Run beside a rank of a keyed job, or beside a switch that sends a sum up: knows everything but the key, and sends packets in
+its name, of the chunk that is due and of those that come next, each with another sum:
+forger.py DEVICE SWITCH_IP OWN_IP SLOTS PACKETS"""
+import socket
 import struct
 import sys
 
 import raw
 
-SWITCH_MAC, SWITCH_IP, OWN_IP = sys.argv[1:4]
+DEVICE, SWITCH_IP, OWN_IP = sys.argv[1:4]
 SLOTS, PACKETS = int(sys.argv[4]), int(sys.argv[5])
 DATA_PORTS = range(0xBEE0, 0xBEF0)
 OPEN, SIZE_AGREED, KEYED, AUTH_BYTES = 2, 4, 5, 8
 AHEAD = 4  # chunks
 
-wire = raw.Wire("eth0")
-switch = raw.mac(SWITCH_MAC)
+wire = raw.Wire(DEVICE)
 
 
 def is_contribution(frame):
-    return frame[:6] == switch and frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[42] >> 4 == OPEN and \
+    return frame[26:34] == socket.inet_aton(OWN_IP) + socket.inet_aton(SWITCH_IP) and frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[42] >> 4 == OPEN and \
         int.from_bytes(frame[36:38], "big") in DATA_PORTS
 
 
@@ -52,6 +53,6 @@ while sent < PACKETS:
         sys.exit("forger: the rank's packets are not keyed")
     for ahead in range(AHEAD):
         for packet in variants(forged(payload, ahead)):
-            wire.send(raw.ethernet(switch, wire.mac, 0x0800,
+            wire.send(raw.ethernet(frame[:6], frame[6:12], 0x0800,
                                    raw.ipv4(OWN_IP, SWITCH_IP, 17, raw.udp(OWN_IP, SWITCH_IP, source, destination, packet))))
             sent += 1

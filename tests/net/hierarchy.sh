@@ -121,3 +121,76 @@ for name in left deep right root; do
 done
 expect_all_right 6
 expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
+
+step "keys: each switch has one of its own for those below; whoever has none changes no sum, at a leaf or above it"
+key_file() { # FILE: the key in it is a new one
+    (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$1")
+}
+TREE_IMPAIR=()
+for name in "${TREE_SWITCHES[@]}"; do
+    tree_kill "$name"
+    TREE_KEY[$name]=$NET_DIR/$name.key
+    key_file "${TREE_KEY[$name]}"
+done
+configure
+tree_start "${TREE_SWITCHES[@]}"
+keyed_start() { # JOB RANKS [ARGUMENT...]
+    local rank
+    RANK_PID=()
+    for ((rank = 0; rank < $2; rank++)); do
+        rank_start "$1" "$rank" "$2" --key-file "${TREE_KEY[${TREE_SWITCH_OF[rank % NET_HOSTS]}]}" "${@:3}"
+    done
+}
+keyed_start sums 6 --sizes 0,1,100003 --order "$ALL"
+expect_all_right 6
+keyed_start secret 6 --calls 1000000000 --pause 5 --largest 150 --order "$ALL"
+all_open 6
+expect_equal "checksum" "$(tree_telemetry deep /swagg/job,secret checksum)" keyed
+forge() { # NAMESPACE DEVICE OWN-IP SWITCH
+    local rank
+    ip netns exec "$NET_ID-$1" "$(dirname "${BASH_SOURCE[0]}")/forger.py" "$2" "${TREE_IP[$4]}" "$3" \
+        "$(tree_telemetry "$4" /swagg/job,secret slots)" 500
+    [ "$(tree_telemetry "$4" /swagg/verdicts drop_unproven)" -gt 0 ] || fail "$4 has found no forged packet"
+    for rank in 0 1 2 3 4 5; do # each checks each sum
+        kill -0 "${RANK_PID[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")"
+    done
+}
+forge h0 eth0 "$(net_ip 0)" left
+forge left uplink "${TREE_IP[left]}" root
+
+step "keys: a leaf and the root are killed and come back"
+goes_on() {
+    before=$(tree_telemetry root /swagg/counters results)
+    net_until 30 "sums go out" sums_go_out
+}
+for name in right root; do
+    tree_kill "$name"
+    tree_start "$name"
+    goes_on
+done
+forge left uplink "${TREE_IP[left]}" root
+
+step "keys: the root's is changed while the job runs"
+cp -p "${TREE_KEY[root]}" "$NET_DIR/old.key"
+key_file "$NET_DIR/next.key"
+{ cat "$NET_DIR/old.key"; echo; cat "$NET_DIR/next.key"; } >"${TREE_KEY[root]}" # the file of the uplinks, too
+expect_match "what the root tells" "$(tree_ctl root reload)" 'tenants\[lab\].key_file: keys *- *1 new, 0 retired'
+{ cat "$NET_DIR/next.key"; echo; cat "$NET_DIR/old.key"; } >"${TREE_KEY[root]}"
+for name in left right; do
+    expect_match "what $name tells" "$(tree_ctl "$name" reload)" 'uplink\[0\].key_file: keys *- *1 new, 0 gone'
+done
+cat "$NET_DIR/next.key" >"${TREE_KEY[root]}"
+expect_match "what the root tells" "$(tree_ctl root reload)" '0 new, 1 retired'
+goes_on
+kill -KILL "${RANK_PID[@]}"
+ranks_wait 30
+keyed_start anew 6 --sizes 1,1003 --order "$ALL"
+expect_all_right 6
+
+step "keys: a switch without one for its uplink says so"
+sed -i 's/\(uplink: .*\), key_file: [^}]*/\1/' "$NET_DIR/right.yaml"
+tree_ctl right reload
+RANK_PID=()
+rank_start refused 2 6 --key-file "${TREE_KEY[right]}" --join-timeout 60000
+ranks_wait 90
+expect_match "what rank 2 says" "$(rank_log 2)" 'shares no key \(uplink: key_file in its configuration\)'

@@ -134,7 +134,7 @@ key_refused open "key is tenant lab's, who has no jobs of this name" --key-file 
 step "data_keys: whoever forges a rank's packets, but lacks the key, changes no sum, over a restart of the switch, too"
 expect_equal "checksum" "$(net_telemetry /swagg/job,secret checksum)" keyed
 forge() {
-    net_exec 0 "$(dirname "${BASH_SOURCE[0]}")/forger.py" "$NET_SWITCH_MAC" "$(net_switch_ip)" "$(net_ip 0)" \
+    net_exec 0 "$(dirname "${BASH_SOURCE[0]}")/forger.py" eth0 "$(net_switch_ip)" "$(net_ip 0)" \
         "$(net_telemetry /swagg/job,secret slots)" 1000
     [ "$(net_telemetry /swagg/verdicts drop_unproven)" -gt 0 ] || fail "no forged packet counts as unproven"
     for rank in 0 1; do # each checks each sum

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "carry.h"
+#include "control/guard.h"
 #include "memory.h"
 #include "relay/protocol.h"
 #include "switch_node.h"
 #include "switchml/protocol.h"
+#include "toy_keys.h"
 
 struct leaf_job {
     struct agg_job *job;
@@ -39,18 +41,21 @@ static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char
     const int free_one = numbered_jobs_free_number(&n->jobs, AGG_JOBS, &job->entry);
     const struct ctl_endpoint parent = switch_endpoint(n->cfg.parent_ip - 1, 0);
     const struct agg_sender above = carry_sender(parent.mac, n->cfg.parent_ip, job->parent_data_port);
+    struct keys_shared above_shared = {.library = &toy_library};
     const struct agg_tree tree = {.ranks = job->entry.size,
                                   .contributor = job->contributor,
                                   .has_parent = true,
-                                  .parent_job = job->parent_number};
+                                  .parent_job = job->parent_number,
+                                  .parent_shared = &above_shared};
     struct agg_footprint f;
 
     (void)text;
+    memcpy(above_shared.secret, job->parent_secret, sizeof(above_shared.secret));
     if (free_one < 0)
         return -EMFILE;
     struct leaf_job *j = memory_of(sizeof(*j));
-    j->job =
-        carry_open_tree(&n->running, &job->entry, (uint8_t)free_one, &job->entry.terms, &tree, &above, &f);
+    j->job = carry_open_tree(&n->running, &job->entry, (uint8_t)free_one, &job->entry.terms, &toy_library,
+                             &tree, &above, &f);
     if (j->job == NULL)
         sim_die("the terms of a job are out of range");
     j->parent_number = job->parent_number;
@@ -92,6 +97,13 @@ static void event(void *ctx, const struct ctl_entry *job, const char *what)
               what);
 }
 
+static uint64_t next_random(void *ctx)
+{
+    struct leaf_node *n = ctx;
+
+    return rng_next(&n->rng);
+}
+
 static uint16_t payload_bytes(void *ctx, unsigned uplink)
 {
     (void)ctx, (void)uplink;
@@ -113,7 +125,14 @@ static void tick(void *ctx, uint64_t boot)
 void leaf_init(struct leaf_node *n, const struct leaf_config *cfg, uint64_t *rng)
 {
     *n = (struct leaf_node){.cfg = *cfg, .rng = rng_fork(rng), .protocol = &sml_protocol};
-    n->uplink = (struct relay_uplink){.ip = cfg->parent_ip, .data_port = LEAF_DATA_PORT};
+    n->keys = cfg->tenancy->leaves_keyed ? 2 : 0;
+    n->key[0] = (struct ctl_tenant_key){.key = cfg->tenancy->tenant[0].key};
+    n->key[1] = (struct ctl_tenant_key){.key = cfg->tenancy->leaf_key};
+    n->uplink = (struct relay_uplink){.ip = cfg->parent_ip,
+                                      .data_port = LEAF_DATA_PORT,
+                                      .us = {.ip = cfg->host + 1, .udp_port = CTL_PORT},
+                                      .key = &cfg->tenancy->leaf_key,
+                                      .keys = n->keys > 0};
 }
 
 void leaf_start(struct leaf_node *n)
@@ -128,7 +147,11 @@ void leaf_start(struct leaf_node *n)
         .id = rng_next(&n->rng) | 1,
         .ip = n->cfg.host + 1,
         .lost_after_ns = n->cfg.lost_after_ns,
+        .library = &toy_library,
+        .key = n->key,
+        .keys = n->keys,
         .actions = {.ctx = n,
+                    .random = next_random,
                     .send = send_down,
                     .send_up = send_up,
                     .prepare = prepare,
@@ -170,26 +193,28 @@ unsigned leaf_pools(const struct leaf_node *n)
 /* As the registry that such a switch has for jobs of its own. */
 static void answer_unknown(struct leaf_node *n, const struct ctl_endpoint *from, const struct ctl_message *m)
 {
+    const struct ctl_guard guard = {.library = &toy_library, .key = n->key, .keys = n->keys};
     struct ctl_message a = {.head = m->head};
     uint8_t out[CTL_MESSAGE_MAX];
 
     a.head.type = CTL_UNKNOWN;
     a.head.boot_id = n->id;
-    send_down(n, from, out, ctl_build(out, &a));
+    send_down(n, from, out, ctl_guard_build(&guard, from, 0, &a, out));
 }
 
 static void receive_control(struct leaf_node *n, const struct frame *f, bool from_above)
 {
-    const struct ctl_endpoint from =
+    const struct ctl_endpoint origin =
         switch_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, from_above ? CTL_PORT : f->host_port);
+    struct ctl_endpoint from = origin;
     struct ctl_message m;
 
     if (from_above)
-        relay_receive_up(n->proxy, 0, &from, f->payload, f->bytes, n->cfg.sim->now);
-    else if (ctl_parse(&m, f->payload, f->bytes) != CTL_PARSED || !ctl_type_from_worker(m.head.type))
+        relay_receive_up(n->proxy, 0, &origin, f->payload, f->bytes, n->cfg.sim->now);
+    else if (relay_read(n->proxy, &m, &from, f->payload, f->bytes) != CTL_PARSED)
         return;
-    else if (m.head.type == CTL_JOIN || relay_knows(n->proxy, f->payload, f->bytes))
-        relay_receive(n->proxy, &from, 0, f->payload, f->bytes, n->cfg.sim->now);
+    else if (m.head.type == CTL_JOIN || relay_knows(n->proxy, &m, &from))
+        relay_receive(n->proxy, &origin, 0, f->payload, f->bytes, n->cfg.sim->now);
     else
         answer_unknown(n, &from, &m);
 }
@@ -213,6 +238,12 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
     }
 }
 
+/* Anybody may say that the job is not known; it changes no sum. */
+static bool nobody_proves(const struct agg_packet *p)
+{
+    return p->payload[0] >> 4 == SML_REJECT;
+}
+
 static void receive_data(struct leaf_node *n, const struct frame *f, bool from_above)
 {
     const struct ctl_endpoint from = switch_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, 0);
@@ -224,7 +255,7 @@ static void receive_data(struct leaf_node *n, const struct frame *f, bool from_a
 
     n->protocol->locate(from_above ? &n->above : &n->running, &p, 1);
     n->protocol->apply(&p, 1, n->cfg.sim->now, &v);
-    n->deceived += f->damaged && v.action != AGG_DROP;
+    n->deceived += (f->damaged || (f->untrue && !nobody_proves(&p))) && v.action != AGG_DROP;
     if (!n->protocol->reason[v.reason].strange) {
         sim_trace(n->cfg.sim, "switch below", "at %u, job %u, from %u: %s", n->cfg.host, p.job->number,
                   p.rank, n->protocol->reason[v.reason].name);

@@ -7,6 +7,7 @@
 #include "relay/proxy.h"
 #include "star.h"
 #include "switch_parts.h"
+#include "tenancy.h"
 
 enum { LEAF_JOBS = 16, LEAF_DATA_PORT = 0xBEF0 };
 
@@ -16,6 +17,7 @@ struct leaf_config {
     unsigned host;      /* this switch's place on the star, as the switch above sees it */
     uint32_t parent_ip; /* as the proxy is told */
     uint64_t lost_after_ns;
+    const struct tenancy *tenancy; /* its ranks' keys are those of the switch above, too */
 };
 
 struct leaf_node {
@@ -25,6 +27,8 @@ struct leaf_node {
     uint64_t boots;
     const struct agg_protocol *protocol;
     struct relay_uplink uplink;
+    struct ctl_tenant_key key[2]; /* the ranks' and the switches' below */
+    unsigned keys;
     struct relay_proxy *proxy;
     struct agg_jobs running, above; /* by our numbers, by those of the switch above */
     struct numbered_jobs jobs;      /* struct leaf_job */

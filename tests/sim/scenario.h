@@ -36,6 +36,7 @@ struct scenario_parts {
     bool fixed;      /* a static job */
     bool operated;   /* by somebody who ends and drains jobs */
     bool tree;       /* several switches */
+    bool keyed_tree; /* of jobs with keys, and somebody who lacks these */
     bool compressed; /* calls of typed jobs, some of them */
 };
 

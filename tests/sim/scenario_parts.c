@@ -30,6 +30,8 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
 
     parts.forger &= parts.tenants;
     parts.tree = (bits >> 40) % 3 == 0 && !parts.many && !parts.tenants && !parts.fixed;
+    parts.keyed_tree = parts.tree && (bits >> 56) % 3 == 0;
+    parts.forger |= parts.keyed_tree;
     return paper ? (struct scenario_parts){0} : parts;
 }
 
@@ -97,6 +99,30 @@ static void deal_programs(struct scenario *s, uint64_t *r)
     }
 }
 
+/* One tenant, whose are all jobs; each switch below has a key of his, too. */
+static void key_the_tree(struct scenario *s, uint64_t *r)
+{
+    struct tenancy *t = &s->switch_config.tenancy;
+    struct tenant *own = &t->tenant[0];
+
+    t->tenants = 1;
+    *own = (struct tenant){.name = "all", .weight = 1, .keyed = true, .key = toy_key(1), .data_keys = true};
+    t->leaves_keyed = true;
+    t->leaf_key = toy_key(2);
+    for (unsigned i = 0; i < s->programs; i++)
+        own->data_keys &= !s->program[i].plain;
+    own->data_keys &= rng_below(r, 4) > 0;
+    for (unsigned i = 0; i < s->programs; i++) {
+        struct program *p = &s->program[i];
+
+        p->tenant = 0;
+        p->key = &own->key;
+        if (p->chunk_bytes < KEYED_CHUNK_MIN)
+            p->chunk_bytes = KEYED_CHUNK_MIN;
+        memcpy(t->name[t->names++].job, p->name, sizeof(p->name));
+    }
+}
+
 static void place_tenants(struct scenario *s)
 {
     unsigned host = 0;
@@ -109,6 +135,8 @@ static void place_tenants(struct scenario *s)
             s->host_tenant[host] = (uint8_t)p->tenant;
             s->host_keyed[host] = s->switch_config.tenancy.tenant[p->tenant].data_keys;
         }
+    for (unsigned i = 0; i < s->leaves; i++)
+        s->host_keyed[s->leaf_base + i] = s->switch_config.tenancy.tenant[0].data_keys;
     s->switch_config.tenancy.of_host = s->host_tenant;
 }
 
@@ -207,6 +235,10 @@ void scenario_add_parts(struct scenario *s)
         add_fixed(s, &r);
     if (s->parts.tree)
         have_a_tree(s);
+    if (s->parts.keyed_tree) {
+        key_the_tree(s, &r);
+        place_tenants(s);
+    }
     if (s->parts.tenants) {
         deal_programs(s, &r);
         place_tenants(s);

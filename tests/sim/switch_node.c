@@ -204,6 +204,8 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
         if (t->keyed)
             s->keys[s->keyed++] = (struct ctl_tenant_key){.key = t->key, .tenant = (int)i};
     }
+    if (cfg->tenancy.leaves_keyed)
+        s->keys[s->keyed++] = (struct ctl_tenant_key){.key = cfg->tenancy.leaf_key};
     const struct busy_config busy = {
         .sim = sim, .ns_per_kb = cfg->ns_per_kb, .serve = serve, .quantum = quantum, .ctx = s};
     busy_init(&s->busy, &busy);

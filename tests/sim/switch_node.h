@@ -41,7 +41,7 @@ struct switch_node {
     struct numbered_jobs jobs; /* struct switch_job */
     struct tenancy_slots slots;
     struct ctl_tenant tenants[TENANTS_MAX]; /* as the registry knows them */
-    struct ctl_tenant_key keys[TENANTS_MAX];
+    struct ctl_tenant_key keys[TENANTS_MAX + 1];
     unsigned keyed; /* how many there are */
     struct busy busy;
     struct fixed_job fixed;

@@ -26,6 +26,8 @@ struct tenancy {
     } name[TENANCY_NAMES_MAX]; /* what jobs of tenants are called; two tenants may have the same name */
     unsigned names;
     const uint8_t *of_host; /* whose processes run there */
+    bool leaves_keyed;      /* switches below have a key, too, another one of tenant 0 */
+    struct keys_key leaf_key;
 };
 
 /* As ctl_registry_actions.tenant_of. */

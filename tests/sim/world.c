@@ -106,6 +106,7 @@ static void at_host(void *ctx, struct frame *f)
     struct world *w = ctx;
 
     if (w->scenario.leaves > 0 && f->host >= w->scenario.leaf_base) {
+        forger_see(&w->forger, f, false);
         leaf_receive(&w->leaf[f->host - w->scenario.leaf_base], f, true);
         return;
     }
@@ -365,7 +366,8 @@ static void open_leaves(struct world *w)
                                         .host = w->scenario.leaf_base + i,
                                         .parent_ip = above < 0 ? UINT32_MAX
                                                                : w->scenario.leaf_base + (unsigned)above + 1,
-                                        .lost_after_ns = w->scenario.switch_config.lost_after_ns};
+                                        .lost_after_ns = w->scenario.switch_config.lost_after_ns,
+                                        .tenancy = &w->scenario.switch_config.tenancy};
         uint64_t seed = w->scenario.seed + 4 + i;
 
         leaf_init(&w->leaf[i], &cfg, &seed);

@@ -47,18 +47,22 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
 }
 
 struct agg_job *carry_open_tree(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
-                                const struct agg_terms *terms, const struct agg_tree *tree,
-                                const struct agg_sender *parent, struct agg_footprint *f)
+                                const struct agg_terms *terms, const struct keys_library *library,
+                                const struct agg_tree *tree, const struct agg_sender *parent,
+                                struct agg_footprint *f)
 {
     uint16_t contributor[AGG_MAX_WORKERS], first[AGG_MAX_WORKERS];
+    struct keys_shared shared = {.library = library};
     const struct agg_pool_config cfg = {.job = number,
                                         .workers = ctl_tree_contributors(joined, contributor, first),
                                         .terms = *terms,
                                         .kernels = agg_kernels_best(),
+                                        .shared = joined->keyed ? &shared : NULL,
                                         .tree = tree};
     struct agg_sender members[AGG_MAX_WORKERS];
     struct agg_job *job;
 
+    memcpy(shared.secret, joined->secret, sizeof(shared.secret));
     for (uint16_t c = 0; c < cfg.workers; c++) {
         const struct ctl_member *m = &joined->members[first[c]];
         members[c] = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);
@@ -85,7 +89,7 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
 
     if (ctl_tree_has_switches(joined)) {
         ctl_tree_contributors(joined, contributor, NULL);
-        return carry_open_tree(jobs, joined, number, terms, &tree, NULL, f);
+        return carry_open_tree(jobs, joined, number, terms, library, &tree, NULL, f);
     }
     memcpy(shared.secret, joined->secret, sizeof(shared.secret));
     for (uint16_t rank = 0; rank < joined->size; rank++) {

@@ -348,6 +348,13 @@ static const struct {
           "[a-name-of-a-job-that-is-longer-than-any-job-may-have]}]\n",
      "F:5: uplink[0].tenants[1]: no tenant is called \"b\"\n"
      "F:5: uplink[0].jobs[0]: is longer than 47 characters\n"},
+    {PORT
+     "switch: {ip: 10.0.0.1/24}\n"
+     "tenants: [{name: a, key_file: a}, {name: b, key_file: b}, {name: c, addresses: [10.0.0.0/24]}]\n"
+     "uplink:\n  - {parent: 10.0.0.2, key_file: k, tenants: [a, c]}\n  - {parent: 10.0.0.3, key_file: k}\n"
+     "  - parent: 10.0.0.4\n",
+     "F:7: uplink[1].key_file: to the parent, who knows this key, jobs of a and of b would be one tenant's: "
+     "leave one of them out of uplink[1].tenants\n"},
     {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a, addresses: [10.0.0.1]}]\n"
           "replay: [{tenant: a}, {tenant: nobody}]\n",
      "F:5: replay[1].tenant: no tenant is called \"nobody\"\n"},

@@ -88,6 +88,7 @@ static const struct {
     {"uplink.parent", "unit/test_config.c", "test_which_jobs_go_on_to_which_parent"},
     {"uplink.via", "unit/test_config.c", "test_which_jobs_go_on_to_which_parent"},
     {"uplink.jobs", "unit/test_config.c", "test_which_jobs_go_on_to_which_parent"},
+    {"uplink.key_file", "net/hierarchy.sh", "step \"keys: each switch has one of its own"},
     {"uplink.vlan", "unit/test_config.c", "test_which_jobs_go_on_to_which_parent"},
     {"uplink.tenants", "unit/test_config.c", "test_which_jobs_go_on_to_which_parent"},
     {"control.path", "net/swaggctl.sh",

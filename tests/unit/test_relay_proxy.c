@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/guard.h"
 #include "control/registry.h"
 #include "control/session.h"
 #include "control/tree.h"
@@ -15,15 +16,19 @@
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "switchml/worker.h"
+#include "toy_keys.h"
 #include "unit.h"
 
 #define MS UINT64_C(1000000)
 
-enum { RANKS = 4, PROXIES = 3, MAIL_MAX = 4096, STEP_MS = 10, LOST_AFTER_MS = 2000 };
+enum { RANKS = 4, PROXIES = 3, MAIL_MAX = 4096, STEP_MS = 10, LOST_AFTER_MS = 2000, SEEN = 64 };
 
 /* Ranks 0 and 1 at the switch 1, rank 2 at the switch 2, which is below 1; rank 3 at the root, which is the
  * switch 0. */
 static const int switch_of[RANKS] = {1, 1, 2, 0}, above[PROXIES] = {-1, 0, 1};
+
+/* Whom a switch knows by keys of its tenant 0, made of these bytes: its ranks and the switches below. */
+static const uint8_t keys_at[PROXIES][2] = {{1, 2}, {3, 4}, {5, 6}};
 
 struct letter {
     bool to_switch;
@@ -55,6 +60,16 @@ static struct net {
     uint8_t rank_mac[RANKS], switch_mac[PROXIES]; /* the last byte of each */
     uint8_t network;
     unsigned moved[RANKS], parent_moved[PROXIES];
+    bool keyed;
+    struct ctl_tenant_key key[PROXIES][2];
+    struct keys_key up_key[PROXIES][2]; /* by which the switch above knows it */
+    struct ctl_credentials credentials[RANKS];
+    bool forged;              /* somebody without a key sends what he has seen, and changes it */
+    struct letter seen[SEEN]; /* the latest */
+    unsigned sights;
+    bool unknown_key;    /* somebody has one */
+    struct letter again; /* comes over and over, once there is an old_epoch */
+    uint32_t old_epoch;
 } net;
 
 static const struct agg_protocol *const spoken[] = {&sml_protocol};
@@ -99,6 +114,7 @@ static void put(bool to_switch, int to, uint32_t from_ip, uint16_t from_port, co
     l->from.network = net.network;
     l->from.mac[5] = mac_of(from_ip);
     memcpy(l->payload, payload, bytes);
+    net.seen[net.sights++ % SEEN] = *l;
 }
 
 /* From switch s. */
@@ -164,6 +180,9 @@ static void start_root(void)
                                             .max_jobs = 4,
                                             .boot_id = rng_next(&net.rng) | 1,
                                             .lost_after_ns = LOST_AFTER_MS * MS,
+                                            .library = &toy_library,
+                                            .key = net.key[0],
+                                            .keys = net.keyed ? 2 : 0,
                                             .actions = {.send = root_send,
                                                         .prepare = root_prepare,
                                                         .release = root_release,
@@ -240,7 +259,11 @@ static uint16_t leaf_payload_bytes(void *ctx, unsigned uplink)
 
 static void start_leaf(int s)
 {
-    net.uplink[s] = (struct relay_uplink){.ip = ip_of_switch(above[s]), .data_port = 0xBEF0};
+    net.uplink[s] = (struct relay_uplink){.ip = ip_of_switch(above[s]),
+                                          .data_port = 0xBEF0,
+                                          .us = {.ip = ip_of_switch(s), .udp_port = CTL_PORT},
+                                          .key = net.up_key[s],
+                                          .keys = net.keyed ? 1 : 0};
     const struct relay_config cfg = {.protocols = spoken,
                                      .protocols_known = 1,
                                      .uplink = &net.uplink[s],
@@ -251,6 +274,9 @@ static void start_leaf(int s)
                                      .ip = ip_of_switch(s),
                                      .lost_after_ns = LOST_AFTER_MS * MS,
                                      .data_ports = 2,
+                                     .library = &toy_library,
+                                     .key = net.key[s],
+                                     .keys = net.keyed ? 2 : 0,
                                      .actions = {.ctx = &net.uplink[s],
                                                  .send = leaf_send,
                                                  .send_up = leaf_send_up,
@@ -259,6 +285,7 @@ static void start_leaf(int s)
                                                  .event = event,
                                                  .moved = leaf_moved,
                                                  .parent_moved = leaf_parent_moved,
+                                                 .random = root_random,
                                                  .payload_bytes = leaf_payload_bytes}};
 
     free(net.proxy[s]);
@@ -267,20 +294,20 @@ static void start_leaf(int s)
 }
 
 /* A switch that is asked about what it does not know, as its registry answers. */
-static void answer_unknown(int s, const struct letter *l)
+static void answer_unknown(int s, const struct ctl_message *asked, const struct ctl_endpoint *from)
 {
-    struct ctl_message m;
+    const struct ctl_guard guard = {.library = &toy_library, .key = net.key[s], .keys = 2};
+    struct ctl_message m = *asked;
     uint8_t out[CTL_MESSAGE_MAX];
 
-    if (ctl_parse(&m, l->payload, l->bytes) != CTL_PARSED || !ctl_type_from_worker(m.head.type))
-        return;
     m.head.type = CTL_UNKNOWN;
     m.head.boot_id = rng_next(&net.rng) | 1;
-    send_from(s, &l->from, out, ctl_build(out, &m));
+    send_from(s, from, out, ctl_guard_build(&guard, from, 0, &m, out));
 }
 
 static void at_leaf(int s, const struct letter *l)
 {
+    struct ctl_endpoint from = l->from;
     struct ctl_message m;
 
     if (l->from.ip == ip_of_switch(above[s])) {
@@ -290,11 +317,64 @@ static void at_leaf(int s, const struct letter *l)
         relay_receive_up(net.proxy[s], 0, &l->from, l->payload, l->bytes, net.now);
         return;
     }
-    ctl_parse(&m, l->payload, l->bytes);
-    if (m.head.type == CTL_JOIN || relay_knows(net.proxy[s], l->payload, l->bytes))
+    if (relay_read(net.proxy[s], &m, &from, l->payload, l->bytes) != CTL_PARSED) {
+        CU_ASSERT(net.forged);
+        return;
+    }
+    if (m.head.type == CTL_JOIN || relay_knows(net.proxy[s], &m, &from))
         CU_ASSERT_EQUAL(relay_receive(net.proxy[s], &l->from, 0, l->payload, l->bytes, net.now), CTL_PARSED)
     else
-        answer_unknown(s, l);
+        answer_unknown(s, &m, &from);
+}
+
+static void hand_over(const struct letter *l)
+{
+    if (!l->to_switch)
+        ctl_session_receive(&net.session[l->to], l->payload, l->bytes, net.now);
+    else if (l->to > 0)
+        at_leaf(l->to, l);
+    else
+        CU_ASSERT(ctl_registry_receive(net.registry, &l->from, l->payload, l->bytes, net.now) == CTL_PARSED ||
+                  net.forged || net.unknown_key);
+}
+
+/* One of the latest letters once more: as it was, changed, without its seal, or from and to others. */
+static void forge(void)
+{
+    struct letter l = net.seen[rng_below(&net.rng, net.sights < SEEN ? net.sights : SEEN)];
+    const struct letter *other = &net.seen[rng_below(&net.rng, net.sights < SEEN ? net.sights : SEEN)];
+
+    switch (rng_below(&net.rng, 4)) {
+    case 0:
+        l.payload[rng_below(&net.rng, l.bytes)] ^= (uint8_t)(1 << rng_below(&net.rng, 8));
+        break;
+    case 1: { /* bit 0 of byte 6 says that it is sealed */
+        struct ctl_message m;
+
+        ctl_parse(&m, l.payload, l.bytes);
+        m.head.sealed = false;
+        m.head.serial += (uint32_t)rng_below(&net.rng, 3);
+        m.head.type = (uint8_t)(ctl_type_from_worker(m.head.type) ? CTL_LEAVE : CTL_LEFT);
+        l.bytes = ctl_build(l.payload, &m);
+        break;
+    }
+    case 2:
+        l.to_switch = other->to_switch;
+        l.to = other->to;
+        l.from = other->from;
+        break;
+    default:
+        break;
+    }
+    hand_over(&l);
+}
+
+/* Founds no job of the life that it is of. */
+static void try_old_ready(void)
+{
+    hand_over(&net.again);
+    for (unsigned i = 0; i < 2; i++)
+        CU_ASSERT_NOT_EQUAL(relay_job(net.proxy[1], i)->entry.epoch, net.old_epoch);
 }
 
 static void deliver(void)
@@ -302,13 +382,11 @@ static void deliver(void)
     while (net.first < net.end) {
         const struct letter l = net.mail[net.first++ % MAIL_MAX];
 
-        if (!l.to_switch)
-            ctl_session_receive(&net.session[l.to], l.payload, l.bytes, net.now);
-        else if (l.to > 0)
-            at_leaf(l.to, &l);
-        else
-            CU_ASSERT_EQUAL(ctl_registry_receive(net.registry, &l.from, l.payload, l.bytes, net.now),
-                            CTL_PARSED);
+        if (net.forged)
+            forge();
+        hand_over(&l);
+        if (net.old_epoch != 0)
+            try_old_ready();
     }
 }
 
@@ -337,13 +415,30 @@ static void join(int rank)
                                      .incarnation = rng_next(&net.rng) | 1,
                                      .join = {.name = "t", .data_port = (uint16_t)(2000 + rank)},
                                      .worker = &sml_worker,
+                                     .credentials = net.keyed ? &net.credentials[rank] : NULL,
                                      .join_deadline_ns = 60000 * MS};
 
     sml_terms_build(&cfg.join.terms, &wish);
     ctl_session_init(&net.session[rank], &cfg, net.now);
 }
 
-static void start(uint32_t loss_ppm, uint64_t seed)
+/* Ranks have the first key of their switch, and switches the second one of the switch above. */
+static void make_keys(void)
+{
+    for (int s = 0; s < PROXIES; s++) {
+        for (unsigned i = 0; i < 2; i++)
+            net.key[s][i] = (struct ctl_tenant_key){.key = toy_key(keys_at[s][i])};
+        if (s > 0)
+            net.up_key[s][0] = toy_key(keys_at[above[s]][1]);
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        net.credentials[rank] = (struct ctl_credentials){
+            .library = &toy_library,
+            .key = toy_key(keys_at[switch_of[rank]][0]),
+            .address = {.ip = ip_of_rank(rank), .udp_port = (uint16_t)(1000 + rank)}};
+}
+
+static void start_with(bool keyed, uint32_t loss_ppm, uint64_t seed)
 {
     struct ctl_registry *registry = net.registry;
     struct relay_proxy *one = net.proxy[1], *two = net.proxy[2];
@@ -355,11 +450,18 @@ static void start(uint32_t loss_ppm, uint64_t seed)
     net.registry = registry;
     net.proxy[1] = one;
     net.proxy[2] = two;
+    net.keyed = keyed;
+    make_keys();
     start_root();
     start_leaf(1);
     start_leaf(2);
     for (int rank = 0; rank < RANKS; rank++)
         join(rank);
+}
+
+static void start(uint32_t loss_ppm, uint64_t seed)
+{
+    start_with(false, loss_ppm, seed);
 }
 
 static bool all_are(enum ctl_session_state state, unsigned generation)
@@ -463,8 +565,9 @@ static void leave_all(void)
  * it did not have before. */
 static void test_a_restart_of_any_switch_is_one_of_all(void)
 {
-    for (uint64_t seed = 0; seed < 60; seed++) {
-        start(seed % 2 ? 10000 : 0, seed);
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        start_with(seed >= 60, seed % 2 ? 10000 : 0, seed);
+        net.forged = seed >= 90;
         until_all_are(CTL_SESSION_READY, 1);
         for (unsigned generation = 2; generation < 5; generation++) {
             const int s = (int)rng_below(&net.rng, PROXIES);
@@ -493,8 +596,9 @@ static void test_a_restart_of_any_switch_is_one_of_all(void)
 /* Restarts while the job is still forming, and of several switches at once. */
 static void test_restarts_at_any_moment(void)
 {
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        start(seed % 2 ? 10000 : 0, seed);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        start_with(seed >= 150, seed % 2 ? 10000 : 0, seed);
+        net.forged = seed >= 225;
         for (int i = 0; i < 6; i++) {
             pass((unsigned)rng_below(&net.rng, 60) * STEP_MS / 2);
             const int s = (int)rng_below(&net.rng, PROXIES);
@@ -642,13 +746,133 @@ static void test_mac_addresses_change(void)
     CU_ASSERT(all_are(CTL_SESSION_READY, 1));
 }
 
+/* The job's secret at switch s, as its ranks and the switches below have it. */
+static const uint8_t *secret_at(int s)
+{
+    return s == 0 ? ctl_registry_entry(net.registry, 0)->secret : relay_job(net.proxy[s], 0)->entry.secret;
+}
+
+static void test_each_switch_shares_a_secret_of_its_own(void)
+{
+    start_with(true, 0, 14);
+    until_all_are(CTL_SESSION_READY, 1);
+    check_pools();
+    for (int rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_EQUAL(memcmp(net.session[rank].secret, secret_at(switch_of[rank]), KEYS_SECRET_BYTES), 0);
+    for (int s = 1; s < PROXIES; s++) {
+        const struct relay_job *job = relay_job(net.proxy[s], 0);
+
+        CU_ASSERT(job->entry.keyed);
+        CU_ASSERT_EQUAL(memcmp(job->parent_secret, secret_at(above[s]), KEYS_SECRET_BYTES), 0);
+        CU_ASSERT_NOT_EQUAL(memcmp(job->parent_secret, secret_at(s), KEYS_SECRET_BYTES), 0);
+    }
+    CU_ASSERT(relay_has_key(net.proxy[1], 0) && relay_has_key(net.proxy[1], 1));
+    CU_ASSERT(relay_has_key(net.proxy[2], 0) && !relay_has_key(net.proxy[2], 1));
+}
+
+/* The next key of the switch above is used from the next message on; members with the old one stay. */
+static void test_an_uplink_gets_another_key(void)
+{
+    start_with(true, 0, 15);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.up_key[1][1] = net.up_key[1][0];
+    net.up_key[1][0] = toy_key(keys_at[0][0]);
+    net.uplink[1].keys = 2;
+    pass(5000);
+    CU_ASSERT(all_are(CTL_SESSION_READY, 1));
+    net.key[0][1].retired = true;
+    start_leaf(1); /* all join again, by the new key */
+    until_all_are(CTL_SESSION_READY, 2);
+    check_pools();
+    net.key[1][0].retired = true; /* of rank 0 and 1, who stay */
+    start_root();
+    until_all_are(CTL_SESSION_READY, 3);
+    leave_all();
+    join(0);
+    pass(3000);
+    CU_ASSERT_EQUAL(net.session[0].state, CTL_SESSION_FAILED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(net.session[0].failure.text, "no longer takes this key for new jobs"));
+}
+
+static void test_keys_that_are_missing_are_named(void)
+{
+    start_with(true, 0, 16);
+    net.uplink[2].keys = 0;
+    pass(3000);
+    CU_ASSERT_EQUAL(net.session[2].state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(net.session[2].failure.reason, CTL_BAD_KEY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(net.session[2].failure.text, "key_file in its configuration"));
+    start_with(true, 0, 17);
+    net.up_key[1][0] = toy_key(99);
+    net.unknown_key = true;
+    pass(61000);
+    CU_ASSERT_EQUAL_FATAL(net.session[0].state, CTL_SESSION_FAILED);
+    CU_ASSERT_EQUAL(net.session[0].failure.reason, CTL_BAD_KEY);
+    CU_ASSERT_PTR_NOT_NULL(strstr(net.session[0].failure.text,
+                                  "switch 10.0.1.0: this switch does not know the key of the message"));
+}
+
+/* Who has no key is another process, though he says that he is rank 1; his LEAVE is not passed on as one of
+ * rank 1. Neither does an answer that is not sealed end the job. */
+static void test_who_has_no_key_is_nobody(void)
+{
+    struct ctl_message m;
+    uint8_t out[CTL_MESSAGE_MAX];
+
+    start_with(true, 0, 18);
+    until_all_are(CTL_SESSION_READY, 1);
+    m = (struct ctl_message){.head = {.type = CTL_LEAVE,
+                                      .version = CTL_VERSION,
+                                      .boot_id = net.session[1].boot_id,
+                                      .incarnation = net.session[1].cfg.incarnation,
+                                      .epoch = net.session[1].epoch,
+                                      .rank = 1,
+                                      .size = RANKS,
+                                      .serial = net.session[1].serial + 1}};
+    const struct ctl_endpoint rank = {.ip = ip_of_rank(1), .udp_port = 1001};
+    const struct ctl_endpoint parent = {.ip = ip_of_switch(0), .udp_port = CTL_PORT};
+    relay_receive(net.proxy[1], &rank, 0, out, ctl_build(out, &m), net.now);
+    CU_ASSERT_EQUAL(net.first, net.end); /* nobody hears of it */
+    m.head.type = CTL_LEFT;
+    m.head.serial--;
+    m.head.boot_id = ctl_registry_entry(net.registry, 0)->roster; /* any */
+    relay_receive_up(net.proxy[1], 0, &parent, out, ctl_build(out, &m), net.now);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.present, 3);
+    CU_ASSERT_EQUAL(net.first, net.end);
+}
+
+static bool is_ready_for_leaf(const struct letter *l)
+{
+    struct ctl_message m;
+
+    return l->to_switch && l->to == 1 && l->from.ip == ip_of_switch(0) &&
+           ctl_parse(&m, l->payload, l->bytes) == CTL_PARSED && m.head.type == CTL_READY;
+}
+
+/* What the root said in an earlier life of the switch is no answer to who joins now. */
+static void test_an_old_ready_founds_nothing(void)
+{
+    start_with(true, 0, 19);
+    while (!all_are(CTL_SESSION_READY, 1)) {
+        step();
+        for (unsigned i = 0; i < SEEN && net.again.bytes == 0; i++)
+            if (is_ready_for_leaf(&net.seen[i]))
+                net.again = net.seen[i];
+    }
+    CU_ASSERT_FATAL(net.again.bytes > 0);
+    net.old_epoch = net.session[0].epoch;
+    start_leaf(1);
+    until_all_are(CTL_SESSION_READY, 2);
+    check_pools();
+}
+
 static void test_tenants_are_renumbered(void)
 {
     static const int tenant[] = {3};
 
     start(0, 11);
     until_all_are(CTL_SESSION_READY, 1);
-    relay_renumber(net.proxy[1], tenant);
+    relay_follow(net.proxy[1], tenant, 0);
     CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.tenant, 3);
     CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "t", net.now));
     CU_ASSERT(relay_end(net.proxy[1], 3, "t", net.now));
@@ -694,6 +918,11 @@ int main(void)
         UNIT_TEST(test_the_operator_of_a_switch_drains_a_job),
         UNIT_TEST(test_a_job_that_forms_is_not_drained_but_ended),
         UNIT_TEST(test_mac_addresses_change),
+        UNIT_TEST(test_each_switch_shares_a_secret_of_its_own),
+        UNIT_TEST(test_an_uplink_gets_another_key),
+        UNIT_TEST(test_keys_that_are_missing_are_named),
+        UNIT_TEST(test_who_has_no_key_is_nobody),
+        UNIT_TEST(test_an_old_ready_founds_nothing),
         UNIT_TEST(test_tenants_are_renumbered),
         UNIT_TEST(test_a_rank_whose_port_goes_ends_the_job),
         UNIT_TEST(test_a_job_is_in_the_network_of_its_ranks),

@@ -55,7 +55,7 @@ struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_conf
     r->expected_until = old->expected_until;
     r->preparations = old->preparations;
     if (old->cfg.keys > 0)
-        r->guard = old->guard;
+        r->guard.challenges = old->guard.challenges;
     for (unsigned i = 0; i < old->cfg.max_jobs; i++)
         if (old->entries[i].state != CTL_ENTRY_FREE) {
             copy_job(to, &old->entries[i]);

@@ -7,34 +7,50 @@
 #ifndef SWAGG_CORE_CONTROL_GUARD_H
 #define SWAGG_CORE_CONTROL_GUARD_H
 
-#include "control/state.h"
+#include "control/actions.h"
 
-/* To be called once, after the configuration is set. */
-void ctl_guard_init(struct ctl_registry *r);
+enum { CTL_GUARD_LANES = 64 /* so that one that goes makes few others ask again */ };
 
-void ctl_guard_make_secret(const struct ctl_registry *r, uint8_t secret[KEYS_SECRET_BYTES]);
+/* What challenges are made of. */
+struct ctl_challenges {
+    uint8_t secret[KEYS_SECRET_BYTES]; /* random at the start */
+    uint32_t gone[CTL_GUARD_LANES];    /* processes that are in no job any more, by incarnation */
+};
+
+struct ctl_guard {
+    const struct keys_library *library; /* NULL: there are no keys */
+    const struct ctl_tenant_key *key;   /* [keys], as in struct ctl_registry_config */
+    unsigned keys;
+    struct ctl_challenges challenges; /* its secret is whoever's has the guard to make, if there are keys */
+};
+
+/* random: as in struct ctl_registry_actions. */
+void ctl_guard_make_secret(uint8_t secret[KEYS_SECRET_BYTES], uint64_t (*random)(void *ctx), void *ctx);
 
 /* CTL_PARSED, with from->key and *challenge filled in, if the message has no seal (0, 0), or a right one;
  * else what is wrong with it. */
-enum ctl_parse_error ctl_guard_check(const struct ctl_registry *r, const struct ctl_head *head,
+enum ctl_parse_error ctl_guard_check(const struct ctl_guard *g, const struct ctl_head *head,
                                      const uint8_t *message, size_t bytes, struct ctl_endpoint *from,
                                      uint64_t *challenge);
 
 /* Whose key that is, or CTL_NO_KEY. */
-int ctl_guard_tenant(const struct ctl_registry *r, const struct ctl_endpoint *from);
+int ctl_guard_tenant(const struct ctl_guard *g, const struct ctl_endpoint *from);
 
 /* Whether a JOIN of a process that is in no job was sent just for this. Without a key it counts as such. */
-bool ctl_guard_is_fresh(const struct ctl_registry *r, const struct ctl_endpoint *from, uint64_t incarnation,
+bool ctl_guard_is_fresh(const struct ctl_guard *g, const struct ctl_endpoint *from, uint64_t incarnation,
                         uint64_t challenge);
 
-/* Whether it has a key that is retired. */
-bool ctl_guard_is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from);
+/* Whether it has a key that is retired; then *why says so. */
+bool ctl_guard_is_retired(const struct ctl_guard *g, const struct ctl_endpoint *from,
+                          struct ctl_failure *why);
 
 /* The process of this incarnation is in no job any more. */
-void ctl_guard_note_gone(struct ctl_registry *r, uint64_t incarnation);
+void ctl_guard_note_gone(struct ctl_guard *g, uint64_t incarnation);
 
-/* Builds a message to this endpoint, sealed if it has a key; returns its length. */
-size_t ctl_guard_build(const struct ctl_registry *r, const struct ctl_endpoint *to, struct ctl_message *m,
-                       uint8_t out[CTL_MESSAGE_MAX]);
+/* Builds a message to this endpoint, sealed if it has a key; returns its length. above: what the process is
+ * to repeat to the switch above; a process that hears another challenge JOINs again at once. 0: there is
+ * none. */
+size_t ctl_guard_build(const struct ctl_guard *g, const struct ctl_endpoint *to, uint64_t above,
+                       struct ctl_message *m, uint8_t out[CTL_MESSAGE_MAX]);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 struct ctl_entry *ctl_entry_of(struct ctl_registry *r, const struct ctl_head *head,
                                const struct ctl_endpoint *from)
 {
-    int key = ctl_guard_tenant(r, from);
+    int key = ctl_guard_tenant(&r->guard, from);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
         if (job->state == CTL_ENTRY_FREE || (job->keyed ? job->tenant : CTL_NO_KEY) != key ||
@@ -155,7 +155,7 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
     ctl_entry_event(r, job, "%s", why);
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state != CTL_MEMBER_ABSENT)
-            ctl_guard_note_gone(r, job->members[rank].incarnation);
+            ctl_guard_note_gone(&r->guard, job->members[rank].incarnation);
     struct ctl_entry left = {
         .members = job->members, .tenant = job->tenant, .keyed = job->keyed, .restarts = job->restarts};
     memcpy(left.name, job->name, sizeof left.name);
@@ -275,7 +275,7 @@ void ctl_entry_run(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
         return;
     }
     if (job->keyed)
-        ctl_guard_make_secret(r, job->secret);
+        ctl_guard_make_secret(job->secret, r->cfg.actions.random, r->cfg.actions.ctx);
     job->preparation = ++r->preparations;
     int rc = r->cfg.actions.prepare(r->cfg.actions.ctx, job, &job->terms, &job->number, why.text);
     if (rc == CTL_LATER)
@@ -336,7 +336,7 @@ static void forget_recalled(struct ctl_registry *r, struct ctl_entry *job)
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state == CTL_MEMBER_RECALLED) {
             job->members[rank].state = CTL_MEMBER_ABSENT;
-            ctl_guard_note_gone(r, job->members[rank].incarnation);
+            ctl_guard_note_gone(&r->guard, job->members[rank].incarnation);
         }
 }
 
@@ -348,7 +348,7 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
     }
     job->members[rank].state = state;
     if (state == CTL_MEMBER_ABSENT)
-        ctl_guard_note_gone(r, job->members[rank].incarnation);
+        ctl_guard_note_gone(&r->guard, job->members[rank].incarnation);
     if (--job->present > 0) {
         if (job->state == CTL_ENTRY_FORMING && job->resumed && !ctl_entry_has(job, CTL_RESUMES)) {
             job->resumed = false;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "control/admission.h"
-#include "control/guard.h"
 #include "control/join.h"
 #include "control/life.h"
 #include "control/recall.h"
@@ -39,7 +38,9 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
     r->cfg = *cfg;
     for (unsigned i = 0; i < cfg->max_jobs; i++)
         r->entries[i].members = (struct ctl_member *)(members + i * members_bytes(cfg));
-    ctl_guard_init(r);
+    r->guard = (struct ctl_guard){.library = cfg->library, .key = cfg->key, .keys = cfg->keys};
+    if (cfg->keys > 0)
+        ctl_guard_make_secret(r->guard.challenges.secret, cfg->actions.random, cfg->actions.ctx);
     return r;
 }
 
@@ -71,7 +72,7 @@ static int tenant_of(struct ctl_registry *r, const struct ctl_endpoint *from, co
     const struct ctl_registry_actions *a = &r->cfg.actions;
     why->reason = CTL_NOT_ADMITTED;
     why->rank = m->head.rank;
-    int key = ctl_guard_tenant(r, from);
+    int key = ctl_guard_tenant(&r->guard, from);
     if (a->tenant_of)
         return a->tenant_of(a->ctx, from, key, m->join.name, why->text);
     return key == CTL_NO_KEY ? 0 : key;
@@ -110,11 +111,8 @@ static bool is_taken(const struct ctl_registry *r, const struct ctl_endpoint *fr
 static bool is_retired(const struct ctl_registry *r, const struct ctl_endpoint *from,
                        const struct ctl_message *m, struct ctl_failure *why)
 {
-    if (!ctl_guard_is_retired(r, from))
-        return false;
-    ctl_failure_set(why, CTL_BAD_KEY, m->head.rank,
-                    "the switch no longer takes this key for new jobs: the tenant's key_file has another");
-    return true;
+    why->rank = m->head.rank;
+    return ctl_guard_is_retired(&r->guard, from, why);
 }
 
 /* Of which tenant a process is, or would be; -1: it may not join, and *why says so. A member of a job that
@@ -145,7 +143,7 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         ctl_join_again(r, job, from, m, now);
     else if (job)
         answer_member(r, from, &m->head, job);
-    else if (!ctl_guard_is_fresh(r, from, m->head.incarnation, challenge))
+    else if (!ctl_guard_is_fresh(&r->guard, from, m->head.incarnation, challenge))
         answer(r, from, &m->head, CTL_PENDING); /* it may be a copy of what one that has gone sent */
     else
         ctl_join_anew(r, tenant, from, m, now);
@@ -340,7 +338,8 @@ static enum ctl_parse_error read_message(const struct ctl_registry *r, struct ct
     enum ctl_parse_error error = ctl_parse(m, payload, bytes);
     if (error == CTL_PARSED && !ctl_type_from_worker(m->head.type))
         error = CTL_BAD_TYPE;
-    return error == CTL_PARSED ? ctl_guard_check(r, &m->head, payload, bytes, from, challenge) : error;
+    return error == CTL_PARSED ? ctl_guard_check(&r->guard, &m->head, payload, bytes, from, challenge)
+                               : error;
 }
 
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *origin,

@@ -89,6 +89,10 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
     else if (ctl_ranks_count(&s->pending.missing) == 0 && s->unproven > 0 && s->challenge == 0)
         fail_because(s, CTL_BAD_KEY, now, "no switch showed within %.1f s that it has this key%s%.120s",
                      waited, s->hint.text[0] ? "; somebody answered: " : "", s->hint.text);
+    else if (ctl_ranks_count(&s->pending.missing) == 0 && s->hint.text[0])
+        fail_because(s, CTL_BAD_KEY, now,
+                     "no switch answered for %.1f s; somebody without the key says: %.120s", waited,
+                     s->hint.text);
     else if (ctl_ranks_count(&s->pending.missing) == 0)
         fail_because(s, CTL_DEADLINE, now, "no switch answered%s within %.1f s",
                      again ? " after a restart" : "", waited);

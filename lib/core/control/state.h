@@ -3,18 +3,11 @@
 #define SWAGG_CORE_CONTROL_STATE_H
 
 #include "control/actions.h"
+#include "control/guard.h"
 
 #define CTL_MS UINT64_C(1000000)
 #define FORMING_LOST_AFTER                                                                                   \
     (5 * CTL_JOIN_INTERVAL_MAX_MS * CTL_MS) /* the least lost_after of a job that is FORMING */
-
-enum { CTL_GUARD_LANES = 64 /* so that one that goes makes few others ask again */ };
-
-/* What challenges are made of (guard.h). */
-struct ctl_guard {
-    uint8_t secret[KEYS_SECRET_BYTES]; /* random at the start */
-    uint32_t gone[CTL_GUARD_LANES];    /* processes that are in no job any more, by incarnation */
-};
 
 struct ctl_registry {
     struct ctl_registry_config cfg;

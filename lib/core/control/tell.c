@@ -131,7 +131,7 @@ void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const 
     m->head.boot_id = boot_id;
     m->head.epoch = epoch;
     struct ctl_endpoint outside = *to;
-    size_t bytes = ctl_guard_build(r, to, m, out);
+    size_t bytes = ctl_guard_build(&r->guard, to, 0, m, out);
     outside.key = 0;
     r->cfg.actions.send(r->cfg.actions.ctx, &outside, out, bytes);
 }

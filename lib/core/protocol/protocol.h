@@ -128,6 +128,7 @@ struct agg_footprint {
     uint32_t buffers;       /* that it may keep at once */
     uint16_t payload_bytes; /* of the longest packet */
     bool checked;           /* packets go without UDP's checksum, since they have one of their own */
+    bool keyed;             /* packets are proven with what the members share */
 };
 
 /* For telemetry: what a slot is doing. */

@@ -38,7 +38,9 @@ struct agg_limits {
     uint64_t random;        /* unpredictable: where the numbers of a new job's packets begin */
     bool keyed; /* the job's packets are to be keyed: its members share a secret, and their tenant's data_keys
                    say so */
-    uint32_t group;      /* IPv4 multicast group that results may be sent to, network order; 0: none */
+    bool passed_on; /* what is granted goes on as a wish, to the switch above, who says whether packets are
+                       keyed */
+    uint32_t group; /* IPv4 multicast group that results may be sent to, network order; 0: none */
     uint16_t group_port; /* its UDP port, network order */
 };
 

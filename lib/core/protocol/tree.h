@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "keys/keys.h"
+struct keys_shared;
 
 enum {
     AGG_NOBODY = 0xFFFF, /* of a rank: none of the contributors brings it */

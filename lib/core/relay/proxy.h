@@ -21,7 +21,13 @@
  * an UNKNOWN (or REJECT, on the data path), and JOIN with resume; the root then has all ranks join again
  * (control/registry.h), and everybody gets READY of another life, with other numbers at each switch.
  *
- * What is sealed with a key is refused: it could not be passed on under another address.
+ * Keys: what is sealed is proven anew on the way, since a seal is bound to an address. To the processes below
+ * this switch is one that knows their keys, as the registry is (control/guard.h); to the switch above it is a
+ * process with a key of that one's. So a process whose messages are sealed has its messages sealed all the
+ * way, or is refused, and who lacks a key can be nobody who has one. It is fresh here before anything of it
+ * goes up; its serial then was in no earlier message, so what was answered before that is known to be old.
+ * The members of a job and this switch share a secret, which is not the one that this switch shares with the
+ * switch above.
  *
  * Pure: no sockets, no clock (now in ns, monotonic), no malloc; memory is the caller's. The effects go out
  * through struct relay_actions, synchronously. One thread.
@@ -31,11 +37,16 @@
 
 #include "control/actions.h"
 #include "control/registry.h"
+#include "wire/seal.h"
 
 /* A switch above. */
 struct relay_uplink {
-    uint32_t ip;        /* its address, network order */
-    uint16_t data_port; /* UDP port that this switch sends its sums from, host order */
+    uint32_t ip;                /* its address, network order */
+    uint16_t data_port;         /* UDP port that this switch sends its sums from, host order */
+    struct ctl_address us;      /* where its control messages to that one leave from */
+    const struct keys_key *key; /* [keys], of a tenant's there: it seals with the first, and believes what is
+                                   sealed with any of them. May change between two calls of the proxy */
+    unsigned keys;              /* 0: what is sealed does not go on to it */
 };
 
 /* A job of which some ranks come by this switch, in one of its lives. */
@@ -56,6 +67,8 @@ struct relay_job {
     uint16_t contributors;     /* from PREPARING on: ranks and switches below that send contributions */
     uint16_t *contributor;     /* by rank, as in struct agg_tree */
     bool refused;              /* FAILED: by this switch itself */
+    uint8_t parent_secret[KEYS_SECRET_BYTES]; /* entry.keyed: what the switch above and this one share;
+                                                 entry.secret is shared with those below. Not to be shown */
 };
 
 struct relay_actions {
@@ -71,11 +84,13 @@ struct relay_actions {
      * already. May be NULL. */
     void (*moved)(void *ctx, const struct relay_job *job, unsigned rank);
     void (*parent_moved)(void *ctx, const struct relay_job *job);
-    /* Whether this process may be in a job of this name here: its tenant, or -1 and why not. May lower the
-     * slots that it wishes for, to what there is room for, unless it resumes. NULL: it may, and is tenant
-     * 0's. */
-    int (*admit)(void *ctx, const struct ctl_endpoint *from, const struct ctl_join *join,
+    /* Whether this process may be in a job of this name here: its tenant, or -1 and why not. key: the tenant
+     * whose key it has, or CTL_NO_KEY. May lower the slots that it wishes for, to what there is room for,
+     * unless it resumes. NULL: it may, and is tenant 0's. */
+    int (*admit)(void *ctx, const struct ctl_endpoint *from, int key, const struct ctl_join *join,
                  struct agg_terms *wish, char text[CTL_TEXT_MAX]);
+    /* As the registry's. NULL: there are no keys. */
+    uint64_t (*random)(void *ctx);
     /* Of the longest UDP payload that gets to the switch above and to those below. 0: not known yet. */
     uint16_t (*payload_bytes)(void *ctx, unsigned uplink);
 };
@@ -93,6 +108,9 @@ struct relay_config {
     uint64_t lost_after_ns; /* as the registry's: a process that is silent for twice as long and 10 s more is
                                forgotten here, without a word */
     uint8_t data_ports;     /* as the registry's */
+    const struct keys_library *library; /* NULL: there are no keys */
+    const struct ctl_tenant_key *key;   /* [keys], of processes below; outlive the proxy */
+    unsigned keys;
     struct relay_actions actions;
 };
 
@@ -103,8 +121,16 @@ size_t relay_footprint(const struct relay_config *cfg);
 /* mem: relay_footprint(cfg) bytes, 8-byte aligned. */
 struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg);
 
-/* Whether it is a message of a process that is known here. */
-bool relay_knows(const struct relay_proxy *p, const uint8_t *payload, size_t bytes);
+/* Reads a UDP payload of a process below, or of a switch below: CTL_PARSED with *m, and from->key (0: it is
+ * not sealed); or what is wrong with it. */
+enum ctl_parse_error relay_read(const struct relay_proxy *p, struct ctl_message *m, struct ctl_endpoint *from,
+                                const uint8_t *payload, size_t bytes);
+
+/* The tenant whose key it is, or CTL_NO_KEY. */
+int relay_key_owner(const struct relay_proxy *p, const struct ctl_endpoint *from);
+
+/* Whether the message that relay_read has found there is of a process that is known here. */
+bool relay_knows(const struct relay_proxy *p, const struct ctl_message *m, const struct ctl_endpoint *from);
 
 /* A UDP payload that came to CTL_PORT: of a process that is known, or a JOIN of a job that belongs to this
  * uplink. Returns the result of parsing; anything but CTL_PARSED was ignored. */
@@ -132,8 +158,12 @@ bool relay_drain(struct relay_proxy *p, int tenant, const char *name, uint64_t n
 void relay_cut(struct relay_proxy *p, ctl_is_there *is_there, const void *ctx, const char *where,
                uint64_t now);
 
-/* tenant[t]: the number that tenant t has from now on. */
-void relay_renumber(struct relay_proxy *p, const int tenant[]);
+/* Whether somebody below has key i of the configuration. */
+bool relay_has_key(const struct relay_proxy *p, unsigned i);
+
+/* tenant[t]: the number that tenant t has from now on; keys: how many keys there are now. Those that somebody
+ * has are where they were. */
+void relay_follow(struct relay_proxy *p, const int tenant[], unsigned keys);
 
 /* For telemetry and tests: job i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct relay_job *relay_job(const struct relay_proxy *p, unsigned i);

@@ -5,6 +5,12 @@
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
+/* How a message shows that it is the switch above's. */
+struct proof {
+    const struct keys_key *key; /* NULL: it is not sealed */
+    struct ctl_seal seal;
+};
+
 /* Names the switch that said it, unless it names one already. */
 static void name_speaker(const struct relay_proxy *p, unsigned uplink, struct ctl_failure *f)
 {
@@ -15,6 +21,60 @@ static void name_speaker(const struct relay_proxy *p, unsigned uplink, struct ct
         return;
     memcpy(said, f->text, sizeof(said));
     snprintf(f->text, sizeof(f->text), "switch %u.%u.%u.%u: %.170s", ip[0], ip[1], ip[2], ip[3], said);
+}
+
+/* A key of that uplink's by which the switch above has sealed the message, CTL_PARSED if there is none to
+ * compare, or what is wrong with it. */
+static enum ctl_parse_error check_seal(const struct relay_proxy *p, unsigned uplink,
+                                       const struct ctl_head *head, const uint8_t *payload, size_t bytes,
+                                       struct proof *proof)
+{
+    const struct relay_uplink *up = &p->cfg.uplink[uplink];
+
+    *proof = (struct proof){0};
+    if (!head->sealed)
+        return CTL_PARSED;
+    if (!ctl_seal_parse(&proof->seal, payload, bytes))
+        return CTL_TOO_SHORT;
+    for (unsigned i = 0; i < up->keys; i++)
+        if (up->key[i].id == proof->seal.key_id)
+            proof->key = &up->key[i];
+    if (proof->key == NULL)
+        return CTL_UNKNOWN_KEY;
+    return ctl_seal_holds(payload, bytes, p->cfg.library, proof->key, &up->us) ? CTL_PARSED : CTL_BAD_SEAL;
+}
+
+/* The process that an answer is for. Whether it is sealed tells processes with a key from others. */
+static struct relay_route *find_route(const struct relay_proxy *p, unsigned uplink,
+                                      const struct ctl_head *head, bool keyed)
+{
+    for (unsigned i = 0; i < p->cfg.max_processes; i++) {
+        struct relay_route *route = &p->routes[i];
+
+        if (route->incarnation != 0 && route->incarnation == head->incarnation && route->uplink == uplink &&
+            relay_is_keyed(route) == keyed)
+            return route;
+    }
+    return NULL;
+}
+
+static bool answers(const struct relay_route *route, const struct ctl_head *head)
+{
+    return route != NULL && route->rank == head->rank && head->boot_id != 0 &&
+           head->serial >= route->answered && head->serial <= route->serial;
+}
+
+/* A refusal that nobody has proven, perhaps since the switch above does not know our key. The process shows
+ * it if it hears nothing better. */
+static void pass_hint_down(const struct relay_proxy *p, const struct relay_route *route,
+                           struct ctl_message *m)
+{
+    struct relay_route unproven = *route;
+
+    unproven.endpoint.key = 0;
+    name_speaker(p, route->uplink, &m->failure);
+    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    relay_send_down(p, &unproven, m);
 }
 
 static void pass_down(struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m)
@@ -66,10 +126,9 @@ static void on_message(struct relay_proxy *p, struct relay_route *route, const s
 {
     struct relay_job *job = relay_job_of(p, route);
 
-    if (job != NULL) {
+    if (job != NULL && m->head.serial > route->answered) { /* else it may be a copy */
         job->parent_heard_at = now;
-        if (m->head.serial > route->answered)
-            follow_parent(p, job, from);
+        follow_parent(p, job, from);
     }
     route->answered = m->head.serial;
     switch (m->head.type) {
@@ -94,19 +153,41 @@ static void on_message(struct relay_proxy *p, struct relay_route *route, const s
     pass_down(p, route, m);
 }
 
+/* What a sealed message has for this switch itself. */
+static void take_proof(const struct relay_proxy *p, struct relay_route *route, struct ctl_message *m,
+                       const struct proof *proof)
+{
+    const struct keys_life life = {
+        .boot_id = m->head.boot_id, .incarnation = m->head.incarnation, .epoch = m->head.epoch};
+
+    if (proof->key == NULL)
+        return;
+    route->challenge = proof->seal.challenge;
+    if (m->head.type == CTL_READY)
+        keys_cover(m->ready.covered, p->cfg.library, proof->key, &life, m->ready.covered);
+}
+
 enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, const struct ctl_endpoint *from,
                                       const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct ctl_message m;
-    const enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
+    struct proof proof;
+    enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
     struct relay_route *route;
 
     if (error != CTL_PARSED || ctl_type_from_worker(m.head.type))
         return error != CTL_PARSED ? error : CTL_BAD_TYPE;
-    route = relay_route_of(p, m.head.incarnation);
-    if (route == NULL || route->uplink != uplink || route->rank != m.head.rank || m.head.sealed ||
-        m.head.boot_id == 0 || m.head.serial < route->answered || m.head.serial > route->serial)
-        return CTL_PARSED;
-    on_message(p, route, from, &m, now);
+    error = check_seal(p, uplink, &m.head, payload, bytes, &proof);
+    if (error != CTL_PARSED)
+        return error;
+    route = find_route(p, uplink, &m.head, m.head.sealed);
+    if (answers(route, &m.head)) {
+        take_proof(p, route, &m, &proof);
+        on_message(p, route, from, &m, now);
+    } else if (!m.head.sealed && m.head.type == CTL_REFUSED) {
+        route = find_route(p, uplink, &m.head, true);
+        if (answers(route, &m.head))
+            pass_hint_down(p, route, &m);
+    }
     return CTL_PARSED;
 }

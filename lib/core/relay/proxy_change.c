@@ -77,8 +77,17 @@ void relay_cut(struct relay_proxy *p, ctl_is_there *is_there, const void *ctx, c
     }
 }
 
-void relay_renumber(struct relay_proxy *p, const int tenant[])
+bool relay_has_key(const struct relay_proxy *p, unsigned i)
 {
+    for (unsigned r = 0; r < p->cfg.max_processes; r++)
+        if (p->routes[r].incarnation != 0 && p->routes[r].endpoint.key == i + 1)
+            return true;
+    return false;
+}
+
+void relay_follow(struct relay_proxy *p, const int tenant[], unsigned keys)
+{
+    p->guard.keys = keys;
     for (unsigned i = 0; i < p->cfg.max_processes; i++)
         if (p->routes[i].incarnation != 0 && p->routes[i].tenant >= 0)
             p->routes[i].tenant = tenant[p->routes[i].tenant];

@@ -21,24 +21,29 @@ void relay_event(const struct relay_proxy *p, const struct relay_job *job, const
     p->cfg.actions.event(p->cfg.actions.ctx, &job->entry, text);
 }
 
+/* Whether it is in this life that the job is. Who has no key is in no job of those that have one. */
+static bool is_life(const struct relay_job *job, const struct relay_route *route, uint32_t epoch)
+{
+    return job->entry.epoch == epoch && job->uplink == route->uplink &&
+           job->entry.keyed == relay_is_keyed(route);
+}
+
 struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route)
 {
     for (unsigned i = 0; route->epoch != 0 && i < p->cfg.max_jobs; i++) {
         struct relay_job *job = &p->jobs[i];
 
-        if (ctl_entry_is_live(&job->entry) && job->entry.epoch == route->epoch &&
-            job->uplink == route->uplink)
+        if (ctl_entry_is_live(&job->entry) && is_life(job, route, route->epoch))
             return job;
     }
     return NULL;
 }
 
 /* Also one that has FAILED. */
-static struct relay_job *find_life(struct relay_proxy *p, unsigned uplink, uint32_t epoch)
+static struct relay_job *find_life(struct relay_proxy *p, const struct relay_route *route, uint32_t epoch)
 {
     for (unsigned i = 0; i < p->cfg.max_jobs; i++)
-        if (p->jobs[i].entry.state != CTL_ENTRY_FREE && p->jobs[i].entry.epoch == epoch &&
-            p->jobs[i].uplink == uplink)
+        if (p->jobs[i].entry.state != CTL_ENTRY_FREE && is_life(&p->jobs[i], route, epoch))
             return &p->jobs[i];
     return NULL;
 }
@@ -104,10 +109,10 @@ static void abort_up(struct relay_proxy *p, const struct relay_job *job, const s
                                          .serial = route->serial + 1},
                                 .failure = *why};
 
-        if (route->incarnation == 0 || route->epoch != job->entry.epoch || route->uplink != job->uplink)
+        if (route->incarnation == 0 || route->epoch == 0 || !is_life(job, route, route->epoch))
             continue;
         route->serial++; /* so that its answer is not taken for one to something else */
-        relay_send_message_up(p, route->uplink, &m);
+        relay_send_message_up(p, route, &m);
         return;
     }
 }
@@ -141,6 +146,7 @@ static void found(struct relay_proxy *p, struct relay_job *job, const struct rel
     e->since = now;
     memcpy(e->name, route->join.name, sizeof(e->name));
     e->tenant = route->tenant;
+    e->keyed = relay_is_keyed(route);
     e->epoch = m->head.epoch;
     e->size = route->size;
     e->network = route->endpoint.network;
@@ -159,6 +165,10 @@ static void found(struct relay_proxy *p, struct relay_job *job, const struct rel
     job->lost_after_ms = m->ready.lost_after_ms;
     job->parent_heard_at = now;
     job->bundle = m->ready.bundle;
+    if (!e->keyed)
+        return;
+    ctl_guard_make_secret(e->secret, p->cfg.actions.random, p->cfg.actions.ctx);
+    memcpy(job->parent_secret, m->ready.covered, sizeof(job->parent_secret));
 }
 
 static void sit_down(struct relay_job *job, const struct relay_route *route, bool resumed)
@@ -222,6 +232,7 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
                                       .above = numbers_above(job),
                                       .bundle = ctl_tree_bundle(e, route->rank)}};
 
+    memcpy(m.ready.covered, e->secret, sizeof(e->secret));
     relay_send_down(p, route, &m);
 }
 
@@ -334,7 +345,7 @@ void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct 
     if (!is_sane(p, route, m))
         return;
     enter_life(p, route, m->head.epoch, now);
-    job = find_life(p, route->uplink, m->head.epoch);
+    job = find_life(p, route, m->head.epoch);
     if (job == NULL && (job = find_place(p)) == NULL)
         return; /* the root repeats it, and gives up in the end */
     if (job->entry.state == CTL_ENTRY_FREE || job->entry.epoch != m->head.epoch)

@@ -2,13 +2,15 @@
 #ifndef SWAGG_CORE_RELAY_PROXY_STATE_H
 #define SWAGG_CORE_RELAY_PROXY_STATE_H
 
+#include "control/guard.h"
 #include "relay/proxy.h"
 
 /* A process below: where its answers go. */
 struct relay_route {
-    uint64_t incarnation; /* 0: free */
-    struct ctl_endpoint endpoint;
+    uint64_t incarnation;         /* 0: free */
+    struct ctl_endpoint endpoint; /* with the key that its last message was sealed with, or none */
     unsigned uplink;
+    uint64_t challenge; /* of the switch above, heard last; 0: none */
     uint16_t rank, size;
     int tenant;
     struct ctl_join join; /* its last */
@@ -21,14 +23,25 @@ struct relay_route {
 struct relay_proxy {
     struct relay_config cfg;
     struct ctl_registry_config limits; /* what JOINs are checked against; no more of it is filled in */
+    struct ctl_guard guard;            /* of processes below */
     uint64_t ticked_at;                /* 0: never */
     uint64_t preparations;             /* counts pools that were asked for */
     struct relay_route *routes;        /* cfg.max_processes */
     struct relay_job jobs[];
 };
 
-/* NULL: it is not known. */
-struct relay_route *relay_route_of(const struct relay_proxy *p, uint64_t incarnation);
+/* Whether the process proves what it says. */
+static inline bool relay_is_keyed(const struct relay_route *route)
+{
+    return route->endpoint.key != 0;
+}
+
+/* A process below. Who has no key of the process's tenant is another process, whatever its incarnation. NULL:
+ * not known. */
+struct relay_route *relay_route_below(const struct relay_proxy *p, const struct ctl_endpoint *from,
+                                      uint64_t incarnation);
+/* A free one, or that of the process heard longest ago which is in no job: it makes itself known again. */
+struct relay_route *relay_new_route(struct relay_proxy *p);
 
 /* The running or forming job of the route, in the life that it has READY of; NULL: there is none. */
 struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route);
@@ -39,7 +52,9 @@ uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id);
 
 /* Sends m to the route's process, as from this switch. */
 void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m);
-void relay_send_message_up(const struct relay_proxy *p, unsigned uplink, const struct ctl_message *m);
+/* In the name of the route's process. */
+void relay_send_message_up(const struct relay_proxy *p, const struct relay_route *route,
+                           struct ctl_message *m);
 
 /* For the log. */
 __attribute__((format(printf, 3, 4))) void relay_event(const struct relay_proxy *p,

@@ -55,6 +55,7 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
         .buffers = 2u * pool.slots,
         .payload_bytes = (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + sml_trailer_bytes(pool.checksum)),
         .checked = pool.checksum == SML_CHECKSUM_CRC32C,
+        .keyed = pool.checksum == SML_CHECKSUM_KEYED,
     };
     return true;
 }

@@ -356,7 +356,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         }
         if (rank == 0) {
             job = t;
-            job.keyed = false;
+            job.keyed = t.keyed && limits->passed_on;
             job.chunk_bytes =
                 chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? SML_CHECKSUM_KEYED : t.checksum);
         }

@@ -1,0 +1,256 @@
+/* What comes from below. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/admission.h"
+#include "relay/proxy.h"
+#include "relay/proxy_state.h"
+
+/* To who is not let in, or is to wait. A boot id that he knows is not changed: nothing has restarted. */
+static void answer(const struct relay_proxy *p, const struct ctl_endpoint *to, const struct ctl_message *m,
+                   enum ctl_type type, const struct ctl_failure *why)
+{
+    const struct relay_route route = {.endpoint = *to};
+    struct ctl_message a = {.head = m->head};
+
+    a.head.type = (uint8_t)type;
+    a.head.epoch = 0;
+    if (a.head.boot_id == 0)
+        a.head.boot_id = p->cfg.id;
+    if (why != NULL)
+        a.failure = *why;
+    relay_send_down(p, &route, &a);
+}
+
+/* JOIN */
+
+/* Of a message from below. */
+struct sender {
+    struct ctl_endpoint from; /* with its key */
+    unsigned uplink;          /* of its job, as the caller has it */
+    uint64_t challenge;       /* that it repeats */
+};
+
+__attribute__((format(printf, 4, 5))) static bool no(struct ctl_failure *why, enum ctl_reason reason,
+                                                     unsigned rank, const char *format, ...)
+{
+    va_list args;
+
+    why->reason = (uint16_t)reason;
+    why->rank = (uint16_t)rank;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof(why->text), format, args);
+    va_end(args);
+    return false;
+}
+
+static bool is_switch_above(const struct relay_proxy *p, uint32_t ip)
+{
+    for (unsigned i = 0; i < p->cfg.uplinks; i++)
+        if (p->cfg.uplink[i].ip == ip)
+            return true;
+    return false;
+}
+
+/* What is passed up is no longer, and asks for no more, than this switch can carry. */
+static bool fit(struct relay_proxy *p, const struct ctl_message *m, uint16_t payload_bytes,
+                struct agg_terms *wish, struct ctl_failure *why)
+{
+    const struct agg_protocol *protocol = ctl_registry_protocol(&p->limits, wish->protocol);
+    const struct agg_limits limits = {.payload_bytes = payload_bytes, .passed_on = true};
+    struct agg_refusal refusal;
+    struct agg_terms fitting;
+
+    if (m->join.resume)
+        return true;
+    if (!protocol->grant(wish, 1, &limits, &fitting, &refusal))
+        return no(why, CTL_BAD_ARGUMENT, m->head.rank, "%s", refusal.text);
+    *wish = fitting;
+    return true;
+}
+
+/* Whether the rank may join through this switch. Then *tenant is whose it is, and m->join.terms are what is
+ * to be passed up. */
+static bool admits(struct relay_proxy *p, const struct ctl_endpoint *from, unsigned uplink,
+                   struct ctl_message *m, uint16_t payload_bytes, int *tenant, struct ctl_failure *why)
+{
+    const struct relay_actions *a = &p->cfg.actions;
+    const unsigned rank = m->head.rank;
+
+    if (from->key != 0 && p->cfg.uplink[uplink].keys == 0)
+        return no(why, CTL_BAD_KEY, rank,
+                  "this switch passes jobs of this name up to another, with whom it shares no key (uplink: "
+                  "key_file in its configuration)");
+    if (!ctl_admission_arguments(&p->limits, m, why))
+        return false;
+    if (m->join.hops >= CTL_LEVELS_MAX - 1 || is_switch_above(p, from->ip))
+        return no(why, CTL_BAD_ARGUMENT, rank,
+                  "the switches above one another (uplink) are a circle, or more than %d", CTL_LEVELS_MAX);
+    if (!fit(p, m, payload_bytes, &m->join.terms, why))
+        return false;
+    *tenant =
+        a->admit ? a->admit(a->ctx, from, relay_key_owner(p, from), &m->join, &m->join.terms, why->text) : 0;
+    why->reason = CTL_NOT_ADMITTED;
+    why->rank = (uint16_t)rank;
+    return *tenant >= 0;
+}
+
+/* Who resumes, or is in the job, is no newcomer. */
+static bool is_turned_away(struct relay_proxy *p, const struct relay_route *route,
+                           const struct ctl_message *m, int tenant, struct ctl_failure *why)
+{
+    if (m->join.resume || (route != NULL && relay_job_of(p, route) != NULL) ||
+        !relay_is_draining(p, tenant, m->join.name))
+        return false;
+    no(why, CTL_NOT_ADMITTED, m->head.rank,
+       "the switch's operator lets the job of this name come to its end: nobody else may join");
+    return true;
+}
+
+/* The number that the job had at the switch above, in the place of ours. */
+static void shift_numbers(struct ctl_join *join)
+{
+    struct ctl_above *above = &join->above;
+
+    join->job = above->levels > 0 ? above->number[0] : 0;
+    if (above->levels == 0)
+        return;
+    above->levels--;
+    memmove(above->number, above->number + 1, sizeof(above->number) - 1);
+    above->number[sizeof(above->number) - 1] = 0;
+}
+
+static void pass_join_up(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m)
+{
+    if (m->join.hops == 0) {
+        m->join.host = route->endpoint.ip;
+        m->join.via = p->cfg.ip;
+    }
+    m->join.hops++;
+    m->join.data_port = p->cfg.uplink[route->uplink].data_port;
+    shift_numbers(&m->join);
+    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    relay_send_message_up(p, route, m);
+}
+
+static void on_join(struct relay_proxy *p, struct relay_route *route, struct sender *s, struct ctl_message *m,
+                    uint64_t now)
+{
+    const struct ctl_endpoint *from = &s->from;
+    const unsigned uplink = route != NULL ? route->uplink : s->uplink;
+    const struct ctl_message said = *m;
+    const uint16_t payload_bytes = p->cfg.actions.payload_bytes(p->cfg.actions.ctx, uplink);
+    struct ctl_failure why = {.rank = m->head.rank};
+    int tenant = 0;
+
+    if (payload_bytes == 0) {
+        answer(p, from, m, CTL_PENDING, NULL);
+        return;
+    }
+    if (!admits(p, from, uplink, m, payload_bytes, &tenant, &why) ||
+        is_turned_away(p, route, m, tenant, &why) ||
+        (route == NULL && ctl_guard_is_retired(&p->guard, from, &why))) {
+        answer(p, from, &said, CTL_REFUSED, &why);
+        return;
+    }
+    if (route == NULL && !ctl_guard_is_fresh(&p->guard, from, m->head.incarnation, s->challenge)) {
+        answer(p, from, m, CTL_PENDING, NULL); /* a live process learns the challenge from it */
+        return;
+    }
+    if (route == NULL && (route = relay_new_route(p)) == NULL) {
+        no(&why, CTL_NO_JOBS, m->head.rank, "this switch has %u processes below it, as many as it can have",
+           p->cfg.max_processes);
+        answer(p, from, &said, CTL_REFUSED, &why);
+        return;
+    }
+    if (route->incarnation != m->head.incarnation)
+        *route = (struct relay_route){
+            .incarnation = m->head.incarnation, .uplink = uplink, .answered = m->head.serial};
+    if (m->head.serial > route->serial)
+        route->endpoint = *from; /* a copy may come from another MAC address */
+    route->serial = m->head.serial;
+    route->heard_at = now;
+    route->rank = m->head.rank;
+    route->size = m->head.size;
+    route->tenant = tenant;
+    route->join = said.join;
+    pass_join_up(p, route, m);
+}
+
+/* HEARTBEAT, LEAVE, ABORT */
+
+/* The rank's packets and results follow it. A copy of a message moves nobody: it may come from elsewhere. */
+static void follow(struct relay_proxy *p, struct relay_route *route, struct relay_job *job,
+                   const struct ctl_endpoint *from)
+{
+    if (!ctl_endpoint_has_moved(&route->endpoint, from))
+        return;
+    route->endpoint = *from;
+    if (job == NULL || job->entry.members[route->rank].state != CTL_MEMBER_JOINED)
+        return;
+    job->entry.members[route->rank].endpoint = *from;
+    if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.moved)
+        p->cfg.actions.moved(p->cfg.actions.ctx, job, route->rank);
+    relay_event(p, job, "rank %u speaks from another MAC address now", route->rank);
+}
+
+static void on_other(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,
+                     struct ctl_message *m, uint64_t now)
+{
+    struct relay_job *job = relay_job_of(p, route);
+
+    if (m->head.serial > route->serial) {
+        route->heard_at = now;
+        follow(p, route, job, from);
+    }
+    route->serial = m->head.serial;
+    if (job != NULL && m->head.type == CTL_HEARTBEAT) {
+        job->entry.members[route->rank].heartbeat = m->heartbeat;
+        job->entry.members[route->rank].heard_at = now;
+    }
+    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    relay_send_message_up(p, route, m);
+}
+
+/* Receiving */
+
+static enum ctl_parse_error read_message(const struct relay_proxy *p, struct ctl_message *m, struct sender *s,
+                                         const uint8_t *payload, size_t bytes)
+{
+    const enum ctl_parse_error error = ctl_parse(m, payload, bytes);
+
+    if (error != CTL_PARSED)
+        return error;
+    return ctl_type_from_worker(m->head.type)
+               ? ctl_guard_check(&p->guard, &m->head, payload, bytes, &s->from, &s->challenge)
+               : CTL_BAD_TYPE;
+}
+
+enum ctl_parse_error relay_read(const struct relay_proxy *p, struct ctl_message *m, struct ctl_endpoint *from,
+                                const uint8_t *payload, size_t bytes)
+{
+    struct sender s = {.from = *from};
+    const enum ctl_parse_error error = read_message(p, m, &s, payload, bytes);
+
+    *from = s.from;
+    return error;
+}
+
+enum ctl_parse_error relay_receive(struct relay_proxy *p, const struct ctl_endpoint *from, unsigned uplink,
+                                   const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    struct sender s = {.from = *from, .uplink = uplink};
+    struct ctl_message m;
+    const enum ctl_parse_error error = read_message(p, &m, &s, payload, bytes);
+    struct relay_route *route =
+        error == CTL_PARSED ? relay_route_below(p, &s.from, m.head.incarnation) : NULL;
+
+    if (error != CTL_PARSED || (route != NULL && m.head.serial < route->serial)) /* or late */
+        return error;
+    if (m.head.type == CTL_JOIN)
+        on_join(p, route, &s, &m, now);
+    else if (route != NULL)
+        on_other(p, route, &s.from, &m, now);
+    return CTL_PARSED;
+}
