@@ -170,6 +170,22 @@ for name in right root; do
 done
 forge left uplink "${TREE_IP[left]}" root
 
+step "a leaf's port toward the root is removed and added again in the middle of a job, which goes on"
+tree_ctl left port del uplink
+expect_match "the log" "$(cat "$NET_DIR/left.log")" "removed port uplink, by which it was found: its jobs wait"
+for rank in 0 1 2 3 4 5; do
+    kill -0 "${RANK_PID[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")"
+done
+tree_ctl left port add uplink kernel:uplink
+goes_on
+is_down() {
+    [ "$(tree_telemetry left /swagg/drops,uplink port_disabled)" -gt 0 ]
+}
+tree_ctl left port down uplink
+net_until 10 "what goes up is dropped" is_down
+tree_ctl left port up uplink
+goes_on
+
 step "keys: the root's is changed while the job runs"
 cp -p "${TREE_KEY[root]}" "$NET_DIR/old.key"
 key_file "$NET_DIR/next.key"
