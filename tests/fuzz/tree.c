@@ -72,6 +72,11 @@ static bool is_computed(const struct world *w, const struct slot *s)
     return op->finish == NULL || !agg_is_wide(op);
 }
 
+static void note_want(const struct world *w, struct slot *s, uint16_t from, const struct sml_packet *p)
+{
+    s->wanted[from] |= w->terms.format != SML_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
+}
+
 static void note_contribution(const struct world *w, struct slot *s, uint16_t from,
                               const struct sml_packet *p)
 {
@@ -86,7 +91,7 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t fr
     REQUIRE(p->body_bytes == s->first.body_bytes && p->kind == s->first.kind);
     s->order[s->contributed++] = from;
     s->has[from] = true;
-    s->wanted[from] = w->terms.format != SML_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
+    note_want(w, s, from, p);
 }
 
 /* The sum of those here, as it goes up or as the result. */
@@ -160,6 +165,7 @@ static void check_handed_back(const struct world *w, const struct slot *s, const
     REQUIRE(sml_parse(&up, v->payload, v->bytes) == SML_OK && up.kind == SML_RESTORE);
     REQUIRE(up.body_bytes == p->body_bytes && memcmp(up.body, p->body, p->body_bytes) == 0);
     REQUIRE(up.job == w->parent_job && sml_checksum_holds(&up, w->terms.checksum, w->lowest[0]));
+    REQUIRE(w->terms.format != SML_FORMAT_TYPED || up.e1 == (p->e1 | SML_FLAG_WANT));
 }
 
 static void judge_sum(const struct world *w, struct slot *s, const struct agg_verdict *v)
@@ -194,6 +200,7 @@ static void judge(struct world *w, struct slot *s, uint16_t from, const struct s
         break;
     case SML_RESTORE_PARENT:
         check_handed_back(w, s, p, v);
+        note_want(w, s, from, p);
         break;
     case SML_SEND_ALL:
         REQUIRE(!w->has_parent);
@@ -206,6 +213,7 @@ static void judge(struct world *w, struct slot *s, uint16_t from, const struct s
         REQUIRE(!w->has_parent && p->kind == SML_RESTORE && w->terms.resumed && !s->completed);
         REQUIRE(p->tag == s->expected);
         REQUIRE(memcmp(v->payload + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
+        note_want(w, s, from, p);
         complete(w, s, v);
         break;
     case SML_PARENT_RESULT:
