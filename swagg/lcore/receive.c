@@ -195,7 +195,21 @@ static void link_local_input(struct receive *r, unsigned port, struct rte_mbuf *
         drop(r, port, DROP_LINK_LOCAL, m);
 }
 
-static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
+/* What is sent to a group on a flow (results, to all of a job's ranks) goes to all other ports by the
+ * engine's hands. */
+static void multicast_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                            struct rte_mbuf *m)
+{
+    const struct classifier_rule *flow = t->flows || t->transits ? flow_of(r, t, port, m) : NULL;
+
+    if (flow != NULL)
+        engine_steer(r->engine, flow->protocol, &flow->key, port, m);
+    else
+        flood(r, port, CONFIG_STORM_MULTICAST, m);
+}
+
+static void group_input(struct receive *r, const struct classifier_table *t, unsigned port,
+                        struct rte_mbuf *m)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(m, const struct net_ethernet *);
 
@@ -204,7 +218,7 @@ static void group_input(struct receive *r, unsigned port, struct rte_mbuf *m)
         return;
     }
     if (!net_is_broadcast(&eth->dst_addr)) {
-        flood(r, port, CONFIG_STORM_MULTICAST, m);
+        multicast_input(r, t, port, m);
         return;
     }
     if (eth->ether_type == net16(NET_TYPE_ARP))
@@ -259,7 +273,7 @@ static void network_input(struct receive *r, const struct classifier_table *t, u
     if (net_same_mac(&eth->dst_addr, &t->mac))
         local_input(r, t, port, m);
     else if (net_is_group(&eth->dst_addr))
-        group_input(r, port, m);
+        group_input(r, t, port, m);
     else
         passing_input(r, t, stations, port, m);
 }

@@ -151,6 +151,30 @@ static void test_results_pass_and_free_aggregators(void)
     close_atp();
 }
 
+/* A result that the server sends to all workers at once, by multicast. */
+static void test_results_to_a_group_free_aggregators(void)
+{
+    const struct frame_end server = end(SERVER);
+    const struct frame_end group = {.mac = {{0x01, 0x00, 0x5e, 0x01, 0x02, 0x03}},
+                                    .ip = rte_cpu_to_be_32(0xef010203),
+                                    .port = rte_cpu_to_be_16(WORKER_PORT)};
+    const struct atp_packet first = gradient(0, 9);
+    uint8_t payload[ATP_HEADER_BYTES + BODY] = {0}, bytes[2048];
+    struct atp_packet result = gradient(0, 9);
+
+    open_atp(8);
+    result.kind = ATP_PARAMETER;
+    result.fan_in0 = 1;
+    atp_build_header(payload, &result);
+    rig_receive(0, frame(0, SERVER, &first, 30, 0));
+    rig_receive(SERVER, rig_frame(&server, &group, payload, sizeof(payload)));
+    CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_FREED), 1);
+    CU_ASSERT_EQUAL(rig_sent(0, bytes), 1);
+    CU_ASSERT_EQUAL(rig_sent(1, bytes), 1);
+    CU_ASSERT_EQUAL(rig_sent(SERVER, bytes), 0);
+    close_atp();
+}
+
 /* A mark of a contribution is in the sum, and one of a packet that passes stays right. */
 static void test_marks_are_not_lost(void)
 {
@@ -264,6 +288,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_gradients_are_summed_on_their_way),
         UNIT_TEST(test_results_pass_and_free_aggregators),
+        UNIT_TEST(test_results_to_a_group_free_aggregators),
         UNIT_TEST(test_marks_are_not_lost),
         UNIT_TEST(test_what_nobody_cares_for_goes_on),
         UNIT_TEST(test_a_higher_priority_takes_an_aggregator),
