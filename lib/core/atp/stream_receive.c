@@ -15,12 +15,14 @@ static void note_order(struct atp_stream *s, uint64_t order)
 }
 
 /* What the acknowledgement of a chunk under way tells of the path. Of one that was sent twice it is not known
- * which of them it answers; the last one, at most, if it comes no sooner than a round trip takes. */
+ * which of them it answers; the last one, at most, if it comes no sooner than a round trip takes. The
+ * shortest one would not do: where queues are long, the answer to the first packet would count as the last
+ * one's, and all that was sent between the two seem lost. */
 static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t now)
 {
     if (f->sends == 1)
         sml_rtt_sample(&s->rtt, now - f->sent_at, now);
-    if (f->sends == 1 || now - f->sent_at >= s->rtt.base)
+    if (f->sends == 1 || now - f->sent_at >= s->rtt.srtt / 2)
         note_order(s, f->order);
 }
 
