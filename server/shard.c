@@ -196,13 +196,29 @@ static void tick(struct shard *s)
     jobs_leave(s->jobs, s->number);
 }
 
-/* How long it may sleep, in ms; -1: until something comes. */
-static int patience(const struct shard *s)
+static bool has_ticking_jobs(const struct shard_source *source)
 {
+    const struct agg_protocol *table = source->table;
+
+    for (unsigned n = 0; table->ticks != NULL && n < AGG_JOBS; n++) {
+        const struct agg_job *job = agg_jobs_find(source->jobs, n);
+
+        if (job != NULL && table->ticks(job->pool))
+            return true;
+    }
+    return table->tick != NULL && table->ticks == NULL;
+}
+
+/* How long it may sleep, in ms; -1: until something comes. */
+static int patience(struct shard *s)
+{
+    bool ticks = false;
+
+    jobs_enter(s->jobs, s->number);
     for (unsigned i = 0; i < s->sources; i++)
-        if (s->source[i].table->tick != NULL)
-            return TICK_NS / 1000000;
-    return -1;
+        ticks |= has_ticking_jobs(&s->source[i]);
+    jobs_leave(s->jobs, s->number);
+    return ticks ? TICK_NS / 1000000 : -1;
 }
 
 static void *run(void *context)

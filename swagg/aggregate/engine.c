@@ -396,7 +396,7 @@ void engine_tick(struct engine *e)
         for (unsigned n = 0; p->table != NULL && p->table->tick != NULL && n < AGG_JOBS; n++) {
             const struct agg_job *job = agg_jobs_find(p->jobs, n);
 
-            if (job != NULL)
+            if (job != NULL && job->protocol->tick != NULL)
                 tick_job(e, job, in_ns(e, e->now));
         }
 }

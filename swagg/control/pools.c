@@ -56,6 +56,12 @@ static int open_job(const struct pools *p, struct jobs_plan *plan, uint8_t *numb
                      plan->protocol->name);
             return -EINVAL;
         }
+        if (plan->protocol->quorum != NULL && plan->protocol->quorum(&plan->terms) != 0) {
+            snprintf(text, CTL_TEXT_MAX,
+                     "jobs with a quorum have one switch only, no tree of switches: all ranks set "
+                     "options.uplink to SWAGG_UPLINK_NONE, or options.quorum to 0");
+            return -EINVAL;
+        }
         plan->protocol = relayed;
     }
     return jobs_open(p->jobs, plan, &us, number, text);

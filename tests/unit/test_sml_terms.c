@@ -70,13 +70,15 @@ static void test_terms_survive_the_wire(void)
                                 .plain = true,
                                 .keyed = true,
                                 .table = {.code = 10, .values = {0, 7, 9, 12}},
-                                .compression = 0x01234567};
+                                .compression = 0x01234567,
+                                .quorum = 0x0304,
+                                .wait_ms = 500};
     static const uint8_t bytes[SML_TERMS_BYTES] = {
-        1,    1,    1,    1,   0x12, 0x34, 0x1f, 0x40, 0x89,
-        0xab, 0xcd, 0xef, 20,  1,    0,    0,    1, /* up to keyed */
-        10,   0,    7,    9,   12,   0,    0,    0,    0,
-        0,    0,    0,    0,   0,    0,    0,    0, /* table */
-        0x01, 0x23, 0x45, 0x67};
+        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
+        0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
+        10,   0,    7,    9,    12,   0,    0,    0,    0,
+        0,    0,    0,    0,    0,    0,    0,    0, /* table */
+        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -88,10 +90,13 @@ static void test_terms_survive_the_wire(void)
     CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain && back.keyed);
     CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
+    CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1; /* those of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before there were quorums */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
+    terms.bytes = SML_TERMS_BYTES - 5; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);

@@ -1,4 +1,5 @@
 #include "control/entry.h"
+#include "protocol/protocol.h"
 
 bool ctl_entry_had_number(const struct ctl_entry *job, uint8_t number)
 {
@@ -41,6 +42,23 @@ bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin)
         if (job->members[rank].state == CTL_MEMBER_JOINED && job->members[rank].origin == origin)
             return true;
     return false;
+}
+
+unsigned ctl_entry_count_in(const struct ctl_entry *job, const struct ctl_member *waiter)
+{
+    unsigned n = 0;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *m = &job->members[rank];
+        n += m->state == CTL_MEMBER_JOINED ||
+             (m->state == CTL_MEMBER_LEFT && (int32_t)(waiter->heartbeat.calls - m->heartbeat.calls) < 0);
+    }
+    return n;
+}
+
+uint16_t ctl_entry_needs(const struct ctl_entry *job)
+{
+    const uint16_t quorum = job->protocol->quorum ? job->protocol->quorum(&job->terms) : 0;
+    return quorum ? quorum : job->size;
 }
 
 uint64_t ctl_entry_roster(const struct ctl_entry *job)

@@ -131,6 +131,11 @@ struct ctl_ranks ctl_entry_in_state(const struct ctl_entry *job, enum ctl_member
 struct ctl_ranks ctl_entry_missing(const struct ctl_entry *job);
 /* Whether some JOINED member is of this origin. */
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin);
+/* How many members a RUNNING job needs to go on when others are lost or leave: all, but where its protocol
+ * makes sums of fewer. */
+uint16_t ctl_entry_needs(const struct ctl_entry *job);
+/* How many members take, or have taken, part in the collective that this one waits in. */
+unsigned ctl_entry_count_in(const struct ctl_entry *job, const struct ctl_member *waiter);
 /* The exclusive or of all members' incarnations. */
 uint64_t ctl_entry_roster(const struct ctl_entry *job);
 

@@ -151,8 +151,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
 
 /* HEARTBEAT, LEAVE, ABORT */
 
-/* Fails the job if this member waits in a collective that a rank which has left took no part in; then
- * returns true. */
+/* Fails the job if this member waits in a collective that a rank which has left took no part in, and not
+ * enough do without it; then returns true. */
 static bool is_left_behind(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *waiter,
                            uint64_t now)
 {
@@ -160,7 +160,8 @@ static bool is_left_behind(struct ctl_registry *r, struct ctl_entry *job, const 
     struct ctl_failure why;
     char gone[CTL_WHO_MAX], here[CTL_WHO_MAX];
     if (!leaver || waiter->state != CTL_MEMBER_JOINED || !waiter->heartbeat.waiting ||
-        (int32_t)(waiter->heartbeat.calls - leaver->heartbeat.calls) < 0)
+        (int32_t)(waiter->heartbeat.calls - leaver->heartbeat.calls) < 0 ||
+        ctl_entry_count_in(job, waiter) >= ctl_entry_needs(job))
         return false;
     unsigned left = (unsigned)(leaver - job->members);
     ctl_failure_set(&why, CTL_RANK_LEFT, left, "%s left after %u collectives, but %s waits for it in another",
@@ -325,6 +326,11 @@ static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const stru
         return head->serial == member->serial;
     member->serial = head->serial;
     member->heard_at = now;
+    if (member->state == CTL_MEMBER_LOST && job->state == CTL_ENTRY_RUNNING) {
+        member->state = CTL_MEMBER_JOINED;
+        job->present++;
+        ctl_entry_event(r, job, "rank %u is heard again, and counts as there", head->rank);
+    }
     if (head->type == CTL_JOIN || head->type == CTL_HEARTBEAT)
         settle_challenge(r, job, head->rank, now);
     return true;

@@ -53,6 +53,14 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
     job->present = (uint16_t)(job->present - ctl_ranks_count(silent));
     if (job->state != CTL_ENTRY_RUNNING)
         return;
+    const struct ctl_ranks lost = ctl_entry_in_state(job, CTL_MEMBER_LOST);
+    const unsigned rest = job->size - ctl_ranks_count(&lost);
+    if (rest >= ctl_entry_needs(job)) {
+        ctl_entry_event(r, job, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
+                        ctl_entry_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9,
+                        rest, job->size);
+        return;
+    }
     struct ctl_failure why;
     ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
                     ctl_entry_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9);

@@ -29,6 +29,7 @@ struct agg_rank_view {
     uint64_t bytes;         /* of their bodies, headers and checksums not included */
     uint64_t repeated;      /* contributions that had come before: their result, or they, seemed lost */
     uint64_t probes;        /* questions for a result */
+    uint64_t missed;        /* chunks that were closed without this rank's, in jobs with a quorum */
     uint64_t completed;     /* chunks that were complete with this rank's contribution: it was the last */
     uint64_t delay_sum_ns;  /* of all contributions; the first rank's delay is 0 */
     uint64_t delay_last_ns; /* of the last one */

@@ -188,6 +188,8 @@ struct agg_protocol {
                   struct agg_terms *granted, struct agg_refusal *why);
     /* To fewer slots, for a job that gets less memory; false: they cannot be lowered (any more). */
     bool (*lower)(struct agg_terms *granted);
+    /* How many ranks a job needs to go on when others are lost; 0: all. NULL: always all. */
+    uint16_t (*quorum)(const struct agg_terms *granted);
     unsigned (*list)(const struct agg_terms *terms,
                      struct agg_term list[AGG_LISTED_TERMS]); /* returns how many */
 
@@ -222,6 +224,9 @@ struct agg_protocol {
      * nothing by time alone. */
     bool (*tick)(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
                  struct agg_verdict *v);
+    /* Whether tick may ever do something to this pool, so that whoever carries its packets must not sleep for
+     * long. NULL: if there is a tick, it may. */
+    bool (*ticks)(const void *pool);
 
     /* False: there is no slot i, they count from 0. */
     bool (*view)(const void *pool, uint32_t i, struct agg_slot_view *view);

@@ -43,13 +43,21 @@ static bool table_valid(const struct sml_pool_config *cfg)
            sml_table_fits(&cfg->table, ranks) && cfg->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN;
 }
 
+static bool quorum_valid(const struct sml_pool_config *cfg)
+{
+    return cfg->quorum == 0 || (cfg->quorum <= cfg->workers && cfg->format == SML_FORMAT_TYPED &&
+                                cfg->role == NULL && cfg->ranks == 0 && cfg->tag_bits == 0 &&
+                                cfg->chunk_bytes + sml_names_bytes(cfg) <= SML_MAX_CHUNK_BYTES);
+}
+
 static bool config_valid(const struct sml_pool_config *cfg)
 {
     return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
            (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
-           table_valid(cfg) && (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
+           table_valid(cfg) && quorum_valid(cfg) &&
+           (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
            (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_RANKS)) &&
            cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
@@ -60,17 +68,23 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     struct sml_pool pool = {.cfg = *cfg};
     size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
     size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u + (cfg->ranks == 0 ? 0 : wide) : wide;
-    size_t role = cfg->labelled ? sizeof(struct sml_labels) : cfg->role_bytes;
+    size_t role = cfg->labelled      ? sizeof(struct sml_labels)
+                  : cfg->quorum != 0 ? sizeof(struct sml_closings)
+                                     : cfg->role_bytes;
 
     if (cfg->labelled)
         pool.cfg.role = sml_pool_apply_labelled;
+    if (cfg->quorum != 0)
+        pool.cfg.role = sml_pool_apply_quorum;
     pool.cfg.ranks = cfg->ranks == 0 ? cfg->workers : cfg->ranks;
     pool.cfg.shards = cfg->shards == 0 ? 1 : cfg->shards;
     pool.shards_inverse = (UINT32_MAX + UINT64_C(1) + pool.cfg.shards - 1) / pool.cfg.shards;
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = (cfg->workers + 63u) / 64;
-    pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_trailer_bytes(cfg->checksum));
+    pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_names_bytes(cfg) + sml_trailer_bytes(cfg->checksum));
+    pool.watch_bytes =
+        whole_lines(sizeof(struct sml_watch) + (cfg->workers + pool.map_words) * sizeof(uint64_t));
     pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + role);
     pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + beside * pool.body_bytes;
     return pool;
@@ -81,9 +95,15 @@ static size_t arrivals_bytes(const struct sml_pool *pool)
     return pool->cfg.arrivals ? pool->cfg.shards * pool->cfg.workers * sizeof(struct sml_arrivals) : 0;
 }
 
+static size_t watches_bytes(const struct sml_pool *pool)
+{
+    return pool->cfg.quorum != 0 ? pool->cfg.shards * pool->watch_bytes : 0;
+}
+
 static size_t auth_bytes(const struct sml_pool_config *cfg)
 {
-    return cfg->checksum == SML_CHECKSUM_KEYED ? sml_auth_footprint(cfg->chunk_bytes) : 0;
+    return cfg->checksum == SML_CHECKSUM_KEYED ? sml_auth_footprint(cfg->chunk_bytes + sml_names_bytes(cfg))
+                                               : 0;
 }
 
 size_t sml_pool_footprint(const struct sml_pool_config *cfg)
@@ -93,7 +113,7 @@ size_t sml_pool_footprint(const struct sml_pool_config *cfg)
     const struct sml_pool pool = layout(cfg);
 
     return whole_lines(sizeof(pool)) + cfg->slots * pool.slot_bytes +
-           whole_lines(arrivals_bytes(&pool) + auth_bytes(cfg));
+           whole_lines(arrivals_bytes(&pool) + watches_bytes(&pool) + auth_bytes(cfg));
 }
 
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
@@ -116,9 +136,12 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
     }
     if (cfg->arrivals)
         pool->arrivals = memset(sml_slot_at(pool, cfg->slots), 0, arrivals_bytes(pool));
+    uint8_t *behind = (uint8_t *)sml_slot_at(pool, cfg->slots) + arrivals_bytes(pool);
+    if (cfg->quorum != 0)
+        pool->watches = memset(behind, 0, watches_bytes(pool));
+    behind += watches_bytes(pool);
     if (cfg->checksum == SML_CHECKSUM_KEYED)
-        pool->auth = sml_auth_init((uint8_t *)sml_slot_at(pool, cfg->slots) + arrivals_bytes(pool),
-                                   cfg->shared, cfg->chunk_bytes);
+        pool->auth = sml_auth_init(behind, cfg->shared, cfg->chunk_bytes + sml_names_bytes(cfg));
     pool->cfg.shared = NULL;
     return pool;
 }
@@ -194,10 +217,18 @@ static void add_arrivals(struct agg_rank_view *v, const struct sml_arrivals *a)
     }
 }
 
+bool sml_pool_has_quorum(const struct sml_pool *pool)
+{
+    return pool->cfg.quorum != 0;
+}
+
 bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
 {
     *view = (struct agg_rank_view){0};
-    for (size_t shard = 0; pool->arrivals != NULL && shard < pool->cfg.shards; shard++)
-        add_arrivals(view, &pool->arrivals[shard * pool->cfg.workers + rank]);
+    for (unsigned shard = 0; pool->arrivals != NULL && shard < pool->cfg.shards; shard++) {
+        add_arrivals(view, &pool->arrivals[(size_t)shard * pool->cfg.workers + rank]);
+        if (pool->watches != NULL)
+            view->missed += read_count(&sml_watch_of(pool, shard)->missed[rank]);
+    }
     return pool->arrivals != NULL;
 }

@@ -57,6 +57,9 @@ struct sml_pool_config {
                         DATA: chunks are told apart by their labels (labels.h). No resumed, no tag_bits */
     uint8_t threads; /* labelled: of each worker, which share the slots out evenly; 0 counts as 1 */
     struct sml_table table; /* what indices stand for, typed; its values fit the sum of all ranks */
+    uint16_t quorum; /* 0: a chunk is complete with all contributions. Else typed, without a role or tag_bits:
+                        it may be closed with so many, 1..workers, once it was collected for wait_ns */
+    uint64_t wait_ns; /* with a quorum */
     const struct agg_kernels *kernels;
     /* In a tree of switches (relay/slots.h): */
     sml_role_fn *role; /* NULL: there is no tree */
@@ -94,6 +97,14 @@ void sml_slot_prefetch(const struct sml_slot *slot);
  * get it as the answer to their contribution. */
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     void *buffer, uint64_t now, struct agg_verdict *verdict);
+
+/* A pool with a quorum: closes the next chunk of this shard that was collected for wait_ns by now, or for
+ * which only ranks are missing that have not been heard since a chunk was closed without them. False: there
+ * is none. The shard's owner calls it, until it says so, a few times in wait_ns. */
+bool sml_pool_tick(struct sml_pool *pool, unsigned shard, uint64_t now, struct agg_verdict *verdict);
+
+/* Whether it has a quorum, so that it must be told the time. */
+bool sml_pool_has_quorum(const struct sml_pool *pool);
 
 /* Whether since the last such question a packet came that belongs to what a labelled pool is doing: a
  * contribution, or the copy of one. Any thread may ask, one at a time; a pool that is not labelled says no.

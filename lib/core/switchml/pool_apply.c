@@ -21,19 +21,6 @@ SML_ALWAYS_INLINE enum sml_reason contribute(const struct sml_pool *pool, struct
     return SML_SEND_ALL;
 }
 
-static enum sml_reason answer_probe(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                    const struct sml_packet *p, struct agg_verdict *v)
-{
-    const uint64_t *seen = sml_slot_seen(slot);
-    size_t map_bytes = (pool->cfg.workers + 7u) / 8;
-
-    if (!sml_map_has(seen, rank))
-        return sml_answer(pool, slot, rank, p, SML_NACK, 0, v);
-    for (size_t i = 0; i < map_bytes; i++)
-        v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
-    return sml_answer(pool, slot, rank, p, SML_WAIT, map_bytes, v);
-}
-
 static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
@@ -51,7 +38,7 @@ static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot,
     if (behind == 0) {
         switch (p->kind) {
         case SML_PROBE:
-            return answer_probe(pool, slot, rank, p, v);
+            return sml_answer_probe(pool, slot, rank, p, v);
         case SML_RESTORE:
             return sml_restore(pool, slot, rank, p, v);
         default:

@@ -51,6 +51,7 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
     case SML_HELD:
     case SML_SEND_ALL:
     case SML_SEND_PARENT:
+    case SML_SEND_QUORUM:
         if (slot->contributed == 1 || pool->cfg.workers == 1)
             slot->first_at = now;
         sml_arrivals_count(a, p, now - slot->first_at, now);
@@ -61,6 +62,8 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
     case SML_DROP_STALE:
     case SML_SEND_ONE:
     case SML_SEND_ANSWER:
+    case SML_SEND_LATE:
+    case SML_SEND_STRAGGLES:
     case SML_ASK_PARENT:
         if (p->kind == SML_PROBE)
             sml_arrivals_add(&a->probes, 1);

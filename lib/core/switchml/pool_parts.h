@@ -17,6 +17,7 @@ enum sml_part {
     SML_WHOLE,       /* its result */
     SML_PART_OF_SUM, /* a part of it, for the switch above */
     SML_LABELLED,    /* its result, in a labelled pool */
+    SML_QUORATE,     /* its result, which may lack ranks (pool_quorum.c) */
 };
 
 static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_MAX <= AGG_ANSWER_BYTES &&
@@ -276,7 +277,10 @@ SML_ALWAYS_INLINE enum sml_reason sml_take_in(const struct sml_pool *pool, struc
     sml_combine_codes(pool, slot, p);
     if (sml_wants(pool, p))
         sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
-    sml_reduce(pool, slot, rank, p, buffer, v);
+    if (part == SML_QUORATE)
+        sml_gather(pool, slot, rank, p, v);
+    else
+        sml_reduce(pool, slot, rank, p, buffer, v);
     return SML_HELD;
 }
 
@@ -304,6 +308,21 @@ static inline enum sml_reason sml_restore(const struct sml_pool *pool, struct sm
     memcpy(slot->body[p->ver], p->body, p->body_bytes);
     sml_complete(pool, slot, p, p->body_bytes, v, SML_WHOLE);
     return SML_RESTORED;
+}
+
+/* To a question about the chunk that is being collected. */
+static inline enum sml_reason sml_answer_probe(const struct sml_pool *pool, struct sml_slot *slot,
+                                               uint16_t rank, const struct sml_packet *p,
+                                               struct agg_verdict *v)
+{
+    const uint64_t *seen = sml_slot_seen(slot);
+    size_t map_bytes = (pool->cfg.workers + 7u) / 8;
+
+    if (!sml_map_has(seen, rank))
+        return sml_answer(pool, slot, rank, p, SML_NACK, 0, v);
+    for (size_t i = 0; i < map_bytes; i++)
+        v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
+    return sml_answer(pool, slot, rank, p, SML_WAIT, map_bytes, v);
 }
 
 /* How far tag lies behind what the slot expects; negative: ahead of it (serial number arithmetic, RFC 1982).

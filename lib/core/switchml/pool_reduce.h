@@ -171,6 +171,58 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
         op->fold(sum, elements, bytes);
 }
 
+/* With a quorum, whose ranks are not known before the end: as sml_reduce, for sml_sum_gathered. In order, all
+ * contributions wait in their places, that of rank 0 where the result goes. */
+static inline uint8_t *sml_gathered(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
+                                    unsigned rank)
+{
+    return rank == 0 ? slot->body[ver] + slot->call_bytes : sml_slot_contribution(pool, slot, rank);
+}
+static inline void sml_gather(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                              const struct sml_packet *p, struct agg_verdict *v)
+{
+    if (pool->cfg.mode == SML_ORDERED && !sml_looks_up(slot->code))
+        memcpy(sml_gathered(pool, slot, p->ver, rank), p->body + slot->call_bytes,
+               p->body_bytes - slot->call_bytes);
+    else
+        sml_reduce(pool, slot, rank, p, NULL, v);
+}
+
+/* Of the ranks whose contributions wait, at least one. */
+static inline void sml_reduce_gathered(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
+                                       size_t bytes)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    uint8_t *sum = slot->body[ver] + slot->call_bytes;
+    const void *in[SML_MAX_WORKERS];
+    unsigned n = 0;
+
+    for (unsigned rank = 0; rank < pool->cfg.workers; rank++)
+        if (sml_map_has(sml_slot_seen(slot), rank))
+            in[n++] = sml_gathered(pool, slot, ver, rank);
+    if (n == 1 && !agg_is_wide(op))
+        sml_start(sum, in[0], bytes);
+    else
+        op->reduce(sum, in, n, bytes);
+}
+
+/* Makes the result of what was gathered. */
+static inline void sml_sum_gathered(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    const size_t bytes = (size_t)slot->body_bytes - slot->call_bytes;
+    uint8_t *sum = slot->body[ver] + slot->call_bytes;
+
+    if (sml_looks_up(slot->code))
+        return;
+    if (pool->cfg.mode == SML_ORDERED)
+        sml_reduce_gathered(pool, slot, ver, bytes);
+    else if (agg_is_wide(op) && slot->contributed < pool->cfg.workers)
+        op->finish(sum, sml_slot_accumulator(pool, slot), slot->contributed, bytes);
+    if (op->finish != NULL && !agg_is_wide(op))
+        op->finish(sum, sum, slot->contributed, bytes);
+}
+
 /* What remains to be done with the sum of all contributions; of a wide operation it is done. */
 static inline void sml_finish(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
 {

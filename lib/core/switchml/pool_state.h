@@ -10,7 +10,8 @@
  * everything in whole cache lines. A result's header ends where a line ends, so that its body begins on a
  * line; that line begins with what is rarely needed of the result (struct sml_result). Up to 64 workers,
  * struct sml_slot with its maps is one line. Behind the last slot lie the arrivals (pool_arrivals.h), by
- * shard and rank, if they are kept, and behind them what a keyed job's packets are proven with.
+ * shard and rank, if they are kept; behind them, by shard, what a pool with a quorum knows of its ranks; and
+ * behind that what a keyed job's packets are proven with.
  */
 #ifndef SWAGG_CORE_SWITCHML_POOL_STATE_H
 #define SWAGG_CORE_SWITCHML_POOL_STATE_H
@@ -33,7 +34,9 @@ struct sml_pool {
     size_t slot_bytes;             /* from one slot to the next */
     uint64_t shards_inverse;       /* 2^32 / shards, rounded up */
     struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
-    const struct sml_auth *auth;   /* SML_CHECKSUM_KEYED */
+    uint8_t *watches;              /* with a quorum: [shards], watch_bytes each (struct sml_watch) */
+    size_t watch_bytes;
+    const struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
     const struct thc_loops *thc;
     const void *tree; /* the role's own, for the whole pool */
 };
@@ -55,10 +58,24 @@ struct sml_slot {
     uint16_t summed;    /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint8_t *body[2];   /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[]; /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
-                        pools a struct sml_labels follows; in a tree what the role keeps of the slot */
+                        pools a struct sml_labels follows, with a quorum a struct sml_closings; in a tree what
+                        the role keeps of the slot */
 };
 
 static_assert(sizeof(struct sml_slot) + 3 * sizeof(uint64_t) == SML_LINE, "one line up to 64 workers");
+
+/* With a quorum, of a slot: how many chunks it has closed, but no more than two. */
+struct sml_closings {
+    uint64_t n;
+};
+
+/* With a quorum, of a shard. Written by its owner. */
+struct sml_watch {
+    uint64_t soonest;  /* ns: no chunk is to be closed by time before that */
+    uint64_t next;     /* slot that the tick goes on with; 0: it begins */
+    uint64_t missed[]; /* [workers]: chunks that were closed without the rank; read by anybody. Behind them a
+                          map of the ranks that have not been heard since */
+};
 
 /* Begins the line in which a result's header ends. */
 struct sml_result {
@@ -145,8 +162,25 @@ static inline void *sml_slot_role(const struct sml_pool *pool, const struct sml_
     return (void *)(slot->maps + 3 * pool->map_words);
 }
 
-/* The role of a labelled pool. */
-sml_role_fn sml_pool_apply_labelled;
+static inline struct sml_closings *sml_slot_closings(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return (struct sml_closings *)(slot->maps + 3 * pool->map_words);
+}
+
+/* shard < shards */
+static inline struct sml_watch *sml_watch_of(const struct sml_pool *pool, unsigned shard)
+{
+    return (struct sml_watch *)(pool->watches + shard * pool->watch_bytes);
+}
+
+/* Bytes of the map of ranks behind a result's elements. */
+static inline size_t sml_names_bytes(const struct sml_pool_config *cfg)
+{
+    return cfg->quorum == 0 ? 0 : sml_map_bytes(cfg->workers);
+}
+
+/* The roles of a labelled pool, and of one with a quorum. */
+sml_role_fn sml_pool_apply_labelled, sml_pool_apply_quorum;
 
 static inline bool sml_map_has(const uint64_t *map, unsigned rank)
 {

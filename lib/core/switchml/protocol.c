@@ -10,6 +10,8 @@ static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject")
 static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS && (int)AGG_MAX_RANKS == (int)SML_MAX_RANKS,
               "views and seats are for as many");
 
+#define NS_PER_MS UINT64_C(1000000)
+
 static inline struct sml_packet *parsed(struct agg_packet *p)
 {
     return (struct sml_packet *)p->parsed;
@@ -38,6 +40,8 @@ bool sml_pool_config_of(const struct agg_pool_config *cfg, struct sml_pool_confi
         .labelled = t.labelled,
         .threads = t.threads,
         .table = t.table,
+        .quorum = t.quorum,
+        .wait_ns = t.wait_ms * NS_PER_MS,
         .kernels = cfg->kernels,
     };
     return true;
@@ -49,11 +53,13 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
 
     if (!sml_pool_config_of(cfg, &pool) || sml_pool_footprint(&pool) == 0)
         return false;
+    const size_t names = pool.quorum == 0 ? 0 : sml_map_bytes(pool.workers);
     *f = (struct agg_footprint){
         .bytes = sml_pool_footprint(&pool),
         .slots = pool.slots,
         .buffers = 2u * pool.slots,
-        .payload_bytes = (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + sml_trailer_bytes(pool.checksum)),
+        .payload_bytes =
+            (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + names + sml_trailer_bytes(pool.checksum)),
         .checked = pool.checksum == SML_CHECKSUM_CRC32C,
         .keyed = pool.checksum == SML_CHECKSUM_KEYED,
     };
@@ -163,6 +169,19 @@ static bool view_rank(const void *pool, uint16_t rank, struct agg_rank_view *out
     return sml_pool_view_rank(pool, rank, out);
 }
 
+static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
+                 struct agg_verdict *v)
+{
+    (void)shards; /* the pool has as many */
+    return sml_pool_tick(job->pool, shard, now, v);
+}
+
+static bool ticks(const void *pool)
+{
+    return sml_pool_has_quorum(pool);
+}
+
 const struct agg_protocol sml_protocol = {
-    SML_PROTOCOL_COMMON, .footprint = footprint, .init = init, .view = view, .view_rank = view_rank,
+    SML_PROTOCOL_COMMON,    .footprint = footprint, .init = init,   .view = view,
+    .view_rank = view_rank, .tick = tick,           .ticks = ticks,
 };

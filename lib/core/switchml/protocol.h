@@ -22,7 +22,7 @@ size_t sml_protocol_refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t
     .udp_ports = {.first = SML_PORT_FIRST, .last = SML_PORT_LAST}, .header_bytes = SML_HEADER_BYTES,         \
     .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1}, .check = sml_terms_check, .differ = sml_terms_differ, \
     .grant = sml_terms_grant, .lower = sml_terms_lower, .list = sml_terms_list, .drain = sml_protocol_drain, \
-    .heard = sml_protocol_heard, .locate = sml_protocol_locate, .apply = sml_protocol_apply,                 \
-    .refuse = sml_protocol_refuse
+    .quorum = sml_terms_quorum, .heard = sml_protocol_heard, .locate = sml_protocol_locate,                  \
+    .apply = sml_protocol_apply, .refuse = sml_protocol_refuse
 
 #endif

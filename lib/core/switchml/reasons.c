@@ -20,6 +20,18 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                            "a contribution that differs from the others: ranks have called different "
                            "collectives; the sender is told both calls",
                            AGG_REPLY, false},
+    [SML_SEND_QUORUM] = {"send_quorum",
+                         "a chunk is closed with a quorum of the contributions: their sum goes to every rank",
+                         AGG_TO_ALL, false},
+    [SML_SEND_LATE] =
+        {"send_late",
+         "a contribution to a chunk that was closed without it: its sender gets the sum that it "
+         "is not in",
+         AGG_REPLY, false},
+    [SML_SEND_STRAGGLES] = {"send_straggles",
+                            "a contribution, or a question, about a chunk whose sum is gone: its sender is "
+                            "told that it lags",
+                            AGG_REPLY, false},
     [SML_SEND_PARENT] = {"send_parent",
                          "the last contribution from below to a chunk: their sum goes to the switch above",
                          AGG_TO_PARENT, false},

@@ -12,6 +12,10 @@ enum sml_reason {
     SML_SEND_ANSWER,   /* NACK, WAIT; to a probe older than the chunk completed last, a result without a body,
                           since its sender already holds the result */
     SML_SEND_MISMATCH, /* MISMATCH; the sums are untouched */
+    /* In jobs with a quorum: */
+    SML_SEND_QUORUM,    /* the chunk is closed without some ranks */
+    SML_SEND_LATE,      /* a contribution to the chunk that was closed last, without its sender: the result */
+    SML_SEND_STRAGGLES, /* to an older one: LATE */
     /* In a tree of switches, where there is one above (relay/slots.h): */
     SML_SEND_PARENT, /* the last contribution from below: what they give together goes up */
     SML_SEND_PARENT_AGAIN,

@@ -42,17 +42,29 @@ static bool leave_ok(const struct sml_stream_config *c)
     return !c->may_leave || c->format == SML_FORMAT_TYPED;
 }
 
+static bool quorum_ok(const struct sml_stream_config *c)
+{
+    return !c->quorum || (c->format == SML_FORMAT_TYPED &&
+                          c->chunk_bytes + sml_map_bytes(c->workers) <= SML_MAX_CHUNK_BYTES);
+}
+
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= SML_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
-           format_ok(c) && look_up_ok(c) && leave_ok(c);
+           format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c);
+}
+
+static size_t names_bytes(const struct sml_stream_config *c)
+{
+    return c->quorum ? sml_map_bytes(c->workers) : 0;
 }
 
 static size_t auth_bytes(const struct sml_stream_config *c)
 {
-    return c->checksum == SML_CHECKSUM_KEYED ? aligned(sml_auth_footprint(c->chunk_bytes)) : 0;
+    return c->checksum == SML_CHECKSUM_KEYED ? aligned(sml_auth_footprint(c->chunk_bytes + names_bytes(c)))
+                                             : 0;
 }
 
 /* A new life of the job begins at this position. */
@@ -60,7 +72,7 @@ static void begin_life(struct sml_stream *s, uint64_t position, const struct key
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
-        sml_auth_init(s->auth, shared, s->cfg.chunk_bytes);
+        sml_auth_init(s->auth, shared, s->cfg.chunk_bytes + s->names_bytes);
 }
 
 size_t sml_stream_footprint(const struct sml_stream_config *cfg)
@@ -69,6 +81,7 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
         return 0;
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
            aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) + aligned(sml_exponents(cfg)) +
+           aligned(2u * cfg->slots * names_bytes(cfg)) +
            aligned(auth_bytes(cfg) + (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg));
 }
 
@@ -98,6 +111,9 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     memset(p, NUM_NO_BLOCK, sml_exponents(cfg));
     p += aligned(sml_exponents(cfg));
     s->numbers = num_loops_for(cfg->kernels);
+    s->names_bytes = names_bytes(cfg);
+    s->names = memset(p, 0, 2u * cfg->slots * s->names_bytes);
+    p += aligned(2u * cfg->slots * s->names_bytes);
     s->auth = cfg->checksum == SML_CHECKSUM_KEYED ? (struct sml_auth *)p : NULL;
     p += auth_bytes(cfg);
     s->kept_data = p;
@@ -208,7 +224,10 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
     s->segment_count = n;
     s->end = s->base + chunks;
     s->progress = now;
+    if (s->cfg.quorum)
+        sml_turnout_begin(&s->turnout);
     sml_stream_end_if_done(s);
+    sml_stream_skip(s, s->gone, now);
     return 0;
 }
 
@@ -276,7 +295,7 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
                                   .opening = k->opening};
     }
 
-    bool result = sml_wants(s, &s->call) && sml_have(s, position);
+    bool result = sml_wants(s, &s->call) && sml_have(s, position) && !sml_stream_missed(s, position);
     return sml_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
 }
 
@@ -291,6 +310,9 @@ void sml_stream_keep(struct sml_stream *s)
      */
     uint64_t needed = s->shared < s->head ? s->shared : s->head;
     uint64_t position = needed > s->base ? needed : s->base;
+
+    if (s->cfg.quorum && position < s->oldest - s->cfg.slots) /* nobody tells what stragglers still lack */
+        position = s->oldest - s->cfg.slots;
 
     s->stats.kept += s->end - position;
     for (; position < s->end; position++) {
@@ -316,6 +338,16 @@ void sml_stream_end_if_done(struct sml_stream *s)
     if (s->base != s->end &&
         (s->end - s->oldest <= (buffer ? s->cfg.slots : 0) || sml_stream_lacks_others_only(s)))
         sml_stream_keep(s);
+}
+
+const struct sml_turnout *sml_stream_turnout(const struct sml_stream *s)
+{
+    return &s->turnout;
+}
+
+void sml_stream_call_roll(struct sml_stream *s, struct sml_roll roll[])
+{
+    s->roll = roll;
 }
 
 bool sml_stream_buffered(const struct sml_stream *s)
@@ -344,11 +376,20 @@ uint32_t sml_stream_oldest(const struct sml_stream *s)
     return (uint32_t)s->oldest;
 }
 
+/* With a quorum what this rank lacks, too, may be older than what is kept: it has to do without. */
+static bool can_go_back(const struct sml_stream *s, int64_t chunks)
+{
+    if (s->cfg.quorum)
+        return chunks <= s->cfg.slots;
+    return chunks >= 0 && (uint64_t)chunks <= s->oldest - s->shared;
+}
+
 int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_shared *shared,
                       uint64_t now)
 {
-    int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
-    if (s->cfg.plain || back < 0 || (uint64_t)back > s->oldest - s->shared)
+    const int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
+    const uint64_t first = s->oldest - (uint64_t)back;
+    if (s->cfg.plain || !can_go_back(s, back))
         return -ENODATA;
 
     for (uint32_t slot = 0; slot < s->cfg.slots; slot++) {
@@ -358,8 +399,8 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, con
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
     s->in_flight = 0;
     s->cfg.job = job;
-    s->head = s->next = s->oldest - (uint64_t)back;
-    begin_life(s, s->head, shared);
+    s->head = s->next = first < s->oldest ? first : s->oldest;
+    begin_life(s, first, shared);
     sml_window_restart(&s->window, s->next);
     sml_reorder_restart(&s->reorder, s->next);
     s->furthest = s->head;
@@ -367,6 +408,7 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, con
     s->backoff = s->silent = 0;
     s->waiting_position = 0;
     s->rejected = false;
+    sml_stream_skip(s, first, now);
     return 0;
 }
 

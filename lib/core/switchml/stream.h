@@ -18,6 +18,7 @@
 #include "kernels/kernels.h"
 #include "switchml/blocks.h"
 #include "switchml/elements.h"
+#include "switchml/turnout.h"
 #include "wire/auth.h"
 
 struct sml_stream;
@@ -33,6 +34,7 @@ struct sml_stream_config {
     bool plain;      /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
                         resumed */
     uint8_t look_up; /* typed: the code of the job's table (elements.h); 0: it has none */
+    bool quorum;     /* typed: results may lack ranks, and name those that are in them */
     uint32_t first_tag;
     /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
@@ -71,6 +73,14 @@ int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const vo
 int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
                               struct sml_segment segments[], size_t n, uint64_t now);
 
+/* In a job with a quorum. Of the collective in progress, or the last one: who is in the sums that this rank
+ * has. It stays where it is, and is made anew by begin. */
+const struct sml_turnout *sml_stream_turnout(const struct sml_stream *s);
+
+/* The same, for the next collective to begin: has it fill in roll[], one for each of its sml_stream_packets,
+ * the caller's. NULL: no more. */
+void sml_stream_call_roll(struct sml_stream *s, struct sml_roll roll[]);
+
 /* One packet to send: head, body, trailer. The body's elements lie in the caller's tensors or the stream's
  * memory, and stay valid until the next call of begin, receive or resume; so many packets may be polled and
  * then sent at once. Of numbers that have a scale the body is only made when it is asked for. */
@@ -83,7 +93,9 @@ struct sml_send {
     agg_convert_fn *convert;    /* from the host's order to that of the wire; NULL: they have a scale */
     bool swapped;               /* the two differ */
     struct sml_scale scale;
-    size_t elements_bytes; /* of the body, without the zeros that fill a published packet up */
+    size_t elements_bytes; /* of the body, without what follows: names; else zeros that fill a published
+                              packet up */
+    const uint8_t *names;  /* of the ranks in a result, body_bytes - elements_bytes of them; NULL: none */
     uint16_t rank;         /* the sender */
     enum sml_checksum checksum;
     const struct sml_auth *auth; /* SML_CHECKSUM_KEYED */

@@ -19,8 +19,7 @@ static uint64_t sample(struct sml_stream *s, const struct sml_flight *f, uint64_
     return now - f->sent_at;
 }
 
-/* The switch is done with the chunk; position is in [head, head + slots). */
-static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
+void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     uint16_t slot = sml_slot_of(s, position);
     struct sml_flight *f = &s->flights[slot];
@@ -36,6 +35,8 @@ static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
     }
     if (position >= s->furthest)
         s->furthest = position + 1;
+    if (position >= s->sent_end) /* a straggler's, who need not send it any more */
+        s->sent_end = position + 1;
     s->settled_at = now;
     bool asked =
         f->sends == 2 && f->probed && !f->heard && sml_reorder_explains(now - f->sent_at, s->rtt.srtt);
@@ -49,8 +50,7 @@ static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
     s->backoff = 0;
 }
 
-/* This rank is done with the chunk; position is in [oldest, oldest + slots). */
-static void take(struct sml_stream *s, uint64_t position, uint64_t now)
+void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
@@ -98,6 +98,16 @@ static bool store_numbers(struct sml_stream *s, uint64_t position, const struct 
     return true;
 }
 
+/* What is behind the elements of a result that is wanted. */
+static bool has_names(const struct sml_stream *s, const uint8_t *names)
+{
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < s->names_bytes; i++)
+        any |= names[i];
+    return any != 0 || !s->cfg.quorum;
+}
+
 /* Stores the sum if it is the one that was asked for. */
 static bool store(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
@@ -119,16 +129,20 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     } else if (chunk.opening && sml_wants(s, chunk.call)) {
         return false;
     }
-    if (!sml_wants(s, chunk.call))
-        return bytes == 0;
-    if (bytes != chunk.result.bytes)
+    if (!sml_wants(s, chunk.call)) {
+        sml_stream_forget_names(s, position);
+        return bytes == 0 || s->cfg.quorum; /* with one it may come whole, before the switch was told */
+    }
+    if (bytes != chunk.result.bytes + s->names_bytes || !has_names(s, body + chunk.result.bytes))
         return false;
-    if (bytes > 0) {
+    if (chunk.result.bytes > 0) {
         fetch_expected(&chunk.result);
         sml_pieces_scatter(&chunk.result, body, s->cfg.kernels->convert[sml_order_of(p->e0)]);
     }
     if (position < s->base)
         sml_stream_note_kept(s, position);
+    if (s->cfg.quorum)
+        sml_stream_note_names(s, position, body + chunk.result.bytes);
     return true;
 }
 
@@ -156,29 +170,40 @@ static void note_shared(struct sml_stream *s, uint64_t position, const struct sm
         s->shared = shared;
 }
 
+/* The switch sends results to ranks that have not contributed, too, if it has a quorum. */
+static bool may_come_unasked(const struct sml_stream *s, uint64_t position)
+{
+    return s->cfg.quorum && position < s->end && position < s->oldest + s->cfg.slots;
+}
+
 static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                                   uint64_t now)
 {
-    if (position >= s->sent_end)
-        return SML_RX_BAD;
+    if (s->cfg.quorum) /* whoever is in it knew that all chunks before were closed by a window and more */
+        sml_stream_skip(s, position - 2u * s->cfg.slots + 1, now);
+    if (position >= s->sent_end && !may_come_unasked(s, position))
+        return s->cfg.quorum ? SML_RX_DUPLICATE : SML_RX_BAD;
     if (position < s->head)
         return on_second_result(s, position);
 
     bool have = sml_have(s, position);
+    if (s->cfg.quorum && !have && sml_stream_is_other_call(s, position, p))
+        return SML_RX_NEWS;
     if (!have && !store(s, position, p))
         return SML_RX_BAD;
     heard(s);
-    note_shared(s, position, p);
+    if (!s->cfg.quorum || sml_stream_has_all(s, position))
+        note_shared(s, position, p);
     /* Every rank has contributed to this chunk, so the switch is done with all chunks that are `slots` or
      * more before it. */
     while (position >= s->head + s->cfg.slots)
-        settle(s, s->head, now);
+        sml_stream_settle(s, s->head, now);
     if (have && sml_flight_of(s, position)->settled)
         return on_second_result(s, position);
-    settle(s, position, now);
+    sml_stream_settle(s, position, now);
     if (have)
         return SML_RX_NEWS;
-    take(s, position, now);
+    sml_stream_take(s, position, now);
     return SML_RX_RESULT;
 }
 
@@ -263,6 +288,8 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
         return on_wait(s, position, p, now);
     case SML_MISMATCH:
         return on_mismatch(s, p);
+    case SML_LATE:
+        return sml_stream_on_late(s, position, p, now);
     default:
         return SML_RX_BAD;
     }

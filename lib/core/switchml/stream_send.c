@@ -66,7 +66,8 @@ static void fill_in_numbers(const struct sml_stream *s, uint64_t position, const
 static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct sml_send *send)
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
-    const bool have = sml_have(s, position), restores = sml_wants(s, chunk.call) && have;
+    const bool have = sml_have(s, position);
+    const bool restores = sml_wants(s, chunk.call) && have && !sml_stream_missed(s, position);
     struct sml_packet p = {
         .kind = what == SML_DUE_PROBE ? SML_PROBE
                 : restores            ? SML_RESTORE
@@ -84,6 +85,8 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
                               .checksum = s->cfg.checksum,
                               .auth = s->auth,
                               .wraps = sml_wraps(s, position)};
+    if (restores && what != SML_DUE_PROBE && s->cfg.quorum)
+        send->names = sml_names_at(s, position);
     if (what != SML_DUE_PROBE) {
         send->elements = chunk.elements;
         send->elements_bytes = send->body_bytes = chunk.elements.bytes;
@@ -97,6 +100,8 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         fill_in_numbers(s, position, &chunk, have, &p, send);
     else
         fill_in_typed(s, position, &chunk, have, &p, send);
+    if (send->names != NULL)
+        send->body_bytes += s->names_bytes;
     sml_build_header(send->head, &p);
 }
 
@@ -113,14 +118,17 @@ static void write_body(const struct sml_send *send, uint8_t *body)
 {
     if (send->elements_bytes > 0)
         write_elements(send, body);
-    memset(body + send->elements_bytes, 0, send->body_bytes - send->elements_bytes);
+    if (send->names != NULL)
+        memcpy(body + send->elements_bytes, send->names, send->body_bytes - send->elements_bytes);
+    else
+        memset(body + send->elements_bytes, 0, send->body_bytes - send->elements_bytes);
 }
 
 const void *sml_send_body(const struct sml_send *send, void *buffer)
 {
     if (send->body_bytes == 0)
         return buffer;
-    if (send->convert != NULL && !send->swapped && sml_pieces_whole(&send->elements))
+    if (send->convert != NULL && !send->swapped && send->names == NULL && sml_pieces_whole(&send->elements))
         return sml_pieces_at(&send->elements);
     write_body(send, buffer);
     return buffer;

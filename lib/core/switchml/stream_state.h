@@ -43,6 +43,14 @@ struct sml_stream {
     uint64_t round;        /* the position whose running number in the present life is 0 (struct sml_route) */
     uint8_t *kept_data;    /* [sml_kept_chunks][chunk_bytes] */
 
+    /* With a quorum (stream_quorum.c). */
+    uint8_t *names;     /* [2 * slots], maps of the ranks in the results of positions from oldest - slots to
+                           oldest + slots; all 0: there was none to be had, or it was not wanted */
+    size_t names_bytes; /* of one; 0: there is no quorum */
+    uint64_t gone;      /* results of positions before this one cannot be had any more */
+    struct sml_roll *roll; /* of the collective in progress; NULL: not wanted */
+    struct sml_turnout turnout;
+
     /* the collective in progress */
     struct sml_call call;
     struct sml_element element;
@@ -163,6 +171,37 @@ static inline void sml_make_due(struct sml_stream *s, uint16_t slot, enum sml_du
     sml_flight_link(s->flights, &s->due, slot);
     s->flights[slot].due = (uint8_t)what;
 }
+
+/* With a quorum: who is in the result of a position. */
+static inline uint8_t *sml_names_at(const struct sml_stream *s, uint64_t position)
+{
+    return s->names + (position & (2u * s->cfg.slots - 1)) * s->names_bytes;
+}
+
+/* Whether this rank was to get the chunk's result, is done with it, and has none. Of a position from oldest -
+ * slots on. */
+bool sml_stream_missed(const struct sml_stream *s, uint64_t position);
+
+/* The switch is done with the chunk; position is in [head, head + slots). This rank is; it is in [oldest,
+ * oldest + slots). */
+void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now);
+void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now);
+
+/* With a quorum. A result with these names behind its elements has been stored. */
+void sml_stream_note_names(struct sml_stream *s, uint64_t position, const uint8_t *names);
+/* There is none, or it was not wanted. */
+void sml_stream_forget_names(struct sml_stream *s, uint64_t position);
+/* The chunks before this position cannot be had any more: goes on behind them, as far as the collective in
+ * progress has any. */
+void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now);
+/* SML_LATE. */
+enum sml_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                    uint64_t now);
+/* Whether all ranks are in the chunk's result. */
+bool sml_stream_has_all(const struct sml_stream *s, uint64_t position);
+/* Whether it is the result of another call than this rank's, for a rank may lack the switch's MISMATCH. That
+ * is noted as one. */
+bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const struct sml_packet *p);
 
 /* The chunk at a position of the present collective, or at a kept one before it. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "switchml/terms_words.h"
 #include "wire/bytes.h"
 
-enum { KEYED = 16, TABLE = 17, COMPRESSION = TABLE + 1 + SML_INDICES_MAX }; /* where these are in the bytes */
+/* Where these are in the bytes. */
+enum { KEYED = 16, TABLE = 17, COMPRESSION = TABLE + 1 + SML_INDICES_MAX, QUORUM = COMPRESSION + 4 };
 
-static_assert((int)COMPRESSION + 4 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)QUORUM + 4 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -63,6 +65,8 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[TABLE] = t->table.code;
     memcpy(out->data + TABLE + 1, t->table.values, SML_INDICES_MAX);
     put_be32(out->data + COMPRESSION, t->compression);
+    put_be16(out->data + QUORUM, t->quorum);
+    put_be16(out->data + QUORUM + 2, t->wait_ms);
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -84,63 +88,16 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .threads = in->data[15],
         .keyed = in->bytes > KEYED && in->data[KEYED] != 0,
     };
-    if (in->bytes < SML_TERMS_BYTES)
+    if (in->bytes < QUORUM)
         return true;
     t->table.code = in->data[TABLE];
     memcpy(t->table.values, in->data + TABLE + 1, SML_INDICES_MAX);
     t->compression = get_be32(in->data + COMPRESSION);
+    if (in->bytes < SML_TERMS_BYTES)
+        return true;
+    t->quorum = get_be16(in->data + QUORUM);
+    t->wait_ms = get_be16(in->data + QUORUM + 2);
     return true;
-}
-
-static const char *format_words(enum sml_format format)
-{
-    static const char *const words[SML_FORMATS] = {[SML_FORMAT_INT32] = "int32 elements with exponents",
-                                                   [SML_FORMAT_TYPED] = "typed elements",
-                                                   [SML_FORMAT_FP16] = "fp16 elements with exponents"};
-
-    return words[format];
-}
-
-static const char *mode_words(enum sml_mode mode)
-{
-    return mode == SML_ORDERED ? "ordered sums" : "sums on arrival";
-}
-
-static const char *checksum_name(enum sml_checksum checksum)
-{
-    static const char *const names[] = {
-        [SML_CHECKSUM_NONE] = "none", [SML_CHECKSUM_CRC32C] = "crc32c", [SML_CHECKSUM_KEYED] = "keyed"};
-
-    return names[checksum];
-}
-
-static const char *checksum_words(enum sml_checksum checksum)
-{
-    return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
-}
-
-static const char *plain_words(bool plain)
-{
-    return plain ? "published packets only" : "packets of all kinds";
-}
-
-static const char *keyed_words(bool keyed)
-{
-    return keyed ? "keyed" : "not keyed";
-}
-
-static const char *compression_words(const struct sml_table *t)
-{
-    static const char *const words[][SML_INDEX_BITS_MAX] = {
-        {"compression to 1 bit, sums of 8", "compression to 2 bits, sums of 8",
-         "compression to 3 bits, sums of 8", "compression to 4 bits, sums of 8"},
-        {"compression to 1 bit, sums of 16", "compression to 2 bits, sums of 16",
-         "compression to 3 bits, sums of 16", "compression to 4 bits, sums of 16"},
-    };
-
-    if (!sml_table_valid(t))
-        return t->code == 0 ? "no compression" : "compression by a table that is none";
-    return words[sml_sum_bits(t->code) == 16][sml_index_bits(t->code) - 1];
 }
 
 static bool is_power_of_two(unsigned n)
@@ -173,17 +130,20 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (t.checksum > SML_CHECKSUM_CRC32C)
         return no(why, "checksum %u is not known here", t.checksum);
     if (t.checksum != SML_CHECKSUM_NONE && sml_has_exponents(t.format))
-        return no(why, "packets of %s have no checksum", format_words(t.format));
+        return no(why, "packets of %s have no checksum", sml_format_words(t.format));
     if (t.table.code != 0 && !sml_table_valid(&t.table))
         return no(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
                   t.table.code, SML_INDEX_BITS_MAX);
     if (t.table.code != 0 && t.format != SML_FORMAT_TYPED)
-        return no(why, "packets of %s cannot be compressed", format_words(t.format));
+        return no(why, "packets of %s cannot be compressed", sml_format_words(t.format));
     if (t.table.code != 0 && t.chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
         return no(why, "compressed calls take chunks of %d bytes at least, not %u", SML_LOOK_UP_CHUNK_MIN,
                   t.chunk_bytes);
+    if (t.quorum != 0 && t.format != SML_FORMAT_TYPED)
+        return no(why, "packets of %s cannot be summed by a quorum: their exponents are all ranks'",
+                  sml_format_words(t.format));
     if (t.plain && t.format != SML_FORMAT_INT32)
-        return no(why, "packets of %s are not the published ones", format_words(t.format));
+        return no(why, "packets of %s are not the published ones", sml_format_words(t.format));
     if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
         return no(why, "the published packets have chunks of %d bytes at least, not %u", PUBLISHED_BYTES_MIN,
                   t.chunk_bytes);
@@ -201,29 +161,6 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
         return no(why, "tags of %u bits are for replayed jobs only", t.tag_bits);
     if (t.labelled || t.threads != 0)
         return no(why, "only jobs in the switch's configuration may be of published clients");
-    return true;
-}
-
-bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
-{
-    struct sml_terms a, b;
-
-    if (!sml_terms_parse(&a, wish) || !sml_terms_parse(&b, other))
-        *d = (struct agg_difference){"other terms than SwitchML's", "other terms than SwitchML's"};
-    else if (a.format != b.format)
-        *d = (struct agg_difference){format_words(a.format), format_words(b.format)};
-    else if (a.mode != b.mode)
-        *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
-    else if (a.checksum != b.checksum)
-        *d = (struct agg_difference){checksum_words(a.checksum), checksum_words(b.checksum)};
-    else if (a.table.code != b.table.code)
-        *d = (struct agg_difference){compression_words(&a.table), compression_words(&b.table)};
-    else if (memcmp(&a.table, &b.table, sizeof a.table) != 0 || a.compression != b.compression)
-        *d = (struct agg_difference){"one granularity, fraction and block of compression", "others"};
-    else if (a.plain != b.plain)
-        *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
-    else
-        return false;
     return true;
 }
 
@@ -246,12 +183,14 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
                       first_rank, first.slots, first.chunk_bytes, rank, t.slots, t.chunk_bytes);
         if (t.keyed != first.keyed)
             return no(why->text, "the packets of rank %u were %s, those of rank %u were %s: not the same job",
-                      first_rank, keyed_words(first.keyed), rank, keyed_words(t.keyed));
+                      first_rank, sml_keyed_words(first.keyed), rank, sml_keyed_words(t.keyed));
         int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
         oldest = ahead < oldest ? ahead : oldest;
         newest = ahead > newest ? ahead : newest;
     }
     *granted = first;
+    if (first.quorum != 0 && newest - oldest > first.slots)
+        oldest = newest - first.slots; /* what those that lag further lack is lost to them */
     granted->first_tag = first.first_tag + (uint32_t)oldest;
     why->rank = UINT16_MAX;
     if (newest - oldest > first.slots)
@@ -282,6 +221,22 @@ static uint16_t published_length(uint16_t chunk_bytes)
     while (length > chunk_bytes)
         length /= 2;
     return length >= PUBLISHED_BYTES_MIN ? length : 0;
+}
+
+/* Results name who is in them, behind their elements. */
+static bool make_room_for_names(struct sml_terms *job, uint16_t n, struct agg_refusal *why)
+{
+    const size_t taken = (sml_map_bytes(n) + 3) / 4 * 4;
+
+    if (job->quorum == 0)
+        return true;
+    if (job->quorum > n)
+        return no(why->text, "a quorum of %u ranks is more than there are, %u", job->quorum, n);
+    if (job->chunk_bytes < SML_MIN_CHUNK_BYTES + taken)
+        return no(why->text, "chunks of %d bytes at least and the names of %u ranks have no room in %u bytes",
+                  SML_MIN_CHUNK_BYTES, n, job->chunk_bytes);
+    job->chunk_bytes -= (uint16_t)taken;
+    return true;
 }
 
 /* How long a rank's chunk may be if its packets are keyed, and no longer than it wished. */
@@ -372,7 +327,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
                   PUBLISHED_BYTES_MIN, job.chunk_bytes);
     if (job.plain)
         job.chunk_bytes = published_length(job.chunk_bytes);
-    if (!table_fits(&job, n, why))
+    if (!make_room_for_names(&job, n, why) || !table_fits(&job, n, why))
         return false;
     job.slots = (uint16_t)slots;
     job.first_tag = (uint32_t)limits->random;
@@ -391,26 +346,9 @@ bool sml_terms_lower(struct agg_terms *granted)
     return true;
 }
 
-unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])
+uint16_t sml_terms_quorum(const struct agg_terms *granted)
 {
     struct sml_terms t;
-    unsigned n = 0;
 
-    if (!sml_terms_parse(&t, terms))
-        return 0;
-
-    if (t.format >= SML_FORMATS || t.checksum > SML_CHECKSUM_CRC32C)
-        return 0;
-    list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
-    list[n++] =
-        (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
-    list[n++] = (struct agg_term){.name = "checksum", .word = checksum_name(sml_terms_checksum(&t))};
-    list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
-    list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
-    list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
-    if (t.table.code != 0)
-        list[n++] = (struct agg_term){.name = "compression", .word = compression_words(&t.table)};
-    if (t.labelled)
-        list[n++] = (struct agg_term){.name = "threads", .number = t.threads};
-    return n;
+    return sml_terms_parse(&t, granted) ? t.quorum : 0;
 }

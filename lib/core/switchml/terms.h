@@ -5,7 +5,7 @@
 #include "protocol/terms.h"
 #include "switchml/pool.h"
 
-enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 38, SML_TERMS_BYTES_LEAST = 16 };
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 42, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
     enum sml_format format;
@@ -28,7 +28,9 @@ struct sml_terms {
     struct sml_table table; /* what the indices of the ranks' compressed calls stand for (elements.h); the
                                same on all ranks */
     uint32_t
-        compression; /* what else of it only the ranks need to know, but must be the same on all of them */
+        compression;  /* what else of it only the ranks need to know, but must be the same on all of them */
+    uint16_t quorum;  /* a chunk may be closed with the contributions of so many ranks, ... 0: all */
+    uint16_t wait_ms; /* ... once the first of them has waited so long for the others */
 };
 
 /* Under these terms, which are granted. */
@@ -43,13 +45,13 @@ const char *sml_format_name(enum sml_format format);
 enum sml_format sml_format_named(const char *name);
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
- * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4). t must
- * be within its types' ranges. */
+ * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4);
+ * quorum (2), wait_ms (2). t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
- * `threads`, or behind `keyed`, which is 0 then. Further bytes are ignored, so that fields can be added. A
- * format that is not known becomes SML_FORMATS. */
+ * `threads`, `keyed` or `compression`, which is 0 then. Further bytes are ignored, so that fields can be
+ * added. A format that is not known becomes SML_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */
@@ -61,6 +63,7 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
 bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why);
 bool sml_terms_lower(struct agg_terms *granted);
+uint16_t sml_terms_quorum(const struct agg_terms *granted);
 unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS]);
 
 #endif

@@ -13,6 +13,12 @@ static bool has_my_table(const struct sml_terms *job, const struct sml_terms *mi
             job->compression == mine->compression && job->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN);
 }
 
+/* Nor does one that knows of no quorum grant one: its sums are of all ranks. */
+static bool has_my_quorum(const struct sml_terms *job, const struct sml_terms *mine)
+{
+    return job->quorum == 0 || (job->quorum == mine->quorum && job->wait_ms == mine->wait_ms);
+}
+
 static bool accept(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress)
 {
     struct sml_terms mine, job;
@@ -24,7 +30,7 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false;
     if (job.plain ? !sml_terms_published(&job) : mine.plain)
         return false;
-    if (!has_my_table(&job, &mine))
+    if (!has_my_table(&job, &mine) || !has_my_quorum(&job, &mine))
         return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;

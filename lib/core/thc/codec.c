@@ -105,14 +105,23 @@ void thc_add16(const struct thc_codec *c, uint16_t *sums, const uint8_t *packed)
     c->loops->add16(sums, packed, c->block, c->table.bits, c->table.value);
 }
 
+void thc_decode(const struct thc_codec *c, float *at, const void *sums, unsigned sum_bits, uint32_t floats,
+                unsigned workers, float norm)
+{
+    const float middle = c->steps.granularity / 2 * (float)workers, factor = worth(c, norm) / (float)workers;
+
+    if (sum_bits == 8)
+        c->loops->decode8(at, sums, floats, middle, factor);
+    else
+        c->loops->decode16(at, sums, floats, middle, factor);
+}
+
 void thc_decode8(const struct thc_codec *c, float *block, const uint8_t *sums, unsigned workers, float norm)
 {
-    c->loops->decode8(block, sums, c->block, c->steps.granularity / 2 * (float)workers,
-                      worth(c, norm) / (float)workers);
+    thc_decode(c, block, sums, 8, c->block, workers, norm);
 }
 
 void thc_decode16(const struct thc_codec *c, float *block, const uint16_t *sums, unsigned workers, float norm)
 {
-    c->loops->decode16(block, sums, c->block, c->steps.granularity / 2 * (float)workers,
-                       worth(c, norm) / (float)workers);
+    thc_decode(c, block, sums, 16, c->block, workers, norm);
 }

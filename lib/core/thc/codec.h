@@ -75,5 +75,8 @@ void thc_add16(const struct thc_codec *c, uint16_t *sums, const uint8_t *packed)
 void thc_decode8(const struct thc_codec *c, float *block, const uint8_t *sums, unsigned workers, float norm);
 void thc_decode16(const struct thc_codec *c, float *block, const uint16_t *sums, unsigned workers,
                   float norm);
+/* The same of so many floats of the block, a multiple of THC_LEAST_BLOCK. sum_bits: 8 or 16. */
+void thc_decode(const struct thc_codec *c, float *at, const void *sums, unsigned sum_bits, uint32_t floats,
+                unsigned workers, float norm);
 
 #endif

@@ -32,7 +32,8 @@ struct sml_route {
 /* Whom a packet of this kind is for, which a switch sends because of one of this rank. */
 static inline uint16_t sml_receiver(uint8_t kind, uint16_t rank)
 {
-    return kind == SML_NACK || kind == SML_WAIT || kind == SML_MISMATCH ? rank : SML_SWITCH;
+    return kind == SML_NACK || kind == SML_WAIT || kind == SML_MISMATCH || kind == SML_LATE ? rank
+                                                                                            : SML_SWITCH;
 }
 
 /* The authenticator of a packet in two pieces. head: the header, and the call of a packet that has one; body:

@@ -52,6 +52,11 @@ static const struct form forms[FORM_MASK + 1] = {
 static const uint8_t checksum_bits[] = {
     [SML_CHECKSUM_CRC32C] = CHECKSUM_BIT, [SML_CHECKSUM_KEYED] = KEYED_BIT};
 
+static bool is_kind(uint8_t kind)
+{
+    return (kind >= SML_DATA && kind <= SML_RESTORE) || kind == SML_ASK || kind == SML_LATE;
+}
+
 static bool size_code_fits(const struct sml_packet *p)
 {
     switch (p->kind) {
@@ -86,6 +91,8 @@ static bool length_fits(const struct sml_packet *p)
         return p->body_bytes == SML_MISMATCH_BYTES;
     case SML_REJECT:
         return p->body_bytes == BOOT_ID_BYTES;
+    case SML_LATE:
+        return p->body_bytes == SML_LATE_BYTES;
     }
     return false;
 }
@@ -96,7 +103,7 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
         return SML_TOO_SHORT;
 
     p->kind = payload[KIND_AND_SIZE] >> 4;
-    if (p->kind < SML_DATA || (p->kind > SML_RESTORE && p->kind != SML_ASK))
+    if (!is_kind(p->kind))
         return SML_BAD_KIND;
 
     const struct form *form = &forms[payload[KIND_AND_SIZE] & FORM_MASK];

@@ -1,0 +1,194 @@
+/* A pool with a quorum, packet by packet: when a chunk is closed, who is in its result, and what those are
+ * told that are not. */
+#include "pool_rig.h"
+#include "wire/bytes.h"
+
+enum { WORKERS = 4, QUORUM = 2, WAIT = 1000 };
+
+static struct rig rig;
+
+static void start(enum sml_mode mode, uint64_t wait_ns)
+{
+    rig.now = 5000;
+    rig_start(&rig, (struct sml_pool_config){.workers = WORKERS,
+                                             .format = SML_FORMAT_TYPED,
+                                             .mode = mode,
+                                             .quorum = QUORUM,
+                                             .wait_ns = wait_ns});
+}
+
+static bool ticks(uint64_t now)
+{
+    return sml_pool_tick(rig.pool, 0, now, &rig.v);
+}
+
+/* The last verdict is a result with this first element and these ranks in it. */
+static bool result_is(uint32_t tag, int64_t first, unsigned names)
+{
+    struct sml_packet p;
+    int64_t x;
+
+    if (sml_parse(&p, rig.v.payload, rig.v.bytes) != SML_OK || p.kind != SML_DATA || p.tag != tag ||
+        p.body_bytes != 65)
+        return false;
+    memcpy(&x, p.body, sizeof x);
+    return x == first && p.body[64] == names;
+}
+
+static void a_quorum_is_enough_once_time_is_up(void)
+{
+    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
+        start(mode, WAIT);
+        CU_ASSERT_EQUAL(rig_data(&rig, 3, 0, 100), SML_HELD);
+        rig.now += WAIT - 1;
+        CU_ASSERT_FALSE(ticks(rig.now));
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 10), SML_HELD);
+        CU_ASSERT_FALSE(ticks(rig.now));
+        rig.now++;
+        CU_ASSERT(ticks(rig.now));
+        CU_ASSERT(rig.v.reason == SML_SEND_QUORUM && rig.v.action == AGG_TO_ALL);
+        CU_ASSERT(result_is(0, 110, 1 << 3 | 1 << 1));
+        CU_ASSERT(agg_wants(&rig.v, 0) && agg_wants(&rig.v, 1));
+        CU_ASSERT_FALSE(ticks(rig.now));
+        rig_stop(&rig);
+    }
+}
+
+static void less_than_a_quorum_waits_for_more(void)
+{
+    start(SML_ORDERED, WAIT);
+    rig_data(&rig, 0, 0, 1);
+    CU_ASSERT_FALSE(ticks(rig.now + 100 * WAIT));
+    rig.now += 100 * WAIT;
+    CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 5), SML_SEND_QUORUM);
+    CU_ASSERT(result_is(0, 6, 5));
+    rig_stop(&rig);
+}
+
+static void all_are_never_waited_for(void)
+{
+    start(SML_ON_ARRIVAL, WAIT);
+    for (uint16_t r = 0; r < WORKERS - 1; r++)
+        CU_ASSERT_EQUAL(rig_data(&rig, r, 0, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(&rig, WORKERS - 1, 0, 1), SML_SEND_ALL);
+    CU_ASSERT(result_is(0, 4, 15));
+    rig_stop(&rig);
+}
+
+/* Once a chunk was closed without a rank, nobody waits for it until it is heard. */
+static void who_is_silent_is_waited_for_once(void)
+{
+    start(SML_ORDERED, WAIT);
+    for (uint16_t r = 0; r < 3; r++)
+        rig_data(&rig, r, 0, 1);
+    CU_ASSERT(ticks(rig.now + WAIT));
+    for (uint16_t r = 0; r < 2; r++)
+        CU_ASSERT_EQUAL(rig_data(&rig, r, 1, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(&rig, 2, 1, 1), SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(&rig, 3, 1, 1), SML_SEND_LATE);
+    CU_ASSERT(result_is(1, 3, 7));
+    for (uint16_t r = 0; r < 3; r++)
+        CU_ASSERT_EQUAL(rig_data(&rig, r, 2, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(&rig, 3, 2, 1), SML_SEND_ALL);
+    rig_stop(&rig);
+}
+
+static void a_straggler_is_told_how_far_the_others_are(void)
+{
+    struct sml_packet late;
+
+    start(SML_ORDERED, 0);
+    for (uint32_t tag = 0; tag <= 8; tag += 4)
+        for (uint16_t r = 0; r < QUORUM; r++)
+            CU_ASSERT_EQUAL(rig_data(&rig, r, tag, 7), r == 0 ? SML_HELD : SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(&rig, 3, 4, 7), SML_SEND_STRAGGLES);
+    CU_ASSERT_FATAL(sml_parse(&late, rig.v.payload, rig.v.bytes) == SML_OK && late.kind == SML_LATE);
+    CU_ASSERT(late.tag == 4 && get_be32(late.body) == 12);
+    CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_STRAGGLES);
+    CU_ASSERT_EQUAL(rig_data(&rig, 3, 8, 7), SML_SEND_LATE);
+    CU_ASSERT_EQUAL(rig_probe(&rig, 3, 8), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(rig_data(&rig, 0, 8, 7), SML_SEND_ONE);
+    rig_stop(&rig);
+}
+
+/* Contributions of two floats or numbers each, of ranks 1 and 3. */
+static uint16_t closed(enum sml_mode mode, unsigned op, unsigned type, const void *a, const void *b,
+                       size_t size)
+{
+    uint16_t result = 0;
+
+    start(mode, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sml_packet p = rig_packet(&rig, SML_DATA, 0);
+        p.e0 = agg_code(type, op);
+        memcpy(rig.body, i == 0 ? a : b, size);
+        p.body_bytes = size;
+        CU_ASSERT_EQUAL(rig_apply(&rig, i == 0 ? 3 : 1, &p), i == 0 ? SML_HELD : SML_SEND_QUORUM);
+    }
+    memcpy(&result, rig.v.payload + SML_HEADER_BYTES, size);
+    CU_ASSERT_EQUAL(rig.v.payload[SML_HEADER_BYTES + size], 10);
+    rig_stop(&rig);
+    return result;
+}
+
+static void operations_are_of_those_that_are_in(void)
+{
+    const uint16_t six = 6, eleven = 11, half_6 = 0x4600, half_11 = 0x4980, half_8_5 = 0x4840;
+
+    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
+        CU_ASSERT_EQUAL(closed(mode, AGG_PROD, AGG_U16, &six, &eleven, 2), 66);
+        CU_ASSERT_EQUAL(closed(mode, AGG_MIN, AGG_U16, &six, &eleven, 2), 6);
+        CU_ASSERT_EQUAL(closed(mode, AGG_AVG, AGG_U16, &six, &eleven, 2), 8);
+        CU_ASSERT_EQUAL(closed(mode, AGG_AVG, AGG_F16, &half_6, &half_11, 2), half_8_5);
+    }
+}
+
+static void missed_chunks_are_counted_by_rank(void)
+{
+    struct agg_rank_view view;
+
+    rig_start(&rig,
+              (struct sml_pool_config){
+                  .workers = 3, .format = SML_FORMAT_TYPED, .quorum = 1, .arrivals = true, .shards = 2});
+    for (uint32_t tag = 0; tag < 6; tag++)
+        CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 1), SML_SEND_QUORUM);
+    CU_ASSERT(sml_pool_view_rank(rig.pool, 1, &view) && view.missed == 0 && view.completed == 6);
+    CU_ASSERT(sml_pool_view_rank(rig.pool, 2, &view) && view.missed == 6);
+    rig_stop(&rig);
+}
+
+static void quorums_that_cannot_be_are_none(void)
+{
+    struct sml_pool_config cfg = {.workers = 3,
+                                  .slots = 4,
+                                  .chunk_bytes = 64,
+                                  .format = SML_FORMAT_TYPED,
+                                  .quorum = 3,
+                                  .kernels = agg_kernels_best()};
+
+    CU_ASSERT(sml_pool_footprint(&cfg) > 0);
+    cfg.quorum = 4;
+    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
+    cfg.quorum = 3;
+    cfg.format = SML_FORMAT_INT32;
+    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
+    cfg.format = SML_FORMAT_TYPED;
+    cfg.chunk_bytes = SML_MAX_CHUNK_BYTES;
+    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(a_quorum_is_enough_once_time_is_up),
+        UNIT_TEST(less_than_a_quorum_waits_for_more),
+        UNIT_TEST(all_are_never_waited_for),
+        UNIT_TEST(who_is_silent_is_waited_for_once),
+        UNIT_TEST(a_straggler_is_told_how_far_the_others_are),
+        UNIT_TEST(operations_are_of_those_that_are_in),
+        UNIT_TEST(missed_chunks_are_counted_by_rank),
+        UNIT_TEST(quorums_that_cannot_be_are_none),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("quorum", tests);
+}
