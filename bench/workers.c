@@ -220,7 +220,7 @@ static void deliver(struct workers *w, struct compress *c, uint64_t elements)
 static void begin(struct compress *c, struct sml_segment *gradient, const struct network *n)
 {
     *gradient = (struct sml_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
-    if (!compress_begin(c, gradient, 1, false))
+    if (!compress_begin(c, gradient, 1, false, 0))
         abort(); /* no memory */
 }
 
@@ -238,7 +238,7 @@ static void sum_compressed(struct workers *w)
     lose_contributions(w, elements);
     for (unsigned i = 0; i < w->cfg.workers; i++) {
         deliver(w, &w->worker[i].compress, elements);
-        compress_decode(&w->worker[i].compress);
+        compress_decode(&w->worker[i].compress, NULL);
     }
 }
 

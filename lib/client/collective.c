@@ -35,7 +35,7 @@ static int begun(struct swagg_job *job, const struct request *r, int rc, uint64_
     return SWAGG_OK;
 }
 
-static void end(struct swagg_job *job, const struct request *r, uint64_t began)
+static void end(struct swagg_job *job, const struct request *r, bool compressed, uint64_t began)
 {
     const uint64_t now = monotonic_ns();
     job->calls++;
@@ -43,6 +43,7 @@ static void end(struct swagg_job *job, const struct request *r, uint64_t began)
     job->elements += r->count;
     job->bytes += r->count * agg_element_size((unsigned)r->type, (unsigned)r->op);
     job->calling = false;
+    job_note_turnout(job, r, compressed);
     job_report(job, now);
     job_show(job);
 }
@@ -77,9 +78,10 @@ static void leave_late_sums(struct swagg_job *job)
     job->flow->leave(job->stream);
 }
 
-/* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has. */
+/* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has.
+ * roll: only with a quorum. */
 static int run_part(struct swagg_job *job, const struct request *r, const struct sml_call *call,
-                    const void *in, void *out, uint64_t began)
+                    const void *in, void *out, struct sml_roll roll[], uint64_t began)
 {
     struct sml_segment only = {.in = in, .out = out, .count = call->count};
     struct watch watch;
@@ -89,9 +91,13 @@ static int run_part(struct swagg_job *job, const struct request *r, const struct
     watch.began = began;
     watch.patience = call->op == SML_LOOK_UP ? job->options.compression.patience_ns : 0;
     spin_begin(&job->spin, watch.chunks, now);
+    if (job->terms.quorum)
+        job->flow->call_roll(job->stream, roll);
     int rc = begun(job, r, job->flow->begin(job->stream, call, &only, 1, now), now);
     if (rc == 0 && (rc = drive_call(job, &watch)) == 0)
         leave_late_sums(job);
+    if (job->terms.quorum)
+        job->flow->call_roll(job->stream, NULL);
     return rc;
 }
 
@@ -99,19 +105,20 @@ static int run_compressed(struct swagg_job *job, const struct request *r, uint64
 {
     struct compress *c = &job->compress;
     struct sml_segment single;
-    if (!compress_begin(c, segments_of(job, r, &single), r->is_vector ? r->n : 1, r->op == SWAGG_AVG)) {
+    if (!compress_begin(c, segments_of(job, r, &single), r->is_vector ? r->n : 1, r->op == SWAGG_AVG,
+                        job->terms.chunk_bytes)) {
         char text[CTL_TEXT_MAX];
         snprintf(text, sizeof text, "rank %u: no memory to compress %" PRIu64 " floats", job->options.rank,
                  r->count);
         return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
     }
     const struct sml_call norms = compress_call_norms(c), indices = compress_call_indices(c);
-    int rc = run_part(job, r, &norms, c->norms, c->norms, now);
+    int rc = run_part(job, r, &norms, c->norms, c->norms, c->norm_roll, now);
     if (rc < 0)
         return rc;
     compress_encode(c);
-    if ((rc = run_part(job, r, &indices, c->packed, c->sums, now)) == 0)
-        compress_decode(c);
+    if ((rc = run_part(job, r, &indices, c->packed, c->sums, c->roll, now)) == 0)
+        compress_decode(c, job->terms.quorum ? job->flow->turnout(job->stream) : NULL);
     return rc;
 }
 
@@ -127,7 +134,7 @@ static int run(struct swagg_job *job, struct request *r)
         !r->is_exact && compress_takes(&job->compress, r->collective, r->type, r->op, r->count);
     rc = compressed ? run_compressed(job, r, now) : run_exact(job, r, now);
     if (rc == 0)
-        end(job, r, now);
+        end(job, r, compressed, now);
     return rc;
 }
 

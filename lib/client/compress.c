@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "random/splitmix.h"
+#include "switchml/chunks.h"
 
 void compress_open(struct compress *c, const struct client_options *options,
                    const struct agg_kernels *kernels)
@@ -12,6 +13,7 @@ void compress_open(struct compress *c, const struct client_options *options,
     *c = (struct compress){.options = options->compression,
                            .rank = options->rank,
                            .ranks = options->size,
+                           .quorum = options->quorum != 0,
                            .feedback.most_bytes = options->compression.feedback_bytes};
     thc_codec_init(&c->codec, &c->options.table, c->options.block, kernels);
 }
@@ -24,6 +26,8 @@ void compress_close(struct compress *c)
     free(c->packed);
     free(c->sums);
     free(c->missed);
+    free(c->norm_roll);
+    free(c->roll);
 }
 
 bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats)
@@ -53,6 +57,20 @@ static bool make_room(void **at, size_t *room, size_t bytes)
     return *at != NULL;
 }
 
+/* One for each chunk of the two calls. */
+static bool make_rolls(struct compress *c)
+{
+    const size_t out = sml_element_of(code_of(c)).out;
+    const uint64_t norms = sml_chunk_count(c->chunk_bytes, sizeof(float), c->parts * sizeof(float)),
+                   sums = sml_chunk_count(c->chunk_bytes, out, elements_of(c) * out);
+    if (!make_room((void **)&c->norm_roll, &c->norm_roll_room, norms * sizeof *c->roll) ||
+        !make_room((void **)&c->roll, &c->roll_room, sums * sizeof *c->roll))
+        return false;
+    memset(c->norm_roll, 0, norms * sizeof *c->roll);
+    memset(c->roll, 0, sums * sizeof *c->roll); /* a call may end without some (compress_miss) */
+    return true;
+}
+
 static bool make_all_room(struct compress *c)
 {
     const struct sml_element e = sml_element_of(code_of(c));
@@ -61,7 +79,7 @@ static bool make_all_room(struct compress *c)
            make_room((void **)&c->norms, &c->norms_room, c->parts * sizeof(float)) &&
            make_room((void **)&c->packed, &c->packed_room, elements_of(c) * e.in) &&
            make_room((void **)&c->sums, &c->sums_room, elements_of(c) * e.out) &&
-           make_room((void **)&c->missed, &c->missed_room, elements_of(c));
+           make_room((void **)&c->missed, &c->missed_room, elements_of(c)) && (!c->quorum || make_rolls(c));
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -95,8 +113,10 @@ static struct feedback_key key_of(const struct compress *c)
                                  .floats = c->floats};
 }
 
-bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average)
+bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average,
+                    size_t chunk_bytes)
 {
+    c->chunk_bytes = chunk_bytes;
     c->segments = segments;
     c->segment_count = n;
     c->average = average;
@@ -154,7 +174,9 @@ static double squared(float x)
 static void encode_part(struct compress *c, const struct thc_part *p, uint64_t k, uint8_t *packed)
 {
     gather(c, p);
-    thc_transform(&c->codec, c->block, signs_of(c, k));
+    if (!(thc_transform(&c->codec, c->block, signs_of(c, k)) <
+          INFINITY)) /* others agreed without this rank */
+        memset(c->block, 0, p->block * sizeof(float));
     thc_encode(&c->codec, packed, c->block, c->norms[k], rounding_of(c, k));
     thc_subtract(&c->codec, c->block, packed, c->norms[k]);
     c->error2 += squared(thc_norm(&c->codec, c->block));
@@ -200,24 +222,40 @@ static void leave_out_missed(struct compress *c, const struct thc_part *p)
         }
 }
 
-/* The sum of a block, or the mean. The codec's decoding gives the mean. */
+/* A piece of a block, still transformed: the sum of its ranks, or their mean. The codec's decoding gives the
+ * mean. */
+static void decode_piece(struct compress *c, uint32_t at, const struct compress_piece *piece,
+                         const uint8_t *sums, float norm)
+{
+    const unsigned ranks = piece->roll.ranks;
+    if (ranks == 0)
+        memset(c->block + at, 0, piece->floats * sizeof(float));
+    else
+        thc_decode(&c->codec, c->block + at, sums + at * (c->options.sum_bits / 8u), c->options.sum_bits,
+                   piece->floats, ranks, c->average ? norm : norm * (float)ranks);
+}
+
 static void decode_part(struct compress *c, const struct thc_part *p, uint64_t k, const uint8_t *sums)
 {
-    const float norm = c->average ? c->norms[k] : c->norms[k] * c->ranks;
-    if (c->options.sum_bits == 8)
-        thc_decode8(&c->codec, c->block, sums, c->ranks, norm);
-    else
-        thc_decode16(&c->codec, c->block, (const uint16_t *)sums, c->ranks, norm);
+    for (uint32_t at = 0; at < p->block;) {
+        const struct compress_piece piece = compress_piece_at(c, p, at);
+        decode_piece(c, at, &piece, sums, c->norms[k]);
+        at += piece.floats;
+    }
     if (c->misses)
         leave_out_missed(c, p);
     c->sum2 += squared(thc_norm(&c->codec, c->block)) * (c->average ? squared(c->ranks) : 1);
     thc_transform_back(&c->codec, c->block, signs_of(c, k));
 }
 
-void compress_decode(struct compress *c)
+void compress_decode(struct compress *c, const struct sml_turnout *with_them)
 {
     const size_t out = sml_element_of(code_of(c)).out;
     uint64_t k = 0;
+    if (with_them) {
+        c->turnout = *with_them;
+        c->turnout.elements = c->turnout.partial = c->turnout.left_out = c->turnout.missed = 0;
+    }
     for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
         p = thc_part_at(c->floats, c->options.block, p.at);
         thc_codec_resize(&c->codec, p.block);
@@ -228,6 +266,8 @@ void compress_decode(struct compress *c)
                 c->block[i] = NAN;
         const struct sml_pieces pieces = pieces_of(c, &p, true);
         sml_pieces_scatter(&pieces, c->block, copy);
+        compress_note_turnout(c, &p, k);
+        compress_give_back(c, &p, k, signs_of(c, k));
     }
     c->calls++;
     c->missed_calls += c->misses;

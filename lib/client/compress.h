@@ -15,6 +15,7 @@
 #include "feedback.h"
 #include "options.h"
 #include "switchml/segments.h"
+#include "switchml/turnout.h"
 #include "thc/parts.h"
 
 struct compress {
@@ -36,6 +37,12 @@ struct compress {
     uint8_t *missed; /* [elements] 1: the sum has not come, and counts as zeros */
     bool misses;     /* there are some */
     size_t block_room, norms_room, packed_room, sums_room, missed_room;
+    /* With a quorum (compress_quorum.c). */
+    bool quorum;
+    size_t chunk_bytes;                /* of the job's packets */
+    struct sml_roll *norm_roll, *roll; /* of the two calls, by chunk */
+    size_t norm_roll_room, roll_room;
+    struct sml_turnout turnout; /* of the last call, in floats */
     /* Of all calls so far. */
     double error2; /* the square of what this rank's contributions left out or added */
     double sum2;   /* the square of the sums */
@@ -52,8 +59,10 @@ void compress_close(struct compress *c);
 /* Whether a call is compressed; all ranks say the same. */
 bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats);
 
-/* segments are the caller's until the call is over. False: there is no memory. */
-bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average);
+/* segments are the caller's until the call is over. chunk_bytes: of the job's packets. False: there is no
+ * memory. */
+bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average,
+                    size_t chunk_bytes);
 
 /* The two calls of the stream; the norms are of compress_begin, and become the largest in place. */
 struct sml_call compress_call_norms(const struct compress *c);
@@ -64,6 +73,18 @@ void compress_encode(struct compress *c);
 /* Before compress_decode: the sums of n elements (SML_GROUP floats, transformed), the first of which is `at`,
  * have not come. They count as zeros. */
 void compress_miss(struct compress *c, uint64_t at, uint64_t n);
-void compress_decode(struct compress *c);
+/* with_them: turnout of the second call's stream; NULL: there is no quorum. */
+void compress_decode(struct compress *c, const struct sml_turnout *with_them);
+
+/* Of a block, from one of its floats on: those whose sums are of the same ranks. */
+struct compress_piece {
+    uint32_t floats;
+    struct sml_roll roll;
+};
+struct compress_piece compress_piece_at(const struct compress *c, const struct thc_part *p, uint32_t from);
+/* Adds block k to the turnout. */
+void compress_note_turnout(struct compress *c, const struct thc_part *p, uint64_t k);
+/* Has the error feedback keep what is in no sum of block k, whose signs these are. Uses c->block. */
+void compress_give_back(struct compress *c, const struct thc_part *p, uint64_t k, uint64_t signs);
 
 #endif

@@ -17,6 +17,7 @@ struct flow_terms {
     uint16_t chunk_bytes; /* of elements in a packet, at most */
     bool keyed;           /* packets are keyed with the job's secret */
     bool compressed;      /* there may be compressed calls, as the options have them */
+    bool quorum;          /* sums may lack ranks */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */
@@ -63,6 +64,9 @@ struct flow {
     uint64_t (*packets)(const void *stream, const struct sml_call *call);
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
     void (*stats)(const void *stream, struct sml_stream_stats *out);
+    /* NULL: there is never a quorum. */
+    const struct sml_turnout *(*turnout)(const void *stream);
+    void (*call_roll)(void *stream, struct sml_roll roll[]);
 };
 
 extern const struct flow flow_switchml, flow_atp;

@@ -19,7 +19,9 @@ static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool 
                                    .chunk_bytes = client_chunk_bytes(mtu, o->checksum),
                                    .keyed = keyed,
                                    .table = client_compression_table(&o->compression),
-                                   .compression = client_compression_rest(&o->compression)};
+                                   .compression = client_compression_rest(&o->compression),
+                                   .quorum = o->quorum,
+                                   .wait_ms = o->quorum_wait_ms};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -34,8 +36,11 @@ static struct sml_terms parse(const struct agg_terms *granted)
 static struct flow_terms terms(const struct agg_terms *granted)
 {
     const struct sml_terms t = parse(granted);
-    return (struct flow_terms){
-        .slots = t.slots, .chunk_bytes = t.chunk_bytes, .keyed = t.keyed, .compressed = t.table.code != 0};
+    return (struct flow_terms){.slots = t.slots,
+                               .chunk_bytes = t.chunk_bytes,
+                               .keyed = t.keyed,
+                               .compressed = t.table.code != 0,
+                               .quorum = t.quorum != 0};
 }
 
 static struct sml_stream_config stream_config(const struct flow_config *cfg)
@@ -52,6 +57,7 @@ static struct sml_stream_config stream_config(const struct flow_config *cfg)
         .format = t.format,
         .look_up = t.table.code,
         .plain = t.plain,
+        .quorum = t.quorum != 0,
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->options->buffer_reduces,
         .may_leave = cfg->options->compression.patience_ns > 0,
@@ -172,6 +178,16 @@ static void stats(const void *stream, struct sml_stream_stats *out)
     sml_stream_stats(stream, out);
 }
 
+static const struct sml_turnout *turnout(const void *stream)
+{
+    return sml_stream_turnout(stream);
+}
+
+static void call_roll(void *stream, struct sml_roll roll[])
+{
+    sml_stream_call_roll(stream, roll);
+}
+
 const struct flow flow_switchml = {
     .protocol = &sml_protocol,
     .worker = &sml_worker,
@@ -199,4 +215,6 @@ const struct flow flow_switchml = {
     .packets = packets,
     .missing = missing,
     .stats = stats,
+    .turnout = turnout,
+    .call_roll = call_roll,
 };

@@ -76,6 +76,11 @@ int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
                         "the switch %s cannot sum compressed calls, it is too old: update it, or leave "
                         "options.compression at SWAGG_COMPRESSION_NONE",
                         job->place->text);
+    if (job->options.quorum && !job->terms.quorum)
+        return job_fail(job, SWAGG_ERR_REFUSED,
+                        "the switch %s cannot sum by a quorum, it is too old: update it, or leave "
+                        "options.quorum and options.quorum_percent at 0",
+                        job->place->text);
     job->generation = session->generation;
     const struct ctl_ready *r = &session->ready;
     int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);

@@ -40,10 +40,12 @@ struct swagg_job {
         struct sml_segment *segments; /* [n] */
         struct overlap_range *ranges; /* [2 * n] */
         size_t n;
-    } room;                          /* for vector calls; grows as they need it */
-    struct compress compress;        /* of compressed calls */
-    uint64_t calls, elements, bytes; /* of calls that succeeded */
-    uint64_t call_ns;                /* that these took */
+    } room;                                   /* for vector calls; grows as they need it */
+    struct compress compress;                 /* of compressed calls */
+    uint64_t calls, elements, bytes;          /* of calls that succeeded */
+    uint64_t call_ns;                         /* that these took */
+    struct sml_turnout turnout;               /* of the last one */
+    uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
     uint32_t resumed;
     struct waits waits; /* any thread may read it */
     struct {
@@ -74,6 +76,10 @@ struct flow_config job_flow_config(const struct swagg_job *job, const struct ctl
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);
+
+/* Notes who is in the sums of a call that has just succeeded. */
+struct request;
+void job_note_turnout(struct swagg_job *job, const struct request *r, bool compressed);
 
 /* Shows other threads the job's totals as they are now. The stream is open. */
 void job_show(struct swagg_job *job);

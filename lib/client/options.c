@@ -136,6 +136,37 @@ static int check_protocol(const struct swagg_options *in)
     return SWAGG_OK;
 }
 
+/* How many ranks are enough for a sum, and for how long more are waited for. */
+static int resolve_quorum(struct client_options *out, const struct swagg_options *in)
+{
+    const int share = (int)(((int64_t)in->size * in->quorum_percent + 99) / 100);
+    int rc;
+    if ((rc = check_optional("quorum", in->quorum, 1, in->size)) ||
+        (rc = check_optional("quorum_percent", in->quorum_percent, 1, 100)) ||
+        (rc = check_range("quorum_wait_ms", in->quorum_wait_ms, 0, UINT16_MAX)))
+        return rc;
+    if (in->quorum && in->quorum_percent)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.quorum and options.quorum_percent are both set: leave one of them at 0");
+    if (!in->quorum && !in->quorum_percent) {
+        if (in->quorum_wait_ms)
+            return client_fail(SWAGG_ERR_ARGUMENT,
+                               "options.quorum_wait_ms is %d, but there is no quorum: set options.quorum or "
+                               "options.quorum_percent, too",
+                               in->quorum_wait_ms);
+        return SWAGG_OK;
+    }
+    if (in->protocol != SWAGG_PROTOCOL_SWITCHML || in->numbers != SWAGG_NUMBERS_NATIVE)
+        return client_fail(
+            SWAGG_ERR_ARGUMENT,
+            "options.quorum and options.%s exclude each other: only native numbers by SwitchML "
+            "are summed without some ranks; leave one of them at its default",
+            in->numbers != SWAGG_NUMBERS_NATIVE ? "numbers" : "protocol");
+    out->quorum = (uint16_t)(in->quorum ? in->quorum : share);
+    out->quorum_wait_ms = (uint16_t)in->quorum_wait_ms;
+    return SWAGG_OK;
+}
+
 static uint64_t timeout_ns(int ms, int otherwise)
 {
     return (uint64_t)(ms ? ms : otherwise) * NS_PER_MS;
@@ -189,7 +220,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
         (rc = check_range("compression", in->compression, SWAGG_COMPRESSION_NONE, SWAGG_COMPRESSION_THC)) ||
         (rc = check_range("feedback", in->feedback, SWAGG_FEEDBACK_BY_TENSOR, SWAGG_FEEDBACK_OFF)) ||
-        (rc = check_together(in)) || (rc = check_protocol(in)) ||
+        (rc = check_together(in)) || (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
         (rc = client_compression_resolve(&out->compression, in)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||

@@ -42,10 +42,11 @@ struct client_options {
     enum sml_format format;
     bool buffer_reduces;
     struct client_compression compression;
-    bool one_switch; /* none above it is to take part */
-    uint16_t slots;  /* a power of two */
-    uint16_t window; /* 0: up to the slots */
-    unsigned mtu;    /* 0: the path's */
+    uint16_t quorum, quorum_wait_ms; /* 0: sums have all ranks */
+    bool one_switch;                 /* none above it is to take part */
+    uint16_t slots;                  /* a power of two */
+    uint16_t window;                 /* 0: up to the slots */
+    unsigned mtu;                    /* 0: the path's */
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;
     struct logger log;
     void (*progress)(void *ctx); /* may be NULL */

@@ -33,9 +33,11 @@ void job_show(struct swagg_job *job)
         .compression_error2 = job->compress.error2,
         .compression_sum2 = job->compress.sum2,
         .missed_calls = job->compress.missed_calls,
-        .missed_elements = job->compress.missed_total,
+        .missed_elements = job->terms.quorum ? job->missed : job->compress.missed_total,
         .feedback_bytes = job->compress.feedback.bytes,
         .feedback_forgotten = job->compress.feedback.forgotten,
+        .partial_calls = job->partial_calls,
+        .left_out_elements = job->left_out,
     };
     pthread_mutex_lock(&job->shown.lock);
     job->shown.stats = now;

@@ -191,6 +191,12 @@ struct swagg_options {
     /* Compressed calls only: a rank that has had no sum for so long goes on with those that it has, and zeros
      * for the rest (docs/libswagg.md, "Best effort"). Each rank as it likes. 0: it waits for all. */
     int best_effort_ms;
+    /* Sums of fewer than all ranks (docs/libswagg.md, "Sums of a quorum"); these three the same on every
+     * rank. So many ranks are enough for a sum, 1 to size; or so many percent of them, 1 to 100, rounded up.
+     * Both 0: all ranks, or an error. */
+    int quorum, quorum_percent;
+    int quorum_wait_ms; /* from a packet's first contribution on, the ranks beyond the quorum are waited for
+                           so long, 0 to 65535; then no more than the quorum is */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 
@@ -234,6 +240,23 @@ int swagg_synchronize(struct swagg_job *job, float *model, size_t count);
 /* Names the tensor of the next compressed call, for error feedback: for programs that do not have each tensor
  * in a buffer of its own. Only this rank's affair; 0: none. */
 int swagg_name_tensor(struct swagg_job *job, uint64_t name);
+
+/* Which ranks are in the sums of a call: all, but in jobs with a quorum. Begin with SWAGG_TURNOUT_INIT. A
+ * rank that is not given the sums is told nothing: all is 0. */
+struct swagg_turnout {
+    size_t struct_size; /* of this struct as the caller knows it: only so many bytes are filled in */
+    int least, most;    /* how many ranks are in an element; of those whose sum this rank got */
+    uint64_t elements;  /* whose sum this rank got */
+    uint64_t partial;   /* of these, those in which some rank is not */
+    uint64_t left_out;  /* of these, those in which this rank is not */
+    uint64_t missed;    /* whose sum was made so long ago that it could not be had any more: recv has 0 */
+    /* The ranks in all, and in some, of the elements whose sum this rank got: bit r % 64 of word r / 64. */
+    uint64_t in_all[16], in_some[16];
+};
+#define SWAGG_TURNOUT_INIT ((struct swagg_turnout){.struct_size = sizeof(struct swagg_turnout)})
+
+/* Of the last call that succeeded. Between calls, from the thread that makes them. */
+int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 
 /* Tells the peers why this rank cannot go on; their calls fail with SWAGG_ERR_ABORTED and this text. */
 void swagg_abort(struct swagg_job *job, const char *why);
@@ -282,6 +305,9 @@ struct swagg_stats {
     uint64_t feedback_forgotten; /* tensors whose errors were lost because feedback_bytes are too few */
     uint64_t missed_calls; /* compressed calls that have ended without some of their sums (best_effort_ms) */
     uint64_t missed_elements; /* of the transformed tensors: those that were zeros for it */
+    /* With a quorum: calls whose sums lack ranks, here, or are missed in part; over all calls, what struct
+     * swagg_turnout says of each. missed_elements counts those that it calls missed, too. */
+    uint64_t partial_calls, left_out_elements;
 };
 #define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
 

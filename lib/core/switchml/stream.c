@@ -340,16 +340,6 @@ void sml_stream_end_if_done(struct sml_stream *s)
         sml_stream_keep(s);
 }
 
-const struct sml_turnout *sml_stream_turnout(const struct sml_stream *s)
-{
-    return &s->turnout;
-}
-
-void sml_stream_call_roll(struct sml_stream *s, struct sml_roll roll[])
-{
-    s->roll = roll;
-}
-
 bool sml_stream_buffered(const struct sml_stream *s)
 {
     return s->oldest < s->base;

@@ -22,6 +22,16 @@ static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk
         s->roll[position - s->base] = roll;
 }
 
+const struct sml_turnout *sml_stream_turnout(const struct sml_stream *s)
+{
+    return &s->turnout;
+}
+
+void sml_stream_call_roll(struct sml_stream *s, struct sml_roll roll[])
+{
+    s->roll = roll;
+}
+
 void sml_stream_forget_names(struct sml_stream *s, uint64_t position)
 {
     memset(sml_names_at(s, position), 0, s->names_bytes);
