@@ -32,12 +32,12 @@ static void flush(struct batch *b)
     b->n = 0;
 }
 
-static void put(struct batch *b, unsigned rank, const void *payload, size_t bytes)
+static void put(struct batch *b, const struct sockaddr_in *to, const void *payload, size_t bytes)
 {
     const unsigned i = b->n++;
 
     b->iov[i] = (struct iovec){(void *)payload, bytes};
-    b->message[i] = (struct mmsghdr){.msg_hdr = {.msg_name = (void *)&jobs_of(b->out->job)->member[rank],
+    b->message[i] = (struct mmsghdr){.msg_hdr = {.msg_name = (void *)to,
                                                  .msg_namelen = sizeof(struct sockaddr_in),
                                                  .msg_iov = &b->iov[i],
                                                  .msg_iovlen = 1}};
@@ -47,11 +47,19 @@ static void put(struct batch *b, unsigned rank, const void *payload, size_t byte
 
 static void put_all(struct batch *b, const struct agg_verdict *v)
 {
-    for (unsigned rank = 0; rank < b->out->job->size; rank++)
-        if (agg_wants(v, rank))
-            put(b, rank, v->payload, v->bytes);
+    const struct jobs_job *job = jobs_of(b->out->job);
+    const bool has_group = job->footprint.group != 0;
+    bool group = false;
+
+    for (unsigned rank = 0; rank < job->common.size; rank++)
+        if (has_group && agg_grouped(v, rank))
+            group = true;
+        else if (agg_wants(v, rank))
+            put(b, &job->member[rank], v->payload, v->bytes);
         else if (v->brief_bytes > 0)
-            put(b, rank, v->brief, v->brief_bytes);
+            put(b, &job->member[rank], v->brief, v->brief_bytes);
+    if (group)
+        put(b, &job->group, v->payload, v->bytes);
 }
 
 /* A protocol whose packets come to the server's own address asks for no more than these two, for there is no
@@ -66,7 +74,7 @@ struct carried carry(const struct carry_out *out, const struct agg_verdict *v)
     if (v->action == AGG_TO_ALL)
         put_all(&b, v);
     else if (v->action == AGG_REPLY)
-        put(&b, out->answered->rank, v->payload, v->bytes);
+        put(&b, &jobs_of(out->job)->member[out->answered->rank], v->payload, v->bytes);
     flush(&b);
     return b.carried;
 }

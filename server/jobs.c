@@ -82,6 +82,8 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
                                    .size = joined->size,
                                    .seats = agg_seats_for(joined->size)};
     job->footprint = *f;
+    job->group = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
     job->common.seat = aligned_zeroes(job->common.seats * sizeof(*job->common.seat));
     void *pool = aligned_zeroes(f->bytes);
     if (job->common.seat == NULL || pool == NULL) {

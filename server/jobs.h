@@ -25,6 +25,7 @@ struct jobs_job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
     size_t bytes;          /* of its pool */
     struct agg_footprint footprint;
+    struct sockaddr_in group;    /* of the footprint */
     struct sockaddr_in member[]; /* by rank: where it sends its packets from */
 };
 

@@ -87,6 +87,8 @@ static struct ctl_registry_config registry_config(struct ps *ps)
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = (uint8_t)ps->shards,
         .payload_bytes = (uint16_t)(cfg->mtu - IP_UDP_BYTES),
+        .first_group = ntohl(cfg->server.first_group),
+        .groups = cfg->server.groups,
         .library = keys_sodium(),
         .actions = {.ctx = ps,
                     .send = send_message,
@@ -209,7 +211,7 @@ static int start_shards(struct ps *ps)
         s->number = i;
         s->boot_id = ps->boot_id;
         s->stop_fd = ps->stop_fd;
-        rc = shard_start(s, ps->cfg->ip, ps->cfg->mtu);
+        rc = shard_start(s, ps->cfg);
         if (rc < 0)
             return rc;
     }

@@ -273,8 +273,20 @@ int shard_bind(uint32_t ip, uint16_t port)
     return rc;
 }
 
+/* What goes to a group leaves by the interface that has the server's address. Where that does not work,
+ * nobody hears the group, and results go one by one. */
+static void send_to_groups(int fd, const struct config *cfg)
+{
+    const struct in_addr from = {.s_addr = cfg->ip};
+    const int ttl = (int)cfg->server.group_ttl;
+
+    if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)) < 0 ||
+        setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof(ttl)) < 0)
+        log_warning("results go to workers one by one, not by groups (server.groups): %s", strerror(errno));
+}
+
 /* A port for each protocol whose packets come to the switch's own address. */
-static int open_sources(struct shard *s, uint32_t ip)
+static int open_sources(struct shard *s, const struct config *cfg)
 {
     unsigned protocols;
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
@@ -285,29 +297,31 @@ static int open_sources(struct shard *s, uint32_t ip)
         if (protocol[p]->udp_ports.first == 0)
             continue;
         *source = (struct shard_source){.table = protocol[p], .jobs = &s->jobs->running[protocol[p]->id]};
-        source->fd = shard_bind(ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));
+        source->fd = shard_bind(cfg->ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));
         if (source->fd < 0)
             return source->fd;
         if (protocol[p]->mark != NULL && ecn_notice(source->fd) < 0)
             log_warning("UDP port %u does without congestion marks: %s",
                         protocol[p]->udp_ports.first + s->number, strerror(errno));
+        if (protocol[p]->note_group != NULL && cfg->server.groups > 0)
+            send_to_groups(source->fd, cfg);
         s->sources++;
     }
     return 0;
 }
 
-int shard_start(struct shard *s, uint32_t ip, unsigned mtu)
+int shard_start(struct shard *s, const struct config *cfg)
 {
     int rc;
 
     s->buffers = calloc(1, sizeof(*s->buffers));
     if (s->buffers == NULL)
         return -ENOMEM;
-    s->buffers->room = mtu;
+    s->buffers->room = cfg->mtu;
     s->buffers->payload = malloc(SHARD_BURST * s->buffers->room);
     if (s->buffers->payload == NULL)
         return -ENOMEM;
-    rc = open_sources(s, ip);
+    rc = open_sources(s, cfg);
     if (rc < 0)
         return rc;
     rc = -pthread_create(&s->thread, NULL, run, s);

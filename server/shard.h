@@ -63,9 +63,9 @@ struct shard {
 /* A UDP socket at this address and port; or -errno after logging. */
 int shard_bind(uint32_t ip, uint16_t port);
 
-/* Opens its ports at this address (network order) and starts the thread. s: all zero, but for jobs, number,
+/* Opens its ports at the configuration's address and starts the thread. s: all zero, but for jobs, number,
  * boot_id, stop_fd. 0, or -errno after logging; shard_close follows in any case. */
-int shard_start(struct shard *s, uint32_t ip, unsigned mtu);
+int shard_start(struct shard *s, const struct config *cfg);
 
 /* Waits for the thread to end, which stop_fd has told to. */
 void shard_join(struct shard *s);

@@ -200,7 +200,9 @@ static int follow_session(struct swagg_job *job)
  * The others are checked while it lasts, and by the membership thread before it uses them. */
 static int check_socket(struct swagg_job *job)
 {
-    return own_fd_holds(&job->transport->socket) ? SWAGG_OK : job_fail_fds_closed(job, "data socket");
+    const struct transport *t = job->transport;
+    const bool there = own_fd_holds(&t->socket) && (t->group.fd < 0 || own_fd_holds(&t->group));
+    return there ? SWAGG_OK : job_fail_fds_closed(job, "data socket");
 }
 
 static int check_descriptors(struct swagg_job *job)

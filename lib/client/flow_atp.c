@@ -46,7 +46,10 @@ static struct atp_terms parse(const struct agg_terms *granted)
 static struct flow_terms terms(const struct agg_terms *granted)
 {
     const struct atp_terms t = parse(granted);
-    return (struct flow_terms){.slots = t.window, .chunk_bytes = t.chunk_bytes};
+    return (struct flow_terms){.slots = t.window,
+                               .chunk_bytes = t.chunk_bytes,
+                               .group = {.s_addr = t.group},
+                               .group_port = t.group_port};
 }
 
 static struct atp_stream_config stream_config(const struct flow_config *cfg)

@@ -91,6 +91,7 @@ static int open_transport(struct swagg_job *job, uint64_t deadline)
                                                 .port = job->flow->protocol->udp_ports.first,
                                                 .key = job->flow->protocol->shard_key,
                                                 .mark = job->flow->protocol->mark,
+                                                .note_group = job->flow->protocol->note_group,
                                                 .mtu = (unsigned)mtu,
                                                 .packet_max =
                                                     job->flow->packet_bytes((unsigned)mtu, o->checksum),
@@ -244,6 +245,18 @@ static int open_stream(struct swagg_job *job, const struct ctl_session *session)
     return SWAGG_OK;
 }
 
+/* Where this host cannot hear the group, the server notices, and sends it results of its own. */
+static void join_group(struct swagg_job *job)
+{
+    int rc = 0;
+    if (job->terms.group.s_addr != 0)
+        rc = job->transport->ops->join(job->transport, job->terms.group, job->terms.group_port);
+    if (rc < 0)
+        logger_write(&job->options.log, SWAGG_LOG_INFO,
+                     "job '%s': results come to rank %u one by one, not by a group: %s", job->options.job,
+                     job->options.rank, strerror(-rc));
+}
+
 static int open_all(struct swagg_job *job)
 {
     uint64_t deadline = monotonic_ns() + job->options.join_timeout_ns;
@@ -252,6 +265,7 @@ static int open_all(struct swagg_job *job)
     if ((rc = open_transport(job, deadline)) < 0 || (rc = open_control(job, deadline)) < 0 ||
         (rc = wait_until_all_are_there(job, &session)) < 0 || (rc = job_adopt_terms(job, &session)) < 0)
         return rc;
+    join_group(job);
     if ((rc = open_stream(job, &session)) == SWAGG_OK)
         job_show(job);
     return rc;

@@ -7,6 +7,7 @@
 #ifndef SWAGG_CLIENT_TRANSPORT_H
 #define SWAGG_CLIENT_TRANSPORT_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,12 +35,16 @@ struct transport_ops {
     /* The switch's UDP ports from now on: slot i goes to port first + i % n. 1 <= n <= CTL_DATA_PORTS_MAX.
      * The local port stays. */
     int (*set_ports)(struct transport *t, uint16_t first, unsigned n);
+    /* From now on what the switch sends to this IPv4 group and UDP port is received, too, and noted as such
+     * (struct agg_protocol, note_group). -errno: this host cannot hear it. Not twice. */
+    int (*join)(struct transport *t, struct in_addr group, uint16_t port);
     void (*close)(struct transport *t);
 };
 
 struct transport {
     const struct transport_ops *ops;
     struct own_fd socket; /* once nothing is left: readable when packets have arrived */
+    struct own_fd group;  /* the same of what comes by a group, once one is joined */
     uint16_t local_port;  /* that data packets leave from */
     unsigned mtu;         /* bytes of an IP packet, at most */
     int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */

@@ -17,8 +17,9 @@ struct transport_udp_config {
     /* Notes in a packet that it has met a congested queue (struct agg_protocol); then packets say that they
      * can be marked (ECN). NULL: neither. */
     void (*mark)(uint8_t *payload, size_t bytes);
-    unsigned mtu;      /* at least CLIENT_MTU_MIN */
-    size_t packet_max; /* bytes of the longest payload */
+    void (*note_group)(uint8_t *payload, size_t bytes); /* the same of one that came by a group */
+    unsigned mtu;                                       /* at least CLIENT_MTU_MIN */
+    size_t packet_max;                                  /* bytes of the longest payload */
     enum sml_checksum
         checksum; /* of the packets that will be sent: those that have one are sent without UDP's */
 };

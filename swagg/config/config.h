@@ -272,6 +272,9 @@ struct config_atp {
 /* Of swagg-ps: a server that sums, in the place of a switch. */
 struct config_server {
     uint32_t threads; /* 1..CONFIG_SERVER_THREADS_MAX; 0: as many as there are CPUs, but no more than that */
+    uint32_t first_group, groups; /* IPv4 groups for jobs' results: the first, network order, and how many; 0:
+                                     none */
+    uint32_t group_ttl;           /* 1..255: how many networks these packets get into */
 };
 
 struct config {

@@ -381,6 +381,8 @@ static const cyaml_schema_field_t server_timers_fields[] = {
 static const cyaml_schema_field_t server_fields[] = {
     CYAML_FIELD_STRING("ip", CYAML_FLAG_DEFAULT, struct config_raw_server, ip, 1),
     CYAML_FIELD_UINT("threads", OPTIONAL, struct config_raw_server, server.threads),
+    CYAML_FIELD_STRING("groups", OPTIONAL, struct config_raw_server, groups, 1),
+    CYAML_FIELD_UINT("group_ttl", OPTIONAL, struct config_raw_server, server.group_ttl),
     CYAML_FIELD_END,
 };
 

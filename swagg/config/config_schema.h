@@ -33,7 +33,7 @@ struct config_raw_control {
 };
 
 struct config_raw_server {
-    char ip[64];
+    char ip[64], groups[64];
     struct config_server server;
 };
 

@@ -103,6 +103,32 @@ static int sum_vector(struct crew_member *m)
     return rc;
 }
 
+/* The number that follows this name in the server's answer. */
+static uint64_t counted(const struct ps_process *ps, const char *command, const char *name)
+{
+    char line[64], *json, *at;
+    uint64_t n = 0;
+    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
+    json = ps_ask(ps, line);
+    at = strstr(json, name);
+    CU_ASSERT_PTR_NOT_NULL(at);
+    if (at && (at = strpbrk(at, "0123456789")))
+        n = strtoull(at, NULL, 10);
+    free(json);
+    return n;
+}
+
+/* Eight ranks have nearly all results by packets that are for all of them. */
+static void results_come_by_a_group(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(8, &ps, "group", sum_round, NULL);
+    crew_succeed(&crew);
+    const uint64_t results = counted(&ps, "verdicts", "\"atp_results\"");
+    CU_ASSERT(results > 0 && counted(&ps, "counters", "\"sent\":") < 4 * results);
+    ps_stop(&ps);
+}
+
 static void vectors_are_summed(void)
 {
     struct ps_process ps = start("");
@@ -319,12 +345,19 @@ int main(int argc, char **argv)
     program = argv[1];
     seed_from_environment();
     CU_TestInfo tests[] = {
-        UNIT_TEST(everything_is_summed),        UNIT_TEST(sums_on_arrival_are_right),
-        UNIT_TEST(vectors_are_summed),          UNIT_TEST(sums_survive_a_bad_network),
-        UNIT_TEST(different_calls_are_named),   UNIT_TEST(an_absent_rank_is_named),
-        UNIT_TEST(a_dead_server_is_named),      UNIT_TEST(a_server_that_restarts_ends_its_jobs),
-        UNIT_TEST(auto_leaves_a_full_switch),   UNIT_TEST(auto_stays_where_there_is_room),
-        UNIT_TEST(what_atp_has_not_is_refused), CU_TEST_INFO_NULL,
+        UNIT_TEST(everything_is_summed),
+        UNIT_TEST(sums_on_arrival_are_right),
+        UNIT_TEST(results_come_by_a_group),
+        UNIT_TEST(vectors_are_summed),
+        UNIT_TEST(sums_survive_a_bad_network),
+        UNIT_TEST(different_calls_are_named),
+        UNIT_TEST(an_absent_rank_is_named),
+        UNIT_TEST(a_dead_server_is_named),
+        UNIT_TEST(a_server_that_restarts_ends_its_jobs),
+        UNIT_TEST(auto_leaves_a_full_switch),
+        UNIT_TEST(auto_stays_where_there_is_room),
+        UNIT_TEST(what_atp_has_not_is_refused),
+        CU_TEST_INFO_NULL,
     };
     return unit_main("client atp", tests);
 }

@@ -207,6 +207,11 @@ static void configurations_are_checked(void)
         {"mtu: 1500\n", "server: is missing"},
         {"server: {ip: 10.0.0.300}\n", "server.ip"},
         {"server: {ip: 10.0.0.1, threads: 17}\n", "server.threads"},
+        {"server: {ip: 10.0.0.1, groups: 10.0.0.0/8}\n", "server.groups"},
+        {"server: {ip: 10.0.0.1, groups: 224.0.0.0/24}\n", "server.groups"},
+        {"server: {ip: 10.0.0.1, groups: 239.0.0.1/8}\n", "server.groups"},
+        {"server: {ip: 10.0.0.1, groups: 239.1.0.0/x}\n", "server.groups"},
+        {"server: {ip: 10.0.0.1, group_ttl: 256}\n", "server.group_ttl"},
         {"server: {ip: 10.0.0.1}\nports: [{device: kernel:eth0}]\n", "ports: unknown key"},
         {"server: {ip: 10.0.0.1}\npool: {kept_frames: 1}\n", "pool.kept_frames: unknown key"},
     };

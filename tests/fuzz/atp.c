@@ -98,7 +98,9 @@ static void pass(struct world *w, struct agg_packet *p, unsigned switches)
 static void member_sends(struct world *w, struct input *in, uint8_t what)
 {
     const unsigned rank = take8(in) % w->topology.workers, job = what & 1;
-    struct atp_packet p = {.kind = what & 8 ? ATP_PARAMETER : ATP_GRADIENT,
+    struct atp_packet p = {.kind = what & 16  ? ATP_GROUP
+                                   : what & 8 ? ATP_PARAMETER
+                                              : ATP_GRADIENT,
                            .flags = take8(in) & (ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_DIRECT),
                            .job = (uint16_t)job,
                            .life = w->terms.life,
@@ -106,19 +108,20 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
                            .root = ATP_ALL,
                            .code = agg_code(AGG_I32, AGG_SUM),
                            .priority = (uint8_t)job};
-    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * WORDS);
+    const size_t words = p.kind == ATP_GROUP ? 0 : WORDS;
+    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words);
 
     p.index = (uint16_t)p.sequence;
     if (p.kind == ATP_GRADIENT)
         atp_topology_place(&w->topology, (uint16_t)rank, &p);
     atp_build_header(payload, &p);
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < words; i++)
         put_be32(payload + ATP_HEADER_BYTES + 4 * i, word(job, rank, p.sequence, i));
     struct agg_packet packet = {
-        .payload = payload, .bytes = ATP_HEADER_BYTES + 4 * WORDS, .from = sender(rank)};
+        .payload = payload, .bytes = ATP_HEADER_BYTES + 4 * words, .from = sender(rank)};
     if (what & 2)
         pass(w, &packet, what & 4 ? 2 : 1);
-    else if (p.kind == ATP_GRADIENT)
+    else if (p.kind != ATP_PARAMETER)
         serve(w, &packet);
     free(payload);
 }
@@ -168,6 +171,7 @@ static void open_world(struct world *w, struct input *in)
                                   .near = w->topology.near,
                                   .mode = take8(in) % 8 == 0 ? ATP_ORDERED : ATP_ON_ARRIVAL,
                                   .servers = 1,
+                                  .group = 1,
                                   .life = 7,
                                   .first_sequence = FIRST};
     atp_switch_terms_build(&cfg.terms, &table);

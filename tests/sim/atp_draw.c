@@ -67,6 +67,17 @@ static void draw_job(struct atp_world_config *cfg, unsigned number, uint64_t *rn
     }
 }
 
+/* Hosts that cannot hear a group, and networks that stop to carry them. */
+static void draw_deafness(struct atp_world_config *cfg, uint64_t *rng)
+{
+    const bool some = rng_below(rng, 3) == 0;
+
+    for (unsigned h = 0; h < cfg->net.hosts; h++)
+        cfg->deaf[h] = some && rng_below(rng, 4) == 0;
+    if (rng_below(rng, 4) == 0)
+        cfg->deafened_at = rng_magnitude(rng, 100 * US, 100 * MS);
+}
+
 void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
 {
     uint64_t rng = splitmix_hash(seed);
@@ -92,4 +103,8 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
     cfg->worker_dies = fate < 2 && cfg->job[0].workers > 1;
     cfg->server_dies = fate == 2;
     cfg->server_restarts = fate == 3;
+    if (rng_below(&rng, 2))
+        for (unsigned i = 0; i < cfg->jobs; i++)
+            cfg->job[i].terms.group = 1 + i;
+    draw_deafness(cfg, &rng);
 }

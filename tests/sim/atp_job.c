@@ -62,6 +62,21 @@ static void open_server(struct atp_job *job, unsigned i, const struct atp_terms 
     agg_jobs_set(&server->jobs, job->cfg.number, &server->job);
 }
 
+static void send_to_all(struct atp_job *job, unsigned here, const struct agg_verdict *v)
+{
+    bool group = false;
+
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        if (agg_grouped(v, r))
+            group = true;
+        else if (agg_wants(v, r))
+            atp_net_send(job->net, here, job->cfg.host[r], v->payload, v->bytes);
+        else if (v->brief_bytes > 0)
+            atp_net_send(job->net, here, job->cfg.host[r], v->brief, v->brief_bytes);
+    if (group)
+        atp_net_send(job->net, here, ATP_NET_ALL, v->payload, v->bytes);
+}
+
 static void serve(struct atp_job *job, unsigned i, unsigned from, uint8_t *payload, size_t bytes)
 {
     struct atp_job_server *server = &job->servers[i];
@@ -75,12 +90,8 @@ static void serve(struct atp_job *job, unsigned i, unsigned from, uint8_t *paylo
     server->reasons[v.reason]++;
     if (v.action == AGG_REPLY)
         atp_net_send(job->net, here, job->cfg.host[p.rank], v.payload, v.bytes);
-    for (unsigned r = 0; v.action == AGG_TO_ALL && r < job->cfg.workers; r++) {
-        if (agg_wants(&v, r))
-            atp_net_send(job->net, here, job->cfg.host[r], v.payload, v.bytes);
-        else if (v.brief_bytes > 0)
-            atp_net_send(job->net, here, job->cfg.host[r], v.brief, v.brief_bytes);
-    }
+    if (v.action == AGG_TO_ALL)
+        send_to_all(job, here, &v);
     if (atp_protocol.reason[v.reason].strange && (bytes = atp_protocol.refuse(&p, 1, answer)) > 0)
         atp_net_send(job->net, here, from, answer, bytes);
 }

@@ -23,12 +23,30 @@ static struct frame *frame_of(unsigned from, unsigned to, const uint8_t *payload
     return frame_new(0, (uint16_t)to, (uint16_t)from, payload, bytes, false);
 }
 
+/* To every host: from the sender's switch to the one next to the servers, from there to all. */
+static void flood(struct atp_net *net, unsigned at, struct frame *f)
+{
+    const bool upward = at != 0 && net->hosts[f->host_port].at == at;
+
+    if (upward)
+        link_send(&net->switches[at].up, frame_copy(f));
+    for (unsigned i = 1; at == 0 && i <= net->cfg.racks; i++)
+        if (i != net->hosts[f->host_port].at)
+            link_send(&net->switches[i].down, frame_copy(f));
+    for (unsigned h = 0; h < net->cfg.hosts; h++)
+        if (net->hosts[h].at == at && h != f->host_port)
+            link_send(&net->hosts[h].down, frame_copy(f));
+    frame_free(f);
+}
+
 /* On from a switch, one cable further. */
 static void forward(struct atp_net *net, unsigned at, struct frame *f)
 {
     const unsigned to = f->switch_port;
 
-    if (net->hosts[to].at == at)
+    if (to == ATP_NET_ALL)
+        flood(net, at, f);
+    else if (net->hosts[to].at == at)
         link_send(&net->hosts[to].down, f);
     else if (at == 0)
         link_send(&net->switches[net->hosts[to].at].down, f);
@@ -86,12 +104,16 @@ static void on_frame(void *ctx, struct frame *f)
 {
     const struct atp_net_end *end = ctx;
 
-    if (frame_is_dropped(f)) {
+    const bool to_all = f->switch_port == ATP_NET_ALL;
+
+    if (frame_is_dropped(f) || (to_all && end->host && end->net->hosts[end->number].deaf)) {
         frame_free(f);
     } else if (!end->host) {
         at_switch(end->net, end->number, f);
     } else {
         uint8_t *payload = copy_of(end->net, f);
+        if (to_all)
+            atp_protocol.note_group(payload, f->bytes);
         end->net->receive(end->net->ctx, end->number, f->host_port, payload, f->bytes);
         free(payload);
         frame_free(f);
@@ -166,6 +188,7 @@ void atp_net_fini(struct atp_net *net)
 
 void atp_net_send(struct atp_net *net, unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
 {
+    net->to_all += to == ATP_NET_ALL;
     link_send(&net->hosts[from].up, frame_of(from, to, payload, bytes));
 }
 

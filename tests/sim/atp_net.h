@@ -11,9 +11,11 @@ enum {
     ATP_NET_HOSTS = 160,
     ATP_NET_RACKS = 4, /* switches, besides the one next to the servers */
     ATP_NET_PAYLOAD = 2048,
+    ATP_NET_ALL = 0xffff, /* as receiver: every host */
 };
 
-/* Takes a packet that has come to this host; it may be written to during the call. */
+/* Takes a packet that has come to this host; it may be written to during the call. One to all is noted as
+ * such (struct agg_protocol, note_group). */
 typedef void atp_net_receive(void *ctx, unsigned host, unsigned from, uint8_t *payload, size_t bytes);
 
 struct atp_net_switch {
@@ -26,6 +28,7 @@ struct atp_net_switch {
 
 struct atp_net_host {
     unsigned at; /* switch */
+    bool deaf;   /* to what is sent to all */
     struct link up, down;
 };
 
@@ -51,7 +54,7 @@ struct atp_net {
     struct atp_net_end switch_ends[1 + ATP_NET_RACKS], host_ends[ATP_NET_HOSTS];
     atp_net_receive *receive;
     void *ctx;
-    uint64_t frames, lost, marked;
+    uint64_t frames, lost, marked, to_all;
 };
 
 /* at: each host's switch, 0 the one next to the servers. */

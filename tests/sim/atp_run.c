@@ -15,6 +15,7 @@ static void add(struct atp_world_result *sum, const struct atp_world_result *r)
     sum->frames += r->frames;
     sum->lost += r->lost;
     sum->marked += r->marked;
+    sum->to_groups += r->to_groups;
     for (unsigned i = 0; i < AGG_MAX_REASONS; i++) {
         sum->switch_reasons[i] += r->switch_reasons[i];
         sum->reasons[i] += r->reasons[i];
@@ -47,9 +48,10 @@ bool atp_run(uint64_t first, uint64_t count)
                    r.text, seed);
     }
     printf("%" PRIu64 " scenarios of ATP, %" PRIu64 " failed; %" PRIu64 " results, %" PRIu64
-           " frames, %" PRIu64 " lost, %" PRIu64 " marked; %.0f s simulated in %.1f s\n",
-           count, failed, sum.sums, sum.frames, sum.lost, sum.marked, (double)sum.simulated_ns / 1e9,
-           seconds_now() - start);
+           " frames, %" PRIu64 " lost, %" PRIu64 " marked, %" PRIu64
+           " to groups; %.0f s simulated in %.1f s\n",
+           count, failed, sum.sums, sum.frames, sum.lost, sum.marked, sum.to_groups,
+           (double)sum.simulated_ns / 1e9, seconds_now() - start);
     print_reasons("switches", &atp_switch_protocol, sum.switch_reasons);
     print_reasons("servers", &atp_protocol, sum.reasons);
     if (count > 1 && !atp_is_fair()) {

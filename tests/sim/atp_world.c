@@ -63,6 +63,16 @@ static void strike(void *ctx, uint64_t argument)
         atp_job_restart_server(&w->job[0], w->victim);
 }
 
+/* From now on the network carries nothing that is sent to all. */
+static void deafen(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+
+    (void)argument;
+    for (unsigned h = 0; h < w->cfg->net.hosts; h++)
+        w->net.hosts[h].deaf = true;
+}
+
 /* Somebody who does not know the life of any job sends what he likes. */
 static void intrude(void *ctx, uint64_t argument)
 {
@@ -162,6 +172,10 @@ static void plan(struct world *w)
                rng_below(&w->rng, 1 + cfg->net.racks));
     for (unsigned i = 0; i < cfg->strangers; i++)
         sim_at(&w->sim, rng_magnitude(&w->rng, US, 100 * MS), intrude, w, 0);
+    for (unsigned h = 0; h < cfg->net.hosts; h++)
+        w->net.hosts[h].deaf = cfg->deaf[h];
+    if (cfg->deafened_at > 0)
+        sim_at(&w->sim, cfg->deafened_at, deafen, w, 0);
     sim_at(&w->sim, TICK_NS, tick, w, 0);
 }
 
@@ -222,6 +236,7 @@ static void sum_up(struct world *w)
     r->frames = w->net.frames;
     r->lost = w->net.lost;
     r->marked = w->net.marked;
+    r->to_groups = w->net.to_all;
 }
 
 struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint64_t seed)

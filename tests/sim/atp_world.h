@@ -13,6 +13,8 @@ struct atp_world_config {
     unsigned jobs;
     struct atp_job_config job[ATP_WORLD_JOBS];
     unsigned restarts;                              /* of switches */
+    bool deaf[ATP_NET_HOSTS];                       /* to the group, where jobs have one */
+    uint64_t deafened_at;                           /* ... from when on all hosts are; 0: never */
     unsigned strangers;                             /* packets of theirs, from the last host */
     bool worker_dies, server_dies, server_restarts; /* of job 0 */
     uint64_t limit; /* ns, by which all is done or named; of measurements: when they end */
@@ -23,7 +25,7 @@ struct atp_world_result {
     bool failed;
     char text[ATP_JOB_WHY];
     uint64_t events, simulated_ns, sums, bytes[ATP_WORLD_JOBS];
-    uint64_t frames, lost, marked;
+    uint64_t frames, lost, marked, to_groups;
     uint64_t switch_reasons[AGG_MAX_REASONS], reasons[AGG_MAX_REASONS];
     struct atp_stream_signs signs[ATP_WORLD_JOBS]; /* of rank 0, by server 0 */
     uint32_t window[ATP_WORLD_JOBS];

@@ -60,6 +60,17 @@ struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port,
     return frame_around(host, switch_port, host_port, buffer_new(payload, bytes), unsummed);
 }
 
+struct frame *frame_copy(const struct frame *frame)
+{
+    struct frame *copy = frame_new(frame->host, frame->switch_port, frame->host_port, frame->payload,
+                                   frame->bytes, frame->unsummed);
+
+    copy->marked = frame->marked;
+    copy->forged = frame->forged;
+    copy->untrue = frame->untrue;
+    return copy;
+}
+
 void frame_free(struct frame *frame)
 {
     buffer_drop(frame->buffer);
@@ -176,14 +187,8 @@ void link_send(struct link *link, struct frame *f)
         return;
     }
     if (rng_chance(&link->rng, link->quality.duplicate_ppm)) {
-        struct frame *copy =
-            frame_new(f->host, f->switch_port, f->host_port, f->payload, f->bytes, f->unsummed);
-
-        copy->marked = f->marked;
-        copy->forged = f->forged;
-        copy->untrue = f->untrue;
         link->stats.duplicated++;
-        travel(link, leaves, copy);
+        travel(link, leaves, frame_copy(f));
     }
     travel(link, leaves, f);
 }

@@ -70,6 +70,7 @@ struct frame *frame_around(unsigned host, uint16_t switch_port, uint16_t host_po
 /* Copies the payload. */
 struct frame *frame_new(unsigned host, uint16_t switch_port, uint16_t host_port, const uint8_t *payload,
                         size_t bytes, bool unsummed);
+struct frame *frame_copy(const struct frame *frame);
 void frame_free(struct frame *frame);
 
 /* UDP's checksum says so. */

@@ -139,6 +139,7 @@ static void send_to_all(const struct agg_job *job, const struct agg_packet *answ
         what.payload = wants ? v->payload : v->brief;
         what.bytes = wants ? v->bytes : v->brief_bytes;
         what.buffer = wants ? v->buffer : NULL;
+        what.by_group = job->protocol->note_group != NULL && agg_grouped(v, what.rank);
         if (what.bytes > 0)
             send(ctx, job, answered, &what);
     }

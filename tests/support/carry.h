@@ -43,7 +43,8 @@ struct carried {
     const struct agg_sender *member; /* of this rank */
     const uint8_t *payload;
     size_t bytes;
-    void *buffer; /* kept by the pool, that payload lies in; NULL: in none */
+    void *buffer;  /* kept by the pool, that payload lies in; NULL: in none */
+    bool by_group; /* as one of the copies of a packet to the job's group */
 };
 
 /* answered: the packet; NULL: what time has brought about. */

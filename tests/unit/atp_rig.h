@@ -16,6 +16,7 @@ enum { RIG_WORKERS = 80, RIG_PAYLOAD = 2048, RIG_QUEUE = 4096 };
 struct rig_packet {
     bool to_server;
     unsigned rank; /* whose, or to whom */
+    bool by_group; /* one of the copies of a packet to the job's group */
     size_t bytes;
     uint8_t payload[RIG_PAYLOAD];
 };
@@ -33,6 +34,7 @@ struct rig {
     /* Whether this packet is lost; NULL: none is. */
     bool (*loses)(struct rig *rig, const struct rig_packet *packet);
     unsigned lost;
+    unsigned to_group; /* packets that were sent there */
 };
 
 static inline struct agg_sender rig_sender(unsigned rank)
@@ -105,18 +107,42 @@ static inline void rig_fini(struct rig *rig)
     free(rig->queue);
 }
 
-static inline void rig_put(struct rig *rig, bool to_server, unsigned rank, const void *payload, size_t bytes)
+static inline void rig_put_by(struct rig *rig, bool to_server, bool by_group, unsigned rank,
+                              const void *payload, size_t bytes)
 {
     struct rig_packet *p = &rig->queue[(rig->first + rig->queued) % RIG_QUEUE];
 
     if (rig->queued == RIG_QUEUE || bytes > RIG_PAYLOAD)
         abort();
-    *p = (struct rig_packet){.to_server = to_server, .rank = rank, .bytes = bytes};
+    *p = (struct rig_packet){.to_server = to_server, .rank = rank, .by_group = by_group, .bytes = bytes};
     memcpy(p->payload, payload, bytes);
     if (rig->loses != NULL && rig->loses(rig, p))
         rig->lost++;
     else
         rig->queued++;
+}
+
+static inline void rig_put(struct rig *rig, bool to_server, unsigned rank, const void *payload, size_t bytes)
+{
+    rig_put_by(rig, to_server, false, rank, payload, bytes);
+}
+
+/* To every rank, but who wants it otherwise. */
+static inline void rig_put_all(struct rig *rig, const struct agg_verdict *v)
+{
+    bool group = false;
+
+    for (unsigned r = 0; r < rig->workers; r++) {
+        if (agg_grouped(v, r))
+            group = true;
+        else if (agg_wants(v, r))
+            rig_put(rig, false, r, v->payload, v->bytes);
+        else if (v->brief_bytes > 0)
+            rig_put(rig, false, r, v->brief, v->brief_bytes);
+    }
+    rig->to_group += group;
+    for (unsigned r = 0; group && r < rig->workers; r++)
+        rig_put_by(rig, false, true, r, v->payload, v->bytes);
 }
 
 /* A copy of exactly its length, so that the sanitizers see what is read beyond. */
@@ -138,12 +164,8 @@ static inline void rig_serve(struct rig *rig, const struct rig_packet *arriving)
     rig->reasons[v.reason]++;
     if (v.action == AGG_REPLY)
         rig_put(rig, false, p.rank, v.payload, v.bytes);
-    for (unsigned r = 0; v.action == AGG_TO_ALL && r < rig->workers; r++) {
-        if (agg_wants(&v, r))
-            rig_put(rig, false, r, v.payload, v.bytes);
-        else if (v.brief_bytes > 0)
-            rig_put(rig, false, r, v.brief, v.brief_bytes);
-    }
+    if (v.action == AGG_TO_ALL)
+        rig_put_all(rig, &v);
     free(copy);
 }
 
@@ -174,6 +196,8 @@ static inline void rig_deliver(struct rig *rig)
         rig->queued--;
         if (rig->table_job.pool != NULL && !rig_pass(rig, &p))
             continue;
+        if (p.by_group)
+            atp_protocol.note_group(p.payload, p.bytes);
         if (p.to_server)
             rig_serve(rig, &p);
         else

@@ -15,7 +15,7 @@ static const struct atp_terms usual = {.mapping = ATP_MAP_REMAP,
                                        .servers = 1};
 
 static const struct agg_limits limits = {
-    .payload_bytes = 1472, .random = UINT64_C(0x1234567890abcdef), .group = 0x010100e0, .group_port = 0x1234};
+    .payload_bytes = 1472, .random = UINT64_C(0x1234567890abcdef), .group = 0x010100e0};
 
 static struct agg_terms built(const struct atp_terms *t)
 {
@@ -118,7 +118,8 @@ static void test_grant(void)
     CU_ASSERT(atp_protocol.grant(wish, 3, &limits, &granted, &why));
     CU_ASSERT(atp_terms_parse(&got, &granted));
     CU_ASSERT(got.window == 64 && got.chunk_bytes == 1432 && got.life == 0x12345678);
-    CU_ASSERT(got.first_sequence == 0x90abcdef && got.group == 0x010100e0 && got.group_port == 0x1234);
+    CU_ASSERT(got.first_sequence == 0x90abcdef && got.group == 0x010100e0 &&
+              got.group_port == ATP_GROUP_PORT);
     CU_ASSERT(atp_worker.accept(&wish[2], &granted, &progress));
     CU_ASSERT_EQUAL(progress, 0x90abcdef);
     CU_ASSERT(atp_protocol.lower(&granted) && atp_protocol.lower(&granted));

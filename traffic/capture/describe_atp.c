@@ -57,11 +57,9 @@ static void append_body(struct line *l, const struct describe *how, const struct
 
 void describe_atp(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
 {
-    static const char *const kinds[ATP_KINDS] = {[ATP_GRADIENT] = "GRADIENT",
-                                                 [ATP_PARAMETER] = "PARAMETER",
-                                                 [ATP_WAITING] = "WAITING",
-                                                 [ATP_MISMATCH] = "MISMATCH",
-                                                 [ATP_REJECT] = "REJECT"};
+    static const char *const kinds[ATP_KINDS] = {
+        [ATP_GRADIENT] = "GRADIENT", [ATP_PARAMETER] = "PARAMETER", [ATP_WAITING] = "WAITING",
+        [ATP_MISMATCH] = "MISMATCH", [ATP_REJECT] = "REJECT",       [ATP_GROUP] = "GROUP"};
     struct path_answer answer;
     struct atp_packet p;
 
@@ -75,6 +73,9 @@ void describe_atp(struct line *l, const struct describe *how, const uint8_t *pay
     }
     append(l, "%s job %u life %08x chunk %u aggregator %u", kinds[p.kind], p.job, p.life, p.sequence,
            p.index);
-    append_flags(l, p.flags);
+    if (p.kind == ATP_GROUP)
+        append(l, p.flags & ATP_HEARS ? " hears" : "");
+    else
+        append_flags(l, p.flags);
     append_body(l, how, &p, payload + ATP_HEADER_BYTES, bytes - ATP_HEADER_BYTES);
 }

@@ -203,6 +203,45 @@ static void complete(struct atp_collector *c, struct atp_lane *lane, const uint8
     __atomic_store_n(&lane->expected, lane->expected + c->cfg.window, __ATOMIC_RELAXED);
 }
 
+/* Who hears the group now, as it is to stay for this verdict; NULL: nobody does. */
+static const uint64_t *hearers(const struct atp_collector *c, struct atp_lane *lane)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < c->words; i++) {
+        lane->grouped[i] = __atomic_load_n(&c->hears[i], __ATOMIC_RELAXED);
+        any |= lane->grouped[i];
+    }
+    return any == 0 ? NULL : lane->grouped;
+}
+
+/* A rank says whether it hears the group. Who does not is sent something there, so that he may find out. */
+static void note_hearing(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, bool hears,
+                         struct agg_verdict *v)
+{
+    const uint64_t bit = UINT64_C(1) << rank % 64;
+    const struct atp_packet out = {.kind = ATP_GROUP,
+                                   .job = c->cfg.job,
+                                   .life = c->cfg.life,
+                                   .sequence = lane->expected,
+                                   .index = lane->index};
+
+    if (hears) {
+        __atomic_fetch_or(&c->hears[rank / 64], bit, __ATOMIC_RELAXED);
+        v->reason = ATP_HEARS_GROUP;
+        return;
+    }
+    __atomic_fetch_and(&c->hears[rank / 64], ~bit, __ATOMIC_RELAXED);
+    memset(lane->wants, 0, sizeof lane->wants);
+    lane->wants[rank / 64] = bit;
+    atp_build_header(v->answer, &out);
+    v->payload = v->answer;
+    v->bytes = ATP_HEADER_BYTES;
+    v->brief_bytes = 0;
+    v->wants = v->grouped = lane->wants;
+    v->reason = ATP_SEND_GROUP;
+}
+
 static void send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v)
 {
     for (unsigned i = 0; i < c->words; i++)
@@ -210,6 +249,7 @@ static void send_all(const struct atp_collector *c, struct atp_lane *lane, struc
                          : lane->result_root / 64u == i ? UINT64_C(1) << lane->result_root % 64
                                                         : 0;
     v->wants = lane->wants;
+    v->grouped = lane->result_root == ATP_ALL ? hearers(c, lane) : NULL;
     v->payload = v->brief = lane->result;
     v->bytes = lane->result_bytes;
     v->brief_bytes = ATP_HEADER_BYTES;
@@ -287,7 +327,9 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
     const size_t head = p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
     struct atp_part part = {.exponent = p->exponent};
 
-    if (p->kind != ATP_GRADIENT) {
+    if (p->kind == ATP_GROUP && c->cfg.has_group) {
+        note_hearing(c, lane, rank, p->flags & ATP_HEARS, v);
+    } else if (p->kind != ATP_GRADIENT) {
         v->reason = ATP_DROP_BAD_KIND;
     } else if (!atp_topology_ranks(&c->cfg.topology, p, part.ranks) || !ranks_has(part.ranks, rank)) {
         v->reason = ATP_DROP_BAD_RANKS;
@@ -314,6 +356,7 @@ void atp_collector_apply(struct atp_collector *c, struct atp_lane *lane, uint16_
 {
     v->kept = false;
     v->released = v->buffer = NULL;
+    v->grouped = NULL;
     apply(c, lane, rank, p, body, body_bytes, v);
 }
 

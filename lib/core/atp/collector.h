@@ -37,6 +37,7 @@ struct atp_collector_config {
     enum sml_format format;
     enum atp_mapping mapping;
     uint32_t life, first_sequence;
+    bool has_group; /* that some ranks may hear: whoever says so has results by it */
     const struct agg_kernels *kernels;
 };
 

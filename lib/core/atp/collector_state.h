@@ -16,6 +16,7 @@ struct atp_collector {
     unsigned words;    /* of a set of ranks */
     size_t lane_bytes; /* from one lane to the next */
     uint8_t *lanes;
+    uint64_t hears[ATP_RANK_WORDS]; /* the group; atomic: lanes may be different threads' */
 };
 
 /* What a contribution says of its call. */
@@ -41,7 +42,8 @@ struct atp_lane {
     uint64_t aside[ATP_RANK_WORDS]; /* in the part aside; none: there is none */
     uint64_t asked[ATP_RANK_WORDS]; /* who was told that the chunk waits for them, once each */
     uint64_t wants[ATP_RANK_WORDS]; /* of the last verdict that was for some ranks only */
-    bool has_result;                /* of chunk expected - window */
+    uint64_t grouped[ATP_RANK_WORDS];
+    bool has_result; /* of chunk expected - window */
     uint16_t result_root, result_bytes;
     uint8_t result[]; /* header, body */
 };

@@ -34,6 +34,7 @@ static bool collector_config(const struct agg_pool_config *cfg, struct atp_colle
         .mapping = t.mapping,
         .life = t.life,
         .first_sequence = t.first_sequence,
+        .has_group = t.group != 0,
         .kernels = cfg->kernels,
     };
     return true;
@@ -42,13 +43,16 @@ static bool collector_config(const struct agg_pool_config *cfg, struct atp_colle
 static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f)
 {
     struct atp_collector_config c;
+    struct atp_terms t;
 
-    if (!collector_config(cfg, &c) || atp_collector_footprint(&c) == 0)
+    if (!collector_config(cfg, &c) || atp_collector_footprint(&c) == 0 || !atp_terms_parse(&t, &cfg->terms))
         return false;
     *f = (struct agg_footprint){
         .bytes = atp_collector_footprint(&c),
         .slots = c.window,
         .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + c.chunk_bytes),
+        .group = t.group,
+        .group_port = t.group_port,
     };
     return true;
 }
@@ -154,6 +158,7 @@ const struct agg_protocol atp_protocol = {
     .init = init,
     .drain = agg_drain_nothing,
     .mark = atp_mark,
+    .note_group = atp_note_group,
     .locate = locate,
     .apply = apply,
     .refuse = refuse,

@@ -55,6 +55,12 @@ const struct agg_reason atp_reasons[ATP_REASONS] = {
                       AGG_TO_ALL, false},
     [ATP_SEND_MISMATCH] = {"atp_mismatches", "told a worker that its call differs from another's", AGG_REPLY,
                            false},
+    [ATP_SEND_GROUP] =
+        {"atp_group_probes",
+         "workers that asked for a packet by the job's group, to find out whether they hear it", AGG_TO_ALL,
+         false},
+    [ATP_HEARS_GROUP] = {"atp_group_heard", "workers that hear the job's group, and have results by it",
+                         AGG_DROP, false},
     [ATP_HELD] = {"atp_held", "contributions and sums that wait for others", AGG_HOLD, false},
     [ATP_DROP_DUPLICATE] = {"atp_duplicate", "all of it had come before", AGG_DROP, false},
     [ATP_DROP_STALE] = {"atp_stale", "of a chunk that every worker is done with", AGG_DROP, false},

@@ -36,8 +36,10 @@ enum atp_reason {
     ATP_SEND_WAITING,  /* who is there, to who sends again in vain */
     ATP_SEND_ASK,      /* the same, to those whose contributions are to come straight to the server, too */
     ATP_SEND_MISMATCH, /* the sums are untouched */
+    ATP_SEND_GROUP,    /* to the group, for who does not know whether he hears it */
     /* From here on nothing is to be sent: */
     ATP_HELD,
+    ATP_HEARS_GROUP, /* a rank hears the group */
     ATP_DROP_DUPLICATE,
     ATP_DROP_STALE,
     ATP_DROP_AHEAD,

@@ -66,6 +66,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
                  cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
                  cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
     atp_congestion_init(&s->congestion, cfg->terms.window);
+    atp_group_init(s);
     return s;
 }
 

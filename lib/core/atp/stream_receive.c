@@ -102,6 +102,7 @@ static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, co
     s->signs.acknowledged++;
     s->signs.marks += marked;
     s->signs.collisions += collided;
+    atp_group_note(s, p);
     atp_congestion_acknowledged(&s->congestion, position, s->inf, marked, collided, s->limited);
     while (s->una < s->inf && atp_flight_of(s, s->una)->done)
         s->una++;
@@ -144,6 +145,15 @@ static enum sml_receive on_mismatch(struct atp_stream *s, const struct atp_packe
     return SML_RX_NEWS;
 }
 
+/* The server sends these to the group only. */
+static enum sml_receive on_group(struct atp_stream *s, const struct atp_packet *p)
+{
+    if (!(p->flags & ATP_BY_GROUP))
+        return SML_RX_BAD;
+    atp_group_note(s, p);
+    return SML_RX_NEWS;
+}
+
 static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
                                 size_t bytes, uint64_t now)
 {
@@ -152,7 +162,11 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
 
     const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->inf;
 
-    if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life || position >= known)
+    if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life)
+        return SML_RX_BAD;
+    if (p->kind == ATP_GROUP)
+        return on_group(s, p);
+    if (position >= known)
         return SML_RX_BAD;
     if (position < s->una || (position < s->inf && atp_flight_of(s, position)->done))
         return SML_RX_DUPLICATE;

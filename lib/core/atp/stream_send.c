@@ -150,6 +150,10 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
         return false;
     if (s->under_way > 0 && now >= expiry(s))
         expire(s, now);
+    if (now >= atp_group_due(s)) {
+        atp_group_tell(s, now, send);
+        return true;
+    }
     if (s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
         const uint64_t position = position_of(s, s->sent.first);
         atp_congestion_lost(&s->congestion, position, s->inf);
@@ -170,7 +174,9 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
 
 uint64_t atp_stream_timer(const struct atp_stream *s)
 {
-    if (s->under_way == 0 || s->mismatched || s->rejected)
+    const uint64_t group = atp_group_due(s), packets = s->under_way == 0 ? UINT64_MAX : expiry(s);
+
+    if (s->mismatched || s->rejected)
         return UINT64_MAX;
-    return expiry(s);
+    return group < packets ? group : packets;
 }

@@ -34,6 +34,15 @@ struct atp_list {
     uint16_t first, last;
 };
 
+/* What the rank knows of the job's group (stream_group.c). */
+struct atp_group {
+    bool hears;       /* packets have come by it, and do still */
+    bool told;        /* the server was told last that they do */
+    unsigned misses;  /* results in a row that came one by one, though it was told */
+    uint64_t tell_at; /* not earlier again */
+    uint64_t pause;
+};
+
 struct atp_stream {
     struct atp_stream_config cfg;
     struct atp_flight *flights; /* [window] */
@@ -60,6 +69,7 @@ struct atp_stream {
     unsigned silent;      /* ... since the server was last heard */
     uint64_t progress;
 
+    struct atp_group group;
     uint64_t waiting_position; /* which chunk the last WAITING was about; 0: none */
     uint8_t waiting[ATP_MAX_WORKERS / 8];
     bool rejected, mismatched;
@@ -91,6 +101,14 @@ void atp_list_take(struct atp_stream *s, uint16_t place);
 
 /* Has a chunk that is under way sent again. */
 void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
+
+/* Notes how a result, or a packet for finding that out, has come. */
+void atp_group_init(struct atp_stream *s);
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p);
+
+/* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the packet that does so. */
+uint64_t atp_group_due(const struct atp_stream *s);
+void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send);
 
 /* The elements of a packet of the collective in progress, or those whose exponent it tells (block). */
 struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);

@@ -41,7 +41,7 @@ void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
     put_be32(out->data + 12, t->life);
     put_be32(out->data + 16, t->first_sequence);
     memcpy(out->data + 20, &t->group, sizeof t->group);
-    memcpy(out->data + 24, &t->group_port, sizeof t->group_port);
+    put_be16(out->data + 24, t->group_port);
 }
 
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
@@ -60,11 +60,11 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
         .near = in->data[9],
         .server = in->data[10],
         .servers = in->data[11],
+        .group_port = get_be16(in->data + 24),
         .life = get_be32(in->data + 12),
         .first_sequence = get_be32(in->data + 16),
     };
     memcpy(&t->group, in->data + 20, sizeof t->group);
-    memcpy(&t->group_port, in->data + 24, sizeof t->group_port);
     return true;
 }
 
@@ -176,7 +176,7 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     job.life = (uint32_t)(limits->random >> 32);
     job.first_sequence = (uint32_t)limits->random;
     job.group = limits->group;
-    job.group_port = limits->group_port;
+    job.group_port = limits->group == 0 ? 0 : ATP_GROUP_PORT;
     atp_terms_build(granted, &job);
     return true;
 }

@@ -35,8 +35,8 @@ struct atp_terms {
     uint8_t priority;
     /* Granted: */
     uint32_t life, first_sequence;
-    uint32_t group; /* as in struct agg_limits */
-    uint16_t group_port;
+    uint32_t group;      /* as in struct agg_limits: who hears it has results by it */
+    uint16_t group_port; /* host order */
 };
 
 /* "remap", "fixed", "hash". By name: ATP_MAPPINGS if there is none. */

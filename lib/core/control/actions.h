@@ -80,7 +80,10 @@ struct ctl_registry_config {
     /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or
      * to as many as the protocol has; 0: to one. */
     uint8_t data_ports;
-    uint16_t payload_bytes;             /* of the longest UDP payload that the switch's ports carry; 0: any */
+    uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
+    /* IPv4 groups for jobs' results (agg_limits), one a job, by chance: the first, in host order, and how
+     * many; 0: none. Two jobs may get the same one: each tells its own packets. */
+    uint32_t first_group, groups;
     const struct keys_library *library; /* NULL: there are no keys */
     const struct ctl_tenant_key *key;   /* [keys]; outlive the registry, as does the library */
     unsigned keys;

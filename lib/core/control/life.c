@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/tell.h"
+#include "wire/bytes.h"
 
 enum {
     PUSH_FIRST_MS = 100,
@@ -196,13 +197,25 @@ static bool keys_data(const struct ctl_registry *r, const struct ctl_entry *job)
            r->cfg.tenants[job->tenant].data_keys;
 }
 
+/* A group for its results; 0: there are none here. */
+static uint32_t choose_group(const struct ctl_registry *r)
+{
+    uint32_t group = 0;
+
+    if (r->cfg.groups > 0)
+        put_be32((uint8_t *)&group,
+                 r->cfg.first_group + (uint32_t)(r->cfg.actions.random(r->cfg.actions.ctx) % r->cfg.groups));
+    return group;
+}
+
 /* What the job is granted of what its ranks wish for. */
 static bool grant(struct ctl_registry *r, struct ctl_entry *job, struct ctl_failure *why)
 {
     struct agg_terms wish[CTL_RANKS_MAX];
     const struct agg_limits limits = {.payload_bytes = r->cfg.payload_bytes,
                                       .random = r->cfg.actions.random(r->cfg.actions.ctx),
-                                      .keyed = keys_data(r, job)};
+                                      .keyed = keys_data(r, job),
+                                      .group = choose_group(r)};
     struct agg_refusal refusal;
     if (job->resumed && job->roster != ctl_entry_roster(job)) {
         ctl_failure_set(

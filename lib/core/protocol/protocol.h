@@ -97,6 +97,9 @@ struct agg_verdict {
     const uint8_t *brief;
     size_t brief_bytes;
     const uint64_t *wants; /* bit r % 64 of word r / 64: rank r wants payload */
+    /* TO_ALL, of pools with a group (agg_footprint): those of wants that have payload by one packet to the
+     * group, instead of one each; NULL: none has. */
+    const uint64_t *grouped;
     uint8_t answer[AGG_ANSWER_BYTES];
     uint8_t aside[AGG_ANSWER_BYTES]; /* for a second one, as with TO_PARENT */
 };
@@ -105,6 +108,12 @@ struct agg_verdict {
 static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
 {
     return v->wants[rank / 64] >> rank % 64 & 1;
+}
+
+/* After TO_ALL of a pool with a group: whether this rank has payload by the group. */
+static inline bool agg_grouped(const struct agg_verdict *v, unsigned rank)
+{
+    return v->grouped != NULL && (v->grouped[rank / 64] & v->wants[rank / 64]) >> rank % 64 & 1;
 }
 
 /* The state of one job, or of all jobs of a protocol that share one. */
@@ -129,6 +138,9 @@ struct agg_footprint {
     uint16_t payload_bytes; /* of the longest packet */
     bool checked;           /* packets go without UDP's checksum, since they have one of their own */
     bool keyed;             /* packets are proven with what the members share */
+    uint32_t group;         /* IPv4 group that results may be sent to, network order; 0: none. Only where
+                               agg_limits has offered one */
+    uint16_t group_port;    /* UDP port at the group; host order */
 };
 
 /* For telemetry: what a slot is doing. */
@@ -209,6 +221,8 @@ struct agg_protocol {
     /* Notes in a packet that it has met a congested queue (IP's mark, ECN): before locate, if at all. NULL:
      * there is nothing to note. */
     void (*mark)(uint8_t *payload, size_t bytes);
+    /* The same of one that came by the job's group. NULL: this protocol's jobs have none. */
+    void (*note_group)(uint8_t *payload, size_t bytes);
     void (*locate)(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n);
     /* Handles p[0], p[1], ... up to and including the first for which something is to be sent, or a buffer
      * was kept or released; v is the verdict on that packet, or on p[n - 1]. Returns how many packets it has

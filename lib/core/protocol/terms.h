@@ -40,8 +40,7 @@ struct agg_limits {
                    say so */
     bool passed_on; /* what is granted goes on as a wish, to the switch above, who says whether packets are
                        keyed */
-    uint32_t group; /* IPv4 multicast group that results may be sent to, network order; 0: none */
-    uint16_t group_port; /* its UDP port, network order */
+    uint32_t group; /* IPv4 multicast group that the job's results may be sent to, network order; 0: none */
 };
 
 /* One of the terms, for telemetry. */

@@ -73,6 +73,8 @@ static bool length_fits(const struct atp_packet *p, size_t body_bytes)
         return body_bytes == SML_MISMATCH_BYTES;
     case ATP_REJECT:
         return body_bytes == ATP_BOOT_ID_BYTES;
+    case ATP_GROUP:
+        return body_bytes == 0;
     case ATP_KINDS:
         break;
     }
@@ -135,6 +137,14 @@ void atp_mark(uint8_t *payload, size_t bytes)
 
     if (kind == ATP_GRADIENT || kind == ATP_PARAMETER)
         payload[FLAGS] |= ATP_ECN;
+}
+
+void atp_note_group(uint8_t *payload, size_t bytes)
+{
+    const uint8_t kind = atp_peek_kind(payload, bytes);
+
+    if (kind == ATP_GROUP || kind == ATP_PARAMETER)
+        payload[FLAGS] |= ATP_BY_GROUP;
 }
 
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id)

@@ -19,6 +19,7 @@
 enum {
     ATP_PORT_FIRST = 0xBEC0, /* a parameter server's UDP ports, first and last */
     ATP_PORT_LAST = 0xBECF,
+    ATP_GROUP_PORT = 0xBED0, /* workers' UDP port for what comes by their job's IPv4 group */
     ATP_HEADER_BYTES = 40,
     ATP_LEVEL = 64, /* children that one level can have: bits of a bitmap */
     ATP_MIN_CHUNK_BYTES = 64,
@@ -37,6 +38,8 @@ enum atp_kind {
                           again, with DIRECT */
     ATP_MISMATCH = 4,  /* from the server: you and a peer called different things; struct sml_mismatch */
     ATP_REJECT = 5,    /* from the server: it has no such job, or you are not in it. Body: boot id (8) */
+    ATP_GROUP = 6,     /* to the server: whether its sender hears the job's group (HEARS); from the server, by
+                          the group: so that who does not may find out that he does. No body */
     ATP_KINDS
 };
 
@@ -49,6 +52,9 @@ enum {
     ATP_OPENING = 0x20,   /* the first chunk of a collective */
     ATP_SCALED = 0x40,    /* the elements, int32 or binary16, have a common exponent */
     ATP_DIRECT = 0x80,    /* no switch is to add it to others */
+    /* Where these lie, other kinds have others: */
+    ATP_HEARS = 0x01,    /* GROUP, to the server: its sender has had a packet by the group */
+    ATP_BY_GROUP = 0x10, /* PARAMETER, GROUP from the server: it came by the group (atp_note_group) */
 };
 
 /* A parsed header, or one to be built. */
@@ -93,6 +99,10 @@ void atp_build_header(uint8_t *payload, const struct atp_packet *p);
 /* For whoever has received the packet with IP's congestion mark (CE), or marks it so: tells those who only
  * see the payload. Other packets stay as they are. */
 void atp_mark(uint8_t *payload, size_t bytes);
+
+/* For whoever has received the packet at the group's address: tells those who only see the payload. No packet
+ * travels with this flag. */
+void atp_note_group(uint8_t *payload, size_t bytes);
 
 /* A payload of ATP at all: of a known kind, long enough. For whoever has not looked closer. */
 static inline uint8_t atp_peek_kind(const uint8_t *payload, size_t bytes)

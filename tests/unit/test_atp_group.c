@@ -1,0 +1,193 @@
+/* ATP's results by the job's group: to whom they go that way, and what becomes of who does not hear it. */
+#include "atp_rig.h"
+#include "unit.h"
+
+enum { RANKS = 4, MOST = 6000 };
+
+static const struct atp_terms with_group = {.window = 64,
+                                            .chunk_bytes = 256,
+                                            .per_rack = 64,
+                                            .near = ATP_NOT_NEAR,
+                                            .servers = 1,
+                                            .life = 0x12345678,
+                                            .first_sequence = 0xffffffe0,
+                                            .group = 1,
+                                            .group_port = ATP_GROUP_PORT};
+
+static int32_t in[RANKS][MOST], out[RANKS][MOST];
+
+/* Sums by all ranks, whose results must be right; returns the retransmissions that it took. */
+static unsigned sum(struct rig *rig, enum sml_collective collective)
+{
+    const struct sml_call call = {.collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM};
+    struct sml_segment segments[RANKS];
+    struct sml_stream_stats stats;
+    unsigned wrong = 0, again = 0;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        for (unsigned i = 0; i < MOST; i++)
+            in[r][i] = (int32_t)(1000 * (r + 1) + i);
+        memset(out[r], 0xff, sizeof out[r]);
+        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = MOST};
+        atp_stream_stats(rig->stream[r], &stats);
+        again -= (unsigned)stats.retransmitted;
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
+    }
+    rig_run(rig, 10000);
+    for (unsigned r = 0; r < RANKS; r++) {
+        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), SML_STREAM_DONE);
+        atp_stream_stats(rig->stream[r], &stats);
+        again += (unsigned)stats.retransmitted;
+        for (unsigned i = 0; i < MOST && (collective == SML_ALLREDUCE || r == 0); i++)
+            wrong += out[r][i] != (int32_t)(1000 * RANKS * (RANKS + 1) / 2 + RANKS * i);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    return again;
+}
+
+/* Results that the server has made, and packets to single ranks and to the group that came of them. */
+struct sent {
+    uint64_t results, single, group;
+};
+
+static uint64_t single; /* packets to one rank */
+
+static bool counts(struct rig *rig, const struct rig_packet *packet)
+{
+    (void)rig;
+    single += !packet->to_server && !packet->by_group && packet->payload[0] == ATP_PARAMETER;
+    return false;
+}
+
+static struct sent sent_by(struct rig *rig, enum sml_collective collective)
+{
+    const struct sent before = {rig->reasons[ATP_SEND_ALL], single, rig->to_group};
+
+    sum(rig, collective);
+    return (struct sent){rig->reasons[ATP_SEND_ALL] - before.results, single - before.single,
+                         rig->to_group - before.group};
+}
+
+static void test_one_packet_a_result(void)
+{
+    for (unsigned aggregators = 0; aggregators <= 256; aggregators += 256) {
+        struct rig rig;
+
+        rig_init(&rig, RANKS, &with_group, aggregators);
+        rig.loses = counts;
+        sum(&rig, SML_ALLREDUCE); /* who hears the group is found out */
+        const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+        CU_ASSERT(s.results > 90 && s.group == s.results && s.single == 0);
+        CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], RANKS);
+        if (aggregators > 0)
+            CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 0);
+        rig_fini(&rig);
+    }
+}
+
+/* What only one rank wants is not everybody's; and it is no sign that the group is not heard. */
+static void test_reduces_go_singly(void)
+{
+    struct rig rig;
+
+    rig_init(&rig, RANKS, &with_group, 0);
+    rig.loses = counts;
+    sum(&rig, SML_ALLREDUCE);
+    const struct sent s = sent_by(&rig, SML_REDUCE);
+    CU_ASSERT(s.group == 0 && s.single == RANKS * s.results);
+    const struct sent after = sent_by(&rig, SML_ALLREDUCE);
+    CU_ASSERT(after.single == 0 && after.group == after.results);
+    rig_fini(&rig);
+}
+
+static bool rank_one_is_deaf(struct rig *rig, const struct rig_packet *packet)
+{
+    return counts(rig, packet) || (packet->by_group && packet->rank == 1);
+}
+
+static void test_who_is_deaf_has_results_singly(void)
+{
+    struct rig rig;
+
+    rig_init(&rig, RANKS, &with_group, 256);
+    rig.loses = rank_one_is_deaf;
+    CU_ASSERT_EQUAL(sum(&rig, SML_ALLREDUCE), 0);
+    const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+    CU_ASSERT(s.single == s.results && s.group >= s.results);
+    rig_fini(&rig);
+}
+
+static bool nobody_hears(struct rig *rig, const struct rig_packet *packet)
+{
+    return counts(rig, packet) || packet->by_group;
+}
+
+/* A network that carries the group no longer: the chunks under way are asked for again, then all is as if
+ * there were none. When it does once more, it is used again. */
+static void test_groups_that_cease(void)
+{
+    struct rig rig;
+
+    rig_init(&rig, RANKS, &with_group, 256);
+    rig.loses = counts;
+    sum(&rig, SML_ALLREDUCE);
+    rig.loses = nobody_hears;
+    CU_ASSERT(sum(&rig, SML_ALLREDUCE) > 0);
+    sum(&rig, SML_ALLREDUCE); /* when the last rank takes its word back */
+    CU_ASSERT_EQUAL(sum(&rig, SML_ALLREDUCE), 0);
+    rig.loses = counts;
+    rig.now += UINT64_C(10000000000);
+    sum(&rig, SML_ALLREDUCE);
+    const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+    CU_ASSERT(s.single == 0 && s.group == s.results);
+    rig_fini(&rig);
+}
+
+static bool words_are_lost(struct rig *rig, const struct rig_packet *packet)
+{
+    return counts(rig, packet) ||
+           (packet->to_server && packet->payload[0] == ATP_GROUP && packet->payload[1] & ATP_HEARS);
+}
+
+/* The server has not heard that it is heard. */
+static void test_words_that_are_lost_are_said_again(void)
+{
+    struct rig rig;
+
+    rig_init(&rig, RANKS, &with_group, 0);
+    rig.loses = words_are_lost;
+    sum(&rig, SML_ALLREDUCE);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], 0);
+    rig.loses = counts;
+    rig.now += UINT64_C(10000000000);
+    sum(&rig, SML_ALLREDUCE);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], RANKS);
+    rig_fini(&rig);
+}
+
+static void test_jobs_without_one(void)
+{
+    struct atp_terms terms = with_group;
+    struct rig rig;
+
+    terms.group = 0;
+    rig_init(&rig, RANKS, &terms, 0);
+    sum(&rig, SML_ALLREDUCE);
+    CU_ASSERT(rig.to_group == 0 && rig.reasons[ATP_SEND_GROUP] + rig.reasons[ATP_DROP_BAD_KIND] == 0);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_one_packet_a_result),
+        UNIT_TEST(test_reduces_go_singly),
+        UNIT_TEST(test_who_is_deaf_has_results_singly),
+        UNIT_TEST(test_groups_that_cease),
+        UNIT_TEST(test_words_that_are_lost_are_said_again),
+        UNIT_TEST(test_jobs_without_one),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("atp_group", tests);
+}
