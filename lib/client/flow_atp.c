@@ -16,8 +16,7 @@ static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
     return ATP_HEADER_BYTES + chunk_bytes(mtu);
 }
 
-/* The slots that the caller wishes for bound what is under way, as in a switch. One server; racks of as many
- * ranks as one switch can tell apart. */
+/* The slots that the caller wishes for bound what is under way, as in a switch. One server. */
 static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
@@ -28,7 +27,7 @@ static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool 
                                              : o->slots > ATP_MAX_WINDOW ? ATP_MAX_WINDOW
                                                                          : o->slots,
                                    .chunk_bytes = chunk_bytes(mtu),
-                                   .per_rack = ATP_LEVEL,
+                                   .per_rack = o->per_rack,
                                    .near = ATP_NOT_NEAR,
                                    .servers = 1};
     (void)keyed; /* control messages may be sealed, packets are never keyed */

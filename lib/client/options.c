@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "monotonic.h"
+#include "wire/atp.h"
 
 enum {
     DEFAULT_SLOTS = 1024,
@@ -224,6 +225,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = client_compression_resolve(&out->compression, in)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
         (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
+        (rc = check_optional("ranks_per_rack", in->ranks_per_rack, 1, ATP_LEVEL)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
         (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
         (rc = check_optional("call_timeout_ms", in->call_timeout_ms, 1, INT32_MAX)) ||
@@ -242,6 +244,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;
+    out->per_rack = (uint8_t)(in->ranks_per_rack ? in->ranks_per_rack : ATP_LEVEL);
     out->mtu = (unsigned)in->mtu;
     out->join_timeout_ns = timeout_ns(in->join_timeout_ms, DEFAULT_JOIN_TIMEOUT_MS);
     out->call_timeout_ns = timeout_ns(in->call_timeout_ms, DEFAULT_CALL_TIMEOUT_MS);

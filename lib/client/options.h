@@ -46,6 +46,7 @@ struct client_options {
     bool one_switch;                 /* none above it is to take part */
     uint16_t slots;                  /* a power of two */
     uint16_t window;                 /* 0: up to the slots */
+    uint8_t per_rack;                /* 1..64 */
     unsigned mtu;                    /* 0: the path's */
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;
     struct logger log;

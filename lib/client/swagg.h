@@ -197,6 +197,8 @@ struct swagg_options {
     int quorum, quorum_percent;
     int quorum_wait_ms; /* from a packet's first contribution on, the ranks beyond the quorum are waited for
                            so long, 0 to 65535; then no more than the quorum is */
+    int ranks_per_rack; /* ATP, and the same on every rank: so many ranks, in their order, are at one switch
+                           that sums, the next ones at another; 1..64; 0 = 64 */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

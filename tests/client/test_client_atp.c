@@ -316,6 +316,29 @@ static void auto_stays_where_there_is_room(void)
     ps_stop(&ps);
 }
 
+/* Rank 0 also looks what the job was granted. */
+static int sum_in_racks(struct crew_member *m)
+{
+    const int rc = sum_round(m);
+    if (m->rank != 0)
+        return rc;
+    char *job = ps_ask(m->crew->arg, "{\"version\": 1, \"command\": \"job\", \"name\": \"racks\"}");
+    const bool granted = says(job, "\"per_rack\":2");
+    free(job);
+    return granted ? rc : WRONG_SUM;
+}
+
+/* Racks of two, two and one. */
+static void racks_are_of_any_size(void)
+{
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(5, &ps, "racks", sum_in_racks, &ps);
+    crew.options.mode = SWAGG_ON_ARRIVAL;
+    crew.options.ranks_per_rack = 2;
+    crew_succeed(&crew);
+    ps_stop(&ps);
+}
+
 static void what_atp_has_not_is_refused(void)
 {
     const struct swagg_options good = {.struct_size = sizeof good,
@@ -323,15 +346,17 @@ static void what_atp_has_not_is_refused(void)
                                        .job = "job",
                                        .size = 2,
                                        .protocol = SWAGG_PROTOCOL_ATP};
-    struct swagg_options bad[6] = {good, good, good, good, good, good};
-    static const char *const named[] = {"options.checksum",  "options.reduce",    "options.protocol",
-                                        "options.server_ip", "options.switch_ip", "options.compression"};
+    struct swagg_options bad[7] = {good, good, good, good, good, good, good};
+    static const char *const named[] = {"options.checksum",      "options.reduce",    "options.protocol",
+                                        "options.server_ip",     "options.switch_ip", "options.compression",
+                                        "options.ranks_per_rack"};
     bad[0].checksum = SWAGG_CHECKSUM_CRC32C;
     bad[1].reduce = SWAGG_REDUCE_BUFFERED;
     bad[2].protocol = (enum swagg_protocol)3;
     bad[3].server_ip = "10.0.0";
     bad[4].switch_ip = NULL;
     bad[5].compression = SWAGG_COMPRESSION_THC;
+    bad[6].ranks_per_rack = 65;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct swagg_job *job;
         CU_ASSERT_EQUAL(swagg_open(&job, &bad[i]), SWAGG_ERR_ARGUMENT);
@@ -356,6 +381,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_server_that_restarts_ends_its_jobs),
         UNIT_TEST(auto_leaves_a_full_switch),
         UNIT_TEST(auto_stays_where_there_is_room),
+        UNIT_TEST(racks_are_of_any_size),
         UNIT_TEST(what_atp_has_not_is_refused),
         CU_TEST_INFO_NULL,
     };
