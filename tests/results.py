@@ -169,11 +169,11 @@ def atp_records(directory):
         for share in atp_forwarding.SHARES:
             put(directory, f"{run},atp_forwarding,{share}.json", atp_report(90 * atp_forwarding.model(share)))
         for jobs in (2, 3):
-            for what, rate in (("all_on", 45), ("dynamic", 90), ("static", 60)):
+            for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60)):
                 put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
         for what, rate in (("on", 45), ("off", 15), ("beside_tcp", 40)):
             put(directory, f"{run},atp_congestion,{what}.json", atp_report(rate))
-        intervals = [{"sum": {"start": at / 2, "end": at / 2 + 0.5, "seconds": 0.5, "bytes": 3e6}} for at in range(40)]
+        intervals = [{"sum": {"start": at / 10, "end": at / 10 + 0.1, "seconds": 0.1, "bytes": 6e5}} for at in range(200)]
         put(directory, f"{run},atp_congestion,tcp.json", {"start": {"timestamp": {"timesecs": 2}}, "intervals": intervals})
 
 

@@ -12,10 +12,11 @@ FIGURES = (
 READING = """
 Congestion: without control a job has 1,024 chunks under way (`options.window`), so up to 3,072 packets are on their way to the server's link, whose queue
 holds some 700. With control it begins with 50, and marks and losses tell it. TCP: one flow of `iperf3` (the kernel's default, cubic, without ECN)
-from a fourth host to the server's, whose link both share; frames of both are counted, of TCP's 1,448 bytes of 1,514. What TCP gets is that of the half
-seconds in which the job works.
+from a fourth host to the server's, whose link both share; frames of both are counted, of TCP's 1,448 bytes of 1,514. What TCP gets is that of the tenths of a
+second in which the job works.
 """
 TCP_PAYLOAD = 1448
+CALLS = 2  # of the job beside TCP
 
 
 def tcp_mbits(flow, report):
@@ -23,7 +24,7 @@ def tcp_mbits(flow, report):
     began = flow["start"]["timestamp"]["timesecs"]
     row = jobs_of(report)[0]
     until = report["ended"] - began
-    since = until - row["mean_us"] * 4 / 1e6
+    since = until - row["mean_us"] * CALLS / 1e6
     inside = [i["sum"] for i in flow["intervals"] if i["sum"]["start"] >= since and i["sum"]["end"] <= until]
     return sum(i["bytes"] for i in inside) * 8 / 1e6 / sum(i["seconds"] for i in inside)
 

@@ -21,10 +21,10 @@ atp_beside_tcp() {
     [ ! -s "$to" ] || return 0
     ip netns exec "$NET_ID-h$SERVER" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
     net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$SERVER ss -ltn | grep -q :5201"
-    net_exec "$further" timeout 100 iperf3 -J -i 0.5 -t 12 -c "$(net_ip "$SERVER")" >"$NET_DIR/new.json" &
+    net_exec "$further" timeout 100 iperf3 -J -i 0.1 -t 20 -c "$(net_ip "$SERVER")" >"$NET_DIR/new.json" &
     flow=$!
     sleep 2
-    measure atp_congestion,beside_tcp 1 atp -b 8M -e 8M -n 4 -w 0
+    measure atp_congestion,beside_tcp 1 atp -b 4M -e 4M -n 2 -w 0
     wait "$flow" || fail "iperf3: $(tail -5 "$NET_DIR/new.json")"
     mv "$NET_DIR/new.json" "$to"
 }

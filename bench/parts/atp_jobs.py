@@ -9,12 +9,14 @@ FIGURES = tuple(figure for jobs, words in NUMBER.items() for suffix in ["" if jo
            "a part of them to itself.", ">= 1.2"),
     Figure(f"atp_all_on_link_share{suffix}", f"{words.capitalize()} jobs that all work use {{:.1%}} of the link together.", ">= 0.95"),
     Figure(f"atp_all_on_jain{suffix}", "Jain's index of what they get is {:.3f}.", ">= 0.95"),
+    Figure(f"atp_all_on_scarce_link_share{suffix}", f"With aggregators for one, {words} that all work use {{:.1%}} of it.", first_screen=False),
 ))
 
 READING = """
-Jobs that compete: two and three jobs on the same hosts and links, with 128 slots each and 128 aggregators in all. All on: each sums 16 MiB
-once, and all begin at the same time; together they get all their bytes by the time of the slowest. Jain's index is that of their goodputs: 1 if
-all get the same. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
+Jobs that compete: two and three jobs on the same hosts and links. All on: each sums 16 MiB once, and all begin at the same time; together they
+get all their bytes by the time of the slowest. Jain's index is that of their goodputs: 1 if all get the same. Aggregators for one: 32 in all, and
+as many slots a job, just enough for one job to fill its link; what finds its aggregator taken crosses the server's link once for each worker, so jobs that all
+work at once get less than the link carries. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
 none is on beside it, unless it is late. Aggregators are shared as packets come, or are divided (`atp.parts`): then what a job has no aggregator
 for goes to the server, though those of the job that is off are empty. The figure is the mean of the jobs' goodputs while they are on.
 """
@@ -40,14 +42,15 @@ def collect(rows):
         if ("all_on", str(jobs)) not in rows:
             continue
         suffix = "" if jobs == 2 else f"_{jobs}"
-        all_on, dynamic, static = (rows[what, str(jobs)] for what in ("all_on", "dynamic", "static"))
+        all_on, scarce, dynamic, static = (rows[what, str(jobs)] for what in ("all_on", "all_on_scarce", "dynamic", "static"))
         figures[f"atp_dynamic_vs_static{suffix}"] = [mean(a) / mean(b) for a, b in zip(dynamic, static)]
         figures[f"atp_all_on_link_share{suffix}"] = [of_link(together(report)) for report in all_on]
         figures[f"atp_all_on_jain{suffix}"] = [jain(goodputs(report)) for report in all_on]
-        data[words] = {"all_on": [together(report) for report in all_on], "dynamic": [mean(r) for r in dynamic], "static": [mean(r) for r in static]}
+        figures[f"atp_all_on_scarce_link_share{suffix}"] = [of_link(together(report)) for report in scarce]
+        data[words] = {"all_on": [together(report) for report in all_on], "scarce": [together(report) for report in scarce], "dynamic": [mean(r) for r in dynamic], "static": [mean(r) for r in static]}
     return figures, {"mbits": data}
 
 
 def section(data):
-    rows = [(words, Sample(of["all_on"]).spread(1), *(Sample(of[way]).spread(1) for way in WAYS)) for words, of in data["mbits"].items()]
-    return "## Jobs that compete\n\n" + table(("jobs, with aggregators for one", "all on: together, Mbit/s", *(f"in turns, {says}: each" for says in WAYS.values())), rows)
+    rows = [(words, Sample(of["all_on"]).spread(1), Sample(of["scarce"]).spread(1), *(Sample(of[way]).spread(1) for way in WAYS)) for words, of in data["mbits"].items()]
+    return "## Jobs that compete\n\n" + table(("jobs", "all on: together, Mbit/s", "with aggregators for one", *(f"then in turns, {says}: each" for says in WAYS.values())), rows)

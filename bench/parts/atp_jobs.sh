@@ -1,27 +1,34 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of atp.sh and parts.sh
-# Two and three jobs on the same hosts, with aggregators for one: shared as packets come, and a part of them for each job. All work all
-# the time, or in turns, so that a job is off half of the time or more.
+# Two and three jobs on the same hosts, with aggregators for all and for one: these are shared as packets come, or divided. All
+# work all the time, or in turns, so that a job is off half of the time or more.
 
-ONE_JOBS_MEMORY=128 # aggregators: as many as the job has chunks under way
+ONE_JOBS_MEMORY=32 # aggregators: as many as the job has chunks under way
 
 atp_jobs() {
     local jobs calls=3
-    # shellcheck disable=SC2034 # atp.sh's
-    local SLOTS=$ONE_JOBS_MEMORY
     [ -z "$quick" ] || calls=2
     atp_hosts
     for jobs in 2 3; do
         [ -z "$quick" ] || [ "$jobs" = 2 ] || continue
+        atp_jobs_with_room "$jobs"
         atp_jobs_by dynamic "$jobs" 1
         atp_jobs_by static "$jobs" "$jobs"
     done
 }
 
+atp_jobs_with_room() { # JOBS
+    atp_switch "atp: {aggregators: 4096}"
+    measure "atp_jobs,all_on,$1" "$1" atp -b 16M -e 16M -n 1 -w 0 --pause 2000
+    net_swagg_stop
+}
+
 # A call of a job in turn begins when the one of the job before is over, at the rate of a job that has its aggregators.
 atp_jobs_by() { # WHAT JOBS PARTS
+    # shellcheck disable=SC2034 # atp.sh's
+    local SLOTS=$ONE_JOBS_MEMORY
     atp_switch "atp: {aggregators: $ONE_JOBS_MEMORY, parts: $3}"
-    [ "$1" = static ] || measure "atp_jobs,all_on,$2" "$2" atp -b 16M -e 16M -n 1 -w 0 --pause 2000
+    [ "$1" = static ] || measure "atp_jobs,all_on_scarce,$2" "$2" atp -b 16M -e 16M -n 1 -w 0 --pause 2000
     OFFSET=900 measure "atp_jobs,$1,$2" "$2" atp -b 4M -e 4M -n "$calls" -w 0 --pause $((900 * $2))
     net_swagg_stop
 }
