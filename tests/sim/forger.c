@@ -119,11 +119,12 @@ static bool may_imitate(const struct forger *f, const struct frame *frame)
     return ctl_parse(&m, frame->payload, frame->bytes) == CTL_PARSED && m.head.sealed;
 }
 
+/* A damaged frame teaches it nothing; and a bit of it that it happened to turn back would make a true one. */
 void forger_see(struct forger *f, const struct frame *frame, bool up)
 {
     struct forger_message *to = &f->message[f->seen % FORGER_SEEN];
 
-    if (f->cfg.every == 0 || frame->forged || !may_imitate(f, frame))
+    if (f->cfg.every == 0 || frame->forged || frame->damaged || !may_imitate(f, frame))
         return;
     *to = (struct forger_message){.up = up,
                                   .host = frame->host,
