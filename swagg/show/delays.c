@@ -19,6 +19,7 @@ static void write_counts(struct writer *w, const struct agg_rank_view *v)
     writer_counter(w, "bytes", v->bytes);
     writer_counter(w, "repeated", v->repeated);
     writer_counter(w, "probes", v->probes);
+    writer_counter(w, "missed", v->missed);
 }
 
 /* Bucket 0 is less than 1.024 us, and each further one twice as long. */
@@ -68,6 +69,7 @@ void delays_write_job(struct writer *w, const struct job *running, uint16_t rank
         all.bytes += v.bytes;
         all.repeated += v.repeated;
         all.probes += v.probes;
+        all.missed += v.missed;
         if (v.delay_sum_ns > latest.delay_sum_ns) {
             latest = v;
             latest_rank = rank;

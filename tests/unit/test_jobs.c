@@ -151,12 +151,13 @@ static void test_the_views_name_the_late_rank(void)
     jobs_rates_tick(&jobs, 2000000000); /* too soon */
     writer_json_init(&w);
     delays_write_rank(&w.writer, job, 2);
-    check_view(&w, "{\"contributions\":1,\"bytes\":64,\"repeated\":0,\"probes\":0,\"was_last\":1,"
-                   "\"late_us_mean\":5000,\"late_us_last\":5000,\"late_us_worst\":5000,"
-                   "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
+    check_view(&w,
+               "{\"contributions\":1,\"bytes\":64,\"repeated\":0,\"probes\":0,\"missed\":0,\"was_last\":1,"
+               "\"late_us_mean\":5000,\"late_us_last\":5000,\"late_us_worst\":5000,"
+               "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
     writer_json_init(&w);
     delays_write_job(&w.writer, job, job->common.size);
-    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,"
+    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,\"missed\":0,"
                    "\"contributions_per_s\":1,\"bytes_per_s\":96,\"latest_rank\":2,"
                    "\"latest_us_mean\":5000}");
     jobs_rates_tick(&jobs, 3000000000);

@@ -1126,6 +1126,10 @@ static void test_switches_of_a_tree_in_words(void)
     sml_build_header(packet, &ask);
     packet[SML_HEADER_BYTES] = 0x6;
     expect_bytes_in_words(packet, SML_HEADER_BYTES + 1, "ASK job 7 tag 5 slot 1.0 contributed: 1 2");
+    packet[0] = SML_LATE << 4 | SML_SIZE_AGREED;
+    memcpy(packet + SML_HEADER_BYTES, (const uint8_t[]){0, 0, 0, 13}, SML_LATE_BYTES);
+    expect_bytes_in_words(packet, SML_HEADER_BYTES + SML_LATE_BYTES,
+                          "LATE job 7 tag 5 slot 1.0 slot collects tag 13");
     path_build_question(packet, sizeof(packet), 7, 0);
     expect_bytes_in_words(packet, sizeof(packet), "path probe of 100 bytes");
     path_answer(packet, 2);

@@ -127,9 +127,9 @@ static void append_path_probe(struct line *l, const uint8_t *payload, size_t byt
 void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
 {
     static const char *const kinds[] = {
-        [SML_DATA] = "DATA",     [SML_OPEN] = "OPEN",       [SML_PROBE] = "PROBE",
-        [SML_NACK] = "NACK",     [SML_WAIT] = "WAIT",       [SML_MISMATCH] = "MISMATCH",
-        [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE", [SML_ASK] = "ASK"};
+        [SML_DATA] = "DATA", [SML_OPEN] = "OPEN",         [SML_PROBE] = "PROBE",   [SML_NACK] = "NACK",
+        [SML_WAIT] = "WAIT", [SML_MISMATCH] = "MISMATCH", [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE",
+        [SML_ASK] = "ASK",   [SML_LATE] = "LATE"};
     static const char *const checksums[] = {
         [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
     struct sml_packet p;
@@ -152,6 +152,9 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         break;
     case SML_MISMATCH:
         append_mismatch(l, &p);
+        break;
+    case SML_LATE:
+        append(l, " slot collects tag %u", get_be32(p.body));
         break;
     case SML_REJECT:
         if (p.body_bytes >= 8)
