@@ -70,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     REQUIRE(size >= SML_HEADER_BYTES && p.body == data + SML_HEADER_BYTES &&
             p.body_bytes + sml_trailer_bytes(p.checksum) == size - SML_HEADER_BYTES);
-    REQUIRE(((p.kind >= SML_DATA && p.kind <= SML_RESTORE) || p.kind == SML_ASK) &&
-            p.size_code <= SML_SIZE_AGREED);
+    REQUIRE((p.kind >= SML_DATA && p.kind <= SML_RESTORE) || p.kind == SML_ASK || p.kind == SML_LATE);
+    REQUIRE(p.size_code <= SML_SIZE_AGREED);
     REQUIRE(p.slot < SML_MAX_SLOTS && p.ver <= 1 && p.body_bytes <= SML_MAX_CHUNK_BYTES);
     REQUIRE(p.slot == sml_peek_slot(data));
     sml_build_header(head, &p);
@@ -84,5 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_call(p.body, p.body_bytes);
     if (p.kind == SML_MISMATCH)
         check_mismatch(p.body, p.body_bytes);
+    if (p.kind == SML_LATE)
+        REQUIRE(p.body_bytes == SML_LATE_BYTES);
     return 0;
 }
