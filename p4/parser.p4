@@ -32,7 +32,7 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out ingress_t md,
     state ipv4 {
         pkt.extract(hdr.ipv4);
         ipv4_checksum.add(hdr.ipv4);
-        md.ip_ok = (bit<8>)(bit<1>)ipv4_checksum.verify();
+        md.ip_bad = ipv4_checksum.verify(); /* true: wrong (docs/tofino.md, "The verdict on a checksum") */
         transition select(hdr.ipv4.version_ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
             (0x45, 0 &&& 0xbfff, 17): addressed;
             default: accept;
@@ -122,7 +122,6 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out ingress_t md,
         pkt.extract(hdr.udp);
         pkt.extract(hdr.switchml);
         md.ours = 1;
-        md.ip_ok = 1;
         md.port = hdr.pass.port[8:0];
         md.step = hdr.pass.step;
         md.bare = hdr.pass.bare;

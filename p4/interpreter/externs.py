@@ -25,7 +25,7 @@ class Hash:
 
 
 class Checksum:
-    """The internet's: 2^16 is 1 modulo 65535, so a sum of words is a remainder."""
+    """The internet's: 2^16 is 1 modulo 65535, so a sum of words is a remainder. verify() is true if it is wrong (docs/tofino.md)."""
 
     def __init__(self, program, node, path, types, arguments):
         self.sum = program.variable(path, Bits(16))
@@ -37,7 +37,7 @@ class Checksum:
             e.before.append(f"{self.sum.code} = ({self.sum.code} + {code}) % 0xffff")
             return "None", None
         if method == "verify" and not arguments:
-            return f"({self.sum.code} == 0)", BOOL
+            return f"({self.sum.code} != 0)", BOOL
         if method == "update" and len(arguments) == 1:
             code, bits = e.joined(arguments[0])
             self.must_be_words(e, node, bits)

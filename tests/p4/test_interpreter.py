@@ -83,7 +83,7 @@ class Parsing(unittest.TestCase):
     def test_checksums(self):
         verify = chip(parser_locals="Checksum() sum;", body="hdr.h.d = (bit<4>)md.flag;",
                       parser="sum.add({hdr.h.a, hdr.h.b, hdr.h.c, hdr.h.x}); md.flag = (bit<8>)(bit<1>)sum.verify(); transition accept;")
-        self.assertEqual([read(verify.send(1, packet(a=0x12, b=0x34, c=c, x=0x00010002))[0][1])["d"] for c in (0xEDC8, 0xEDC9)], [1, 0])
+        self.assertEqual([read(verify.send(1, packet(a=0x12, b=0x34, c=c, x=0x00010002))[0][1])["d"] for c in (0xEDC8, 0xEDC9)], [0, 1])
         made = chip(deparser_locals="Checksum() sum;", deparser="hdr.h.c = sum.update({hdr.h.a, hdr.h.b, hdr.h.x});")
         self.assertEqual(read(made.send(1, packet(a=0xFF, b=0xFE, x=0x00010001))[0][1])["c"], 0xFFFF - ((0xFFFE + 2) % 0xFFFF))
 
