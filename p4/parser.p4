@@ -14,11 +14,16 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out ingress_t md,
     state start {
         pkt.extract(intrinsic);
         pkt.advance(PORT_METADATA_SIZE);
-        md.port = intrinsic.ingress_port;
         transition select(intrinsic.ingress_port) {
             loops: again;
-            default: ethernet;
+            default: fresh;
         }
+    }
+
+    /* Not in start: the parser of Tofino 1 ORs what `again` would assign to what is there. */
+    state fresh {
+        md.port = intrinsic.ingress_port;
+        transition ethernet;
     }
 
     state ethernet {
@@ -122,6 +127,7 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out ingress_t md,
         pkt.extract(hdr.udp);
         pkt.extract(hdr.switchml);
         md.ours = 1;
+        md.ip_bad = false; /* says so, or a header may be extracted to the same place */
         md.port = hdr.pass.port[8:0];
         md.step = hdr.pass.step;
         md.bare = hdr.pass.bare;

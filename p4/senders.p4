@@ -8,17 +8,17 @@
 
 control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_metadata_t intrinsic)
 {
-    Hash<bit<32>>(HashAlgorithm_t.IDENTITY) tag;
     Hash<bit<32>>(HashAlgorithm_t.IDENTITY) tensor_and_packet;
     Hash<bit<16>>(HashAlgorithm_t.XOR16) skew;
 
-    /* A contribution in a job whose chunks have running tags. The slot says what the tag's lowest bit is. */
+    /* A contribution in a job whose chunks have running tags. The slot says what the tag's lowest bit is. This
+     * label is made by moving bytes, for a table's actions take no more than 32 bits of hashes together. */
     action tagged(row_t base, bit<8> slot_bits, bit<8> rank, bit<32> mask, bit<32> full, bit<16> group,
                   bit<8> last, bit<8> final, bit<8> next_take, PortId_t loop)
     {
         md.what = STEP_ADD;
-        md.label = tag.get({hdr.switchml.tag3, hdr.switchml.tag2, hdr.switchml.tag1, hdr.switchml.tag0[7:1],
-                            md.bare[0:0]});
+        md.label = hdr.switchml.tag3 ++ hdr.switchml.tag2 ++ hdr.switchml.tag1 ++ hdr.switchml.tag0[7:1] ++
+                   md.bare[0:0];
         md.base = base;
         md.slot_bits = slot_bits;
         md.rank = rank;
@@ -94,12 +94,17 @@ control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
     {
         md.skew = skew.get({hdr.switchml.tag1, hdr.switchml.tag0, hdr.switchml.ver, hdr.switchml.reserved,
                             hdr.switchml.slot});
+    }
+
+    action bias()
+    {
         md.e0 = hdr.switchml.e0 ^ 0x80;
         md.e1 = hdr.switchml.e1 ^ 0x80;
     }
 
     apply {
         compare();
+        bias();
         senders.apply();
     }
 }
