@@ -14,13 +14,16 @@ struct newest_t {
     bit<32> e0;
 }
 
+#define SECOND_QUARTER 0x40000000 &&& 0xc0000000
+#define THIRD_QUARTER 0x80000000 &&& 0xc0000000
+
 /* One number of slots: tag and slot agree in the lowest bits, and the next bit is the version. */
 #define SLOTS(bits, version) \
-    (STEP_ADD, bits, 0, 0 &&& (2 * version - 1), 1 &&& 3) : among_inner(); \
-    (STEP_ADD, bits, 0, 0 &&& (2 * version - 1), 2 &&& 3) : among_inner(); \
+    (STEP_ADD, bits, 0, 0 &&& (2 * version - 1), SECOND_QUARTER) : among_inner(); \
+    (STEP_ADD, bits, 0, 0 &&& (2 * version - 1), THIRD_QUARTER) : among_inner(); \
     (STEP_ADD, bits, 0, 0 &&& (2 * version - 1), _) : among_outer(); \
-    (STEP_ADD, bits, 1, version &&& (2 * version - 1), 1 &&& 3) : among_inner(); \
-    (STEP_ADD, bits, 1, version &&& (2 * version - 1), 2 &&& 3) : among_inner(); \
+    (STEP_ADD, bits, 1, version &&& (2 * version - 1), SECOND_QUARTER) : among_inner(); \
+    (STEP_ADD, bits, 1, version &&& (2 * version - 1), THIRD_QUARTER) : among_inner(); \
     (STEP_ADD, bits, 1, version &&& (2 * version - 1), _) : among_outer();
 
 control Newest(inout headers_t hdr, inout ingress_t md)
@@ -101,12 +104,12 @@ control Newest(inout headers_t hdr, inout ingress_t md)
             md.slot_bits : ternary;
             hdr.switchml.ver : ternary;
             md.skew : ternary;
-            md.label[31:30] : ternary;
+            md.label : ternary; /* whole: the compiler has no name for two bits of it in the switch's API */
         }
         actions = { among_inner; among_outer; exponent; NoAction; }
         const entries = {
-            (STEP_ADD, 0, _, _, 1 &&& 3) : among_inner();
-            (STEP_ADD, 0, _, _, 2 &&& 3) : among_inner();
+            (STEP_ADD, 0, _, _, SECOND_QUARTER) : among_inner();
+            (STEP_ADD, 0, _, _, THIRD_QUARTER) : among_inner();
             (STEP_ADD, 0, _, _, _) : among_outer();
             SLOTS(1, 2)
             SLOTS(2, 4)
