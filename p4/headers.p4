@@ -103,7 +103,7 @@ const bit<8> FATE_DELIVER = 2;
 
 struct ingress_t {
     bit<8> ours; /* 1: a published packet to one of the data ports */
-    bool ip_bad; /* the IPv4 header checksum is wrong */
+    bool ip_bad; /* the IPv4 header checksum is wrong; undefined if `pass` is valid */
     bit<8> bare;
     bit<8> step;
     bit<8> outcome;

@@ -127,7 +127,6 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out ingress_t md,
         pkt.extract(hdr.udp);
         pkt.extract(hdr.switchml);
         md.ours = 1;
-        md.ip_bad = false; /* says so, or a header may be extracted to the same place */
         md.port = hdr.pass.port[8:0];
         md.step = hdr.pass.step;
         md.bare = hdr.pass.bare;

@@ -11,8 +11,8 @@ control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
     Hash<bit<32>>(HashAlgorithm_t.IDENTITY) tensor_and_packet;
     Hash<bit<16>>(HashAlgorithm_t.XOR16) skew;
 
-    /* A contribution in a job whose chunks have running tags. The slot says what the tag's lowest bit is. This
-     * label is made by moving bytes, for a table's actions take no more than 32 bits of hashes together. */
+    /* A contribution in a job whose chunks have running tags. The slot says what the tag's lowest bit is.
+     * Bytes are moved, since a table's actions take no more than 32 bits of hashes together. */
     action tagged(row_t base, bit<8> slot_bits, bit<8> rank, bit<32> mask, bit<32> full, bit<16> group,
                   bit<8> last, bit<8> final, bit<8> next_take, PortId_t loop)
     {

@@ -27,7 +27,7 @@ control Ingress(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
     apply {
         if (md.ours == 0) {
             bridge.apply(hdr, md, intrinsic, deparser, tm);
-        } else if (md.ip_bad) {
+        } else if (md.ip_bad && !hdr.pass.isValid()) { /* what comes back has no verdict, and was checked */
             md.reason = REASON_IP_CHECKSUM;
             deparser.drop_ctl = 1;
         } else if (md.reason != REASON_NONE) {
