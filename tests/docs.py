@@ -12,6 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench"))
+import report
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "script", "swagg", "swaggctl", "tests",
@@ -58,8 +61,15 @@ def words():
     return set(re.findall(r"\w+", sources())) | {name.rsplit(".", 1)[0] for name in basenames()}
 
 
+@lru_cache(None)
+def words_of_figures():
+    return {word for name in report.BENCHES for figure in report.module_of(name).FIGURES for word in re.findall(r"\w+", figure.name)}
+
+
 def is_known(word):
-    """Also if the code puts its beginning or end together: openmpi_loss_inflation_1pct."""
+    """Also if the code puts its beginning or end together."""
+    if word in words_of_figures():
+        return True
     parts = word.split("_")
     middles = {"_".join(parts[first:-1]) for first in range(len(parts) - 2)} | {parts[0]}
     return word in words() or OTHERS.fullmatch(word) or any(re.search(rf"{m}_(?!\w)", sources()) for m in middles)
