@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "helper.h"
+#include "operator/log_level.h"
 #include "place.h"
 #include "show/writer_json.h"
 
@@ -102,17 +102,8 @@ static void drain_job(struct errand *e, struct membership *membership)
 
 static void set_log_level(struct errand *e, struct membership *membership)
 {
-    const char *wanted = request_text(e->request, "level");
-
     (void)membership;
-    for (enum log_level level = 0; level < LOG_LEVELS; level++)
-        if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
-            log_set_level(level);
-            return;
-        }
-    reply_fail(e->reply, REPLY_BAD_REQUEST,
-               "%s is no log level; there are: error, warning, notice, info, debug",
-               wanted == NULL ? "nothing" : wanted);
+    log_level_set(e->request, e->reply);
 }
 
 static const struct command commands[] = {

@@ -112,6 +112,16 @@ static const char *port_name(const struct config *cfg, uint64_t number)
     return "";
 }
 
+/* The reverse of helper_mac. */
+static struct net_mac mac_of(uint64_t number)
+{
+    struct net_mac mac;
+
+    for (unsigned i = 0; i < sizeof(mac.addr_bytes); i++)
+        mac.addr_bytes[i] = (uint8_t)(number >> (40 - 8 * i));
+    return mac;
+}
+
 void view_fdb(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
 {
     const json_t *station;
@@ -121,13 +131,11 @@ void view_fdb(const struct shown *s, const struct subject *of, const json_t *fou
     writer_table(w, "fdb");
     json_array_foreach(json_object_get(found, "stations"), i, station)
     {
-        const uint64_t mac = (uint64_t)json_integer_value(json_array_get(station, 0));
+        const struct net_mac mac = mac_of((uint64_t)json_integer_value(json_array_get(station, 0)));
         const uint64_t port = (uint64_t)json_integer_value(json_array_get(station, 1));
 
         writer_row(w);
-        writer_format(w, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", (unsigned)(mac >> 40 & 0xFF),
-                      (unsigned)(mac >> 32 & 0xFF), (unsigned)(mac >> 24 & 0xFF),
-                      (unsigned)(mac >> 16 & 0xFF), (unsigned)(mac >> 8 & 0xFF), (unsigned)(mac & 0xFF));
+        writer_mac(w, "mac", &mac);
         writer_text(w, "port", port_name(s->cfg, port));
         writer_text(w, "kind", "learned");
         writer_end(w);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "operator/actions_impair.h"
 #include "operator/actions_port.h"
+#include "operator/log_level.h"
 #include "show/writer_json.h"
 
 /* For jobs that workers have joined. */
@@ -151,18 +152,11 @@ static void delete_station(const struct action_parts *parts, const struct reques
 static void set_log_level(const struct action_parts *parts, const struct request *request, const char *name,
                           struct reply *reply)
 {
-    const char *wanted = request_text(request, "level");
-
     (void)name;
-    for (enum log_level level = 0; level < LOG_LEVELS; level++)
-        if (wanted != NULL && strcmp(wanted, log_level_name(level)) == 0) {
-            log_set_level(level);
-            parts->running->log_level = (enum config_log_level)level;
-            log_line(level, "log level set to %s by the operator", wanted);
-            return;
-        }
-    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no log level; there are: error, warning, notice, info, debug",
-               wanted == NULL ? "nothing" : wanted);
+    if (!log_level_set(request, reply))
+        return;
+    parts->running->log_level = (enum config_log_level)log_get_level();
+    log_line(log_get_level(), "log level set to %s by the operator", log_level_name(log_get_level()));
 }
 
 static void show_changes(const struct config_changes *changes, struct reply *reply)
