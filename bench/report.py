@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
+import overview
 
 BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp")  # in the order of the first screen
 
@@ -63,22 +64,6 @@ def warning(data):
     return f"**Older than the code:** {data['outdated']}\n\n" if "outdated" in data else ""
 
 
-def first_screen(measured):
-    """Every bench's figures against their aims. `measured`: {name: (module, data)}"""
-    rows = []
-    for name, (module, data) in measured.items():
-        said = data["measured"]
-        cores = re.search(r"\d+ cores", said["machine"])[0]
-        when = f"{said['date']}, `{said['commit']}`, {cores}" + (" †" if "outdated" in data else "")
-        for figure in figures.present(module.FIGURES, data):
-            if figure.first_screen:
-                sample = figure.sample(data)
-                rows.append((figure.says.format(sample.median), f"[`{figure.name}`](results/{name}.md)", sample.spread(),
-                             figure.aim or "-", figure.verdict(sample), when))
-    head = ("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict", "measured")
-    return figures.table(head, rows, "llrlll")
-
-
 def load(docs):
     """What has been measured."""
     data = {name: docs / "results/data" / f"{name}.json" for name in BENCHES}
@@ -88,7 +73,8 @@ def load(docs):
 def rendered(docs):
     """{path: text} of all pages and plots"""
     measured = load(docs)
-    files = {docs / "results.md": between_markers(docs / "results.md", "figures", first_screen(measured))}
+    files = {docs / "results.md": between_markers(docs / "results.md", "figures", overview.text(docs, measured)),
+             docs / "results/speed.svg": overview.speed(measured)}
     for name, (module, data) in measured.items():
         for page, text in module.pages(data).items():
             path = docs / "results" / f"{page}.md"

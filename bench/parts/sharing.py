@@ -5,12 +5,12 @@ from figures import Figure, Sample, table
 
 FIGURES = (
     Figure("two_jobs_sum_share", "Two jobs together get {:.1%} of the sums that one alone gets from a full lcore.", ">= 0.95"),
-    Figure("two_jobs_vs_one_as_wide", "They get {:.1%} of what one alone gets that has as many ports and frames on their way as both.",
+    Figure("two_jobs_vs_one_as_wide", "Two jobs get {:.1%} of what one alone gets that has as many ports and frames on their way as both.",
            ">= 0.95"),
-    Figure("two_jobs_vs_no_turns", "They get {:.1%} of what both get if nothing keeps them from taking more than their parts.", ">= 0.95"),
+    Figure("two_jobs_vs_no_turns", "Two jobs get {:.1%} of what they get if nothing keeps them from taking more than their parts.", ">= 0.95"),
     Figure("two_jobs_uneven", "Of two equal jobs, the one that gets less is {:.1%} below half.", "<= 0.05"),
     Figure("weights_3_to_1_ratio", "A job of three times the weight gets {:.2f} times the sums.", first_screen=False),
-    Figure("weights_3_to_1_off", "That is {:.1%} off.", "<= 0.05"),
+    Figure("weights_3_to_1_off", "What a job of three times the weight gets is {:.1%} off three times.", "<= 0.05"),
     Figure("victim_slowdown", "While another job floods, disagrees and crashes, and a stranger joins and forges, an allreduce on links "
            "of 100 Mbit/s takes {:.3f} times as long as alone.", "<= 1.05"),
 )

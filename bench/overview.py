@@ -1,0 +1,67 @@
+"""The first screen of the results: swagg beside its peers as a plot, how many aims are met and which are not, then every figure by page."""
+import re
+
+import figures
+import plot
+from plot import Panel
+
+# What a reader who asks "how fast is it?" looks for: (benchmark, figure, label)
+HEADLINES = (
+    ("allreduce", "allreduce_200mbit_vs_openmpi", "allreduce, links of 200 Mbit/s: Open MPI's choice"),
+    ("numbers", "allreduce_200mbit_vs_best", "... its best algorithm"),
+    ("numbers", "allreduce_200mbit_8_hosts_vs_best", "... its best, eight hosts"),
+    ("allreduce", "reduce_200mbit_vs_openmpi", "reduce, links of 200 Mbit/s: its choice"),
+    ("numbers", "reduce_200mbit_vs_best", "... its best algorithm"),
+    ("thc", "thc_vs_best", "allreduce in 4 bits, 100 Mbit/s: its best"),
+    ("atp", "atp_no_switch_vs_openmpi", "allreduce by a server alone, 100 Mbit/s: its choice"),
+    ("allreduce", "allreduce_cpu_vs_openmpi", "allreduce, CPUs the limit: its choice"),
+    ("numbers", "allreduce_cpu_vs_best", "... its best algorithm"),
+    ("numbers", "latency_8B_vs_openmpi", "8 bytes, CPUs the limit: its choice"),
+    ("numbers", "worst_size_vs_openmpi", "the worst size of 8 bytes to 16 MiB: its choice"),
+)
+
+
+def speed(measured):
+    """The plot of the headlines, as far as they were measured."""
+    rows = [(label, figures.Sample(measured[bench][1]["figures"][name]), "ours")
+            for bench, name, label in HEADLINES if bench in measured and name in measured[bench][1]["figures"]]
+    return plot.bars("swagg beside Open MPI", [Panel("How many times as fast as Open MPI's", "times as fast", rows, marks=[(1, "Open MPI")])])
+
+
+def shown(module, data):
+    """(figure, sample) of those on the first screen"""
+    return [(figure, figure.sample(data)) for figure in figures.present(module.FIGURES, data) if figure.first_screen]
+
+
+def link(name, figure):
+    return f"[`{figure.name}`](results/{name}.md)"
+
+
+def aims(measured):
+    """How many are met, and a table of the others."""
+    held = [(name, figure, sample) for name, (module, data) in measured.items() for figure, sample in shown(module, data) if figure.aim]
+    missed = [(figure.says.format(sample.median), link(name, figure), f"{sample.median:.3f}", figure.aim)
+              for name, figure, sample in held if not figures.meets(sample.median, figure.aim)]
+    said = f"**{len(held) - len(missed)} of {len(held)} aims are met.**"
+    if not missed:
+        return said
+    return f"{said} These are not; the page of each says what bounds it:\n\n" + \
+        figures.table(("missed", "figure", "median", "aim"), missed, "llrr")
+
+
+def section(docs, name, module, data):
+    """A benchmark's figures, under the question that its page answers."""
+    question = (docs / f"results/{name}.md").read_text().splitlines()[0].removeprefix("# ")
+    said = data["measured"]
+    cores = re.search(r"\d+ cores", said["machine"])[0]
+    when = f"{said['date']}, `{said['commit']}`, {cores}" + (" †" if "outdated" in data else "")
+    rows = [(figure.says.format(sample.median), link(name, figure), sample.spread(), figure.aim or "-", figure.verdict(sample))
+            for figure, sample in shown(module, data)]
+    return f"### [{question}](results/{name}.md)\n\nMeasured {when}.\n\n" + \
+        figures.table(("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict"), rows, "llrll")
+
+
+def text(docs, measured):
+    """`measured`: {name: (module, data)}"""
+    sections = [section(docs, name, module, data) for name, (module, data) in measured.items()]
+    return "\n\n".join([aims(measured), "## Every figure", *sections])
