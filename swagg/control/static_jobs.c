@@ -31,14 +31,20 @@ static void seat_replayed(struct jobs_member *m, const struct config_replay *r, 
     m->ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
 }
 
+/* As all of them begin: with terms as the configuration has them, which nobody negotiates. */
+static struct jobs_plan plan_of(const struct agg_terms *terms, int tenant, unsigned size)
+{
+    return (struct jobs_plan){.protocol = agg_protocol_find(terms->protocol),
+                              .terms = *terms,
+                              .as_it_is = true,
+                              .tenant = tenant,
+                              .size = (uint16_t)size};
+}
+
 static void describe_replayed(struct static_job *job, const struct config_replay *r, unsigned i)
 {
     snprintf(job->name, sizeof(job->name), "replay[%u]", i);
-    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(r->terms.protocol),
-                                   .terms = r->terms,
-                                   .as_it_is = true,
-                                   .tenant = r->tenant,
-                                   .size = (uint16_t)r->workers};
+    job->plan = plan_of(&r->terms, r->tenant, r->workers);
     for (uint16_t rank = 0; rank < job->plan.size; rank++)
         seat_replayed(&job->plan.member[rank], r, rank);
 }
@@ -56,15 +62,11 @@ static void describe_static(struct static_job *job, const struct config_static *
 {
     snprintf(job->name, sizeof(job->name), "%s", c->name);
     job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
-    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
-                                   .terms = c->terms,
-                                   .as_it_is = true,
-                                   .tenant = c->tenant,
-                                   .is_static = true,
-                                   .network = c->network,
-                                   .without_udp_sum = !c->udp_checksum,
-                                   .threads = (uint8_t)c->threads,
-                                   .size = (uint16_t)c->workers};
+    job->plan = plan_of(&c->terms, c->tenant, c->workers);
+    job->plan.is_static = true;
+    job->plan.network = c->network;
+    job->plan.without_udp_sum = !c->udp_checksum;
+    job->plan.threads = (uint8_t)c->threads;
     for (unsigned rank = 0; rank < c->workers; rank++)
         job->plan.member[rank] = seat_of(&c->worker[rank]);
 }
@@ -73,13 +75,9 @@ static void describe_static(struct static_job *job, const struct config_static *
 static void describe_hostagg(struct static_job *job, const struct config_hostagg *c)
 {
     snprintf(job->name, sizeof(job->name), "%s", c->name);
-    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
-                                   .terms = c->terms,
-                                   .as_it_is = true,
-                                   .tenant = c->tenant,
-                                   .is_static = true,
-                                   .network = c->network,
-                                   .size = (uint16_t)config_hostagg_members(c)};
+    job->plan = plan_of(&c->terms, c->tenant, config_hostagg_members(c));
+    job->plan.is_static = true;
+    job->plan.network = c->network;
     for (unsigned n = 0; n < JOBS_MAX; n++) /* its number on the wire is the one in the configuration */
         if (n != c->number)
             job->plan.unusable[n / 64] |= RTE_BIT64(n % 64);
@@ -96,14 +94,10 @@ static void describe_clone(struct static_job *job, const struct config_clone *c)
 {
     snprintf(job->name, sizeof(job->name), "%s", c->name);
     job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
-    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c->terms.protocol),
-                                   .terms = c->terms,
-                                   .as_it_is = true,
-                                   .tenant = c->tenant,
-                                   .is_static = true,
-                                   .network = c->network,
-                                   .heard_from = rte_cpu_to_be_16((uint16_t)c->collector.port),
-                                   .size = (uint16_t)(c->workers + c->has_collector)};
+    job->plan = plan_of(&c->terms, c->tenant, c->workers + c->has_collector);
+    job->plan.is_static = true;
+    job->plan.network = c->network;
+    job->plan.heard_from = rte_cpu_to_be_16((uint16_t)c->collector.port);
     for (unsigned rank = 0; rank < c->workers; rank++) {
         const struct agg_sender worker = agg_sender_of_mac(c->worker[rank]);
         struct jobs_member *m = &job->plan.member[rank];
@@ -119,11 +113,8 @@ static void describe_clone(struct static_job *job, const struct config_clone *c)
 static void describe_atp(struct static_job *job, const struct config *cfg)
 {
     snprintf(job->name, sizeof(job->name), "atp");
-    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(cfg->atp.terms.protocol),
-                                   .terms = cfg->atp.terms,
-                                   .as_it_is = true,
-                                   .tenant = -1,
-                                   .is_static = true};
+    job->plan = plan_of(&cfg->atp.terms, -1, 0);
+    job->plan.is_static = true;
 }
 
 /* Job i of all lists, those first whose numbers on the wire depend on it. */
