@@ -13,16 +13,6 @@ all_frames_are_free() {
 
 frames_in_use=$(net_telemetry /swagg/memory mbufs_in_use)
 
-# The ranks that live must have ended with status 3 and words that match.
-expect_told() { # REGEX RANK...
-    local regex=$1 rank
-    shift
-    for rank; do
-        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
-        expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
-    done
-}
-
 all_open() {
     local rank
     for rank in 0 1 2 3; do

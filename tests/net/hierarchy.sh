@@ -41,16 +41,6 @@ all_open() { # RANKS
     done
 }
 
-# Ranks that live must have ended with status 3 and words that match.
-expect_told() { # REGEX RANK...
-    local regex=$1 rank
-    shift
-    for rank; do
-        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
-        expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
-    done
-}
-
 expect_all_right() { # RANKS
     ranks_wait 60
     expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$1" | xargs)"

@@ -101,3 +101,13 @@ jobs_are_gone() {
 more_results_than() { # NUMBER
     [ "$(net_telemetry /swagg/counters results)" -gt "$1" ]
 }
+
+# The ranks that live must have ended with status 3 and words that match.
+expect_told() { # REGEX RANK...
+    local regex=$1 rank
+    shift
+    for rank; do
+        expect_equal "exit status of rank $rank" "${RANK_STATUS[rank]}" 3
+        expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
+    done
+}
