@@ -61,3 +61,17 @@ start_swagg() { # PROBABILITY [YAML...]
     net_swagg_config "$NET_DIR/swagg.yaml" "seed: $run" "$@"
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
+
+# The same command on every host at once, with its rank at the end.
+on_every_host() { # COMMAND...
+    local rank pid pids=() status=0
+    for rank in 1 2 3; do
+        "$@" $rank &
+        pids+=($!)
+    done
+    "$@" 0 || status=$?
+    for pid in "${pids[@]}"; do
+        wait "$pid" || status=$?
+    done
+    return $status
+}

@@ -82,20 +82,6 @@ measure_sizes() { # VARIANT [MPIRUN OPTION...]
     done
 }
 
-# The same command on every host at once, with its rank at the end.
-on_every_host() { # COMMAND...
-    local rank pid pids=() status=0
-    for rank in 1 2 3; do
-        "$@" $rank &
-        pids+=($!)
-    done
-    "$@" 0 || status=$?
-    for pid in "${pids[@]}"; do
-        wait "$pid" || status=$?
-    done
-    return $status
-}
-
 libswagg_perf() { # TYPE NUMBERS RANK
     net_exec "$3" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job "$1-$2" --size 4 --type "$1" --numbers "$2" \
         -b 20M -e 20M -n 2 -w 1 --timeout 300000 --json "$NET_DIR/new.json" --rank "$3"

@@ -53,20 +53,6 @@ measure_many() {
     printf '  run %s: 64 workers, and packets lost, in one process\n' "$run"
 }
 
-# The same command on every host at once, with its rank at the end.
-on_every_host() { # COMMAND...
-    local rank pid pids=() status=0
-    for rank in 1 2 3; do
-        "$@" $rank &
-        pids+=($!)
-    done
-    "$@" 0 || status=$?
-    for pid in "${pids[@]}"; do
-        wait "$pid" || status=$?
-    done
-    return $status
-}
-
 perf() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS RANK
     net_exec "$6" "$NET_BUILD/bench/swagg-perf" --switch "$1" --job "$2" --size 4 --compression "$2" \
         -b "$3" -e "$3" -n "$4" -w "$5" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$6"
