@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536, 262144, 1048576};
+const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
+
+const double crossover_seconds[CROSSOVER_SIZES] = {0.3, 0.3, 0.3, 0.3, 0.3, 0.4, 0.7, 1.5};
 
 /* Of the library's time; the switch must take less, so that chance seldom decides. */
 static const double CLEARLY = 0.95;
@@ -46,16 +48,23 @@ static size_t range_from(unsigned range)
     return range < CROSSOVER_SIZES ? crossover_sizes[range] / 2 : crossover_sizes[CROSSOVER_SIZES - 1] * 2;
 }
 
-static bool is_usual(unsigned range)
+static enum way usual_way(unsigned range)
 {
-    return range_from(range) >= CROSSOVER_USUAL;
+    return range_from(range) >= CROSSOVER_USUAL ? WAY_SWITCH : WAY_LIBRARY;
+}
+
+static enum way way_of(unsigned range, const enum way best[], unsigned known)
+{
+    if (range < known)
+        return best[range];
+    return known > 0 ? best[known - 1] : usual_way(range);
 }
 
 int64_t crossover_ranges(const enum way best[], unsigned known)
 {
     int64_t ranges = INT64_C(1) << CROSSOVER_SIZES;
     for (unsigned i = 0; i < CROSSOVER_SIZES; i++)
-        if (i < known ? best[i] == WAY_SWITCH : is_usual(i))
+        if (way_of(i, best, known) == WAY_SWITCH)
             ranges |= INT64_C(1) << i;
     return ranges;
 }

@@ -1,11 +1,12 @@
 /* Which sizes the switch reduces faster than Open MPI's own collectives, by the times that both took. Pure:
- * what is measured, and when to stop, measure.h.
+ * what is measured, measure.h.
  *
  * Sizes are divided into ranges; one size is measured for each but the last, the first CROSSOVER_AT_ONCE of
  * them together, the others when they are needed. Open MPI is kept for a range unless the switch is clearly
- * faster. Ranges for which too little is known go the way that is usual: to the switch from CROSSOVER_USUAL
- * on. Those of the last range always go to the switch: there the rate of the links counts, which it needs
- * least of. */
+ * faster. A range that is not measured yet, or for which there was too little time, goes the way of the
+ * largest size that is known: what made one way faster there is likely to do so here. If none is known, it
+ * goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range always goes to the
+ * switch: there the rate of the links counts, which it needs least of. */
 #ifndef SHIM_CROSSOVER_H
 #define SHIM_CROSSOVER_H
 
@@ -16,11 +17,15 @@
 /* Below this a round trip through the switch was not reliably faster than Open MPI's few TCP messages. */
 enum { CROSSOVER_USUAL = 8192 };
 
-enum { CROSSOVER_SIZES = 7, CROSSOVER_AT_ONCE = 5 };
+enum { CROSSOVER_SIZES = 8, CROSSOVER_AT_ONCE = 5 };
 
 /* The bytes that are measured, ascending. The range of each begins at the half of it, the first range at 0,
  * and each ends where the next one begins. */
 extern const size_t crossover_sizes[CROSSOVER_SIZES];
+
+/* Seconds since a measurement began, until when each size must be measured. Later than that it is given up,
+ * and so are the larger ones. A size for which calls take longer has longer. */
+extern const double crossover_seconds[CROSSOVER_SIZES];
 
 /* The two ways that a collective can go. */
 enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };

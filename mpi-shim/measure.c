@@ -14,8 +14,6 @@ enum kind { ALLREDUCE, REDUCE, KINDS };
 static const char *const functions[KINDS] = {"MPI_Allreduce", "MPI_Reduce"};
 static const char *const ways[WAYS] = {"Open MPI", "the switch"};
 
-static const double BUDGET_S = 0.3;
-
 /* --- one call --- */
 
 struct bench {
@@ -124,7 +122,7 @@ static bool run_size(struct bench *b, double began, struct result *r)
             return false;
         if (i > 0)
             note_round(contests, &round);
-        in_time = r->elapsed + took <= BUDGET_S;
+        in_time = r->elapsed + took <= crossover_seconds[r->known];
     }
     if (in_time || contests[ALLREDUCE].rounds >= CONTEST_LEAD)
         note_size(b->comm, r, contests);

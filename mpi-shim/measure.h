@@ -10,9 +10,10 @@
 
 /* What a call of so many bytes needs to know. Collective over comm, whose ranks are those of job; all of them
  * get the same answer. It is kept for communicators that are alike, with about as many ranks and like this
- * one on a single host or on several: these are not measured again. Takes 0.3 s at most, or on a network so
- * slow that one call of each kind takes longer, as long as these. If the switch fails meanwhile, the job's
- * next call tells. Different communicators may be measured by different threads at once. */
+ * one on a single host or on several: these are not measured again. Takes as long as crossover_seconds at
+ * most, or on a network so slow that one call of each kind takes longer, as long as these. If the switch
+ * fails meanwhile, the job's next call tells. Different communicators may be measured by different threads at
+ * once. */
 struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t bytes);
 
 #endif

@@ -296,9 +296,10 @@ def check_environment():
     crossover = source("mpi-shim/crossover.h") + source("mpi-shim/crossover.c")
     usual, sizes = re.search(r"CROSSOVER_USUAL = (\d+)", crossover)[1], re.search(r"crossover_sizes\[.*\{(.*)\}", crossover)[1]
     small_calls = re.search(r"SMALL_CALLS = (\d+)", source("mpi-shim/comm.c"))[1]
-    budget = round(float(re.search(r"BUDGET_S = ([\d.]+)", source("mpi-shim/measure.c"))[1]) * 1000)
+    seconds = re.search(r"crossover_seconds\[.*\{(.*)\}", crossover)[1].split(", ")
     told = section(page, "Which size goes where")
-    for words in (f"of {int(usual) // 1024}K or more", f"after {small_calls} smaller ones", f"{budget} ms",
+    for words in (f"of {int(usual) // 1024}K or more", f"after {small_calls} smaller ones",
+                  *(f"{float(s) * 1000:.0f} ms" for s in seconds),
                   ", ".join(sizes.split(", ")[:-1]) + " and " + sizes.split(", ")[-1] + " bytes"):
         if words not in told:
             complain(page.name, f"'{words}' is not said")

@@ -170,11 +170,16 @@ crossover)
     measured=$(grep -Ec '^swagg\[0\]: MPI_COMM_WORLD of 4 ranks: MPI_Allreduce goes to the switch .*(on|always), MPI_Reduce .*: measured in' "$out")
     says 'goes to the switch' "$measured"
     [ "$measured" = 2 ] || says 'goes to the switch .*, then time was up'
-    # 1: to the switch, as it said of the times for each size; sizes that there was no time for go the usual way.
+    # 1: to the switch, as it said of the times for each size. A size that there was no time for goes the way of the largest one
+    # that there was time for, or if there was none, the usual way.
     better() { # FUNCTION BYTES
-        local by
-        by=$(sed -nE "s/.*$1 of $2 bytes: .*: better by (.*), in [0-9]+ rounds/\1/p" "$out")
-        [ "${by:-$([ "$2" -lt 8192 ] || echo the switch)}" = "the switch" ] && echo 1 || echo 0
+        local bytes said by
+        by=$([ "$2" -lt 8192 ] || echo the switch)
+        for bytes in 256 1024 4096 16384 65536 262144 1048576; do
+            said=$(sed -nE "s/.*$1 of $bytes bytes: .*: better by (.*), in [0-9]+ rounds/\1/p" "$out")
+            [ "$bytes" -gt "$2" ] || by=${said:-$by}
+        done
+        [ "$by" = "the switch" ] && echo 1 || echo 0
     }
     offloaded=$((51 * $(better MPI_Allreduce 256))) # 8 bytes are like 256
     for bytes in 256 1024 4096 16384 65536 262144 1048576; do

@@ -63,25 +63,39 @@ static void test_each_range_goes_its_own_way(void)
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S, S, S}, 5), "from 2K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L, S, S}, 5), "below 2K and from 8K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, L, L, S, L}, 5),
-                           "below 512 bytes and from 8K to 32K and from 128K on");
+                           "below 512 bytes and from 8K to 32K and from 8M on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S}, 5), "always");
 }
 
-static void test_larger_sizes_than_are_measured_are_for_the_switch(void)
+static void test_the_largest_sizes_are_for_the_switch(void)
 {
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "from 128K on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, L}, 5), "below 32K and from 128K on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S, L, L}, 7), "below 128K and from 2M on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, S, L, S, L, S, L}, 7),
-                           "from 512 bytes to 2K and from 8K to 32K and from 128K to 512K and from 2M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, L}, 8), "from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S, L, L, L}, 8), "below 128K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, S, L, S, L, S, L, L}, 8),
+                           "from 512 bytes to 2K and from 8K to 32K and from 128K to 512K and from 8M on");
 }
 
-static void test_sizes_that_are_not_known_go_the_usual_way(void)
+/* Where time was up, or where a size is measured when it comes. */
+static void test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one(void)
+{
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S}, 3), "from 2K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "always");
+}
+
+static void test_where_no_size_is_known_all_go_the_usual_way(void)
 {
     CU_ASSERT_STRING_EQUAL(text_of(NULL, 0), "from 8K on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "below 512 bytes and from 8K on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S}, 3), "always");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L}, 4), "from 32K on");
+}
+
+/* Each has at least as much time as those before it, and none keeps a program waiting for seconds. */
+static void test_larger_sizes_have_longer(void)
+{
+    for (unsigned i = 1; i < CROSSOVER_SIZES; i++)
+        CU_ASSERT_TRUE(crossover_seconds[i] >= crossover_seconds[i - 1]);
+    CU_ASSERT_TRUE(crossover_seconds[CROSSOVER_AT_ONCE - 1] <= 0.3);
+    CU_ASSERT_TRUE(crossover_seconds[CROSSOVER_SIZES - 1] <= 2);
 }
 
 static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
@@ -90,9 +104,9 @@ static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
     const struct {
         size_t bytes;
         bool to_switch;
-    } sizes[] = {{0, false},     {511, false},    {512, true},    {2047, true},
-                 {2048, false},  {8191, false},   {8192, true},   {32767, true},
-                 {32768, false}, {131071, false}, {131072, true}, {SIZE_MAX, true}};
+    } sizes[] = {{0, false},      {511, false},           {512, true},     {2047, true},    {2048, false},
+                 {8191, false},   {8192, true},           {32767, true},   {32768, false},  {131071, false},
+                 {131072, false}, {(8 << 20) - 1, false}, {8 << 20, true}, {SIZE_MAX, true}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         CU_ASSERT_EQUAL(crossover_has(ranges, sizes[i].bytes), sizes[i].to_switch);
     CU_ASSERT_FALSE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL - 1));
@@ -105,7 +119,8 @@ static void test_larger_sizes_are_measured_when_they_are_needed(void)
     CU_ASSERT_EQUAL(crossover_needs((128 << 10) - 1), CROSSOVER_AT_ONCE);
     CU_ASSERT_EQUAL(crossover_needs(128 << 10), 6);
     CU_ASSERT_EQUAL(crossover_needs(512 << 10), 7);
-    CU_ASSERT_EQUAL(crossover_needs(2 << 20), CROSSOVER_AT_ONCE); /* the switch's in any case */
+    CU_ASSERT_EQUAL(crossover_needs(2 << 20), 8);
+    CU_ASSERT_EQUAL(crossover_needs(8 << 20), CROSSOVER_AT_ONCE); /* the switch's in any case */
 }
 
 int main(void)
@@ -115,8 +130,10 @@ int main(void)
         UNIT_TEST(test_rounds_that_were_held_up_do_not_count),
         UNIT_TEST(test_a_contest_ends),
         UNIT_TEST(test_each_range_goes_its_own_way),
-        UNIT_TEST(test_larger_sizes_than_are_measured_are_for_the_switch),
-        UNIT_TEST(test_sizes_that_are_not_known_go_the_usual_way),
+        UNIT_TEST(test_the_largest_sizes_are_for_the_switch),
+        UNIT_TEST(test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one),
+        UNIT_TEST(test_where_no_size_is_known_all_go_the_usual_way),
+        UNIT_TEST(test_larger_sizes_have_longer),
         UNIT_TEST(test_a_size_is_in_the_range_of_the_measured_one_next_to_it),
         UNIT_TEST(test_larger_sizes_are_measured_when_they_are_needed),
         CU_TEST_INFO_NULL,
