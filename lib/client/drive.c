@@ -95,13 +95,19 @@ static int exchange(struct swagg_job *job)
     return rc < 0 ? rc : received;
 }
 
-/* Not more often than necessary: progress() may take system calls, and give up the time slice. */
-static void let_others_progress(struct swagg_job *job, struct watch *w, uint64_t now)
+static uint64_t progress_at(const struct swagg_job *job)
 {
-    if (now < w->progress_at)
+    return job->options.progress ? job->progress_at : UINT64_MAX;
+}
+
+/* Not more often than necessary, also in small calls one after the other: progress() may take system calls,
+ * and give up the time slice. */
+static void let_others_progress(struct swagg_job *job, uint64_t now)
+{
+    if (now < progress_at(job))
         return;
     job->options.progress(job->options.progress_ctx);
-    w->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
+    job->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
 }
 
 /* When a call that does not wait for all of its results is to be left; UINT64_MAX: not as things are. */
@@ -118,7 +124,7 @@ static int idle(struct swagg_job *job, const struct watch *w)
 {
     uint64_t now = monotonic_ns();
     uint64_t until = job->rejoining ? UINT64_MAX : job->flow->timer(job->stream);
-    until = until < w->progress_at ? until : w->progress_at;
+    until = until < progress_at(job) ? until : progress_at(job);
     until = until < w->tick_at ? until : w->tick_at;
     const uint64_t leaves = leaves_at(job, w);
     until = until < leaves ? until : leaves;
@@ -225,7 +231,7 @@ static int turn(struct swagg_job *job, struct watch *w)
         return rc < 0 ? rc : watch_tick(w, job, now);
     }
     int received = job->rejoining ? 0 : exchange(job);
-    let_others_progress(job, w, now);
+    let_others_progress(job, now);
     return received == 0 ? idle(job, w) : received;
 }
 

@@ -33,6 +33,7 @@ struct swagg_job {
     bool rejoining;          /* the switch has restarted: nothing is received until the job is joined anew */
     bool calling;            /* a call is in progress */
     struct spin spin;
+    uint64_t progress_at;   /* when options.progress is due */
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
     int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];

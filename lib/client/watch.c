@@ -22,7 +22,6 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
         .warn_after = job->options.warn_after_ns,
         .warn_at = now + job->options.warn_after_ns,
         .tick_at = now + TICK_MS * NS_PER_MS,
-        .progress_at = job->options.progress ? now : UINT64_MAX,
     };
 }
 

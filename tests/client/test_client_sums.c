@@ -1,7 +1,6 @@
 /* libswagg over real sockets against the loop switch: sums. Every sum is compared bit by bit with one that
  * the test computes itself, in rank order. */
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/time.h>
 
 #include "crew.h"
@@ -206,32 +205,6 @@ static void two_jobs_side_by_side(void)
     loop_switch_stop(ls);
 }
 
-/* A rank that waits in a collective lets other communication go on; here rank 1 waits for just that. */
-static void count_progress(void *ctx)
-{
-    atomic_fetch_add((atomic_uint *)ctx, 1);
-}
-
-static int wait_for_progress(struct crew_member *m)
-{
-    atomic_uint *calls = m->crew->options.progress_ctx;
-    while (m->rank == 1 && atomic_load(calls) < 20)
-        sleep_ms(1);
-    struct tensor tensor = {.type = SWAGG_F64, .count = 10, .seed = seed};
-    return crew_sum(m, &tensor, -1, false);
-}
-
-static void a_waiting_call_drives_other_communication(void)
-{
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    atomic_uint calls = 0;
-    struct crew crew = crew_of(2, ls, "progress", wait_for_progress, NULL);
-    crew.options.progress = count_progress;
-    crew.options.progress_ctx = &calls;
-    crew_succeed(&crew);
-    loop_switch_stop(ls);
-}
-
 static void on_alarm(int signal)
 {
     (void)signal;
@@ -290,7 +263,6 @@ int main(void)
         UNIT_TEST(sums_survive_all_of_it),
         UNIT_TEST(ordered_floats_are_reproducible),
         UNIT_TEST(two_jobs_side_by_side),
-        UNIT_TEST(a_waiting_call_drives_other_communication),
         UNIT_TEST(signals_disturb_nothing),
         UNIT_TEST(statistics_add_up),
         CU_TEST_INFO_NULL,
