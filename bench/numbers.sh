@@ -70,14 +70,17 @@ measure_best() { # OP TENSOR
 
 # --- what is measured --------------------------------------------------------------------------------------------------------
 
-# All sizes of an allreduce: as many calls as their time allows.
+# All sizes of an allreduce: as many calls as their time allows. Through the shim its summary is kept, too: it has which sizes went
+# to the switch.
 measure_sizes() { # VARIANT [MPIRUN OPTION...]
-    local variant=$1 name range begin end factor iterations warmups
+    local variant=$1 name range begin end factor iterations warmups summary=$NET_DIR/summary.json
     shift
     for range in "small 8 64K 2 60 100" "large 256K 16M 4 3 1"; do
         read -r name begin end factor iterations warmups <<<"$range"
-        record "$setting,$variant,$name" net_mpirun 4 "$@" -- "$MPI_PERF" -b "$begin" -e "$end" -f "$factor" -n "$iterations" \
-            -w "$warmups" --json "$NET_DIR/new.json"
+        rm -f "$summary"
+        record "$setting,$variant,$name" net_mpirun 4 -x "SWAGG_SUMMARY_JSON=$summary" "$@" -- "$MPI_PERF" -b "$begin" -e "$end" \
+            -f "$factor" -n "$iterations" -w "$warmups" --json "$NET_DIR/new.json"
+        [ ! -s "$summary" ] || mv "$summary" "$(record_of "$setting,$variant,$name,summary")"
         printf '  run %s: %s, %s: %s to %s\n' "$run" "$setting" "$variant" "$begin" "$end"
     done
 }
@@ -129,6 +132,17 @@ on_swagg() {
     net_swagg_stop
 }
 
+# swagg on a bridge, one more station there.
+beside_bridge() {
+    local options
+    mapfile -t options < <(offloading)
+    net_bridge_with_cable 1500
+    net_swagg_beside 1500
+    measure_sizes beside "${options[@]}"
+    net_swagg_stop
+    net_bridge_with_cable_remove
+}
+
 # So many hosts, with links of this rate.
 on_hosts() { # COUNT RATE
     ranks=$1
@@ -136,6 +150,7 @@ on_hosts() { # COUNT RATE
     net_limit "$2"
     on_bridge
     on_swagg
+    [ "$ranks" = 8 ] || beside_bridge
 }
 
 [ -s "$records/operations.json" ] || "$NET_BUILD/bench/bench-core" --operations >"$records/operations.json"

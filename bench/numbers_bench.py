@@ -9,6 +9,7 @@ from plot import Panel, lines
 
 SETTINGS = {"200mbit": "links of 200 Mbit/s", "cpu": "links without a limit"}
 SEARCHED = {**SETTINGS, "200mbit_8": "links of 200 Mbit/s, eight hosts"}
+PARTS = {"small": "up to 64 KiB", "large": "from 256 KiB on"}
 LIMITED, FREE, EIGHT = "Over links of 200 Mbit/s", "Over links without a limit", "With eight hosts on links of 200 Mbit/s"
 FASTER = "{:.2f} times as fast as"
 
@@ -22,9 +23,9 @@ RATIOS = (
      "200mbit_8", "allreduce", "best", "swagg"),
     (Figure("reduce_200mbit_8_hosts_vs_best", f"{EIGHT} a reduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.1"),
      "200mbit_8", "reduce", "best", "swagg"),
-    (Figure("allreduce_200mbit_vs_openmpi", f"{LIMITED} it is {FASTER} what Open MPI chooses.", first_screen=False),
+    (Figure("allreduce_200mbit_vs_openmpi", f"{LIMITED} an allreduce of 20 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
      "200mbit", "allreduce", "openmpi", "swagg"),
-    (Figure("reduce_200mbit_vs_openmpi", f"{LIMITED} it is {FASTER} what Open MPI chooses.", first_screen=False),
+    (Figure("reduce_200mbit_vs_openmpi", f"{LIMITED} a reduce of 20 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
      "200mbit", "reduce", "openmpi", "swagg"),
     (Figure("allreduce_cpu_vs_openmpi", f"{FREE} an allreduce of 16 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
      "cpu", "allreduce", "openmpi", "swagg"),
@@ -42,11 +43,33 @@ SPEEDS = (
 )
 TENSORS = (
     Figure("many_tensors_share", "The 161 gradients of ResNet-50 in blocking calls reach {:.1%} of one call's goodput.", ">= 0.90"),
-    Figure("many_tensors_share_vector", "In a vector call they reach {:.1%} of it.", ">= 0.97"),
+    Figure("many_tensors_share_vector", "In a vector call the 161 gradients of ResNet-50 reach {:.1%} of one call's goodput.", ">= 0.97"),
 )
-LATENCY = Figure("latency_8B_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0")
-WORST = Figure("worst_size_vs_openmpi", f"Of all sizes from 8 bytes to 16 MiB, the slowest is {FASTER} Open MPI's.", ">= 0.95")
-FIGURES = (*(row[0] for row in (*SPEEDS, *RATIOS)), *TENSORS, LATENCY, WORST)
+# Where swagg stands, by the variant's name in records: what the pages say of it; 8 bytes; the size that compares worst.
+PLACES = {
+    "swagg": ("as the only switch",
+              Figure("latency_8B_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
+              Figure("worst_size_vs_openmpi", f"Of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.", ">= 0.95")),
+    "beside": ("beside a bridge",
+               Figure("latency_8B_beside_bridge_vs_openmpi",
+                      f"With swagg beside a bridge, links without a limit, an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
+               Figure("worst_size_beside_bridge_vs_openmpi",
+                      f"With swagg beside a bridge, of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.",
+                      ">= 0.95")),
+}
+FIGURES = (*(row[0] for row in (*SPEEDS, *RATIOS)), *TENSORS, *(figure for _, *both in PLACES.values() for figure in both))
+
+# What an allreduce or reduce of 20 MiB takes if nothing is lost but framing, as shares of the tensor's time on the wire. Ours crosses
+# each link once, 1460 bytes in a frame of 1514. TCP has 1448, and for every second frame an acknowledgement of 66 the other way, where
+# data goes, too. Open MPI's best are a ring, and a pipeline whose last segment passes hosts - 2 further ones after the first.
+TENSOR, RATE, SEGMENT = 20 << 20, 200e6 / 8, 32 << 10
+OUR_FRAMING, TCP_FRAMING = 1514 / 1460, (2 * 1514 + 66) / (2 * 1448)
+HOSTS = {"200mbit": 4, "200mbit_8": 8}
+
+
+def best_share(op, hosts):
+    """Of Open MPI's best."""
+    return TCP_FRAMING * (2 * (hosts - 1) / hosts if op == "allreduce" else 1 + (hosts - 2) * SEGMENT / TENSOR)
 
 ALGORITHMS = {
     "allreduce": {"1": "linear", "2": "reduce, then broadcast", "3": "recursive doubling", "4": "ring", "5": "segmented ring",
@@ -63,7 +86,9 @@ algorithms and segment sizes (`coll_tuned_..._algorithm`, `..._segmentsize`). Th
 fastest of them again in full. All variants take turns in every run, and a ratio is taken within each run.
 
 Sizes: through the shim as it is by default, which chooses between switch and library; the time is the slowest rank's, the median of
-60 calls up to 64 KiB and of 3 beyond. `worst_size_vs_openmpi` is the least of the medians of all sizes, over both kinds of links.
+60 calls up to 64 KiB and of 3 beyond. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
+[beside](../placements.md#beside-the-kernels-bridge) a bridge of the kernel's. `worst_size_...` is the least of the medians of all sizes, over
+both kinds of links.
 
 bfloat16, int32 and fp16 go through libswagg without MPI (`swagg-perf`, 20 MiB), and so do the 161 gradient tensors of ResNet-50, 102 MB
 in all (`bench-tensors`): as single blocking calls, as one vector call, and as one call of the same bytes.
@@ -95,8 +120,8 @@ def sizes_of(reports):
     found = []
     for setting in SETTINGS:
         by_variant = {}
-        for variant in ("openmpi", "swagg"):
-            for part in ("small", "large"):
+        for variant in ("openmpi", *PLACES):
+            for part in PARTS:
                 for rows in reports[setting, variant, part]:
                     for row in rows:
                         by_variant.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
@@ -104,14 +129,33 @@ def sizes_of(reports):
     return found
 
 
-def speeds(row):
-    return records.ratios(row["openmpi"], row["swagg"])
+def speeds(row, place):
+    return records.ratios(row["openmpi"], row[place])
+
+
+def choices_of(reports):
+    """Which sizes the shim sent to the switch, as {setting, place, part, run, choice}"""
+    return [{"setting": setting, "place": place, "part": part, "run": run, "choice": summary["jobs"][-1]["allreduce"]}
+            for setting in SETTINGS for place in PLACES for part in PARTS
+            for run, summary in enumerate(reports[setting, place, part, "summary"], 1)]
+
+
+def bounds_of(reports):
+    """For each ratio at 200 Mbit/s against the best: how near both come to what framing leaves."""
+    found = []
+    for figure, setting, op, over, under in RATIOS:
+        if setting in HOSTS and over == "best":
+            ideal = TENSOR / RATE
+            ours, best = (Sample(taken(reports, setting, variant, op)).median for variant in (under, over))
+            found.append({"figure": figure.name, "bound": best_share(op, HOSTS[setting]) / OUR_FRAMING,
+                          "ours": ideal * OUR_FRAMING / ours, "best": ideal * best_share(op, HOSTS[setting]) / best})
+    return found
 
 
 def candidates_of(reports):
     """What was tried of Open MPI's, as {setting, op, stage, algorithm, segment, seconds}"""
     found = []
-    for setting, variant, op in reports:
+    for setting, variant, op, *_ in reports:
         match = CANDIDATE.fullmatch(variant)
         if match:
             stage, algorithm, segment = match.groups()
@@ -132,13 +176,15 @@ def collect(directory):
         found[figure.name] = records.ratios(taken(reports, setting, over, op), taken(reports, setting, under, op))
     for figure in TENSORS:
         found[figure.name] = [run[figure.name] for run in reports["200mbit", "libswagg", "tensors"]]
-    found[LATENCY.name] = speeds(next(row for row in sizes if (row["setting"], row["bytes"]) == ("cpu", 8)))
-    found[WORST.name] = min(Sample(speeds(row)).median for row in sizes)
+    for place, (_, latency, slowest) in PLACES.items():
+        found[latency.name] = speeds(next(row for row in sizes if (row["setting"], row["bytes"]) == ("cpu", 8)), place)
+        found[slowest.name] = min(Sample(speeds(row, place)).median for row in sizes)
     found |= {f"{row['what'].replace(' ', '_')}_ns_a_float": row["ns"] for row in arithmetic["conversions"]}
     found |= {f"{row['op']}_{row['type']}_ns_a_kib": row["ns"] for row in arithmetic["operations"]}
     found |= {"memcpy_ns_a_kib": arithmetic["memcpy"], "loop_f32_ns_a_kib": arithmetic["loop"]}
     runs = len(found["scaling_overhead"])
-    return {"measured": records.measured(runs), "figures": found, "sizes": sizes, "tried": candidates_of(reports), "arithmetic": arithmetic}
+    return {"measured": records.measured(runs), "figures": found, "sizes": sizes, "choices": choices_of(reports),
+            "bounds": bounds_of(reports), "tried": candidates_of(reports), "arithmetic": arithmetic}
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------
@@ -147,14 +193,34 @@ def size_name(size):
     return next(f"{size >> shift} {unit}" for shift, unit in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if size >> shift)
 
 
-def worst(data):
-    return min(data["sizes"], key=lambda row: Sample(speeds(row)).median)
+def places_of(data):
+    """Those that were measured."""
+    return [place for place in PLACES if place in data["sizes"][0]]
+
+
+def worst(data, place):
+    row = min(data["sizes"], key=lambda row: Sample(speeds(row, place)).median)
+    return f"{size_name(row['bytes'])} over {SETTINGS[row['setting']]}"
 
 
 def size_table(data, setting):
-    rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", "swagg")),
-             Sample(speeds(row)).spread(2)) for row in data["sizes"] if row["setting"] == setting]
-    return table(("tensor", "Open MPI (µs)", "swagg (µs)", "speed, by Open MPI's"), rows)
+    places = places_of(data)
+    rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", *places)),
+             *(Sample(speeds(row, place)).spread(2) for place in places)) for row in data["sizes"] if row["setting"] == setting]
+    return table(("tensor", "Open MPI (µs)", *(f"swagg {PLACES[place][0]} (µs)" for place in places),
+                  *(f"its speed {PLACES[place][0]}, by Open MPI's" for place in places)), rows)
+
+
+def choice_table(data):
+    rows = [(f"{SETTINGS[row['setting']]}, swagg {PLACES[row['place']][0]}, {PARTS[row['part']]}", row["run"], row["choice"])
+            for row in data["choices"]]
+    return table(("where, and which tensors were measured", "run", "to the switch go"), rows, "lrl")
+
+
+def bound_table(data):
+    rows = [(f"`{row['figure']}`", Sample(data["figures"][row["figure"]]).spread(2), f"{row['bound']:.2f}", f"{row['ours']:.1%}",
+             f"{row['best']:.1%}") for row in data["bounds"]]
+    return table(("figure", "measured", "if neither lost anything", "swagg, of what framing leaves", "Open MPI's best, of it"), rows)
 
 
 def candidate_name(row):
@@ -169,12 +235,15 @@ def tried_table(data):
 
 
 def numbers_page(data):
-    slowest = worst(data)
+    slowest = "; ".join(f"with swagg {PLACES[place][0]} {worst(data, place)}" for place in places_of(data))
     ratio = Sample(data["figures"]["allreduce_200mbit_vs_best"]).median
     answer = (f"Over links of 200 Mbit/s an allreduce is {ratio:.2f} times as fast as the best that Open MPI has. SwitchML's int32 cost "
-              f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The size that compares worst is "
-              f"{size_name(slowest['bytes'])} over {SETTINGS[slowest['setting']]}.")
+              f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The sizes that compare worst: "
+              f"{slowest}.")
     tables = [part for setting, words in SETTINGS.items() for part in (f"Allreduce by size, {words}:", size_table(data, setting))]
+    if "bounds" in data:
+        tables = ["Links of 200 Mbit/s, 20 MiB, beside what framing leaves:", bound_table(data), *tables,
+                  "What the shim measured and chose:", choice_table(data)]
     return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
                         "What was tried to find Open MPI's best:", tried_table(data), "## How it is measured", READING.strip()])
 
@@ -200,9 +269,11 @@ def pages(data):
 
 
 def plots(data):
-    series = [(words, kind, [(row["bytes"], Sample(speeds(row))) for row in data["sizes"] if row["setting"] == setting])
-              for (setting, words), kind in zip(SETTINGS.items(), ("ours", "second"))]
     ticks = [(size, size_name(size)) for size in (8, 512, 8 << 10, 256 << 10, 16 << 20)]
-    return {"numbers": lines("Speed of an allreduce by its size", [
-        Panel("Allreduce, four ranks", "speed by Open MPI's: more is better", series=series, x_ticks=ticks, x_unit="tensor", log=True,
-              marks=[(1, "Open MPI")])])}
+    panels = []
+    for place in places_of(data):
+        series = [(words, kind, [(row["bytes"], Sample(speeds(row, place))) for row in data["sizes"] if row["setting"] == setting])
+                  for (setting, words), kind in zip(SETTINGS.items(), ("ours", "second"))]
+        panels.append(Panel(f"Allreduce, four ranks, swagg {PLACES[place][0]}", "speed by Open MPI's: more is better", series=series, x_ticks=ticks,
+                            x_unit="tensor", log=True, marks=[(1, "Open MPI")]))
+    return {"numbers": lines("Speed of an allreduce by its size", panels)}

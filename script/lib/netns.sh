@@ -7,7 +7,8 @@
 #     net_hosts 4                    # hosts h0..h3, 10.77.0.1..4 on eth0, each on a veth to port p0..p3 of the switch
 #     net_limit 200mbit              # both directions of every link; or of one: net_limit 200mbit 2
 #     net_bridge                     # the switch is a plain Linux bridge, or:
-#     net_swagg_start conf.yaml      # the switch is build/swagg/swagg; returns when it is ready
+#     net_swagg_start conf.yaml      # the switch is build/swagg/swagg; returns when it is ready, or:
+#     net_bridge_with_cable 1500     # a bridge, and swagg beside it: net_swagg_beside 1500
 #     step "hosts reach one another" # names what follows; a failure says in which step it happened
 #     net_exec 0 ping -c1 "$(net_ip 1)"
 #     net_mpirun 4 -x LD_PRELOAD=libx.so -- ./program args    # 4 ranks, dealt to the hosts in turn
@@ -251,12 +252,18 @@ net_exec() { # HOST COMMAND...
 # --- the switch: a Linux bridge --------------------------------------------------------------------------------
 
 net_bridge() {
-    local i names=()
-    for ((i = 0; i < NET_HOSTS; i++)); do
-        names+=("p$i")
-    done
+    local names
+    mapfile -t names < <(net_ports)
     net_bridge_of br0 "${names[@]}"
     ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/24" dev br0
+}
+
+# The switch's ends of the hosts' links.
+net_ports() {
+    local i
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        echo "p$i"
+    done
 }
 
 # A Linux bridge in the switch's namespace, and a cable there between two of its devices, or of others'.
@@ -281,6 +288,25 @@ net_cable() { # END END [MTU]
 
 net_bridge_remove() {
     ip -n "$NET_ID-sw" link del br0
+}
+
+# A bridge with a cable for a swagg beside it, as conf/beside-bridge.yaml has it. net_swagg_beside starts that.
+net_bridge_with_cable() { # MTU
+    local names
+    mapfile -t names < <(net_ports)
+    net_cable swagg0 swagg1 "$1"
+    net_bridge_of br0 "${names[@]}" swagg1
+}
+
+net_swagg_beside() { # MTU
+    sed "s/^mtu: 1500/mtu: $1/" "$NET_ROOT/conf/beside-bridge.yaml" >"$NET_DIR/beside.yaml"
+    printf '%s\n' "${NET_SETTINGS[@]}" >>"$NET_DIR/beside.yaml"
+    net_swagg_start "$NET_DIR/beside.yaml"
+}
+
+net_bridge_with_cable_remove() {
+    net_bridge_remove
+    ip -n "$NET_ID-sw" link del swagg0
 }
 
 # --- the switch: swagg -----------------------------------------------------------------------------------------

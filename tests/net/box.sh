@@ -1,22 +1,18 @@
 #!/usr/bin/env bash
-# A dedicated aggregator: swagg with one port beside an ordinary switch (a Linux bridge), reached by its IP address, also by hosts behind a
-# router; several jobs; and the router's MAC address changes while a job runs. Frames are jumbo frames where the way allows.
+# swagg beside a bridge of the kernel's (conf/beside-bridge.yaml), which is also a dedicated aggregator beside an ordinary switch: reached by
+# its IP address, also by hosts behind a router; others' traffic does not come to it; several jobs; and the router's MAC address changes while
+# a job runs. Frames are jumbo frames where the way allows.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+port_frames() {
+    net_telemetry /swagg/port,bridge rx_frames
+}
+
 net_begin box
 net_hosts 3 9000
-# The box's cable: `box` is its port, `plug` the bridge's.
-ip -n "$NET_ID-sw" link add box mtu 9000 type veth peer name plug mtu 9000
-net_real_frames "$NET_ID-sw" box
-net_real_frames "$NET_ID-sw" plug
-ip -n "$NET_ID-sw" link add br0 mtu 9000 type bridge forward_delay 0 mcast_snooping 0
-for port in p0 p1 p2 plug; do
-    ip -n "$NET_ID-sw" link set "$port" up master br0
-done
-ip -n "$NET_ID-sw" link set box up promisc on
-ip -n "$NET_ID-sw" link set br0 up
+net_bridge_with_cable 9000
 # h3 and h4 are behind a router, r, whose other leg is in the bridge.
 net_add_namespace r
 ip link add outer netns "$NET_ID-r" mtu 9000 type veth peer name p3 netns "$NET_ID-sw" mtu 9000
@@ -39,18 +35,17 @@ for i in 3 4; do
 done
 NET_HOSTS=5
 
-cat >"$NET_DIR/box.yaml" <<END
-ports: [{name: net, device: "kernel:box"}]
-switch: {ip: $(net_switch_ip)/24}
-mtu: 9000
-END
-printf '%s\n' "${NET_SETTINGS[@]}" >>"$NET_DIR/box.yaml"
-net_swagg_start "$NET_DIR/box.yaml"
+net_swagg_beside 9000
 
 step "every host reaches the box, also through the router"
 for i in 0 1 2 3 4; do
     reaches "$i" "$(net_switch_ip)"
 done
+
+step "what hosts send one another passes the bridge alone"
+before=$(port_frames)
+transfer 0 1 -n 20M # more than 2,000 frames
+[ "$(port_frames)" -lt $((before + 500)) ] || fail "$(($(port_frames) - before)) frames came to the box"
 
 step "two jobs at once: one on the bridge, with jumbo frames, one with ranks behind the router"
 NET_HOSTS=3
