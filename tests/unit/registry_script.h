@@ -2,8 +2,8 @@
  * each, and what the registry is to do about it, indented:
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
- * checksum, resume (its tag), was (its job's number before), among (the processes that it was READY with;
- * else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
+ * checksum, quorum, resume (its tag), was (its job's number before), among (the processes that it was READY
+ * with; else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
  * data=q: from its host and data port; fixed: from where a job sends that nobody joins; stranger: it does not
  * know this boot id; network=: of the switch's; moved: it is heard on another port of the switch HEARTBEAT p
  * calls=3 mac=9 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says (JOIN has also protocol=
@@ -341,6 +341,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                    .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                    .slots = (uint16_t)number_after(line, "slots=", 128),
                                    .checksum = number_after(line, "checksum=", SML_CHECKSUM_NONE),
+                                   .quorum = (uint16_t)number_after(line, "quorum=", 0),
                                    .resumed = m.join.resume != (strstr(line, "unlike") != NULL),
                                    .first_tag = number_after(line, "resume=", 0)};
     sml_terms_build(&m.join.terms, &wish);

@@ -78,7 +78,7 @@ static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_
         else
             lose_silent(r, job, &silent, now);
     }
-    if (job->state == CTL_ENTRY_FAILED && job->present == 0)
+    if ((job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_FAILED) && job->present == 0)
         ctl_entry_drop(r, job, "over: all ranks have left or fallen silent");
     return job->state != CTL_ENTRY_FREE;
 }
