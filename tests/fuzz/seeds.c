@@ -205,11 +205,29 @@ static void packet_seeds(void)
 
 /* Runs, as the targets read them */
 
-enum { POOL_DATA = 0, POOL_OPEN = 2, POOL_PROBE = 3, POOL_RESTORE = 4, NOW = 2, SHADOW = 1 };
+enum { POOL_DATA = 0, POOL_OPEN = 2, POOL_PROBE = 3, POOL_RESTORE = 4, NOW = 2, SHADOW = 1, STALE = 0 };
 
 static void pool_packet(struct seed *s, uint8_t rank, uint8_t slot, uint8_t when, uint8_t kind)
 {
     PUT(s, 0, kind == POOL_PROBE ? 0 : 64 /* WANT */, 9 /* fill */, rank, slot, when, kind);
+}
+
+/* A quorum of two of three ranks, which are enough after a millisecond; the third is late, or far behind. */
+static void pool_quorum_seed(const char *name, uint8_t kind)
+{
+    struct seed s = {0};
+    PUT(&s, 2 + 8 * 2 + 24, kind, 5, 0xff, 0xff, 0xff, 0xfe);
+    for (uint8_t turn = 0; turn < 4; turn++)
+        for (uint8_t slot = 0; slot < 4; slot++) {
+            pool_packet(&s, 0, slot, NOW, POOL_DATA);
+            pool_packet(&s, 1, slot, NOW, kind & 4 && turn == 0 ? POOL_RESTORE : POOL_DATA);
+            if (slot % 2 == 0)
+                PUT(&s, 6, 60); /* 1.2 ms */
+            if (slot == 3)
+                pool_packet(&s, 2, slot, turn == 2 ? STALE : SHADOW, POOL_DATA);
+            pool_packet(&s, 2, slot, turn == 1 ? NOW : SHADOW, POOL_PROBE);
+        }
+    save(&s, "pool", name);
 }
 
 /* Three ranks, four slots, three turns; a probe, a duplicate and a late copy each time. */
@@ -272,6 +290,18 @@ static void stream_seeds(void)
     stream_step(&s, 6);
     stream_step(&s, 7);
     save(&s, "stream", "failures");
+
+    s.n = 0;
+    PUT(&s, 2, 0, 0, 5, 0, 0, 0x20, 1, 150); /* a quorum; results of others, and what is gone */
+    for (unsigned i = 0; i < 12; i++)
+        stream_step(&s, i == 2 ? 4 : i % 5 == 4 ? 5 : 0);
+    PUT(&s, 4, 2, 8); /* a restart; and one after which all is lost that this rank lacks */
+    for (unsigned i = 0; i < 6; i++)
+        stream_step(&s, 0);
+    PUT(&s, 4, 3, 9);
+    for (unsigned i = 0; i < 12; i++)
+        stream_step(&s, 0);
+    save(&s, "stream", "quorum");
 
     s.n = 0;
     PUT(&s, 64 + 2, 0, 0, 0, 3, 0, 0xf5, 1, 9); /* indices of 4 bits */
@@ -523,6 +553,9 @@ int main(int argc, char **argv)
     pool_seed("compressed", 64);
     pool_seed("compressed-wide-on-arrival", 64 | 128 | 2);
     pool_seed("compressed-resumed-kept", 64 | 8 | 4);
+    pool_quorum_seed("quorum", 0);
+    pool_quorum_seed("quorum-checked-resumed", 4 | 16);
+    pool_quorum_seed("quorum-compressed-on-arrival", 2 | 64);
     stream_seeds();
     numbers_seed("int32", 2);
     numbers_seed("published", 2 + 128);

@@ -8,10 +8,17 @@
 #include "switchml/chunks.h"
 #include "switchml/stream.h"
 #include "tags.h"
+#include "wire/bytes.h"
 
 #define US UINT64_C(1000)
 
-enum { STEPS_MAX = 300, RANK = 1, WORKERS = 4, PAYLOAD_MAX = SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES };
+enum {
+    STEPS_MAX = 300,
+    RANK = 1,
+    WORKERS = 4,
+    PAYLOAD_MAX = SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES,
+    ROLL_MAX = 256, /* chunks of a call */
+};
 
 struct world {
     struct sml_stream_config cfg;
@@ -28,7 +35,11 @@ struct world {
     bool wants;
 
     uint32_t shared; /* by the results so far, every rank has those of all chunks before this one */
-    bool misled;     /* resumed from where no switch with honest ranks would: all that counts now is memory */
+    /* With a quorum. */
+    struct sml_roll roll[ROLL_MAX];
+    uint32_t gone; /* by what the switch said, results of chunks before this one cannot be had any more */
+    bool late[ROLL_MAX]; /* nor can those of these chunks */
+    bool misled; /* resumed from where no switch with honest ranks would: all that counts now is memory */
 };
 
 static struct sml_element element(const struct world *w)
@@ -49,6 +60,29 @@ static bool find_chunk(const struct world *w, uint32_t tag, uint64_t *offset, si
         return false;
     sml_chunk_span(w->cfg.chunk_bytes, element(w).out, w->bytes, c, offset, bytes);
     return true;
+}
+
+/* Bytes of the map of ranks behind a result. */
+static size_t names_bytes(const struct world *w)
+{
+    return w->cfg.quorum ? 1 : 0;
+}
+
+static bool is_missed(const struct world *w, uint32_t tag)
+{
+    return w->cfg.quorum && w->wants && w->roll[tag - w->first_tag].ranks == 0;
+}
+
+/* What cannot be had is 0. Nothing else is given up. */
+static void note_missed(struct world *w)
+{
+    uint64_t offset;
+    size_t bytes;
+    for (uint32_t tag = w->first_tag; w->cfg.quorum && find_chunk(w, tag, &offset, &bytes); tag++)
+        if (is_missed(w, tag)) {
+            REQUIRE(tag_before(tag, w->gone) || w->late[tag - w->first_tag]);
+            memset(w->expected + offset, 0, bytes);
+        }
 }
 
 static bool is_busy(const struct world *w)
@@ -124,10 +158,16 @@ static void begin(struct world *w, struct input *in)
     for (size_t i = 0; i < w->bytes; i++)
         w->original[i] = (uint8_t)(fill + 3 * i);
     w->out = !w->wants ? NULL : what & 8 && !looks_up ? w->in : calloc(1, w->bytes + 1);
+    memset(w->roll, 0xff, sizeof w->roll);
+    memset(w->late, 0, sizeof w->late);
+    if (w->cfg.quorum)
+        sml_stream_call_roll(w->stream, w->roll);
     w->scattered = scattered_cut(w->in, w->out, call.count, element(w).in, looks_up ? 0 : fill);
     scattered_put(&w->scattered, w->original);
     REQUIRE(begin_call(w, call) == 0);
-    REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE : w->cfg.buffer_reduces);
+    note_missed(w);
+    REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE
+                       : w->cfg.buffer_reduces || w->cfg.quorum);
     if (!is_busy(w)) /* the caller's again */
         memset(w->in, 0xdd, w->bytes);
 }
@@ -139,7 +179,8 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     struct sml_packet p;
     uint64_t offset;
     size_t bytes, skip;
-    REQUIRE(send->head_bytes + send->body_bytes <= (size_t)SML_HEADER_BYTES + w->cfg.chunk_bytes);
+    REQUIRE(send->head_bytes + send->body_bytes <=
+            (size_t)SML_HEADER_BYTES + w->cfg.chunk_bytes + names_bytes(w));
     REQUIRE(sml_parse(&p, payload, sml_send_copy(send, payload)) == SML_OK);
     REQUIRE(memcmp(sml_send_body(send, body), payload + send->head_bytes, send->body_bytes) == 0);
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, RANK));
@@ -153,11 +194,16 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     if (p.kind == SML_PROBE || !find_chunk(w, p.tag, &offset, &bytes))
         return;
     skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
-    if (p.kind != SML_RESTORE) {
+    if (p.kind == SML_RESTORE) {
+        REQUIRE(!is_missed(w, p.tag) && p.body_bytes >= names_bytes(w));
+        p.body_bytes -= names_bytes(w);
+    } else {
         offset = offset / element(w).out * element(w).in;
         bytes = bytes / element(w).out * element(w).in;
     }
     REQUIRE(p.body_bytes == skip + bytes);
+    if (p.kind != SML_RESTORE && is_missed(w, p.tag) && w->in == w->out) /* whatever is left of it */
+        return;
     const uint8_t *tensor = p.kind == SML_RESTORE ? w->expected : w->original;
     convert(w, body, p.body + skip, bytes);
     REQUIRE(memcmp(body, tensor + offset, bytes) == 0);
@@ -174,12 +220,36 @@ static void poll(struct world *w)
     REQUIRE(sml_stream_timer(w->stream) > w->now);
 }
 
+/* What a packet that may be believed says of results that are gone. */
+static void note_gone(struct world *w, const uint8_t *payload, size_t bytes)
+{
+    struct sml_packet p;
+    uint64_t offset;
+    size_t chunk;
+    uint32_t gone;
+    if (sml_parse(&p, payload, bytes) != SML_OK || !sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH))
+        return;
+    if (p.kind == SML_LATE) {
+        if (find_chunk(w, p.tag, &offset, &chunk))
+            w->late[p.tag - w->first_tag] = true;
+        gone = get_be32(p.body) - 3u * w->cfg.slots + 1;
+    } else if (p.kind == SML_DATA || p.kind == SML_OPEN) {
+        gone = p.tag - 2u * w->cfg.slots + 1;
+    } else {
+        return;
+    }
+    if (tag_before(w->gone, gone))
+        w->gone = gone;
+}
+
 static void receive(struct world *w, const uint8_t *payload, size_t bytes)
 {
     struct sml_packet p;
     uint64_t offset;
     size_t chunk, skip;
     enum sml_receive worth = sml_stream_receive(w->stream, payload, bytes, w->now);
+    note_gone(w, payload, bytes);
+    note_missed(w);
     if (worth != SML_RX_RESULT)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
@@ -195,10 +265,15 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
     skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
     if (!w->wants) {
-        REQUIRE(p.body_bytes == 0 || p.body_bytes == skip);
+        REQUIRE(w->cfg.quorum || p.body_bytes == 0 || p.body_bytes == skip);
         return;
     }
-    REQUIRE(p.body_bytes == skip + chunk);
+    REQUIRE(p.body_bytes == skip + chunk + names_bytes(w));
+    if (w->cfg.quorum) {
+        const uint8_t names = p.body[skip + chunk];
+        const struct sml_roll *roll = &w->roll[p.tag - w->first_tag];
+        REQUIRE(names != 0 && roll->ranks == __builtin_popcount(names) && roll->mine == (names >> RANK & 1));
+    }
     if (chunk > 0)
         convert(w, w->expected + offset, p.body + skip, chunk);
     check_done(w);
@@ -218,8 +293,11 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
             return n + fill % (w->cfg.chunk_bytes / element(w).out + 1) * element(w).out;
         if (!w->wants || !find_chunk(w, p->tag, &offset, &bytes))
             return w->wants ? n : 0;
-        memset(body + n, fill, bytes);
-        return n + bytes;
+        memset(body + n, fill, bytes + names_bytes(w));
+        return n + bytes + names_bytes(w);
+    case SML_LATE:
+        put_be32(body, p->tag + (fill % 8 + 1u) * w->cfg.slots);
+        return SML_LATE_BYTES;
     case SML_WAIT:
         body[0] = fill;
         return 1;
@@ -239,7 +317,7 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
 static void take_packet(struct world *w, struct input *in)
 {
     static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_DATA,   SML_NACK,
-                                    SML_WAIT, SML_DATA, SML_REJECT, SML_MISMATCH};
+                                    SML_WAIT, SML_LATE, SML_REJECT, SML_MISMATCH};
     uint8_t payload[PAYLOAD_MAX + 64], odd = take8(in), fill = take8(in);
     struct sml_packet p = {.size_code = SML_SIZE_AGREED,
                            .checksum = w->cfg.checksum,
@@ -247,6 +325,8 @@ static void take_packet(struct world *w, struct input *in)
                            .e0 = agg_code(w->call.type, w->call.op)};
     p.tag = sml_stream_oldest(w->stream) + (uint32_t)(int8_t)take8(in) % 16;
     p.kind = kinds[take8(in) % sizeof kinds];
+    if (p.kind == SML_LATE && !w->cfg.quorum)
+        p.kind = SML_DATA;
     if (odd & 1)
         p.tag = sml_stream_oldest(w->stream) - take8(in);
     if (p.kind == SML_DATA && p.tag == w->first_tag)
@@ -287,11 +367,17 @@ static void resume(struct world *w, struct input *in)
     uint32_t back = take8(in) % (w->cfg.slots + 3u);
     uint8_t job = take8(in);
     uint32_t first_tag = sml_stream_oldest(w->stream) - back;
+    if (w->cfg.quorum && job & 1) { /* others are so far ahead that what is older is lost */
+        first_tag += back + back;
+        if (tag_before(w->gone, first_tag))
+            w->gone = first_tag;
+    }
     int rc = sml_stream_resume(w->stream, job, first_tag, NULL, w->now);
     REQUIRE(rc == 0 || rc == -ENODATA);
-    REQUIRE(rc == 0 || back > 0);
+    REQUIRE(rc == 0 || back > (w->cfg.quorum ? w->cfg.slots : 0));
     if (rc < 0)
         return;
+    note_missed(w);
     w->cfg.job = job;
     w->misled = w->misled || tag_before(first_tag, w->shared);
 }
@@ -367,11 +453,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     if (w.cfg.chunk_bytes >= SML_LOOK_UP_CHUNK_MIN)
         w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));
+    w.cfg.quorum = (w.cfg.first_tag >> 8 & 15) == 5;
     w.cfg.may_leave = w.cfg.look_up != 0 && (w.cfg.first_tag & 8);
     size_t bytes = sml_stream_footprint(&w.cfg);
     REQUIRE(bytes > 0);
     w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
-    w.first_tag = w.shared = w.cfg.first_tag;
+    w.first_tag = w.shared = w.gone = w.cfg.first_tag;
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(&w, &in);
     check_done(&w);
