@@ -16,6 +16,8 @@ void oracle_fini(struct oracle *o)
     while (o->formations != NULL) {
         struct formation *f = o->formations;
         o->formations = f->next;
+        for (unsigned c = 0; c < PROGRAM_CALLS_MAX; c++)
+            free(f->parts[c]);
         free(f);
     }
 }
@@ -92,7 +94,7 @@ void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, cons
     if (buffered)
         return;
     f->rank[rank].proved = f->rank[rank].succeeded;
-    if (program_has_mismatch(f->program, call))
+    if (program_has_mismatch(f->program, call) && f->program->quorum == 0)
         oracle_fail(o, "job %s, rank %u, call %u: a sum of different calls", f->program->name, rank, call);
     else if (tensor != NULL)
         check_sum(o, f, rank, call, tensor);
@@ -107,30 +109,53 @@ void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool wel
         f->rank[rank].proved = f->rank[rank].succeeded;
 }
 
-/* How many calls every rank has at least begun. */
-static unsigned begun_by_all(const struct formation *f)
+bool oracle_has_part(struct formation *f, const struct oracle_part *p)
 {
-    unsigned least = PROGRAM_CALLS_MAX;
+    uint64_t **parts = &f->parts[p->call];
+    const uint64_t digest = digest_of(p->sums, p->bytes) ^ digest_of(p->names, p->names_bytes) << 1;
 
-    for (unsigned r = 0; r < f->program->size; r++)
-        if (f->rank[r].begun < least)
-            least = f->rank[r].begun;
-    return least;
+    if (*parts == NULL)
+        *parts = memory_of(p->chunks * sizeof(**parts));
+    if ((*parts)[p->chunk] == 0)
+        (*parts)[p->chunk] = digest;
+    return (*parts)[p->chunk] == digest;
+}
+
+void oracle_killed(struct oracle *o, struct formation *f, unsigned rank)
+{
+    oracle_ended(o, f, rank, false);
+    f->rank[rank].killed = true;
+}
+
+/* How many calls have at least been begun by as many ranks as a sum needs. */
+static unsigned begun_by_enough(const struct formation *f)
+{
+    unsigned calls = 0, ranks;
+
+    do {
+        calls++;
+        ranks = 0;
+        for (unsigned r = 0; r < f->program->size; r++)
+            ranks += f->rank[r].begun >= calls;
+    } while (ranks >= program_needs(f->program));
+    return calls - 1;
 }
 
 static void finish_formation(struct oracle *o, const struct formation *f, bool must_succeed)
 {
-    unsigned bound = begun_by_all(f), well = 0;
+    const unsigned bound = begun_by_enough(f);
+    unsigned well = 0;
 
     for (unsigned r = 0; r < f->program->size; r++) {
         const struct oracle_life *life = &f->rank[r];
         well += life->well;
         if (life->proved > bound)
-            oracle_fail(o, "job %s, rank %u: %u calls succeeded, but some rank has begun only %u",
+            oracle_fail(o,
+                        "job %s, rank %u: %u calls succeeded, but not enough ranks have begun more than %u",
                         f->program->name, r, life->proved, bound);
         if (life->ready && !life->ended)
             oracle_fail(o, "job %s, rank %u: hangs in call %u", f->program->name, r, life->succeeded);
-        if (must_succeed && !life->well)
+        if (must_succeed && !life->well && !life->killed)
             oracle_fail(o, "job %s, rank %u: failed in call %u for no good reason", f->program->name, r,
                         life->succeeded);
     }

@@ -5,6 +5,8 @@
  * all others, at the latest in their next call. A rank that buffers reduces may get further by these;
  *   - ranks that call different things all get an error, if only in a later call or in closing where reduces
  * are buffered;
+ *   - of a job with a quorum, a sum may lack ranks (attendance.h), and so many ranks have begun a call when
+ * one gets further;
  *   - every call, join and close returns by its deadline (process.c tells when one did not).
  */
 #ifndef SWAGG_SIM_ORACLE_H
@@ -20,6 +22,7 @@ struct oracle_life {
     bool ready;       /* it learned that all were there */
     bool ended, well; /* well: all its calls succeeded */
     unsigned begun, succeeded;
+    bool killed;
     unsigned proved; /* of the calls that succeeded, those that all ranks must have begun */
 };
 
@@ -29,6 +32,7 @@ struct formation {
     struct program *program;
     uint64_t key;
     uint64_t digest[PROGRAM_CALLS_MAX]; /* of the sum that the first rank got; 0: none has */
+    uint64_t *parts[PROGRAM_CALLS_MAX]; /* with a quorum: the same by chunk; made when first needed */
     struct oracle_life rank[];          /* as many as the program has */
 };
 
@@ -39,6 +43,7 @@ struct oracle {
     char text[ORACLE_TEXT_MAX];               /* the first failure */
     uint64_t succeeded_first, succeeded_last; /* ns */
     uint64_t calls_succeeded, formations_well, formations_failed;
+    uint64_t parts, parts_partial, parts_missed; /* chunks of calls with a quorum, by rank */
 };
 
 void oracle_init(struct oracle *o, const struct sim *sim);
@@ -53,6 +58,19 @@ void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
 /* tensor: what the rank got; NULL: it wanted no sum. buffered: the call may not be complete yet. */
 void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor,
                       bool buffered);
+/* With a quorum: what a rank has as the result of a chunk, of so many in the call, with the names that came
+ * behind it. False: another rank has other bits. */
+struct oracle_part {
+    unsigned call;
+    uint64_t chunk, chunks;
+    const uint8_t *names, *sums;
+    size_t names_bytes, bytes;
+};
+bool oracle_has_part(struct formation *f, const struct oracle_part *part);
+
+/* It is not to be waited for. */
+void oracle_killed(struct oracle *o, struct formation *f, unsigned rank);
+
 /* well: all its calls succeeded and are complete */
 void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool well);
 

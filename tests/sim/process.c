@@ -85,12 +85,14 @@ static void open_stream(struct process *p)
         .shared = &shared,
         .first_tag = p->terms.first_tag,
         .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
+        .quorum = p->terms.quorum != 0,
         .may_leave = p->cfg.program->patience_ns > 0,
         .window_max = p->cfg.program->window,
         .kernels = agg_kernels_best(),
     };
 
     p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
+    attendance_init(&p->attendance, cfg.workers, cfg.chunk_bytes, cfg.first_tag);
     p->formation = oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.ready.roster);
 }
 
@@ -152,6 +154,9 @@ static void begin_call(struct process *p)
     struct sml_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
 
     make_tensors(p, &call);
+    p->left = false;
+    if (p->terms.quorum != 0)
+        attendance_begin(&p->attendance, p->stream, &call);
     enter_loop(p, PROCESS_CALLING);
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u, operation %u, to %d", p->call,
               (unsigned)call.count, call.type, call.op, call.collective == SML_REDUCE ? (int)call.root : -1);
@@ -178,11 +183,16 @@ static void end_call(struct process *p, bool well)
     if (well) {
         sim_trace(p->cfg.sim, p->name, "call %u succeeds", p->call);
         scattered_get(&p->scattered, p->tensor);
+        if (p->terms.quorum != 0)
+            attendance_check(&p->attendance, p->cfg.oracle, p->formation, p->cfg.rank, p->call,
+                             sml_stream_turnout(p->stream), p->tensor, p->left);
         oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
-                         program_wants(&call, p->cfg.rank) ? p->tensor : NULL,
+                         program_wants(&call, p->cfg.rank) && p->terms.quorum == 0 ? p->tensor : NULL,
                          sml_stream_buffered(p->stream));
         p->call++;
     }
+    if (p->terms.quorum != 0)
+        attendance_end(&p->attendance, p->stream);
     /* Whatever the stream still reads must be its own. */
     if (p->in != NULL)
         memset(p->in, 0xdd, call.count * program_element(&call).out);
@@ -275,7 +285,8 @@ static void leave_call(struct process *p)
     uint64_t from = 0, offset;
     size_t bytes;
 
-    while (sml_stream_lacks(p->stream, &from, &offset, &bytes))
+    p->left = true;
+    while (p->terms.quorum == 0 && sml_stream_lacks(p->stream, &from, &offset, &bytes))
         program_supply(p->cfg.program, p->call, offset, bytes, p->out);
     sim_trace(p->cfg.sim, p->name, "leaves call %u, %u chunks early", p->call,
               (unsigned)sml_stream_left(p->stream));
@@ -439,6 +450,8 @@ struct process *process_start(const struct process_config *cfg)
                                    .mode = program->mode,
                                    .checksum = program->checksum,
                                    .keyed = program->key != NULL,
+                                   .quorum = program->quorum,
+                                   .wait_ms = program->wait_ms,
                                    .slots = program->slots,
                                    .chunk_bytes = program->chunk_bytes};
 
@@ -469,6 +482,7 @@ static void free_memory(struct process *p)
     socket_drain(&p->control);
     socket_drain(&p->data);
     free_tensors(p);
+    attendance_end(&p->attendance, NULL);
     free(p->stream);
     p->stream = NULL;
 }
@@ -485,7 +499,7 @@ void process_kill(struct process *p)
         return;
     sim_trace(p->cfg.sim, p->name, "is killed");
     if (p->formation != NULL && p->phase < PROCESS_HELPING)
-        oracle_ended(p->cfg.oracle, p->formation, p->cfg.rank, false);
+        oracle_killed(p->cfg.oracle, p->formation, p->cfg.rank);
     p->phase = PROCESS_KILLED;
     free_memory(p);
 }

@@ -4,6 +4,7 @@
 #ifndef SWAGG_SIM_PROCESS_H
 #define SWAGG_SIM_PROCESS_H
 
+#include "attendance.h"
 #include "control/session.h"
 #include "oracle.h"
 #include "scattered.h"
@@ -66,6 +67,8 @@ struct process {
     uint8_t *in, *out;      /* memory of the call's segments */
     uint8_t *tensor;        /* what they hold, in one piece */
     struct scattered scattered;
+    struct attendance attendance; /* with a quorum */
+    bool left;                    /* the call, without waiting for all sums */
 };
 
 /* The process may be freed only when the simulation does not step any more. */

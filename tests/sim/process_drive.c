@@ -80,6 +80,8 @@ static unsigned receive(struct process *p)
         if (f->untrue && (worth == SML_RX_RESULT || worth == SML_RX_NEWS))
             oracle_fail(p->cfg.oracle, "%s: a forged packet is taken (%d)", p->name, worth);
         doubt |= worth == SML_RX_DOUBT;
+        if (worth == SML_RX_RESULT && p->terms.quorum != 0)
+            attendance_hear(&p->attendance, f->payload, f->bytes);
     }
     if (doubt)
         ctl_session_rejected(&p->session, process_now(p));

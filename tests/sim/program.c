@@ -10,10 +10,14 @@
 #include "reference.h"
 #include "sim.h"
 
+enum { OTHERS_COMPUTE = 16 /* times shorter than the slow rank */ };
+
 void program_fini(struct program *p)
 {
-    for (unsigned c = 0; c < p->calls; c++)
+    for (unsigned c = 0; c < p->calls; c++) {
         free(p->expected[c]);
+        free(p->parts[c]);
+    }
 }
 
 struct sml_call program_call(const struct program *p, unsigned rank, unsigned call)
@@ -47,6 +51,13 @@ bool program_has_mismatch(const struct program *p, unsigned call)
            p->deviation.call == call;
 }
 
+bool program_is_agreed(const struct program *p, unsigned call)
+{
+    const enum program_deviation kind = p->deviation.kind;
+
+    return kind < DEVIATION_COUNT || kind > DEVIATION_COLLECTIVE || p->deviation.call > call;
+}
+
 static uint64_t rng_of(const struct program *p, unsigned rank, unsigned call)
 {
     return p->seed ^ (uint64_t)rank << 40 ^ (uint64_t)call << 20;
@@ -55,8 +66,9 @@ static uint64_t rng_of(const struct program *p, unsigned rank, unsigned call)
 uint64_t program_compute(const struct program *p, unsigned rank, unsigned call)
 {
     uint64_t r = rng_of(p, rank, call + PROGRAM_CALLS_MAX);
+    const uint64_t most = p->quorum != 0 && rank != p->slow ? p->compute_ns / OTHERS_COMPUTE : p->compute_ns;
 
-    return p->compute_ns == 0 ? 0 : rng_below(&r, rng_below(&r, p->compute_ns) + 1);
+    return most == 0 ? 0 : rng_below(&r, rng_below(&r, most) + 1);
 }
 
 static bool is_integer(unsigned type)
@@ -152,6 +164,18 @@ void program_supply(const struct program *p, unsigned call, uint64_t offset, siz
     free(right);
 }
 
+/* Of all ranks, in[rank]. To be freed. */
+static uint8_t *contributions(const struct program *p, unsigned call)
+{
+    const struct sml_call *c = &p->call[call];
+    const size_t bytes = c->count * program_element(c).in;
+    uint8_t *all = memory_of(p->size * bytes);
+
+    for (unsigned r = 0; r < p->size; r++)
+        program_fill(p, r, call, all + r * bytes);
+    return all;
+}
+
 static const uint8_t *expected(struct program *p, unsigned call)
 {
     const struct sml_call *c = &p->call[call];
@@ -160,12 +184,10 @@ static const uint8_t *expected(struct program *p, unsigned call)
 
     if (p->expected[call] == NULL) {
         const void *in[CTL_RANKS_MAX];
-        uint8_t *all = memory_of(p->size * bytes);
+        uint8_t *all = contributions(p, call);
         p->expected[call] = memory_of(bytes);
-        for (unsigned r = 0; r < p->size; r++) {
+        for (unsigned r = 0; r < p->size; r++)
             in[r] = all + r * bytes;
-            program_fill(p, r, call, all + r * bytes);
-        }
         if (p->size == 1)
             memcpy(p->expected[call], all, bytes);
         else
@@ -217,4 +239,47 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
     if ((p->mode == SML_ORDERED && !p->tree) || is_integer(c->type))
         return reference_same(code, tensor, expected(p, call), c->count);
     return !p->whole || reference_equal(code, tensor, expected(p, call), c->count);
+}
+
+/* Where the contributions of those who are named begin, at this element; returns how many they are. */
+static unsigned parts_of(struct program *p, unsigned call, uint64_t from, const uint8_t *names,
+                         const void *in[])
+{
+    const struct sml_call *c = &p->call[call];
+    const size_t element = program_element(c).in;
+    unsigned n = 0;
+
+    if (p->parts[call] == NULL)
+        p->parts[call] = contributions(p, call);
+    for (unsigned r = 0; r < p->size; r++)
+        if (names[r / 8] >> r % 8 & 1)
+            in[n++] = p->parts[call] + (r * c->count + from) * element;
+    return n;
+}
+
+bool program_check_some(struct program *p, unsigned call, uint64_t from, uint64_t n, const uint8_t *names,
+                        const uint8_t *sums)
+{
+    const struct sml_call *c = &p->call[call];
+    const unsigned code = agg_code(c->type, c->op);
+    const void *in[CTL_RANKS_MAX];
+    const unsigned ranks = parts_of(p, call, from, names, in);
+    uint8_t *right = memory_of(n * program_element(c).out);
+    bool same;
+
+    if (sml_looks_up(code)) {
+        for (unsigned i = 0; i < ranks; i++)
+            look_up_add(&p->table, right, in[i], n);
+        same = memcmp(right, sums, n * program_element(c).out) == 0;
+    } else {
+        if (ranks == 1) /* as it is */
+            memcpy(right, in[0], n * program_element(c).in);
+        else
+            reference_reduce(code, right, in, ranks, n);
+        same = p->mode == SML_ORDERED || is_integer(c->type)
+                   ? reference_same(code, sums, right, n)
+                   : !p->whole || reference_equal(code, sums, right, n);
+    }
+    free(right);
+    return same;
 }

@@ -36,6 +36,9 @@ struct program {
     uint64_t buffers;     /* bit r % 64: rank r buffers the reduces whose sum it does not want */
     uint64_t patience_ns; /* how long without a result a rank waits in a call that looks up, before it leaves;
                              0: for ever */
+    uint16_t quorum;      /* ranks that are enough for a sum; 0: all */
+    uint16_t wait_ms;     /* ... once its first contribution has waited so long */
+    unsigned slow;        /* with a quorum: the rank that computes longest */
     bool tree;            /* ranks are at several switches, so the order of adding is not that of the ranks */
     bool whole;           /* numbers that give the same result in any order only */
     unsigned tenant;      /* whose it is (tenancy.h) */
@@ -51,6 +54,7 @@ struct program {
         unsigned rank, call;
     } deviation;
     uint8_t *expected[PROGRAM_CALLS_MAX]; /* sums in rank order; made when first needed */
+    uint8_t *parts[PROGRAM_CALLS_MAX];    /* with a quorum: contributions by rank; made when first needed */
 };
 
 void program_fini(struct program *p);
@@ -84,6 +88,16 @@ static inline bool program_buffers(const struct program *p, unsigned rank)
 /* The ranks make different calls here, so none may come to an end. */
 bool program_has_mismatch(const struct program *p, unsigned call);
 
+/* Whether all ranks call the same up to this call, so that chunks of the same tag are of the same elements.
+ */
+bool program_is_agreed(const struct program *p, unsigned call);
+
+/* How many ranks a sum needs. */
+static inline unsigned program_needs(const struct program *p)
+{
+    return p->quorum != 0 ? p->quorum : p->size;
+}
+
 uint64_t program_compute(const struct program *p, unsigned rank, unsigned call);
 
 /* The rank's contribution, count elements of the call's type. */
@@ -95,5 +109,10 @@ void program_supply(const struct program *p, unsigned call, uint64_t offset, siz
 /* Whether this is the result: to the bit where the order is known or does not matter. Where it does, all that
  * can be known here is that it is the same on all ranks (oracle.h). */
 bool program_check(struct program *p, unsigned call, const uint8_t *tensor);
+
+/* The same of n elements, from this one on, whose sums are of these ranks (a map as it travels, which names
+ * some). */
+bool program_check_some(struct program *p, unsigned call, uint64_t from, uint64_t n, const uint8_t *names,
+                        const uint8_t *sums);
 
 #endif

@@ -38,6 +38,9 @@ static void add(struct world_result *sum, const struct world_result *r)
     sum->refused += r->refused;
     sum->waited += r->waited;
     sum->over_share += r->over_share;
+    sum->quorum_parts += r->quorum_parts;
+    sum->quorum_partial += r->quorum_partial;
+    sum->quorum_missed += r->quorum_missed;
     for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
         sum->reasons[i] += r->reasons[i];
 }
@@ -55,6 +58,7 @@ static void play(struct runner_tally *t, uint64_t seed, bool chip)
     t->forgers += r.parts.forger;
     t->fixed += r.parts.fixed;
     t->operated += r.parts.operated;
+    t->quorums += r.parts.quorum;
     add(&t->sum, &r);
     if (r.failed) {
         printf("seed %" PRIu64 ": %s\n  replay: swagg-sim run --seed %" PRIu64 " --trace\n", seed, r.text,
@@ -84,6 +88,7 @@ static void collect(struct runner_tally *t, const struct child *child, int statu
     t->forgers += c->forgers;
     t->fixed += c->fixed;
     t->operated += c->operated;
+    t->quorums += c->quorums;
     add(&t->sum, &c->sum);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
@@ -151,6 +156,9 @@ void runner_print(const struct runner_tally *t, double seconds)
     printf("\n  in %" PRIu64 " a forger: %" PRIu64 " messages; in %" PRIu64 " an operator: %" PRIu64
            " jobs; in %" PRIu64 " a static job: %" PRIu64 " tensors had their exact sum",
            t->forgers, s->forged, t->operated, s->operated, t->fixed, s->tensors);
+    printf("\n  in %" PRIu64 " quorums: of %" PRIu64 " chunks %" PRIu64
+           " had the exact sum of some ranks, %" PRIu64 " could not be had any more",
+           t->quorums, s->quorum_parts, s->quorum_partial, s->quorum_missed);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

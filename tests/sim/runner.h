@@ -12,8 +12,8 @@ struct runner_config {
 
 struct runner_tally {
     uint64_t scenarios, benign, paper, failed, crashed;
-    uint64_t many, tenants, forgers, fixed, operated; /* scenarios with these parts */
-    struct world_result sum;                          /* of the numbers */
+    uint64_t many, tenants, forgers, fixed, operated, quorums; /* scenarios with these parts */
+    struct world_result sum;                                   /* of the numbers */
 };
 
 /* Prints each failure as it is found, with how to replay it. */

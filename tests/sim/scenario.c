@@ -340,6 +340,7 @@ static void print_program(const struct program *p, FILE *out)
                                  : "",
             p->slots, p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
             p->join_timeout_ns / MS, p->lives);
+    scenario_print_quorum(p, out);
     if (p->deviation.kind != DEVIATION_NONE)
         fprintf(out, "  rank %u deviates in call %u (%d)\n", p->deviation.rank, p->deviation.call,
                 p->deviation.kind);

@@ -38,6 +38,8 @@ struct scenario_parts {
     bool tree;       /* several switches */
     bool keyed_tree; /* of jobs with keys, and somebody who lacks these */
     bool compressed; /* calls of typed jobs, some of them */
+    bool quorum;     /* of typed jobs: sums may lack ranks */
+    bool mortal;     /* in a benign one: ranks of such jobs die, as many as a quorum can do without */
 };
 
 enum { SCENARIO_LEAVES_MAX = 15 };

@@ -32,6 +32,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
     parts.tree = (bits >> 40) % 3 == 0 && !parts.many && !parts.tenants && !parts.fixed;
     parts.keyed_tree = parts.tree && (bits >> 56) % 3 == 0;
     parts.forger |= parts.keyed_tree;
+    parts.quorum = splitmix_hash(bits) % 4 == 0 && !parts.tree;
     return paper ? (struct scenario_parts){0} : parts;
 }
 
@@ -229,6 +230,8 @@ void scenario_add_parts(struct scenario *s)
     for (unsigned i = 0; i < s->programs && s->parts.compressed; i++)
         if (s->program[i].format == SML_FORMAT_TYPED)
             compress(&s->program[i], &r);
+    if (s->parts.quorum)
+        scenario_use_quorums(s);
     if (s->parts.many)
         s->switch_config.max_workers = CTL_RANKS_MAX;
     if (s->parts.fixed)

@@ -190,6 +190,8 @@ static void tick(void *ctx, uint64_t boot)
     sim_at(s->sim, s->sim->now + s->cfg.lost_after_ns / 10, tick, s, boot);
 }
 
+static void tick_jobs(void *ctx, uint64_t boot);
+
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint64_t *rng,
                  const struct switch_config *cfg)
 {
@@ -236,6 +238,8 @@ void switch_start(struct switch_node *s)
     if (s->cfg.fixed.workers > 0)
         fixed_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, FIXED_NUMBER, s->sim->now);
     tick(s, s->boots);
+    if (s->cfg.tick_ns != 0)
+        tick_jobs(s, s->boots);
 }
 
 void switch_kill(struct switch_node *s)
@@ -262,7 +266,7 @@ unsigned switch_jobs(const struct switch_node *s)
 
 /* Data packets */
 
-/* What has come, by the port that its answers come from. */
+/* What has come, by the port that its answers come from; f: NULL, nothing but time has passed. */
 struct arrival {
     struct switch_node *s;
     const struct frame *f;
@@ -275,15 +279,39 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
     const struct arrival *a = ctx;
     const bool unsummed = job_at(a->s, job->number) != NULL && job_at(a->s, job->number)->unsummed;
     const unsigned host = what->member->ip - 1;
-    const uint16_t port = (uint16_t)(ntohs(what->member->port) + answered->thread);
+    const uint16_t port = (uint16_t)(ntohs(what->member->port) + (answered != NULL ? answered->thread : 0));
+    const uint16_t ours = a->f != NULL ? a->f->switch_port : SML_PORT_FIRST;
 
     if (what->buffer == NULL || !a->s->cfg.refer) {
-        star_send_down(a->s->star, host, port, a->f->switch_port, what->payload, what->bytes, unsummed);
+        star_send_down(a->s->star, host, port, ours, what->payload, what->bytes, unsummed);
         return;
     }
     a->s->referred++;
-    link_send(&a->s->star->down[host],
-              frame_around(host, a->f->switch_port, port, buffer_hold(what->buffer), unsummed));
+    link_send(&a->s->star->down[host], frame_around(host, ours, port, buffer_hold(what->buffer), unsummed));
+}
+
+static void tick_job(struct switch_node *s, const struct agg_job *job)
+{
+    struct arrival arrival = {s, NULL};
+    struct agg_verdict v;
+
+    while (s->protocol.tick(job, 0, 1, s->sim->now, &v)) {
+        s->reasons[v.reason]++;
+        sim_trace(s->sim, "switch", "job %u: %s", job->number, s->protocol.reason[v.reason].name);
+        carry_out(job, NULL, &v, send_data, &arrival);
+    }
+}
+
+static void tick_jobs(void *ctx, uint64_t boot)
+{
+    struct switch_node *s = ctx;
+
+    if (boot != s->boots || !switch_is_up(s))
+        return;
+    for (unsigned n = 0; n < FIXED_NUMBER; n++)
+        if (job_at(s, n) != NULL && s->protocol.ticks(job_at(s, n)->job->pool))
+            tick_job(s, job_at(s, n)->job);
+    sim_at(s->sim, s->sim->now + s->cfg.tick_ns, tick_jobs, s, boot);
 }
 
 /* Nobody else has it, and the job has frames left to keep. */

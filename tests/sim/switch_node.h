@@ -21,6 +21,7 @@ struct switch_config {
     bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
     bool chip;  /* ... or that of the program for chips (chip_protocol.h) */
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
+    uint64_t tick_ns;              /* how often jobs with a quorum are told the time; 0: there are none */
     uint64_t ns_per_kb;            /* of gradient packets, if it cannot keep up (busy.h); else 0 */
     struct tenancy tenancy;        /* whose its jobs are */
     struct published_config fixed; /* a static job, if it has workers */

@@ -214,6 +214,22 @@ static bool nobody_is_about_to_leave(const struct world *w)
     return true;
 }
 
+/* Whether a job whose ranks are all in it can do without one more. */
+static bool others_go_on(const struct world *w, const struct program *program)
+{
+    unsigned rest = program->size;
+
+    for (unsigned h = 0; h < w->scenario.hosts; h++) {
+        const struct process *p = w->seats[h].process;
+        if (w->seats[h].program != program)
+            continue;
+        if (p == NULL || p->formation == NULL)
+            return false;
+        rest -= p->phase == PROCESS_KILLED;
+    }
+    return rest > program_needs(program);
+}
+
 static bool inflict(struct world *w, unsigned index)
 {
     const struct fault *f = &w->scenario.fault[index];
@@ -227,7 +243,8 @@ static bool inflict(struct world *w, unsigned index)
         kill_a_switch(w, f, end);
         return true;
     case FAULT_KILL_PROCESS:
-        if (seat->process == NULL || process_is_over(seat->process))
+        if (seat->process == NULL || process_is_over(seat->process) ||
+            (w->scenario.benign && !others_go_on(w, seat->program)))
             return false;
         process_kill(seat->process);
         if (f->lasts != 0)
@@ -564,6 +581,9 @@ static void collect(const struct world *w, struct world_result *result)
     result->succeeded_last = w->oracle.succeeded_last;
     result->formations_well = w->oracle.formations_well;
     result->formations_failed = w->oracle.formations_failed;
+    result->quorum_parts = w->oracle.parts;
+    result->quorum_partial = w->oracle.parts_partial;
+    result->quorum_missed = w->oracle.parts_missed;
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
     result->strangers = w->stranger.messages;
