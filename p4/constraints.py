@@ -6,21 +6,15 @@ register is executed twice on any way through a control, for the compiler makes 
 Of the compiler's output in DIRECTORY, if it is named: each register has one place, in one stage; and a table of what the
 program takes of the chip. Exits with 1 if something is wrong, and says what."""
 import argparse
-import json
-import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import compiled  # noqa: E402
 from interpreter.program import Program  # noqa: E402
 from interpreter.source import CHIPS, Refused  # noqa: E402
-
-# Of one pipe: stages, and in each of them blocks of SRAM and of TCAM and ALUs for registers; bits of the packet header vector.
-LIMITS = {"tofino": {"stages": 12, "srams": 80, "tcams": 24, "alus": 4, "phv": 4096},
-          "tofino2": {"stages": 20, "srams": 80, "tcams": 24, "alus": 4, "phv": 4096}}
-
 
 # --- text ----------------------------------------------------------------------------------------------------------
 
@@ -119,50 +113,7 @@ def check_text(path, chip):
     return wrong
 
 
-# --- the compiler's output -----------------------------------------------------------------------------------------
-
-def read_assembly(text):
-    """{register: [stages that have it]}, and the number of stages."""
-    places, stage, last = {}, None, -1
-    wanted = False
-    for line in text.splitlines():
-        header = re.match(r"stage (\d+) \w+:", line)
-        if header:
-            stage = int(header[1])
-        elif re.match(r"  \S", line):
-            wanted = line.startswith("  stateful ")
-            last = max(last, stage if stage is not None else -1)
-        name = re.match(r"    p4: \{ name: ([^,} ]+)", line) if wanted else None
-        if name:
-            places.setdefault(name[1], []).append(stage)
-    return places, last + 1
-
-
-def check_output(directory, chip):
-    """(what is wrong, lines of a table)"""
-    assembly = sorted(Path(directory).rglob("*.bfa"))
-    metrics = sorted(Path(directory).rglob("metrics.json"))
-    if not assembly:
-        return [f"{directory} has no assembly (*.bfa): it is what the compiler leaves with -o {directory}"], []
-    places, stages = read_assembly(assembly[0].read_text())
-    wrong = [f"{register} has {len(found)} copies, in stages {', '.join(map(str, found))}" for register, found in places.items()
-             if len(found) > 1]
-    limits = LIMITS[chip]
-    if stages > limits["stages"]:
-        wrong.append(f"{stages} stages of {limits['stages']}")
-    rows = [("stages", stages, limits["stages"]),
-            ("stateful ALUs", sum(map(len, places.values())), limits["stages"] * limits["alus"])]
-    return wrong, rows + (read_metrics(json.loads(metrics[0].read_text()), limits) if metrics else [])
-
-
-def read_metrics(found, limits):
-    phv = sum(c["bits_occupied"] for kind in ("normal", "mocha") for c in found["phv"].get(kind, ()))
-    rows = [("SRAM blocks", found["mau"]["srams"], limits["stages"] * limits["srams"]),
-            ("TCAM blocks", found["mau"]["tcams"], limits["stages"] * limits["tcams"]),
-            ("PHV bits", phv, limits["phv"])]
-    rows += [(f"{x['gress']} latency, cycles", x["cycles"], None) for x in found["mau"]["latency"]]
-    return rows + [("compile time, s", found["compilation_time"], None), ("compiler", found["compiler_version"], None)]
-
+# ---------------------------------------------------------------------------------------------------------------------
 
 def print_table(rows):
     print("| | used | of | |\n|---|---:|---:|---:|")
@@ -178,7 +129,7 @@ def main():
     options = parser.parse_args()
     wrong = check_text(options.program, options.chip)
     if options.output:
-        more, rows = check_output(options.output, options.chip)
+        more, rows = compiled.check(options.output, options.chip)
         wrong += more
         print_table(rows)
     for line in wrong:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from small import DEFAULTS, PROGRAM, ROOT
 
+import compiled
 import constraints
 
 REGISTER = """Register<bit<32>, bit<16>>(16) r;
@@ -63,24 +64,37 @@ class Text(unittest.TestCase):
         self.assertRegex(text(locals="Register<bit<64>, bit<16>>(16) r;")[0], "up to 32 bits")
 
 
-class Output(unittest.TestCase):
-    METRICS = {"phv": {"normal": [{"bit_width": 8, "bits_occupied": 96}, {"bit_width": 32, "bits_occupied": 2000}]},
-               "mau": {"srams": 480, "tcams": 72, "latency": [{"gress": "ingress", "cycles": 300}]},
-               "compilation_time": "61.5", "compiler_version": "9.13.4"}
+def srams(n):
+    return {"nColumns": 10, "nRows": 8, "srams": [{"column": i, "row": 0, "usages": []} for i in range(n)]}
 
-    def check(self, assembly):
+
+def container(kind, *slices):
+    return {"container_type": kind, "bit_width": 16, "slices": [{"slice_info": {"lsb": lsb, "msb": msb}} for lsb, msb in slices]}
+
+
+class Output(unittest.TestCase):
+    STAGE = {"tcams": {"nColumns": 2, "nRows": 12, "tcams": [{"column": 0, "row": 4}]},
+             "logical_tables": {"size": 16, "ids": [{"id": 0}, {"id": 1}]}}
+    LOGS = {"resources": {"compiler_version": "9.13.4", "resources": {"mau": {"nStages": 2, "mau_stages": [
+                {"rams": srams(7), **STAGE}, {"rams": srams(2), **STAGE}]}}},
+            "phv": {"containers": [container("normal", (0, 8), (0, 3)), container("normal", (12, 15)), container("tagalong", (0, 15))]},
+            "power": {"total_latency": [{"gress": "ingress", "latency": 188}], "total_power": [{"gress": "ingress", "power": 28.74}]}}
+
+    def check(self, assembly, logs=LOGS):
         with tempfile.TemporaryDirectory() as directory:
-            Path(directory, "pipe").mkdir()
+            where = Path(directory, "pipe/logs")
+            where.mkdir(parents=True)
             Path(directory, "pipe/swagg.bfa").write_text(assembly)
-            Path(directory, "metrics.json").write_text(json.dumps(self.METRICS))
-            return constraints.check_output(directory, "tofino")
+            for name, log in logs.items():
+                (where / f"{name}.json").write_text(json.dumps(log))
+            return compiled.check(directory, "tofino")
 
     def test_the_table(self):
         wrong, rows = self.check(ASSEMBLY % (2, "Ingress.seen.seen"))
         self.assertEqual(wrong, [])
-        self.assertEqual(rows[:5], [("stages", 3, 12), ("stateful ALUs", 2, 48), ("SRAM blocks", 480, 960), ("TCAM blocks", 72, 288),
-                                    ("PHV bits", 2096, 4096)])
-        self.assertIn(("ingress latency, cycles", 300, None), rows)
+        self.assertEqual(rows, [("stages", 3, 12), ("stateful ALUs", 2, 48), ("SRAM blocks", 9, 960), ("TCAM blocks", 2, 288),
+                                ("logical tables", 4, 192), ("PHV bits, normal", 13, 4096), ("PHV bits, tagalong", 16, 2048),
+                                ("ingress latency, cycles", 188, None), ("ingress power, W", 28.7, None), ("compiler", "9.13.4", None)])
 
     def test_a_register_with_a_copy(self):
         wrong, _ = self.check(ASSEMBLY % (4, "Ingress.newest.newest"))
@@ -91,7 +105,9 @@ class Output(unittest.TestCase):
 
     def test_no_output(self):
         with tempfile.TemporaryDirectory() as directory:
-            self.assertRegex(constraints.check_output(directory, "tofino")[0][0], "no assembly")
+            self.assertRegex(compiled.check(directory, "tofino")[0][0], r"has no \*\.bfa")
+        wrong, _ = self.check(ASSEMBLY % (2, "Ingress.seen.seen"), {"resources": self.LOGS["resources"]})
+        self.assertRegex(wrong[0], r"has no phv\.json")
 
 
 if __name__ == "__main__":
