@@ -18,6 +18,12 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
         md.elsewhere = port ^ intrinsic.ingress_port;
     }
 
+    /* By an operator's word, or the switch's own: where it is heard does not matter. */
+    action fixed()
+    {
+        md.elsewhere = 0;
+    }
+
     action unknown()
     {
         md.elsewhere = 1;
@@ -25,7 +31,7 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
 
     table sources {
         key = { hdr.ethernet.src : exact; }
-        actions = { known; unknown; }
+        actions = { known; fixed; unknown; }
         const default_action = unknown();
         size = 4096;
     }

@@ -16,14 +16,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "control/strangers_rate.h"
 #include "protocols.h"
 #include "sodium_keys.h"
 
 enum {
     MESSAGES_AT_ONCE = 256,
-    STRANGERS_AT_ONCE = 256,
-    STRANGERS_PER_SECOND = 64,
-    JOINS_A_RANK = 2,
     PAUSE_MS = 200, /* a longer pause of this process does not count as its members' silence */
     IP_UDP_BYTES = 20 + 8,
 };
@@ -216,14 +214,6 @@ static int start_shards(struct ps *ps)
             return rc;
     }
     return 0;
-}
-
-static struct throttle_rate strangers_rate(const struct config *cfg)
-{
-    const uint32_t joins = JOINS_A_RANK * cfg->limits.workers;
-
-    return (struct throttle_rate){.burst = joins > STRANGERS_AT_ONCE ? joins : STRANGERS_AT_ONCE,
-                                  .per_second = STRANGERS_PER_SECOND};
 }
 
 int ps_open(struct ps *ps, const struct config *cfg)

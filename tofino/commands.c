@@ -5,6 +5,7 @@
 
 #include "helper.h"
 #include "operator/log_level.h"
+#include "operator/mac.h"
 #include "place.h"
 #include "show/writer_json.h"
 
@@ -22,8 +23,7 @@ struct command {
     const char *at; /* what ask_to_look asks for */
 };
 
-/* --- what the helper is asked for
- * ----------------------------------------------------------------------------------------------- */
+/* --- what the helper is asked for -------------------------------------------------------------------- */
 
 static json_t *ask_to_look(const struct errand *e)
 {
@@ -50,6 +50,25 @@ static json_t *ask_to_flush(const struct errand *e)
 
     return json_pack("{s:s,s:I}", "do", "flush", "port",
                      port == NULL ? (json_int_t)-1 : (json_int_t)place_port_number(port));
+}
+
+static json_t *ask_to_fix(const struct errand *e)
+{
+    uint8_t mac[OPERATOR_MAC_BYTES];
+
+    if (!operator_mac_read(e->request, mac, e->reply))
+        return NULL;
+    return json_pack("{s:s,s:I,s:I}", "do", "fix", "mac", helper_mac(mac), "port",
+                     (json_int_t)place_port_number(e->of.port));
+}
+
+static json_t *ask_to_unfix(const struct errand *e)
+{
+    uint8_t mac[OPERATOR_MAC_BYTES];
+
+    if (!operator_mac_read(e->request, mac, e->reply))
+        return NULL;
+    return json_pack("{s:s,s:I}", "do", "unfix", "mac", helper_mac(mac));
 }
 
 static json_t *ask_for_port(const struct errand *e, bool up)
@@ -79,8 +98,7 @@ static json_t *ask_to_reset(const struct errand *e)
     return NULL;
 }
 
-/* --- what this process does
- * ----------------------------------------------------------------------------------------------------- */
+/* --- what this process does -------------------------------------------------------------------------- */
 
 static void change_job(struct errand *e, struct membership *membership, membership_change *change)
 {
@@ -124,6 +142,8 @@ static const struct command commands[] = {
     {"job kill", A_JOB, NULL, kill_job, NULL, NULL},
     {"job reset", A_JOB, NULL, NULL, ask_to_reset, NULL},
     {"fdb flush", PERHAPS_A_PORT, NULL, NULL, ask_to_flush, NULL},
+    {"fdb add", A_PORT, NULL, NULL, ask_to_fix, NULL},
+    {"fdb del", NOTHING, NULL, NULL, ask_to_unfix, NULL},
     {"port up", A_PORT, NULL, NULL, ask_for_port_up, NULL},
     {"port down", A_PORT, NULL, NULL, ask_for_port_down, NULL},
     {"log level", NOTHING, NULL, set_log_level, NULL, NULL},
@@ -139,8 +159,6 @@ static const struct {
     {"lcore", "a Tofino has no polling threads"},
     {"impair set", "a Tofino does not impair its ports"},
     {"impair clear", "a Tofino does not impair its ports"},
-    {"fdb add", "a Tofino keeps no static stations: each is where it was heard last"},
-    {"fdb del", "a Tofino keeps no static stations: each is where it was heard last"},
     {"port add", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
     {"port del", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
     {"reload", "start swagg-tofino again, and it reads the file anew; running jobs go on"},
@@ -160,9 +178,7 @@ static const struct command *command_called(const char *name, struct reply *repl
     return NULL;
 }
 
-/* --- what it is about
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- what it is about -------------------------------------------------------------------------------- */
 
 static void add_choice(void *context, const char *call)
 {

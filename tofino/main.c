@@ -18,6 +18,7 @@
 #include "membership.h"
 #include "operating.h"
 #include "place.h"
+#include "reception.h"
 #include "version.h"
 #include "wire/path.h"
 
@@ -37,6 +38,7 @@ struct process {
     struct operating *operating;
     struct shown shown;
     struct tofino_counts counts;
+    struct reception reception;
     struct pollfd source[SOURCES];
 };
 
@@ -53,8 +55,7 @@ static const char usage[] =
     "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
     "  -h, --help, --version\n";
 
-/* --- messages
- * ------------------------------------------------------------------------------------------------------ */
+/* --- messages ---------------------------------------------------------------------------------------- */
 
 static void send_control(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
@@ -73,34 +74,29 @@ static void log_job(const char *job, const char *what)
     log_notice("%s%s%s%s", job ? "job " : "", job ? job : "", job ? ": " : "", what);
 }
 
-static void count_fault(struct process *p, enum ctl_parse_error fault)
+static bool find_neighbour(void *context, struct ctl_endpoint *of)
 {
-    if (fault != CTL_PARSED)
-        p->counts.drop[DROP_CONTROL_TOO_SHORT + (fault - CTL_TOO_SHORT)]++;
+    struct process *p = context;
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_addr.s_addr = of->ip, .sin_port = htons(of->udp_port)};
+
+    if (interface_neighbour(p->source[CONTROL].fd, p->interface, &at, of->mac))
+        return true;
+    /* The kernel asks for it before it sends this. */
+    (void)sendto(p->source[CONTROL].fd, NULL, 0, MSG_DONTWAIT, (const struct sockaddr *)&at, sizeof(at));
+    return false;
 }
 
-static void take_control(struct process *p, const struct sockaddr_in *from, const uint8_t *payload,
-                         size_t bytes)
+static void take(struct process *p, unsigned source, const struct sockaddr_in *from, uint8_t *payload,
+                 size_t bytes)
 {
-    struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
+    const struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
 
-    p->counts.event[EVENT_CONTROL_RECEIVED]++;
-    if (interface_neighbour(p->source[CONTROL].fd, p->interface, from, sender.mac))
-        count_fault(p, membership_receive(p->membership, &sender, payload, bytes, clock_ns()));
-    else /* the kernel asks for it before it sends this, and the message comes again */
-        (void)sendto(p->source[CONTROL].fd, NULL, 0, MSG_DONTWAIT, (const struct sockaddr *)from,
+    if (source == CONTROL)
+        reception_message(&p->reception, &sender, payload, bytes, clock_ns());
+    else if (reception_question(&p->reception, sender.ip, payload, bytes, clock_ns()))
+        (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
                      sizeof(*from));
-}
-
-static void take_question(struct process *p, unsigned source, const struct sockaddr_in *from,
-                          uint8_t *payload, size_t bytes)
-{
-    if (!path_is_question(payload, bytes))
-        return;
-    path_answer(payload, 1);
-    p->counts.event[EVENT_PATH_ANSWERS]++;
-    (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
-                 sizeof(*from));
 }
 
 static void receive(struct process *p, unsigned source)
@@ -115,10 +111,7 @@ static void receive(struct process *p, unsigned source)
 
         if (n < 0)
             return;
-        if (source == CONTROL)
-            take_control(p, &from, payload, (size_t)n);
-        else
-            take_question(p, source, &from, payload, (size_t)n);
+        take(p, source, &from, payload, (size_t)n);
     }
 }
 
@@ -130,9 +123,7 @@ static void answered(void *context, uint64_t id, const json_t *answer)
         membership_answered(p->membership, id, answer, clock_ns());
 }
 
-/* --- life
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- life -------------------------------------------------------------------------------------------- */
 
 /* Blocked before there is another thread, so that only the descriptor gets them. */
 static bool open_signals(struct process *p)
@@ -166,9 +157,11 @@ static int run(struct process *p)
 {
     const int tick_ms = (int)(p->cfg.timers.lost_after_ms / 10);
     uint64_t tick_at = 0;
+    bool strangers_wait = false;
 
     for (;;) {
-        poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL, tick_ms);
+        poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
+             strangers_wait ? 0 : tick_ms);
         if (p->source[SIGNALS].revents)
             return EXIT_SUCCESS;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
@@ -184,6 +177,7 @@ static int run(struct process *p)
         for (unsigned i = CONTROL; i < SOURCES; i++)
             if (p->source[i].revents)
                 receive(p, i);
+        strangers_wait = reception_serve(&p->reception, clock_ns());
         if (clock_ns() >= tick_at) {
             tick_at = clock_ns() + (uint64_t)tick_ms * 1000000;
             membership_tick(p->membership, clock_ns());
@@ -202,6 +196,13 @@ static bool start_operating(struct process *p)
     inet_ntop(AF_INET, &p->cfg.ip, shown->name, sizeof(shown->name));
     p->operating = operating_start(shown, p->membership, p->helper);
     return p->operating != NULL;
+}
+
+static void open_reception(struct process *p)
+{
+    p->reception = (struct reception){
+        .membership = p->membership, .counts = &p->counts, .neighbour = find_neighbour, .context = p};
+    reception_init(&p->reception, &p->cfg);
 }
 
 static int start(struct process *p, char *const helper[])
@@ -229,8 +230,11 @@ static int start(struct process *p, char *const helper[])
     p->membership = membership_open(&parts);
     if (p->membership == NULL)
         log_error("no memory, or limits.jobs and timers.lost_after_ms are out of range");
-    else if (start_operating(p) && open_sources(p))
+    else if (start_operating(p) && open_sources(p)) {
+        open_reception(p);
         status = run(p);
+        reception_free(&p->reception);
+    }
     operating_stop(p->operating);
     helper_stop(p->helper);
     if (p->membership != NULL)

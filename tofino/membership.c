@@ -12,8 +12,7 @@
 #include "switchml/terms.h"
 #include "terms.h"
 
-/* --- what the registry asks for
- * ------------------------------------------------------------------------------------ */
+/* --- what the registry asks for --------------------------------------------------------------------- */
 
 /* Nobody is told of anything that the next life would not know. */
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
@@ -102,8 +101,7 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
     return job >= 0;
 }
 
-/* --- answers
- * ------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------------- */
 
 /* A member may have moved while its job was made. */
 static void lead_to_members(struct membership *m, unsigned number)
@@ -171,9 +169,7 @@ void membership_answered(struct membership *m, uint64_t id, const json_t *answer
     membership_keep(m);
 }
 
-/* --- life
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------------- */
 
 static struct ctl_registry_config registry_config(struct membership *m)
 {
@@ -255,6 +251,12 @@ void membership_close(struct membership *m)
     free(m->before);
     free(m->memory);
     free(m);
+}
+
+bool membership_knows(const struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
+                      size_t bytes)
+{
+    return ctl_registry_knows(m->registry, from, payload, bytes);
 }
 
 enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,

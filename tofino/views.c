@@ -47,8 +47,7 @@ void view_memory(const struct shown *s, const struct subject *of, const json_t *
         writer_number(w, keys[i], number_of(found, keys[i]));
 }
 
-/* --- ports
- * ------------------------------------------------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------------- */
 
 /* What the helper has found of a port. NULL: the switch's software has no such port. */
 static const json_t *found_of(const json_t *found, const struct config_port *port)
@@ -137,15 +136,13 @@ void view_fdb(const struct shown *s, const struct subject *of, const json_t *fou
         writer_row(w);
         writer_mac(w, "mac", &mac);
         writer_text(w, "port", port_name(s->cfg, port));
-        writer_text(w, "kind", "learned");
+        writer_text(w, "kind", json_is_true(json_array_get(station, 2)) ? "static" : "learned");
         writer_end(w);
     }
     writer_end(w);
 }
 
-/* --- what was counted
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- what was counted -------------------------------------------------------------------------------- */
 
 /* Whether it is what became of a gradient packet that got to a slot. */
 static bool is_verdict(const char *name)
@@ -176,10 +173,15 @@ static void write_counted(const json_t *found, bool verdicts, bool events, struc
 
 void view_drops(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
 {
+    static const enum drop ours[] = {
+        DROP_PATH_RATE,        DROP_CONTROL_TOO_SHORT,  DROP_CONTROL_NOT_CONTROL, DROP_CONTROL_OTHER_VERSION,
+        DROP_CONTROL_BAD_TYPE, DROP_CONTROL_BAD_STRING, DROP_CONTROL_UNKNOWN_KEY, DROP_CONTROL_BAD_SEAL,
+        DROP_CONTROL_FULL,     DROP_CONTROL_RATE};
+
     (void)of;
     write_counted(found, false, false, w);
-    for (unsigned d = DROP_CONTROL_TOO_SHORT; d <= DROP_CONTROL_BAD_SEAL; d++)
-        writer_counter(w, drop_name(d), s->counts->drop[d]);
+    for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        writer_counter(w, drop_name(ours[i]), s->counts->drop[ours[i]]);
 }
 
 void view_counters(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)

@@ -1,6 +1,6 @@
 """What operators are shown of a switch (tofino/views.c): each look is a dictionary. One table of them, by name."""
 from control import plan
-from control.switch import ADDRESSES
+from control.stations import ADDRESSES
 
 WAITING = 64  # slots of a job that are shown
 
@@ -8,12 +8,12 @@ WAITING = 64  # slots of a job that are shown
 def status(switch, statics, request):
     ports = [port for port in map(switch.bfrt.port, numbers(switch)) if port]
     return {"chip": switch.chip.name, "ports": len(switch.place.ports), "ports_up": sum(port["up"] for port in ports),
-            "stations": len(switch.addresses)}
+            "stations": len(switch.stations)}
 
 
 def memory(switch, statics, request):
     return {"rows": switch.chip.rows, "rows_in_use": switch.rows_in_use(), "entries": plan.ENTRIES,
-            "entries_in_use": switch.entries_in_use(), "stations": ADDRESSES - 1, "stations_in_use": len(switch.addresses)}
+            "entries_in_use": switch.entries_in_use(), "stations": ADDRESSES - 1, "stations_in_use": len(switch.stations)}
 
 
 def numbers(switch):
@@ -25,7 +25,9 @@ def ports(switch, statics, request):
 
 
 def stations(switch, statics, request):
-    return {"stations": list(switch.addresses.items())}
+    """Each with its port, and whether that is an operator's word."""
+    here = switch.stations
+    return {"stations": [(*one, False) for one in here.learned.items()] + [(*one, True) for one in here.fixed.items()]}
 
 
 def counters(switch, statics, request):

@@ -81,7 +81,13 @@ class Requests:
         self.statics.start_over(self.statics.named(request["static"]))
 
     def do_flush(self, request):
-        self.switch.forget(None if request["port"] < 0 else request["port"])
+        self.switch.stations.forget(None if request["port"] < 0 else request["port"])
+
+    def do_fix(self, request):
+        self.switch.fix(request["mac"], request["port"])
+
+    def do_unfix(self, request):
+        self.switch.stations.unfix(request["mac"])
 
     def do_enable(self, request):
         self.switch.bfrt.enable_port(request["port"], request["up"])
@@ -108,7 +114,7 @@ class Requests:
 def shown(switch):
     """Everything that can be read of a switch."""
     return {"counters": switch.counters(),
-            "addresses": {f"{mac:012x}": port for mac, port in switch.addresses.items()},
+            "addresses": {f"{mac:012x}": port for known in (switch.stations.learned, switch.stations.fixed) for mac, port in known.items()},
             "jobs": [{"number": job.number, "elements": job.elements, "slots": switch.slots(job.number),
                       "workers": [{"ip": ".".join(str(w.ip >> at & 255) for at in (24, 16, 8, 0)), "port": w.port, "at": w.egress}
                                   for w in job.workers]} for job, _ in switch.jobs.values()]}

@@ -6,13 +6,11 @@ from pathlib import Path
 from control import plan
 from control.bfrt import SwitchError
 from control.reasons import NAMES
+from control.stations import Stations
 
-SOURCES, DESTINATIONS = "Ingress.bridge.sources", "Ingress.bridge.destinations"
 FLOOD_GROUP, FIRST_COPY = 0xFFFF, 1
 JOB_COPIES = 64  # replication ids of one job; those of the flood group are behind all jobs'
 FLOOD_COPIES = 0x8000
-ADDRESSES = 4096  # that the tables have room for
-
 
 OWN_ADDRESS = "IngressParser.own_addresses"
 
@@ -49,7 +47,7 @@ class Tofino:
         self.place = None    # Place, as it is in the switch
         self.jobs = {}       # number -> (Job, Home)
         self.unfinished = {}  # the same, of jobs that are being written or taken out
-        self.addresses = {}  # MAC address -> port, the one heard longest ago first
+        self.stations = Stations(bfrt, self._keep)
         self._remember()
         if not only_look:
             for number in list(self.unfinished):
@@ -57,6 +55,8 @@ class Tofino:
             for number, (job, _) in self.jobs.items():  # the last life may have been about to
                 for rank in range(len(job.workers)):
                     self._lead(number, rank)
+            for mac, port in self.stations.fixed.items():
+                self.stations.write_fixed(mac, port)
 
     # --- lives ---------------------------------------------------------------------------------------------------
 
@@ -70,8 +70,7 @@ class Tofino:
                 self.bfrt.add_value("IngressParser.loops", loop)
             for write in plan.always():
                 self.bfrt.put(write)
-            self.bfrt.put(plan.Write(SOURCES, (place.mac,), "known", (self.cpu,)))
-            self.bfrt.put(plan.Write(DESTINATIONS, (place.mac,), "forward", (self.cpu,)))
+            self.stations.write_fixed(place.mac, self.cpu)
         if self.place is None or before != place.ports:
             self._bring_up(place.ports, before)
         self.place = place
@@ -99,7 +98,8 @@ class Tofino:
         parts = {name: [[asdict(job), asdict(home)] for job, home in jobs.values()]
                  for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished))}
         new = self.state.with_suffix(".new")
-        new.write_text(json.dumps({**parts, "place": asdict(self.place), "addresses": list(self.addresses.items())}))
+        new.write_text(json.dumps({**parts, "place": asdict(self.place), "addresses": list(self.stations.learned.items()),
+                                   "fixed": list(self.stations.fixed.items())}))
         new.replace(self.state)
 
     def _remember(self):
@@ -115,7 +115,7 @@ class Tofino:
             for job, home in found[name]:
                 job["workers"] = tuple(plan.Worker(**w) for w in job["workers"])
                 jobs[job["number"]] = (plan.Job(**job), plan.Home(**home))
-        self.addresses = dict(found["addresses"])
+        self.stations.learned, self.stations.fixed = dict(found["addresses"]), dict(found.get("fixed", ()))
 
     # --- jobs ----------------------------------------------------------------------------------------------------
 
@@ -215,41 +215,24 @@ class Tofino:
 
     def port_of(self, mac):
         """Where a station is; None: it has not been heard."""
-        return self.addresses.get(mac)
+        return self.stations.port_of(mac)
 
     def learn(self, seconds):
         """Takes in what the program has told of addresses; waits so long for something. Returns how many were new."""
         heard = dict(self.bfrt.digests("IngressDeparser.learn", seconds))
         for mac, port in heard.items():
-            if mac != self.place.mac:  # nobody takes ours
-                self._put(mac, port)
+            if mac != self.place.mac and self.stations.heard(mac, port):  # nobody takes ours
                 self._follow(mac, port)
         if heard:
             self._keep()
         return len(heard)
 
-    def _put(self, mac, port):
-        known = self.addresses.pop(mac, None)
-        if known is None and len(self.addresses) >= ADDRESSES - 1:  # one is our own
-            oldest = next(iter(self.addresses))
-            self._take_out(oldest, self.addresses.pop(oldest))
-        self._write_place(mac, port)
-        self.addresses[mac] = port
-
-    def _write_place(self, mac, port):
-        self.bfrt.put(plan.Write(SOURCES, (mac,), "known", (port,)))
-        self.bfrt.put(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
-
-    def _take_out(self, mac, port):
-        self.bfrt.remove(plan.Write(SOURCES, (mac,), "known", (port,)))
-        self.bfrt.remove(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
-
-    def forget(self, port=None):
-        """All stations, or those at a port, until they are heard again. Jobs keep the ways to their workers."""
-        for mac, at in list(self.addresses.items()):
-            if port in (None, at):
-                self._take_out(mac, self.addresses.pop(mac))
-        self._keep()
+    def fix(self, mac, port):
+        """A station is on this port, by an operator's word; what goes to it does, too."""
+        if mac == self.place.mac:
+            raise SwitchError("this is the switch's own address")
+        self.stations.fix(mac, port)
+        self._follow(mac, port)
 
     # --- views ---------------------------------------------------------------------------------------------------
 

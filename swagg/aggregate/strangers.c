@@ -2,21 +2,12 @@
 
 #include "wire/path.h"
 
-/* Of all answers of a kind: 10,000 a second. Times are in ns. */
-static const struct share_rate answer_rate = {.burst = 64, .each = 100000};
-
-/* For one address: a quarter of them. */
-static const struct throttle_rate asker_rate = {.burst = 16, .per_second = 2500};
+/* Whoever sends what is rejected: 10,000 a second. Times are in ns. */
+static const struct share_rate reject_rate = {.burst = 64, .each = 100000};
 
 void strangers_init(struct strangers *s, uint64_t seed)
 {
-    throttle_init(&s->path_askers, asker_rate, seed);
-}
-
-/* Answers to packets with unproven senders have a fixed rate in all, whoever asks. */
-static bool may_answer(struct share_bucket *answers, uint64_t now)
-{
-    return share_take(answers, &answer_rate, 1, now);
+    path_rate_init(&s->paths, seed);
 }
 
 static void reject(struct strangers *s, const struct agg_protocol *protocol, const struct agg_packet *p,
@@ -26,14 +17,14 @@ static void reject(struct strangers *s, const struct agg_protocol *protocol, con
     const size_t bytes = protocol->refuse == NULL ? 0 : protocol->refuse(p, s->boot_id, answer);
 
     count_drop(s->counters, m->port, drop_kind(protocol->id, p->reason), 1);
-    if (bytes > 0 && may_answer(&s->rejects, now))
+    if (bytes > 0 && share_take(&s->rejects, &reject_rate, 1, now))
         egress_back(s->egress, m, answer, bytes, EVENT_REJECTS);
 }
 
 static void answer_path_probe(struct strangers *s, const struct agg_packet *p, const struct rte_mbuf *m,
                               uint64_t now)
 {
-    if (!throttle_admit(&s->path_askers, p->from.ip, now) || !may_answer(&s->path_answers, now)) {
+    if (!path_rate_admit(&s->paths, p->from.ip, now)) {
         count_drop(s->counters, m->port, DROP_PATH_RATE, 1);
         return;
     }

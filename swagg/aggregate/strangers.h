@@ -7,7 +7,7 @@
 #define SWAGG_AGGREGATE_STRANGERS_H
 
 #include "aggregate/egress.h"
-#include "base/throttle.h"
+#include "base/path_rate.h"
 
 struct strangers {
     /* Set before the start, then only read. */
@@ -16,8 +16,8 @@ struct strangers {
     uint64_t boot_id;   /* of this switch, for rejects */
     uint8_t data_ports; /* for path probes: how many UDP ports workers are told to deal their slots to */
 
-    struct share_bucket rejects, path_answers; /* of answers that may be sent */
-    struct throttle path_askers; /* by IP address, so that one that asks without end delays no other's join */
+    struct share_bucket rejects; /* of answers that may be sent */
+    struct path_rate paths;
 };
 
 /* Before the start, after the fields above were set. seed: random, for the table of askers. */

@@ -14,12 +14,12 @@
 #include "base/clock.h"
 #include "base/frame.h"
 #include "base/log.h"
-#include "base/throttle.h"
 #include "bridge/host.h"
 #include "control/fair_queue.h"
 #include "control/loop_guard.h"
 #include "control/signals.h"
 #include "control/static_jobs.h"
+#include "control/strangers_rate.h"
 #include "lcore/stalls.h"
 
 /* How many messages are sorted, and how many of strangers are handled, before signals and timer are looked at
@@ -31,10 +31,6 @@ enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
 static const uint64_t defence_interval_ns = UINT64_C(10000000000);
 
 static const uint64_t look_every_ns = UINT64_C(1000000000); /* at how busy lcores are */
-
-/* All ranks of a host may join at once: a rank is a stranger for two JOINs, one to learn the switch's boot id
- * and one to get in. JOINs beyond the rate are dropped; workers repeat them. */
-enum { STRANGERS_AT_ONCE = 256, STRANGERS_PER_SECOND = 64, JOINS_A_RANK = 2 };
 
 struct control {
     struct control_parts parts;
@@ -239,13 +235,6 @@ static int open_timer(struct control *c, const struct config *cfg)
     if (c->timer < 0 || timerfd_settime(c->timer, 0, &t, NULL) < 0)
         return -errno;
     return watch(c, c->timer);
-}
-
-static struct throttle_rate strangers_rate(const struct config *cfg)
-{
-    return (struct throttle_rate){
-        .burst = RTE_MAX((uint32_t)STRANGERS_AT_ONCE, JOINS_A_RANK * cfg->limits.workers),
-        .per_second = STRANGERS_PER_SECOND};
 }
 
 void control_follow(struct control *c, const struct config *cfg)

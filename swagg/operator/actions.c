@@ -1,6 +1,5 @@
 #include "operator/actions.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "operator/actions_impair.h"
 #include "operator/actions_port.h"
 #include "operator/log_level.h"
+#include "operator/mac.h"
 #include "show/writer_json.h"
 
 /* For jobs that workers have joined. */
@@ -89,22 +89,6 @@ static void flush_fdb(const struct action_parts *parts, const struct request *re
                          name == NULL ? -1 : view_find_port(parts->show, name));
 }
 
-/* Reads the request's "mac"; false: the reply says what is wrong with it. */
-static bool read_mac(const struct request *request, uint8_t mac[BRIDGE_MAC_BYTES], struct reply *reply)
-{
-    const char *text = request_text(request, "mac");
-    int end = 0;
-
-    if (text != NULL &&
-        sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
-               &mac[5], &end) == BRIDGE_MAC_BYTES &&
-        text[end] == '\0')
-        return true;
-    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no MAC address, such as 02:00:00:00:00:01",
-               text == NULL ? "nothing" : text);
-    return false;
-}
-
 /* In every network that the port carries. */
 static bool fix(const struct action_parts *parts, const uint8_t mac[BRIDGE_MAC_BYTES], unsigned port)
 {
@@ -131,7 +115,8 @@ static void add_station(const struct action_parts *parts, const struct request *
 {
     uint8_t mac[BRIDGE_MAC_BYTES];
 
-    if (read_mac(request, mac, reply) && !fix(parts, mac, (unsigned)view_find_port(parts->show, name)))
+    if (operator_mac_read(request, mac, reply) &&
+        !fix(parts, mac, (unsigned)view_find_port(parts->show, name)))
         reply_fail(
             reply, REPLY_REFUSED,
             "%s is a group address or zero, or there are too many static stations like it (swaggctl fdb)",
@@ -144,7 +129,7 @@ static void delete_station(const struct action_parts *parts, const struct reques
     uint8_t mac[BRIDGE_MAC_BYTES];
 
     (void)name;
-    if (read_mac(request, mac, reply) && !unfix(parts, mac))
+    if (operator_mac_read(request, mac, reply) && !unfix(parts, mac))
         reply_fail(reply, REPLY_UNKNOWN, "there is no static station %s (swaggctl fdb)",
                    request_text(request, "mac"));
 }

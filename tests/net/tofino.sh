@@ -117,6 +117,12 @@ operated() {
     shows '^third *absent$' --only name,link ports # somebody else is to bring it up, and nobody has
     net_until 30 "stations are shown" shows "$(net_mac 1) *second" fdb
     [ "$(ctl --json verdicts | python3 -c 'import json, sys; print(json.load(sys.stdin)["send_all"] > 0)')" = True ] || fail "no sums are shown"
+    ctl fdb add "$(net_mac 2)" third
+    ctl fdb flush
+    shows "$(net_mac 2) *third *static" fdb
+    reaches 1 "$(net_ip 2)"
+    ctl fdb del "$(net_mac 2)"
+    shows "$(net_mac 2) *third *learned" fdb
     ctl port down second
     shows disabled --only link port second
     net_exec 1 ping -q -c1 -W1 "$(net_ip 0)" && fail "frames pass a port that is down"

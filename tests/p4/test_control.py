@@ -15,7 +15,8 @@ from control.bfrt import Bfrt, SwitchError
 from control.reasons import NAMES
 from control.requests import Requests as Asked
 from control.requests import shown
-from control.switch import ADDRESSES, DESTINATIONS, SOURCES, Place, Port, Tofino
+from control.stations import ADDRESSES, DESTINATIONS, FIXED, SOURCES
+from control.switch import Place, Port, Tofino
 from interpreter.chip import Chip
 
 CPU, PEOPLE = 100, workers(3)
@@ -248,9 +249,10 @@ class Control(Rig):
 
     def test_a_chip_that_was_set_up_anew_has_nothing(self):
         self.switch.open(self.job())
+        self.switch.fix(0x02000000AAAA, 1)
         self.new_chip()
         self.switch = self.start()
-        self.assertEqual((self.switch.jobs, self.switch.addresses), ({}, {}))
+        self.assertEqual((self.switch.jobs, len(self.switch.stations)), ({}, 0))
         self.switch.open(self.job())
         self.sum_of_all()
 
@@ -309,15 +311,70 @@ class Control(Rig):
 
     def test_the_address_heard_longest_ago_gives_way(self):
         for i in range(ADDRESSES + 5):
-            self.switch._put(0x020000100000 + i, i % 3)
+            self.switch.stations.heard(0x020000100000 + i, i % 3)
         self.assertIsNone(self.switch.port_of(0x020000100000))
         self.assertEqual(self.switch.port_of(0x020000100000 + ADDRESSES + 4), (ADDRESSES + 4) % 3)
         self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES, ADDRESSES))
 
     def test_nobody_takes_the_switchs_own_address(self):
         self.chip.send(1, self.ethernet(0x02000000AAAA, SWITCH_MAC))
-        self.assertEqual((self.switch.learn(0), self.switch.port_of(SWITCH_MAC)), (1, None))
+        self.assertEqual((self.switch.learn(0), self.switch.port_of(SWITCH_MAC)), (0, None))
         self.assertEqual([p for p, _ in self.chip.send(2, self.ethernet(SWITCH_MAC, 0x02000000BBBB))], [CPU])
+        with self.assertRaisesRegex(SwitchError, "the switch's own"):
+            self.switch.fix(SWITCH_MAC, 1)
+
+    def ports_to(self, mac):
+        return [p for p, _ in self.chip.send(2, self.ethernet(mac, 0x02000000CCCC))]
+
+    def test_a_station_that_is_fixed(self):
+        a = 0x02000000AAAA
+        self.chip.send(1, self.ethernet(0x02000000BBBB, a))
+        self.switch.fix(a, 0)  # before its digest is read
+        self.assertEqual((self.switch.learn(0), self.switch.port_of(a), self.ports_to(a)), (1, 0, [0]))
+        self.chip.send(1, self.ethernet(0x02000000BBBB, a))
+        self.switch = self.start()
+        self.switch.learn(0)
+        self.switch.stations.forget()
+        self.assertEqual((self.switch.port_of(a), self.ports_to(a)), (0, [0]))
+        self.switch.fix(a, 1)
+        self.assertEqual(self.ports_to(a), [1])
+        self.switch.stations.unfix(a)
+        self.assertEqual(self.ports_to(a), [1])
+        self.chip.send(0, self.ethernet(0x02000000BBBB, a))
+        self.switch.learn(0)
+        self.assertEqual((self.switch.port_of(a), self.ports_to(a)), (0, [0]))
+        with self.assertRaisesRegex(SwitchError, "no static station 02:00:00:00:aa:aa"):
+            self.switch.stations.unfix(a)
+
+    def test_a_station_is_fixed_although_control_is_killed(self):
+        a = 0x02000000AAAA
+        for port in (1, 0):
+            for _ in self.lives(lambda switch: switch.fix(a, port)):
+                self.assertIn(self.start().port_of(a), (None, 1, port))
+            self.assertEqual((self.start().port_of(a), self.ports_to(a)), (port, [port]))
+        for _ in self.lives(lambda switch: a in switch.stations.fixed and switch.stations.unfix(a)):
+            pass
+        self.assertEqual((self.start().stations.learned, self.ports_to(a)), ({a: 0}, [0]))
+        self.chip.send(1, self.ethernet(0x02000000BBBB, a))
+        switch = self.start()
+        switch.learn(0)
+        self.assertEqual(switch.port_of(a), 1)
+
+    def test_results_follow_a_worker_that_is_fixed_elsewhere(self):
+        self.people = tuple(replace(w, mac=0x020000000001 + w.egress) for w in PEOPLE)
+        self.switch.open(self.job())
+        self.switch.fix(self.people[1].mac, 3)
+        people = (self.people[0], replace(self.people[1], egress=3), self.people[2])
+        self.assertEqual(self.sum_from(people, 1), {w.egress: w.mac.to_bytes(6, "big") for w in people})
+
+    def test_what_cannot_be_fixed(self):
+        for mac in (0, 0x010000000001):
+            with self.assertRaisesRegex(SwitchError, "is a group address or zero"):
+                self.switch.fix(mac, 1)
+        for i in range(FIXED):
+            self.switch.stations.fixed[0x020000100000 + i] = 1
+        with self.assertRaisesRegex(SwitchError, "1024 static stations, which is the most"):
+            self.switch.fix(0x02000000AAAA, 1)
 
 
 class Requests(Rig):
@@ -398,9 +455,15 @@ class Requests(Rig):
         self.begin()
         self.hear()
         self.open_request()
-        self.assertEqual(self.look("stations"), {"stations": [[w.mac, w.egress] for w in self.people]})
+        self.assertEqual(self.look("stations"), {"stations": [[w.mac, w.egress, False] for w in self.people]})
         self.assertEqual(self.ask(do="flush", port=1), {"ok": True})
-        self.assertEqual([port for _, port in self.look("stations")["stations"]], [0, 2])
+        self.assertEqual([port for _, port, _ in self.look("stations")["stations"]], [0, 2])
+        first = self.people[0].mac
+        self.assertEqual(self.ask(do="fix", mac=first, port=0), {"ok": True})
+        self.ask(do="flush", port=-1)
+        self.assertEqual(self.look("stations")["stations"], [[first, 0, True]])
+        self.assertEqual(self.ask(do="unfix", mac=first), {"ok": True})
+        self.assertRegex(self.ask(do="unfix", mac=first)["error"], "no static station")
         self.ask(do="flush", port=-1)
         self.assertEqual((self.look("stations")["stations"], len(self.tables[SOURCES].entries)), ([], 1))  # its own
         self.sum_of_all()  # jobs know the way

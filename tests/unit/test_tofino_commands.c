@@ -1,146 +1,10 @@
 /* What operators get from swagg-tofino: views of its jobs, of what the helper finds in the chip, and what is
- * refused, by name. The helper is sed, which agrees to everything. */
-#include <poll.h>
+ * refused, by name. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "commands.h"
-#include "control/session.h"
 #include "operator/request.h"
-#include "switchml/terms.h"
-#include "switchml/worker.h"
-#include "unit.h"
-
-static const char answer[] = "s/.*\"id\":\\([0-9]*\\).*/{\"id\":\\1,\"ok\":true,\"kept\":[]}/";
-static char asked[64], note_questions[80]; /* the file with what sed was asked; what it does about it */
-
-static struct {
-    struct config cfg;
-    struct keyring keys;
-    struct helper *helper;
-    struct membership *membership;
-    struct tofino_counts counts;
-    struct shown shown;
-    struct ctl_session worker;
-    struct ctl_endpoint from;
-    uint64_t now;
-    char state[64];
-} rig;
-
-static void complain(void *context, const char *message)
-{
-    (void)context;
-    fprintf(stderr, "%s\n", message);
-}
-
-static void send_to_worker(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
-{
-    (void)context;
-    (void)to;
-    ctl_session_receive(&rig.worker, payload, bytes, rig.now);
-}
-
-static void log_nothing(const char *job, const char *what)
-{
-    (void)job;
-    (void)what;
-}
-
-static void answered(void *context, uint64_t id, const json_t *found)
-{
-    (void)context;
-    membership_answered(rig.membership, id, found, rig.now);
-}
-
-static void hear_helper(void)
-{
-    struct pollfd waiting = {.fd = helper_fd(rig.helper), .events = POLLIN};
-
-    CU_ASSERT_EQUAL_FATAL(poll(&waiting, 1, 60000), 1);
-    CU_ASSERT_TRUE_FATAL(helper_receive(rig.helper, answered, NULL));
-}
-
-static void speak(void)
-{
-    uint8_t message[CTL_MESSAGE_MAX];
-    const size_t bytes = ctl_session_poll(&rig.worker, rig.now, message);
-
-    if (bytes > 0)
-        membership_receive(rig.membership, &rig.from, message, bytes, rig.now);
-}
-
-/* In a job of one rank, whose tenant is lab. */
-static void ask_to_join(const char *job)
-{
-    struct ctl_session_config cfg = {.size = 1,
-                                     .incarnation = 5,
-                                     .join = {.data_port = 40001},
-                                     .worker = &sml_worker,
-                                     .join_deadline_ns = UINT64_C(60000000000)};
-    const struct sml_terms wish = {
-        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
-
-    snprintf(cfg.join.name, sizeof(cfg.join.name), "%s", job);
-    sml_terms_build(&cfg.join.terms, &wish);
-    ctl_session_init(&rig.worker, &cfg, rig.now);
-    speak(); /* it is told the boot id, */
-    speak(); /* and joins */
-}
-
-static void join(const char *job)
-{
-    ask_to_join(job);
-    hear_helper();
-    CU_ASSERT_EQUAL_FATAL(rig.worker.state, CTL_SESSION_READY);
-}
-
-static void open_rig(void)
-{
-    static char *const sed[] = {"sed", "-u", "-e", note_questions, "-e", (char *)answer, NULL};
-    static const char text[] =
-        "switch: {ip: 10.77.0.254/24}\n"
-        "ports:\n  - {name: cpu, device: \"kernel:ens1\"}\n"
-        "  - {name: h0, device: \"chip:128,speed=100g\"}\n"
-        "  - {name: h1, device: \"chip:136\"}\n"
-        "tenants:\n  - {name: lab, addresses: [0.0.0.0/0], jobs: [train], quota: {jobs: 3}}\n"
-        "  - {name: all, addresses: [0.0.0.0/0]}\n"
-        "static:\n  - {name: old, threads: 2, slots: 64, elements: 64, workers: "
-        "[{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 50000}]}\n";
-    struct membership_parts parts = {.cfg = &rig.cfg,
-                                     .keys = &rig.keys,
-                                     .elements = 64,
-                                     .send = send_to_worker,
-                                     .log = log_nothing,
-                                     .state = rig.state};
-
-    memset(&rig, 0, sizeof(rig));
-    rig.now = UINT64_C(1000000000);
-    snprintf(asked, sizeof(asked), "/tmp/swagg-asked.%d", (int)getpid());
-    snprintf(note_questions, sizeof(note_questions), "w %s", asked);
-    snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
-    CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", text, complain, NULL), 0);
-    parts.place = json_object();
-    parts.helper = rig.helper = helper_start(sed);
-    rig.membership = membership_open(&parts);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(rig.membership);
-    hear_helper();
-    CU_ASSERT_TRUE_FATAL(membership_has_begun(rig.membership));
-    json_decref((json_t *)parts.place);
-    rig.from = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 0, 9}, .ip = 0x0100004D, .udp_port = 40000};
-    rig.shown = (struct shown){.cfg = &rig.cfg,
-                               .membership = rig.membership,
-                               .counts = &rig.counts,
-                               .name = "10.77.0.254",
-                               .now = rig.now};
-}
-
-static void close_rig(void)
-{
-    helper_stop(rig.helper);
-    membership_close(rig.membership);
-    remove(rig.state);
-    remove(asked);
-}
+#include "tofino_rig.h"
 
 static bool file_has(const char *path, const char *text)
 {
@@ -287,8 +151,10 @@ static void test_ports_stations_and_counters(void)
     expect_part(COMMAND("\"port\", \"name\": \"h0\""), "{\"ports\": [{\"number\": 128, \"enabled\": false}]}",
                 "\"link\":\"disabled\"");
     expect_part(COMMAND("\"port\", \"name\": \"cpu\""), "{}", "there is no port cpu of the chip");
-    expect_part(COMMAND("\"fdb\""), "{\"stations\": [[2199023255553, 136]]}",
-                "{\"fdb\":[{\"kind\":\"learned\",\"mac\":\"02:00:00:00:00:01\",\"port\":\"h1\"}]}");
+    expect_part(COMMAND("\"fdb\""),
+                "{\"stations\": [[2199023255553, 136, false], [2199023255554, 128, true]]}",
+                "{\"fdb\":[{\"kind\":\"learned\",\"mac\":\"02:00:00:00:00:01\",\"port\":\"h1\"},"
+                "{\"kind\":\"static\",\"mac\":\"02:00:00:00:00:02\",\"port\":\"h0\"}]}");
     expect_part(COMMAND("\"verdicts\""), "{\"counters\": {\"passed\": 1, \"held\": 2, \"link_local\": 3}}",
                 "\"view\":{\"held\":2}");
     expect_part(COMMAND("\"drops\""), "{\"counters\": {\"passed\": 1, \"held\": 2, \"link_local\": 3}}",
@@ -311,6 +177,14 @@ static void test_what_operators_change(void)
                 "only jobs of the configuration are reset");
     expect_part(COMMAND("\"job kill\", \"name\": \"old\""), "{}", "nobody joins job old");
     expect(COMMAND("\"fdb flush\""), "{}", "{\"question\":{\"do\":\"flush\",\"port\":-1}}");
+    expect(COMMAND("\"fdb add\", \"mac\": \"02:00:00:00:00:01\", \"name\": \"h1\""), "{}",
+           "{\"question\":{\"do\":\"fix\",\"mac\":2199023255553,\"port\":136}}");
+    expect(COMMAND("\"fdb del\", \"mac\": \"02:00:00:00:00:01\""), "{}",
+           "{\"question\":{\"do\":\"unfix\",\"mac\":2199023255553}}");
+    expect_part(COMMAND("\"fdb del\", \"mac\": \"02:00:00:00:00:01\""), "{\"error\": \"there is none\"}",
+                "\"error\":\"there is none\"");
+    expect_part(COMMAND("\"fdb add\", \"mac\": \"1:2\", \"name\": \"h1\""), "{}", "1:2 is no MAC address");
+    expect_part(COMMAND("\"fdb add\", \"mac\": \"02:00:00:00:00:01\""), "{}", "which port?");
     expect(COMMAND("\"port down\", \"name\": \"h1\""), "{}",
            "{\"question\":{\"do\":\"enable\",\"port\":136,\"up\":false}}");
     expect_part(COMMAND("\"port up\", \"name\": \"h1\""), "{\"error\": \"port 136: no\"}",

@@ -1,0 +1,186 @@
+/* What comes to swagg-tofino's own address: members are heard at once, strangers after them and within
+ * bounds, path probes within others. */
+#include "reception.h"
+#include "tofino_rig.h"
+#include "wire/path.h"
+
+#include <arpa/inet.h>
+
+enum { LANE = FAIR_QUEUE_PLACES, BURST = 256, MANY = 1000 };
+
+static struct reception reception;
+static bool neighbour_known;
+
+static bool find_neighbour(void *context, struct ctl_endpoint *of)
+{
+    (void)context;
+    of->mac[5] = 9;
+    return neighbour_known;
+}
+
+static void open_reception(void)
+{
+    open_rig();
+    neighbour_known = true;
+    reception =
+        (struct reception){.membership = rig.membership, .counts = &rig.counts, .neighbour = find_neighbour};
+    reception_init(&reception, &rig.cfg);
+}
+
+static void close_reception(void)
+{
+    reception_free(&reception);
+    close_rig();
+}
+
+/* So many JOINs of a process at this address. */
+static void ask_from(uint32_t ip, unsigned times)
+{
+    const struct ctl_session_config cfg = {.size = 2,
+                                           .incarnation = 6,
+                                           .join = {.name = "other", .data_port = 40002},
+                                           .worker = &sml_worker,
+                                           .join_deadline_ns = UINT64_C(60000000000)};
+    const struct ctl_endpoint from = {.ip = ip, .udp_port = 40007};
+    uint8_t message[CTL_MESSAGE_MAX];
+    struct ctl_session stranger;
+    size_t bytes;
+
+    ctl_session_init(&stranger, &cfg, rig.now);
+    bytes = ctl_session_poll(&stranger, rig.now, message);
+    CU_ASSERT_FATAL(bytes > 0);
+    for (unsigned i = 0; i < times; i++)
+        reception_message(&reception, &from, message, bytes, rig.now);
+}
+
+/* Returns how many answers were sent. */
+static unsigned serve_all(void)
+{
+    const unsigned before = rig.sent;
+
+    for (unsigned i = 0; i < MANY && reception_serve(&reception, rig.now); i++)
+        ;
+    CU_ASSERT_EQUAL(reception.strangers.items, 0);
+    return rig.sent - before;
+}
+
+static void test_strangers_wait_while_members_are_heard(void)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    size_t bytes;
+
+    open_reception();
+    join("train");
+    ask_from(1, 1);
+    rig.now += UINT64_C(1100000000);
+    bytes = ctl_session_poll(&rig.worker, rig.now, message);
+    rig.sent = 0;
+    reception_message(&reception, &rig.from, message, bytes, rig.now);
+    CU_ASSERT_EQUAL(rig.sent, 1);
+    CU_ASSERT_EQUAL(serve_all(), 1);
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    close_reception();
+}
+
+static void test_an_address_is_heard_so_often(void)
+{
+    unsigned answered = 0;
+
+    open_reception();
+    for (unsigned i = 0; i < MANY / LANE; i++) {
+        ask_from(1, LANE);
+        answered += serve_all();
+    }
+    CU_ASSERT_EQUAL(answered, BURST);
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_CONTROL_RATE], MANY / LANE * LANE - BURST);
+    ask_from(2, 1);
+    CU_ASSERT_EQUAL(serve_all(), 1);
+    rig.now += UINT64_C(1000000000);
+    ask_from(1, LANE + 1);
+    CU_ASSERT_EQUAL(serve_all(), LANE);
+    close_reception();
+}
+
+static void test_who_floods_delays_no_other(void)
+{
+    open_reception();
+    ask_from(htonl(1), 100);
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_CONTROL_FULL], 100 - LANE);
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_CONTROL_RATE], 0);
+    ask_from(htonl(2), 1);
+    CU_ASSERT_TRUE(reception_serve(&reception, rig.now));
+    CU_ASSERT_EQUAL(reception.strangers.lane[1].items > 0, true);
+    CU_ASSERT_EQUAL(reception.strangers.lane[2].items, 0);
+    CU_ASSERT_EQUAL(rig.counts.event[EVENT_CONTROL_RECEIVED], 101);
+    close_reception();
+}
+
+static void test_whose_mac_address_is_not_known_comes_again(void)
+{
+    open_reception();
+    neighbour_known = false;
+    ask_from(1, 1);
+    CU_ASSERT_EQUAL(serve_all(), 0);
+    neighbour_known = true;
+    ask_from(1, 1);
+    CU_ASSERT_EQUAL(serve_all(), 1);
+    close_reception();
+}
+
+static void test_what_is_no_message_is_counted_by_name(void)
+{
+    static const uint8_t noise[CTL_MESSAGE_MAX + 100] = {1, 2, 3};
+    const struct ctl_endpoint from = {.ip = 1, .udp_port = 40007};
+
+    open_reception();
+    reception_message(&reception, &from, noise, 2, rig.now);
+    reception_message(&reception, &from, noise, sizeof(noise), rig.now);
+    serve_all();
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_CONTROL_TOO_SHORT], 1);
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_CONTROL_NOT_CONTROL], 1);
+    close_reception();
+}
+
+static unsigned questions_answered(uint32_t from, unsigned times)
+{
+    uint8_t question[100];
+    unsigned answered = 0;
+
+    for (unsigned i = 0; i < times; i++) {
+        path_build_question(question, sizeof(question), i, 0);
+        answered += reception_question(&reception, from, question, sizeof(question), rig.now);
+    }
+    return answered;
+}
+
+static void test_path_probes_are_answered_so_often(void)
+{
+    unsigned answered = 0;
+
+    open_reception();
+    CU_ASSERT_EQUAL(questions_answered(1, 50), 16);
+    CU_ASSERT_EQUAL(questions_answered(2, 1), 1);
+    for (uint32_t ip = 3; ip < 23; ip++)
+        answered += questions_answered(ip, 10);
+    CU_ASSERT_EQUAL(16 + 1 + answered, 64);
+    CU_ASSERT_EQUAL(rig.counts.drop[DROP_PATH_RATE], 251 - 64);
+    CU_ASSERT_EQUAL(rig.counts.event[EVENT_PATH_ANSWERS], 64);
+    rig.now += UINT64_C(1000000000);
+    CU_ASSERT_EQUAL(questions_answered(1, 16), 16);
+    close_reception();
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_strangers_wait_while_members_are_heard),
+        UNIT_TEST(test_an_address_is_heard_so_often),
+        UNIT_TEST(test_who_floods_delays_no_other),
+        UNIT_TEST(test_whose_mac_address_is_not_known_comes_again),
+        UNIT_TEST(test_what_is_no_message_is_counted_by_name),
+        UNIT_TEST(test_path_probes_are_answered_so_often),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("tofino_reception", tests);
+}
