@@ -17,6 +17,7 @@ control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
                   bit<8> last, bit<8> final, bit<8> next_take, PortId_t loop)
     {
         md.what = STEP_ADD;
+        md.step = md.step + 1;
         md.label = hdr.switchml.tag3 ++ hdr.switchml.tag2 ++ hdr.switchml.tag1 ++ hdr.switchml.tag0[7:1] ++
                    md.bare[0:0];
         md.base = base;
@@ -37,6 +38,7 @@ control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
                     bit<8> final, bit<8> next_take, PortId_t loop)
     {
         md.what = STEP_ADD;
+        md.step = md.step + 1;
         md.label = tensor_and_packet.get({hdr.switchml.job, hdr.switchml.tag2[6:0], hdr.switchml.tag1,
                                           hdr.switchml.tag0, md.bare[0:0]});
         md.base = base;
@@ -54,6 +56,7 @@ control Senders(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
     action read(bit<8> what, row_t base, bit<16> group, bit<8> final, PortId_t loop)
     {
         md.what = what;
+        md.step = md.step + 1;
         md.base = base;
         md.group = group;
         md.final = final;

@@ -159,9 +159,6 @@ control Verdict(inout headers_t hdr, inout ingress_t md,
         fates.apply();
         blocks.apply();
         if (md.fate == FATE_ON) {
-            if (md.what != STEP_NONE) {
-                md.step = md.step + 1;
-            }
             go_on();
         } else if (md.fate == FATE_DELIVER) {
             finish();
