@@ -170,6 +170,20 @@ static double squared(float x)
     return (double)x * (double)x;
 }
 
+/* What is in c->block is left out of the tensor now, and is not what was left out before, which has gone with
+ * it: by the difference this rank's part of the sum errs. */
+static void leave_out(struct compress *c, const struct thc_part *p)
+{
+    float *restrict left_out = c->left_out + p->at, *restrict block = c->block;
+    for (uint32_t i = 0; i < p->used; i++) {
+        const float now = block[i];
+        block[i] -= left_out[i];
+        left_out[i] = now;
+    }
+    memset(block + p->used, 0, (p->block - p->used) * sizeof(float));
+    c->error2 += squared(thc_norm(&c->codec, block));
+}
+
 /* Block k has a norm that is one. */
 static void encode_part(struct compress *c, const struct thc_part *p, uint64_t k, uint8_t *packed)
 {
@@ -179,11 +193,12 @@ static void encode_part(struct compress *c, const struct thc_part *p, uint64_t k
         memset(c->block, 0, p->block * sizeof(float));
     thc_encode(&c->codec, packed, c->block, c->norms[k], rounding_of(c, k));
     thc_subtract(&c->codec, c->block, packed, c->norms[k]);
-    c->error2 += squared(thc_norm(&c->codec, c->block));
-    if (!c->left_out)
+    if (!c->left_out) {
+        c->error2 += squared(thc_norm(&c->codec, c->block));
         return;
+    }
     thc_transform_back(&c->codec, c->block, signs_of(c, k));
-    memcpy(c->left_out + p->at, c->block, p->used * sizeof(float));
+    leave_out(c, p);
 }
 
 void compress_encode(struct compress *c)

@@ -299,9 +299,10 @@ struct swagg_stats {
     uint64_t unproven_messages; /* control messages to this rank, ignored: who sent them did not show that he
                                    has the key (swagg_options.key_file) */
     uint64_t compressed_calls, compressed_elements;
-    /* Of the compressed calls: the square of the errors in what this rank sent, and of the sums. The mean
-     * square error of the sums, as a part of their own square (NMSE), is that of all ranks' errors, added, by
-     * this rank's sums. */
+    /* Of the compressed calls: the square of the errors in what this rank sent, beside its tensors, and of
+     * the sums. The mean square error of the sums, as a part of their own square (NMSE), is that of all
+     * ranks' errors, added, by this rank's sums. What error feedback adds to a tensor is an error of the sum,
+     * too. */
     double compression_error2, compression_sum2;
     uint64_t feedback_bytes;     /* memory for error feedback that is in use */
     uint64_t feedback_forgotten; /* tensors whose errors were lost because feedback_bytes are too few */
