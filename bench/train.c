@@ -1,12 +1,15 @@
 /* bench-train: a language model (mpi-shim/examples/text.h) trained by many workers in one process, without a
- * network: how well it learns if gradients are summed compressed, and packets are lost. One JSON object to
- * stdout. Everything follows from seeds. */
+ * network: how well it learns if gradients are summed compressed, packets are lost, or workers come late and
+ * are not waited for. One JSON object to stdout. Everything follows from seeds.
+ *
+ * With --switch it is one worker of the same training over a network: how long that takes. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "examples/text.h"
+#include "rank.h"
 #include "workers.h"
 
 /* 450,000 parameters. */
@@ -19,13 +22,18 @@ static const char usage[] = "usage: bench-train [OPTION...] FILE...\n"
                             "  --batch N        256        --steps N        30, of an epoch\n"
                             "  --compression none|thc      --bits B, --one-in N, --granularity N    of THC\n"
                             "  --loss P         0          of packets: what does not come is zeros\n"
+                            "  --late N         0          workers, in each step; sums are of the others\n"
                             "  --synchronize               models, after each epoch\n"
                             "  --gradients FILE            to be written: at the end, each worker's of one "
-                            "step, the last 131072 numbers of each\n";
+                            "step, the last 131072 numbers of each\n"
+                            "One worker of them, over a network:\n"
+                            "  --switch IP      --job NAME --rank R\n"
+                            "  --late-ms N      0          so late are those that are\n"
+                            "  --quorum N       all        ranks are enough for a sum; --quorum-wait MS\n";
 
 struct run {
     struct workers_config cfg;
-    int workers, epochs;
+    int workers, epochs, late, late_ms;
     size_t steps;
     bool synchronize;
     const char *gradients;
@@ -78,7 +86,7 @@ static void write_gradients(const struct run *r, struct workers *w)
         stop("cannot write the gradients");
 }
 
-enum kind { A_NUMBER, A_SIZE, A_PROBABILITY, A_PATH, THC_OR_NONE, YES };
+enum kind { A_NUMBER, A_SIZE, A_PROBABILITY, A_TEXT, THC_OR_NONE, YES };
 
 static void set(enum kind kind, void *to)
 {
@@ -92,7 +100,7 @@ static void set(enum kind kind, void *to)
     case A_PROBABILITY:
         *(double *)to = atof(optarg);
         break;
-    case A_PATH:
+    case A_TEXT:
         *(const char **)to = optarg;
         break;
     case THC_OR_NONE:
@@ -116,13 +124,20 @@ static void read_options(struct run *r, int argc, char **argv)
                  {"batch", A_SIZE, &r->cfg.batch},
                  {"epochs", A_NUMBER, &r->epochs},
                  {"steps", A_SIZE, &r->steps},
-                 {"compression", THC_OR_NONE, &r->cfg.compression.compression},
-                 {"bits", A_NUMBER, &r->cfg.compression.thc_bits},
-                 {"one-in", A_NUMBER, &r->cfg.compression.thc_clamped_one_in},
-                 {"granularity", A_NUMBER, &r->cfg.compression.thc_granularity},
+                 {"compression", THC_OR_NONE, &r->cfg.options.compression},
+                 {"bits", A_NUMBER, &r->cfg.options.thc_bits},
+                 {"one-in", A_NUMBER, &r->cfg.options.thc_clamped_one_in},
+                 {"granularity", A_NUMBER, &r->cfg.options.thc_granularity},
                  {"loss", A_PROBABILITY, &r->cfg.loss},
+                 {"late", A_NUMBER, &r->late},
                  {"synchronize", YES, &r->synchronize},
-                 {"gradients", A_PATH, &r->gradients}};
+                 {"switch", A_TEXT, &r->cfg.options.switch_ip},
+                 {"job", A_TEXT, &r->cfg.options.job},
+                 {"rank", A_NUMBER, &r->cfg.options.rank},
+                 {"late-ms", A_NUMBER, &r->late_ms},
+                 {"quorum", A_NUMBER, &r->cfg.options.quorum},
+                 {"quorum-wait", A_NUMBER, &r->cfg.options.quorum_wait_ms},
+                 {"gradients", A_TEXT, &r->gradients}};
     enum { KNOWN = sizeof known / sizeof *known };
     struct option longs[KNOWN + 1] = {{0}};
     int c;
@@ -134,16 +149,56 @@ static void read_options(struct run *r, int argc, char **argv)
             stop(usage);
         set(known[c].kind, known[c].to);
     }
-    if (optind == argc || r->workers < 1 || r->workers > SML_MAX_RANKS || r->cfg.batch < (size_t)r->workers)
+    if (optind == argc || r->workers < 1 || r->workers > SML_MAX_RANKS || r->cfg.batch < (size_t)r->workers ||
+        r->late < 0 || r->late >= r->workers || (r->late > 0 && r->cfg.loss > 0) || r->late_ms < 0)
         stop(usage);
     r->cfg.workers = (unsigned)r->workers;
+    r->cfg.late = (unsigned)r->late;
+    r->cfg.options.size = r->workers;
+}
+
+/* All workers, here. */
+static int train_here(const struct run *r)
+{
+    struct workers workers;
+
+    if (workers_open(&workers, &r->cfg) < 0)
+        return -1;
+    if (r->steps > learner_steps(&workers.worker[0].learner))
+        stop("--steps is more than the text has");
+    printf("{\"workers\": %u, \"parameters\": %zu, \"epochs\": [", r->cfg.workers,
+           workers.worker[0].learner.network.parameters);
+    train(r, &workers);
+    printf("],\n \"agree\": %s, \"nmse\": %.6g, \"missed\": %llu}\n",
+           workers_agree(&workers) ? "true" : "false", workers_nmse(&workers),
+           (unsigned long long)workers.missed);
+    if (r->gradients)
+        write_gradients(r, &workers);
+    workers_close(&workers);
+    return 0;
+}
+
+/* One of them. */
+static int train_rank(const struct run *r)
+{
+    return rank_train(&(struct rank_config){.options = r->cfg.options,
+                                            .lessons = r->cfg.lessons,
+                                            .hidden = hidden,
+                                            .batch = r->cfg.batch,
+                                            .steps = r->steps,
+                                            .stride = TEST_STRIDE,
+                                            .rate = r->cfg.rate,
+                                            .epochs = r->epochs,
+                                            .late = r->cfg.late,
+                                            .late_ms = (unsigned)r->late_ms});
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = {
-        .cfg = {.hidden = hidden, .batch = 256, .rate = 0.2f}, .workers = 4, .epochs = 5, .steps = 30};
-    struct workers workers;
+    struct run r = {.cfg = {.hidden = hidden, .batch = 256, .rate = 0.2f, .options = SWAGG_OPTIONS_DEFAULT},
+                    .workers = 4,
+                    .epochs = 5,
+                    .steps = 30};
     struct text text;
     char error[256];
 
@@ -152,19 +207,7 @@ int main(int argc, char **argv)
         stop(error);
     const struct lessons lessons = text_lessons(&text);
     r.cfg.lessons = &lessons;
-    if (workers_open(&workers, &r.cfg) < 0)
-        return EXIT_FAILURE;
-    if (r.steps > learner_steps(&workers.worker[0].learner))
-        stop("--steps is more than the text has");
-    printf("{\"workers\": %u, \"parameters\": %zu, \"epochs\": [", r.cfg.workers,
-           workers.worker[0].learner.network.parameters);
-    train(&r, &workers);
-    printf("],\n \"agree\": %s, \"nmse\": %.6g, \"missed\": %llu}\n",
-           workers_agree(&workers) ? "true" : "false", workers_nmse(&workers),
-           (unsigned long long)workers.missed);
-    if (r.gradients)
-        write_gradients(&r, &workers);
-    workers_close(&workers);
+    const int rc = r.cfg.options.switch_ip ? train_rank(&r) : train_here(&r);
     text_free(&text);
-    return EXIT_SUCCESS;
+    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

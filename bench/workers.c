@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random/splitmix.h"
-
-enum { MTU = 1500 };
+#include "late.h"
 
 static size_t parameters(const struct workers *w)
 {
@@ -15,14 +13,17 @@ static size_t parameters(const struct workers *w)
 
 static bool is_compressed(const struct workers *w)
 {
-    return w->cfg.compression.compression != SWAGG_COMPRESSION_NONE;
+    return w->cfg.options.compression != SWAGG_COMPRESSION_NONE;
 }
 
 static int open_worker(struct workers *w, unsigned rank, const struct client_compression *compression)
 {
     struct worker *one = &w->worker[rank];
     const struct client_options options = {
-        .rank = (uint16_t)rank, .size = (uint16_t)w->cfg.workers, .compression = *compression};
+        .rank = (uint16_t)rank,
+        .size = (uint16_t)w->cfg.workers,
+        .compression = *compression,
+        .quorum = (uint16_t)(w->cfg.late > 0 ? w->cfg.workers - w->cfg.late : 0)};
 
     if (compression->on)
         compress_open(&one->compress, &options, agg_kernels_best());
@@ -31,7 +32,7 @@ static int open_worker(struct workers *w, unsigned rank, const struct client_com
 
 static int open_all(struct workers *w)
 {
-    struct swagg_options wish = w->cfg.compression;
+    struct swagg_options wish = w->cfg.options;
     struct client_compression compression;
     int rc = 0;
 
@@ -59,7 +60,7 @@ static int open_all(struct workers *w)
 
 int workers_open(struct workers *w, const struct workers_config *cfg)
 {
-    *w = (struct workers){.cfg = *cfg, .random = 3};
+    *w = (struct workers){.cfg = *cfg, .random = 3, .lateness = LATE_SEED};
     if (open_all(w) == 0)
         return 0;
     workers_close(w);
@@ -114,7 +115,10 @@ static void sum_floats(struct workers *w)
 
     memset(w->total, 0, n * sizeof(float));
     for (unsigned i = 0; i < w->cfg.workers; i++)
-        add(w->total, w->worker[i].learner.network.gradient, n);
+        if (!w->is_late[i])
+            add(w->total, w->worker[i].learner.network.gradient, n);
+    for (size_t i = 0; i < n; i++)
+        w->total[i] *= (float)w->cfg.workers / (float)(w->cfg.workers - w->cfg.late);
     for (unsigned i = 0; i < w->cfg.workers; i++)
         memcpy(w->worker[i].learner.network.gradient, w->total, n * sizeof(float));
 }
@@ -142,119 +146,21 @@ bool workers_agree(const struct workers *w)
     return agree;
 }
 
-/* --- compressed sums --- */
-
-static struct compress *first(const struct workers *w)
-{
-    return &w->worker[0].compress;
-}
-
-static void agree_on_norms(struct workers *w)
-{
-    float *largest = first(w)->norms;
-
-    for (unsigned i = 1; i < w->cfg.workers; i++)
-        for (uint64_t k = 0; k < first(w)->parts; k++)
-            if (w->worker[i].compress.norms[k] > largest[k])
-                largest[k] = w->worker[i].compress.norms[k];
-    for (unsigned i = 1; i < w->cfg.workers; i++)
-        memcpy(w->worker[i].compress.norms, largest, first(w)->parts * sizeof *largest);
-}
-
-/* What the switch does with a worker's indices. */
-static void look_up(struct workers *w, struct compress *c)
-{
-    const struct sml_element e =
-        sml_element_of(compress_call_indices(c).op << 4 | compress_call_indices(c).type);
-
-    for (struct thc_part p = {0}; p.at < thc_filled(c->floats); p.at += p.block) {
-        p = thc_part_at(c->floats, c->options.block, p.at);
-        const uint8_t *packed = c->packed + p.at / SML_GROUP * e.in;
-        uint8_t *sums = w->sums + p.at / SML_GROUP * e.out;
-
-        thc_codec_resize(&c->codec, p.block);
-        if (c->options.sum_bits == 8)
-            thc_add8(&c->codec, sums, packed);
-        else
-            thc_add16(&c->codec, (uint16_t *)sums, packed);
-    }
-}
-
-static bool is_lost(struct workers *w)
-{
-    return (double)(splitmix_next(&w->random) >> 11) * 0x1p-53 < w->cfg.loss;
-}
-
-/* Elements in a packet. */
-static uint64_t in_packet(const struct workers *w)
-{
-    return client_chunk_bytes(MTU, SML_CHECKSUM_NONE) / (SML_GROUP * first(w)->options.sum_bits / 8u);
-}
-
-/* On the way to the switch: a sum for which it waits too long comes to nobody. */
-static void lose_contributions(struct workers *w, uint64_t elements)
-{
-    memset(w->lost, 0, elements);
-    for (uint64_t at = 0; at < elements && w->cfg.loss > 0; at += in_packet(w))
-        for (unsigned i = 0; i < w->cfg.workers; i++)
-            if (is_lost(w))
-                memset(w->lost + at, 1, elements - at < in_packet(w) ? elements - at : in_packet(w));
-}
-
-/* Packets with sums come to a worker, or do not. */
-static void deliver(struct workers *w, struct compress *c, uint64_t elements)
-{
-    const size_t out = SML_GROUP * c->options.sum_bits / 8u;
-
-    memcpy(c->sums, w->sums, elements * out);
-    for (uint64_t at = 0; at < elements && w->cfg.loss > 0; at += in_packet(w)) {
-        const uint64_t n = elements - at < in_packet(w) ? elements - at : in_packet(w);
-
-        if (!is_lost(w) && w->lost[at] == 0)
-            continue;
-        compress_miss(c, at, n);
-        w->missed += n * SML_GROUP;
-    }
-}
-
-static void begin(struct compress *c, struct sml_segment *gradient, const struct network *n)
-{
-    *gradient = (struct sml_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
-    if (!compress_begin(c, gradient, 1, false, 0))
-        abort(); /* no memory */
-}
-
-static void sum_compressed(struct workers *w)
-{
-    for (unsigned i = 0; i < w->cfg.workers; i++)
-        begin(&w->worker[i].compress, &w->gradient[i], &w->worker[i].learner.network);
-    agree_on_norms(w);
-    const uint64_t elements = compress_call_indices(first(w)).count;
-    memset(w->sums, 0, elements * SML_GROUP * first(w)->options.sum_bits / 8u);
-    for (unsigned i = 0; i < w->cfg.workers; i++) {
-        compress_encode(&w->worker[i].compress);
-        look_up(w, &w->worker[i].compress);
-    }
-    lose_contributions(w, elements);
-    for (unsigned i = 0; i < w->cfg.workers; i++) {
-        deliver(w, &w->worker[i].compress, elements);
-        compress_decode(&w->worker[i].compress, NULL);
-    }
-}
-
 void workers_sum(struct workers *w)
 {
+    late_choose(&w->lateness, w->cfg.workers, w->cfg.late, w->is_late);
     if (is_compressed(w))
-        sum_compressed(w);
+        workers_sum_compressed(w);
     else
         sum_floats(w);
 }
 
 double workers_nmse(const struct workers *w)
 {
+    const double sum2 = w->worker[0].compress.sum2;
     double error2 = 0;
 
     for (unsigned i = 0; i < w->cfg.workers; i++)
         error2 += w->worker[i].compress.error2;
-    return first(w)->sum2 > 0 ? error2 / first(w)->sum2 : 0;
+    return sum2 > 0 ? error2 / sum2 : 0;
 }

@@ -13,9 +13,12 @@ struct workers_config {
     const int *hidden; /* as of learner_init */
     size_t batch;
     float rate;
-    struct swagg_options compression; /* its options of compression count; the same on all workers */
-    double loss; /* of packets, either way: a sum that does not come to a worker is zeros to it, one that
-                    lacks a worker is to all */
+    struct swagg_options options; /* its options of compression count; the same on all workers */
+    double loss;   /* of packets, either way: a sum that does not come to a worker is zeros to it, one that
+                      lacks a worker is to all */
+    unsigned late; /* workers that come late in a step, others in each: sums are of the rest. Compressed,
+                      error feedback keeps what is not in them; of floats it is lost, and those that are there
+                      count for all. Not with losses */
 };
 
 struct worker {
@@ -30,7 +33,8 @@ struct workers {
     float *total;                 /* of floats */
     uint8_t *sums;                /* of indices, as the switch has them */
     uint8_t *lost;                /* [elements] of them: whether they come to nobody */
-    uint64_t random;              /* for losses */
+    uint64_t random, lateness;    /* for losses, and for who is late */
+    bool is_late[SML_MAX_RANKS];  /* in this step */
     uint64_t missed;              /* floats, of all workers, that were zeros */
 };
 
@@ -44,6 +48,7 @@ void workers_shuffle(struct workers *w);
  * a step. */
 double workers_gradients(struct workers *w, size_t step);
 void workers_sum(struct workers *w);
+void workers_sum_compressed(struct workers *w); /* a part of it */
 void workers_descend(struct workers *w, size_t step);
 
 /* Gives all the mean of their models. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """training.py BENCH-TRAIN: many workers in one process learn as well from compressed sums as from sums of floats; where packets are lost, their
-models differ unless they are made the same."""
+models differ unless they are made the same; and where some come late in every step, what they had is learned from nevertheless."""
 import json
 import subprocess
 import sys
@@ -27,3 +27,9 @@ whole, again, lossy, together = (train(*eight, *options) for options in ((), (),
 assert whole == again and whole["agree"] and whole["missed"] == 0, (whole, again)
 assert not lossy["agree"] and lossy["missed"] > 0, lossy
 assert together["agree"] and together["missed"] == lossy["missed"], together
+
+# A quarter is late in every step: all have the same sums, and nothing of what was late is lost.
+late, feedback_lost = (train("--workers", "8", "--late", "2", *options) for options in (("--compression", "thc"), ()))
+assert late["agree"] and late["missed"] == 0 and late != whole, late
+assert abs(loss(late) - loss(whole)) < loss(whole) / 50, (late, whole)
+assert feedback_lost["agree"] and loss(feedback_lost) < feedback_lost["epochs"][0]["loss"], feedback_lost

@@ -1,0 +1,141 @@
+/* Sums of workers' gradients as libswagg (compress.h) and the switch would make them, compressed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "random/splitmix.h"
+#include "switchml/chunks.h"
+#include "workers.h"
+
+enum { MTU = 1500 };
+
+static uint16_t chunk_bytes(void)
+{
+    return client_chunk_bytes(MTU, SML_CHECKSUM_NONE);
+}
+
+static struct compress *first(const struct workers *w)
+{
+    return &w->worker[0].compress;
+}
+
+/* Of those in time. */
+static void agree_on_norms(struct workers *w)
+{
+    const uint64_t parts = first(w)->parts;
+    unsigned from = 0;
+
+    while (w->is_late[from])
+        from++;
+    float *largest = w->worker[from].compress.norms;
+    for (unsigned i = from + 1; i < w->cfg.workers; i++)
+        for (uint64_t k = 0; k < parts && !w->is_late[i]; k++)
+            if (w->worker[i].compress.norms[k] > largest[k])
+                largest[k] = w->worker[i].compress.norms[k];
+    for (unsigned i = 0; i < w->cfg.workers; i++)
+        if (i != from)
+            memcpy(w->worker[i].compress.norms, largest, parts * sizeof *largest);
+}
+
+/* What the switch does with a worker's indices. */
+static void look_up(struct workers *w, struct compress *c)
+{
+    const struct sml_element e =
+        sml_element_of(compress_call_indices(c).op << 4 | compress_call_indices(c).type);
+
+    for (struct thc_part p = {0}; p.at < thc_filled(c->floats); p.at += p.block) {
+        p = thc_part_at(c->floats, c->options.block, p.at);
+        const uint8_t *packed = c->packed + p.at / SML_GROUP * e.in;
+        uint8_t *sums = w->sums + p.at / SML_GROUP * e.out;
+
+        thc_codec_resize(&c->codec, p.block);
+        if (c->options.sum_bits == 8)
+            thc_add8(&c->codec, sums, packed);
+        else
+            thc_add16(&c->codec, (uint16_t *)sums, packed);
+    }
+}
+
+static bool is_lost(struct workers *w)
+{
+    return (double)(splitmix_next(&w->random) >> 11) * 0x1p-53 < w->cfg.loss;
+}
+
+/* Elements in a packet. */
+static uint64_t in_packet(const struct workers *w)
+{
+    return chunk_bytes() / (SML_GROUP * first(w)->options.sum_bits / 8u);
+}
+
+/* On the way to the switch: a sum for which it waits too long comes to nobody. */
+static void lose_contributions(struct workers *w, uint64_t elements)
+{
+    memset(w->lost, 0, elements);
+    for (uint64_t at = 0; at < elements && w->cfg.loss > 0; at += in_packet(w))
+        for (unsigned i = 0; i < w->cfg.workers; i++)
+            if (is_lost(w))
+                memset(w->lost + at, 1, elements - at < in_packet(w) ? elements - at : in_packet(w));
+}
+
+/* Packets with sums come to a worker, or do not. */
+static void deliver(struct workers *w, struct compress *c, uint64_t elements)
+{
+    const size_t out = SML_GROUP * c->options.sum_bits / 8u;
+
+    memcpy(c->sums, w->sums, elements * out);
+    for (uint64_t at = 0; at < elements && w->cfg.loss > 0; at += in_packet(w)) {
+        const uint64_t n = elements - at < in_packet(w) ? elements - at : in_packet(w);
+
+        if (!is_lost(w) && w->lost[at] == 0)
+            continue;
+        compress_miss(c, at, n);
+        w->missed += n * SML_GROUP;
+    }
+}
+
+static void begin(struct compress *c, struct sml_segment *gradient, const struct network *n)
+{
+    *gradient = (struct sml_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
+    if (!compress_begin(c, gradient, 1, false, chunk_bytes()))
+        abort(); /* no memory */
+}
+
+static void call_out(struct sml_roll roll[], size_t element, uint64_t elements, struct sml_roll all)
+{
+    const uint64_t chunks = sml_chunk_count(chunk_bytes(), element, elements * element);
+
+    for (uint64_t i = 0; i < chunks; i++)
+        roll[i] = all;
+}
+
+/* Who is in the sums, as the switch would tell a worker: all packets of one that is late come too late. */
+static void call_roll(const struct workers *w, unsigned worker, uint64_t elements)
+{
+    struct compress *c = &w->worker[worker].compress;
+    const struct sml_roll all = {.ranks = (w->cfg.workers - w->cfg.late) & 0x7fff,
+                                 .mine = !w->is_late[worker]};
+
+    if (!c->quorum)
+        return;
+    call_out(c->norm_roll, sizeof(float), c->parts, all);
+    call_out(c->roll, SML_GROUP * c->options.sum_bits / 8u, elements, all);
+}
+
+void workers_sum_compressed(struct workers *w)
+{
+    for (unsigned i = 0; i < w->cfg.workers; i++)
+        begin(&w->worker[i].compress, &w->gradient[i], &w->worker[i].learner.network);
+    agree_on_norms(w);
+    const uint64_t elements = compress_call_indices(first(w)).count;
+    memset(w->sums, 0, elements * SML_GROUP * first(w)->options.sum_bits / 8u);
+    for (unsigned i = 0; i < w->cfg.workers; i++) {
+        compress_encode(&w->worker[i].compress);
+        if (!w->is_late[i])
+            look_up(w, &w->worker[i].compress);
+    }
+    lose_contributions(w, elements);
+    for (unsigned i = 0; i < w->cfg.workers; i++) {
+        call_roll(w, i, elements);
+        deliver(w, &w->worker[i].compress, elements);
+        compress_decode(&w->worker[i].compress, NULL);
+    }
+}
