@@ -1,11 +1,12 @@
 /* Jobs with a quorum: a rank that comes late is not waited for, and everybody is told who is in the sums. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "crew.h"
 #include "unit.h"
 
-enum { RANKS = 3, QUORUM = 2, LATE = 2, COUNT = 600, FLOATS = 20000 };
+enum { RANKS = 3, QUORUM = 2, LATE = 2, COUNT = 600, FLOATS = 20000, PACKETS = 8, CALLS = 40 };
 
 /* Calls that the ranks in time have made; the late one waits for them. */
 static atomic_int done;
@@ -46,10 +47,54 @@ static int sum_without_the_late(struct crew_member *m)
 static void sums_are_of_the_ranks_that_are_there(void)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
-    struct crew crew = crew_of(RANKS, ls, "quorum", sum_without_the_late, NULL);
+    for (int wait_ms = 0; wait_ms <= 20; wait_ms += 20) {
+        struct crew crew = crew_of(RANKS, ls, "quorum", sum_without_the_late, NULL);
+        crew.options.quorum = QUORUM;
+        crew.options.quorum_wait_ms = wait_ms;
+        atomic_store(&done, 0);
+        crew_succeed(&crew);
+    }
+    loop_switch_stop(ls);
+}
+
+/* Ranks that have opened; and whose turn it is then: 1, of those in time; 2, of the late one, too. */
+static atomic_int ready, turn;
+
+static int sum_in_turn(struct crew_member *m)
+{
+    struct swagg_turnout t = SWAGG_TURNOUT_INIT;
+    int64_t x[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        x[i] = 1 << m->rank;
+    atomic_fetch_add(&ready, 1);
+    while (atomic_load(&turn) < (m->rank == LATE ? 2 : 1))
+        sleep_ms(1);
+    int rc = swagg_allreduce(m->job, x, x, COUNT, SWAGG_I64, SWAGG_SUM);
+    if (rc < 0 || swagg_get_turnout(m->job, &t) < 0)
+        return rc < 0 ? rc : 1;
+    for (int i = 0; i < COUNT; i++)
+        if (x[i] != (1 << RANKS) - 1)
+            return 2;
+    return t.least != RANKS || t.partial != 0 || t.in_all[0] != (1 << RANKS) - 1;
+}
+
+/* A quorum has contributed, but there is time left. */
+static void who_comes_in_time_is_waited_for(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
+    struct crew crew = crew_of(RANKS, ls, "in time", sum_in_turn, NULL);
     crew.options.quorum = QUORUM;
-    atomic_store(&done, 0);
-    crew_succeed(&crew);
+    crew.options.quorum_wait_ms = UINT16_MAX;
+    crew_start(&crew);
+    while (atomic_load(&ready) < RANKS)
+        sleep_ms(1);
+    const uint64_t before = loop_switch_packets(ls);
+    atomic_store(&turn, 1);
+    while (loop_switch_packets(ls) < before + PACKETS) /* four of each of the two */
+        sleep_ms(1);
+    atomic_store(&turn, 2);
+    crew_join(&crew);
+    crew_expect_success(&crew);
     loop_switch_stop(ls);
 }
 
@@ -106,6 +151,75 @@ static void compressed_ones_too(void)
     loop_switch_stop(ls);
 }
 
+static float model[RANKS][FLOATS];
+static atomic_uint agreed; /* ranks that have all of the last mean */
+
+/* If all of it is the mean of the same ranks, without what was left out before, then it is about right. */
+static bool is_mean_of(const struct swagg_turnout *t, const float *mean)
+{
+    double error = 0, square = 0;
+    for (int i = 0; i < FLOATS; i++) {
+        double right = 0;
+        for (int r = 0; r < RANKS; r++)
+            right += (t->in_all[0] >> r & 1) ? (double)number(r, i) / t->least : 0;
+        error += (mean[i] - right) * (mean[i] - right);
+        square += right * right;
+    }
+    return t->missed > 0 || t->in_all[0] != t->in_some[0] || error < square * 0.05;
+}
+
+static int neither_waits(struct crew_member *m)
+{
+    struct swagg_turnout t = SWAGG_TURNOUT_INIT;
+    struct swagg_stats s = SWAGG_STATS_INIT;
+    float *mine = model[m->rank], *mean = malloc(FLOATS * sizeof *mean);
+    uint64_t missed = 0;
+    int rc = 0;
+    for (int i = 0; i < FLOATS; i++)
+        mine[i] = number(m->rank, i);
+    for (int call = 0; call < CALLS && rc == 0; call++) {
+        rc = swagg_allreduce(m->job, mine, mean, FLOATS, SWAGG_F32, SWAGG_AVG);
+        swagg_get_turnout(m->job, &t);
+        missed += t.missed;
+        if (rc == 0 && (t.elements + t.missed != FLOATS || !is_mean_of(&t, mean)))
+            rc = 1;
+    }
+    if (rc == 0 && (rc = swagg_synchronize(m->job, mine, FLOATS)) == 0) {
+        swagg_get_turnout(m->job, &t);
+        if (t.missed == 0)
+            atomic_fetch_or(&agreed, 1u << m->rank);
+        missed += t.missed;
+    }
+    swagg_get_stats(m->job, &s);
+    free(mean);
+    return rc == 0 && s.missed_elements != missed ? 2 : rc;
+}
+
+/* A rank that will not wait for sums in a job that does not wait for ranks. */
+static void best_effort_goes_with_it(void)
+{
+    const struct impair_config lossy = {.rate = {[IMPAIR_DROP] = {.probability = 0.05}}};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = 1, .in = lossy, .out = lossy});
+    struct crew crew = crew_of(RANKS, ls, "both", neither_waits, NULL);
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.feedback = SWAGG_FEEDBACK_OFF;
+    crew.options.quorum = QUORUM;
+    crew.options.quorum_wait_ms = 1;
+    crew.options.best_effort_ms = 1;
+    crew_succeed(&crew);
+    uint64_t left = 0;
+    for (int r = 0; r < RANKS; r++) {
+        left += crew.member[r].stats.missed_calls;
+        CU_ASSERT_EQUAL(crew.member[r].stats.compressed_calls, CALLS);
+        for (int q = 0; q < r; q++)
+            if ((agreed >> r & 1) && (agreed >> q & 1))
+                CU_ASSERT_EQUAL(memcmp(model[q], model[r], sizeof model[r]), 0);
+    }
+    CU_ASSERT(left > 0);
+    loop_switch_stop(ls);
+}
+
 static int sum_with_all(struct crew_member *m)
 {
     struct swagg_turnout t = SWAGG_TURNOUT_INIT;
@@ -155,7 +269,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(sums_are_of_the_ranks_that_are_there),
+        UNIT_TEST(who_comes_in_time_is_waited_for),
         UNIT_TEST(compressed_ones_too),
+        UNIT_TEST(best_effort_goes_with_it),
         UNIT_TEST(without_a_quorum_all_are_in),
         UNIT_TEST(options_must_make_sense),
         CU_TEST_INFO_NULL,

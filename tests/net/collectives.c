@@ -2,12 +2,15 @@
  * with one that they compute themselves.
  *
  *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S]
- *                 [--sizes 1,365,4M] [--calls C] [--mode arrival]
+ *                 [--sizes 1,365,4M] [--calls C] [--mode arrival] [--quorum Q]
  *
  * With --sizes: allreduce and reduce, of each type and number of elements. With --calls: C collectives of
  * random kind, type, size (up to --largest) and root, the same on every rank by the seed. What a rank
  * contributes follows from the seed, the call, the rank and the place, so each rank knows what all the others
  * contribute.
+ *
+ * With a quorum a sum is compared with that of the ranks which are in it; where it could not be had any more
+ * it must be 0. Only calls of a packet are, for then all elements have the same ranks.
  *
  * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr).
  */
@@ -41,6 +44,11 @@ struct plan {
     const char *order;    /* of additions: "((0,1),(2,3))"; NULL: by rank */
 };
 
+/* With a quorum: calls that lacked ranks, or this one, and those whose sum it could not have. */
+struct shortfall {
+    unsigned partial, left_out, missed;
+};
+
 struct call {
     uint64_t seed;
     bool reduce, in_place;
@@ -59,7 +67,8 @@ static const char usage[] =
     "                   [--uplink configured|none]\n"
     "                   [--key-file FILE] [--order TREE]\n"
     "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
-    "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N]\n"
+    "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N] [--quorum N]\n"
+    "                   [--quorum-wait MS]\n"
     "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n"
     "--ranks: is this rank and those that follow, N in all, a thread each.\n"
     "--order: how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another.\n";
@@ -155,20 +164,39 @@ static void compute_at(const struct plan *p, const struct call *c, const char **
     }
 }
 
-/* The sums, in the order of the tree, else in rank order. scratch holds one contribution. */
-static void compute(const struct plan *p, const struct call *c, void *sum, void *scratch)
+/* The sums of the ranks in it, in the order of the tree, else in rank order. scratch holds one contribution.
+ */
+static void compute(const struct plan *p, const struct call *c, const struct swagg_turnout *in, void *sum,
+                    void *scratch)
 {
+    const size_t bytes = c->count * swagg_element_size(c->type, SWAGG_SUM);
     const char *order = p->order;
+    bool first = true;
 
     if (order != NULL) {
-        compute_at(p, c, &order, sum, c->count * swagg_element_size(c->type, SWAGG_SUM));
+        compute_at(p, c, &order, sum, bytes);
         return;
     }
-    contribution(p, c, 0, sum);
-    for (int rank = 1; rank < p->options.size; rank++) {
-        contribution(p, c, rank, scratch);
-        add(c, sum, scratch);
+    memset(sum, 0, bytes);
+    for (int rank = 0; rank < p->options.size; rank++) {
+        if ((in->in_all[rank / 64] >> rank % 64 & 1) == 0)
+            continue;
+        contribution(p, c, rank, first ? sum : scratch);
+        if (!first)
+            add(c, sum, scratch);
+        first = false;
     }
+}
+
+/* Who is in the sums. False: not the same ranks everywhere. */
+static bool look(struct swagg_job *job, struct swagg_turnout *in, struct shortfall *s)
+{
+    *in = SWAGG_TURNOUT_INIT;
+    swagg_get_turnout(job, in);
+    s->partial += in->partial > 0;
+    s->left_out += in->left_out > 0;
+    s->missed += in->missed > 0;
+    return memcmp(in->in_all, in->in_some, sizeof in->in_all) == 0 && (in->missed == 0 || in->elements == 0);
 }
 
 static int report_wrong(const struct plan *p, const struct call *c, const char *got, const char *expected)
@@ -188,8 +216,9 @@ static int report_wrong(const struct plan *p, const struct call *c, const char *
     return EXIT_WRONG;
 }
 
-static int run_call(const struct plan *p, struct swagg_job *job, const struct call *c)
+static int run_call(const struct plan *p, struct swagg_job *job, const struct call *c, struct shortfall *s)
 {
+    struct swagg_turnout in;
     size_t bytes = c->count * swagg_element_size(c->type, SWAGG_SUM);
     bool receives = !c->reduce || c->root == p->options.rank;
     char *send = allocate(bytes), *sum = allocate(bytes), *recv = c->in_place ? send : allocate(bytes);
@@ -202,12 +231,12 @@ static int run_call(const struct plan *p, struct swagg_job *job, const struct ca
                 c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], swagg_strerror(rc),
                 swagg_last_error());
         status = EXIT_FAILED;
-    } else if (receives) {
+    } else if (look(job, &in, s) && receives) {
         /* Only now: peers need not wait for this rank's arithmetic. recv is taken, send is free unless in
          * place. */
         char *scratch = c->in_place ? allocate(bytes) : send;
 
-        compute(p, c, sum, scratch);
+        compute(p, c, &in, sum, scratch);
         if (bytes > 0 && memcmp(recv, sum, bytes) != 0)
             status = report_wrong(p, c, recv, sum);
         if (scratch != send)
@@ -228,27 +257,27 @@ static void pause_between(const struct plan *p)
         nanosleep(&t, NULL);
 }
 
-static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made)
+static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made, struct shortfall *s)
 {
     int status = 0;
 
-    for (unsigned s = 0; s < p->size_count && status == 0; s++)
+    for (unsigned n = 0; n < p->size_count && status == 0; n++)
         for (unsigned k = 0; k < 8 && status == 0; k++) {
-            struct call c = {.seed = splitmix_hash(p->seed + s * 8 + k),
+            struct call c = {.seed = splitmix_hash(p->seed + n * 8 + k),
                              .reduce = k % 2,
-                             .in_place = s % 2,
+                             .in_place = n % 2,
                              .type = types[k / 2],
-                             .count = p->sizes[s],
-                             .root = (int)(s % (unsigned)p->options.size)};
+                             .count = p->sizes[n],
+                             .root = (int)(n % (unsigned)p->options.size)};
 
-            status = run_call(p, job, &c);
+            status = run_call(p, job, &c, s);
             *made += status == 0;
             pause_between(p);
         }
     return status;
 }
 
-static int run_random(const struct plan *p, struct swagg_job *job, unsigned *made)
+static int run_random(const struct plan *p, struct swagg_job *job, unsigned *made, struct shortfall *s)
 {
     int status = 0;
 
@@ -265,7 +294,7 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
 
         if (i == p->stop_before)
             raise(SIGSTOP);
-        status = run_call(p, job, &c);
+        status = run_call(p, job, &c, s);
         *made += status == 0;
         pause_between(p);
     }
@@ -322,6 +351,8 @@ static void parse(struct plan *p, int argc, char *argv[])
                                             {"join-timeout", 1, 0, 'T'},
                                             {"answer-timeout", 1, 0, 'A'},
                                             {"ranks", 1, 0, 'R'},
+                                            {"quorum", 1, 0, 'q'},
+                                            {"quorum-wait", 1, 0, 'W'},
                                             {0}};
     struct swagg_options *o = &p->options;
     int option;
@@ -394,6 +425,12 @@ static void parse(struct plan *p, int argc, char *argv[])
         case 'R':
             p->ranks = (unsigned)atoi(optarg);
             break;
+        case 'q':
+            o->quorum = atoi(optarg);
+            break;
+        case 'W':
+            o->quorum_wait_ms = atoi(optarg);
+            break;
         default:
             bad_usage("unknown option");
         }
@@ -414,6 +451,7 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
 static int run_rank(struct plan *p)
 {
     struct swagg_stats stats = SWAGG_STATS_INIT;
+    struct shortfall shortfall = {0};
     struct swagg_job *job;
     unsigned made = 0;
     int rc, status;
@@ -428,15 +466,18 @@ static int run_rank(struct plan *p)
     }
     printf("rank %d: open\n", p->options.rank);
     fflush(stdout);
-    status = run_sizes(p, job, &made);
+    status = run_sizes(p, job, &made, &shortfall);
     if (status == 0)
-        status = run_random(p, job, &made);
+        status = run_random(p, job, &made, &shortfall);
     swagg_get_stats(job, &stats);
     swagg_close(job);
     printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64
            " probes, %" PRIu64 " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
            p->options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes,
            stats.damaged_packets, stats.resumed, p->seed);
+    if (p->options.quorum > 0)
+        printf("rank %d: %u calls lack ranks, %u this one, %u are missed\n", p->options.rank,
+               shortfall.partial, shortfall.left_out, shortfall.missed);
     return status;
 }
 

@@ -59,6 +59,19 @@ kill -KILL "${RANK_PID[2]}"
 ranks_wait 10
 expect_told 'rank 2' 0 1 3
 
+step "with a quorum it is not: the others go on without it, and still do when it has been noticed"
+ranks_start quorum 4 --calls 1000000 --largest 150 --quorum 3 --quorum-wait 20
+all_open
+kill -KILL "${RANK_PID[2]}"
+net_until 60 "rank 2 is lost" grep -q "rank 2 .*lost: .*; goes on with 3 of 4 ranks" "$NET_DIR/swagg.log"
+net_until 60 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+for rank in 0 1 3; do
+    refuses net_gone "${RANK_PID[rank]}" # at a wrong sum it would
+    kill -TERM "${RANK_PID[rank]}"
+done
+ranks_wait 10
+net_until 60 "the job is gone" jobs_are_gone
+
 step "the job is formed anew under the same name"
 ranks_run killed 4 --sizes 1,100003 --calls 20
 
@@ -123,6 +136,39 @@ step "a switch that is killed and comes back in the middle of collectives: nobod
 net_swagg_stop
 net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
 net_swagg_start "$NET_DIR/swagg.yaml"
+
+of_rank() { # RANK COLUMN: of the job with a quorum
+    net_ctl -H -o "$2" ranks quorum | sed -n "$(($1 + 1))p"
+}
+
+is_stopped() { # RANK
+    grep -q '^State:.*stopped' "/proc/${RANK_PID[$1]}/status"
+}
+
+has_more() { # RANK COLUMN NUMBER
+    [ "$(of_rank "$1" "$2")" -gt "$3" ]
+}
+
+# A call is a packet. The three stop before their 300th, of which 200 are made without the fourth.
+step "a worker that is stopped holds no quorum up; when it goes on it gets sums that it is not in, does without those that are gone, and joins in again"
+for rank in 0 1 2 3; do
+    rank_start quorum "$rank" 4 --calls 600 --largest 150 --quorum 3 --quorum-wait 20 --slots 16 --stop-before $((rank == 3 ? 100 : 300))
+done
+for rank in 3 0 1 2; do
+    net_until 60 "rank $rank stops itself" is_stopped "$rank"
+done
+contributed=$(of_rank 3 contributions)
+has_more 3 missed 150 || fail "rank 3 was waited for: $(net_ctl ranks quorum)"
+kill -CONT "${RANK_PID[3]}"
+net_until 60 "rank 3 is where the others are" has_more 3 contributions "$contributed"
+for rank in 0 1 2; do
+    kill -CONT "${RANK_PID[rank]}"
+done
+ranks_wait 60
+expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+expect_match "what rank 3 says" "$(rank_log 3)" '[1-9][0-9]* this one, [1-9][0-9]* are missed'
+expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [0-9]* this one, 0 are missed'
+
 open_for_restarts() { # JOB
     ranks_start "$1" 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
     all_open # a switch that is away for seconds before that is none

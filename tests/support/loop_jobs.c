@@ -117,7 +117,7 @@ static void answer_path_probe(struct loop_life *life, enum loop_port at, uint32_
 }
 
 void loop_life_data(struct loop_life *life, enum loop_port at, uint32_t ip, uint16_t port,
-                    const uint8_t *payload, size_t bytes)
+                    const uint8_t *payload, size_t bytes, uint64_t now)
 {
     static const uint8_t no_mac[AGG_MAC_BYTES];
     const struct agg_protocol *protocol = loop_protocol(at); /* all that comes to this port */
@@ -131,13 +131,34 @@ void loop_life_data(struct loop_life *life, enum loop_port at, uint32_t ip, uint
     }
     protocol->locate(&life->jobs[at], &p, 1);
     if (!protocol->reason[p.reason].strange) {
-        protocol->apply(&p, 1, 0, &v);
+        protocol->apply(&p, 1, now, &v);
         carry_out(p.job, &p, &v, send_one, life);
         return;
     }
     size_t n = protocol->refuse(&p, life->boot_id, answer);
     if (n > 0)
         life->send(life->ctx, at, ip, port, answer, n);
+}
+
+static bool tick_job(struct loop_life *life, const struct agg_job *job, uint64_t now)
+{
+    const struct agg_protocol *protocol = job->protocol;
+    struct agg_verdict v;
+    if (protocol->tick == NULL || (protocol->ticks != NULL && !protocol->ticks(job->pool)))
+        return false;
+    while (protocol->tick(job, 0, 1, now, &v))
+        carry_out(job, NULL, &v, send_one, life);
+    return true;
+}
+
+bool loop_life_tick(struct loop_life *life, uint64_t now)
+{
+    bool ticks = false;
+    for (enum loop_port port = LOOP_SWITCHML; port < LOOP_PORTS; port++)
+        for (unsigned i = 0; i < LOOP_JOBS; i++)
+            if (agg_jobs_find(&life->jobs[port], i))
+                ticks |= tick_job(life, agg_jobs_find(&life->jobs[port], i), now);
+    return ticks;
 }
 
 void loop_life_end(struct loop_life *life)

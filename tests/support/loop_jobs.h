@@ -33,7 +33,9 @@ void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const
                        size_t bytes, uint64_t now);
 /* at: the data port that it came to. */
 void loop_life_data(struct loop_life *life, enum loop_port at, uint32_t ip, uint16_t port,
-                    const uint8_t *payload, size_t bytes);
+                    const uint8_t *payload, size_t bytes, uint64_t now);
+/* What time alone brings about. Returns whether there are jobs that want to be asked again soon. */
+bool loop_life_tick(struct loop_life *life, uint64_t now);
 void loop_life_end(struct loop_life *life);
 
 #endif

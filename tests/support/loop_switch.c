@@ -20,7 +20,7 @@ enum {
     BATCH = 64,
     IP_UDP_BYTES = 20 + 8,
     DATAGRAM_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64,
-    HOLD_MS = 1,
+    HOLD_MS = 1, /* between looks at what is held, and at what is due in jobs */
     SOCKET_BUFFER = 16 << 20
 };
 
@@ -64,7 +64,7 @@ static void to_switch(struct loop_switch *ls, const struct datagram *d)
         loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
     } else {
         atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
-        loop_life_data(&ls->life, d->port, ip, port, d->payload, d->bytes);
+        loop_life_data(&ls->life, d->port, ip, port, d->payload, d->bytes, monotonic_ns());
     }
 }
 
@@ -146,18 +146,23 @@ static void *run(void *arg)
     struct loop_switch *ls = arg;
     struct pollfd fds[LOOP_PORTS + 1] = {[LOOP_PORTS] = {.fd = ls->stop_fd, .events = POLLIN}};
     const int tick_ms = (int)(ls->config.lost_after_ms / 10);
-    uint64_t tick_at = 0;
+    uint64_t tick_at = 0, jobs_tick_at = 0;
+    bool jobs_tick = false;
     for (enum loop_port port = 0; port < LOOP_PORTS; port++)
         fds[port] = (struct pollfd){.fd = ls->fd[port], .events = POLLIN};
     do {
         bool holds = ls->in.held || ls->out.held;
-        poll(fds, LOOP_PORTS + 1, holds && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
+        poll(fds, LOOP_PORTS + 1, (holds || jobs_tick) && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
         for (enum loop_port port = 0; port < LOOP_PORTS; port++)
             if (fds[port].revents)
                 receive(ls, port);
         release(ls, &ls->in, to_switch);
         release(ls, &ls->out, to_worker);
         uint64_t now = monotonic_ns();
+        if (now >= jobs_tick_at) {
+            jobs_tick = loop_life_tick(&ls->life, now);
+            jobs_tick_at = now + HOLD_MS * NS_PER_MS;
+        }
         if (now >= tick_at) {
             ctl_registry_tick(ls->life.registry, now);
             tick_at = now + (uint64_t)tick_ms * NS_PER_MS;
