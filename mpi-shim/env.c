@@ -159,7 +159,7 @@ static void say_unknown(const char *name, size_t length, FILE *out)
 
 /* The name and word of two settings that exclude each other; NULL: there are none. Doing a call again takes
  * every rank in it, and so do SwitchML's numbers; who has returned early is not. Nor have its packets a
- * checksum, nor have ATP's. */
+ * checksum. */
 static const char *contradiction(const struct settings *s)
 {
     const bool atp = s->protocol != SWAGG_PROTOCOL_SWITCHML;
@@ -175,8 +175,6 @@ static const char *contradiction(const struct settings *s)
         return "SWAGG_COMPRESSION=thc and SWAGG_PROTOCOL";
     if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
         return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
-    if (s->checksum != SWAGG_CHECKSUM_NONE && atp)
-        return "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL";
     if (early && atp)
         return "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL";
     return NULL;

@@ -16,6 +16,8 @@ struct flow_terms {
     uint16_t slots;       /* how many chunks may be under way */
     uint16_t chunk_bytes; /* of elements in a packet, at most */
     bool keyed;           /* packets are keyed with the job's secret */
+    const char *unhelped; /* why no switch on the way adds though the protocol has such: words that whoever
+                             runs the job should see. NULL: there is nothing to say */
     struct in_addr group; /* that results may come by; 0: there is none */
     uint16_t group_port;  /* host order */
     bool compressed;      /* there may be compressed calls, as the options have them */

@@ -4,16 +4,15 @@
 #include "atp/worker.h"
 #include "flow.h"
 
-static uint16_t chunk_bytes(unsigned mtu)
+static uint16_t chunk_bytes(unsigned mtu, enum sml_checksum checksum)
 {
-    const unsigned room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES) / 4 * 4;
+    const size_t room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
     return (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES);
 }
 
 static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
 {
-    (void)checksum; /* options say that there is none */
-    return ATP_HEADER_BYTES + chunk_bytes(mtu);
+    return ATP_HEADER_BYTES + chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
 }
 
 /* The slots that the caller wishes for bound what is under way, as in a switch. One server. */
@@ -26,11 +25,12 @@ static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool 
                                    .window = o->slots < ATP_MIN_WINDOW   ? ATP_MIN_WINDOW
                                              : o->slots > ATP_MAX_WINDOW ? ATP_MAX_WINDOW
                                                                          : o->slots,
-                                   .chunk_bytes = chunk_bytes(mtu),
+                                   .chunk_bytes = chunk_bytes(mtu, o->checksum),
                                    .per_rack = o->per_rack,
                                    .near = ATP_NOT_NEAR,
-                                   .servers = 1};
-    (void)keyed; /* control messages may be sealed, packets are never keyed */
+                                   .servers = 1,
+                                   .checksum = o->checksum,
+                                   .keyed = keyed};
     atp_terms_build(&out, &wish);
     return out;
 }
@@ -47,6 +47,10 @@ static struct flow_terms terms(const struct agg_terms *granted)
     const struct atp_terms t = parse(granted);
     return (struct flow_terms){.slots = t.window,
                                .chunk_bytes = t.chunk_bytes,
+                               .keyed = t.keyed,
+                               .unhelped = t.keyed ? "its packets are keyed, and switches on the way have no "
+                                                     "key (data_keys: false for the tenant lets them add)"
+                                                   : NULL,
                                .group = {.s_addr = t.group},
                                .group_port = t.group_port};
 }
@@ -58,6 +62,7 @@ static struct atp_stream_config stream_config(const struct flow_config *cfg)
                                       .job = cfg->job,
                                       .terms = parse(cfg->granted),
                                       .fixed_window = cfg->options->window,
+                                      .shared = cfg->shared,
                                       .kernels = cfg->kernels};
 }
 

@@ -78,6 +78,9 @@ static void log_news(const struct membership *m, const struct ctl_session *s)
                      "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet%s",
                      s->cfg.join.name, s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes,
                      terms.keyed ? ", keyed" : "");
+        if (terms.unhelped != NULL && s->cfg.rank == 0)
+            logger_write(log, SWAGG_LOG_WARN, "job '%s': the parameter server alone adds: %s",
+                         s->cfg.join.name, terms.unhelped);
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",

@@ -122,10 +122,6 @@ static int check_protocol(const struct swagg_options *in)
 {
     if (in->protocol == SWAGG_PROTOCOL_SWITCHML)
         return SWAGG_OK;
-    if (in->checksum != SWAGG_CHECKSUM_NONE)
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "options.checksum and options.protocol exclude each other: ATP's packets have "
-                           "UDP's checksum alone; leave one of them at its default");
     if (in->compression != SWAGG_COMPRESSION_NONE)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.compression and options.protocol exclude each other: ATP sums what comes "

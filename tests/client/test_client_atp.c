@@ -247,6 +247,20 @@ static void sums_survive_a_bad_network(void)
     loop_switch_stop(ls);
 }
 
+/* Bits flip, both ways, in packets without UDP's checksum. */
+static void sums_survive_damage(void)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_CORRUPT] = {.probability = 0.01}}};
+    struct loop_switch *ls = loop_switch_start(
+        &(struct loop_switch_config){.seed = seed, .in = link, .out = link, .damages = true});
+    struct crew crew = crew_of(4, ls, "damaged", sum_everything, NULL);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    crew.options.checksum = SWAGG_CHECKSUM_CRC32C;
+    crew_succeed(&crew);
+    CU_ASSERT(crew.member[0].stats.damaged_packets > 0);
+    loop_switch_stop(ls);
+}
+
 /* Stays in its job until it may go. */
 struct filler {
     atomic_int in;
@@ -347,10 +361,10 @@ static void what_atp_has_not_is_refused(void)
                                        .size = 2,
                                        .protocol = SWAGG_PROTOCOL_ATP};
     struct swagg_options bad[7] = {good, good, good, good, good, good, good};
-    static const char *const named[] = {"options.checksum",      "options.reduce",    "options.protocol",
+    static const char *const named[] = {"options.numbers",       "options.reduce",    "options.protocol",
                                         "options.server_ip",     "options.switch_ip", "options.compression",
                                         "options.ranks_per_rack"};
-    bad[0].checksum = SWAGG_CHECKSUM_CRC32C;
+    bad[0].checksum = SWAGG_CHECKSUM_CRC32C, bad[0].numbers = SWAGG_NUMBERS_FP16;
     bad[1].reduce = SWAGG_REDUCE_BUFFERED;
     bad[2].protocol = (enum swagg_protocol)3;
     bad[3].server_ip = "10.0.0";
@@ -375,6 +389,7 @@ int main(int argc, char **argv)
         UNIT_TEST(results_come_by_a_group),
         UNIT_TEST(vectors_are_summed),
         UNIT_TEST(sums_survive_a_bad_network),
+        UNIT_TEST(sums_survive_damage),
         UNIT_TEST(different_calls_are_named),
         UNIT_TEST(an_absent_rank_is_named),
         UNIT_TEST(a_dead_server_is_named),

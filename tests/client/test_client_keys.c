@@ -127,6 +127,30 @@ static void a_job_with_a_key_outlives_its_switch(void)
     remove_files(&files);
 }
 
+static int sum_once(struct crew_member *m)
+{
+    return crew_sum(m, &tensor, -1, false);
+}
+
+/* By ATP, too, packets are keyed, and whoever runs the job is told what that costs. */
+static void a_job_by_atp_has_a_key(void)
+{
+    const struct files files = make_files();
+    struct loop_switch *ls = start_switch(&files.key.key[0]);
+    struct crew crew = crew_of(RANKS, ls, "atp", sum_once, NULL);
+    crew.options.key_file = files.ours;
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    crew_succeed(&crew);
+    for (int r = 0; r < RANKS; r++) {
+        const bool told =
+            strstr(crew.member[r].log, "the parameter server alone adds: its packets are keyed");
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].log, "bytes a packet, keyed"));
+        CU_ASSERT_EQUAL(told, r == 0);
+    }
+    loop_switch_stop(ls);
+    remove_files(&files);
+}
+
 /* What a switch could answer this packet with, but for the key: the sum, in all ways to prove it without,
  * news and that it knows no such job. Sends one of them. */
 static void answer_falsely(int fd, unsigned which, uint8_t *payload, size_t bytes,
@@ -270,8 +294,10 @@ static void a_bad_key_file_is_named(void)
 int main(void)
 {
     CU_TestInfo tests[] = {UNIT_TEST(a_job_with_a_key_outlives_its_switch),
+                           UNIT_TEST(a_job_by_atp_has_a_key),
                            UNIT_TEST(nobody_without_the_key_answers_data_in_the_switchs_place),
-                           UNIT_TEST(the_wrong_key_is_told), UNIT_TEST(a_bad_key_file_is_named),
+                           UNIT_TEST(the_wrong_key_is_told),
+                           UNIT_TEST(a_bad_key_file_is_named),
                            CU_TEST_INFO_NULL};
     seed_from_environment();
     return unit_main("client/keys", tests);

@@ -1,6 +1,7 @@
 /* ATP: any sequence of packets of two jobs at a switch and a server. What a rank contributes to a chunk is
  * always the same, as the protocol demands, so every sum that is sent must be the right one. Strangers send
- * any bytes at all: to the server, and through the switch in another network. An input is the configuration,
+ * any bytes at all: to the server, and through the switch in another network. Jobs with a CRC32C lose what is
+ * damaged, and nothing else. An input is the configuration,
  * then for each packet a byte and its arguments. */
 #include "atp/protocol.h"
 #include "atp/table.h"
@@ -9,8 +10,8 @@
 #include "carry.h"
 #include "fuzz.h"
 #include "random/splitmix.h"
+#include "wire/atp_seal.h"
 #include "wire/bytes.h"
-#include "wire/switchml.h"
 
 enum { STEPS_MAX = 400, WORKERS_MAX = 7, CHUNK = 64, WORDS = 11, WINDOW = 16, JOBS = 2, FIRST = 0xfffffff8u };
 
@@ -57,9 +58,10 @@ static void check_sent(void *ctx, const struct agg_job *job, const struct agg_pa
     (void)answered;
     REQUIRE(what->to == CARRY_TO_RANK && what->rank < w->topology.workers);
     REQUIRE(atp_parse(&p, what->payload, what->bytes) == ATP_OK);
+    REQUIRE(p.seal == w->terms.checksum && atp_seal_holds(&p, what->payload, what->bytes, NULL, NULL));
     REQUIRE(p.job == job->number && p.kind != ATP_GRADIENT && p.kind != ATP_MISMATCH);
     if (p.kind == ATP_PARAMETER)
-        check_parameter(w, &p, what->payload + ATP_HEADER_BYTES, what->bytes - ATP_HEADER_BYTES);
+        check_parameter(w, &p, what->payload + ATP_HEADER_BYTES, atp_body_bytes(&p, what->bytes));
 }
 
 static void serve(struct world *w, struct agg_packet *p)
@@ -107,9 +109,11 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
                            .sequence = FIRST + take8(in) % (3 * WINDOW),
                            .root = ATP_ALL,
                            .code = agg_code(AGG_I32, AGG_SUM),
-                           .priority = (uint8_t)job};
+                           .priority = (uint8_t)job,
+                           .seal = (uint8_t)w->terms.checksum};
     const size_t words = p.kind == ATP_GROUP ? 0 : WORDS;
-    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words);
+    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words + SML_TRAILER_MAX);
+    size_t bytes = ATP_HEADER_BYTES + 4 * words;
 
     p.index = (uint16_t)p.sequence;
     if (p.kind == ATP_GRADIENT)
@@ -117,8 +121,10 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
     atp_build_header(payload, &p);
     for (size_t i = 0; i < words; i++)
         put_be32(payload + ATP_HEADER_BYTES + 4 * i, word(job, rank, p.sequence, i));
-    struct agg_packet packet = {
-        .payload = payload, .bytes = ATP_HEADER_BYTES + 4 * words, .from = sender(rank)};
+    bytes = atp_seal_append(payload, bytes, NULL, NULL);
+    if (what & 32 && w->terms.checksum != SML_CHECKSUM_NONE) /* damaged on the way */
+        payload[take8(in) % bytes] ^= (uint8_t)(1u << what % 8);
+    struct agg_packet packet = {.payload = payload, .bytes = bytes, .from = sender(rank)};
     if (what & 2)
         pass(w, &packet, what & 4 ? 2 : 1);
     else if (p.kind != ATP_PARAMETER)
@@ -173,6 +179,7 @@ static void open_world(struct world *w, struct input *in)
                                   .servers = 1,
                                   .group = 1,
                                   .life = 7,
+                                  .checksum = take8(in) & 1 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
                                   .first_sequence = FIRST};
     atp_switch_terms_build(&cfg.terms, &table);
     w->table = carry_open(&w->at_switch, &atp_switch_protocol, &cfg, members, NULL);

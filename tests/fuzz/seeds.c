@@ -402,7 +402,7 @@ static void atp_seeds(void)
 {
     struct seed s = {.n = 0};
 
-    PUT(&s, 7, 0, 3, 3, 0, 1); /* 8 aggregators, 4 ranks in one rack */
+    PUT(&s, 7, 0, 1, 1, 3, 3, 0, 1, 1); /* 8 aggregators, 4 ranks in one rack, with a CRC32C */
     for (uint8_t rank = 0; rank < 4; rank++)
         PUT(&s, 2, rank, 0, 5);
     PUT(&s, 10, 0, 0, 5); /* the result, on its way back */

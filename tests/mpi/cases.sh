@@ -111,8 +111,11 @@ atp)
     says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
     run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 reductions || fail "failed where there is room"
     says "offloaded 542 calls"
-    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with two settings that exclude each other"
-    says "SWAGG_CHECKSUM=crc32c and SWAGG_PROTOCOL exclude each other"
+    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with a CRC32C"
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    says "offloaded 542 calls"
+    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_REDUCE=buffered reductions || fail "failed with two settings that exclude each other"
+    says "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL exclude each other"
     says "offloaded 0 calls"
     ;;
 derived)

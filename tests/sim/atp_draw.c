@@ -78,6 +78,16 @@ static void draw_deafness(struct atp_world_config *cfg, uint64_t *rng)
         cfg->deafened_at = rng_magnitude(rng, 100 * US, 100 * MS);
 }
 
+/* What packets end with, and who imitates those that are keyed. */
+static void draw_trailers(struct atp_world_config *cfg, uint64_t *rng)
+{
+    for (unsigned i = 0; i < cfg->jobs; i++) {
+        cfg->job[i].terms.keyed = rng_below(rng, 5) == 0;
+        cfg->job[i].terms.checksum = rng_below(rng, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    }
+    cfg->forged = rng_below(rng, 2) ? (unsigned)rng_between(rng, 1, 300) : 0;
+}
+
 void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
 {
     uint64_t rng = splitmix_hash(seed);
@@ -107,4 +117,5 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
         for (unsigned i = 0; i < cfg->jobs; i++)
             cfg->job[i].terms.group = 1 + i;
     draw_deafness(cfg, &rng);
+    draw_trailers(cfg, &rng);
 }

@@ -7,6 +7,7 @@
 #include "atp/protocol.h"
 #include "atp_numbers.h"
 #include "memory.h"
+#include "toy_keys.h"
 
 enum { BYTES = 8 * ATP_JOB_ELEMENTS };
 
@@ -34,13 +35,25 @@ static struct atp_terms terms_of(const struct atp_job *job, unsigned server)
     return t;
 }
 
+/* The secret of a life. */
+static struct keys_shared shared_of(const struct atp_terms *terms)
+{
+    struct keys_shared shared = {.library = &toy_library};
+
+    memcpy(shared.secret, &terms->life, sizeof terms->life);
+    return shared;
+}
+
 /* Servers */
 
 static void open_server(struct atp_job *job, unsigned i, const struct atp_terms *terms)
 {
     struct atp_job_server *server = &job->servers[i];
-    struct agg_pool_config cfg = {
-        .job = job->cfg.number, .workers = job->cfg.workers, .kernels = agg_kernels_best()};
+    const struct keys_shared shared = shared_of(terms);
+    struct agg_pool_config cfg = {.job = job->cfg.number,
+                                  .workers = job->cfg.workers,
+                                  .shared = &shared,
+                                  .kernels = agg_kernels_best()};
     struct agg_footprint f;
 
     atp_terms_build(&cfg.terms, terms);
@@ -77,11 +90,12 @@ static void send_to_all(struct atp_job *job, unsigned here, const struct agg_ver
         atp_net_send(job->net, here, ATP_NET_ALL, v->payload, v->bytes);
 }
 
-static void serve(struct atp_job *job, unsigned i, unsigned from, uint8_t *payload, size_t bytes)
+static void serve(struct atp_job *job, unsigned i, const struct agg_sender *from, uint8_t *payload,
+                  size_t bytes)
 {
     struct atp_job_server *server = &job->servers[i];
     const unsigned here = job->cfg.server_host[i];
-    struct agg_packet p = {.payload = payload, .bytes = bytes, .from = atp_net_sender(from)};
+    struct agg_packet p = {.payload = payload, .bytes = bytes, .from = *from};
     struct agg_verdict v;
     uint8_t answer[AGG_ANSWER_BYTES];
 
@@ -93,7 +107,7 @@ static void serve(struct atp_job *job, unsigned i, unsigned from, uint8_t *paylo
     if (v.action == AGG_TO_ALL)
         send_to_all(job, here, &v);
     if (atp_protocol.reason[v.reason].strange && (bytes = atp_protocol.refuse(&p, 1, answer)) > 0)
-        atp_net_send(job->net, here, from, answer, bytes);
+        atp_net_send(job->net, here, atp_net_host(from), answer, bytes);
 }
 
 /* Workers */
@@ -125,10 +139,13 @@ static void wake_at(struct atp_job_worker *w, uint64_t at)
 static void open_streams(struct atp_job_worker *w)
 {
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        const struct atp_terms terms = terms_of(w->job, i);
+        const struct keys_shared shared = shared_of(&terms);
         const struct atp_stream_config cfg = {.rank = (uint16_t)w->rank,
                                               .workers = w->job->cfg.workers,
                                               .job = w->job->cfg.number,
-                                              .terms = terms_of(w->job, i),
+                                              .terms = terms,
+                                              .shared = &shared,
                                               .fixed_window = w->job->cfg.fixed_window,
                                               .kernels = agg_kernels_best()};
         free(w->memory[i]);
@@ -243,7 +260,8 @@ static void drive(void *ctx, uint64_t argument)
         wake_at(w, next > job->net->sim->now ? next : job->net->sim->now + 1);
 }
 
-bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes, unsigned from)
+bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes,
+                     const struct agg_sender *from)
 {
     for (unsigned i = 0; i < job->cfg.servers; i++)
         if (job->cfg.server_host[i] == host) {
@@ -255,7 +273,7 @@ bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_
         if (job->cfg.host[r] == host) {
             struct atp_job_worker *w = &job->workers[r];
             for (unsigned i = 0; i < job->cfg.servers && !w->dead; i++)
-                if (job->cfg.server_host[i] == from)
+                if (job->cfg.server_host[i] == atp_net_host(from) && from->port == ATP_NET_PORT)
                     atp_stream_receive(w->stream[i], payload, bytes, job->net->sim->now);
             if (w->calling)
                 drive(w, 0);

@@ -58,7 +58,8 @@ void atp_job_init(struct atp_job *job, struct atp_net *net, const struct atp_job
 void atp_job_fini(struct atp_job *job);
 
 /* A packet has come to a host; false: it is none of the job's. */
-bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes, unsigned from);
+bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes,
+                     const struct agg_sender *from);
 
 /* All calls of all lives are done by all ranks. */
 bool atp_job_is_done(const struct atp_job *job);

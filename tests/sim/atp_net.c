@@ -9,32 +9,50 @@
 
 struct agg_sender atp_net_sender(unsigned host)
 {
-    return (struct agg_sender){
-        .ip = 0x0a000000u + host, .port = 7, .mac = {2, 0, 0, 0, (uint8_t)(host >> 8), (uint8_t)host}};
+    return (struct agg_sender){.ip = 0x0a000000u + host,
+                               .port = ATP_NET_PORT,
+                               .mac = {2, 0, 0, 0, (uint8_t)(host >> 8), (uint8_t)host}};
 }
 
-static unsigned host_of(const struct agg_sender *sender)
+unsigned atp_net_host(const struct agg_sender *sender)
 {
     return sender->ip - 0x0a000000u;
 }
 
+static bool is_sealed(const uint8_t *payload, size_t bytes)
+{
+    struct atp_packet p;
+
+    return atp_parse(&p, payload, bytes) == ATP_OK && p.seal != SML_CHECKSUM_NONE;
+}
+
 static struct frame *frame_of(unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
 {
-    return frame_new(0, (uint16_t)to, (uint16_t)from, payload, bytes, false);
+    return frame_new(from, (uint16_t)to, ATP_NET_PORT, payload, bytes, is_sealed(payload, bytes));
+}
+
+/* Where it comes from, as its receiver sees it: nothing protects the port of a frame without UDP's checksum.
+ */
+static struct agg_sender sender_of(const struct frame *f)
+{
+    struct agg_sender sender = atp_net_sender(f->host);
+
+    sender.port = f->host_port;
+    return sender;
 }
 
 /* To every host: from the sender's switch to the one next to the servers, from there to all. */
 static void flood(struct atp_net *net, unsigned at, struct frame *f)
 {
-    const bool upward = at != 0 && net->hosts[f->host_port].at == at;
+    const bool upward = at != 0 && net->hosts[f->host].at == at;
 
     if (upward)
         link_send(&net->switches[at].up, frame_copy(f));
     for (unsigned i = 1; at == 0 && i <= net->cfg.racks; i++)
-        if (i != net->hosts[f->host_port].at)
+        if (i != net->hosts[f->host].at)
             link_send(&net->switches[i].down, frame_copy(f));
     for (unsigned h = 0; h < net->cfg.hosts; h++)
-        if (net->hosts[h].at == at && h != f->host_port)
+        if (net->hosts[h].at == at && h != f->host)
             link_send(&net->hosts[h].down, frame_copy(f));
     frame_free(f);
 }
@@ -59,12 +77,12 @@ static void carry(struct atp_net *net, unsigned at, struct frame *passing, const
 {
     net->switches[at].reasons[v->reason]++;
     if (v->action == AGG_PASS_ON)
-        forward(net, at, frame_of(passing->host_port, passing->switch_port, v->payload, v->bytes));
+        forward(net, at, frame_of(passing->host, passing->switch_port, v->payload, v->bytes));
     else if (v->action == AGG_SEND_AS)
-        forward(net, at, frame_of(host_of(&v->as->from), host_of(&v->as->to), v->payload, v->bytes));
-    else if (v->action == AGG_PASS_AND_KEEP)
         forward(net, at,
-                frame_of(passing->host_port, passing->switch_port, passing->payload, passing->bytes));
+                frame_of(atp_net_host(&v->as->from), atp_net_host(&v->as->to), v->payload, v->bytes));
+    else if (v->action == AGG_PASS_AND_KEEP)
+        forward(net, at, frame_of(passing->host, passing->switch_port, passing->payload, passing->bytes));
 }
 
 /* The packet in memory of exactly its length, marked if its frame is. */
@@ -89,10 +107,8 @@ static void at_switch(struct atp_net *net, unsigned at, struct frame *f)
         return;
     }
     uint8_t *payload = copy_of(net, f);
-    struct agg_packet p = {.payload = payload,
-                           .bytes = f->bytes,
-                           .from = atp_net_sender(f->host_port),
-                           .to = atp_net_sender(f->switch_port)};
+    struct agg_packet p = {
+        .payload = payload, .bytes = f->bytes, .from = sender_of(f), .to = atp_net_sender(f->switch_port)};
     atp_switch_protocol.locate(&sw->jobs, &p, 1);
     atp_switch_protocol.apply(&p, 1, net->sim->now, &v);
     carry(net, at, f, &v);
@@ -114,7 +130,8 @@ static void on_frame(void *ctx, struct frame *f)
         uint8_t *payload = copy_of(end->net, f);
         if (to_all)
             atp_protocol.note_group(payload, f->bytes);
-        end->net->receive(end->net->ctx, end->number, f->host_port, payload, f->bytes);
+        const struct agg_sender from = sender_of(f);
+        end->net->receive(end->net->ctx, end->number, &from, payload, f->bytes);
         free(payload);
         frame_free(f);
     }
@@ -189,7 +206,15 @@ void atp_net_fini(struct atp_net *net)
 void atp_net_send(struct atp_net *net, unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
 {
     net->to_all += to == ATP_NET_ALL;
+    if (net->overhear != NULL)
+        net->overhear(net->ctx, from, to, payload, bytes);
     link_send(&net->hosts[from].up, frame_of(from, to, payload, bytes));
+}
+
+void atp_net_forge(struct atp_net *net, unsigned forger, unsigned from, unsigned to, const uint8_t *payload,
+                   size_t bytes)
+{
+    link_send(&net->hosts[forger].up, frame_of(from, to, payload, bytes));
 }
 
 void atp_net_tick(struct atp_net *net)

@@ -12,11 +12,14 @@ enum {
     ATP_NET_RACKS = 4, /* switches, besides the one next to the servers */
     ATP_NET_PAYLOAD = 2048,
     ATP_NET_ALL = 0xffff, /* as receiver: every host */
+    ATP_NET_PORT = 7,     /* every host's UDP port; not in network order */
 };
 
 /* Takes a packet that has come to this host; it may be written to during the call. One to all is noted as
- * such (struct agg_protocol, note_group). */
-typedef void atp_net_receive(void *ctx, unsigned host, unsigned from, uint8_t *payload, size_t bytes);
+ * such (struct agg_protocol, note_group). Where a packet ends with something of its own, UDP has no checksum:
+ * a damaged one may come, also with another port than its sender's. */
+typedef void atp_net_receive(void *ctx, unsigned host, const struct agg_sender *from, uint8_t *payload,
+                             size_t bytes);
 
 struct atp_net_switch {
     struct agg_jobs jobs;
@@ -53,6 +56,7 @@ struct atp_net {
     struct atp_net_host hosts[ATP_NET_HOSTS];
     struct atp_net_end switch_ends[1 + ATP_NET_RACKS], host_ends[ATP_NET_HOSTS];
     atp_net_receive *receive;
+    void (*overhear)(void *ctx, unsigned from, unsigned to, const uint8_t *payload, size_t bytes);
     void *ctx;
     uint64_t frames, lost, marked, to_all;
 };
@@ -64,6 +68,10 @@ void atp_net_fini(struct atp_net *net);
 
 void atp_net_send(struct atp_net *net, unsigned from, unsigned to, const uint8_t *payload, size_t bytes);
 
+/* The same by a host in another's name. */
+void atp_net_forge(struct atp_net *net, unsigned forger, unsigned from, unsigned to, const uint8_t *payload,
+                   size_t bytes);
+
 /* A switch forgets everything. */
 void atp_net_restart(struct atp_net *net, unsigned i);
 
@@ -73,7 +81,8 @@ void atp_net_tick(struct atp_net *net);
 /* Aggregators that are taken, in all switches. */
 unsigned atp_net_taken(const struct atp_net *net);
 
-/* Where a packet of this host comes from. */
+/* Where a packet of this host comes from, and the other way round. */
 struct agg_sender atp_net_sender(unsigned host);
+unsigned atp_net_host(const struct agg_sender *sender);
 
 #endif

@@ -7,7 +7,13 @@
 #include "atp/reasons.h"
 #include "wire/bytes.h"
 
-enum { TICK_NS = 10000000 };
+enum { TICK_NS = 10000000, OVERHEARD = 16 };
+
+struct overheard {
+    unsigned from, to;
+    size_t bytes;
+    uint8_t payload[ATP_NET_PAYLOAD];
+};
 
 struct world {
     const struct atp_world_config *cfg;
@@ -15,12 +21,14 @@ struct world {
     struct atp_net net;
     struct atp_job job[ATP_WORLD_JOBS];
     uint64_t rng;
-    uint16_t victim; /* rank, or server, of job 0 */
-    bool struck;     /* it has died, or started over, while the job was not done */
+    uint16_t victim;                       /* rank, or server, of job 0 */
+    bool struck;                           /* it has died, or started over, while the job was not done */
+    struct overheard overheard[OVERHEARD]; /* by a forger */
+    uint64_t heard;
     struct atp_world_result *result;
 };
 
-static void receive(void *ctx, unsigned host, unsigned from, uint8_t *payload, size_t bytes)
+static void receive(void *ctx, unsigned host, const struct agg_sender *from, uint8_t *payload, size_t bytes)
 {
     struct world *w = ctx;
 
@@ -100,6 +108,65 @@ static void intrude(void *ctx, uint64_t argument)
     atp_net_send(&w->net, w->cfg->net.hosts - 1, job->server_host[0], payload, sizeof payload);
 }
 
+static const struct atp_job_config *keyed_job(const struct world *w, const uint8_t *payload, size_t bytes)
+{
+    for (unsigned i = 0; i < w->cfg->jobs && bytes >= ATP_HEADER_BYTES; i++)
+        if (get_be16(payload + 2) == w->cfg->job[i].number && w->cfg->job[i].terms.keyed)
+            return &w->cfg->job[i];
+    return NULL;
+}
+
+/* Somebody sees every packet of keyed jobs, and keeps the last ones. */
+static void overhear(void *ctx, unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
+{
+    struct world *w = ctx;
+    struct overheard *o = &w->overheard[w->heard % OVERHEARD];
+
+    if (keyed_job(w, payload, bytes) == NULL || to == ATP_NET_ALL)
+        return;
+    *o = (struct overheard){.from = from, .to = to, .bytes = bytes};
+    memcpy(o->payload, payload, bytes);
+    w->heard++;
+}
+
+/* Who a packet of a job is for, or from, as a forger likes it: a rank, or the server that it went to. */
+static unsigned somebody(struct world *w, const struct atp_job_config *job, unsigned likely)
+{
+    return rng_below(&w->rng, 3) ? likely : job->host[rng_below(&w->rng, job->workers)];
+}
+
+/* He sends one again: as it was, changed, without what proves it, as an end of the job; to and from others.
+ */
+static void forge(void *ctx, uint64_t argument)
+{
+    struct world *w = ctx;
+
+    (void)argument;
+    if (w->heard == 0)
+        return;
+    struct overheard o =
+        w->overheard[rng_below(&w->rng, w->heard < OVERHEARD ? w->heard : (uint64_t)OVERHEARD)];
+    const struct atp_job_config *job = keyed_job(w, o.payload, o.bytes);
+    switch (rng_below(&w->rng, 4)) {
+    case 0:
+        break;
+    case 1:
+        o.payload[rng_below(&w->rng, o.bytes)] ^= (uint8_t)(1u << rng_below(&w->rng, 8));
+        break;
+    case 2:
+        o.payload[23] = SML_CHECKSUM_NONE;
+        o.bytes -= SML_AUTH_BYTES;
+        o.payload[o.bytes - 1]++;
+        break;
+    default:
+        o.payload[0] = ATP_REJECT;
+        o.payload[23] = SML_CHECKSUM_NONE;
+        o.bytes = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES;
+    }
+    atp_net_forge(&w->net, w->cfg->net.hosts - 1, somebody(w, job, o.from), somebody(w, job, o.to), o.payload,
+                  o.bytes);
+}
+
 static bool all_done(const struct world *w)
 {
     for (unsigned i = 0; i < w->cfg->jobs; i++)
@@ -137,6 +204,8 @@ static bool names_the_victim(const struct world *w, const struct atp_job_worker 
 {
     uint16_t missing[ATP_JOB_WORKERS];
 
+    const bool doubts = w->cfg->job[0].terms.keyed; /* anybody may say that a server has restarted */
+
     for (unsigned i = 0; i < rank->job->cfg.servers; i++) {
         const enum sml_stream_status status = atp_stream_status(rank->stream[i]);
         const unsigned n = atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS);
@@ -144,7 +213,7 @@ static bool names_the_victim(const struct world *w, const struct atp_job_worker 
             return true;
         if (w->cfg->server_dies && i == w->victim && status == SML_STREAM_RUNNING)
             return true;
-        if (w->cfg->server_restarts && i == w->victim && status == SML_STREAM_REJECTED)
+        if (w->cfg->server_restarts && i == w->victim && (status == SML_STREAM_REJECTED || doubts))
             return true;
     }
     return false;
@@ -172,6 +241,8 @@ static void plan(struct world *w)
                rng_below(&w->rng, 1 + cfg->net.racks));
     for (unsigned i = 0; i < cfg->strangers; i++)
         sim_at(&w->sim, rng_magnitude(&w->rng, US, 100 * MS), intrude, w, 0);
+    for (unsigned i = 0; i < cfg->forged; i++)
+        sim_at(&w->sim, rng_magnitude(&w->rng, 10 * US, 100 * MS), forge, w, 0);
     for (unsigned h = 0; h < cfg->net.hosts; h++)
         w->net.hosts[h].deaf = cfg->deaf[h];
     if (cfg->deafened_at > 0)
@@ -229,7 +300,8 @@ static void sum_up(struct world *w)
             for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
                 r->reasons[i] += w->job[j].servers[s].reasons[i];
     }
-    if (r->switch_reasons[ATP_SWITCH_DIFFERS] + r->reasons[ATP_SEND_MISMATCH] > 0)
+    if (r->reasons[ATP_SEND_MISMATCH] > 0 ||
+        (r->switch_reasons[ATP_SWITCH_DIFFERS] > 0 && w->cfg->forged == 0))
         fail(w, "packets of one chunk differ, though all ranks call the same");
     if (r->reasons[ATP_DROP_AHEAD] + r->reasons[ATP_DROP_BAD_RANKS] + r->reasons[ATP_DROP_SUMMED] > 0)
         fail(w, "a server has had packets that no worker and no switch may send");
@@ -253,6 +325,7 @@ struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint6
     atp_net_init(&w->net, &w->sim, &cfg->net, cfg->at, &w->rng, receive, w);
     for (unsigned i = 0; i < cfg->jobs; i++)
         atp_job_init(&w->job[i], &w->net, &cfg->job[i], rng_fork(&w->rng));
+    w->net.overhear = cfg->forged > 0 ? overhear : NULL;
     plan(w);
     play(w);
     atp_net_fini(&w->net);

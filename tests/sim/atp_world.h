@@ -16,6 +16,7 @@ struct atp_world_config {
     bool deaf[ATP_NET_HOSTS];                       /* to the group, where jobs have one */
     uint64_t deafened_at;                           /* ... from when on all hosts are; 0: never */
     unsigned strangers;                             /* packets of theirs, from the last host */
+    unsigned forged;                                /* packets like those of keyed jobs, from there, too */
     bool worker_dies, server_dies, server_restarts; /* of job 0 */
     uint64_t limit; /* ns, by which all is done or named; of measurements: when they end */
     bool measures;  /* ends at the limit, and need not be done then */

@@ -83,17 +83,21 @@ static void release(struct loop_switch *ls, struct impair *im, deliver_fn *deliv
     }
 }
 
-/* A datagram's way over an impaired link. Damaged ones would fail their checksum: they count as lost. */
+/* A datagram's way over an impaired link. Damaged ones that have UDP's checksum would fail it: they count as
+ * lost. */
 static void carry(struct loop_switch *ls, struct impair *im, deliver_fn *deliver, enum loop_port port,
                   const struct sockaddr_in *peer, const uint8_t *payload, size_t bytes)
 {
     struct impair_decision decision = impair_decide(im, (uint32_t)bytes);
-    if (!decision.drop && !decision.corrupt) {
+    const bool unnoticed = ls->config.damages && port != LOOP_CONTROL;
+    if (!decision.drop && (!decision.corrupt || unnoticed)) {
         struct datagram *d = malloc(sizeof *d + bytes);
         if (!d)
             die("malloc");
         *d = (struct datagram){.port = port, .peer = *peer, .bytes = bytes};
         memcpy(d->payload, payload, bytes);
+        if (decision.corrupt)
+            d->payload[decision.corrupt_bit / 8] ^= (uint8_t)(1u << decision.corrupt_bit % 8);
         if (decision.hold) {
             impair_hold(im, d, monotonic_ns());
         } else {

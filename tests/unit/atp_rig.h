@@ -10,6 +10,7 @@
 #include "atp/stream.h"
 #include "atp/table.h"
 #include "memory.h"
+#include "toy_keys.h"
 
 enum { RIG_WORKERS = 80, RIG_PAYLOAD = 2048, RIG_QUEUE = 4096 };
 
@@ -34,7 +35,8 @@ struct rig {
     /* Whether this packet is lost; NULL: none is. */
     bool (*loses)(struct rig *rig, const struct rig_packet *packet);
     unsigned lost;
-    unsigned to_group; /* packets that were sent there */
+    void (*meddles)(struct rig *rig, struct rig_packet *packet); /* with one on a cable; NULL: nobody does */
+    unsigned to_group;                                           /* packets that were sent there */
 };
 
 static inline struct agg_sender rig_sender(unsigned rank)
@@ -42,9 +44,12 @@ static inline struct agg_sender rig_sender(unsigned rank)
     return (struct agg_sender){.ip = 0x0a000001u + rank, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)rank}};
 }
 
+static const struct keys_shared rig_shared = {.library = &toy_library, .secret = {7}};
+
 static inline void rig_open_server(struct rig *rig)
 {
-    struct agg_pool_config cfg = {.job = 3, .workers = (uint16_t)rig->workers, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {
+        .job = 3, .workers = (uint16_t)rig->workers, .shared = &rig_shared, .kernels = agg_kernels_best()};
     struct agg_footprint f;
 
     atp_terms_build(&cfg.terms, &rig->terms);
@@ -92,6 +97,7 @@ static inline void rig_init(struct rig *rig, unsigned workers, const struct atp_
                                               .workers = (uint16_t)workers,
                                               .job = 3,
                                               .terms = *terms,
+                                              .shared = &rig_shared,
                                               .kernels = agg_kernels_best()};
         rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
     }
@@ -116,6 +122,8 @@ static inline void rig_put_by(struct rig *rig, bool to_server, bool by_group, un
         abort();
     *p = (struct rig_packet){.to_server = to_server, .rank = rank, .by_group = by_group, .bytes = bytes};
     memcpy(p->payload, payload, bytes);
+    if (rig->meddles != NULL)
+        rig->meddles(rig, p);
     if (rig->loses != NULL && rig->loses(rig, p))
         rig->lost++;
     else
@@ -196,6 +204,8 @@ static inline void rig_deliver(struct rig *rig)
         rig->queued--;
         if (rig->table_job.pool != NULL && !rig_pass(rig, &p))
             continue;
+        if (rig->table_job.pool != NULL && rig->meddles != NULL)
+            rig->meddles(rig, &p);
         if (p.by_group)
             atp_protocol.note_group(p.payload, p.bytes);
         if (p.to_server)

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "random.h"
 #include "unit.h"
+#include "wire/atp_seal.h"
 #include "wire/bytes.h"
 
 enum { BODY = 64, WORDS = BODY / 4, WINDOW = 16, FIRST = 100, LIFE = 77 };
@@ -49,14 +50,26 @@ static struct atp_packet gradient(uint32_t sequence, uint64_t ranks)
                                .bitmap0 = ranks};
 }
 
-static enum atp_reason apply_body(const struct atp_packet *p, const uint8_t *body, size_t bytes)
+static enum atp_reason apply_from(uint16_t rank, const struct atp_packet *p, const uint8_t *body,
+                                  size_t bytes)
 {
     struct atp_lane *lane = atp_collector_locate(collector, p);
+    uint8_t *payload = memory_of(ATP_HEADER_BYTES + bytes + SML_TRAILER_MAX);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(lane);
+    atp_build_header(payload, p);
+    memcpy(payload + ATP_HEADER_BYTES, body, bytes);
+    bytes = p->seal == SML_CHECKSUM_CRC32C ? atp_seal_append(payload, ATP_HEADER_BYTES + bytes, NULL, NULL)
+                                           : ATP_HEADER_BYTES + bytes;
     v = (struct agg_verdict){0};
-    atp_collector_apply(collector, lane, (uint16_t)__builtin_ctzll(p->bitmap0), p, body, bytes, &v);
+    atp_collector_apply(collector, lane, rank, p, payload, bytes, &v);
+    free(payload);
     return v.reason;
+}
+
+static enum atp_reason apply_body(const struct atp_packet *p, const uint8_t *body, size_t bytes)
+{
+    return apply_from((uint16_t)__builtin_ctzll(p->bitmap0), p, body, bytes);
 }
 
 /* Rank r contributes 3^r to each element. */
@@ -252,8 +265,7 @@ static void test_foreign_ranks(void)
     CU_ASSERT_EQUAL(apply(&p), ATP_DROP_BAD_RANKS);
     /* A sum is sent by one of its ranks. */
     p = gradient(FIRST, 6);
-    atp_collector_apply(collector, atp_collector_locate(collector, &p), 0, &p, (uint8_t[BODY]){0}, BODY, &v);
-    CU_ASSERT_EQUAL(v.reason, ATP_DROP_BAD_RANKS);
+    CU_ASSERT_EQUAL(apply_from(0, &p, (uint8_t[BODY]){0}, BODY), ATP_DROP_BAD_RANKS);
     CU_ASSERT_EQUAL(part(FIRST, 7, 0), ATP_SEND_ALL);
     check_result(7);
     close_collector();

@@ -337,11 +337,12 @@ static void test_rejected(void)
     p.from = rig_sender(77);
     atp_protocol.locate(&rig.at_server, &p, 1);
     CU_ASSERT_EQUAL(p.reason, ATP_REFUSED_FOREIGN_SENDER);
-    CU_ASSERT_EQUAL(atp_protocol.refuse(&p, 5, answer), ATP_REJECT_BYTES);
+    const size_t bytes = atp_protocol.refuse(&p, 5, answer);
+    CU_ASSERT_EQUAL(bytes, ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES);
     answer[4] ^= 1;
-    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, ATP_REJECT_BYTES, rig.now), SML_RX_BAD);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), SML_RX_BAD);
     answer[4] ^= 1;
-    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, ATP_REJECT_BYTES, rig.now), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), SML_RX_NEWS);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_REJECTED);
     CU_ASSERT(!atp_stream_poll(rig.stream[0], rig.now, &send));
     agg_jobs_set(&rig.at_server, 3, NULL);

@@ -5,15 +5,15 @@
 #include "atp/table.h"
 #include "memory.h"
 #include "unit.h"
+#include "wire/atp_seal.h"
 #include "wire/bytes.h"
-#include "wire/switchml.h"
 
 enum { BODY = 64, WORDS = BODY / 4, AGE = 1000, INDEX = 40 };
 
 static struct atp_table *table;
 static struct agg_verdict v;
 static uint64_t now;
-static uint8_t payload[ATP_HEADER_BYTES + BODY + SML_CALL_BYTES];
+static uint8_t payload[ATP_HEADER_BYTES + BODY + SML_CALL_BYTES + SML_TRAILER_MAX];
 static size_t payload_bytes;
 
 static void open_table(struct atp_table_config cfg)
@@ -83,6 +83,97 @@ static struct atp_packet sent(uint32_t element)
     for (unsigned i = 0; i < WORDS; i++)
         CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 4 * i), element);
     return p;
+}
+
+/* The same of a packet with a CRC32C, a bit of whose elements may flip before it arrives. */
+static enum atp_switch_reason apply_checked(struct atp_packet p, bool damaged)
+{
+    struct agg_packet raw = {.payload = payload, .from = at(p.rack), .to = at(99)};
+    struct atp_packet parsed;
+
+    p.seal = SML_CHECKSUM_CRC32C;
+    atp_build_header(payload, &p);
+    for (unsigned i = 0; i < WORDS; i++)
+        put_be32(payload + ATP_HEADER_BYTES + 4 * i, (uint32_t)p.bitmap0);
+    raw.bytes = payload_bytes = atp_seal_append(payload, ATP_HEADER_BYTES + BODY, NULL, NULL);
+    payload[ATP_HEADER_BYTES + 5] ^= damaged;
+    CU_ASSERT_EQUAL(atp_parse(&parsed, payload, raw.bytes), ATP_OK);
+    v = (struct agg_verdict){0};
+    atp_table_apply(table, atp_table_locate(table, &p), &parsed, &raw, now, &v);
+    return v.reason;
+}
+
+/* What was sent has a CRC32C, which is right, and these elements. */
+static struct atp_packet sent_checked(uint32_t element)
+{
+    struct atp_packet p = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v.payload);
+    CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + BODY + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(atp_parse(&p, v.payload, v.bytes), ATP_OK);
+    CU_ASSERT(p.seal == SML_CHECKSUM_CRC32C && atp_seal_holds(&p, v.payload, v.bytes, NULL, NULL));
+    for (unsigned i = 0; i < WORDS; i++)
+        CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 4 * i), element);
+    return p;
+}
+
+/* What is damaged changes nothing; a sum is sealed anew; what passes keeps its trailer. */
+static void test_checksums(void)
+{
+    struct atp_packet first = gradient(0, 2), second = gradient(1, 2), other = gradient(0, 2), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply_checked(first, true), ATP_SWITCH_BAD_CHECKSUM);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT_EQUAL(apply_checked(first, false), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_checked(second, true), ATP_SWITCH_BAD_CHECKSUM);
+    other.sequence++;
+    CU_ASSERT_EQUAL(apply_checked(other, false), ATP_SWITCH_COLLISION);
+    CU_ASSERT(sent_checked(1).flags & ATP_COLLISION);
+    CU_ASSERT_EQUAL(apply(&second), ATP_SWITCH_DIFFERS); /* without one */
+    CU_ASSERT_EQUAL(apply_checked(second, false), ATP_SWITCH_SUM);
+    out = sent_checked(3);
+    CU_ASSERT_EQUAL(out.bitmap0, 3);
+    out.kind = ATP_PARAMETER;
+    CU_ASSERT_EQUAL(apply_checked(out, true), ATP_SWITCH_BAD_CHECKSUM); /* who knows whose */
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    CU_ASSERT_EQUAL(apply_checked(out, false), ATP_SWITCH_FREED);
+    CU_ASSERT_EQUAL(apply_checked(first, false), ATP_SWITCH_HELD);
+    now += AGE;
+    CU_ASSERT(atp_table_expire(table, 0, now, &v));
+    sent_checked(1);
+    close_table();
+}
+
+/* A switch has no key: it lets pass, whatever that may say. */
+static void test_keyed_packets_pass(void)
+{
+    struct atp_packet first = gradient(0, 2), keyed = gradient(1, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    keyed.seal = SML_CHECKSUM_KEYED;
+    CU_ASSERT_EQUAL(apply(&first), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&keyed), ATP_SWITCH_KEYED);
+    keyed.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&keyed), ATP_SWITCH_KEYED);
+    keyed.kind = ATP_PARAMETER;
+    CU_ASSERT_EQUAL(apply(&keyed), ATP_SWITCH_PASSED);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    close_table();
+}
+
+/* Of no rank of its rack: there is nothing that the rack's aggregator could say of it. */
+static void test_parts_of_others_pass(void)
+{
+    struct atp_packet first = gradient(0, 3), strange = gradient(0, 3);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&first), ATP_SWITCH_HELD);
+    strange.bitmap0 = 0, strange.bitmap1 = 2, strange.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&strange), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(sent(2 << 8).bitmap1, 2);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    close_table();
 }
 
 /* 1: the aggregator is another's. */
@@ -496,6 +587,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_1_claim),
+        UNIT_TEST(test_checksums),
+        UNIT_TEST(test_keyed_packets_pass),
+        UNIT_TEST(test_parts_of_others_pass),
         UNIT_TEST(test_1_collision_passes),
         UNIT_TEST(test_2_parameter_frees),
         UNIT_TEST(test_3_levels),

@@ -4,6 +4,7 @@
 #include "atp/protocol.h"
 #include "atp/terms.h"
 #include "atp/worker.h"
+#include "keys/keys.h"
 #include "protocols.h"
 #include "unit.h"
 
@@ -47,6 +48,8 @@ static void test_bytes(void)
                                 .server = 7,
                                 .servers = 8,
                                 .priority = 9,
+                                .checksum = SML_CHECKSUM_CRC32C,
+                                .keyed = true,
                                 .life = 0x0a0b0c0d,
                                 .first_sequence = 0x0e0f1011,
                                 .group = 0x12131415,
@@ -57,9 +60,12 @@ static void test_bytes(void)
     CU_ASSERT(atp_terms_parse(&parsed, &terms));
     CU_ASSERT_EQUAL(memcmp(&parsed, &t, sizeof t), 0);
     CU_ASSERT(terms.data[4] == 1 && terms.data[5] == 2 && terms.data[12] == 0x0a);
-    terms.bytes--;
+    terms.bytes--; /* of an older version: they say nothing of checksums and keys */
+    CU_ASSERT(atp_terms_parse(&parsed, &terms));
+    CU_ASSERT(parsed.group_port == 0x1617 && parsed.checksum == SML_CHECKSUM_NONE && !parsed.keyed);
+    terms.bytes = ATP_TERMS_BYTES_LEAST - 1;
     CU_ASSERT(!atp_terms_parse(&parsed, &terms));
-    terms.bytes++, terms.version++;
+    terms.bytes = ATP_TERMS_BYTES, terms.version++;
     CU_ASSERT(!atp_terms_parse(&parsed, &terms));
 }
 
@@ -82,6 +88,8 @@ static void test_check(void)
     CU_ASSERT(!checks(&t));
     t = usual, t.mapping = ATP_MAPPINGS;
     CU_ASSERT(!checks(&t));
+    t = usual, t.checksum = SML_CHECKSUM_KEYED; /* which nobody wishes for */
+    CU_ASSERT(!checks(&t));
 }
 
 static void test_differ(void)
@@ -89,7 +97,7 @@ static void test_differ(void)
     struct agg_terms a = built(&usual), b;
     struct agg_difference d;
 
-    for (unsigned what = 0; what < 8; what++) {
+    for (unsigned what = 0; what < 9; what++) {
         struct atp_terms t = usual;
         t.window = 16; /* which may differ */
         t.mode = what == 1 ? ATP_ORDERED : t.mode;
@@ -99,6 +107,7 @@ static void test_differ(void)
         t.near = what == 5 ? 0 : t.near;
         t.servers = what == 6 ? 2 : t.servers;
         t.priority = what == 7 ? 1 : t.priority;
+        t.checksum = what == 8 ? SML_CHECKSUM_CRC32C : t.checksum;
         b = built(&t);
         CU_ASSERT_EQUAL(atp_protocol.differ(&a, &b, &d), what != 0);
     }
@@ -134,8 +143,44 @@ static void test_grant(void)
     const struct agg_limits keyed = {.keyed = true};
     CU_ASSERT(!atp_protocol.grant(wish, 1, &keyed, &granted, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys"));
+    CU_ASSERT_EQUAL(why.rank, 0);
     const struct agg_limits narrow = {.payload_bytes = 100};
     CU_ASSERT(!atp_protocol.grant(wish, 1, &narrow, &granted, &why));
+}
+
+/* What packets end with takes room from their elements, no more than the longest payload has. */
+static void test_trailers(void)
+{
+    static const struct agg_limits keyed = {.payload_bytes = 1472, .keyed = true};
+    struct atp_terms t = usual, got;
+    struct agg_terms wish, granted, plain = built(&usual);
+    struct agg_pool_config cfg = {.workers = 1, .kernels = agg_kernels_best()};
+    struct agg_footprint f;
+    struct agg_refusal why;
+    uint32_t progress;
+
+    t.checksum = SML_CHECKSUM_CRC32C;
+    t.keyed = true;
+    wish = built(&t);
+    CU_ASSERT(atp_protocol.grant(&wish, 1, &limits, &granted, &why));
+    CU_ASSERT(atp_terms_parse(&got, &granted));
+    CU_ASSERT(got.checksum == SML_CHECKSUM_CRC32C && !got.keyed && got.chunk_bytes == 1428);
+    CU_ASSERT(atp_worker.accept(&wish, &granted, &progress));
+    CU_ASSERT(!atp_worker.accept(&plain, &granted, &progress));
+    cfg.terms = granted;
+    CU_ASSERT(atp_protocol.footprint(&cfg, &f) && f.checked && !f.keyed && f.payload_bytes == 1472);
+
+    CU_ASSERT(atp_protocol.grant(&wish, 1, &keyed, &granted, &why));
+    CU_ASSERT(atp_terms_parse(&got, &granted));
+    CU_ASSERT(got.keyed && got.chunk_bytes == 1424);
+    CU_ASSERT(atp_worker.accept(&wish, &granted, &progress));
+    t.keyed = false;
+    wish = built(&t);
+    CU_ASSERT(!atp_worker.accept(&wish, &granted, &progress));
+    cfg.terms = granted;
+    CU_ASSERT(!atp_protocol.footprint(&cfg, &f)); /* without the secret */
+    cfg.shared = &(struct keys_shared){.library = NULL};
+    CU_ASSERT(atp_protocol.footprint(&cfg, &f) && f.keyed && !f.checked && f.payload_bytes == 1472);
 }
 
 static void test_switch_terms(void)
@@ -158,12 +203,13 @@ static void test_switch_terms(void)
     CU_ASSERT(parsed.aggregators == 4096 && parsed.max_age_ns == 5000000000 && parsed.preempt);
     CU_ASSERT(parsed.parts == 2 && parsed.forward_ppm == 300000 && parsed.seed == UINT64_MAX - 1);
     CU_ASSERT(atp_switch_protocol.footprint(&cfg, &f));
-    CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 && f.bytes > 4096 * 1432);
+    CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 + SML_TRAILER_BYTES &&
+              f.bytes > 4096 * 1432);
     CU_ASSERT_EQUAL(atp_switch_protocol.list(&cfg.terms, list), 6);
     CU_ASSERT(!atp_switch_protocol.check(&cfg.terms, false, why)); /* nobody joins a switch */
     cfg.terms = built(&usual);
     CU_ASSERT(!atp_switch_protocol.footprint(&cfg, &f));
-    CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 8);
+    CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 9);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP) == &atp_protocol);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH) == &atp_switch_protocol);
 }
@@ -178,8 +224,8 @@ static void test_names(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_bytes),        UNIT_TEST(test_check), UNIT_TEST(test_differ), UNIT_TEST(test_grant),
-        UNIT_TEST(test_switch_terms), UNIT_TEST(test_names), CU_TEST_INFO_NULL,
+        UNIT_TEST(test_bytes),        UNIT_TEST(test_check),    UNIT_TEST(test_differ), UNIT_TEST(test_grant),
+        UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers), UNIT_TEST(test_names),  CU_TEST_INFO_NULL,
     };
 
     return unit_main("atp_terms", tests);

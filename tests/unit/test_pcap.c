@@ -1020,6 +1020,9 @@ static void test_packets_of_atp_in_words(void)
     p.kind = ATP_PARAMETER;
     p.flags = 0;
     expect_atp(&p, elements, 4, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 1 int32: 7");
+    p.seal = SML_CHECKSUM_CRC32C; /* the last four bytes */
+    expect_atp(&p, elements, 8, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 CRC32C 1 int32: 7");
+    p.seal = SML_CHECKSUM_NONE;
     p.kind = ATP_WAITING;
     expect_atp(&p, there, sizeof(there),
                "WAITING job 3 life 00001234 chunk 9 aggregator 17 contributed: 0 2");

@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "memory.h"
 #include "random.h"
+#include "toy_keys.h"
 #include "unit.h"
-#include "wire/atp.h"
+#include "wire/atp_seal.h"
 #include "wire/switchml.h"
 
 /* Rank 5 of job 3: its first packet of a call, an allreduce of two int32: 7 and -2. */
@@ -95,7 +97,7 @@ static enum atp_parse_error parse_changed(const uint8_t *packet, size_t bytes, s
 
 static void test_fields_in_range(void)
 {
-    enum { FAN_IN0 = 18, FAN_IN1 = 19, RACK = 20, CHILD = 21, ZERO = 23, BITMAP0 = 31, BITMAP1 = 39 };
+    enum { FAN_IN0 = 18, FAN_IN1 = 19, RACK = 20, CHILD = 21, SEAL = 23, BITMAP0 = 31, BITMAP1 = 39 };
     const size_t n = sizeof opening;
 
     CU_ASSERT_EQUAL(parse_changed(opening, n, 0, 0), ATP_BAD_KIND);
@@ -107,7 +109,7 @@ static void test_fields_in_range(void)
     CU_ASSERT_EQUAL(parse_changed(opening, n, FAN_IN1, 65), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, RACK, 64), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, CHILD, 64), ATP_BAD_FIELD);
-    CU_ASSERT_EQUAL(parse_changed(opening, n, ZERO, 1), ATP_BAD_FIELD);
+    CU_ASSERT_EQUAL(parse_changed(opening, n, SEAL, SML_CHECKSUM_KEYED + 1), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, BITMAP0, 0), ATP_BAD_FIELD); /* nobody's */
     CU_ASSERT_EQUAL(parse_changed(partial, sizeof partial, BITMAP1, 8),
                     ATP_BAD_FIELD); /* of three children */
@@ -151,20 +153,92 @@ static void test_reject(void)
     struct atp_packet p;
 
     CU_ASSERT_EQUAL(atp_parse(&p, opening, sizeof opening), ATP_OK);
-    CU_ASSERT_EQUAL(atp_build_reject(out, &p, UINT64_C(0x0102030405060708)), ATP_REJECT_BYTES);
-    CU_ASSERT_EQUAL(out[ATP_HEADER_BYTES + 7], 8);
+    p.seal = SML_CHECKSUM_CRC32C;
+    CU_ASSERT_EQUAL(atp_build_reject(out, &p, 1), sizeof out);
     CU_ASSERT_EQUAL(atp_parse(&p, out, sizeof out), ATP_OK);
+    CU_ASSERT(p.seal == SML_CHECKSUM_CRC32C && atp_seal_holds(&p, out, sizeof out, NULL, NULL));
+    CU_ASSERT_EQUAL(atp_parse(&p, opening, sizeof opening), ATP_OK);
+    p.seal = SML_CHECKSUM_KEYED; /* nobody here can make one */
+    CU_ASSERT_EQUAL(atp_build_reject(out, &p, UINT64_C(0x0102030405060708)), ATP_HEADER_BYTES + 8);
+    CU_ASSERT_EQUAL(out[ATP_HEADER_BYTES + 7], 8);
+    CU_ASSERT_EQUAL(atp_parse(&p, out, ATP_HEADER_BYTES + 8), ATP_OK);
+    CU_ASSERT_EQUAL(p.seal, SML_CHECKSUM_NONE);
     CU_ASSERT(p.kind == ATP_REJECT && p.job == 3 && p.life == 0x12345678 && p.sequence == 0x0a0b0c0d);
     CU_ASSERT_EQUAL(atp_build_reject(out, &p, 0), 0); /* servers do not answer one another */
+}
+
+/* The golden opening packet with a CRC32C; as computed by another program. */
+static size_t sealed_opening(uint8_t packet[sizeof opening + SML_TRAILER_MAX], enum sml_checksum seal,
+                             const struct sml_auth *auth, const struct sml_route *route)
+{
+    memcpy(packet, opening, sizeof opening);
+    packet[23] = (uint8_t)seal;
+    return atp_seal_append(packet, sizeof opening, auth, route);
+}
+
+static void test_golden_crc32c(void)
+{
+    static const uint8_t crc[] = {0xd9, 0x5c, 0x0c, 0x32};
+    uint8_t packet[sizeof opening + SML_TRAILER_MAX];
+    struct atp_packet p;
+
+    CU_ASSERT_EQUAL_FATAL(sealed_opening(packet, SML_CHECKSUM_CRC32C, NULL, NULL), sizeof opening + 4);
+    CU_ASSERT_EQUAL(memcmp(packet + sizeof opening, crc, sizeof crc), 0);
+    CU_ASSERT_EQUAL(atp_parse(&p, packet, sizeof opening + 4), ATP_OK);
+    CU_ASSERT_EQUAL(atp_body_bytes(&p, sizeof opening + 4), sizeof opening - ATP_HEADER_BYTES);
+}
+
+/* Every bit of a packet counts, but for the flags that switches may set. */
+static void check_every_bit(uint8_t *packet, size_t bytes, const struct sml_auth *auth,
+                            const struct sml_route *route)
+{
+    const uint8_t may_change = ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_EDGE | ATP_OVERFLOW;
+    struct atp_packet p;
+
+    CU_ASSERT_EQUAL(atp_parse(&p, packet, bytes), ATP_OK);
+    CU_ASSERT(atp_seal_holds(&p, packet, bytes, auth, route));
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        const uint8_t seal = p.seal, mask = (uint8_t)(1u << bit % 8);
+        struct atp_packet changed;
+        packet[bit / 8] ^= mask;
+        if (atp_parse(&changed, packet, bytes) == ATP_OK) {
+            const bool holds = changed.seal == seal && atp_seal_holds(&changed, packet, bytes, auth, route);
+            CU_ASSERT_EQUAL(holds, bit / 8 == 1 && (mask & may_change) != 0);
+        }
+        packet[bit / 8] ^= mask;
+    }
+}
+
+static void test_every_bit_counts(void)
+{
+    const struct keys_shared shared = {.library = &toy_library, .secret = {1, 2, 3}};
+    const struct sml_route route = {.sender = 5, .receiver = SML_SWITCH, .wraps = 1};
+    struct sml_route other = route;
+    uint8_t packet[sizeof opening + SML_TRAILER_MAX];
+    struct sml_auth *auth = sml_auth_init(memory_of(sml_auth_footprint(64)), &shared, 64);
+    struct atp_packet p;
+    size_t bytes = sealed_opening(packet, SML_CHECKSUM_CRC32C, NULL, NULL);
+
+    check_every_bit(packet, bytes, NULL, NULL);
+    bytes = sealed_opening(packet, SML_CHECKSUM_KEYED, auth, &route);
+    CU_ASSERT_EQUAL(bytes, sizeof opening + 8);
+    check_every_bit(packet, bytes, auth, &route);
+    CU_ASSERT_EQUAL(atp_parse(&p, packet, bytes), ATP_OK);
+    other.sender = 4;
+    CU_ASSERT(!atp_seal_holds(&p, packet, bytes, auth, &other));
+    other = route, other.wraps = 0;
+    CU_ASSERT(!atp_seal_holds(&p, packet, bytes, auth, &other));
+    free(auth);
 }
 
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_golden_opening),  UNIT_TEST(test_golden_partial),
-        UNIT_TEST(test_golden_answers),  UNIT_TEST(test_lengths),
-        UNIT_TEST(test_fields_in_range), UNIT_TEST(test_marks),
-        UNIT_TEST(test_reject),          CU_TEST_INFO_NULL,
+        UNIT_TEST(test_golden_opening),   UNIT_TEST(test_golden_partial),
+        UNIT_TEST(test_golden_answers),   UNIT_TEST(test_lengths),
+        UNIT_TEST(test_fields_in_range),  UNIT_TEST(test_marks),
+        UNIT_TEST(test_reject),           UNIT_TEST(test_golden_crc32c),
+        UNIT_TEST(test_every_bit_counts), CU_TEST_INFO_NULL,
     };
 
     return unit_main("wire_atp", tests);

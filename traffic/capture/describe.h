@@ -26,6 +26,9 @@ struct describe {
 void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
                        size_t bytes);
 
+/* What a packet ends with (enum sml_checksum): a word with a space before it, or nothing. */
+const char *describe_trailer(unsigned checksum);
+
 /* A gradient packet: a UDP payload from or to the ports 0xBEE0..0xBEEF. Untrusted, like all here. */
 void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes);
 

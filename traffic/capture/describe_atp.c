@@ -71,11 +71,11 @@ void describe_atp(struct line *l, const struct describe *how, const uint8_t *pay
         append(l, "%zu bytes that are no packet of ATP", bytes);
         return;
     }
-    append(l, "%s job %u life %08x chunk %u aggregator %u", kinds[p.kind], p.job, p.life, p.sequence,
-           p.index);
+    append(l, "%s job %u life %08x chunk %u aggregator %u%s", kinds[p.kind], p.job, p.life, p.sequence,
+           p.index, describe_trailer(p.seal));
     if (p.kind == ATP_GROUP)
         append(l, p.flags & ATP_HEARS ? " hears" : "");
     else
         append_flags(l, p.flags);
-    append_body(l, how, &p, payload + ATP_HEADER_BYTES, bytes - ATP_HEADER_BYTES);
+    append_body(l, how, &p, payload + ATP_HEADER_BYTES, atp_body_bytes(&p, bytes));
 }

@@ -124,14 +124,20 @@ static void append_path_probe(struct line *l, const uint8_t *payload, size_t byt
         append(l, "malformed gradient packet of %zu bytes", bytes);
 }
 
+const char *describe_trailer(unsigned checksum)
+{
+    static const char *const words[] = {
+        [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
+
+    return words[checksum];
+}
+
 void describe_switchml(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
 {
     static const char *const kinds[] = {
         [SML_DATA] = "DATA", [SML_OPEN] = "OPEN",         [SML_PROBE] = "PROBE",   [SML_NACK] = "NACK",
         [SML_WAIT] = "WAIT", [SML_MISMATCH] = "MISMATCH", [SML_REJECT] = "REJECT", [SML_RESTORE] = "RESTORE",
         [SML_ASK] = "ASK",   [SML_LATE] = "LATE"};
-    static const char *const checksums[] = {
-        [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
     struct sml_packet p;
 
     if (sml_parse(&p, payload, bytes) != SML_OK) {
@@ -139,7 +145,7 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         return;
     }
     append(l, "%s job %u tag %u slot %u.%u%s", kinds[p.kind], p.job, p.tag, p.slot, p.ver,
-           checksums[p.checksum]);
+           describe_trailer(p.checksum));
     switch (p.kind) {
     case SML_DATA:
     case SML_OPEN:

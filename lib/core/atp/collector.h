@@ -24,6 +24,7 @@
 
 #include "atp/terms.h"
 #include "protocol/protocol.h"
+#include "wire/auth.h"
 
 struct atp_collector;
 struct atp_lane;
@@ -36,6 +37,8 @@ struct atp_collector_config {
     enum atp_mode mode;
     enum sml_format format;
     enum atp_mapping mapping;
+    enum sml_checksum seal;           /* that all packets of the job end with */
+    const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: the job's secret. Read by init only */
     uint32_t life, first_sequence;
     bool has_group; /* that some ranks may hear: whoever says so has results by it */
     const struct agg_kernels *kernels;
@@ -49,11 +52,12 @@ struct atp_collector *atp_collector_init(void *mem, const struct atp_collector_c
 struct atp_lane *atp_collector_locate(struct atp_collector *c, const struct atp_packet *p);
 void atp_lane_prefetch(const struct atp_lane *lane);
 
-/* Applies a packet that rank has sent, and perhaps a switch has changed. body: what follows its header.
- * verdict->reason is an enum atp_reason; verdict->action, which follows from it, is the caller's to fill in.
- * A sum stays where the verdict says until the lane completes the next one. */
+/* Applies a parsed packet that rank has sent, and perhaps a switch has changed; payload: all of it. One
+ * without the job's trailer, or with a wrong one, changes nothing. verdict->reason is an enum atp_reason;
+ * verdict->action, which follows from it, is the caller's to fill in. A sum stays where the verdict says
+ * until the lane completes the next one. */
 void atp_collector_apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
-                         const struct atp_packet *p, const uint8_t *body, size_t body_bytes,
+                         const struct atp_packet *p, const uint8_t *payload, size_t bytes,
                          struct agg_verdict *verdict);
 
 uint16_t atp_collector_lanes(const struct atp_collector *c);

@@ -1,7 +1,7 @@
 /* The private state of a collector; included by the collector's own files only. In memory: struct
- * atp_collector, then the lanes, each of them
+ * atp_collector, what authenticators are made with (keyed jobs), then the lanes, each of them
  *
- *     struct atp_lane | the result, with its header | the sum | the part aside
+ *     struct atp_lane | the result, with its header and trailer | the sum | the part aside
  *
  * or, in ordered mode, a place for each rank's contribution instead of the last two. A wide operation's sum
  * takes the place of both: it has no parts aside. */
@@ -10,12 +10,14 @@
 
 #include "atp/collector.h"
 #include "atp/ranks.h"
+#include "atp/reasons.h"
 
 struct atp_collector {
     struct atp_collector_config cfg;
     unsigned words;    /* of a set of ranks */
     size_t lane_bytes; /* from one lane to the next */
     uint8_t *lanes;
+    struct sml_auth *auth;          /* of keyed jobs */
     uint64_t hears[ATP_RANK_WORDS]; /* the group; atomic: lanes may be different threads' */
 };
 
@@ -31,6 +33,7 @@ struct atp_side {
 /* Written by the lane's owner only; what atp_collector_view reads is stored atomically. */
 struct atp_lane {
     uint32_t expected; /* the chunk that is being collected */
+    uint32_t wraps;    /* how often sequence numbers had wrapped in this life before that one */
     uint16_t index;    /* its aggregators' */
     uint16_t contributed;
     bool begun;            /* something of it has come: first is known */
@@ -45,8 +48,14 @@ struct atp_lane {
     uint64_t grouped[ATP_RANK_WORDS];
     bool has_result; /* of chunk expected - window */
     uint16_t result_root, result_bytes;
-    uint8_t result[]; /* header, body */
+    uint8_t result[]; /* header, body, trailer */
 };
+
+static inline bool atp_sides_agree(const struct atp_side *a, const struct atp_side *b)
+{
+    return a->bytes == b->bytes && a->root == b->root && a->code == b->code && a->opening == b->opening &&
+           a->scaled == b->scaled && (!a->opening || sml_call_equal(&a->call, &b->call));
+}
 
 /* What a packet brings. */
 struct atp_part {
@@ -70,7 +79,7 @@ static inline const struct agg_operation *atp_operation(const struct atp_collect
 
 static inline uint8_t *atp_lane_sum(const struct atp_collector *c, struct atp_lane *lane)
 {
-    return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes;
+    return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes + SML_TRAILER_MAX;
 }
 
 /* Takes a part of the lane's chunk, which is like those before it. */
@@ -79,5 +88,35 @@ enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *l
 
 /* The elements of the result, once all ranks are in. */
 void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8_t *out, size_t bytes);
+
+/* Answers (collector_answers.c). Each is a verdict, of the reason that its name says. */
+/* Whether a packet ends with the job's trailer, as this rank makes it. */
+bool atp_lane_believes(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+                       const struct atp_packet *p, const uint8_t *payload, size_t bytes);
+/* To one of two sides that differ. */
+void atp_lane_mismatch(const struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
+                       struct agg_verdict *v);
+/* Whose contributions are in. */
+void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane, enum atp_reason reason,
+                      struct agg_verdict *v);
+/* The same, to those of these ranks that are not in, who are to send again. */
+void atp_lane_ask(const struct atp_collector *c, struct atp_lane *lane, const uint64_t ranks[],
+                  struct agg_verdict *v);
+/* Somebody sends again: some contributions have come here alone, so those of others would wait in a switch
+ * for them in vain. Tells who is missing, and these themselves, unless they were told. (Where contributions
+ * come alone because of another chunk's aggregator, as is common, nobody is told: that costs more than it
+ * saves.) */
+void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
+                    struct agg_verdict *v);
+/* Makes the chunk's result of what is in; body: of some packet of it, for its call. The lane goes on to its
+ * next chunk. */
+void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body);
+/* The result, to all, or to one who asks again. */
+void atp_lane_send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v);
+void atp_lane_send_again(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+                         struct agg_verdict *v);
+/* A rank says whether it hears the group. Who does not is sent something there, so that he may find out. */
+void atp_lane_note_hearing(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, bool hears,
+                           struct agg_verdict *v);
 
 #endif

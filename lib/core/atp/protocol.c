@@ -7,6 +7,7 @@
 #include "atp/collector.h"
 #include "atp/reasons.h"
 #include "protocol/burst.h"
+#include "wire/atp_seal.h"
 
 static_assert(sizeof(struct atp_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)ATP_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
@@ -32,6 +33,8 @@ static bool collector_config(const struct agg_pool_config *cfg, struct atp_colle
         .mode = t.mode,
         .format = t.format,
         .mapping = t.mapping,
+        .seal = atp_terms_seal(&t),
+        .shared = cfg->shared,
         .life = t.life,
         .first_sequence = t.first_sequence,
         .has_group = t.group != 0,
@@ -50,7 +53,9 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
     *f = (struct agg_footprint){
         .bytes = atp_collector_footprint(&c),
         .slots = c.window,
-        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + c.chunk_bytes),
+        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + c.chunk_bytes + sml_trailer_bytes(c.seal)),
+        .checked = c.seal == SML_CHECKSUM_CRC32C,
+        .keyed = c.seal == SML_CHECKSUM_KEYED,
         .group = t.group,
         .group_port = t.group_port,
     };
@@ -110,10 +115,14 @@ static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned 
 
 static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[AGG_ANSWER_BYTES])
 {
+    const struct atp_packet *const packet = (const struct atp_packet *)p->parsed;
+
     if (p->reason != ATP_REFUSED_UNKNOWN_JOB && p->reason != ATP_REFUSED_OTHER_LIFE &&
         p->reason != ATP_REFUSED_FOREIGN_SENDER)
         return 0;
-    return atp_build_reject(out, (const struct atp_packet *)p->parsed, boot_id);
+    if (packet->seal == SML_CHECKSUM_CRC32C && !atp_seal_holds(packet, p->payload, p->bytes, NULL, NULL))
+        return 0; /* what it says of its job may be the damage */
+    return atp_build_reject(out, packet, boot_id);
 }
 
 /* Nothing at a server depends on time. */
@@ -122,8 +131,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
     (void)now;
     if (p->slot == NULL)
         return false;
-    atp_collector_apply(p->job->pool, p->slot, p->rank, parsed(p), p->payload + ATP_HEADER_BYTES,
-                        p->bytes - ATP_HEADER_BYTES, v);
+    atp_collector_apply(p->job->pool, p->slot, p->rank, parsed(p), p->payload, p->bytes, v);
     p->reason = v->reason;
     return v->reason < ATP_HELD;
 }

@@ -30,6 +30,11 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
     [ATP_SWITCH_DIRECT] = {"atp_switch_passed_direct",
                            "for the server alone to add: an ordered job, or averages of half precision",
                            AGG_PASS_AND_KEEP, false},
+    [ATP_SWITCH_KEYED] =
+        {"atp_switch_passed_keyed",
+         "of a job whose packets are keyed: for the server alone to add, since a switch has no "
+         "key. data_keys: false for the tenant lets switches add",
+         AGG_PASS_AND_KEEP, false},
     [ATP_SWITCH_TOO_LONG] = {"atp_switch_passed_too_long",
                              "longer than an aggregator: passed on. A longer chunk_bytes of the table helps",
                              AGG_PASS_AND_KEEP, false},
@@ -42,6 +47,9 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
     [ATP_SWITCH_HELD] = {"atp_switch_held", "contributions that wait in an aggregator", AGG_HOLD, false},
     [ATP_SWITCH_DUPLICATE] = {"atp_switch_duplicates", "contributions that were in their aggregator already",
                               AGG_DROP, false},
+    [ATP_SWITCH_BAD_CHECKSUM] = {"atp_switch_bad_checksum",
+                                 "damaged on the way here: the CRC32C of the packet is wrong", AGG_DROP,
+                                 false},
 };
 
 const struct agg_reason atp_reasons[ATP_REASONS] = {
@@ -70,6 +78,13 @@ const struct agg_reason atp_reasons[ATP_REASONS] = {
     [ATP_DROP_BAD_RANKS] = {"atp_bad_ranks",
                             "its bitmaps name ranks that are not in the job, or not its sender", AGG_DROP,
                             false},
+    [ATP_DROP_BAD_CHECKSUM] = {"atp_bad_checksum",
+                               "damaged on the way: the job's CRC32C is wrong or missing, or there is one "
+                               "though none was agreed on",
+                               AGG_DROP, false},
+    [ATP_DROP_UNPROVEN] =
+        {"atp_unproven", "of a keyed job, but not shown to be from its sender: forged, or damaged on the way",
+         AGG_DROP, false},
     [ATP_DROP_SUMMED] = {"atp_summed",
                          "a sum, where contributions must come singly: some switch has added them", AGG_DROP,
                          false},

@@ -17,6 +17,7 @@ enum atp_switch_reason {
     ATP_SWITCH_PREEMPTED, /* the sum of a job of lower priority */
     /* The packet itself goes on: */
     ATP_SWITCH_DIRECT,   /* it asks for that, or its operation can only be done at the server */
+    ATP_SWITCH_KEYED,    /* of a keyed job: a switch can add nothing that others would believe */
     ATP_SWITCH_TOO_LONG, /* the aggregators are shorter */
     ATP_SWITCH_FREED,    /* a PARAMETER, which has freed the aggregator */
     ATP_SWITCH_PASSED,   /* a PARAMETER that met none, or another answer */
@@ -24,6 +25,7 @@ enum atp_switch_reason {
     /* From here on nothing is to be sent: */
     ATP_SWITCH_HELD,
     ATP_SWITCH_DUPLICATE,
+    ATP_SWITCH_BAD_CHECKSUM,
     ATP_SWITCH_REASONS
 };
 
@@ -46,7 +48,9 @@ enum atp_reason {
     ATP_DROP_BAD_KIND,
     ATP_DROP_BAD_LENGTH,
     ATP_DROP_BAD_RANKS, /* the bitmaps name ranks that are not in the job, or not the sender */
-    ATP_DROP_SUMMED,    /* a sum, where only single contributions may come */
+    ATP_DROP_BAD_CHECKSUM,
+    ATP_DROP_UNPROVEN,
+    ATP_DROP_SUMMED, /* a sum, where only single contributions may come */
     ATP_VERDICTS,
     /* Refused before it gets to a lane. Malformed: */
     ATP_REFUSED_TOO_SHORT = ATP_VERDICTS,

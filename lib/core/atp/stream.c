@@ -28,7 +28,8 @@ static bool config_ok(const struct atp_stream_config *c)
     return atp_topology_fits(&racks) && c->rank < c->workers && t->window >= ATP_MIN_WINDOW &&
            t->window <= ATP_MAX_WINDOW && (t->window & (t->window - 1)) == 0 &&
            t->chunk_bytes >= ATP_MIN_CHUNK_BYTES && t->chunk_bytes <= ATP_MAX_CHUNK_BYTES &&
-           t->chunk_bytes % 4 == 0 && t->format < SML_FORMATS && t->servers >= 1 && t->server < t->servers;
+           t->chunk_bytes % 4 == 0 && t->format < SML_FORMATS && t->checksum <= SML_CHECKSUM_CRC32C &&
+           (!t->keyed || c->shared != NULL) && t->servers >= 1 && t->server < t->servers;
 }
 
 static size_t exponents_bytes(const struct atp_stream_config *c)
@@ -36,28 +37,48 @@ static size_t exponents_bytes(const struct atp_stream_config *c)
     return sml_has_exponents(c->terms.format) ? 4u * c->terms.window : 0;
 }
 
+static size_t auth_bytes(const struct atp_stream_config *c)
+{
+    return c->terms.keyed ? aligned(sml_auth_footprint(c->terms.chunk_bytes)) : 0;
+}
+
+/* A new life of the job begins at this position. */
+static void begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
+{
+    s->round = position >> 32 << 32;
+    if (s->auth != NULL)
+        sml_auth_init(s->auth, shared, s->cfg.terms.chunk_bytes);
+}
+
 size_t atp_stream_footprint(const struct atp_stream_config *cfg)
 {
     if (!config_ok(cfg))
         return 0;
     return aligned(sizeof(struct atp_stream)) + aligned(cfg->terms.window * sizeof(struct atp_flight)) +
-           aligned(exponents_bytes(cfg));
+           aligned(exponents_bytes(cfg)) + auth_bytes(cfg);
 }
 
 struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cfg)
 {
     struct atp_stream *s = mem;
+    uint8_t *p = mem;
 
     memset(s, 0, atp_stream_footprint(cfg));
     s->cfg = *cfg;
-    s->flights = (struct atp_flight *)((uint8_t *)mem + aligned(sizeof *s));
-    s->exponents = (int8_t *)((uint8_t *)s->flights + aligned(cfg->terms.window * sizeof(struct atp_flight)));
+    p += aligned(sizeof *s);
+    s->flights = (struct atp_flight *)p;
+    p += aligned(cfg->terms.window * sizeof(struct atp_flight));
+    s->exponents = (int8_t *)p;
     memset(s->exponents, NUM_NO_BLOCK, exponents_bytes(cfg));
+    p += aligned(exponents_bytes(cfg));
+    s->auth = cfg->terms.keyed ? (struct sml_auth *)p : NULL;
     s->numbers = num_loops_for(cfg->kernels);
     s->topology = topology_of(cfg);
 
     /* Positions begin above 2^32, so that 0 is none. */
     s->base = s->una = s->inf = s->end = (UINT64_C(1) << 32) + cfg->terms.first_sequence;
+    begin_life(s, s->base, cfg->shared);
+    s->cfg.shared = NULL;
     for (uint32_t i = 0; i < cfg->terms.window; i++)
         atp_flight_of(s, s->base + i)->index =
             atp_index_first(cfg->terms.mapping, cfg->terms.life, (uint32_t)(s->base + i));

@@ -31,6 +31,7 @@ struct atp_stream_config {
     struct atp_terms terms; /* granted */
     uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
+    const struct keys_shared *shared;              /* terms.keyed: the job's secret. Read by init only */
     const struct agg_kernels *kernels;
 };
 
@@ -44,8 +45,8 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
 /* As sml_stream_poll: the next packet that should leave now. */
 bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send);
 
-/* Takes a packet from the server (a whole UDP payload, untrusted). One that came with IP's congestion mark is
- * marked before (atp_mark). */
+/* Takes a packet from the server (a whole UDP payload, untrusted). DAMAGED, DOUBT: as of sml_stream_receive.
+ * One that came with IP's congestion mark is marked before (atp_mark). */
 enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
 
 uint64_t atp_stream_left(const struct atp_stream *s);      /* chunks without a sum, of this collective */

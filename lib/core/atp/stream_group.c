@@ -49,9 +49,10 @@ void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send)
                                  .job = s->cfg.job,
                                  .life = s->cfg.terms.life,
                                  .sequence = (uint32_t)s->una,
-                                 .index = atp_flight_of(s, s->una)->index};
+                                 .index = atp_flight_of(s, s->una)->index,
+                                 .seal = (uint8_t)atp_terms_seal(&s->cfg.terms)};
 
-    *send = (struct sml_send){.head_bytes = ATP_HEADER_BYTES, .rank = s->cfg.rank};
+    atp_begin_packet(s, s->una, send);
     atp_build_header(send->head, &p);
     g->told = g->hears;
     g->tell_at = now + g->pause;

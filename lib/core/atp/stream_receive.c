@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "atp/stream_state.h"
+#include "wire/atp_seal.h"
 
 /* Of three that were acknowledged, the ones that were sent last. */
 static void note_order(struct atp_stream *s, uint64_t order)
@@ -154,12 +155,25 @@ static enum sml_receive on_group(struct atp_stream *s, const struct atp_packet *
     return SML_RX_NEWS;
 }
 
+/* Of the chunk with this sequence number: less than 2^31 chunks from una. */
+static uint64_t position_numbered(const struct atp_stream *s, uint32_t sequence)
+{
+    return s->una + (uint64_t)(int64_t)(int32_t)(sequence - (uint32_t)s->una);
+}
+
+/* A server that does not know the job has no key of it, so in a keyed one anybody may have said this. */
+static enum sml_receive on_reject(struct atp_stream *s)
+{
+    if (s->cfg.terms.keyed)
+        return SML_RX_DOUBT;
+    s->rejected = true;
+    return SML_RX_NEWS;
+}
+
 static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
                                 size_t bytes, uint64_t now)
 {
-    /* Less than 2^31 chunks from una. */
-    const uint64_t position = s->una + (uint64_t)(int64_t)(int32_t)(p->sequence - (uint32_t)s->una);
-
+    const uint64_t position = position_numbered(s, p->sequence);
     const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->inf;
 
     if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life)
@@ -178,21 +192,38 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
     case ATP_MISMATCH:
         return on_mismatch(s, p, body, bytes);
     case ATP_REJECT:
-        s->rejected = true;
-        return SML_RX_NEWS;
+        return on_reject(s);
     default:
         return SML_RX_BAD;
     }
 }
 
+/* Whether it ends with the job's trailer, as the server makes it. */
+static bool is_believed(const struct atp_stream *s, const struct atp_packet *p, const uint8_t *payload,
+                        size_t bytes)
+{
+    const struct sml_route route = {.sender = SML_SWITCH,
+                                    .receiver = SML_SWITCH,
+                                    .wraps = atp_wraps(s, position_numbered(s, p->sequence))};
+
+    if (s->cfg.terms.keyed && p->kind == ATP_REJECT)
+        return p->seal == SML_CHECKSUM_NONE;
+    return p->seal == atp_terms_seal(&s->cfg.terms) && atp_seal_holds(p, payload, bytes, s->auth, &route);
+}
+
 enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct atp_packet p;
-    enum sml_receive worth = SML_RX_BAD;
+    enum sml_receive worth;
 
-    if (atp_parse(&p, payload, bytes) == ATP_OK)
-        worth = receive(s, &p, payload + ATP_HEADER_BYTES, bytes - ATP_HEADER_BYTES, now);
+    if (atp_parse(&p, payload, bytes) != ATP_OK)
+        worth = SML_RX_BAD;
+    else if (!is_believed(s, &p, payload, bytes))
+        worth = SML_RX_DAMAGED;
+    else
+        worth = receive(s, &p, payload + ATP_HEADER_BYTES, atp_body_bytes(&p, bytes), now);
     s->stats.duplicates += worth == SML_RX_DUPLICATE;
     s->stats.bad += worth == SML_RX_BAD;
+    s->stats.damaged += worth == SML_RX_DAMAGED;
     return worth;
 }

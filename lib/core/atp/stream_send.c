@@ -1,5 +1,6 @@
 /* The stream's sending half: what leaves next, and when to send again. */
 #include "atp/stream_state.h"
+#include "wire/atp_seal.h"
 
 enum { RESENDS_AT_ONCE = 4 }; /* when nothing is heard at all */
 
@@ -39,6 +40,23 @@ static void fill_in_scaled(const struct atp_stream *s, uint64_t position, struct
         send->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
 }
 
+static void make_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX])
+{
+    const struct sml_route route = {.sender = send->rank, .receiver = SML_SWITCH, .wraps = send->wraps};
+
+    atp_seal_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
+}
+
+void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_send *send)
+{
+    *send = (struct sml_send){.head_bytes = ATP_HEADER_BYTES,
+                              .rank = s->cfg.rank,
+                              .checksum = atp_terms_seal(&s->cfg.terms),
+                              .auth = s->auth,
+                              .wraps = atp_wraps(s, position),
+                              .seal = make_trailer};
+}
+
 static void build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
 {
     const struct atp_flight *f = atp_flight_of(s, position);
@@ -50,9 +68,10 @@ static void build(const struct atp_stream *s, uint64_t position, struct sml_send
         .index = f->index,
         .root = s->call.collective == SML_REDUCE ? (uint16_t)s->call.root : ATP_ALL,
         .priority = s->cfg.terms.priority,
+        .seal = (uint8_t)atp_terms_seal(&s->cfg.terms),
     };
 
-    *send = (struct sml_send){.head_bytes = ATP_HEADER_BYTES, .rank = s->cfg.rank};
+    atp_begin_packet(s, position, send);
     atp_topology_place(&s->topology, s->cfg.rank, &p);
     if (sml_has_exponents(s->cfg.terms.format))
         fill_in_scaled(s, position, &p, send);
@@ -60,7 +79,8 @@ static void build(const struct atp_stream *s, uint64_t position, struct sml_send
         fill_in_typed(s, position, &p, send);
     if (f->sends > 0)
         p.flags |= ATP_RESEND;
-    if (f->direct || s->cfg.terms.mode == ATP_ORDERED || agg_is_wide(&s->cfg.kernels->operations[p.code]))
+    if (f->direct || s->cfg.terms.mode == ATP_ORDERED || s->cfg.terms.keyed ||
+        agg_is_wide(&s->cfg.kernels->operations[p.code]))
         p.flags |= ATP_DIRECT;
     if (position == s->base) {
         p.flags |= ATP_OPENING;

@@ -48,6 +48,8 @@ struct atp_stream {
     struct atp_flight *flights; /* [window] */
     int8_t *exponents;          /* [4 * window]: of the last results, where they have some */
     const struct num_loops *numbers;
+    struct sml_auth *auth; /* of a keyed job */
+    uint64_t round;        /* the position whose running number in this life is 0 (struct sml_route) */
     struct atp_topology topology;
 
     struct sml_call call; /* the collective in progress; the next one's number otherwise */
@@ -86,6 +88,11 @@ static inline int8_t *atp_exponent_at(const struct atp_stream *s, uint64_t posit
 {
     return &s->exponents[position & (4u * s->cfg.terms.window - 1)];
 }
+/* How often sequence numbers had wrapped in this life before this position. */
+static inline uint32_t atp_wraps(const struct atp_stream *s, uint64_t position)
+{
+    return (uint32_t)((position - s->round) >> 32);
+}
 static inline bool atp_wants(const struct atp_stream *s)
 {
     return s->call.collective == SML_ALLREDUCE || s->call.root == s->cfg.rank;
@@ -109,6 +116,9 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p);
 /* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the packet that does so. */
 uint64_t atp_group_due(const struct atp_stream *s);
 void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send);
+
+/* Begins a packet to the server about a chunk: all that it says of itself, but for its header. */
+void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_send *send);
 
 /* The elements of a packet of the collective in progress, or those whose exponent it tells (block). */
 struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);

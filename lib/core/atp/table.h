@@ -15,6 +15,9 @@
  *   - an option, for tests: of all chunks a share is passed on, as if each of its packets had met another's
  *     aggregator (the paper's "forwarding rate").
  *
+ * Packets that end with a CRC32C are looked at before anything else, and sums get one of their own. What is
+ * keyed passes: the switch has no key.
+ *
  * Why no sum is wrong: whatever leaves an aggregator carries the bitmaps of exactly those ranks that are in
  * it. A rank's bit is looked at before its elements are added. What it means that some rank is in two sums is
  * the server's to resolve (atp/collector.h).

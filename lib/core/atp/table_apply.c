@@ -5,7 +5,7 @@
 #include "atp/table_state.h"
 #include "protocol/heard.h"
 #include "random/splitmix.h"
-#include "wire/switchml.h"
+#include "wire/atp_seal.h"
 
 enum {
     ADDED_FLAGS = ATP_ECN | ATP_COLLISION | ATP_OVERFLOW, /* of a sum: if any contribution had them */
@@ -59,9 +59,10 @@ static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, c
 {
     const uint8_t alike = ATP_OPENING | ATP_SCALED;
 
-    return a->sum.code == p->code && a->sum.root == p->root && ((a->sum.flags ^ p->flags) & alike) == 0 &&
-           a->sum.fan_in1 == p->fan_in1 && (a->sum.fan_in0 == p->fan_in0 || (p->flags & ATP_EDGE)) &&
-           a->body_bytes == body_bytes && memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
+    return a->sum.code == p->code && a->sum.root == p->root && a->sum.seal == p->seal &&
+           ((a->sum.flags ^ p->flags) & alike) == 0 && a->sum.fan_in1 == p->fan_in1 &&
+           (a->sum.fan_in0 == p->fan_in0 || (p->flags & ATP_EDGE)) && a->body_bytes == body_bytes &&
+           memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
 }
 
 static void begin(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw,
@@ -73,7 +74,7 @@ static void begin(struct atp_aggregator *a, const struct atp_packet *p, const st
     a->sum.bitmap0 = a->sum.bitmap1 = 0;
     *bitmap_of(&a->sum) = bits;
     a->flow = (struct agg_flow){.from = raw->from, .to = raw->to};
-    a->body_bytes = (uint16_t)(raw->bytes - ATP_HEADER_BYTES);
+    a->body_bytes = (uint16_t)atp_body_bytes(p, raw->bytes);
     memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
     a->touched_at = now;
     atp_take(a, true);
@@ -100,7 +101,7 @@ static void send_sum(struct atp_aggregator *a, const struct atp_packet *header, 
     out.flags |= ATP_EDGE | (reason == ATP_SWITCH_SUM ? 0 : ATP_RESEND);
     atp_build_header(a->payload, &out);
     v->payload = a->payload;
-    v->bytes = ATP_HEADER_BYTES + (size_t)a->body_bytes;
+    v->bytes = atp_seal_append(a->payload, ATP_HEADER_BYTES + (size_t)a->body_bytes, NULL, NULL);
     v->reason = reason;
 }
 
@@ -117,7 +118,7 @@ void atp_send_away(const struct atp_table *t, struct atp_aggregator *a, unsigned
     atp_take(a, false);
 }
 
-/* The verdict: the packet goes on with these flags besides. */
+/* The verdict: the packet goes on with these flags besides. Its trailer leaves them out. */
 static void pass(const struct agg_packet *raw, const struct atp_packet *p, uint8_t flags,
                  enum atp_switch_reason reason, struct agg_verdict *v)
 {
@@ -161,7 +162,7 @@ static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const 
     const uint64_t bits = bits_of(p);
     uint64_t *in = bitmap_of(&a->sum);
 
-    if (!agrees(a, p, raw->payload + ATP_HEADER_BYTES, raw->bytes - ATP_HEADER_BYTES)) {
+    if (!agrees(a, p, raw->payload + ATP_HEADER_BYTES, atp_body_bytes(p, raw->bytes))) {
         pass(raw, p, ATP_RESEND, ATP_SWITCH_DIFFERS, v);
         return;
     }
@@ -210,6 +211,8 @@ static enum atp_switch_reason why_not_here(const struct atp_table *t, const stru
 {
     const struct agg_operation *op = &t->cfg.kernels->operations[p->code];
 
+    if (p->seal == SML_CHECKSUM_KEYED)
+        return ATP_SWITCH_KEYED;
     if ((p->flags & (ATP_DIRECT | ATP_OVERFLOW)) || op->fold == NULL || agg_is_wide(op))
         return ATP_SWITCH_DIRECT;
     if (body_bytes > t->cfg.chunk_bytes)
@@ -222,10 +225,12 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, 
 {
     const uint64_t bits = bits_of(p);
 
-    v->reason = why_not_here(t, p, raw->bytes - ATP_HEADER_BYTES);
+    const bool lone = bits == 0 && (p->flags & (ATP_RESEND | ATP_EDGE)) != (ATP_RESEND | ATP_EDGE);
+
+    v->reason = why_not_here(t, p, atp_body_bytes(p, raw->bytes));
     if (v->reason != ATP_SWITCH_HELD)
         return;
-    if (is_complete(p, bits) || (bits == 0 && !(p->flags & ATP_RESEND)))
+    if (is_complete(p, bits) || lone)
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
     else if (is_forwarded(t, p))
         pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_FORWARDED, v);
@@ -252,9 +257,11 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct
     v->kept = false;
     v->released = v->buffer = NULL;
     agg_heard_set(&t->heard);
-    if (p->kind == ATP_GRADIENT) {
+    if (p->seal == SML_CHECKSUM_CRC32C && !atp_seal_holds(p, raw->payload, raw->bytes, NULL, NULL)) {
+        v->reason = ATP_SWITCH_BAD_CHECKSUM;
+    } else if (p->kind == ATP_GRADIENT) {
         apply_gradient(t, a, p, raw, now, v);
-    } else if (p->kind == ATP_PARAMETER && is_of(a, p, raw)) {
+    } else if (p->kind == ATP_PARAMETER && p->seal != SML_CHECKSUM_KEYED && is_of(a, p, raw)) {
         atp_take(a, false);
         v->reason = ATP_SWITCH_FREED;
     } else {

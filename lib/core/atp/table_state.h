@@ -29,7 +29,7 @@ struct atp_aggregator {
     uint64_t touched_at;
     struct atp_packet sum; /* its header */
     struct agg_flow flow;  /* of the packet that has claimed it */
-    uint8_t payload[];     /* as it is sent on: room for the header, then the body */
+    uint8_t payload[];     /* as it is sent on: room for the header, then the body, room for the trailer */
 };
 
 static inline uint32_t atp_table_shards(const struct atp_table *t)

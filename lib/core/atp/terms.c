@@ -42,12 +42,14 @@ void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
     put_be32(out->data + 16, t->first_sequence);
     memcpy(out->data + 20, &t->group, sizeof t->group);
     put_be16(out->data + 24, t->group_port);
+    out->data[30] = (uint8_t)t->checksum;
+    out->data[31] = t->keyed;
 }
 
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
 {
-    if (in->protocol != AGG_PROTOCOL_ATP || in->version != ATP_TERMS_VERSION || in->bytes < ATP_TERMS_BYTES ||
-        in->bytes > AGG_TERMS_MAX)
+    if (in->protocol != AGG_PROTOCOL_ATP || in->version != ATP_TERMS_VERSION ||
+        in->bytes < ATP_TERMS_BYTES_LEAST || in->bytes > AGG_TERMS_MAX)
         return false;
     *t = (struct atp_terms){
         .mode = in->data[0],
@@ -65,7 +67,16 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
         .first_sequence = get_be32(in->data + 16),
     };
     memcpy(&t->group, in->data + 20, sizeof t->group);
+    if (in->bytes < ATP_TERMS_BYTES)
+        return true;
+    t->checksum = in->data[30];
+    t->keyed = in->data[31] != 0;
     return true;
+}
+
+static const char *seal_words(enum sml_checksum seal)
+{
+    return seal == SML_CHECKSUM_CRC32C ? "packets with a CRC32C" : "packets without a checksum";
 }
 
 static const char *mode_words(enum atp_mode mode)
@@ -96,6 +107,8 @@ bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (t.mode > ATP_ORDERED || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
         return no(why, "mode %u, element format %u or choice of aggregators %u is not known here", t.mode,
                   t.format, t.mapping);
+    if (t.checksum > SML_CHECKSUM_CRC32C)
+        return no(why, "checksum %u is not known here", t.checksum);
     if (t.window < ATP_MIN_WINDOW || t.window > ATP_MAX_WINDOW)
         return no(why, "a job has %d to %d chunks under way, not %u", ATP_MIN_WINDOW, ATP_MAX_WINDOW,
                   t.window);
@@ -119,6 +132,8 @@ bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
     else if (a.format != b.format)
         *d = (struct agg_difference){sml_format_name(a.format), sml_format_name(b.format)};
+    else if (a.checksum != b.checksum)
+        *d = (struct agg_difference){seal_words(a.checksum), seal_words(b.checksum)};
     else if (a.mapping != b.mapping)
         *d = (struct agg_difference){mapping_names[a.mapping], mapping_names[b.mapping]};
     else if (a.per_rack != b.per_rack || a.near != b.near)
@@ -133,13 +148,33 @@ bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
     return true;
 }
 
-/* Whole elements of 4 bytes that the longest payload has room for. */
-static uint16_t chunk_bytes_that_fit(const struct agg_limits *limits)
+/* Whole elements of 4 bytes that a payload has room for beside header and trailer. */
+static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum seal)
 {
-    const size_t room =
-        limits->payload_bytes < ATP_HEADER_BYTES ? 0 : (limits->payload_bytes - ATP_HEADER_BYTES) / 4u * 4u;
+    const size_t rest = ATP_HEADER_BYTES + sml_trailer_bytes(seal);
+    const size_t room = payload_bytes < rest ? 0 : (payload_bytes - rest) / 4 * 4;
 
-    return (uint16_t)(limits->payload_bytes == 0 || room > ATP_MAX_CHUNK_BYTES ? ATP_MAX_CHUNK_BYTES : room);
+    return (uint16_t)(room > ATP_MAX_CHUNK_BYTES ? ATP_MAX_CHUNK_BYTES : room);
+}
+
+/* As long as this rank wishes, if its packets end with what the job's do. */
+static uint16_t chunk_bytes_wished(const struct atp_terms *wish, enum sml_checksum seal)
+{
+    return chunk_bytes_that_fit(
+        ATP_HEADER_BYTES + (size_t)wish->chunk_bytes + sml_trailer_bytes(wish->checksum), seal);
+}
+
+/* The packets of all ranks can be keyed, if the job's are to be. */
+static bool can_be_keyed(const struct atp_terms *wish, uint16_t rank, const struct agg_limits *limits,
+                         struct agg_refusal *why)
+{
+    if (!limits->keyed || wish->keyed)
+        return true;
+    why->rank = rank;
+    return no(why->text,
+              "rank %u cannot key its packets, its libswagg is too old: update it, or set the tenant's "
+              "data_keys to false",
+              rank);
 }
 
 bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
@@ -154,16 +189,19 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             return no(why->text, "rank %u has other terms than ATP's", rank);
         if (rank == 0) {
             job = t;
-            job.chunk_bytes = chunk_bytes_that_fit(limits);
+            job.keyed = limits->keyed;
+            job.chunk_bytes = limits->payload_bytes == 0
+                                  ? ATP_MAX_CHUNK_BYTES
+                                  : chunk_bytes_that_fit(limits->payload_bytes, atp_terms_seal(&job));
         }
-        if (t.chunk_bytes < job.chunk_bytes)
-            job.chunk_bytes = t.chunk_bytes;
+        if (!can_be_keyed(&t, rank, limits, why))
+            return false;
+        if (chunk_bytes_wished(&t, atp_terms_seal(&job)) < job.chunk_bytes)
+            job.chunk_bytes = chunk_bytes_wished(&t, atp_terms_seal(&job));
         while (window > t.window)
             window /= 2;
     }
     const struct atp_topology racks = {.workers = n, .per_rack = job.per_rack, .near = job.near};
-    if (limits->keyed)
-        return no(why->text, "packets of ATP cannot be keyed: that needs data_keys: false for the tenant");
     if (!atp_topology_fits(&racks))
         return no(why->text,
                   "%u ranks in racks of %u are more than one switch can tell apart (%d), or have no "
@@ -197,10 +235,12 @@ unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     struct atp_terms t;
     unsigned n = 0;
 
-    if (!atp_terms_parse(&t, terms) || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
+    if (!atp_terms_parse(&t, terms) || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS ||
+        t.checksum > SML_CHECKSUM_CRC32C)
         return 0;
     list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
     list[n++] = (struct agg_term){.name = "mode", .word = t.mode == ATP_ORDERED ? "ordered" : "on_arrival"};
+    list[n++] = (struct agg_term){.name = "checksum", .word = sml_checksum_name(atp_terms_seal(&t))};
     list[n++] = (struct agg_term){.name = "aggregators", .word = mapping_names[t.mapping]};
     list[n++] = (struct agg_term){.name = "window", .number = t.window};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};

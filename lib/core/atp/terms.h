@@ -6,7 +6,8 @@
 #include "protocol/terms.h"
 #include "switchml/blocks.h"
 
-enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 30, ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
+enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 32, ATP_TERMS_BYTES_LEAST = 30 };
+enum { ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
 
 enum atp_mode {
     ATP_ON_ARRIVAL = 0, /* whoever meets adds: float sums depend on what has met where */
@@ -33,22 +34,32 @@ struct atp_terms {
     uint8_t server, servers; /* this is the server-th of so many parameter servers; chunk c of a collective
                                 goes to server c % servers */
     uint8_t priority;
+    enum sml_checksum checksum; /* a wish: NONE or CRC32C */
+    bool keyed; /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
+                   checksum is left out */
     /* Granted: */
     uint32_t life, first_sequence;
     uint32_t group;      /* as in struct agg_limits: who hears it has results by it */
     uint16_t group_port; /* host order */
 };
 
+/* What packets end with under these terms, which are granted. */
+static inline enum sml_checksum atp_terms_seal(const struct atp_terms *t)
+{
+    return t->keyed ? SML_CHECKSUM_KEYED : t->checksum;
+}
+
 /* "remap", "fixed", "hash". By name: ATP_MAPPINGS if there is none. */
 const char *atp_mapping_name(enum atp_mapping mapping);
 enum atp_mapping atp_mapping_named(const char *name);
 
 /* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
- * life (4), first_sequence (4); group (4), group_port (2), 4 zero bytes. t must be within its types' ranges.
- */
+ * life (4), first_sequence (4); group (4), group_port (2), 4 zero bytes; checksum, keyed. t must be within
+ * its types' ranges. */
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t);
 
-/* False: they are of another protocol or version, or too short. Further bytes are ignored. */
+/* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
+ * the zero bytes, which is 0 then. Further bytes are ignored. */
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in);
 
 /* The functions of struct agg_protocol on terms. A job cannot outlive its parameter server, so nobody

@@ -8,9 +8,9 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
 
     if (!atp_terms_parse(&mine, wish) || !atp_terms_parse(&job, granted))
         return false;
-    if (job.mode != mine.mode || job.format != mine.format || job.mapping != mine.mapping ||
-        job.per_rack != mine.per_rack || job.near != mine.near || job.server != mine.server ||
-        job.servers != mine.servers)
+    if (job.mode != mine.mode || job.format != mine.format || job.checksum != mine.checksum ||
+        (job.keyed && !mine.keyed) || job.mapping != mine.mapping || job.per_rack != mine.per_rack ||
+        job.near != mine.near || job.server != mine.server || job.servers != mine.servers)
         return false;
     *progress = job.first_sequence;
     return job.window >= ATP_MIN_WINDOW && job.window <= mine.window &&

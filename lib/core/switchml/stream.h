@@ -100,6 +100,8 @@ struct sml_send {
     enum sml_checksum checksum;
     const struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
     uint32_t wraps;              /* ... of struct sml_route */
+    /* What sml_send_trailer does with packets of another protocol; NULL: they are SwitchML's. */
+    void (*seal)(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX]);
 };
 
 /* The body in wire order, of body_bytes. It is in the caller's tensor; or in the buffer, which must have room

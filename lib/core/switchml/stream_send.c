@@ -148,7 +148,9 @@ void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t tra
 {
     const struct sml_route route = {.sender = send->rank, .receiver = SML_SWITCH, .wraps = send->wraps};
 
-    if (send->checksum == SML_CHECKSUM_KEYED)
+    if (send->seal != NULL)
+        send->seal(send, body, trailer);
+    else if (send->checksum == SML_CHECKSUM_KEYED)
         sml_auth_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
     else if (send->checksum == SML_CHECKSUM_CRC32C)
         sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);

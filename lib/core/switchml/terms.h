@@ -42,6 +42,7 @@ static inline enum sml_checksum sml_terms_checksum(const struct sml_terms *t)
 /* "typed", "int32", "fp16": as in terms that are shown, and in the options of tools. By name: SML_FORMATS if
  * there is none. */
 const char *sml_format_name(enum sml_format format);
+const char *sml_checksum_name(enum sml_checksum checksum); /* "none", "crc32c", "keyed" */
 enum sml_format sml_format_named(const char *name);
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);

@@ -17,7 +17,7 @@ static const char *mode_words(enum sml_mode mode)
     return mode == SML_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
-static const char *checksum_name(enum sml_checksum checksum)
+const char *sml_checksum_name(enum sml_checksum checksum)
 {
     static const char *const names[] = {
         [SML_CHECKSUM_NONE] = "none", [SML_CHECKSUM_CRC32C] = "crc32c", [SML_CHECKSUM_KEYED] = "keyed"};
@@ -99,7 +99,7 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
     list[n++] =
         (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
-    list[n++] = (struct agg_term){.name = "checksum", .word = checksum_name(sml_terms_checksum(&t))};
+    list[n++] = (struct agg_term){.name = "checksum", .word = sml_checksum_name(sml_terms_checksum(&t))};
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};

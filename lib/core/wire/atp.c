@@ -1,8 +1,8 @@
 #include "wire/atp.h"
 
 #include "kernels/kernels.h"
+#include "wire/atp_seal.h"
 #include "wire/bytes.h"
-#include "wire/switchml.h"
 
 /* Fields of the header; docs/protocol.md shows them as a table. */
 enum {
@@ -20,7 +20,7 @@ enum {
     RACK = 20,
     CHILD = 21,
     PRIORITY = 22,
-    ZERO = 23,
+    SEAL = 23,
     BITMAP0 = 24,
     BITMAP1 = 32,
 
@@ -104,10 +104,13 @@ enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, siz
         .rack = payload[RACK],
         .child = payload[CHILD],
         .priority = payload[PRIORITY],
+        .seal = payload[SEAL],
     };
-    if (payload[ZERO] != 0 || (p->kind == ATP_GRADIENT && !gradient_fits(p)))
+    if (p->seal > SML_CHECKSUM_KEYED || (p->kind == ATP_GRADIENT && !gradient_fits(p)))
         return ATP_BAD_FIELD;
-    return length_fits(p, bytes - ATP_HEADER_BYTES) ? ATP_OK : ATP_BAD_LENGTH;
+    if (bytes < ATP_HEADER_BYTES + sml_trailer_bytes((enum sml_checksum)p->seal))
+        return ATP_TOO_SHORT;
+    return length_fits(p, atp_body_bytes(p, bytes)) ? ATP_OK : ATP_BAD_LENGTH;
 }
 
 void atp_build_header(uint8_t *payload, const struct atp_packet *p)
@@ -126,7 +129,7 @@ void atp_build_header(uint8_t *payload, const struct atp_packet *p)
     payload[RACK] = p->rack;
     payload[CHILD] = p->child;
     payload[PRIORITY] = p->priority;
-    payload[ZERO] = 0;
+    payload[SEAL] = p->seal;
     put_be64(payload + BITMAP0, p->bitmap0);
     put_be64(payload + BITMAP1, p->bitmap1);
 }
@@ -149,12 +152,17 @@ void atp_note_group(uint8_t *payload, size_t bytes)
 
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id)
 {
-    const struct atp_packet reject = {
-        .kind = ATP_REJECT, .job = p->job, .life = p->life, .sequence = p->sequence, .index = p->index};
+    const uint8_t seal = p->seal == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    const struct atp_packet reject = {.kind = ATP_REJECT,
+                                      .job = p->job,
+                                      .life = p->life,
+                                      .sequence = p->sequence,
+                                      .index = p->index,
+                                      .seal = seal};
 
     if (p->kind != ATP_GRADIENT)
         return 0;
     atp_build_header(out, &reject);
     put_be64(out + ATP_HEADER_BYTES, boot_id);
-    return ATP_REJECT_BYTES;
+    return atp_seal_append(out, ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES, NULL, NULL);
 }

@@ -5,16 +5,14 @@
  *
  * All integers are big endian. After the header come the elements, in the byte order of the wire
  * (kernels/kernels.h); in front of them, where the flag OPENING is set, a struct sml_call
- * (wire/switchml.h).
+ * (wire/switchml.h). Behind them, where the header says so, comes a trailer (wire/atp_seal.h).
  *
  * Pure and reentrant.
  */
 #ifndef SWAGG_CORE_WIRE_ATP_H
 #define SWAGG_CORE_WIRE_ATP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "wire/switchml.h"
 
 enum {
     ATP_PORT_FIRST = 0xBEC0, /* a parameter server's UDP ports, first and last */
@@ -79,6 +77,7 @@ struct atp_packet {
     uint8_t rack;     /* 0..63 */
     uint8_t child;    /* bit that this rack, or this worker, has in bitmap1 */
     uint8_t priority; /* of the job; the higher one may take an aggregator, where a switch allows it */
+    uint8_t seal;     /* enum sml_checksum: what kind of trailer it ends with; parsed, but not yet compared */
 };
 
 /* Why a payload is no ATP packet; each is a named drop. */
@@ -92,6 +91,12 @@ enum atp_parse_error {
 
 /* The body begins ATP_HEADER_BYTES after the payload. *p is unspecified on error. */
 enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, size_t bytes);
+
+/* How long the body of a parsed packet of so many bytes is. */
+static inline size_t atp_body_bytes(const struct atp_packet *p, size_t bytes)
+{
+    return bytes - ATP_HEADER_BYTES - sml_trailer_bytes((enum sml_checksum)p->seal);
+}
 
 /* Writes the header, ATP_HEADER_BYTES. */
 void atp_build_header(uint8_t *payload, const struct atp_packet *p);
@@ -110,9 +115,9 @@ static inline uint8_t atp_peek_kind(const uint8_t *payload, size_t bytes)
     return bytes >= ATP_HEADER_BYTES && payload[0] < ATP_KINDS ? payload[0] : 0;
 }
 
-/* The answer to a packet of a job or sender that the server does not know: a payload. Returns its length; 0
- * if only a server sends such packets. */
-enum { ATP_BOOT_ID_BYTES = 8, ATP_REJECT_BYTES = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES };
+/* The answer to a packet of a job or sender that the server does not know: a payload, with a CRC32C if the
+ * packet has one. Returns its length; 0 if only a server sends such packets. */
+enum { ATP_BOOT_ID_BYTES = 8, ATP_REJECT_BYTES = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES + SML_TRAILER_BYTES };
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id);
 
 #endif

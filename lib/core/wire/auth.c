@@ -9,7 +9,7 @@ enum {
     ROUTE_BYTES = 10,
     SUM_BYTES = 16,
     WAIT_BYTES_MAX = SML_MAX_RANKS / 8, /* more than the shortest chunk */
-    SHORT_MAX = SML_HEADER_BYTES + SML_CALL_BYTES + ROUTE_BYTES + SUM_BYTES,
+    SHORT_MAX = SML_AUTH_HEAD_MAX + ROUTE_BYTES + SUM_BYTES,
 };
 
 struct sml_auth {
@@ -94,13 +94,21 @@ void sml_auth_build(uint8_t out[SML_AUTH_BYTES], const struct sml_auth *auth, co
     put_be64(out, tag_of(auth, route, head, head_bytes, body, body_bytes));
 }
 
+bool sml_auth_matches(const uint8_t in[SML_AUTH_BYTES], const struct sml_auth *auth,
+                      const struct sml_route *route, const uint8_t *head, size_t head_bytes,
+                      const uint8_t *body, size_t body_bytes)
+{
+    return body_bytes <= auth->body_max &&
+           get_be64(in) == tag_of(auth, route, head, head_bytes, body, body_bytes);
+}
+
 bool sml_auth_holds(const struct sml_auth *auth, const struct sml_route *route, const struct sml_packet *p,
                     size_t call_bytes)
 {
     const uint8_t *elements = p->body + call_bytes;
     const size_t bytes = p->body_bytes - call_bytes;
 
-    return p->checksum == SML_CHECKSUM_KEYED && bytes <= auth->body_max &&
-           get_be64(p->body + p->body_bytes) == tag_of(auth, route, p->body - SML_HEADER_BYTES,
-                                                       SML_HEADER_BYTES + call_bytes, elements, bytes);
+    return p->checksum == SML_CHECKSUM_KEYED &&
+           sml_auth_matches(p->body + p->body_bytes, auth, route, p->body - SML_HEADER_BYTES,
+                            SML_HEADER_BYTES + call_bytes, elements, bytes);
 }

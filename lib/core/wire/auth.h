@@ -36,10 +36,16 @@ static inline uint16_t sml_receiver(uint8_t kind, uint16_t rank)
                                                                                             : SML_SWITCH;
 }
 
-/* The authenticator of a packet in two pieces. head: the header, and the call of a packet that has one; body:
- * what follows. */
+/* The authenticator of a packet in two pieces. head: the header, and the call of a packet that has one, at
+ * most SML_AUTH_HEAD_MAX bytes; body: what follows. */
+enum { SML_AUTH_HEAD_MAX = 64 }; /* of other protocols' packets, too */
 void sml_auth_build(uint8_t out[SML_AUTH_BYTES], const struct sml_auth *auth, const struct sml_route *route,
                     const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes);
+
+/* Whether this is what sml_auth_build would make. False, too, if the body is longer than the keys. */
+bool sml_auth_matches(const uint8_t in[SML_AUTH_BYTES], const struct sml_auth *auth,
+                      const struct sml_route *route, const uint8_t *head, size_t head_bytes,
+                      const uint8_t *body, size_t body_bytes);
 
 /* Whether a parsed packet, still in its buffer, is keyed and has the right one. call_bytes: at the begin of
  * its body, at most SML_CALL_BYTES. False, too, if the body is longer than the keys. */

@@ -1,0 +1,240 @@
+/* ATP's jobs whose packets end with a CRC32C, or are keyed: what is damaged or forged on the way is never in
+ * a sum, and is named by whoever sees it first. */
+#include "atp_rig.h"
+#include "random.h"
+#include "unit.h"
+#include "wire/atp_seal.h"
+
+enum { COUNT = 3000, RANKS = 4, FEWEST = 6 /* rounds: all kinds of them */ };
+
+static struct atp_terms terms_of(enum sml_checksum seal)
+{
+    return (struct atp_terms){.window = 32,
+                              .chunk_bytes = 256,
+                              .per_rack = 64,
+                              .near = ATP_NOT_NEAR,
+                              .servers = 1,
+                              .checksum =
+                                  seal == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
+                              .keyed = seal == SML_CHECKSUM_KEYED,
+                              .life = 0x12345678,
+                              .first_sequence = 0xffffffe0};
+}
+
+static int32_t in[RANKS][COUNT], out[RANKS][COUNT];
+static uint64_t rng;
+
+/* An allreduce or a reduce to rank 1, whose sums must come out. */
+static void sum(struct rig *rig, enum sml_collective collective)
+{
+    const uint32_t root = collective == SML_REDUCE ? 1 : 0;
+    const struct sml_call call = {
+        .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
+    struct sml_segment segments[RANKS];
+    unsigned wrong = 0;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        for (unsigned i = 0; i < COUNT; i++) {
+            in[r][i] = (int32_t)(1000 * (r + 1) + i);
+            out[r][i] = -1;
+        }
+        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = COUNT};
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
+    }
+    rig_run(rig, 2000);
+    for (unsigned r = 0; r < RANKS; r++) {
+        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), SML_STREAM_DONE);
+        for (unsigned i = 0; i < COUNT && (collective == SML_ALLREDUCE || r == root); i++)
+            wrong += out[r][i] != (int32_t)(1000 * RANKS * (RANKS + 1) / 2 + RANKS * i);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+static uint64_t damaged_at_ranks(const struct rig *rig)
+{
+    uint64_t n = 0;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        struct sml_stream_stats stats;
+        atp_stream_stats(rig->stream[r], &stats);
+        n += stats.damaged;
+    }
+    return n;
+}
+
+/* One bit in one of thirty packets. */
+static void flip_bits(struct rig *rig, struct rig_packet *p)
+{
+    (void)rig;
+    if (rng_below(&rng, 30) == 0)
+        p->payload[rng_below(&rng, p->bytes)] ^= (uint8_t)(1u << rng_below(&rng, 8));
+}
+
+static void test_damage(void)
+{
+    static const uint32_t aggregators[] = {0, 2, 64};
+    uint64_t at_servers[SML_CHECKSUM_KEYED + 1] = {0}, at_switches = 0;
+
+    for (unsigned round = 0; round < FEWEST || round < unit_cases(24); round++) {
+        const enum sml_checksum seal = round / 3 % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_CRC32C;
+        const struct atp_terms terms = terms_of(seal);
+        struct rig rig;
+
+        rng = round;
+        rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
+        rig.meddles = flip_bits;
+        sum(&rig, SML_ALLREDUCE);
+        sum(&rig, SML_REDUCE);
+        CU_ASSERT(damaged_at_ranks(&rig) > 0);
+        CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_BAD_RANKS] + rig.reasons[ATP_SEND_MISMATCH], 0);
+        at_servers[seal] +=
+            rig.reasons[seal == SML_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM];
+        at_switches += rig.switch_reasons[ATP_SWITCH_BAD_CHECKSUM];
+        rig_fini(&rig);
+    }
+    CU_ASSERT(at_servers[SML_CHECKSUM_CRC32C] > 0 && at_servers[SML_CHECKSUM_KEYED] > 0 && at_switches > 0);
+}
+
+/* Switches add what has a CRC32C, and nothing that is keyed. */
+static void test_what_switches_add(void)
+{
+    for (unsigned seal = SML_CHECKSUM_CRC32C; seal <= SML_CHECKSUM_KEYED; seal++) {
+        const struct atp_terms terms = terms_of((enum sml_checksum)seal);
+        struct rig rig;
+
+        rig_init(&rig, RANKS, &terms, 64);
+        sum(&rig, SML_ALLREDUCE);
+        if (seal == SML_CHECKSUM_CRC32C) {
+            CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_SUM], rig.reasons[ATP_SEND_ALL]);
+        } else {
+            CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_HELD], 0);
+            CU_ASSERT(rig.switch_reasons[ATP_SWITCH_KEYED] >= RANKS * rig.reasons[ATP_SEND_ALL]);
+        }
+        CU_ASSERT_EQUAL(damaged_at_ranks(&rig), 0);
+        rig_fini(&rig);
+    }
+}
+
+/* Sends a packet of the forger's. */
+static void forge(struct rig *rig, bool to_server, unsigned rank, const uint8_t *payload, size_t bytes)
+{
+    void (*const meddles)(struct rig *, struct rig_packet *) = rig->meddles;
+
+    if (rig->queued > RIG_QUEUE / 2)
+        return;
+    rig->meddles = NULL;
+    rig_put(rig, to_server, rank, payload, bytes);
+    rig->meddles = meddles;
+}
+
+/* Somebody who sees every packet, and sends others like it: in other ranks' names, with other contents, as
+ * packets without a trailer or with a CRC32C, and as ends of the job. */
+static void imitate(struct rig *rig, struct rig_packet *seen)
+{
+    uint8_t payload[RIG_PAYLOAD];
+    const unsigned other = (unsigned)rng_below(&rng, RANKS);
+    size_t bytes = seen->bytes;
+
+    if (rng_below(&rng, 6) != 0 || bytes < ATP_HEADER_BYTES + SML_AUTH_BYTES)
+        return;
+    memcpy(payload, seen->payload, bytes);
+    switch (rng_below(&rng, 5)) {
+    case 0: /* the same, from or to another */
+        break;
+    case 1: /* other elements */
+        payload[bytes - 1 - rng_below(&rng, bytes - ATP_HEADER_BYTES)]++;
+        break;
+    case 2: /* as if it were another kind: answers to ranks */
+        payload[0] = (uint8_t)(1 + rng_below(&rng, ATP_KINDS - 1));
+        break;
+    default: /* without what proves it, perhaps with a checksum */
+        payload[23] = (uint8_t)rng_below(&rng, 2);
+        payload[0] = rng_below(&rng, 3) == 0 ? ATP_REJECT : payload[0];
+        bytes = payload[0] == ATP_REJECT ? ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES : bytes - SML_AUTH_BYTES;
+        payload[bytes - 1]++;
+        bytes = atp_seal_append(payload, bytes, NULL, NULL);
+    }
+    forge(rig, rng_below(&rng, 2), rng_below(&rng, 2) ? seen->rank : other, payload, bytes);
+}
+
+static void test_forgers(void)
+{
+    static const uint32_t aggregators[] = {0, 2, 64};
+
+    for (unsigned round = 0; round < unit_cases(24); round++) {
+        const struct atp_terms terms = terms_of(SML_CHECKSUM_KEYED);
+        struct rig rig;
+
+        rng = 1000 + round;
+        rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
+        rig.meddles = imitate;
+        sum(&rig, SML_ALLREDUCE);
+        sum(&rig, SML_REDUCE);
+        sum(&rig, SML_ALLREDUCE);
+        CU_ASSERT(damaged_at_ranks(&rig) > 0 && rig.reasons[ATP_DROP_UNPROVEN] > 0);
+        rig_fini(&rig);
+    }
+}
+
+/* Of a job that the server does not know, which anybody may say: the rank is to ask. */
+static void test_reject_is_doubted(void)
+{
+    const struct atp_terms terms = terms_of(SML_CHECKSUM_KEYED);
+    const struct atp_packet p = {.kind = ATP_GRADIENT,
+                                 .job = 3,
+                                 .life = terms.life,
+                                 .sequence = terms.first_sequence,
+                                 .seal = SML_CHECKSUM_KEYED};
+    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct sml_segment segment = {.in = in[0], .out = out[0], .count = 10};
+    uint8_t reject[ATP_REJECT_BYTES];
+    struct sml_send send;
+    struct rig rig;
+
+    rig_init(&rig, RANKS, &terms, 0);
+    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segment, 1, 1), 0);
+    CU_ASSERT(atp_stream_poll(rig.stream[0], 1, &send));
+    const size_t bytes = atp_build_reject(reject, &p, 1);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], reject, bytes, 2), SML_RX_DOUBT);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    rig_fini(&rig);
+}
+
+/* A job that has agreed on no checksum takes no packet with one, nor the other way round. */
+static void test_other_trailers(void)
+{
+    static const uint8_t seals[] = {SML_CHECKSUM_NONE, SML_CHECKSUM_CRC32C};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct atp_terms terms = terms_of((enum sml_checksum)seals[i]);
+        uint8_t payload[ATP_HEADER_BYTES + 64 + SML_TRAILER_MAX] = {0};
+        struct atp_packet p = {.kind = ATP_GRADIENT,
+                               .job = 3,
+                               .life = terms.life,
+                               .sequence = terms.first_sequence,
+                               .root = ATP_ALL,
+                               .code = agg_code(AGG_I32, AGG_SUM),
+                               .bitmap0 = 1,
+                               .fan_in0 = RANKS,
+                               .seal = seals[1 - i]};
+        struct rig rig;
+
+        rig_init(&rig, RANKS, &terms, 0);
+        atp_build_header(payload, &p);
+        rig_put(&rig, true, 0, payload, atp_seal_append(payload, ATP_HEADER_BYTES + 64, NULL, NULL));
+        rig_deliver(&rig);
+        CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_BAD_CHECKSUM], 1);
+        rig_fini(&rig);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_damage),         UNIT_TEST(test_what_switches_add),
+        UNIT_TEST(test_forgers),        UNIT_TEST(test_reject_is_doubted),
+        UNIT_TEST(test_other_trailers), CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("atp_seal", tests);
+}
