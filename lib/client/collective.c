@@ -60,7 +60,7 @@ static int run_exact(struct swagg_job *job, const struct request *r, uint64_t no
     struct sml_segment *segments = segments_of(job, r, &single);
     watch_start(&watch, job, &call, now);
     spin_begin(&job->spin, watch.chunks, now);
-    int rc = job->flow->begin(job->stream, &call, segments, r->n, now);
+    int rc = parts_begin(job, &call, segments, r->n, now);
     rc = begun(job, r, rc, now);
     return rc < 0 ? rc : drive_call(job, &watch);
 }
@@ -71,11 +71,11 @@ static void leave_late_sums(struct swagg_job *job)
     const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
     uint64_t from = 0, offset;
     size_t bytes;
-    if (job->flow->status(job->stream) == SML_STREAM_DONE)
+    if (job->flow->status(job->parts[0].stream) == SML_STREAM_DONE)
         return;
-    while (job->flow->lacks(job->stream, &from, &offset, &bytes))
+    while (job->flow->lacks(job->parts[0].stream, &from, &offset, &bytes))
         compress_miss(&job->compress, offset / element, bytes / element);
-    job->flow->leave(job->stream);
+    job->flow->leave(job->parts[0].stream);
 }
 
 /* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has.
@@ -92,12 +92,12 @@ static int run_part(struct swagg_job *job, const struct request *r, const struct
     watch.patience = call->op == SML_LOOK_UP ? job->options.compression.patience_ns : 0;
     spin_begin(&job->spin, watch.chunks, now);
     if (job->terms.quorum)
-        job->flow->call_roll(job->stream, roll);
-    int rc = begun(job, r, job->flow->begin(job->stream, call, &only, 1, now), now);
+        job->flow->call_roll(job->parts[0].stream, roll);
+    int rc = begun(job, r, parts_begin(job, call, &only, 1, now), now);
     if (rc == 0 && (rc = drive_call(job, &watch)) == 0)
         leave_late_sums(job);
     if (job->terms.quorum)
-        job->flow->call_roll(job->stream, NULL);
+        job->flow->call_roll(job->parts[0].stream, NULL);
     return rc;
 }
 
@@ -118,7 +118,7 @@ static int run_compressed(struct swagg_job *job, const struct request *r, uint64
         return rc;
     compress_encode(c);
     if ((rc = run_part(job, r, &indices, c->packed, c->sums, c->roll, now)) == 0)
-        compress_decode(c, job->terms.quorum ? job->flow->turnout(job->stream) : NULL);
+        compress_decode(c, job->terms.quorum ? job->flow->turnout(job->parts[0].stream) : NULL);
     return rc;
 }
 
@@ -148,10 +148,11 @@ static int collective(struct swagg_job *job, struct request *r)
                            (int)job->owner);
     pthread_mutex_lock(&job->lock);
     int rc = run(job, r);
-    bool needed = rc == SWAGG_OK && job->flow->timer(job->stream) != UINT64_MAX;
+    for (unsigned i = 0; i < job->part_count && rc == SWAGG_OK; i++)
+        if (job->flow->timer(job->parts[i].stream) != UINT64_MAX) /* others still need this rank, ... */
+            membership_wake(
+                &job->parts[i].membership); /* ... and the membership thread sees to it from here on */
     pthread_mutex_unlock(&job->lock);
-    if (needed) /* others still need this rank: from here on the membership thread sees to it */
-        membership_wake(&job->membership);
     return rc;
 }
 

@@ -15,9 +15,9 @@ int drive_buffered(struct swagg_job *job, struct watch *watch);
 /* What the membership thread does for the data path while the application is between calls (struct
  * membership_guest): it completes buffered reduces, and after a restart of the switch hands over results that
  * others need. */
-uint64_t drive_between_calls(void *job);
+uint64_t drive_between_calls(void *part);
 
-/* Whether others may still need this rank's packets. */
-bool drive_is_needed(struct swagg_job *job);
+/* Whether others may still need this rank's packets of this part. */
+bool drive_is_needed(struct job_part *part);
 
 #endif

@@ -1,7 +1,8 @@
 /* What the library needs of the worker's side of an aggregation protocol, as a table of functions: it cuts
  * collectives into packets, and makes the results of what comes back. switchml/stream.h says what each of the
  * functions of the same name does (begin: sml_stream_begin_segments), and who owns the tensors meanwhile;
- * other protocols' do the same, with the same types. A stream is one thread's at a time.
+ * other protocols' do the same, with the same types. A stream is one thread's at a time. Where several places
+ * sum a job, each has a stream, which sends and receives that place's chunks of every call.
  */
 #ifndef SWAGG_CLIENT_FLOW_H
 #define SWAGG_CLIENT_FLOW_H
@@ -13,7 +14,7 @@
 
 /* What is agreed on, for the library's own use. */
 struct flow_terms {
-    uint16_t slots;       /* how many chunks may be under way */
+    unsigned slots;       /* how many chunks may be under way */
     uint16_t chunk_bytes; /* of elements in a packet, at most */
     bool keyed;           /* packets are keyed with the job's secret */
     const char *unhelped; /* why no switch on the way adds though the protocol has such: words that whoever
@@ -30,7 +31,8 @@ struct flow_config {
     const struct agg_terms *granted;
     const struct keys_shared *shared; /* read during the call only */
     const struct agg_kernels *kernels;
-    uint8_t job; /* number on the wire */
+    uint8_t job;          /* number on the wire */
+    uint16_t chunk_bytes; /* the least that any of the job's places has granted: calls are cut by it */
 };
 
 struct flow {
@@ -38,7 +40,8 @@ struct flow {
     const struct agg_worker *worker;     /* for the session */
     /* Bytes of the longest UDP payload that a job sends on a path with this MTU. */
     size_t (*packet_bytes)(unsigned mtu, enum sml_checksum checksum);
-    struct agg_terms (*wish)(const struct client_options *o, unsigned mtu, bool keyed);
+    /* What to wish for from the i-th of the job's places. */
+    struct agg_terms (*wish)(const struct client_options *o, unsigned i, unsigned mtu, bool keyed);
     /* Of terms that the worker's side has accepted. */
     struct flow_terms (*terms)(const struct agg_terms *granted);
 
@@ -55,7 +58,7 @@ struct flow {
     enum sml_stream_status (*status)(const void *stream);
     const struct sml_mismatch *(*mismatch)(const void *stream);
     bool (*buffered)(const void *stream);
-    /* NULL, both: every call is waited for. */
+    /* NULL, both: every call is waited for. Where they are not, a job has one place. */
     bool (*lacks)(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes);
     bool (*leave)(void *stream);
     uint64_t (*timer)(const void *stream);
@@ -68,7 +71,7 @@ struct flow {
     uint64_t (*packets)(const void *stream, const struct sml_call *call);
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
     void (*stats)(const void *stream, struct sml_stream_stats *out);
-    /* NULL: there is never a quorum. */
+    /* NULL, both: there is never a quorum. */
     const struct sml_turnout *(*turnout)(const void *stream);
     void (*call_roll)(void *stream, struct sml_roll roll[]);
 };

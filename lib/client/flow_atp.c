@@ -1,4 +1,4 @@
-/* ATP's streams to one parameter server (atp/stream.h) as a flow. */
+/* ATP's streams, each to one parameter server (atp/stream.h), as a flow. */
 #include "atp/protocol.h"
 #include "atp/stream.h"
 #include "atp/worker.h"
@@ -15,8 +15,8 @@ static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
     return ATP_HEADER_BYTES + chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
 }
 
-/* The slots that the caller wishes for bound what is under way, as in a switch. One server. */
-static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool keyed)
+/* The slots that the caller wishes for bound what is under way, as in a switch: at each server. */
+static struct agg_terms wish(const struct client_options *o, unsigned i, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
     const struct atp_terms wish = {.mode = o->mode == SML_ORDERED ? ATP_ORDERED : ATP_ON_ARRIVAL,
@@ -28,7 +28,9 @@ static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool 
                                    .chunk_bytes = chunk_bytes(mtu, o->checksum),
                                    .per_rack = o->per_rack,
                                    .near = ATP_NOT_NEAR,
-                                   .servers = 1,
+                                   .server = (uint8_t)i,
+                                   .servers = (uint8_t)o->in_servers.n,
+                                   .list = client_places_hash(&o->in_servers),
                                    .checksum = o->checksum,
                                    .keyed = keyed};
     atp_terms_build(&out, &wish);
@@ -57,10 +59,12 @@ static struct flow_terms terms(const struct agg_terms *granted)
 
 static struct atp_stream_config stream_config(const struct flow_config *cfg)
 {
+    struct atp_terms terms = parse(cfg->granted);
+    terms.chunk_bytes = cfg->chunk_bytes;
     return (struct atp_stream_config){.rank = cfg->options->rank,
                                       .workers = cfg->options->size,
                                       .job = cfg->job,
-                                      .terms = parse(cfg->granted),
+                                      .terms = terms,
                                       .fixed_window = cfg->options->window,
                                       .shared = cfg->shared,
                                       .kernels = cfg->kernels};

@@ -9,9 +9,10 @@ static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
     return SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
 }
 
-static struct agg_terms wish(const struct client_options *o, unsigned mtu, bool keyed)
+static struct agg_terms wish(const struct client_options *o, unsigned i, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
+    (void)i; /* there is one switch */
     const struct sml_terms wish = {.format = o->format,
                                    .mode = o->format == SML_FORMAT_INT32 ? SML_ON_ARRIVAL : o->mode,
                                    .checksum = o->checksum,

@@ -9,6 +9,8 @@
 #include "describe.h"
 #include "monotonic.h"
 
+enum { SERVER_WORDS = 24 }; /* "parameter server", and what is around it and its address */
+
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
 {
     char text[CLIENT_TEXT_MAX - 2 * CTL_NAME_MAX]; /* leaves room for the job's name */
@@ -23,7 +25,9 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
 
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text)
 {
-    membership_abort(&job->membership, reason, job->options.rank, text);
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (job->parts[i].membership_is_open)
+            membership_abort(&job->parts[i].membership, reason, job->options.rank, text);
     return job_fail(job, status, "%s", text);
 }
 
@@ -45,15 +49,42 @@ static int failure_status(const struct swagg_job *job, const struct ctl_failure 
     }
 }
 
-int job_fail_session(struct swagg_job *job, const struct ctl_session *session)
+/* What a server says of a job names the server, where there are several; a peer that has passed on another's
+ * words has done so already. */
+static const char *session_text(const struct job_part *part, const struct ctl_failure *f,
+                                char text[CTL_TEXT_MAX])
 {
+    const struct client_place *place = part->place;
+    const bool is_named = strncmp(f->text, place->what, strlen(place->what)) == 0;
+    if (part->job->part_count == 1 || is_named)
+        memcpy(text, f->text, CTL_TEXT_MAX);
+    else
+        snprintf(text, CTL_TEXT_MAX, "%s %s: %.*s", place->what, place->text,
+                 CTL_TEXT_MAX - (int)sizeof place->text - SERVER_WORDS, f->text);
+    return text;
+}
+
+/* The ranks may hear of it from another server first, as this rank's leaving; so they are told there why. */
+static void tell_others(struct job_part *part, const struct ctl_failure *f, const char *text)
+{
+    struct swagg_job *job = part->job;
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (&job->parts[i] != part && job->parts[i].membership_is_open)
+            membership_abort(&job->parts[i].membership, (enum ctl_reason)f->reason, f->rank, text);
+}
+
+int job_fail_session(struct job_part *part, const struct ctl_session *session)
+{
+    struct swagg_job *job = part->job;
     const struct ctl_failure *f = &session->failure;
-    char call[DESCRIBE_CALL_MAX];
+    char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];
     job->reason = (enum ctl_reason)f->reason;
-    if (!job->stream || !job->flow->buffered(job->stream))
-        return job_fail(job, failure_status(job, f), "%s", f->text);
+    session_text(part, f, text);
+    tell_others(part, f, text);
+    if (!part->stream || !job->flow->buffered(part->stream))
+        return job_fail(job, failure_status(job, f), "%s", text);
     return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
-                    f->text, describe_call(&job->options.names, job->flow->oldest_call(job->stream), call),
+                    text, describe_call(&job->options.names, job->flow->oldest_call(part->stream), call),
                     job->options.rank);
 }
 
@@ -68,36 +99,63 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session)
+static int check_terms(struct job_part *part)
 {
-    job->terms = job->flow->terms(&session->ready.terms); /* which the session has accepted */
-    if (job->options.compression.on && !job->terms.compressed)
+    struct swagg_job *job = part->job;
+    if (job->options.compression.on && !part->terms.compressed)
         return job_fail(job, SWAGG_ERR_REFUSED,
                         "the switch %s cannot sum compressed calls, it is too old: update it, or leave "
                         "options.compression at SWAGG_COMPRESSION_NONE",
-                        job->place->text);
-    if (job->options.quorum && !job->terms.quorum)
+                        part->place->text);
+    if (job->options.quorum && !part->terms.quorum)
         return job_fail(job, SWAGG_ERR_REFUSED,
                         "the switch %s cannot sum by a quorum, it is too old: update it, or leave "
                         "options.quorum and options.quorum_percent at 0",
-                        job->place->text);
-    job->generation = session->generation;
-    const struct ctl_ready *r = &session->ready;
-    int rc = job->transport->ops->set_ports(job->transport, r->data_port, r->data_ports);
-    if (rc < 0)
-        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the %s's UDP ports %u..%u: %s",
-                        job->place->what, r->data_port, r->data_port + r->data_ports - 1, strerror(-rc));
+                        part->place->text);
     return SWAGG_OK;
 }
 
-struct flow_config job_flow_config(const struct swagg_job *job, const struct ctl_session *session,
+/* All streams must cut a call into the same chunks. The ranks have the same terms of each server, and so come
+ * to the same. */
+static void merge_terms(struct swagg_job *job)
+{
+    job->terms = job->parts[0].terms;
+    for (unsigned i = 1; i < job->part_count; i++) {
+        const struct flow_terms *t = &job->parts[i].terms;
+        job->terms.slots += t->slots;
+        if (t->chunk_bytes < job->terms.chunk_bytes)
+            job->terms.chunk_bytes = t->chunk_bytes;
+    }
+}
+
+int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
+{
+    struct swagg_job *job = part->job;
+    part->terms = job->flow->terms(&session->ready.terms); /* which the session has accepted */
+    merge_terms(job);
+    int rc = check_terms(part);
+    if (rc < 0)
+        return rc;
+    part->generation = session->generation;
+    const struct ctl_ready *r = &session->ready;
+    rc = part->transport->ops->set_ports(part->transport, r->data_port, r->data_ports);
+    if (rc < 0)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the UDP ports %u..%u of the %s %s: %s",
+                        r->data_port, r->data_port + r->data_ports - 1, part->place->what, part->place->text,
+                        strerror(-rc));
+    return SWAGG_OK;
+}
+
+struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,
                                    const struct keys_shared *shared)
 {
+    const struct swagg_job *job = part->job;
     return (struct flow_config){.options = &job->options,
                                 .granted = &session->ready.terms,
                                 .shared = shared,
                                 .kernels = job->kernels,
-                                .job = session->ready.job};
+                                .job = session->ready.job,
+                                .chunk_bytes = job->terms.chunk_bytes};
 }
 
 int job_make_room(struct swagg_job *job, size_t n)
@@ -116,20 +174,28 @@ int job_make_room(struct swagg_job *job, size_t n)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-void job_report(struct swagg_job *job, uint64_t now)
+static void report_part(struct job_part *part, uint64_t now)
 {
-    bool waiting = job->calling || job->flow->buffered(job->stream);
+    const struct swagg_job *job = part->job;
+    const struct flow *flow = job->flow;
+    const bool waiting = (job->calling && flow->left(part->stream) > 0) || flow->buffered(part->stream);
     struct sml_stream_stats stats;
-    job->flow->stats(job->stream, &stats);
-    struct ctl_heartbeat progress = {.calls = job->flow->completed(job->stream),
+    flow->stats(part->stream, &stats);
+    struct ctl_heartbeat progress = {.calls = flow->completed(part->stream),
                                      .waiting = waiting,
-                                     .progress = job->flow->oldest(job->stream),
+                                     .progress = flow->oldest(part->stream),
                                      .window = stats.window,
-                                     .resumed = job->resumed,
+                                     .resumed = part->resumed,
                                      .retransmitted = stats.retransmitted};
     if (waiting)
-        progress.stalled_ms = (uint32_t)((now - job->flow->progress(job->stream)) / NS_PER_MS);
-    membership_progress(&job->membership, &progress, waiting && !job->rejoining);
+        progress.stalled_ms = (uint32_t)((now - flow->progress(part->stream)) / NS_PER_MS);
+    membership_progress(&part->membership, &progress, waiting && !part->rejoining);
+}
+
+void job_report(struct swagg_job *job, uint64_t now)
+{
+    for (unsigned i = 0; i < job->part_count; i++)
+        report_part(&job->parts[i], now);
 }
 
 void swagg_abort(struct swagg_job *job, const char *why)

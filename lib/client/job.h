@@ -7,30 +7,25 @@
 #include "compress.h"
 #include "errors.h"
 #include "flow.h"
-#include "membership.h"
+#include "job_part.h"
 #include "options.h"
 #include "overlap.h"
 #include "spin.h"
 #include "swagg.h"
-#include "transport.h"
 #include "waits.h"
 
 struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
-    pid_t owner; /* a child that inherits the job by fork cannot use it */
-    struct membership membership;
-    bool membership_is_open;
-    /* The rest is the caller's during a call, and the membership thread's now and then between calls. */
+    pid_t owner;            /* a child that inherits the job by fork cannot use it */
+    struct job_part *parts; /* [part_count], one for each of the job's places */
+    unsigned part_count;
+    const struct flow *flow; /* of the job's protocol */
+    struct waker waker;      /* for the caller, who sleeps on it: the memberships ring it */
+    pthread_mutex_t between; /* has the membership thread that is at work between two calls */
+    /* The rest is the caller's during a call, and that thread's between calls; of the parts, too. */
     pthread_mutex_t lock;
-    struct transport *transport;
-    const struct flow *flow;          /* of the job's protocol */
-    const struct client_place *place; /* who sums, by this protocol; of options */
-    void *stream_memory;
-    void *stream;            /* the flow's */
-    struct flow_terms terms; /* as the stream uses them now */
-    unsigned generation;     /* of the session: the one that the stream works under */
-    bool rejoining;          /* the switch has restarted: nothing is received until the job is joined anew */
+    struct flow_terms terms; /* of all parts: slots in all, the least chunks */
     bool calling;            /* a call is in progress */
     struct spin spin;
     uint64_t progress_at;   /* when options.progress is due */
@@ -47,8 +42,7 @@ struct swagg_job {
     uint64_t call_ns;                         /* that these took */
     struct sml_turnout turnout;               /* of the last one */
     uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
-    uint32_t resumed;
-    struct waits waits; /* any thread may read it */
+    struct waits waits;                       /* any thread may read it */
     struct {
         pthread_mutex_t lock;
         struct swagg_stats stats;
@@ -62,17 +56,19 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
 /* The same; the peers are told, in the same words. */
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text);
 
-/* The same for a session that has failed, with the text from the switch or from a peer. */
-int job_fail_session(struct swagg_job *job, const struct ctl_session *session);
+/* The same for a part's session that has failed, with the text from the switch or from a peer; those who have
+ * to do with the job's other parts are told. */
+int job_fail_session(struct job_part *part, const struct ctl_session *session);
 
 /* The application has closed a descriptor of the job's, or given its number to another file. */
 int job_fail_fds_closed(struct swagg_job *job, const char *what);
 
-/* Takes over the terms that the session has agreed on with the switch. */
-int job_adopt_terms(struct swagg_job *job, const struct ctl_session *session);
+/* Takes over the terms that a part's session has agreed on with the switch. */
+int job_adopt_terms(struct job_part *part, const struct ctl_session *session);
 
-/* What the stream is to be made of, or go on with, under these terms. shared: ctl_session_shared. */
-struct flow_config job_flow_config(const struct swagg_job *job, const struct ctl_session *session,
+/* What a part's stream is to be made of, or go on with, once all parts have their terms. shared:
+ * ctl_session_shared. */
+struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,
                                    const struct keys_shared *shared);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
@@ -90,7 +86,7 @@ void job_show(struct swagg_job *job);
 void job_begin_waits(struct swagg_job *job, uint64_t now);
 void job_note_waits(struct swagg_job *job, uint64_t now);
 
-/* Updates what the next heartbeat says. */
+/* Updates what the next heartbeats say. */
 void job_report(struct swagg_job *job, uint64_t now);
 
 #endif

@@ -13,7 +13,6 @@
 enum {
     RECEIVE_AT_ONCE = 64, /* messages and errors in a row; then the thread's other work has its turn */
     SLEEP_MAX_MS = 500,   /* then it looks whether its descriptors were closed, for nobody could wake it */
-    WITHOUT_WAKER_MS = 10,
 };
 
 /* A socket that is connected reports ICMP's "port unreachable" of an earlier datagram with any later call. */
@@ -27,7 +26,7 @@ static void note_error(struct membership *m, int error)
 static bool fds_are_closed(struct membership *m)
 {
     m->fds_closed = m->fds_closed || !own_fd_holds(&m->socket) || !waker_holds(&m->wake_thread) ||
-                    !waker_holds(&m->wake_caller);
+                    !waker_holds(m->wake_caller);
     return m->fds_closed;
 }
 
@@ -75,16 +74,16 @@ static void log_news(const struct membership *m, const struct ctl_session *s)
     case CTL_SESSION_READY:
         terms = m->flow->terms(&s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
-                     "job '%s': rank %u of %u is in: epoch %u, %u slots, %u bytes a packet%s",
-                     s->cfg.join.name, s->cfg.rank, s->cfg.size, s->epoch, terms.slots, terms.chunk_bytes,
-                     terms.keyed ? ", keyed" : "");
+                     "job '%s': rank %u of %u is in: %s %s, epoch %u, %u slots, %u bytes a packet%s",
+                     s->cfg.join.name, s->cfg.rank, s->cfg.size, m->place->what, m->place->text, s->epoch,
+                     terms.slots, terms.chunk_bytes, terms.keyed ? ", keyed" : "");
         if (terms.unhelped != NULL && s->cfg.rank == 0)
             logger_write(log, SWAGG_LOG_WARN, "job '%s': the parameter server alone adds: %s",
                          s->cfg.join.name, terms.unhelped);
         break;
     case CTL_SESSION_REJOINING:
-        logger_write(log, SWAGG_LOG_WARN, "job '%s': the switch has restarted; rank %u joins again",
-                     s->cfg.join.name, s->cfg.rank);
+        logger_write(log, SWAGG_LOG_WARN, "job '%s': the %s %s has restarted; rank %u joins again",
+                     s->cfg.join.name, m->place->what, m->place->text, s->cfg.rank);
         break;
     case CTL_SESSION_FAILED:
         /* The caller's next call reports it, too. */
@@ -108,7 +107,7 @@ static bool announce(struct membership *m)
     m->seen.refused = m->refused;
     m->seen.fds_closed = m->fds_closed;
     atomic_store(&m->changed, true);
-    waker_wake(&m->wake_caller);
+    waker_wake(m->wake_caller);
     return news;
 }
 
@@ -169,7 +168,7 @@ static int open_fds(struct membership *m, struct in_addr switch_ip)
     if (fd < 0)
         return -errno;
     m->socket = own_fd_of(fd);
-    if ((rc = waker_open(&m->wake_thread)) < 0 || (rc = waker_open(&m->wake_caller)) < 0)
+    if ((rc = waker_open(&m->wake_thread)) < 0)
         return rc;
     return connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
 }
@@ -178,7 +177,6 @@ static void close_fds(struct membership *m)
 {
     own_fd_close(&m->socket);
     waker_close(&m->wake_thread);
-    waker_close(&m->wake_caller);
 }
 
 /* What messages are sealed with, once the socket has its address. */
@@ -203,9 +201,10 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
                              .guest = parts->guest,
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,
-                             .wake_caller = WAKER_NONE};
+                             .wake_caller = parts->wake_caller,
+                             .place = parts->place};
     pthread_mutex_init(&m->lock, NULL);
-    int rc = open_fds(m, parts->switch_ip);
+    int rc = open_fds(m, parts->place->ip);
     if (rc < 0 || (parts->key && (rc = make_credentials(m, parts->key)) < 0))
         goto err;
     config.credentials = parts->key ? &m->credentials : NULL;
@@ -277,33 +276,9 @@ bool membership_fds_are_closed(struct membership *m)
     return fds_closed;
 }
 
-int membership_wake_fd(const struct membership *m)
-{
-    return m->wake_caller.sleeper.fd;
-}
-
-void membership_woken(struct membership *m)
-{
-    waker_drain(&m->wake_caller);
-}
-
 void membership_wake(struct membership *m)
 {
     waker_wake(&m->wake_thread);
-}
-
-void membership_wait(struct membership *m, uint64_t until)
-{
-    uint64_t now = monotonic_ns(), soon = now + WITHOUT_WAKER_MS * NS_PER_MS;
-    struct timespec timeout = timespec_until(until, now);
-    struct pollfd fd = {.fd = m->wake_caller.sleeper.fd, .events = POLLIN};
-    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
-        return;
-    waker_drain(&m->wake_caller);
-    if (!waker_holds(&m->wake_caller)) { /* it would wake for ever */
-        timeout = timespec_until(until < soon ? until : soon, now);
-        nanosleep(&timeout, NULL);
-    }
 }
 
 /* Sends what the caller has told the session at once, so that it goes out even if the process ends right
@@ -343,14 +318,17 @@ void membership_abort(struct membership *m, enum ctl_reason reason, unsigned ran
     unlock_and_send(m);
 }
 
-void membership_leave(struct membership *m, uint64_t until)
+void membership_leave(struct membership *m)
 {
     pthread_mutex_lock(&m->lock);
     ctl_session_leave(&m->session, monotonic_ns());
     unlock_and_send(m);
-    struct ctl_session s;
-    do {
-        membership_wait(m, until);
-        membership_look(m, &s);
-    } while (s.state == CTL_SESSION_LEAVING && monotonic_ns() < until && !membership_fds_are_closed(m));
+}
+
+bool membership_is_leaving(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    const bool leaving = m->session.state == CTL_SESSION_LEAVING && !fds_are_closed(m);
+    pthread_mutex_unlock(&m->lock);
+    return leaving;
 }

@@ -3,7 +3,8 @@
  *
  * Two threads: the job's membership thread, which lives from membership_open to membership_close, and the
  * caller's. They share the session under a mutex and one atomic flag; each sleeps in poll and is woken by the
- * other through a waker. Every function here is for the caller's thread.
+ * other through a waker. The caller's waker is its own, and may be that of several memberships. Every
+ * function here is for the caller's thread.
  */
 #ifndef SWAGG_CLIENT_MEMBERSHIP_H
 #define SWAGG_CLIENT_MEMBERSHIP_H
@@ -29,7 +30,9 @@ struct membership_guest {
 struct membership {
     struct own_fd socket;
     struct ctl_credentials credentials; /* that the session refers to */
-    struct waker wake_thread, wake_caller;
+    struct waker wake_thread;
+    struct waker *wake_caller; /* the job's */
+    const struct client_place *place;
     const struct logger *log;
     const struct flow *flow;
     struct membership_guest guest;
@@ -50,14 +53,16 @@ struct membership {
         streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
 };
 
-/* What a membership is made of. flow and log must live until membership_close. */
+/* What a membership is made of. place, flow, log and the waker must live until membership_close. */
 struct membership_parts {
-    struct in_addr switch_ip;
+    const struct client_place *place;
     const struct ctl_session_config *config;
     const struct keys_key *key; /* what to seal messages with; NULL: nothing */
     const struct flow *flow;    /* of the job's protocol */
     const struct logger *log;
     struct membership_guest guest;
+    struct waker
+        *wake_caller; /* rung when there is something for the caller; other memberships may share it */
 };
 
 /* Opens the control socket and begins to join. Returns 0 or -errno; after an error membership_close is not to
@@ -90,16 +95,8 @@ int membership_trouble(struct membership *m);
 /* The application has closed the socket or a waker's descriptor. */
 bool membership_fds_are_closed(struct membership *m);
 
-/* The descriptor that membership_wait sleeps on, for callers that poll themselves; when it is readable, call
- * membership_woken. */
-int membership_wake_fd(const struct membership *m);
-void membership_woken(struct membership *m);
-
 /* Wakes the thread, so that it looks at once whether there is work. */
 void membership_wake(struct membership *m);
-
-/* Sleeps until something changes, at most until then. */
-void membership_wait(struct membership *m, uint64_t until);
 
 /* What the next heartbeat says. streaming: the caller is in a collective and will go on receiving. Until it
  * is called with streaming false, no rejoin is sent: the JOIN names the oldest incomplete chunk, which must
@@ -112,7 +109,8 @@ void membership_rejected(struct membership *m);
 /* Ends the job: tells the switch at once, and again until it has answered. */
 void membership_abort(struct membership *m, enum ctl_reason reason, unsigned rank, const char *text);
 
-/* Tells the switch that this rank is done and waits for its word, at most until then. */
-void membership_leave(struct membership *m, uint64_t until);
+/* Tells the switch that this rank is done; the caller is woken when it has answered, or will not. */
+void membership_leave(struct membership *m);
+bool membership_is_leaving(struct membership *m);
 
 #endif

@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -92,29 +91,20 @@ static int check_together(const struct swagg_options *in)
     return SWAGG_OK;
 }
 
-static int check_address(struct client_place *out, const char *what, const char *name, const char *ip)
-{
-    *out = (struct client_place){.what = what};
-    if (!ip)
-        return SWAGG_OK;
-    if (inet_pton(AF_INET, ip, &out->ip) != 1)
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "options.%s is '%.64s': it must be an IPv4 address like 10.0.0.254", name, ip);
-    inet_ntop(AF_INET, &out->ip, out->text, sizeof out->text);
-    return SWAGG_OK;
-}
-
 /* A switch may be a parameter server, too. */
 static int check_addresses(struct client_options *out, const struct swagg_options *in)
 {
-    int rc = check_address(&out->in_switch, "switch", "switch_ip", in->switch_ip);
-    if (rc < 0)
-        return rc;
-    if (!in->switch_ip && (in->protocol != SWAGG_PROTOCOL_ATP || !in->server_ip))
+    const bool by_atp = in->protocol == SWAGG_PROTOCOL_ATP;
+    int rc = SWAGG_OK;
+    if (!in->switch_ip && !(by_atp && in->server_ip))
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
-    return check_address(&out->in_server, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
-                         in->server_ip ? in->server_ip : in->switch_ip);
+    if (in->switch_ip)
+        rc = client_places_read(&out->in_switch, "switch", "switch_ip", 1, in->switch_ip);
+    if (rc < 0)
+        return rc;
+    return client_places_read(&out->in_servers, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
+                              SWAGG_SERVERS_MAX, in->server_ip ? in->server_ip : in->switch_ip);
 }
 
 /* What ATP does not have. */

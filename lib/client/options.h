@@ -3,11 +3,11 @@
 #define SWAGG_CLIENT_OPTIONS_H
 
 #include <limits.h>
-#include <netinet/in.h>
 #include <stdint.h>
 
 #include "describe.h"
 #include "logger.h"
+#include "places.h"
 #include "swagg.h"
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
@@ -25,15 +25,8 @@ struct client_compression {
     uint64_t patience_ns; /* what comes later counts as zeros; 0: nothing does */
 };
 
-/* Who sums a job's tensors. */
-struct client_place {
-    const char *what; /* "switch", "parameter server": for messages */
-    struct in_addr ip;
-    char text[INET_ADDRSTRLEN]; /* the same */
-};
-
 struct client_options {
-    struct client_place in_switch, in_server; /* for SwitchML, for ATP; ip 0: not given, and not needed */
+    struct client_places in_switch, in_servers; /* for SwitchML, one; for ATP */
     enum swagg_protocol protocol;
     char job[CTL_NAME_MAX];
     uint16_t rank, size;

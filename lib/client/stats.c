@@ -7,7 +7,10 @@
 void job_show(struct swagg_job *job)
 {
     struct sml_stream_stats s;
-    job->flow->stats(job->stream, &s);
+    parts_stats(job, &s);
+    uint64_t resumed = 0;
+    for (unsigned i = 0; i < job->part_count; i++)
+        resumed += job->parts[i].resumed;
     const struct swagg_stats now = {
         .calls = job->calls,
         .elements = job->elements,
@@ -25,7 +28,7 @@ void job_show(struct swagg_job *job)
         .window = s.window,
         .slots = job->terms.slots,
         .elements_per_packet = job->terms.chunk_bytes / 4,
-        .resumed = job->resumed,
+        .resumed = resumed,
         .call_ns = job->call_ns,
         .waited_ns = waits_total(&job->waits),
         .compressed_calls = job->compress.calls,
@@ -49,14 +52,14 @@ void job_note_waits(struct swagg_job *job, uint64_t now)
     uint16_t missing[SML_MAX_WORKERS];
     if (!job->calling)
         return;
-    const unsigned n = job->flow->missing(job->stream, missing, SML_MAX_WORKERS);
-    waits_note(&job->waits, job->flow->progress(job->stream), missing, n, now);
+    const unsigned n = job->flow->missing(parts_slowest(job)->stream, missing, SML_MAX_WORKERS);
+    waits_note(&job->waits, parts_progress(job), missing, n, now);
 }
 
 void job_begin_waits(struct swagg_job *job, uint64_t now)
 {
     struct sml_stream_stats s;
-    job->flow->stats(job->stream, &s);
+    parts_stats(job, &s);
     waits_begin(&job->waits, s.srtt_ns, now);
 }
 
@@ -75,7 +78,8 @@ int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
     pthread_mutex_lock(&job->shown.lock);
     known = job->shown.stats;
     pthread_mutex_unlock(&job->shown.lock);
-    known.unproven_messages = membership_unproven(&job->membership);
+    for (unsigned i = 0; i < job->part_count; i++)
+        known.unproven_messages += membership_unproven(&job->parts[i].membership);
     known.struct_size = size;
     memset(stats, 0, size);
     memcpy(stats, &known, size < sizeof known ? size : sizeof known);

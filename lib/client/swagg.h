@@ -129,6 +129,8 @@ enum swagg_protocol {
     SWAGG_PROTOCOL_AUTO = 2 /* SwitchML; where the switch has no slots for the job, ATP */
 };
 
+enum { SWAGG_SERVERS_MAX = 16 }; /* parameter servers of a job */
+
 /* Where switches stand above one another (docs/libswagg.md, "Trees of switches"): how far sums go. */
 enum swagg_uplink {
     SWAGG_UPLINK_CONFIGURED = 0, /* as the switch's configuration says. The default */
@@ -184,8 +186,9 @@ struct swagg_options {
     size_t feedback_bytes; /* memory for it, at most; the tensor used longest ago is forgotten first. 0 = 1
                               GiB */
     enum swagg_protocol protocol; /* the same on every rank */
-    /* Dotted IPv4 of ATP's parameter server: swagg-ps, or a switch. NULL: switch_ip, which may be left out
-     * otherwise if the protocol is ATP. */
+    /* Dotted IPv4 of ATP's parameter server: swagg-ps, or a switch. Or of several, at most SWAGG_SERVERS_MAX,
+     * with commas between them and in the same order on every rank: they share each call's packets. NULL:
+     * switch_ip, which may be left out otherwise if the protocol is ATP. */
     const char *server_ip;
     enum swagg_uplink uplink; /* the same on every rank */
     /* Compressed calls only: a rank that has had no sum for so long goes on with those that it has, and zeros

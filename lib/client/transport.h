@@ -29,9 +29,6 @@ struct transport_ops {
     /* What has arrived, without waiting; returns how many; 0: nothing is left. The payloads are valid until
      * the next call of receive. */
     int (*receive)(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH]);
-    /* Waits for a packet, for wake_fd to become readable, or for the timeout. A signal may end it early. 1:
-     * wake_fd is readable; 0: not. */
-    int (*wait)(struct transport *t, int wake_fd, uint64_t timeout_ns);
     /* The switch's UDP ports from now on: slot i goes to port first + i % n. 1 <= n <= CTL_DATA_PORTS_MAX.
      * The local port stays. */
     int (*set_ports)(struct transport *t, uint16_t first, unsigned n);

@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <netinet/udp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "ecn.h"
-#include "monotonic.h"
 #include "options.h"
 #include "transport_udp_state.h"
 
@@ -105,18 +103,6 @@ static int udp_receive(struct transport *t, struct transport_packet packets[TRAN
         else
             in->next++;
     return rc < 0 ? rc : n;
-}
-
-static int udp_wait(struct transport *t, int wake_fd, uint64_t timeout_ns)
-{
-    struct udp *u = (struct udp *)t;
-    struct pollfd fds[] = {{.fd = u->base.socket.fd, .events = POLLIN},
-                           {.fd = wake_fd, .events = POLLIN},
-                           {.fd = u->base.group.fd, .events = POLLIN}};
-    struct timespec timeout = timespec_until(timeout_ns, 0);
-    if (ppoll(fds, 3, &timeout, NULL) < 0)
-        return udp_is_hopeless(errno) ? -errno : 0;
-    return fds[1].revents != 0;
 }
 
 /* On disconnecting, the kernel gives up the local port if it had chosen it. The switch knows that port, so it
@@ -221,7 +207,6 @@ static void udp_close(struct transport *t)
 
 static const struct transport_ops udp_ops = {.send = udp_send,
                                              .receive = udp_receive,
-                                             .wait = udp_wait,
                                              .set_ports = udp_set_ports,
                                              .join = udp_join,
                                              .close = udp_close};

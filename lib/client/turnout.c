@@ -19,7 +19,7 @@ static struct sml_turnout of_call(const struct swagg_job *job, const struct requ
         return (struct sml_turnout){0};
     if (!job->terms.quorum)
         return everybody(job, r->count);
-    return compressed ? job->compress.turnout : *job->flow->turnout(job->stream);
+    return compressed ? job->compress.turnout : *job->flow->turnout(job->parts[0].stream);
 }
 
 void job_note_turnout(struct swagg_job *job, const struct request *r, bool compressed)

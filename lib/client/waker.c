@@ -2,7 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
+
+#include "monotonic.h"
+
+enum { CLOSED_MS = 10 }; /* between looks, once the application has closed the descriptors */
 
 int waker_open(struct waker *w)
 {
@@ -36,6 +41,20 @@ void waker_drain(struct waker *w)
     do
         n = read(w->sleeper.fd, bytes, sizeof bytes);
     while (n == (ssize_t)sizeof bytes || (n < 0 && errno == EINTR));
+}
+
+void waker_wait(struct waker *w, uint64_t until)
+{
+    const uint64_t now = monotonic_ns(), soon = now + CLOSED_MS * NS_PER_MS;
+    struct timespec timeout = timespec_until(until, now);
+    struct pollfd fd = {.fd = w->sleeper.fd, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
+        return;
+    waker_drain(w);
+    if (!waker_holds(w)) { /* it would wake for ever */
+        timeout = timespec_until(until < soon ? until : soon, now);
+        nanosleep(&timeout, NULL);
+    }
 }
 
 void waker_close(struct waker *w)

@@ -4,6 +4,8 @@
 #ifndef SWAGG_CLIENT_WAKER_H
 #define SWAGG_CLIENT_WAKER_H
 
+#include <stdint.h>
+
 #include "own_fd.h"
 
 struct waker {
@@ -18,6 +20,8 @@ bool waker_holds(const struct waker *w);
 void waker_wake(struct waker *w);
 /* So that the next poll sleeps. */
 void waker_drain(struct waker *w);
+/* Sleeps until somebody wakes it, at most until then (monotonic, ns). */
+void waker_wait(struct waker *w, uint64_t until);
 void waker_close(struct waker *w);
 
 #endif

@@ -16,7 +16,7 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
 {
     *w = (struct watch){
         .call = *call,
-        .chunks = job->flow->packets(job->stream, call),
+        .chunks = parts_packets(job, call),
         .began = now,
         .deadline = now + job->options.call_timeout_ns,
         .warn_after = job->options.warn_after_ns,
@@ -25,38 +25,62 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_
     };
 }
 
-/* Whom or what this rank waits for, as far as it knows. */
-static const char *describe_wait(const struct swagg_job *job, const struct ctl_session *session,
-                                 char text[WAIT_TEXT_MAX])
+/* For two heartbeats it has not answered. */
+static bool is_silent(const struct ctl_session *session)
 {
+    return ctl_session_silence(session) > session->ready.lost_after_ms * NS_PER_MS / 2;
+}
+
+/* The part that keeps the call from its end, with its session: one whose switch is silent, else the slowest.
+ */
+static struct job_part *find_blamed(struct swagg_job *job, struct ctl_session *session)
+{
+    for (unsigned i = 0; i < job->part_count; i++) {
+        membership_look(&job->parts[i].membership, session);
+        if (is_silent(session))
+            return &job->parts[i];
+    }
+    struct job_part *slowest = parts_slowest(job);
+    membership_look(&slowest->membership, session);
+    return slowest;
+}
+
+static void describe_rejoin(const struct job_part *part, const struct ctl_session *session,
+                            char text[WAIT_TEXT_MAX])
+{
+    const struct client_place *place = part->place;
     char names[CTL_RANKS_TEXT_MAX];
-    uint64_t silent = ctl_session_silence(session);
-    if (silent > session->ready.lost_after_ms * NS_PER_MS / 2) { /* two heartbeats without an answer */
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", job->place->what,
-                 job->place->text, (double)silent / NS_PER_S);
-        return text;
-    }
-    if (session->state == CTL_SESSION_REJOINING &&
-        (session->pending.no_room || session->refusal.reason != CTL_OK)) {
-        snprintf(text, WAIT_TEXT_MAX, "the %s has restarted and has no room for the job yet",
-                 job->place->what);
-        return text;
-    }
-    if (session->state == CTL_SESSION_REJOINING) {
-        snprintf(text, WAIT_TEXT_MAX, "the %s has restarted and waits for %s to join again", job->place->what,
+    if (session->pending.no_room || session->refusal.reason != CTL_OK)
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and has no room for the job yet", place->what,
+                 place->text);
+    else
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and waits for %s to join again", place->what,
+                 place->text,
                  ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)
                                                             : "the ranks");
-        return text;
-    }
+}
+
+/* Whom or what this rank waits for, as far as it knows. */
+static const char *describe_wait(const struct job_part *part, const struct ctl_session *session,
+                                 char text[WAIT_TEXT_MAX])
+{
+    const struct client_place *place = part->place;
     uint16_t list[SML_MAX_WORKERS];
     struct ctl_ranks missing = {0};
-    for (unsigned n = job->flow->missing(job->stream, list, SML_MAX_WORKERS); n > 0; n--)
+    char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
+    for (unsigned n = part->job->flow->missing(part->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
-    if (ctl_ranks_count(&missing) == 0)
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", job->place->what,
-                 job->place->text);
+    if (is_silent(session))
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", place->what, place->text,
+                 (double)ctl_session_silence(session) / NS_PER_S);
+    else if (session->state == CTL_SESSION_REJOINING)
+        describe_rejoin(part, session, text);
+    else if (ctl_ranks_count(&missing) == 0)
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", place->what,
+                 place->text);
     else
-        snprintf(text, WAIT_TEXT_MAX, "waiting for %s", ctl_ranks_text(&missing, names));
+        snprintf(text, WAIT_TEXT_MAX, "waiting for %s%s", ctl_ranks_text(&missing, names),
+                 part_name(part, name));
     return text;
 }
 
@@ -64,36 +88,39 @@ static const char *describe_wait(const struct swagg_job *job, const struct ctl_s
 static const char *describe_late(const struct watch *w, const struct swagg_job *job, char text[LATE_TEXT_MAX])
 {
     char call[DESCRIBE_CALL_MAX];
-    if (job->flow->buffered(job->stream))
+    if (parts_buffered(job))
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(&job->options.names, job->flow->oldest_call(job->stream), call));
+                 describe_call(&job->options.names, job->flow->oldest_call(job->parts[0].stream), call));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
-                 describe_call(&job->options.names, &w->call, call),
-                 w->chunks - job->flow->left(job->stream) + 1, w->chunks);
+                 describe_call(&job->options.names, &w->call, call), w->chunks - parts_left(job) + 1,
+                 w->chunks);
     return text;
 }
 
-static int fail_deadline(struct watch *w, struct swagg_job *job, const struct ctl_session *session,
-                         uint64_t now)
+static int fail_deadline(struct watch *w, struct swagg_job *job, uint64_t now)
 {
+    struct ctl_session session;
+    const struct job_part *blamed = find_blamed(job, &session);
     char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
     snprintf(text, sizeof text, "rank %u: %s within %.1f s: %s%s", job->options.rank,
              describe_late(w, job, late), (double)(now - w->began) / NS_PER_S,
-             describe_wait(job, session, wait), describe_trouble(job->transport->trouble, trouble));
+             describe_wait(blamed, &session, wait), describe_trouble(blamed->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 
-static void warn(struct watch *w, struct swagg_job *job, const struct ctl_session *session, uint64_t now)
+static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
 {
-    uint64_t since = job->flow->progress(job->stream);
+    struct ctl_session session;
+    const struct job_part *blamed = find_blamed(job, &session);
+    uint64_t since = parts_progress(job);
     if (now - since < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {
         char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX];
         logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
                      job->options.job, job->options.rank, (double)(now - since) / NS_PER_S,
-                     describe_late(w, job, late), describe_wait(job, session, wait));
+                     describe_late(w, job, late), describe_wait(blamed, &session, wait));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }
@@ -105,13 +132,10 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
     job_report(job, now);
     job_note_waits(job, now);
     job_show(job);
-    if (now >= w->warn_at || now >= w->deadline) {
-        struct ctl_session session;
-        membership_look(&job->membership, &session);
-        if (now >= w->deadline)
-            return fail_deadline(w, job, &session, now);
-        warn(w, job, &session, now);
-    }
+    if (now >= w->deadline)
+        return fail_deadline(w, job, now);
+    if (now >= w->warn_at)
+        warn(w, job, now);
     uint64_t next = now + TICK_MS * NS_PER_MS;
     w->tick_at = next < w->deadline ? next : w->deadline;
     return SWAGG_OK;

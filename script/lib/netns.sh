@@ -34,7 +34,8 @@ NET_HOSTS=0
 NET_STEP=
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
-NET_SERVER_PID=
+NET_SERVER=
+NET_SERVER_PID=()
 # A condition is waited for this long at least, whatever the caller says: a limit ends what hangs, it judges nothing. A machine
 # may stand still for half a minute.
 NET_PATIENCE=${NET_PATIENCE:-120}
@@ -388,29 +389,30 @@ net_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
 
 # --- a server that sums -----------------------------------------------------------------------------------------
 
-# Starts swagg-ps on a host and waits until it serves. Its process is $NET_SERVER_PID; its words go to server.log in $NET_DIR, its
-# socket for operators is ps.ctl there. The other arguments are further settings, a line each.
+# Starts swagg-ps on a host and waits until it serves. Its words go to server$HOST.log in $NET_DIR, its socket for operators is
+# server$HOST.ctl there. The other arguments are further settings, a line each. The next two functions are about the one on
+# host NET_SERVER: that which was started last, unless the caller says otherwise.
 net_server_start() { # HOST [YAML...]
-    local host=$1
+    NET_SERVER=$1
+    local files=$NET_DIR/server$1
     shift
-    printf '%s\n' "server: {ip: $(net_ip "$host"), threads: 2}" "control: {path: $NET_DIR/ps.ctl}" "$@" >"$NET_DIR/server.yaml"
-    rm -f "$NET_DIR/server.log"
-    ip netns exec "$NET_ID-h$host" "$NET_BUILD/server/swagg-ps" "$NET_DIR/server.yaml" >"$NET_DIR/server.log" 2>&1 </dev/null &
-    NET_SERVER_PID=$!
-    net_until 60 "the server serves" grep -q " serves at " "$NET_DIR/server.log"
+    printf '%s\n' "server: {ip: $(net_ip "$NET_SERVER"), threads: 2}" "control: {path: $files.ctl}" "$@" >"$files.yaml"
+    rm -f "$files.log"
+    ip netns exec "$NET_ID-h$NET_SERVER" "$NET_BUILD/server/swagg-ps" "$files.yaml" >"$files.log" 2>&1 </dev/null &
+    NET_SERVER_PID[NET_SERVER]=$!
+    net_until 60 "the server serves" grep -q " serves at " "$files.log"
 }
 
 # Ends it as an operator would, or as a power cut would.
 net_server_end() { # SIGNAL
-    local pid=$NET_SERVER_PID
+    local pid=${NET_SERVER_PID[NET_SERVER]}
     kill -"$1" "$pid"
-    NET_SERVER_PID=
     wait "$pid" || [ "$1" = KILL ]
 }
 
 # What swaggctl says of it.
 net_server_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
-    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_DIR/ps.ctl" "$@"
+    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_DIR/server$NET_SERVER.ctl" "$@"
 }
 
 # --- Open MPI --------------------------------------------------------------------------------------------------

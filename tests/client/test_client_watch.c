@@ -11,6 +11,7 @@ enum { TICK_MS = 100, WARNINGS_MAX = 64 };
 struct lonely {
     struct script script; /* its stream */
     struct transport transport;
+    struct job_part part;
     struct swagg_job job;
     struct watch watch;
     unsigned now_ms;
@@ -33,19 +34,26 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
     script_open(&l->script, 0, 2, 4, 4);
     l->job = (struct swagg_job){
         .options = {.job = "lonely",
-                    .in_switch = {.what = "switch", .text = "10.0.0.254"},
+                    .in_switch = {.n = 1, .at = {{.what = "switch", .text = "10.0.0.254"}}},
                     .names = {.type = describe_type, .op = describe_op},
                     .call_timeout_ns = 3600 * NS_PER_S,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},
-        .membership = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = WAKER_NONE},
-        .transport = &l->transport,
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
         .flow = &flow_switchml,
+        .waker = WAKER_NONE,
+        .parts = &l->part,
+        .part_count = 1,
+    };
+    l->part = (struct job_part){
+        .job = &l->job,
+        .place = l->job.options.in_switch.at,
+        .membership = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = &l->job.waker},
+        .membership_is_open = true,
+        .transport = &l->transport,
         .stream = l->script.stream,
     };
-    l->job.place = &l->job.options.in_switch;
-    pthread_mutex_init(&l->job.membership.lock, NULL);
+    pthread_mutex_init(&l->part.membership.lock, NULL);
     struct sml_call call = {
         .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
     watch_start(&l->watch, &l->job, &call, 0);
@@ -56,7 +64,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
 
 static void end(struct lonely *l)
 {
-    pthread_mutex_destroy(&l->job.membership.lock);
+    pthread_mutex_destroy(&l->part.membership.lock);
     free(l->script.stream);
 }
 
@@ -109,8 +117,8 @@ static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
     begin(&l, 200);
     l.job.options.call_timeout_ns = 1000 * NS_PER_MS;
     l.watch.deadline = 1000 * NS_PER_MS;
-    l.job.membership.session.ready.lost_after_ms = 5000;
-    l.job.membership.session.heard_at = 1000 * NS_PER_MS + 1;
+    l.part.membership.session.ready.lost_after_ms = 5000;
+    l.part.membership.session.heard_at = 1000 * NS_PER_MS + 1;
     wait_until(&l, 900);
     CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 1000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     CU_ASSERT_PTR_NULL(strstr(swagg_last_error(), "silent"));
@@ -123,9 +131,9 @@ static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t lis
 {
     begin(l, 200);
     l->watch.deadline = 60000 * NS_PER_MS;
-    l->job.membership.session.ready.lost_after_ms = 5000;
-    l->job.membership.session.heard_at = heard_ms * NS_PER_MS;
-    l->job.membership.session.polled_at = listened_ms * NS_PER_MS;
+    l->part.membership.session.ready.lost_after_ms = 5000;
+    l->part.membership.session.heard_at = heard_ms * NS_PER_MS;
+    l->part.membership.session.polled_at = listened_ms * NS_PER_MS;
     CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, 60000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     end(l);
     return swagg_last_error();

@@ -7,6 +7,7 @@ set -euo pipefail
 
 SHIM=$NET_BUILD/mpi-shim/libswagg-mpi.so
 SERVER=3 # its host
+SECOND=2 # of another one, for a while
 
 server_counted() { # VERDICT: of the server's
     net_server_ctl --json verdicts |
@@ -39,7 +40,8 @@ counts_more_than() { # N VERDICT
     [ "$(switch_counted "$2")" -gt "$1" ]
 }
 
-# Three ranks, on hosts 0 to 2; mpi-perf checks the sums.
+# Three ranks, on hosts 0 to 2, unless RANKS says otherwise; mpi-perf checks the sums.
+RANKS=3
 sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
     local options=()
     while [ "$1" != -- ]; do
@@ -47,13 +49,14 @@ sum_by_atp() { # [MPIRUN OPTION...] -- [ARGUMENT...]
         shift
     done
     shift
-    net_mpirun 3 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SERVER=$(net_ip "$SERVER")" -x SWAGG_PROTOCOL=atp -x SWAGG_MODE=arrival \
+    net_mpirun "$RANKS" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SERVER=$SERVERS" -x SWAGG_PROTOCOL=atp -x SWAGG_MODE=arrival \
         -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_MIN_BYTES=0 "${options[@]}" -- \
         "$NET_BUILD/bench/mpi-perf" -b 1M -e 1M -w 0 --type int32 "$@"
 }
 
 begin_with_swagg atp "atp: {aggregators: 4096}"
 net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+SERVERS=$(net_ip "$SERVER")
 
 step "the switch adds on the way, and the server gets sums"
 sum_by_atp -- -n 10 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
@@ -62,6 +65,29 @@ sums=$(switch_counted atp_switch_sums)
 [ "$sums" -gt 1000 ] || fail "only $sums sums left the switch"
 [ "$(server_counted atp_results)" -gt 1000 ] || fail "the server has sent few results"
 expect_results_by_group 0 0
+
+step "two servers share a job of two ranks, and the switch adds for both; when one of them dies, its name is told"
+net_server_start "$SECOND" "timers: {lost_after_ms: 30000}"
+sums=$(switch_counted atp_switch_sums)
+SECOND_IP=$(net_ip "$SECOND")
+share_two() { # [MPIRUN OPTION...] -- [ARGUMENT...]
+    local RANKS=2 SERVERS=$SERVERS,$SECOND_IP
+    sum_by_atp "$@" >"$NET_DIR/perf.log" 2>&1
+}
+share_two -- -n 5 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
+[ "$(switch_counted atp_switch_sums)" -gt $((sums + 1000)) ] || fail "the switch has added little for two servers"
+[ "$(server_counted atp_results)" -gt 500 ] || fail "the second server has sent few results"
+share_two -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 &
+program=$!
+results=$(server_counted atp_results)
+server_answers_more() { [ "$(server_counted atp_results)" -gt $((results + 500)) ]; }
+net_until 60 "sums are being taken" server_answers_more
+net_server_end KILL
+! wait "$program" || fail "a program succeeds without one of its parameter servers"
+expect_match "the error" "$(cat "$NET_DIR/perf.log")" "the parameter server $(printf '%s' "$SECOND_IP" | sed 's/\./\\./g')"
+NET_SERVER=$SERVER
+sums=$(switch_counted atp_switch_sums)
 
 step "ordered sums are the server's: no packet waits in the switch"
 held=$(switch_counted atp_switch_held)
@@ -115,7 +141,6 @@ step "a server that dies is named"
 sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
 program=$!
 results=$(server_counted atp_results)
-server_answers_more() { [ "$(server_counted atp_results)" -gt $((results + 500)) ]; }
 net_until 60 "sums are being taken" server_answers_more
 net_server_end KILL
 ! wait "$program" || fail "a program succeeds without its parameter server"

@@ -50,6 +50,7 @@ static void test_bytes(void)
                                 .priority = 9,
                                 .checksum = SML_CHECKSUM_CRC32C,
                                 .keyed = true,
+                                .list = 0x18191a1b,
                                 .life = 0x0a0b0c0d,
                                 .first_sequence = 0x0e0f1011,
                                 .group = 0x12131415,
@@ -97,7 +98,7 @@ static void test_differ(void)
     struct agg_terms a = built(&usual), b;
     struct agg_difference d;
 
-    for (unsigned what = 0; what < 9; what++) {
+    for (unsigned what = 0; what < 10; what++) {
         struct atp_terms t = usual;
         t.window = 16; /* which may differ */
         t.mode = what == 1 ? ATP_ORDERED : t.mode;
@@ -108,6 +109,7 @@ static void test_differ(void)
         t.servers = what == 6 ? 2 : t.servers;
         t.priority = what == 7 ? 1 : t.priority;
         t.checksum = what == 8 ? SML_CHECKSUM_CRC32C : t.checksum;
+        t.list = what == 9 ? 1 : t.list;
         b = built(&t);
         CU_ASSERT_EQUAL(atp_protocol.differ(&a, &b, &d), what != 0);
     }

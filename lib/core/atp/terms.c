@@ -42,6 +42,7 @@ void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
     put_be32(out->data + 16, t->first_sequence);
     memcpy(out->data + 20, &t->group, sizeof t->group);
     put_be16(out->data + 24, t->group_port);
+    put_be32(out->data + 26, t->list);
     out->data[30] = (uint8_t)t->checksum;
     out->data[31] = t->keyed;
 }
@@ -65,6 +66,7 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
         .group_port = get_be16(in->data + 24),
         .life = get_be32(in->data + 12),
         .first_sequence = get_be32(in->data + 16),
+        .list = get_be32(in->data + 26),
     };
     memcpy(&t->group, in->data + 20, sizeof t->group);
     if (in->bytes < ATP_TERMS_BYTES)
@@ -138,9 +140,10 @@ bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){mapping_names[a.mapping], mapping_names[b.mapping]};
     else if (a.per_rack != b.per_rack || a.near != b.near)
         *d = (struct agg_difference){"other racks", "other racks"};
-    else if (a.server != b.server || a.servers != b.servers)
-        *d = (struct agg_difference){"another order of parameter servers",
-                                     "another order of parameter servers"};
+    else if (a.server != b.server || a.servers != b.servers || a.list != b.list)
+        *d = (struct agg_difference){
+            "another list of parameter servers",
+            "its own: the list (options.server_ip, SWAGG_SERVER) must be the same on every rank"};
     else if (a.priority != b.priority)
         *d = (struct agg_difference){"another priority", "another priority"};
     else

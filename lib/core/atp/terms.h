@@ -35,8 +35,9 @@ struct atp_terms {
                                 goes to server c % servers */
     uint8_t priority;
     enum sml_checksum checksum; /* a wish: NONE or CRC32C */
-    bool keyed; /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
-                   checksum is left out */
+    bool keyed;    /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
+                      checksum is left out */
+    uint32_t list; /* a hash of the servers that this rank has named, in their order; 0: one */
     /* Granted: */
     uint32_t life, first_sequence;
     uint32_t group;      /* as in struct agg_limits: who hears it has results by it */
@@ -54,12 +55,12 @@ const char *atp_mapping_name(enum atp_mapping mapping);
 enum atp_mapping atp_mapping_named(const char *name);
 
 /* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
- * life (4), first_sequence (4); group (4), group_port (2), 4 zero bytes; checksum, keyed. t must be within
- * its types' ranges. */
+ * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed. t must be within its
+ * types' ranges. */
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
- * the zero bytes, which is 0 then. Further bytes are ignored. */
+ * the list, which is 0 then. Further bytes are ignored. */
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in);
 
 /* The functions of struct agg_protocol on terms. A job cannot outlive its parameter server, so nobody

@@ -1,0 +1,399 @@
+/* libswagg by ATP with several parameter servers a job, each a swagg-ps of its own, and no switch. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "ps_process.h"
+#include "unit.h"
+
+static const char *program; /* swagg-ps */
+
+enum { SERVERS_MAX = 3 };
+
+/* Servers, and what a job calls them. */
+struct servers {
+    struct ps_process ps[SERVERS_MAX];
+    int n;
+    char list[SERVERS_MAX * INET_ADDRSTRLEN];
+};
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+static void start_one(struct servers *s, const char *more)
+{
+    struct ps_process *ps = &s->ps[s->n++];
+    ps_make(ps, program, more);
+    ps_start(ps);
+    const size_t used = strlen(s->list);
+    snprintf(s->list + used, sizeof s->list - used, "%s%s", used > 0 ? "," : "", ps->ip);
+}
+
+static struct servers start(int n)
+{
+    struct servers s = {0};
+    while (s.n < n)
+        start_one(&s, "");
+    return s;
+}
+
+static void stop(struct servers *s)
+{
+    for (int i = 0; i < s->n; i++)
+        ps_stop(&s->ps[i]);
+}
+
+static struct crew crew_at_all(int size, const struct servers *s, const char *job, crew_fn *work, void *arg)
+{
+    struct crew crew = crew_at(size, NULL, job, work, arg);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    crew.options.server_ip = s->list;
+    return crew;
+}
+
+/* The number that follows this name in a server's answer. */
+static uint64_t counted(const struct ps_process *ps, const char *command, const char *name)
+{
+    char line[64], *json, *at;
+    uint64_t n = 0;
+    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
+    json = ps_ask(ps, line);
+    at = strstr(json, name);
+    CU_ASSERT_PTR_NOT_NULL(at);
+    if (at && (at = strpbrk(at, "0123456789")))
+        n = strtoull(at, NULL, 10);
+    free(json);
+    return n;
+}
+
+static int sum_vector(struct crew_member *m)
+{
+    enum { N = 20, EACH = 423 };
+    int32_t in[N][EACH], out[N][EACH];
+    struct swagg_segment segments[N];
+    const int size = m->crew->size;
+    for (int i = 0; i < N; i++) {
+        for (int e = 0; e < EACH; e++)
+            in[i][e] = i * 1000 + e + m->rank;
+        segments[i] = (struct swagg_segment){in[i], out[i], EACH};
+    }
+    int rc = swagg_allreducev(m->job, segments, N, SWAGG_I32, SWAGG_SUM);
+    for (int i = 0; i < N && rc == 0; i++)
+        for (int e = 0; e < EACH; e++)
+            if (out[i][e] != size * (i * 1000 + e) + size * (size - 1) / 2)
+                rc = WRONG_SUM;
+    return rc;
+}
+
+/* From no element at all, and fewer chunks than there are servers, to hundreds; to all, and to one. */
+static int sum_all_sizes(struct crew_member *m)
+{
+    static const size_t counts[] = {0, 1, 340, 360, 700, 1100, 5000, 70000};
+    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64, SWAGG_U8};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
+        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
+            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
+                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+    return rc == 0 ? sum_vector(m) : rc;
+}
+
+static void sums_are_those_of_one_server(void)
+{
+    for (int n = 2; n <= SERVERS_MAX; n++) {
+        struct servers s = start(n);
+        struct crew crew = crew_at_all(4, &s, "sizes", sum_all_sizes, NULL);
+        crew_succeed(&crew);
+        for (int i = 0; i < n; i++)
+            CU_ASSERT(counted(&s.ps[i], "verdicts", "\"atp_results\"") > 0);
+        stop(&s);
+    }
+}
+
+/* Floats whose sum is exact in any order. */
+static int sum_round(struct crew_member *m)
+{
+    int rc = 0;
+    for (int i = 0; i < 10 && rc == 0; i++)
+        rc = crew_sum(
+            m, &(struct tensor){.type = SWAGG_F32, .count = 40000, .seed = seed + (uint64_t)i, .round = true},
+            -1, false);
+    return rc;
+}
+
+/* Eight ranks in racks of three have nearly all results of each server by its group. */
+static void results_come_by_each_servers_group(void)
+{
+    struct servers s = start(2);
+    struct crew crew = crew_at_all(8, &s, "groups", sum_round, NULL);
+    crew.options.mode = SWAGG_ON_ARRIVAL;
+    crew.options.ranks_per_rack = 3;
+    crew_succeed(&crew);
+    for (int i = 0; i < s.n; i++) {
+        const uint64_t results = counted(&s.ps[i], "verdicts", "\"atp_results\"");
+        CU_ASSERT(results > 0 && counted(&s.ps[i], "counters", "\"sent\":") < 5 * results);
+    }
+    stop(&s);
+}
+
+/* SwitchML's numbers: the exponent of each block goes ahead of it, by the same server. */
+static int sum_scaled(struct crew_member *m)
+{
+    enum { N = 50000 };
+    float *x = malloc(N * sizeof *x);
+    int rc = 0;
+    for (int call = 0; call < 3 && rc == 0; call++) {
+        const int n = call == 0 ? 10 : N;
+        for (int i = 0; i < n; i++)
+            x[i] = (float)(i % 97) + (float)m->rank;
+        rc = swagg_allreduce(m->job, x, x, (size_t)n, SWAGG_F32, SWAGG_SUM);
+        for (int i = 0; i < n && rc == 0; i++)
+            if (x[i] < 3.0f * (float)(i % 97) + 3.0f - 0.01f || x[i] > 3.0f * (float)(i % 97) + 3.0f + 0.01f)
+                rc = WRONG_SUM;
+    }
+    free(x);
+    return rc;
+}
+
+static void scaled_numbers_are_summed(void)
+{
+    struct servers s = start(3);
+    struct crew crew = crew_at_all(3, &s, "numbers", sum_scaled, NULL);
+    crew.options.numbers = SWAGG_NUMBERS_INT32;
+    crew_succeed(&crew);
+    stop(&s);
+}
+
+/* Each grants packets as long as it takes: the shortest count everywhere. */
+static void servers_of_different_packets_agree(void)
+{
+    struct servers s = {0};
+    start_one(&s, "mtu: 9000\n");
+    start_one(&s, "mtu: 1500\n");
+    struct crew crew = crew_at_all(3, &s, "packets", sum_all_sizes, NULL);
+    crew.options.mtu = 9000;
+    crew_succeed(&crew);
+    CU_ASSERT(crew.member[0].stats.elements_per_packet < 1500 / 4);
+    stop(&s);
+}
+
+/* So many chunks are under way at each server, whatever the network says. */
+static void a_fixed_window_is_each_servers(void)
+{
+    struct servers s = start(2);
+    struct crew crew = crew_at_all(2, &s, "window", sum_round, NULL);
+    crew.options.window = 7;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.window, 14);
+    CU_ASSERT(crew.member[0].stats.slots >= 2 * 1024);
+    stop(&s);
+}
+
+/* A rank that is not in at all servers yet, when others have found what is wrong, hears of it as it joins. */
+static int outcome(const struct crew_member *m)
+{
+    return m->opened < 0 ? m->opened : m->status;
+}
+
+/* Rank 1 calls something else; where the call is short, at the first server only. */
+static int differ(struct crew_member *m)
+{
+    const size_t count = *(const size_t *)m->crew->arg;
+    const struct tensor t = {
+        .type = m->rank == 1 ? SWAGG_F64 : SWAGG_F32, .count = m->rank == 1 ? 5000 : count, .seed = seed};
+    return crew_sum(m, &t, -1, false);
+}
+
+static void different_calls_are_named(void)
+{
+    static const size_t counts[] = {10, 9000};
+    struct servers s = start(2);
+    for (size_t i = 0; i < 2; i++) {
+        struct crew crew = crew_at_all(3, &s, "mismatch", differ, (void *)&counts[i]);
+        crew_run(&crew);
+        for (int r = 0; r < 3; r++) {
+            CU_ASSERT_EQUAL(outcome(&crew.member[r]), SWAGG_ERR_MISMATCH);
+            CU_ASSERT(says(crew.member[r].error, "rank 1"));
+            CU_ASSERT(says(crew.member[r].error, "float64"));
+        }
+    }
+    stop(&s);
+}
+
+static int sum_for_long(struct crew_member *m)
+{
+    atomic_int *calls = m->crew->arg;
+    int rc = 0;
+    while (rc == 0) {
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 20000, .seed = seed}, -1, false);
+        atomic_fetch_add(calls, 1);
+    }
+    return rc;
+}
+
+static void wait_for(atomic_int *calls, int enough)
+{
+    while (atomic_load(calls) < enough)
+        sleep_ms(1);
+}
+
+/* The others serve on: every rank learns which one is dead, from it itself or from a rank that has. */
+static void a_server_that_dies_is_named(void)
+{
+    atomic_int calls = 0;
+    struct servers s = start(3);
+    struct crew crew = crew_at_all(3, &s, "dead", sum_for_long, &calls);
+    crew.options.call_timeout_ms = 8000;
+    crew_start(&crew);
+    wait_for(&calls, 6);
+    ps_kill(&s.ps[1]);
+    crew_join(&crew);
+    char dead[64];
+    snprintf(dead, sizeof dead, "the parameter server %s has been silent", s.ps[1].ip);
+    for (int r = 0; r < 3; r++) {
+        const int status = crew.member[r].status;
+        CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
+        CU_ASSERT(says(crew.member[r].error, dead));
+    }
+    stop(&s);
+}
+
+/* What ends the job at one server ends it, by that server's name, on all ranks. */
+static void a_job_that_one_server_ends_is_over(void)
+{
+    atomic_int calls = 0;
+    struct servers s = start(2);
+    struct crew crew = crew_at_all(3, &s, "ended", sum_for_long, &calls);
+    crew_start(&crew);
+    wait_for(&calls, 6);
+    free(ps_ask(&s.ps[1], "{\"version\": 1, \"command\": \"job kill\", \"name\": \"ended\"}"));
+    crew_join(&crew);
+    char from[64];
+    snprintf(from, sizeof from, "parameter server %s: ", s.ps[1].ip);
+    for (int r = 0; r < 3; r++) {
+        CU_ASSERT(crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM);
+        CU_ASSERT(says(crew.member[r].error, from));
+    }
+    stop(&s);
+}
+
+static int one_is_absent(struct crew_member *m)
+{
+    if (m->rank == 2) {
+        while (atomic_load(&m->crew->through) < 2)
+            sleep_ms(1);
+        return 0;
+    }
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+static void an_absent_rank_is_named(void)
+{
+    struct servers s = start(2);
+    struct crew crew = crew_at_all(3, &s, "absent", one_is_absent, NULL);
+    crew.options.call_timeout_ms = 3000;
+    crew_run(&crew);
+    const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
+    CU_ASSERT_EQUAL(crew.member[gave_up].status, SWAGG_ERR_DEADLINE);
+    CU_ASSERT(says(crew.member[gave_up].error, "waiting for rank 2 at the parameter server 127."));
+    stop(&s);
+}
+
+static int open_with_other_lists(struct crew_member *m)
+{
+    const struct servers *s = m->crew->arg;
+    char turned[sizeof s->list], other[sizeof s->list];
+    snprintf(turned, sizeof turned, "%s,%s", s->ps[1].ip, s->ps[0].ip);
+    snprintf(other, sizeof other, "%s,%s", s->ps[0].ip, s->ps[2].ip);
+    const char *const lists[] = {turned, other, s->ps[0].ip};
+    struct swagg_options o = m->crew->options;
+    o.size = m->crew->size;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && m->rank == 0; i++) {
+        struct swagg_job *job;
+        o.server_ip = lists[i];
+        if (swagg_open(&job, &o) != SWAGG_ERR_REFUSED ||
+            !says(swagg_last_error(), "wants another list of parameter servers"))
+            return SWAGG_ERR_SYSTEM;
+    }
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
+}
+
+static void other_lists_are_refused(void)
+{
+    struct servers s = start(3);
+    struct crew crew = crew_at_all(2, &s, "lists", open_with_other_lists, &s);
+    char list[sizeof s.list];
+    snprintf(list, sizeof list, "%s,%s", s.ps[0].ip, s.ps[1].ip);
+    crew.options.server_ip = list;
+    crew_succeed(&crew);
+    stop(&s);
+}
+
+static void a_list_that_makes_no_sense_is_refused(void)
+{
+    static const struct {
+        const char *list, *named;
+    } bad[] = {
+        {"10.0.0.8,10.0.0.9,10.0.0.8", "names 10.0.0.8 twice"},
+        {"10.0.0.8,", "has ''"},
+        {"10.0.0.8,10.0.0", "has '10.0.0'"},
+        {"1.0.0.1,1.0.0.2,1.0.0.3,1.0.0.4,1.0.0.5,1.0.0.6,1.0.0.7,1.0.0.8,1.0.0.9,1.0.0.10,1.0.0.11,1.0.0.12,"
+         "1.0.0.13,1.0.0.14,1.0.0.15,1.0.0.16,1.0.0.17",
+         "16 addresses at most"},
+    };
+    struct swagg_options o = {
+        .struct_size = sizeof o, .job = "job", .size = 2, .protocol = SWAGG_PROTOCOL_ATP};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct swagg_job *job;
+        o.server_ip = bad[i].list;
+        CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_ARGUMENT);
+        CU_ASSERT(says(swagg_last_error(), "options.server_ip"));
+        CU_ASSERT(says(swagg_last_error(), bad[i].named));
+    }
+}
+
+/* Nobody joins at the one that is there. */
+static void a_server_that_is_not_there_is_named(void)
+{
+    struct servers s = start(2);
+    ps_kill(&s.ps[1]);
+    struct crew crew = crew_at_all(2, &s, "nobody", sum_round, NULL);
+    crew_run(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].opened, SWAGG_ERR_NO_SWITCH);
+        CU_ASSERT(says(crew.member[r].error, s.ps[1].ip));
+    }
+    char *jobs = ps_ask(&s.ps[0], "{\"version\": 1, \"command\": \"jobs\"}");
+    CU_ASSERT_PTR_NULL(strstr(jobs, "nobody"));
+    free(jobs);
+    stop(&s);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    program = argv[1];
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(sums_are_those_of_one_server),
+        UNIT_TEST(results_come_by_each_servers_group),
+        UNIT_TEST(scaled_numbers_are_summed),
+        UNIT_TEST(servers_of_different_packets_agree),
+        UNIT_TEST(a_fixed_window_is_each_servers),
+        UNIT_TEST(different_calls_are_named),
+        UNIT_TEST(a_server_that_dies_is_named),
+        UNIT_TEST(a_job_that_one_server_ends_is_over),
+        UNIT_TEST(an_absent_rank_is_named),
+        UNIT_TEST(other_lists_are_refused),
+        UNIT_TEST(a_list_that_makes_no_sense_is_refused),
+        UNIT_TEST(a_server_that_is_not_there_is_named),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client servers", tests);
+}
