@@ -23,7 +23,7 @@ static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
-enum form { WORD, NUMBER, ADDRESS, KEY_FILE, FILE_NAME };
+enum form { WORD, NUMBER, ADDRESS, ADDRESSES, KEY_FILE, FILE_NAME };
 
 struct variable {
     const char *name;
@@ -38,7 +38,7 @@ struct variable {
 static const struct variable variables[] = {
     {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS},
     {"SWAGG_PROTOCOL", FIELD(protocol), protocols, 0, 0, WORD},
-    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESS},
+    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESSES},
     {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE},
     {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER},
     {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
@@ -99,12 +99,39 @@ static int read_number(const struct variable *v, const char *value, int64_t *num
     return 0;
 }
 
-static int read_address(char ip[ADDRESS_MAX], const char *value)
+static bool is_address(const char *value)
 {
     struct in_addr address;
-    if (inet_pton(AF_INET, value, &address) != 1)
+    return inet_pton(AF_INET, value, &address) == 1;
+}
+
+static int read_address(char ip[ADDRESS_MAX], const char *value)
+{
+    if (!is_address(value))
         return -EINVAL;
     snprintf(ip, ADDRESS_MAX, "%s", value);
+    return 0;
+}
+
+/* With commas between them. libswagg says what else is wrong with a list. */
+static int read_addresses(char list[ADDRESSES_MAX], const char *value)
+{
+    char ip[ADDRESS_MAX];
+    if (strlen(value) >= ADDRESSES_MAX)
+        return -EINVAL;
+    for (const char *text = value;;) {
+        const size_t length = strcspn(text, ",");
+        if (length >= sizeof ip)
+            return -EINVAL;
+        memcpy(ip, text, length);
+        ip[length] = '\0';
+        if (!is_address(ip))
+            return -EINVAL;
+        if (text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+    strcpy(list, value);
     return 0;
 }
 
@@ -127,6 +154,8 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
         return read_number(v, value, number);
     case ADDRESS:
         return read_address((char *)s + v->offset, value);
+    case ADDRESSES:
+        return read_addresses((char *)s + v->offset, value);
     case KEY_FILE:
         return read_key_file(s, value);
     case FILE_NAME:
@@ -143,6 +172,9 @@ static void say_accepted(const struct variable *v, const char *value, FILE *out)
                 sizeof((struct settings *)0)->key_file - 1);
     else if (v->form == ADDRESS)
         fprintf(out, "an IPv4 address, like 10.0.0.254");
+    else if (v->form == ADDRESSES)
+        fprintf(out, "IPv4 addresses with commas between them, like 10.0.0.8,10.0.0.9, at most %d",
+                SWAGG_SERVERS_MAX);
     else if (v->form == NUMBER)
         fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
     else
@@ -206,7 +238,7 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
                                      .summary_json = read.summary_json}
                  : read;
     if (s->protocol == SWAGG_PROTOCOL_ATP && *s->server_ip && !*s->switch_ip)
-        memcpy(s->switch_ip, s->server_ip, sizeof s->switch_ip);
+        memcpy(s->switch_ip, s->server_ip, strcspn(s->server_ip, ",")); /* the rest is 0 */
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
@@ -229,7 +261,7 @@ static void write_variable(const struct settings *s, const struct variable *v, F
         fprintf(out, " %s=%s", v->name, v->words[*number]);
     else if (v->form == NUMBER && *number >= v->min) /* less: not set */
         fprintf(out, " %s=%" PRId64, v->name, *number);
-    else if (v->form == ADDRESS && *((const char *)s + v->offset))
+    else if ((v->form == ADDRESS || v->form == ADDRESSES) && *((const char *)s + v->offset))
         fprintf(out, " %s=%s", v->name, (const char *)s + v->offset);
     else if (v->form == KEY_FILE && *s->key_file)
         fprintf(out, " %s=%s", v->name, s->key_file);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "swagg.h"
+
 enum fallback {
     FALLBACK_ERROR = 0,  /* an error in the switch is an MPI error */
     FALLBACK_NATIVE = 1, /* all ranks redo that collective with Open MPI, and stay there */
@@ -15,14 +17,15 @@ enum fallback {
 
 enum { MIN_BYTES_MEASURED = -1 };
 
-enum { ADDRESS_MAX = 16 };
+enum { ADDRESS_MAX = 16, ADDRESSES_MAX = SWAGG_SERVERS_MAX * ADDRESS_MAX };
 
 struct settings {
-    char switch_ip[ADDRESS_MAX]; /* dotted; empty: nothing goes to the switch. With ATP alone: the parameter
-                                    server, if only that is named */
-    char server_ip[ADDRESS_MAX]; /* dotted; empty: the switch is ATP's parameter server, too */
-    int64_t protocol;            /* enum swagg_protocol */
-    char key_file[256];          /* a path; empty: there is none */
+    char switch_ip[ADDRESS_MAX];   /* dotted; empty: nothing goes to the switch. With ATP alone: the first
+                                      parameter server, if only these are named */
+    char server_ip[ADDRESSES_MAX]; /* dotted, with commas between them; empty: the switch is ATP's parameter
+                                      server, too */
+    int64_t protocol;              /* enum swagg_protocol */
+    char key_file[256];            /* a path; empty: there is none */
     int64_t min_bytes;   /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
     int64_t mode;        /* enum swagg_mode */
     int64_t checksum;    /* enum swagg_checksum */

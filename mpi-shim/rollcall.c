@@ -11,7 +11,7 @@
 #include "swagg.h"
 
 #define KEY "swagg.mpi"
-enum { TEXT_MAX = 1024, SETTINGS_MAX = 32 };
+enum { TEXT_MAX = 2048, SETTINGS_MAX = 32 };
 
 static bool published;
 

@@ -149,7 +149,10 @@ static void test_an_error_names_the_variable_and_what_it_takes(void)
     CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=switch.example"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_SWITCH=switch.example: use an IPv4 address, like 10.0.0.254");
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER=10.0.0: use an IPv4 address, like 10.0.0.254");
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER=10.0.0: use IPv4 addresses with commas between them, like "
+                                 "10.0.0.8,10.0.0.9, at most 16");
+    CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8,"), -EINVAL);
+    CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8, 10.0.0.9"), -EINVAL);
     CU_ASSERT_EQUAL(read_one("SWAGG_PROTOCOL=udp"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_PROTOCOL=udp: use switchml, atp or auto");
 }
@@ -162,6 +165,10 @@ static void test_a_server_stands_in_for_the_switch_by_atp(void)
     CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_ATP);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.9");
     CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.9");
+    environment[1] = "SWAGG_SERVER=10.0.0.19,10.0.0.8";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.19");
+    CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.19,10.0.0.8");
     environment[0] = "SWAGG_PROTOCOL=auto";
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_AUTO);
@@ -200,8 +207,13 @@ static void test_what_is_written_is_read_back(void)
         written, " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
                  " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor SWAGG_UPLINK=configured "
                  "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
-    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",  "SWAGG_MIN_BYTES=64K", "SWAGG_MODE=arrival",
-                           "SWAGG_CALL_TIMEOUT_MS=2K", "SWAGG_WINDOW=7",      NULL};
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
+                           "SWAGG_MIN_BYTES=64K",
+                           "SWAGG_MODE=arrival",
+                           "SWAGG_CALL_TIMEOUT_MS=2K",
+                           "SWAGG_WINDOW=7",
+                           "SWAGG_SERVER=10.0.0.8,10.0.0.9",
+                           NULL};
     CU_ASSERT_EQUAL(settings_read(&first, environment, text, sizeof text), 0);
     CU_ASSERT_EQUAL(settings_write(&first, written, sizeof written), 0);
     char *words[32] = {0}, *rest = written;
