@@ -1,7 +1,7 @@
-/* Whether a small call looks for its result again and again before it sleeps: waking up takes about as long
- * as the way to the switch and back. It does so for a moment only, and only while no other program wants the
- * CPU: it offers the CPU each time, and if another takes it, that may be the rank that everybody waits for.
- * Pure. */
+/* Whether a call that is not large looks for its results again and again before it sleeps: waking up takes
+ * about as long as the way to the switch and back, and results come in several bursts. It does so for a
+ * moment only, and only while no other program wants the CPU: it offers the CPU each time, and if another
+ * takes it, that may be the rank that everybody waits for. Pure. */
 #ifndef SWAGG_CLIENT_SPIN_H
 #define SWAGG_CLIENT_SPIN_H
 

@@ -159,6 +159,9 @@ static void a_small_call_spins_while_the_cpu_is_free(void)
     CU_ASSERT_TRUE(spin_may(&s, now + NS_PER_US));
     spin_begin(&s, 12, now); /* 16 KiB in frames of 1500 bytes */
     CU_ASSERT_TRUE(spin_may(&s, now));
+    spin_begin(&s, 45, now); /* 64 KiB take longer, and may spin so long */
+    CU_ASSERT_TRUE(spin_may(&s, now + 400 * NS_PER_US));
+    CU_ASSERT_FALSE(spin_may(&s, now + NS_PER_MS));
     spin_begin(&s, 1000, now);
     CU_ASSERT_FALSE(spin_may(&s, now));
 }
