@@ -70,18 +70,39 @@ measure_best() { # OP TENSOR
 
 # --- what is measured --------------------------------------------------------------------------------------------------------
 
-# All sizes of an allreduce: as many calls as their time allows. Through the shim its summary is kept, too: it has which sizes went
-# to the switch.
-measure_sizes() { # VARIANT [MPIRUN OPTION...]
-    local variant=$1 name range begin end factor iterations warmups summary=$NET_DIR/summary.json
-    shift
-    for range in "small 8 64K 2 60 100" "large 256K 16M 4 3 1"; do
+# All sizes of an allreduce: as many calls as their time allows. Through the shim its summary is kept, too: it has which sizes went to the
+# switch. Large ones take long over slow links, and are measured there once.
+measure_sizes() { # VARIANT TURN [MPIRUN OPTION...]
+    local variant=$1 turn=$2 range name begin end factor iterations warmups summary=$NET_DIR/summary.json
+    shift 2
+    for range in "small 8 64K 2 60 100" "middle 256K 1M 4 10 2" "large 4M 16M 4 3 1"; do
         read -r name begin end factor iterations warmups <<<"$range"
+        [ "$turn" = 1 ] || [ "$setting,$name" != 200mbit,large ] || continue
         rm -f "$summary"
-        record "$setting,$variant,$name" net_mpirun 4 -x "SWAGG_SUMMARY_JSON=$summary" "$@" -- "$MPI_PERF" -b "$begin" -e "$end" \
+        record "$setting,$variant,$name,$turn" net_mpirun 4 -x "SWAGG_SUMMARY_JSON=$summary" "$@" -- "$MPI_PERF" -b "$begin" -e "$end" \
             -f "$factor" -n "$iterations" -w "$warmups" --json "$NET_DIR/new.json"
-        [ ! -s "$summary" ] || mv "$summary" "$(record_of "$setting,$variant,$name,summary")"
-        printf '  run %s: %s, %s: %s to %s\n' "$run" "$setting" "$variant" "$begin" "$end"
+        [ ! -s "$summary" ] || mv "$summary" "$(record_of "$setting,$variant,$name,$turn,summary")"
+        printf '  run %s: turn %s: %s, %s: %s to %s\n' "$run" "$turn" "$setting" "$variant" "$begin" "$end"
+    done
+}
+
+# Open MPI, swagg as the only switch and swagg beside a bridge in turns: where ranks and lcores are on the CPUs lasts as long as they do and
+# decides much, and so does what else the machine does meanwhile.
+measure_sizes_in_turns() {
+    local turn options
+    mapfile -t options < <(offloading)
+    for turn in 1 2 3; do
+        net_bridge
+        measure_sizes openmpi "$turn"
+        net_bridge_remove
+        start_swagg 0
+        measure_sizes swagg "$turn" "${options[@]}"
+        net_swagg_stop
+        net_bridge_with_cable 1500
+        net_swagg_beside 1500
+        measure_sizes beside "$turn" "${options[@]}"
+        net_swagg_stop
+        net_bridge_with_cable_remove
     done
 }
 
@@ -117,30 +138,15 @@ on_bridge() {
     net_bridge
     search_and_measure allreduce "${ALLREDUCE[@]}"
     [ "$setting" = cpu ] || search_and_measure reduce "${REDUCE[@]}"
-    [ "$ranks" = 8 ] || measure_sizes openmpi
     net_bridge_remove
 }
 
 on_swagg() {
-    local options
-    mapfile -t options < <(offloading)
     start_swagg 0
     measure_offloaded "$setting,swagg" allreduce "$tensor"
     [ "$setting" = cpu ] || measure_offloaded "$setting,swagg" reduce "$tensor"
     [ "$setting" != 200mbit ] || measure_numbers
-    [ "$ranks" = 8 ] || measure_sizes swagg "${options[@]}"
     net_swagg_stop
-}
-
-# swagg on a bridge, one more station there.
-beside_bridge() {
-    local options
-    mapfile -t options < <(offloading)
-    net_bridge_with_cable 1500
-    net_swagg_beside 1500
-    measure_sizes beside "${options[@]}"
-    net_swagg_stop
-    net_bridge_with_cable_remove
 }
 
 # So many hosts, with links of this rate.
@@ -150,7 +156,7 @@ on_hosts() { # COUNT RATE
     net_limit "$2"
     on_bridge
     on_swagg
-    [ "$ranks" = 8 ] || beside_bridge
+    [ "$ranks" = 8 ] || measure_sizes_in_turns
 }
 
 [ -s "$records/operations.json" ] || "$NET_BUILD/bench/bench-core" --operations >"$records/operations.json"

@@ -1,4 +1,5 @@
 """Types, numbers on the wire, many tensors, and every size beside the best of Open MPI: what numbers.sh measured."""
+import collections
 import json
 import re
 import sys
@@ -9,7 +10,7 @@ from plot import Panel, lines
 
 SETTINGS = {"200mbit": "links of 200 Mbit/s", "cpu": "links without a limit"}
 SEARCHED = {**SETTINGS, "200mbit_8": "links of 200 Mbit/s, eight hosts"}
-PARTS = {"small": "up to 64 KiB", "large": "from 256 KiB on"}
+PARTS = {"small": "up to 64 KiB", "middle": "256 KiB and 1 MiB", "large": "4 MiB and more"}
 LIMITED, FREE, EIGHT = "Over links of 200 Mbit/s", "Over links without a limit", "With eight hosts on links of 200 Mbit/s"
 FASTER = "{:.2f} times as fast as"
 
@@ -86,7 +87,8 @@ algorithms and segment sizes (`coll_tuned_..._algorithm`, `..._segmentsize`). Th
 fastest of them again in full. All variants take turns in every run, and a ratio is taken within each run.
 
 Sizes: through the shim as it is by default, which chooses between switch and library; the time is the slowest rank's, the median of
-60 calls up to 64 KiB and of 3 beyond. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
+60 calls up to 64 KiB, of 10 up to 1 MiB and of 3 beyond. In each run Open MPI and both places of swagg take three turns, each with new processes (sizes from 4 MiB on
+at 200 Mbit/s one), and a ratio is taken within each turn. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
 [beside](../placements.md#beside-the-kernels-bridge) a bridge of the kernel's. `worst_size_...` is the least of the medians of all sizes, over
 both kinds of links.
 
@@ -115,17 +117,22 @@ def check_sums(reports):
                 sys.exit(f"{','.join(key)}: {row['wrong']} wrong sums")
 
 
+def processes_of(reports, *beginning):
+    """{what follows in the key: [report, one a run]}, of the keys with this beginning"""
+    return {key[len(beginning):]: runs for key, runs in reports.items() if key[:len(beginning)] == beginning}
+
+
 def sizes_of(reports):
-    """[{setting, bytes, microseconds of each variant, run by run}]"""
+    """[{setting, bytes, microseconds of each variant, turn by turn}]"""
     found = []
     for setting in SETTINGS:
-        by_variant = {}
+        by_size = {}
         for variant in ("openmpi", *PLACES):
             for part in PARTS:
-                for rows in reports[setting, variant, part]:
-                    for row in rows:
-                        by_variant.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
-        found += [{"setting": setting, "bytes": size, **times} for size, times in sorted(by_variant.items())]
+                turns = [runs for key, runs in processes_of(reports, setting, variant, part).items() if len(key) == 1]
+                for row in (row for runs in turns for rows in runs for row in rows):
+                    by_size.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
+        found += [{"setting": setting, "bytes": size, **times} for size, times in sorted(by_size.items())]
     return found
 
 
@@ -134,10 +141,15 @@ def speeds(row, place):
 
 
 def choices_of(reports):
-    """Which sizes the shim sent to the switch, as {setting, place, part, run, choice}"""
-    return [{"setting": setting, "place": place, "part": part, "run": run, "choice": summary["jobs"][-1]["allreduce"]}
-            for setting in SETTINGS for place in PLACES for part in PARTS
-            for run, summary in enumerate(reports[setting, place, part, "summary"], 1)]
+    """Which sizes the shim sent to the switch, as {setting, place, part, choices: {text: in how many processes}}"""
+    found = []
+    for setting in SETTINGS:
+        for place in PLACES:
+            for part in PARTS:
+                summaries = [run for key, runs in processes_of(reports, setting, place, part).items() if len(key) == 2 for run in runs]
+                choices = collections.Counter(summary["jobs"][-1]["allreduce"] for summary in summaries)
+                found.append({"setting": setting, "place": place, "part": part, "choices": dict(choices.most_common())})
+    return found
 
 
 def bounds_of(reports):
@@ -212,9 +224,9 @@ def size_table(data, setting):
 
 
 def choice_table(data):
-    rows = [(f"{SETTINGS[row['setting']]}, swagg {PLACES[row['place']][0]}, {PARTS[row['part']]}", row["run"], row["choice"])
-            for row in data["choices"]]
-    return table(("where, and which tensors were measured", "run", "to the switch go"), rows, "lrl")
+    rows = [(f"{SETTINGS[row['setting']]}, swagg {PLACES[row['place']][0]}", PARTS[row["part"]],
+             "; ".join(f"{choice} ({count})" for choice, count in row["choices"].items())) for row in data["choices"]]
+    return table(("where", "tensors of these processes", "to the switch go (in how many processes)"), rows, "lll")
 
 
 def bound_table(data):

@@ -110,11 +110,12 @@ def numbers_records(directory):
                     put(directory, f"{run},{setting},{variant},{op}.json", [mpi_row(1024, seconds)])
         for setting in numbers_bench.SETTINGS:
             for variant, first in (("openmpi", 0.02), ("swagg", 0.01), ("beside", 0.01)):
-                put(directory, f"{run},{setting},{variant},small.json", [{**mpi_row(0, first), "bytes": 8}])
-                put(directory, f"{run},{setting},{variant},large.json", [mpi_row(256, 1.5)])
-                if variant != "openmpi":
-                    for part in numbers_bench.PARTS:
-                        put(directory, f"{run},{setting},{variant},{part},summary.json", {"jobs": [{"allreduce": "from 8K on"}]})
+                for part, size, times in (("small", 8, (first, 9, first)), ("middle", 256 << 10, (1.5,)), ("large", 4 << 20, (2,))):
+                    for process, seconds in enumerate(times, 1):
+                        record = f"{run},{setting},{variant},{part},{process}"
+                        put(directory, f"{record}.json", [{**mpi_row(0, seconds), "bytes": size}])
+                        if variant != "openmpi":
+                            put(directory, f"{record},summary.json", {"jobs": [{"allreduce": "from 8K on"}]})
         for way, elements in (("float_native", 1000), ("float_int32", 980), ("float_fp16", 1960), ("bfloat16_native", 2000)):
             put(directory, f"{run},200mbit,libswagg,{way}.json", [{"bytes": 9, "count": elements, "mean_us": 10, "wrong": 0}])
         put(directory, f"{run},200mbit,libswagg,tensors.json", {"many_tensors_share": 0.95, "many_tensors_share_vector": 1.0})
