@@ -79,7 +79,7 @@ void compress_give_back(struct compress *c, const struct thc_part *p, uint64_t k
     thc_subtract(&c->codec, c->block, c->packed + p->at / SML_GROUP * in, c->norms[k]);
     for (uint32_t at = 0; at < p->block;) {
         const struct compress_piece piece = compress_piece_at(c, p, at);
-        if ((piece.roll.ranks > 0 && piece.roll.mine) || is_left_behind(c, p, at))
+        if (piece.roll.mine || is_left_behind(c, p, at))
             memset(c->block + at, 0, piece.floats * sizeof(float));
         else
             any = true;

@@ -30,8 +30,10 @@ struct slot {
     size_t result_bytes;
     /* With a quorum: */
     uint64_t first_at;
-    unsigned closings; /* chunks that it has closed */
-    uint8_t names;     /* of the ranks in the result */
+    unsigned closings;        /* chunks that it has closed */
+    uint8_t names;            /* of the ranks in the result */
+    bool was_in[WORKERS_MAX]; /* a result, and the latest that was is of this chunk: */
+    uint32_t in[WORKERS_MAX];
 };
 
 struct world {
@@ -177,6 +179,11 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
     s->contributed = 0;
     s->closings++;
     s->names = w->terms.quorum != 0 ? v->payload[v->bytes - sml_trailer_bytes(w->terms.checksum) - 1] : 0;
+    for (unsigned r = 0; r < w->workers; r++)
+        if (s->names >> r & 1) {
+            s->was_in[r] = true;
+            s->in[r] = s->expected - w->terms.slots;
+        }
     memset(s->has, 0, sizeof s->has);
     memset(s->wanted, 0, sizeof s->wanted);
 }
@@ -272,13 +279,14 @@ static bool may_be_restored(const struct world *w, const struct slot *s, const s
     return w->terms.resumed && s->closings < rounds && p->kind == SML_RESTORE && p->tag == s->expected;
 }
 
-static void check_late(const struct world *w, const struct slot *s, const struct sml_packet *p,
+static void check_late(const struct world *w, const struct slot *s, uint16_t rank, const struct sml_packet *p,
                        const struct agg_verdict *v)
 {
     struct sml_packet a;
     REQUIRE(w->terms.quorum != 0 && s->completed && tag_before(p->tag, s->expected - w->terms.slots));
     REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK && a.kind == SML_LATE && a.tag == p->tag);
     REQUIRE(sml_checksum_holds(&a, w->terms.checksum, SML_SWITCH) && get_be32(a.body) == s->expected);
+    REQUIRE(a.e1 == (s->was_in[rank] && s->in[rank] == p->tag ? SML_FLAG_IN : 0));
 }
 
 /* A rank that was away is heard. */
@@ -325,7 +333,7 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
             check_ack(w, v->payload, v->bytes, s->result);
         break;
     case SML_SEND_STRAGGLES:
-        check_late(w, s, p, v);
+        check_late(w, s, rank, p, v);
         break;
     case SML_DROP_MISMATCH:
         REQUIRE(w->terms.labelled && s->contributed > 0 && is_expected(w, s, p));

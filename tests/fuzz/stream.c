@@ -38,7 +38,7 @@ struct world {
     /* With a quorum. */
     struct sml_roll roll[ROLL_MAX];
     uint32_t gone; /* by what the switch said, results of chunks before this one cannot be had any more */
-    bool late[ROLL_MAX]; /* nor can those of these chunks */
+    bool late[ROLL_MAX], counted[ROLL_MAX]; /* nor can those of these chunks */
     bool misled; /* resumed from where no switch with honest ranks would: all that counts now is memory */
 };
 
@@ -81,6 +81,7 @@ static void note_missed(struct world *w)
     for (uint32_t tag = w->first_tag; w->cfg.quorum && find_chunk(w, tag, &offset, &bytes); tag++)
         if (is_missed(w, tag)) {
             REQUIRE(tag_before(tag, w->gone) || w->late[tag - w->first_tag]);
+            REQUIRE(w->counted[tag - w->first_tag] || !w->roll[tag - w->first_tag].mine);
             memset(w->expected + offset, 0, bytes);
         }
 }
@@ -160,6 +161,7 @@ static void begin(struct world *w, struct input *in)
     w->out = !w->wants ? NULL : what & 8 && !looks_up ? w->in : calloc(1, w->bytes + 1);
     memset(w->roll, 0xff, sizeof w->roll);
     memset(w->late, 0, sizeof w->late);
+    memset(w->counted, 0, sizeof w->counted);
     if (w->cfg.quorum)
         sml_stream_call_roll(w->stream, w->roll);
     w->scattered = scattered_cut(w->in, w->out, call.count, element(w).in, looks_up ? 0 : fill);
@@ -230,8 +232,10 @@ static void note_gone(struct world *w, const uint8_t *payload, size_t bytes)
     if (sml_parse(&p, payload, bytes) != SML_OK || !sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH))
         return;
     if (p.kind == SML_LATE) {
-        if (find_chunk(w, p.tag, &offset, &chunk))
+        if (find_chunk(w, p.tag, &offset, &chunk)) {
             w->late[p.tag - w->first_tag] = true;
+            w->counted[p.tag - w->first_tag] |= p.e1 & SML_FLAG_IN;
+        }
         gone = get_be32(p.body) - 3u * w->cfg.slots + 1;
     } else if (p.kind == SML_DATA || p.kind == SML_OPEN) {
         gone = p.tag - 2u * w->cfg.slots + 1;
@@ -339,6 +343,8 @@ static void take_packet(struct world *w, struct input *in)
         p.job = take8(in);
     if (odd & 8)
         p.e0 = take8(in);
+    if (p.kind == SML_LATE && fill & 1)
+        p.e1 = SML_FLAG_IN;
     sml_build_header(payload, &p);
     size_t bytes = SML_HEADER_BYTES + append_body(w, &p, fill, payload + SML_HEADER_BYTES);
     if (odd & 64) { /* longer than it should be */

@@ -97,14 +97,14 @@ static void check_sums(const struct part *p)
     if (!program_check_some(p->f->program, p->is.call, p->from, p->n, p->is.names, p->is.sums))
         fail(p, "not the sum of the ranks that it names");
     if (!oracle_has_part(p->f, &p->is))
-        fail(p, "not the sum, or not the ranks, that another rank has");
+        fail(p, "not the sum, or not the ranks, that others have or were told of");
 }
 
 static void check_part(const struct part *p, const struct sml_roll *said)
 {
     const unsigned ranks = count(p->is.names, p->is.names_bytes);
 
-    if (said->ranks != ranks || said->mine != names(p, p->rank))
+    if (said->ranks != ranks || (ranks > 0 && said->mine != names(p, p->rank)))
         fail(p, "the roll is not what came with the result");
     p->o->parts++;
     p->o->parts_partial += ranks < p->f->program->size && ranks > 0;
@@ -114,6 +114,9 @@ static void check_part(const struct part *p, const struct sml_roll *said)
             fail(p, "a sum that could not be had is not 0");
         if (program_needs(p->f->program) == p->f->program->size)
             fail(p, "a sum of all ranks could not be had");
+        if (!oracle_misses_part(p->f, &p->is, p->rank, said->mine))
+            fail(p, "the rank was told wrongly whether it is in a sum that could not be had");
+        p->o->parts_missed_in += said->mine;
         return;
     }
     check_names(p, ranks);

@@ -3,7 +3,8 @@
  *
  *   - A sum is exactly that of the ranks which its map names. They are a quorum, and have begun the call.
  *   - Ranks that have a chunk's sum have the same bits, of the same ranks.
- *   - What a rank could not get is 0. Roll and turnout say nothing else than the maps. */
+ *   - What a rank could not get is 0; whether it is in it all the same, it is told truly. Roll and turnout
+ * say nothing else than the maps. */
 #ifndef SWAGG_SIM_ATTENDANCE_H
 #define SWAGG_SIM_ATTENDANCE_H
 

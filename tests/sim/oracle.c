@@ -16,8 +16,10 @@ void oracle_fini(struct oracle *o)
     while (o->formations != NULL) {
         struct formation *f = o->formations;
         o->formations = f->next;
-        for (unsigned c = 0; c < PROGRAM_CALLS_MAX; c++)
+        for (unsigned c = 0; c < PROGRAM_CALLS_MAX; c++) {
             free(f->parts[c]);
+            free(f->maps[c]);
+        }
         free(f);
     }
 }
@@ -109,16 +111,47 @@ void oracle_ended(struct oracle *o, struct formation *f, unsigned rank, bool wel
         f->rank[rank].proved = f->rank[rank].succeeded;
 }
 
+enum { NAMED, TOLD_IN, TOLD_OUT, MAPS };
+
+/* Who is in the chunk, by one of three accounts. */
+static uint8_t *map_of(struct formation *f, const struct oracle_part *p, unsigned which)
+{
+    if (f->parts[p->call] == NULL) {
+        f->parts[p->call] = memory_of(p->chunks * sizeof(*f->parts[0]));
+        f->maps[p->call] = memory_of(p->chunks * MAPS * p->names_bytes);
+    }
+    return f->maps[p->call] + (p->chunk * MAPS + which) * p->names_bytes;
+}
+
+static bool accounts_agree(struct formation *f, const struct oracle_part *p)
+{
+    bool well = true;
+
+    for (size_t i = 0; i < p->names_bytes && f->parts[p->call][p->chunk] != 0; i++) {
+        const uint8_t names = map_of(f, p, NAMED)[i];
+        well &= (map_of(f, p, TOLD_IN)[i] & ~names) == 0;
+        well &= f->resumed || (map_of(f, p, TOLD_OUT)[i] & names) == 0;
+    }
+    return well;
+}
+
 bool oracle_has_part(struct formation *f, const struct oracle_part *p)
 {
-    uint64_t **parts = &f->parts[p->call];
     const uint64_t digest = digest_of(p->sums, p->bytes) ^ digest_of(p->names, p->names_bytes) << 1;
+    uint8_t *names = map_of(f, p, NAMED);
+    uint64_t *known = &f->parts[p->call][p->chunk];
 
-    if (*parts == NULL)
-        *parts = memory_of(p->chunks * sizeof(**parts));
-    if ((*parts)[p->chunk] == 0)
-        (*parts)[p->chunk] = digest;
-    return (*parts)[p->chunk] == digest;
+    if (*known == 0) {
+        *known = digest;
+        memcpy(names, p->names, p->names_bytes);
+    }
+    return *known == digest && accounts_agree(f, p);
+}
+
+bool oracle_misses_part(struct formation *f, const struct oracle_part *p, unsigned rank, bool is_in)
+{
+    map_of(f, p, is_in ? TOLD_IN : TOLD_OUT)[rank / 8] |= (uint8_t)(1u << rank % 8);
+    return accounts_agree(f, p);
 }
 
 void oracle_killed(struct oracle *o, struct formation *f, unsigned rank)

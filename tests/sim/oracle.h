@@ -32,8 +32,12 @@ struct formation {
     struct program *program;
     uint64_t key;
     uint64_t digest[PROGRAM_CALLS_MAX]; /* of the sum that the first rank got; 0: none has */
-    uint64_t *parts[PROGRAM_CALLS_MAX]; /* with a quorum: the same by chunk; made when first needed */
-    struct oracle_life rank[];          /* as many as the program has */
+    /* With a quorum, by chunk: the same; and who is in it: by its result, by what ranks were told that could
+     * not have it, and who is not by what these were told. Made when first needed. */
+    uint64_t *parts[PROGRAM_CALLS_MAX];
+    uint8_t *maps[PROGRAM_CALLS_MAX];
+    bool resumed; /* the switch has restarted, and does not know who was in what it closed before */
+    struct oracle_life rank[]; /* as many as the program has */
 };
 
 struct oracle {
@@ -43,7 +47,7 @@ struct oracle {
     char text[ORACLE_TEXT_MAX];               /* the first failure */
     uint64_t succeeded_first, succeeded_last; /* ns */
     uint64_t calls_succeeded, formations_well, formations_failed;
-    uint64_t parts, parts_partial, parts_missed; /* chunks of calls with a quorum, by rank */
+    uint64_t parts, parts_partial, parts_missed, parts_missed_in; /* chunks of calls with a quorum, by rank */
 };
 
 void oracle_init(struct oracle *o, const struct sim *sim);
@@ -59,7 +63,7 @@ void oracle_begun(struct oracle *o, struct formation *f, unsigned rank);
 void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, const uint8_t *tensor,
                       bool buffered);
 /* With a quorum: what a rank has as the result of a chunk, of so many in the call, with the names that came
- * behind it. False: another rank has other bits. */
+ * behind it. False: another rank has other bits, or was told otherwise. */
 struct oracle_part {
     unsigned call;
     uint64_t chunk, chunks;
@@ -67,6 +71,8 @@ struct oracle_part {
     size_t names_bytes, bytes;
 };
 bool oracle_has_part(struct formation *f, const struct oracle_part *part);
+/* The rank cannot have it, and was told that it is in it, or was not. */
+bool oracle_misses_part(struct formation *f, const struct oracle_part *part, unsigned rank, bool is_in);
 
 /* It is not to be waited for. */
 void oracle_killed(struct oracle *o, struct formation *f, unsigned rank);

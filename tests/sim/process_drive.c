@@ -135,6 +135,7 @@ static bool resume(struct process *p)
     if (sml_stream_resume(p->stream, p->ready.job, p->terms.first_tag, &shared, process_now(p)) < 0)
         return drive_fail_and_tell(p, CTL_CANNOT_RESUME, "some rank lags too far behind to be helped");
     p->rejoining = false;
+    p->formation->resumed = true;
     return true;
 }
 

@@ -41,6 +41,7 @@ static void add(struct world_result *sum, const struct world_result *r)
     sum->quorum_parts += r->quorum_parts;
     sum->quorum_partial += r->quorum_partial;
     sum->quorum_missed += r->quorum_missed;
+    sum->quorum_missed_in += r->quorum_missed_in;
     for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
         sum->reasons[i] += r->reasons[i];
 }
@@ -157,8 +158,9 @@ void runner_print(const struct runner_tally *t, double seconds)
            " jobs; in %" PRIu64 " a static job: %" PRIu64 " tensors had their exact sum",
            t->forgers, s->forged, t->operated, s->operated, t->fixed, s->tensors);
     printf("\n  in %" PRIu64 " quorums: of %" PRIu64 " chunks %" PRIu64
-           " had the exact sum of some ranks, %" PRIu64 " could not be had any more",
-           t->quorums, s->quorum_parts, s->quorum_partial, s->quorum_missed);
+           " had the exact sum of some ranks, %" PRIu64
+           " could not be had any more by a rank, which was in %" PRIu64 " of these",
+           t->quorums, s->quorum_parts, s->quorum_partial, s->quorum_missed, s->quorum_missed_in);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

@@ -584,6 +584,7 @@ static void collect(const struct world *w, struct world_result *result)
     result->quorum_parts = w->oracle.parts;
     result->quorum_partial = w->oracle.parts_partial;
     result->quorum_missed = w->oracle.parts_missed;
+    result->quorum_missed_in = w->oracle.parts_missed_in;
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
     result->strangers = w->stranger.messages;

@@ -19,9 +19,10 @@ struct world_result {
     uint64_t faults[FAULTS]; /* that happened */
     uint64_t strangers;      /* messages of theirs */
     struct scenario_parts parts;
-    uint64_t quorum_parts, quorum_partial, quorum_missed; /* chunks by rank that has the sum, or was to */
-    uint64_t forged;                                      /* messages */
-    uint64_t operated;                                    /* jobs that the operator ended or drained */
+    uint64_t quorum_parts, quorum_partial, quorum_missed,
+        quorum_missed_in;        /* chunks by rank that has the sum, or was to */
+    uint64_t forged;             /* messages */
+    uint64_t operated;           /* jobs that the operator ended or drained */
     uint64_t tensors;            /* of static jobs' threads, that had their exact sums */
     uint64_t refused;            /* ranks and jobs, for want of room or by a quota */
     uint64_t waited, over_share; /* frames that waited for their turn, or found no place to */

@@ -111,6 +111,40 @@ static void a_straggler_is_told_how_far_the_others_are(void)
     rig_stop(&rig);
 }
 
+/* Ranks 1 and 3, or 0 and 1, are in the chunk; resumed: so says somebody who hands it back. */
+static void close_without_others(uint32_t tag, bool resumed)
+{
+    const uint16_t other = tag == 0 ? 3 : 0;
+    struct sml_packet p = rig_packet(&rig, SML_RESTORE, tag);
+
+    rig_elements(&rig, &p, 0, 14, 8);
+    rig.body[p.body_bytes++] = (uint8_t)(1 << 1 | 1 << other);
+    if (resumed) {
+        CU_ASSERT_EQUAL(rig_apply(&rig, 2, &p), SML_RESTORED);
+        return;
+    }
+    CU_ASSERT_EQUAL(rig_data(&rig, other, tag, 7), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 7), SML_SEND_QUORUM);
+}
+
+static void a_straggler_is_told_whether_it_is_in_what_it_has_missed(void)
+{
+    for (int resumed = 0; resumed < 2; resumed++) {
+        rig_start(&rig,
+                  (struct sml_pool_config){
+                      .workers = WORKERS, .format = SML_FORMAT_TYPED, .resumed = resumed, .quorum = QUORUM});
+        for (uint32_t tag = 0; tag <= 12; tag += 4)
+            close_without_others(tag, resumed && tag <= 4);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig.v.payload[9], SML_FLAG_IN);
+        CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 7), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig.v.payload[9], 0);
+        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 8), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig.v.payload[9], 0);
+        rig_stop(&rig);
+    }
+}
+
 /* Contributions of two floats or numbers each, of ranks 1 and 3. */
 static uint16_t closed(enum sml_mode mode, unsigned op, unsigned type, const void *a, const void *b,
                        size_t size)
@@ -185,6 +219,7 @@ int main(void)
         UNIT_TEST(all_are_never_waited_for),
         UNIT_TEST(who_is_silent_is_waited_for_once),
         UNIT_TEST(a_straggler_is_told_how_far_the_others_are),
+        UNIT_TEST(a_straggler_is_told_whether_it_is_in_what_it_has_missed),
         UNIT_TEST(operations_are_of_those_that_are_in),
         UNIT_TEST(missed_chunks_are_counted_by_rank),
         UNIT_TEST(quorums_that_cannot_be_are_none),

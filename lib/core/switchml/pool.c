@@ -69,7 +69,7 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
     size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u + (cfg->ranks == 0 ? 0 : wide) : wide;
     size_t role = cfg->labelled      ? sizeof(struct sml_labels)
-                  : cfg->quorum != 0 ? sizeof(struct sml_closings)
+                  : cfg->quorum != 0 ? sml_closings_bytes(cfg->workers)
                                      : cfg->role_bytes;
 
     if (cfg->labelled)
@@ -128,6 +128,8 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
 
         memset(slot, 0, pool->head_bytes);
         slot->expected = tag;
+        for (unsigned rank = 0; cfg->quorum != 0 && rank < cfg->workers; rank++)
+            sml_slot_closings(pool, slot)->last[rank] = tag + (UINT32_MAX / 2 + 1); /* in none yet */
         for (unsigned ver = 0; ver < 2; ver++) {
             slot->body[ver] = sml_slot_memory(pool, slot, ver);
             /* the next chunk of either version: a tag that has wrapped already is of the second round */

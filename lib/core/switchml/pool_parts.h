@@ -87,21 +87,29 @@ static inline size_t sml_end_payload(const struct sml_pool *pool, struct sml_slo
     return bytes + sml_trailer_bytes(pool->cfg.checksum);
 }
 
-/* Completes an answer to rank about its packet's chunk; its body, if any, was written before. */
-static inline enum sml_reason sml_answer(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                         const struct sml_packet *p, enum sml_kind kind, size_t body_bytes,
-                                         struct agg_verdict *v)
+/* Completes an answer to rank about its packet's chunk, with these flags; its body, if any, was written
+ * before. */
+static inline enum sml_reason sml_answer_flagged(const struct sml_pool *pool, struct sml_slot *slot,
+                                                 uint16_t rank, const struct sml_packet *p,
+                                                 enum sml_kind kind, uint8_t flags, size_t body_bytes,
+                                                 struct agg_verdict *v)
 {
     struct sml_packet head = *p;
 
     head.kind = kind;
-    head.e1 = 0;
+    head.e1 = flags;
     sml_build_header(v->answer, &head);
     v->payload = v->answer;
     v->bytes = sml_end_payload(pool, slot, p->tag, sml_receiver(kind, rank), v->answer, SML_HEADER_BYTES,
                                SML_HEADER_BYTES + body_bytes);
     v->buffer = NULL;
     return kind == SML_MISMATCH ? SML_SEND_MISMATCH : SML_SEND_ANSWER;
+}
+static inline enum sml_reason sml_answer(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                         const struct sml_packet *p, enum sml_kind kind, size_t body_bytes,
+                                         struct agg_verdict *v)
+{
+    return sml_answer_flagged(pool, slot, rank, p, kind, 0, body_bytes, v);
 }
 
 /* Whether the sender of p is to get the sum itself. In the published format every sender is. */

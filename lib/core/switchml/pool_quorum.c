@@ -9,7 +9,8 @@
  * A rank contributes to chunk `tag` when it knows that all chunks up to tag - slots are closed: it has their
  * results, or was told that they are gone. So while a slot expects `tag`, all slots have closed their chunks
  * up to tag - 2 * slots, and the results of those up to tag - 3 * slots are gone. A rank that asks for such a
- * one is told the tag (SML_LATE), and can go on from there.
+ * one is told the tag (SML_LATE), and can go on from there; and whether it is in the result, for it asks
+ * about nothing older than the latest chunk of the slot that it has contributed to.
  *
  * After a restart of the switch a rank may hold the result of any of the first 2 * slots chunks: those are
  * only closed by being handed back, or by all contributions, one of which is then missing where a rank holds
@@ -61,6 +62,16 @@ static bool is_due(const struct sml_pool *pool, struct sml_slot *slot, struct sm
     return now - slot->first_at >= pool->cfg.wait_ns || only_absent_are_missing(pool, slot, absent(pool, w));
 }
 
+/* These ranks are in the result of this chunk. */
+static void note_named(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag, const uint8_t *names)
+{
+    struct sml_closings *c = sml_slot_closings(pool, slot);
+
+    for (unsigned rank = 0; rank < pool->cfg.workers; rank++)
+        if (names[rank / 8] >> rank % 8 & 1)
+            c->last[rank] = tag;
+}
+
 /* Ranks that are missing are not waited for until they are heard again; they get the result whole. */
 static void note_missing(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
                          struct sml_watch *w)
@@ -105,6 +116,7 @@ static enum sml_reason close_chunk(const struct sml_pool *pool, struct sml_slot 
 
     sml_sum_gathered(pool, slot, head.ver);
     write_names(pool, slot, slot->body[head.ver] + bytes);
+    note_named(pool, slot, slot->expected, slot->body[head.ver] + bytes);
     if (!all)
         note_missing(pool, slot, head.ver, w);
     count_closing(pool, slot);
@@ -168,6 +180,7 @@ static enum sml_reason restore(const struct sml_pool *pool, struct sml_slot *slo
         return SML_DROP_AHEAD;
     sml_begin(pool, slot, rank, &sum, v, SML_QUORATE);
     memcpy(slot->body[p->ver], p->body, p->body_bytes);
+    note_named(pool, slot, p->tag, p->body + sum.body_bytes);
     count_closing(pool, slot);
     sml_complete(pool, slot, p, p->body_bytes, v, SML_QUORATE);
     return SML_RESTORED;
@@ -176,8 +189,10 @@ static enum sml_reason restore(const struct sml_pool *pool, struct sml_slot *slo
 static enum sml_reason answer_straggler(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                         const struct sml_packet *p, struct agg_verdict *v)
 {
+    const bool is_in = sml_slot_closings(pool, slot)->last[rank] == p->tag;
+
     put_be32(v->answer + SML_HEADER_BYTES, slot->expected);
-    sml_answer(pool, slot, rank, p, SML_LATE, SML_LATE_BYTES, v);
+    sml_answer_flagged(pool, slot, rank, p, SML_LATE, is_in ? SML_FLAG_IN : 0, SML_LATE_BYTES, v);
     return SML_SEND_STRAGGLES;
 }
 

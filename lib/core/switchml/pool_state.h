@@ -64,9 +64,10 @@ struct sml_slot {
 
 static_assert(sizeof(struct sml_slot) + 3 * sizeof(uint64_t) == SML_LINE, "one line up to 64 workers");
 
-/* With a quorum, of a slot: how many chunks it has closed, but no more than two. */
+/* With a quorum, of a slot. */
 struct sml_closings {
-    uint64_t n;
+    uint64_t n;      /* chunks that it has closed, but no more than two */
+    uint32_t last[]; /* [workers]: tag of the latest of them that has the rank in its result */
 };
 
 /* With a quorum, of a shard. Written by its owner. */
@@ -165,6 +166,12 @@ static inline void *sml_slot_role(const struct sml_pool *pool, const struct sml_
 static inline struct sml_closings *sml_slot_closings(const struct sml_pool *pool, struct sml_slot *slot)
 {
     return (struct sml_closings *)(slot->maps + 3 * pool->map_words);
+}
+
+/* In a multiple of 8 bytes. */
+static inline size_t sml_closings_bytes(unsigned workers)
+{
+    return sizeof(struct sml_closings) + (workers + 1u) / 2 * 2 * sizeof(uint32_t);
 }
 
 /* shard < shards */

@@ -12,12 +12,14 @@ static void copy(void *dst, const void *src, size_t bytes)
     memcpy(dst, src, bytes);
 }
 
-/* Of the call in progress. names: NULL, the result cannot be had. */
-static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk, const uint8_t *names)
+/* Of the call in progress. names: NULL, the result cannot be had; mine: but this rank is in it. */
+static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk, const uint8_t *names,
+                 bool mine)
 {
     const uint64_t elements = s->element.out > 0 ? chunk->result.bytes / s->element.out : 0;
-    const struct sml_roll roll = sml_turnout_add(&s->turnout, names, s->cfg.workers, s->cfg.rank, elements);
+    struct sml_roll roll = sml_turnout_add(&s->turnout, names, s->cfg.workers, s->cfg.rank, elements);
 
+    roll.mine |= mine;
     if (s->roll != NULL)
         s->roll[position - s->base] = roll;
 }
@@ -43,7 +45,7 @@ void sml_stream_note_names(struct sml_stream *s, uint64_t position, const uint8_
 
     memcpy(sml_names_at(s, position), names, s->names_bytes);
     if (position >= s->base)
-        note(s, position, &chunk, names);
+        note(s, position, &chunk, names, false);
 }
 
 bool sml_stream_missed(const struct sml_stream *s, uint64_t position)
@@ -66,15 +68,16 @@ bool sml_stream_has_all(const struct sml_stream *s, uint64_t position)
     return n == s->cfg.workers;
 }
 
-/* This rank has to do without the result; position is in [oldest, oldest + slots), and not done with. */
-static void miss(struct sml_stream *s, uint64_t position, uint64_t now)
+/* This rank has to do without the result; position is in [oldest, oldest + slots), and not done with. is_in:
+ * its contribution is not lost. */
+static void miss(struct sml_stream *s, uint64_t position, bool is_in, uint64_t now)
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
 
     if (position >= s->base && sml_wants(s, &s->call)) {
         if (chunk.result.bytes > 0)
             sml_pieces_scatter(&chunk.result, nothing, copy);
-        note(s, position, &chunk, NULL);
+        note(s, position, &chunk, NULL, is_in);
     }
     sml_stream_forget_names(s, position);
     while (position >= s->head + s->cfg.slots)
@@ -84,12 +87,26 @@ static void miss(struct sml_stream *s, uint64_t position, uint64_t now)
     sml_stream_take(s, position, now);
 }
 
+/* This rank's contribution, which was sent, may be in the result: the switch will say so. */
+static void ask(struct sml_stream *s, uint64_t position)
+{
+    const struct sml_flight *f = sml_flight_of(s, position);
+
+    if (!f->probed && f->due == SML_DUE_NOTHING)
+        sml_make_due(s, sml_slot_of(s, position), SML_DUE_PROBE);
+}
+
 void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     if (position > s->gone)
         s->gone = position;
-    while (s->oldest < s->end && s->oldest < s->gone)
-        miss(s, s->oldest, now);
+    for (uint64_t at = s->oldest; at < s->end && at < s->gone && at < s->oldest + s->cfg.slots; at++)
+        if (sml_have(s, at))
+            continue;
+        else if (sml_flight_of(s, at)->list != NULL)
+            ask(s, at);
+        else
+            miss(s, at, false, now);
     while (s->head < s->oldest && s->head < s->gone) /* results that this rank had before a restart */
         sml_stream_settle(s, s->head, now);
 }
@@ -101,13 +118,11 @@ enum sml_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, con
 
     if (!s->cfg.quorum || (int32_t)ahead < (int32_t)(2 * slots) || ahead % slots != 0)
         return SML_RX_BAD;
-    sml_stream_skip(s, position + ahead - 3 * slots + 1, now);
-    if (position >= s->end || position < s->head)
-        return SML_RX_NEWS;
     if (!sml_have(s, position))
-        miss(s, position, now);
+        miss(s, position, p->e1 & SML_FLAG_IN, now);
     else if (!sml_flight_of(s, position)->settled)
         sml_stream_settle(s, position, now);
+    sml_stream_skip(s, position + ahead - 3 * slots + 1, now);
     return SML_RX_NEWS;
 }
 

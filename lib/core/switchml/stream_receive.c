@@ -204,6 +204,8 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     if (have)
         return SML_RX_NEWS;
     sml_stream_take(s, position, now);
+    if (s->cfg.quorum)
+        sml_stream_skip(s, s->gone, now); /* what comes behind it, too, may be gone */
     return SML_RX_RESULT;
 }
 

@@ -191,8 +191,8 @@ void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now);
 void sml_stream_note_names(struct sml_stream *s, uint64_t position, const uint8_t *names);
 /* There is none, or it was not wanted. */
 void sml_stream_forget_names(struct sml_stream *s, uint64_t position);
-/* The chunks before this position cannot be had any more: goes on behind them, as far as the collective in
- * progress has any. */
+/* The results of chunks before this position cannot be had any more: goes on behind them, as far as the
+ * collective in progress has any, but that the switch is asked about those that this rank has sent. */
 void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now);
 /* SML_LATE. */
 enum sml_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,

@@ -19,7 +19,8 @@ struct sml_turnout {
 };
 
 /* One chunk of a call, for those who need to know more closely: how many ranks are in its result, 0 if that
- * could not be had any more, and whether this one is. */
+ * could not be had any more, and whether this one is. Of a result that could not be had the switch says so;
+ * not if it has restarted since this rank contributed. */
 struct sml_roll {
     uint16_t ranks : 15, mine : 1;
 };

@@ -96,6 +96,7 @@ static inline bool sml_has_exponents(enum sml_format format)
 enum {
     SML_FLAG_WANT = 0x01,    /* the sender wants the sum; without it, it only wants to know that the chunk
                                 is complete. In DATA, OPEN and, for the answer to it, in PROBE */
+    SML_FLAG_IN = 0x01,      /* SML_LATE: the chunk's result has the receiver's contribution in it */
     SML_FLAG_OPENING = 0x02, /* SML_RESTORE only: the chunk is a collective's first, the body starts with
                                 its struct sml_call */
     SML_FLAG_SUMS = 0x02,    /* DATA and OPEN from a switch below, of a call that looks up

@@ -1,0 +1,146 @@
+/* Error feedback in jobs with a quorum, without a switch: what ranks contribute is, call by call, in a sum or
+ * in what some rank keeps for the next one, once; whoever is in whose sums, and whoever cannot have them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compress.h"
+#include "look_up.h"
+#include "random.h"
+#include "switchml/chunks.h"
+#include "unit.h"
+
+enum { RANKS = 4, FLOATS = 3000, CALLS = 12, CHUNK_BYTES = 212, CHUNKS_MAX = 64 };
+
+struct rank {
+    struct compress compress;
+    float in[FLOATS], out[FLOATS];
+    struct sml_segment segment;
+};
+
+struct crew {
+    uint64_t random;
+    struct rank rank[RANKS];
+    double contributed[FLOATS], summed[FLOATS];
+};
+
+static void open_ranks(struct crew *crew)
+{
+    struct swagg_options wish = SWAGG_OPTIONS_DEFAULT;
+    struct client_options options = {.size = RANKS, .quorum = 1};
+
+    wish.size = RANKS;
+    wish.compression = SWAGG_COMPRESSION_THC;
+    CU_ASSERT_EQUAL_FATAL(client_compression_resolve(&options.compression, &wish), 0);
+    for (unsigned r = 0; r < RANKS; r++) {
+        options.rank = (uint16_t)r;
+        compress_open(&crew->rank[r].compress, &options, agg_kernels_best());
+    }
+}
+
+static void contribute(struct crew *crew, unsigned r)
+{
+    struct rank *k = &crew->rank[r];
+
+    for (unsigned i = 0; i < FLOATS; i++) {
+        k->in[i] = (float)rng_below(&crew->random, 2001) / 1000 - 1 + (float)r;
+        crew->contributed[i] += (double)k->in[i];
+    }
+    k->segment = (struct sml_segment){.in = k->in, .out = k->out, .count = FLOATS};
+    CU_ASSERT_FATAL(compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES));
+}
+
+static void agree_on_norms(struct crew *crew)
+{
+    const struct compress *first = &crew->rank[0].compress;
+    float largest[FLOATS] = {0};
+
+    for (uint64_t k = 0; k < first->parts; k++)
+        for (unsigned r = 0; r < RANKS; r++) {
+            const float norm = crew->rank[r].compress.norms[k];
+            largest[k] = norm > largest[k] ? norm : largest[k];
+        }
+    for (unsigned r = 0; r < RANKS; r++) {
+        struct compress *c = &crew->rank[r].compress;
+        const uint64_t chunks = sml_chunk_count(CHUNK_BYTES, sizeof(float), c->parts * sizeof(float));
+        memcpy(c->norms, largest, c->parts * sizeof(float));
+        for (uint64_t i = 0; i < chunks; i++)
+            c->norm_roll[i] = (struct sml_roll){.ranks = RANKS, .mine = 1};
+        compress_encode(c);
+    }
+}
+
+/* A chunk of some ranks' indices. Rank 0 has the sum, others may not. */
+static void sum_chunk(struct crew *crew, uint64_t chunk, uint64_t from, uint64_t elements)
+{
+    const struct client_compression *o = &crew->rank[0].compress.options;
+    const struct sml_table table = client_compression_table(o);
+    const struct sml_element e = sml_element_of(table.code);
+    const unsigned names = 1 + (unsigned)rng_below(&crew->random, (1 << RANKS) - 1);
+    uint8_t sums[CHUNK_BYTES] = {0};
+
+    for (unsigned r = 0; r < RANKS; r++)
+        if (names >> r & 1)
+            look_up_add(&table, sums, crew->rank[r].compress.packed + from * e.in, elements);
+    for (unsigned r = 0; r < RANKS; r++) {
+        struct compress *c = &crew->rank[r].compress;
+        const bool has = r == 0 || rng_below(&crew->random, 3) > 0;
+        memcpy(c->sums + from * e.out, sums, elements * e.out);
+        c->roll[chunk] =
+            (struct sml_roll){.ranks = has ? __builtin_popcount(names) & 0x7fff : 0, .mine = names >> r & 1};
+    }
+}
+
+static void sum(struct crew *crew)
+{
+    const struct sml_call call = compress_call_indices(&crew->rank[0].compress);
+    const size_t out = sml_element_of(call.type).out;
+    const uint64_t chunks = sml_chunk_count(CHUNK_BYTES, out, call.count * out);
+
+    for (uint64_t i = 0; i < chunks; i++) {
+        uint64_t offset;
+        size_t bytes;
+        sml_chunk_span(CHUNK_BYTES, out, call.count * out, i, &offset, &bytes);
+        sum_chunk(crew, i, offset / out, bytes / out);
+    }
+    for (unsigned r = 0; r < RANKS; r++)
+        compress_decode(&crew->rank[r].compress, &(struct sml_turnout){0});
+    for (unsigned i = 0; i < FLOATS; i++)
+        crew->summed[i] += (double)crew->rank[0].out[i];
+}
+
+static void nothing_is_lost_and_nothing_counts_twice(void)
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    double worst = 0;
+
+    crew->random = rng_seed(1);
+    open_ranks(crew);
+    for (unsigned call = 0; call < CALLS; call++) {
+        for (unsigned r = 0; r < RANKS; r++)
+            contribute(crew, r);
+        agree_on_norms(crew);
+        sum(crew);
+    }
+    for (unsigned i = 0; i < FLOATS; i++) {
+        double all = crew->summed[i];
+        for (unsigned r = 0; r < RANKS; r++)
+            all += (double)crew->rank[r].compress.left_out[i];
+        const double error = fabs(all - crew->contributed[i]);
+        worst = error > worst ? error : worst;
+    }
+    printf("(%g) ", worst);
+    CU_ASSERT(worst < 0.01); /* what floats round */
+    for (unsigned r = 0; r < RANKS; r++)
+        compress_close(&crew->rank[r].compress);
+    free(crew);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(nothing_is_lost_and_nothing_counts_twice),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client_feedback", tests);
+}

@@ -1,0 +1,138 @@
+/* A stream in a job with a quorum, packet by packet: what it does without, and what it asks about first. */
+#include <stdlib.h>
+
+#include "switchml/chunks.h"
+#include "switchml/stream.h"
+#include "unit.h"
+#include "wire/bytes.h"
+
+enum { SLOTS = 4, CHUNK_BYTES = 64, RANK = 1, WORKERS = 3, CHUNKS = 12, COUNT = 11 + (CHUNKS - 1) * 16 };
+
+static struct sml_stream *stream;
+static struct sml_roll roll[CHUNKS];
+static int32_t in[COUNT], out[COUNT];
+
+/* An allreduce of so many chunks is in progress, and as many are sent as there are slots. */
+static void start(void)
+{
+    const struct sml_stream_config cfg = {.rank = RANK,
+                                          .workers = WORKERS,
+                                          .slots = SLOTS,
+                                          .chunk_bytes = CHUNK_BYTES,
+                                          .format = SML_FORMAT_TYPED,
+                                          .quorum = true,
+                                          .window_max = SLOTS,
+                                          .kernels = agg_kernels_best()};
+    const struct sml_call call = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    struct sml_send send;
+
+    stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
+    for (unsigned i = 0; i < COUNT; i++)
+        in[i] = out[i] = 1;
+    sml_stream_call_roll(stream, roll);
+    CU_ASSERT_EQUAL_FATAL(sml_stream_packets(stream, &call), CHUNKS);
+    CU_ASSERT_EQUAL_FATAL(sml_stream_begin(stream, &call, in, out, 0), 0);
+    for (unsigned i = 0; i < SLOTS; i++)
+        CU_ASSERT(sml_stream_poll(stream, 1, &send));
+    CU_ASSERT_FALSE(sml_stream_poll(stream, 1, &send));
+}
+
+static struct sml_packet packet(enum sml_kind kind, uint32_t tag)
+{
+    return (struct sml_packet){.kind = kind,
+                               .size_code = SML_SIZE_AGREED,
+                               .tag = tag,
+                               .slot = sml_tag_slot(tag, SLOTS),
+                               .ver = sml_tag_ver(tag, SLOTS),
+                               .e0 = agg_code(AGG_I32, AGG_SUM)};
+}
+
+static enum sml_receive late(uint32_t tag, uint32_t expected, bool is_in)
+{
+    uint8_t payload[SML_HEADER_BYTES + SML_LATE_BYTES];
+    struct sml_packet p = packet(SML_LATE, tag);
+
+    p.e1 = is_in ? SML_FLAG_IN : 0;
+    sml_build_header(payload, &p);
+    put_be32(payload + SML_HEADER_BYTES, expected);
+    return sml_stream_receive(stream, payload, sizeof payload, 2);
+}
+
+/* Of a chunk that is not the call's first: 2 everywhere, of ranks 0 and 2. */
+static enum sml_receive result(uint32_t tag)
+{
+    uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES + 1] = {0};
+    const struct sml_packet p = packet(SML_DATA, tag);
+
+    sml_build_header(payload, &p);
+    for (unsigned i = 0; i < CHUNK_BYTES; i += 4)
+        put_be32(payload + SML_HEADER_BYTES + i, 2);
+    payload[SML_HEADER_BYTES + CHUNK_BYTES] = 5;
+    return sml_stream_receive(stream, payload, sizeof payload, 2);
+}
+
+/* The next packet is of this kind, about this chunk. */
+static bool sends(enum sml_kind kind, uint32_t tag)
+{
+    struct sml_send send;
+    struct sml_packet p;
+    uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES + 1];
+
+    return sml_stream_poll(stream, 2, &send) &&
+           sml_parse(&p, payload, sml_send_copy(&send, payload)) == SML_OK && p.kind == kind && p.tag == tag;
+}
+
+static bool roll_is(unsigned chunk, unsigned ranks, bool mine)
+{
+    return roll[chunk].ranks == ranks && roll[chunk].mine == mine;
+}
+
+/* Chunks 0 to 3 are on their way when the others are at 16 and more: all up to 4 are gone. */
+static void what_was_sent_is_asked_about_before_it_is_given_up(void)
+{
+    struct sml_send send;
+
+    start();
+    CU_ASSERT_EQUAL(late(0, 16, true), SML_RX_NEWS);
+    CU_ASSERT(roll_is(0, 0, true) && roll_is(4, 0, false));
+    for (uint32_t tag = 1; tag < SLOTS; tag++)
+        CU_ASSERT(sends(SML_PROBE, tag));
+    CU_ASSERT_FALSE(sml_stream_poll(stream, 2, &send));
+    CU_ASSERT_EQUAL(late(2, 14, false), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(late(1, 13, true), SML_RX_NEWS);
+    CU_ASSERT(roll_is(1, 0, true) && roll_is(2, 0, false));
+    CU_ASSERT_EQUAL(result(3), SML_RX_RESULT); /* it had been on its way */
+    CU_ASSERT(roll_is(3, 2, false));
+    CU_ASSERT(out[10] == 0 && out[11 + 2 * 16 - 1] == 0 && out[11 + 2 * 16] == 2 && out[11 + 3 * 16] == 0);
+    CU_ASSERT(sends(SML_DATA, 5)); /* and on from there */
+    CU_ASSERT_EQUAL(sml_stream_turnout(stream)->missed, 11 + 3 * 16);
+    free(stream);
+}
+
+/* They are so far ahead that all of the call is gone, and the rank has sent only the first window of it. */
+static void what_was_not_sent_is_given_up_at_once(void)
+{
+    start();
+    CU_ASSERT_EQUAL(late(0, 40, false), SML_RX_NEWS);
+    for (uint32_t tag = 1; tag < SLOTS; tag++) {
+        CU_ASSERT(sends(SML_PROBE, tag));
+        CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_RUNNING);
+    }
+    for (uint32_t tag = 1; tag < SLOTS; tag++)
+        CU_ASSERT_EQUAL(late(tag, 40 + tag, tag == 2), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_DONE);
+    for (unsigned i = 0; i < CHUNKS; i++)
+        CU_ASSERT(roll_is(i, 0, i == 2));
+    free(stream);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(what_was_sent_is_asked_about_before_it_is_given_up),
+        UNIT_TEST(what_was_not_sent_is_given_up_at_once),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("stream_quorum", tests);
+}
