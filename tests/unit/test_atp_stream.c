@@ -493,6 +493,23 @@ static void test_congestion_regrets(void)
     CU_ASSERT(c.window == 25 && c.threshold == 25);
 }
 
+/* However many are lost, enough chunks stay under way that three later ones tell of a loss; marks leave
+ * fewer, and a loss then takes nothing, and gives nothing. */
+static void test_congestion_losses_alone(void)
+{
+    struct atp_congestion c;
+
+    atp_congestion_init(&c, 1000);
+    for (unsigned i = 0; i < 20; i++)
+        atp_congestion_lost(&c, 100 * i, 100 * i + 50);
+    CU_ASSERT_EQUAL(c.window, ATP_WINDOW_LOSSY);
+    CU_ASSERT(ATP_WINDOW_LOSSY > 3);
+    atp_congestion_acknowledged(&c, 3000, 3100, true, false, true);
+    CU_ASSERT_EQUAL(c.window, ATP_WINDOW_LOSSY / 2);
+    atp_congestion_lost(&c, 3200, 3300);
+    CU_ASSERT_EQUAL(c.window, ATP_WINDOW_LOSSY / 2);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -513,6 +530,7 @@ int main(void)
         UNIT_TEST(test_cut),
         UNIT_TEST(test_congestion),
         UNIT_TEST(test_congestion_regrets),
+        UNIT_TEST(test_congestion_losses_alone),
         CU_TEST_INFO_NULL,
     };
 

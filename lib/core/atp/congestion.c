@@ -19,12 +19,13 @@ static void grow(struct atp_congestion *c)
 }
 
 /* Once for all that was under way: what is lost or marked together tells but one thing. */
-static bool halve(struct atp_congestion *c, uint64_t position, uint64_t next)
+static bool halve(struct atp_congestion *c, uint64_t position, uint64_t next, uint32_t least)
 {
     if (position < c->recovered)
         return false;
     c->recovered = next;
-    c->window = c->window / 2 > ATP_WINDOW_LEAST ? c->window / 2 : ATP_WINDOW_LEAST;
+    if (c->window > least)
+        c->window = c->window / 2 > least ? c->window / 2 : least;
     c->threshold = c->window;
     c->credit = 0;
     c->halved++;
@@ -35,7 +36,7 @@ void atp_congestion_lost(struct atp_congestion *c, uint64_t position, uint64_t n
 {
     const uint32_t window = c->window, threshold = c->threshold;
 
-    if (!halve(c, position, next))
+    if (!halve(c, position, next, ATP_WINDOW_LOSSY))
         return;
     c->lost = position;
     c->window_before = window;
@@ -56,7 +57,7 @@ void atp_congestion_acknowledged(struct atp_congestion *c, uint64_t position, ui
     if (!marked) {
         if (limited)
             grow(c);
-    } else if (halve(c, position, next)) {
+    } else if (halve(c, position, next, ATP_WINDOW_LEAST)) {
         c->regrets = false;
     }
 }

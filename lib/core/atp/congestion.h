@@ -2,9 +2,12 @@
  * (ATP paper, section 5.4, "Rate Control"). From 50 packets it grows by one with each acknowledgement up to a
  * threshold, then by one with each window; a mark or a loss halves it, once a window, and sets the threshold.
  *
- * One thing is ours: a chunk whose contributions did not all meet in one aggregator, because of another's, is
- * late without any loss. It looks like one until its sum says so (COLLISION); then the window gets back what
- * it had.
+ * Two things are ours. A loss alone does not take the window below ATP_WINDOW_LOSSY: with fewer chunks under
+ * way no three later ones are acknowledged, so each loss would cost a timer; and a chunk of n workers is lost
+ * n times as often as a packet, which tells nothing of the queues. Where switches mark, queues that overflow
+ * have marked before. And a chunk whose contributions did not all meet in one aggregator, because of
+ * another's, is late without any loss. It looks like one until its sum says so (COLLISION); then the window
+ * gets back what it had.
  *
  * Pure; positions are the stream's running numbers of chunks.
  */
@@ -14,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ATP_WINDOW_START = 50, ATP_WINDOW_LEAST = 1 };
+enum { ATP_WINDOW_START = 50, ATP_WINDOW_LEAST = 1, ATP_WINDOW_LOSSY = 8 };
 
 struct atp_congestion {
     uint32_t window; /* packets */
