@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 import overview
 
-BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp")  # in the order of the first screen
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp", "atp_sim")  # in the order of the first screen
 
 
 def module_of(name):

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "bench"))
 import allreduce
 import atp
+import atp_sim
 import dataplane
 import idle
 import loss
@@ -175,10 +176,23 @@ def atp_records(directory):
         for jobs in (2, 3):
             for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60)):
                 put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
-        for what, rate in (("on", 45), ("off", 15), ("beside_tcp", 40)):
+        for what, rate in (("on", 45), ("off", 15), ("beside_tcp", 40), ("beside_tcp_ecn", 40)):
             put(directory, f"{run},atp_congestion,{what}.json", atp_report(rate))
         intervals = [{"sum": {"start": at / 10, "end": at / 10 + 0.1, "seconds": 0.1, "bytes": 6e5}} for at in range(200)]
-        put(directory, f"{run},atp_congestion,tcp.json", {"start": {"timestamp": {"timesecs": 2}}, "intervals": intervals})
+        for flow in ("tcp", "tcp_ecn"):
+            put(directory, f"{run},atp_congestion,{flow}.json", {"start": {"timestamp": {"timesecs": 2}}, "intervals": intervals})
+
+
+def atp_sim_records(directory):
+    usual = {"loss_pct": 0, "forwarded": 0, "parts": 0, "control": True, "jain": 1, "jobs": 1}
+    points = [usual | {"curve": "loss", "workers": n, "loss_pct": loss, "share": 0.9 - loss / 10} for n in (8, 32, 64) for loss in (0, *atp_sim.LOSSES)]
+    points += [usual | {"curve": "forward", "workers": n, "forwarded": share, "control": control, "share": atp_sim.model(n, share) / (1 if control else 4)}
+               for n in (8, 32, 64) for share in atp_sim.FORWARDED for control in (True, False)]
+    points += [usual | {"curve": curve, "workers": n, "jobs": jobs, "parts": jobs if divided else 0, "share": 0.5 if divided else 0.9}
+               for n in (8, 32, 64) for jobs in atp_sim.JOBS for curve, divided in
+               (("room", False), ("enough", False), ("all_on", False), ("all_on", True), ("turns", False), ("turns", True))]
+    put(directory, "curves.json", {"gbps": 100, "chunk_bytes": 8920, "carried_bytes": 64, "delay_us": 1, "queue_bytes": 4000000,
+                                   "mark_bytes": 200000, "settle_ms": 3, "settle_jobs_ms": 20, "points": points})
 
 
 def switches_records(directory):
@@ -199,7 +213,7 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
-            "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5)}
+            "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4)}
 
 
 def run_report(*arguments):

@@ -1,12 +1,15 @@
 """Congestion control: what atp_congestion.sh measured."""
 from figures import Figure, Sample, table
-from parts.atp_reports import LINK, FRAME, goodput, ratios, rows as jobs_of
+from parts.atp_reports import CHUNK, LINK, FRAME, goodput, ratios, rows as jobs_of
 
 FIGURES = (
     Figure("atp_control_on_vs_off", "Where the switch passes on half of the chunks, goodput with congestion control is {:.2f} times that without.",
            ">= 2"),
     Figure("atp_beside_tcp_link_share", "A job and a flow of TCP to the server's host use {:.1%} of its link together.", ">= 0.95"),
-    Figure("atp_beside_tcp_job", "Of what both get, {:.1%} is the job's.", first_screen=False),
+    Figure("atp_beside_tcp_job", "Of what a job and a flow of TCP get together, {:.1%} is the job's.", first_screen=False),
+    Figure("atp_beside_tcp_ecn_link_share", "A job and a flow of TCP that heeds marks (ECN) use {:.1%} of the link to the server's host together.",
+           first_screen=False),
+    Figure("atp_beside_tcp_ecn_job", "Of what a job and a flow of TCP that heeds marks (ECN) get together, {:.1%} is the job's.", first_screen=False),
 )
 
 READING = """
@@ -14,6 +17,14 @@ Congestion: without control a job has 1,024 chunks under way (`options.window`),
 holds some 700. With control it begins with 50, and marks and losses tell it. TCP: one flow of `iperf3` (the kernel's default, cubic, without ECN)
 from a fourth host to the server's, whose link both share; frames of both are counted, of TCP's 1,448 bytes of 1,514. What TCP gets is that of the tenths of a
 second in which the job works.
+
+How they share: a flow that heeds losses only fills the queue of 1 MB, and every packet of the job meets more than 50,000 bytes there and is marked; so the job's window
+halves with each round trip until it is least, and what is left to the job is what TCP leaves. That is what marks are for, and so does every protocol that
+heeds them behind a queue that others fill (RFC 8257, section 5, for DCTCP): let such flows have another queue, or heed marks, too (`sysctl net.ipv4.tcp_ecn=1`).
+Then both see the same.
+
+With control on and off: with three workers a chunk that is passed on takes three packets on the server's link, so 50% passed on allow half of the link, and that is what a
+job with control has. So the ratio says how much is lost without. It is more where there are more workers: [simulated](atp_sim.md) with the eight that the paper had, at 100 Gb/s.
 """
 TCP_PAYLOAD = 1448
 CALLS = 2  # of the job beside TCP
@@ -31,13 +42,15 @@ def tcp_mbits(flow, report):
 
 def collect(rows):
     of = {key[0]: reports for key, reports in rows.items()}
-    job = [goodput(report) for report in of["beside_tcp"]]
-    tcp = [tcp_mbits(flow, report) for flow, report in zip(of["tcp"], of["beside_tcp"])]
-    share = [(a / 1432 + b / TCP_PAYLOAD) * FRAME / LINK for a, b in zip(job, tcp)]
-    return ({"atp_control_on_vs_off": ratios(of["on"], of["off"]), "atp_beside_tcp_link_share": share,
-             "atp_beside_tcp_job": [a / (a + b) for a, b in zip(job, tcp)]},
-            {"mbits": {"with congestion control, half passed on": [goodput(r) for r in of["on"]],
-                       "without": [goodput(r) for r in of["off"]], "a job beside TCP": job, "TCP beside it": tcp}})
+    figures = {"atp_control_on_vs_off": ratios(of["on"], of["off"])}
+    mbits = {"with congestion control, half passed on": [goodput(r) for r in of["on"]], "without": [goodput(r) for r in of["off"]]}
+    for flow, says in (("tcp", "TCP"), ("tcp_ecn", "TCP with ECN")):
+        job = [goodput(report) for report in of[f"beside_{flow}"]]
+        tcp = [tcp_mbits(seen, report) for seen, report in zip(of[flow], of[f"beside_{flow}"])]
+        figures |= {f"atp_beside_{flow}_link_share": [(a / CHUNK + b / TCP_PAYLOAD) * FRAME / LINK for a, b in zip(job, tcp)],
+                    f"atp_beside_{flow}_job": [a / (a + b) for a, b in zip(job, tcp)]}
+        mbits |= {f"a job beside {says}": job, f"{says} beside it": tcp}
+    return figures, {"mbits": mbits}
 
 
 def section(data):

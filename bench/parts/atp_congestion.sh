@@ -11,20 +11,24 @@ atp_congestion() {
     measure atp_congestion,off 1 atp -b 8M -e 8M -n "$calls" -w 1 --window "$SLOTS"
     net_swagg_stop
     atp_switch "atp: {aggregators: 4096}"
-    atp_beside_tcp
+    atp_beside_tcp tcp 0
+    atp_beside_tcp tcp_ecn 1
     net_swagg_stop
 }
 
 # The flow begins before the job, and lasts longer: what counts of it are the whole seconds in which the job works.
-atp_beside_tcp() {
-    local flow further=$((WORKERS + 1)) to=$records/$run,atp_congestion,tcp.json
+atp_beside_tcp() { # WHAT ECN
+    local flow host further=$((WORKERS + 1)) to=$records/$run,atp_congestion,$1.json
     [ ! -s "$to" ] || return 0
+    for host in "$SERVER" "$further"; do
+        net_exec "$host" sysctl -qw net.ipv4.tcp_ecn="$2"
+    done
     ip netns exec "$NET_ID-h$SERVER" timeout 100 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
     net_until 10 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$SERVER ss -ltn | grep -q :5201"
     net_exec "$further" timeout 100 iperf3 -J -i 0.1 -t 20 -c "$(net_ip "$SERVER")" >"$NET_DIR/new.json" &
     flow=$!
     sleep 2
-    measure atp_congestion,beside_tcp 1 atp -b 4M -e 4M -n 2 -w 0
+    measure "atp_congestion,beside_$1" 1 atp -b 4M -e 4M -n 2 -w 0
     wait "$flow" || fail "iperf3: $(tail -5 "$NET_DIR/new.json")"
     mv "$NET_DIR/new.json" "$to"
 }

@@ -9,7 +9,11 @@
 #include "memory.h"
 #include "toy_keys.h"
 
-enum { BYTES = 8 * ATP_JOB_ELEMENTS };
+/* Of a call's input, and of its result, at most. */
+static size_t most_bytes(const struct atp_job_config *cfg)
+{
+    return 8 * (size_t)cfg->elements;
+}
 
 __attribute__((format(printf, 2, 3))) static void fail(struct atp_job *job, const char *format, ...)
 {
@@ -122,7 +126,7 @@ static struct sml_call call_of(const struct atp_job_worker *w)
                                  .collective = SML_ALLREDUCE,
                                  .type = AGG_I32,
                                  .op = AGG_SUM,
-                                 .count = job->cfg.elements};
+                                 .count = w->call == 0 ? 1 : job->cfg.elements};
     return call;
 }
 
@@ -173,7 +177,7 @@ static void begin_call(struct atp_job_worker *w)
     const struct sml_call call = call_of(w);
 
     atp_numbers_fill(&call, w->job->seed, w->rank, w->in);
-    memset(w->out, 0xee, BYTES);
+    memset(w->out, 0xee, most_bytes(&w->job->cfg));
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
         w->segment[i] = (struct sml_segment){.in = w->in, .out = w->out, .count = call.count};
         if (atp_stream_begin_segments(w->stream[i], &call, &w->segment[i], 1, w->job->net->sim->now) != 0)
@@ -194,6 +198,31 @@ static bool call_is_done(struct atp_job_worker *w)
     return true;
 }
 
+/* A rank can only end a call when all others have begun it, so one result is known at a time. */
+static bool is_right(struct atp_job_worker *w, const struct sml_call *call, uint64_t *at)
+{
+    struct atp_job *job = w->job;
+    const size_t bytes = call->count * agg_element_size(call->type, call->op);
+
+    if (job->known == w->call + 1 && memcmp(w->out, job->right, bytes) == 0)
+        return true;
+    if (!atp_numbers_hold(call, job->seed, job->cfg.workers, w->out, at))
+        return false;
+    memcpy(job->right, w->out, bytes);
+    job->known = w->call + 1;
+    return true;
+}
+
+static void pass_turn(struct atp_job *job)
+{
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        if (job->workers[r].call < job->turns)
+            return;
+    job->next->turns++;
+    for (unsigned r = 0; r < job->next->cfg.workers; r++)
+        wake_at(&job->next->workers[r], job->net->sim->now + 1);
+}
+
 static void end_call(struct atp_job_worker *w)
 {
     struct atp_job *job = w->job;
@@ -201,13 +230,15 @@ static void end_call(struct atp_job_worker *w)
     const bool wants = call.collective == SML_ALLREDUCE || call.root == w->rank;
     uint64_t at = 0;
 
-    if (wants && !atp_numbers_hold(&call, job->seed, job->cfg.workers, w->out, &at))
+    if (wants && !is_right(w, &call, &at))
         fail(job, "rank %u, call %u: element %llu of %llu is wrong", w->rank, w->call, (unsigned long long)at,
              (unsigned long long)call.count);
     w->calling = false;
     w->call++;
     job->sums += wants;
     job->bytes += wants ? call.count * agg_element_size(call.type, call.op) : 0;
+    if (job->cfg.takes_turns)
+        pass_turn(job);
 }
 
 static bool life_is_over(const struct atp_job *job)
@@ -216,6 +247,14 @@ static bool life_is_over(const struct atp_job *job)
         if (job->workers[r].calling || job->workers[r].call < (job->life + 1) * job->cfg.calls)
             return false;
     return true;
+}
+
+static bool may_begin(const struct atp_job_worker *w)
+{
+    const struct atp_job *job = w->job;
+
+    return !w->calling && w->call < (job->life + 1) * job->cfg.calls &&
+           (!job->cfg.takes_turns || w->call < job->turns);
 }
 
 static void send_all(struct atp_job_worker *w)
@@ -239,7 +278,7 @@ static void drive(void *ctx, uint64_t argument)
     (void)argument;
     if (w->dead || job->failed)
         return;
-    if (!w->calling && w->call < (job->life + 1) * job->cfg.calls)
+    if (may_begin(w))
         begin_call(w);
     send_all(w);
     if (w->calling && call_is_done(w)) {
@@ -284,15 +323,25 @@ bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_
 
 void atp_job_init(struct atp_job *job, struct atp_net *net, const struct atp_job_config *cfg, uint64_t seed)
 {
-    *job = (struct atp_job){.cfg = *cfg, .net = net, .seed = seed, .rng = seed};
+    const size_t bytes = most_bytes(cfg);
+
+    *job = (struct atp_job){.cfg = *cfg, .net = net, .seed = seed, .rng = seed, .right = memory_of(bytes)};
     for (unsigned r = 0; r < cfg->workers; r++)
         job->workers[r] =
-            (struct atp_job_worker){.job = job, .rank = r, .in = memory_of(BYTES), .out = memory_of(BYTES)};
+            (struct atp_job_worker){.job = job, .rank = r, .in = memory_of(bytes), .out = memory_of(bytes)};
     begin_life(job);
+}
+
+void atp_job_take_turns(struct atp_job jobs[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        jobs[i].next = &jobs[(i + 1) % n];
+    jobs[0].turns = 1;
 }
 
 void atp_job_fini(struct atp_job *job)
 {
+    free(job->right);
     for (unsigned r = 0; r < job->cfg.workers; r++) {
         for (unsigned i = 0; i < job->cfg.servers; i++)
             free(job->workers[r].memory[i]);

@@ -6,7 +6,7 @@
 #include "atp/stream.h"
 #include "atp_net.h"
 
-enum { ATP_JOB_WORKERS = 24, ATP_JOB_SERVERS = 3, ATP_JOB_ELEMENTS = 12000, ATP_JOB_WHY = 200 };
+enum { ATP_JOB_WORKERS = 64, ATP_JOB_SERVERS = 3, ATP_JOB_ELEMENTS = 12000, ATP_JOB_WHY = 200 };
 
 struct atp_job_config {
     uint8_t number;
@@ -16,10 +16,11 @@ struct atp_job_config {
     unsigned host[ATP_JOB_WORKERS], server_host[ATP_JOB_SERVERS];
     unsigned calls, lives;
     unsigned elements;     /* of a call, at most */
-    bool fixed_size;       /* ... exactly so many, of sums of int32 without a pause */
+    bool fixed_size;       /* ... exactly so many, of sums of int32 without a pause; the first call: one */
     uint16_t fixed_window; /* 0: congestion control */
     uint64_t pause;        /* between calls of a rank, at most, ns */
     uint64_t start;        /* when the job begins */
+    bool takes_turns;      /* begins a call only when it is its turn */
 };
 
 struct atp_job_worker {
@@ -50,6 +51,10 @@ struct atp_job {
     struct atp_job_server servers[ATP_JOB_SERVERS];
     uint64_t sums;  /* calls that ranks have had the right results of */
     uint64_t bytes; /* of those results */
+    uint8_t *right; /* the result of call `known` - 1 */
+    unsigned known;
+    unsigned turns; /* calls that ranks may have begun, where jobs take turns */
+    struct atp_job *next;
     bool failed;
     char why[ATP_JOB_WHY];
 };
@@ -60,6 +65,9 @@ void atp_job_fini(struct atp_job *job);
 /* A packet has come to a host; false: it is none of the job's. */
 bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes,
                      const struct agg_sender *from);
+
+/* Jobs that take turns: the first of these begins, and each makes a call after the one before it. */
+void atp_job_take_turns(struct atp_job jobs[], unsigned n);
 
 /* All calls of all lives are done by all ranks. */
 bool atp_job_is_done(const struct atp_job *job);

@@ -56,31 +56,27 @@ static double link_bytes(const struct atp_share_config *cfg)
 struct atp_share atp_measure(const struct atp_share_config *cfg)
 {
     struct atp_world_config w;
-    struct atp_world_result before, after;
     struct atp_share share = {0};
     double sum = 0, squares = 0;
     uint64_t chunks, acknowledged = 0, marks = 0;
 
     lay_out(cfg, &w);
-    w.limit = cfg->jobs * STAGGER + SETTLE;
-    before = atp_world_play(&w, cfg->seed);
-    w.limit += MEASURED;
-    after = atp_world_play(&w, cfg->seed);
+    w.measured_from = cfg->jobs * STAGGER + SETTLE;
+    w.limit = w.measured_from + MEASURED;
+    const struct atp_world_counts c = atp_world_play(&w, cfg->seed).counts;
     for (unsigned i = 0; i < cfg->jobs; i++) {
-        const double got = (double)(after.bytes[i] - before.bytes[i]) / cfg->workers;
+        const double got = (double)c.bytes[i] / cfg->workers;
         sum += got;
         squares += got * got;
-        acknowledged += after.signs[i].acknowledged - before.signs[i].acknowledged;
-        marks += after.signs[i].marks - before.signs[i].marks;
+        acknowledged += c.signs[i].acknowledged;
+        marks += c.signs[i].marks;
     }
-    chunks = after.reasons[ATP_SEND_ALL] - before.reasons[ATP_SEND_ALL];
+    chunks = c.reasons[ATP_SEND_ALL];
     if (squares > 0)
         share.jain = sum * sum / (cfg->jobs * squares);
     share.of_link = sum / link_bytes(cfg);
     if (chunks > 0)
-        share.switched =
-            (double)(after.switch_reasons[ATP_SWITCH_SUM] - before.switch_reasons[ATP_SWITCH_SUM]) /
-            (double)chunks;
+        share.switched = (double)c.switch_reasons[ATP_SWITCH_SUM] / (double)chunks;
     if (acknowledged > 0)
         share.marked = (double)marks / (double)acknowledged;
     return share;

@@ -26,9 +26,15 @@ static bool is_sealed(const uint8_t *payload, size_t bytes)
     return atp_parse(&p, payload, bytes) == ATP_OK && p.seal != SML_CHECKSUM_NONE;
 }
 
-static struct frame *frame_of(unsigned from, unsigned to, const uint8_t *payload, size_t bytes)
+static struct frame *frame_of(const struct atp_net *net, unsigned from, unsigned to, const uint8_t *payload,
+                              size_t bytes)
 {
-    return frame_new(from, (uint16_t)to, ATP_NET_PORT, payload, bytes, is_sealed(payload, bytes));
+    struct frame *f = frame_new(from, (uint16_t)to, ATP_NET_PORT, payload, bytes, is_sealed(payload, bytes));
+    const uint8_t kind = atp_peek_kind(payload, bytes);
+
+    if ((kind == ATP_GRADIENT || kind == ATP_PARAMETER) && bytes > ATP_HEADER_BYTES)
+        f->filler = net->cfg.filler;
+    return f;
 }
 
 /* Where it comes from, as its receiver sees it: nothing protects the port of a frame without UDP's checksum.
@@ -77,12 +83,13 @@ static void carry(struct atp_net *net, unsigned at, struct frame *passing, const
 {
     net->switches[at].reasons[v->reason]++;
     if (v->action == AGG_PASS_ON)
-        forward(net, at, frame_of(passing->host, passing->switch_port, v->payload, v->bytes));
+        forward(net, at, frame_of(net, passing->host, passing->switch_port, v->payload, v->bytes));
     else if (v->action == AGG_SEND_AS)
         forward(net, at,
-                frame_of(atp_net_host(&v->as->from), atp_net_host(&v->as->to), v->payload, v->bytes));
+                frame_of(net, atp_net_host(&v->as->from), atp_net_host(&v->as->to), v->payload, v->bytes));
     else if (v->action == AGG_PASS_AND_KEEP)
-        forward(net, at, frame_of(passing->host, passing->switch_port, passing->payload, passing->bytes));
+        forward(net, at,
+                frame_of(net, passing->host, passing->switch_port, passing->payload, passing->bytes));
 }
 
 /* The packet in memory of exactly its length, marked if its frame is. */
@@ -178,6 +185,8 @@ void atp_net_init(struct atp_net *net, struct sim *sim, const struct atp_net_con
         link_init(&net->hosts[h].up, sim, rng, on_frame, &net->switch_ends[at[h]]);
         link_init(&net->hosts[h].down, sim, rng, on_frame, &net->host_ends[h]);
         net->hosts[h].up.quality = net->hosts[h].down.quality = cfg->cable;
+        if (cfg->senders_wait)
+            net->hosts[h].up.quality.queue_bytes = net->hosts[h].up.quality.mark_bytes = 0;
     }
 }
 
@@ -208,13 +217,13 @@ void atp_net_send(struct atp_net *net, unsigned from, unsigned to, const uint8_t
     net->to_all += to == ATP_NET_ALL;
     if (net->overhear != NULL)
         net->overhear(net->ctx, from, to, payload, bytes);
-    link_send(&net->hosts[from].up, frame_of(from, to, payload, bytes));
+    link_send(&net->hosts[from].up, frame_of(net, from, to, payload, bytes));
 }
 
 void atp_net_forge(struct atp_net *net, unsigned forger, unsigned from, unsigned to, const uint8_t *payload,
                    size_t bytes)
 {
-    link_send(&net->hosts[forger].up, frame_of(from, to, payload, bytes));
+    link_send(&net->hosts[forger].up, frame_of(net, from, to, payload, bytes));
 }
 
 void atp_net_tick(struct atp_net *net)

@@ -47,6 +47,8 @@ struct atp_net_config {
     struct atp_switch_terms table;
     bool adds[1 + ATP_NET_RACKS]; /* the switch next to the servers, the racks' */
     struct link_quality cable;
+    bool senders_wait; /* what a host sends waits in the host itself as long as need be, unmarked */
+    uint16_t filler;   /* bytes that packets with elements take on the wire besides */
 };
 
 struct atp_net {

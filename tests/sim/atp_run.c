@@ -17,8 +17,8 @@ static void add(struct atp_world_result *sum, const struct atp_world_result *r)
     sum->marked += r->marked;
     sum->to_groups += r->to_groups;
     for (unsigned i = 0; i < AGG_MAX_REASONS; i++) {
-        sum->switch_reasons[i] += r->switch_reasons[i];
-        sum->reasons[i] += r->reasons[i];
+        sum->counts.switch_reasons[i] += r->counts.switch_reasons[i];
+        sum->counts.reasons[i] += r->counts.reasons[i];
     }
 }
 
@@ -52,8 +52,8 @@ bool atp_run(uint64_t first, uint64_t count)
            " to groups; %.0f s simulated in %.1f s\n",
            count, failed, sum.sums, sum.frames, sum.lost, sum.marked, sum.to_groups,
            (double)sum.simulated_ns / 1e9, seconds_now() - start);
-    print_reasons("switches", &atp_switch_protocol, sum.switch_reasons);
-    print_reasons("servers", &atp_protocol, sum.reasons);
+    print_reasons("switches", &atp_switch_protocol, sum.counts.switch_reasons);
+    print_reasons("servers", &atp_protocol, sum.counts.reasons);
     if (count > 1 && !atp_is_fair()) {
         printf("competing jobs do not get the same\n");
         failed++;

@@ -7,7 +7,7 @@
 #include "atp/reasons.h"
 #include "wire/bytes.h"
 
-enum { TICK_NS = 10000000, OVERHEARD = 16 };
+enum { TICK_NS = 10000000, LOOK_NS = 10000 /* at what is measured */, OVERHEARD = 16 };
 
 struct overheard {
     unsigned from, to;
@@ -25,6 +25,7 @@ struct world {
     bool struck;                           /* it has died, or started over, while the job was not done */
     struct overheard overheard[OVERHEARD]; /* by a forger */
     uint64_t heard;
+    struct atp_world_counts before; /* what is measured began */
     struct atp_world_result *result;
 };
 
@@ -263,10 +264,51 @@ static void judge_the_tables(struct world *w)
         fail(w, "an aggregator is left");
 }
 
+static void count(const struct world *w, struct atp_world_counts *c)
+{
+    const struct link_stats *server = &w->net.hosts[w->cfg->job[0].server_host[0]].down.stats;
+
+    *c = (struct atp_world_counts){
+        .ns = w->sim.now, .to_server = server->sent, .overflowed = server->overflowed};
+    for (unsigned s = 0; s <= w->cfg->net.racks; s++)
+        for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+            c->switch_reasons[i] += w->net.switches[s].reasons[i];
+    for (unsigned j = 0; j < w->cfg->jobs; j++) {
+        c->bytes[j] = w->job[j].bytes;
+        atp_stream_signs(w->job[j].workers[0].stream[0], &c->signs[j]);
+        for (unsigned s = 0; s < w->cfg->job[j].servers; s++)
+            for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
+                c->reasons[i] += w->job[j].servers[s].reasons[i];
+    }
+}
+
+static uint64_t acknowledged(const struct world *w)
+{
+    uint64_t chunks = 0;
+
+    for (unsigned j = 0; j < w->cfg->jobs; j++) {
+        struct atp_stream_signs signs;
+        atp_stream_signs(w->job[j].workers[0].stream[0], &signs);
+        chunks += signs.acknowledged;
+    }
+    return chunks;
+}
+
+static void play_measurement(struct world *w)
+{
+    const struct atp_world_config *cfg = w->cfg;
+
+    play_until(w, cfg->measured_from);
+    count(w, &w->before);
+    const uint64_t until = cfg->measured_chunks > 0 ? acknowledged(w) + cfg->measured_chunks : UINT64_MAX;
+    while (w->sim.now < cfg->limit && acknowledged(w) < until && !w->result->failed)
+        play_until(w, w->sim.now + LOOK_NS < cfg->limit ? w->sim.now + LOOK_NS : cfg->limit);
+}
+
 static void play(struct world *w)
 {
     if (w->cfg->measures) {
-        play_until(w, w->cfg->limit);
+        play_measurement(w);
         return;
     }
     while (!all_done(w) && w->sim.now < w->cfg->limit && !w->result->failed)
@@ -280,31 +322,45 @@ static void play(struct world *w)
     judge_the_tables(w);
 }
 
+/* What has happened since. */
+static void subtract(struct atp_world_counts *c, const struct atp_world_counts *before)
+{
+    c->ns -= before->ns;
+    c->to_server -= before->to_server;
+    c->overflowed -= before->overflowed;
+    for (unsigned i = 0; i < AGG_MAX_REASONS; i++) {
+        c->switch_reasons[i] -= before->switch_reasons[i];
+        c->reasons[i] -= before->reasons[i];
+    }
+    for (unsigned j = 0; j < ATP_WORLD_JOBS; j++) {
+        c->bytes[j] -= before->bytes[j];
+        c->signs[j].acknowledged -= before->signs[j].acknowledged;
+        c->signs[j].collisions -= before->signs[j].collisions;
+        c->signs[j].marks -= before->signs[j].marks;
+        c->signs[j].halved -= before->signs[j].halved;
+    }
+}
+
 static void sum_up(struct world *w)
 {
     struct atp_world_result *r = w->result;
+    struct atp_world_counts *c = &r->counts;
 
+    count(w, c);
+    if (c->reasons[ATP_SEND_MISMATCH] > 0 ||
+        (c->switch_reasons[ATP_SWITCH_DIFFERS] > 0 && w->cfg->forged == 0))
+        fail(w, "packets of one chunk differ, though all ranks call the same");
+    if (c->reasons[ATP_DROP_AHEAD] + c->reasons[ATP_DROP_BAD_RANKS] + c->reasons[ATP_DROP_SUMMED] > 0)
+        fail(w, "a server has had packets that no worker and no switch may send");
+    subtract(c, &w->before);
     r->events = w->sim.events;
     r->simulated_ns = w->sim.now;
-    for (unsigned s = 0; s <= w->cfg->net.racks; s++)
-        for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
-            r->switch_reasons[i] += w->net.switches[s].reasons[i];
     for (unsigned j = 0; j < w->cfg->jobs; j++) {
         struct sml_stream_stats stats;
         r->sums += w->job[j].sums;
-        r->bytes[j] = w->job[j].bytes;
-        atp_stream_signs(w->job[j].workers[0].stream[0], &r->signs[j]);
         atp_stream_stats(w->job[j].workers[0].stream[0], &stats);
         r->window[j] = stats.window;
-        for (unsigned s = 0; s < w->cfg->job[j].servers; s++)
-            for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
-                r->reasons[i] += w->job[j].servers[s].reasons[i];
     }
-    if (r->reasons[ATP_SEND_MISMATCH] > 0 ||
-        (r->switch_reasons[ATP_SWITCH_DIFFERS] > 0 && w->cfg->forged == 0))
-        fail(w, "packets of one chunk differ, though all ranks call the same");
-    if (r->reasons[ATP_DROP_AHEAD] + r->reasons[ATP_DROP_BAD_RANKS] + r->reasons[ATP_DROP_SUMMED] > 0)
-        fail(w, "a server has had packets that no worker and no switch may send");
     r->frames = w->net.frames;
     r->lost = w->net.lost;
     r->marked = w->net.marked;
@@ -326,6 +382,8 @@ struct atp_world_result atp_world_play(const struct atp_world_config *cfg, uint6
     for (unsigned i = 0; i < cfg->jobs; i++)
         atp_job_init(&w->job[i], &w->net, &cfg->job[i], rng_fork(&w->rng));
     w->net.overhear = cfg->forged > 0 ? overhear : NULL;
+    if (cfg->in_turns)
+        atp_job_take_turns(w->job, cfg->jobs);
     plan(w);
     play(w);
     atp_net_fini(&w->net);

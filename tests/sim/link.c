@@ -65,6 +65,7 @@ struct frame *frame_copy(const struct frame *frame)
     struct frame *copy = frame_new(frame->host, frame->switch_port, frame->host_port, frame->payload,
                                    frame->bytes, frame->unsummed);
 
+    copy->filler = frame->filler;
     copy->marked = frame->marked;
     copy->forged = frame->forged;
     copy->untrue = frame->untrue;
@@ -176,7 +177,7 @@ static uint64_t *stopped(struct link *link, uint64_t leaves)
 
 void link_send(struct link *link, struct frame *f)
 {
-    size_t wire_bytes = f->bytes + (size_t)FRAME_WIRE_OVERHEAD;
+    size_t wire_bytes = f->bytes + (size_t)f->filler + FRAME_WIRE_OVERHEAD;
     uint64_t leaves = pass_queue(link, f, wire_bytes), *loss = stopped(link, leaves);
 
     link->stats.sent++;

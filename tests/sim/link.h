@@ -19,6 +19,7 @@ struct frame {
     bool forged;                     /* by somebody on the cable (forger.h) */
     bool untrue;                     /* ... who has changed it, or sends it in another's name */
     uint16_t bytes;
+    uint16_t filler; /* bytes that it takes on the wire besides, for what the payload leaves out */
     const uint8_t *payload;
     struct buffer *buffer; /* that it lies in */
 };

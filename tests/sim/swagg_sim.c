@@ -8,6 +8,7 @@
 
 #include "atp_run.h"
 #include "chip_protocol.h"
+#include "curves/curves.h"
 #include "options.h"
 #include "runner.h"
 #include "scale/scale.h"
@@ -33,6 +34,9 @@ static _Noreturn void usage(FILE *out)
         "(2000)\n"
         "       swagg-sim atp --measure                                   how its jobs share a link, and "
         "aggregators\n"
+        "       swagg-sim atp --curves [--json FILE] [--small] [--jobs N] what it does at 100 Gb/s with many "
+        "workers\n"
+        "                                                                 and jobs\n"
         "       swagg-sim scale [--costs FILE] [--out DIRECTORY] [--json FILE] [--small] [--jobs N]\n"
         "                     trees of switches with 240 and 3,600 workers; --out: DIRECTORY/scale.md, "
         "whose\n"
@@ -250,13 +254,14 @@ static int tat(int argc, char **argv)
 static int atp(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"seeds", required_argument, NULL, 'n'},
-        {"first", required_argument, NULL, 'f'},
-        {"measure", no_argument, NULL, 'm'},
-        {NULL, 0, NULL, 0},
+        {"seeds", required_argument, NULL, 'n'}, {"first", required_argument, NULL, 'f'},
+        {"measure", no_argument, NULL, 'm'},     {"curves", no_argument, NULL, 'c'},
+        {"small", no_argument, NULL, 's'},       {"json", required_argument, NULL, 'J'},
+        {"jobs", required_argument, NULL, 'j'},  {NULL, 0, NULL, 0},
     };
     uint64_t first = 1, count = 2000;
-    bool measure = false;
+    bool measure = false, curves = false;
+    struct curves_command c = {.threads = free_cpus()};
 
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (o) {
@@ -269,11 +274,25 @@ static int atp(int argc, char **argv)
         case 'm':
             measure = true;
             break;
+        case 'c':
+            curves = true;
+            break;
+        case 's':
+            c.small = true;
+            break;
+        case 'J':
+            c.json = optarg;
+            break;
+        case 'j':
+            c.threads = (unsigned)number("--jobs", optarg, 1, CURVES_THREADS_MAX);
+            break;
         default:
             usage(stderr);
         }
-    if (optind != argc)
+    if (optind != argc || (c.small && !curves) || (c.json != NULL && !curves))
         usage(stderr);
+    if (curves)
+        return curves_command(&c);
     return (measure ? atp_measure_table() : atp_run(first, count)) ? 0 : 1;
 }
 

@@ -1,0 +1,21 @@
+/* Which points the curves of ATP have. */
+#ifndef SWAGG_SIM_CURVES_PLAN_H
+#define SWAGG_SIM_CURVES_PLAN_H
+
+#include "curves/point.h"
+
+enum {
+    PLAN_POINTS_MAX = 256,
+    PLAN_ROOM = 65536, /* aggregators that are enough for all */
+    PLAN_ONES = 16,    /* ... for one job: with as many chunks under way it fills its link */
+    PLAN_WINDOW = 1024,
+    PLAN_WINDOW_JOBS = 64,
+};
+
+/* Fills in the points; returns how many. small: of few workers and jobs. */
+unsigned plan_points(struct point points[PLAN_POINTS_MAX], bool small);
+
+/* Chunks by which a point is measured: fewer where each takes more packets. */
+uint64_t plan_chunks(const struct point *p, bool small);
+
+#endif
