@@ -62,11 +62,12 @@ start_swagg() { # PROBABILITY [YAML...]
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
-# The same command on every host at once, with its rank at the end.
-on_every_host() { # COMMAND...
-    local rank pid pids=() status=0
-    for rank in 1 2 3; do
-        "$@" $rank &
+# The same command for all ranks at once, with the rank at its end.
+on_all_ranks() { # RANKS COMMAND...
+    local count=$1 rank pid pids=() status=0
+    shift
+    for ((rank = 1; rank < count; rank++)); do
+        "$@" "$rank" &
         pids+=($!)
     done
     "$@" 0 || status=$?

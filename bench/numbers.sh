@@ -120,10 +120,10 @@ measure_numbers() {
     local way type numbers
     for way in "float native" "float int32" "float fp16" "bfloat16 native"; do
         read -r type numbers <<<"$way"
-        record "$setting,libswagg,${type}_$numbers" on_every_host libswagg_perf "$type" "$numbers"
+        record "$setting,libswagg,${type}_$numbers" on_all_ranks 4 libswagg_perf "$type" "$numbers"
         printf '  run %s: %s through libswagg, numbers %s\n' "$run" "$type" "$numbers"
     done
-    record "$setting,libswagg,tensors" on_every_host bench_tensors
+    record "$setting,libswagg,tensors" on_all_ranks 4 bench_tensors
     printf '  run %s: many tensors: %s\n' "$run" "$(cat "$(record_of "$setting,libswagg,tensors")")"
 }
 

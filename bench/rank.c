@@ -119,8 +119,8 @@ static int train(struct rank *r)
     for (int epoch = 1; epoch <= r->cfg->epochs && rc == 0; epoch++)
         rc = train_epoch(r, epoch);
     if (tells)
-        printf("],\n \"left_out\": %llu, \"missed\": %llu}\n", (unsigned long long)r->left_out,
-               (unsigned long long)r->missed);
+        printf("],\n \"steps\": %zu, \"left_out\": %llu, \"missed\": %llu}\n", r->cfg->steps,
+               (unsigned long long)r->left_out, (unsigned long long)r->missed);
     return rc;
 }
 

@@ -4,8 +4,9 @@
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
 # (swagg-perf, and the bytes that rank 0's port carried meanwhile; LINKS is "server" where swagg-ps sums, over links of 100mbit),
 # DIRECTORY/RUN,train,WAY.json (the epochs of train-digits), DIRECTORY/RUN,text,RANKS,WAY.json (of train-text),
-# DIRECTORY/1,many,WAY.json and DIRECTORY/1,loss,PROBABILITY,SYNCHRONIZE.json (bench-train), and
-# DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf), of which thc.py makes figures. All ways take turns in each run.
+# DIRECTORY/1,many,WORKERS,LATE,WAY.json and DIRECTORY/1,loss,PROBABILITY,SYNCHRONIZE.json (bench-train in one process),
+# DIRECTORY/RUN,late,WORKERS,LATE,WAY.json (bench-train, a process each) and DIRECTORY/RUN,100mbit,ALGORITHM,allreduce.json (mpi-perf),
+# of which thc.py makes figures. All ways take turns in each run.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,6 +19,11 @@ quick=${3:-}
 NET_SETTINGS=("memory: {mode: no-huge}")
 
 EPOCHS=12
+LATE_MS=100 # thc_training.py says it, too
+LATE_EPOCHS=2
+LATE_STEPS=15
+MANY=$'4 0\n4 1\n8 0\n8 2\n64 0\n64 6\n64 19' # workers in one process, and how many of them are late
+[ -z "$quick" ] || MANY='64 0'
 SERVER=4 # the host of swagg-ps; ranks are on the others
 ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
 [ -z "$quick" ] || ALGORITHMS=(chosen 4)
@@ -31,26 +37,48 @@ alone() {
     "$NET_BUILD/bench/bench-thc" "$NET_DIR/gradients" >"$NET_DIR/new.json"
 }
 
-many() { # BENCH-TRAIN OPTION...
-    "$NET_BUILD/bench/bench-train" "$@" "${TEXTS[@]}" >"$NET_DIR/new.json"
+# Measures nothing but how well is learned, so as many at a time as there are CPUs. The same in every run, so in one only.
+asides=()
+aside() { # NAME BENCH-TRAIN OPTION...
+    local file
+    file=$(record_of "$1")
+    [ ! -s "$file" ] || return 0
+    [ "${#asides[@]}" -lt "$(nproc)" ] || end_aside
+    { "$NET_BUILD/bench/bench-train" "${@:2}" "${TEXTS[@]}" >"$file.new" && mv "$file.new" "$file"; } &
+    asides+=($!)
 }
 
-# More workers than there are hosts, and packets lost, in one process. The same in every run, so in one only.
-measure_many() {
-    local way loss synchronize
-    for way in none thc; do
-        record "many,$way" many --workers 64 --compression "$way"
-    done
+end_aside() { # the one that began first
+    wait "${asides[0]}" || fail "a training in one process: status $?"
+    asides=("${asides[@]:1}")
+}
+
+# As in section 8.3 of the paper.
+AS_PAPER=(--workers 10 --compression thc --granularity 20 --one-in 512 --epochs 6)
+
+measure_aside() {
+    local workers late loss synchronize
     for loss in 0 0.001 0.01; do
         for synchronize in '' --synchronize; do
             [ "$loss$synchronize" != 0--synchronize ] || continue
-            # Options of section 8.3 of the paper.
             # shellcheck disable=SC2086 # none or one
-            record "loss,$loss,${synchronize#--}" many --workers 10 --compression thc --granularity 20 --one-in 512 --epochs 8 \
-                --loss "$loss" $synchronize
+            aside "loss,$loss,${synchronize#--}" "${AS_PAPER[@]}" --loss "$loss" $synchronize
         done
     done
-    printf '  run %s: 64 workers, and packets lost, in one process\n' "$run"
+    for late in 1 2 3; do
+        aside "many,10,$late,thc" "${AS_PAPER[@]}" --late "$late"
+    done
+    for late in 0 3; do
+        aside "many,10,$late,float" "${AS_PAPER[@]}" --compression none --late "$late"
+    done
+    while read -r workers late; do
+        aside "many,$workers,$late,thc" --workers "$workers" --compression thc --late "$late"
+    done <<<"$MANY"
+    aside many,64,0,float --workers 64
+    while [ "${#asides[@]}" -gt 0 ]; do
+        end_aside
+    done
+    printf '  run %s: many workers, late ones, and packets lost, in one process\n' "$run"
 }
 
 perf() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS RANK
@@ -65,7 +93,7 @@ carried() { # DIRECTION
 libswagg() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS
     local sent received
     sent=$(carried tx) received=$(carried rx)
-    on_every_host perf "$@"
+    on_all_ranks 4 perf "$@"
     printf '{"sent": %s, "received": %s, "perf": %s}\n' $(($(carried tx) - sent)) $(($(carried rx) - received)) \
         "$(cat "$NET_DIR/perf.json")" >"$NET_DIR/new.json"
 }
@@ -83,6 +111,32 @@ measure_server() {
     net_server_start "$SERVER"
     measure_ways server "$(net_ip "$SERVER")" 8M 2 1
     net_server_end TERM
+}
+
+# Two on each host, that of the server included.
+train_rank() { # WORKERS LATE QUORUM RANK
+    local out=/dev/null
+    [ "$4" != 0 ] || out=$NET_DIR/new.json
+    net_exec $(($4 % (SERVER + 1))) "$NET_BUILD/bench/bench-train" --switch "$(net_switch_ip)" --job late --rank "$4" --workers "$1" \
+        --compression thc --late "$2" --late-ms "$LATE_MS" --quorum "$3" --epochs "$LATE_EPOCHS" --steps "$LATE_STEPS" "${TEXTS[@]}" >"$out"
+}
+
+# Some are late in each step; all wait for them, or only for a quorum of the others.
+measure_late() {
+    local late workers
+    record late,10,0,all on_all_ranks 10 train_rank 10 0 0
+    record late,10,1,all on_all_ranks 10 train_rank 10 1 0
+    for late in 1 2 3; do
+        [ "$late$quick" != 2quick ] || continue
+        record "late,10,$late,quorum" on_all_ranks 10 train_rank 10 "$late" $((10 - late))
+    done
+    if [ "$run$quick" = 1 ]; then
+        for workers in 4 8; do
+            record "late,$workers,1,all" on_all_ranks "$workers" train_rank "$workers" 1 0
+            record "late,$workers,1,quorum" on_all_ranks "$workers" train_rank "$workers" 1 $((workers - 1))
+        done
+    fi
+    printf '  run %s: trained with late ranks\n' "$run"
 }
 
 measure_openmpi() {
@@ -124,7 +178,7 @@ net_begin bench
 net_hosts 5
 for ((run = 1; run <= runs; run++)); do
     record alone alone
-    [ "$run" != 1 ] || measure_many
+    [ "$run" != 1 ] || measure_aside
     net_limit 100mbit
     net_bridge
     measure_openmpi
@@ -133,6 +187,7 @@ for ((run = 1; run <= runs; run++)); do
     start_swagg 0
     measure_ways 100mbit "$(net_switch_ip)" 20M 2 1
     measure_training
+    measure_late
     net_limit none
     measure_ways none "$(net_switch_ip)" 16M 8 2
     net_swagg_stop

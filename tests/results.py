@@ -133,8 +133,9 @@ def thc_records(directory):
              "errors": [{"bits": bits, "one_in": 32, "workers": n, "thc": 0.1 / n, "uniform": 0.2 / n} for bits in (3, 4) for n in (1, 4)]}
     alone |= {"gradient_" + name: alone[name] for name in ("errors", "others")}
     process = {"epochs": [{"epoch": 1, "accuracy": 0.4}], "missed": 0}
-    for name in ("many,none", "many,thc", *(f"loss,{loss},{synchronize}" for loss, synchronize in
-                                            (("0", ""), ("0.001", ""), ("0.001", "synchronize"), ("0.01", ""), ("0.01", "synchronize")))):
+    for name in (*(f"many,{name}" for name in ("64,0,float", "64,0,thc", "64,19,thc", "10,1,thc", "10,2,thc", "10,3,thc", "10,0,float")),
+                 *(f"loss,{loss},{synchronize}" for loss, synchronize in
+                   (("0", ""), ("0.001", ""), ("0.001", "synchronize"), ("0.01", ""), ("0.01", "synchronize")))):
         put(directory, f"1,{name}.json", process)
     for run in RUNS:
         put(directory, f"{run},alone.json", alone)
@@ -147,6 +148,8 @@ def thc_records(directory):
                 [{"epoch": epoch, "loss": 1, "accuracy": 0.94 + epoch / 100, "ms": ms} for epoch in (1, 2, 3)])
         for ranks, way, ms in ((4, "float", 30), (4, "thc", 10), (8, "float", 60), (8, "thc", 20)):
             put(directory, f"{run},text,{ranks},{way}.json", [{"epoch": 1, "loss": 1, "accuracy": 0.5, "ms": ms}])
+        for name, ms in (("0,all", 20), ("1,all", 30), ("1,quorum", 20), ("2,quorum", 20), ("3,quorum", 20)):
+            put(directory, f"{run},late,10,{name}.json", {"epochs": [{"epoch": 1, "accuracy": 0.1, "ms": ms}], "steps": 1, "missed": 0})
         for algorithm in ("chosen", "4"):
             put(directory, f"{run},100mbit,{algorithm},allreduce.json", [mpi_row(1024, 3)])
 

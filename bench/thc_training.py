@@ -1,0 +1,213 @@
+"""What training with compressed sums is like: how well it learns, and how long that takes, where packets are lost and workers come late."""
+import sys
+
+import records
+from figures import Figure, Sample, table
+from plot import Panel, bars, lines
+
+DIGITS_ACCURACY, TEXT_ACCURACY = 0.96, 0.42
+WORKERS, EPOCHS = 10, 6  # where packets are lost or workers late
+LATE, LATE_MS = (1, 2, 3), 100
+WAYS = {"float": "floats", "thc": "compressed"}
+
+SLOW = "Over links of 100 Mbit/s"
+FIGURES = (
+    Figure("thc_steps_inflation", f"{SLOW} four ranks take {{:.2f}} times as many epochs as with sums of floats until they know 96 of 100 digits.", "<= 1.05"),
+    Figure("thc_time_to_accuracy_speedup", f"{SLOW} four ranks know 96 of 100 digits {{:.2f}} times as fast as with sums of floats.", ">= 1.5"),
+    Figure("thc_text_steps_inflation", f"{SLOW} four ranks take {{:.2f}} times as many epochs until a language model knows 42 of 100 characters.", "<= 1.05"),
+    Figure("thc_text_time_to_accuracy_speedup", f"{SLOW} a language model knows 42 of 100 characters {{:.2f}} times as fast as with sums of floats.", ">= 1.5"),
+    Figure("thc_many_accuracy", "64 workers in one process know {:.3f} times as many characters at the end as with sums of floats."),
+    Figure("thc_loss_1pct_accuracy", "With one packet in 100 lost, and zeros for what does not come, 10 workers know {:.3f} times as many characters as without loss."),
+    Figure("thc_loss_1pct_synchronized_accuracy", "With one packet in 100 lost, and models made the same after each epoch, they know {:.3f} times as many as without loss."),
+    Figure("thc_loss_01pct_accuracy", "With one packet in 1,000 lost they know {:.3f} times as many as without loss.", first_screen=False),
+    Figure("thc_loss_01pct_synchronized_accuracy", "With one packet in 1,000 lost, and models made the same, they know {:.3f} times as many.", first_screen=False),
+    *(Figure(f"thc_late_{late}0pct_accuracy", f"With {late} of 10 workers late in each step, and sums of the others, they know {{:.3f}} times as many characters "
+             "as if none were late.", first_screen=late == LATE[-1]) for late in LATE),
+    *(Figure(f"thc_late_{late}0pct_speedup", f"{SLOW} 10 workers, of whom {late} {'is' if late == 1 else 'are'} {LATE_MS} ms late in each step, train {{:.2f}} times as "
+             "fast by a quorum as if all were waited for.", first_screen=late == LATE[-1]) for late in LATE),
+    Figure("thc_late_64_accuracy", "With 19 of 64 workers late in each step they know {:.3f} times as many as if none were late.", first_screen=False),
+)
+
+READING = f"""
+Training: `train-digits`, the program of `script/demo`, on the same hosts and links: gradients of 150 KiB, one a step, the same start and the same order
+of images every time. Through the shim, with `SWAGG_COMPRESSION=thc` or without; and with Open MPI alone, through the same switch. `train-text` is larger: a language model of
+451,136 parameters (1.8 MB), which learns to tell the next character of Debian's licence texts from the 16 before it; two hidden layers,
+batches of 256, 30 steps an epoch, tested on other stretches of the texts. Eight ranks are two on each host.
+
+Training in one process: `bench-train`, the same model, its workers' gradients compressed, summed and decoded by libswagg's and the switch's
+own functions. Lost packets as in section 8.3 of the paper: 10 workers, granularity 20, one number in 512 clamped; each packet is lost with the same
+probability on its way to the switch and back, nothing is sent again, and what does not come counts as zeros, for the rank that misses a sum, or for all if a contribution is missing.
+Then ranks' models differ, unless they take their mean after each epoch. Late workers as there, too: in each step some others, chosen at random, are
+not waited for. Compressed, what they had is added to their next gradients by error feedback (the paper drops it); floats of those that are there are
+scaled up to all. Accuracy is that of the first worker's model after {EPOCHS} epochs; of 4, 8 and 64 workers after 5, with libswagg's own settings. It is
+of 3,200 characters, so one in a hundred is chance.
+
+Late workers on the network: ten processes of the same program, two on each of five hosts, through libswagg with `options.quorum` or without. In each step
+some, the same in both cases, sleep for {LATE_MS} ms before they contribute; who is still behind from the step before is late, too. Models are made
+the same after each epoch. Time is that of a step, in the second of two epochs, of 15 steps each.
+"""
+
+
+# --- what the records say ---------------------------------------------------------------------------------------------
+
+def until(epochs, accuracy):
+    """How many epochs, and milliseconds, it took to reach the accuracy."""
+    ms = 0
+    for row in epochs:
+        ms += row["ms"]
+        if row["accuracy"] >= accuracy:
+            return row["epoch"], ms
+    sys.exit(f"no accuracy of {accuracy} after {len(epochs)} epochs")
+
+
+def trained(reports, program, accuracy):
+    """{(what,) way: {"epochs": run by run, "ms": run by run}}"""
+    found = {}
+    for key, runs in reports.items():
+        if key[0] == program:
+            ends = [until(epochs, accuracy) for epochs in runs]
+            found[",".join(key[1:])] = {"epochs": [end[0] for end in ends], "ms": [end[1] for end in ends]}
+    return found
+
+
+def speedups(found, names, ways, over, under):
+    """Two figures: how many more epochs it takes, and how much less time."""
+    found[names[0]] = records.ratios(ways[under]["epochs"], ways[over]["epochs"])
+    found[names[1]] = records.ratios(ways[over]["ms"], ways[under]["ms"])
+
+
+def by_epoch(reports, *key):
+    return [row["accuracy"] for row in reports[key][0]["epochs"]]
+
+
+def at_end(reports, *key):
+    return by_epoch(reports, *key)[-1]
+
+
+def in_one_process(reports):
+    """What no two runs differ in: [{"workers", "late", "way", "loss", "synchronized", "accuracy" by epoch, "missed" floats}]"""
+    rows = []
+    for (kind, *key), runs in sorted(reports.items()):
+        row = {"accuracy": by_epoch(reports, kind, *key), "missed": runs[0]["missed"]} if kind in ("many", "loss") else None
+        if kind == "many":
+            rows.append(row | {"workers": int(key[0]), "late": int(key[1]), "way": key[2], "loss": 0, "synchronized": False})
+        elif kind == "loss":
+            rows.append(row | {"workers": WORKERS, "late": 0, "way": "thc", "loss": float(key[0]), "synchronized": bool(key[1])})
+    return rows
+
+
+def figures_of(reports, digits, text, late):
+    found = {}
+    speedups(found, ("thc_steps_inflation", "thc_time_to_accuracy_speedup"), digits, "float", "thc")
+    speedups(found, ("thc_text_steps_inflation", "thc_text_time_to_accuracy_speedup"), text, "4,float", "4,thc")
+    found["thc_many_accuracy"] = at_end(reports, "many", "64", "0", "thc") / at_end(reports, "many", "64", "0", "float")
+    whole = at_end(reports, "loss", "0", "")
+    for name, loss in (("1pct", "0.01"), ("01pct", "0.001")):
+        found[f"thc_loss_{name}_accuracy"] = at_end(reports, "loss", loss, "") / whole
+        found[f"thc_loss_{name}_synchronized_accuracy"] = at_end(reports, "loss", loss, "synchronize") / whole
+    for one in LATE:
+        found[f"thc_late_{one}0pct_accuracy"] = at_end(reports, "many", str(WORKERS), str(one), "thc") / whole
+        if f"{WORKERS},{one},quorum" in late:
+            found[f"thc_late_{one}0pct_speedup"] = records.ratios(late[f"{WORKERS},1,all"], late[f"{WORKERS},{one},quorum"])
+    if ("many", "64", "19", "thc") in reports:
+        found["thc_late_64_accuracy"] = at_end(reports, "many", "64", "19", "thc") / at_end(reports, "many", "64", "0", "thc")
+    return found
+
+
+def collect(reports):
+    """(figures, what the page needs besides)"""
+    digits, text = trained(reports, "train", DIGITS_ACCURACY), trained(reports, "text", TEXT_ACCURACY)
+    late = {",".join(key[1:]): [run["epochs"][-1]["ms"] / run["steps"] for run in runs] for key, runs in reports.items() if key[0] == "late"}
+    return figures_of(reports, digits, text, late), {"training": digits, "text": text, "late": late, "process": in_one_process(reports)}
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+def time_table(rows, accuracy, names):
+    return table((f"training to an accuracy of {accuracy}, 100 Mbit/s", "epochs", "seconds"),
+                 [(names(way), Sample(row["epochs"]).spread(0), Sample([ms / 1e3 for ms in row["ms"]]).spread()) for way, row in rows.items()])
+
+
+def digits_words(way):
+    return {"openmpi": "Open MPI", "float": "swagg, floats", "thc": "swagg, compressed"}[way]
+
+
+def text_words(name):
+    ranks, way = name.split(",")
+    return f"{ranks} ranks, {WAYS[way]}"
+
+
+def late_words(name):
+    workers, late, way = name.split(",")
+    return f"{workers} ranks, {late} late: " + ("all wait for all" if way == "all" else "a quorum of the others")
+
+
+def of_losses(data):
+    """Rows with the paper's settings."""
+    return [row for row in data["process"] if row["workers"] == WORKERS and row["way"] == "thc" and row["late"] == 0]
+
+
+def of_late(data):
+    return [row for row in data["process"] if row["loss"] == 0]
+
+
+def losses_table(data):
+    return table(("10 workers: packets lost", "models made the same", "accuracy", "floats that were zeros"),
+                 [(f"{row['loss']:.1%}", "after each epoch" if row["synchronized"] else "never", f"{row['accuracy'][-1]:.4f}", f"{row['missed']:,}")
+                  for row in of_losses(data)])
+
+
+def late_table(data):
+    rows = sorted(of_late(data), key=lambda row: (row["workers"], row["way"], row["late"]))
+    return table(("workers in one process", "late in each step", "sums", "accuracy at the end", "after each epoch"),
+                 [(row["workers"], f"{row['late']} ({row['late'] / row['workers']:.0%})", WAYS[row["way"]], f"{row['accuracy'][-1]:.4f}",
+                   " ".join(f"{accuracy:.3f}" for accuracy in row["accuracy"])) for row in rows], "rrlrl")
+
+
+def late_times(data):
+    return table(("a step of training, 100 Mbit/s", "ms"), [(late_words(name), Sample(ms).spread(0)) for name, ms in data["late"].items()])
+
+
+def parts(data):
+    """What of the page is about training."""
+    found = ["![Seconds until the accuracy](thc_training.svg)", time_table(data["training"], DIGITS_ACCURACY, digits_words)]
+    if "text" in data:
+        found += ["The language model:", time_table(data["text"], TEXT_ACCURACY, text_words)]
+    if "process" in data:
+        found += ["Where packets are lost, and where workers come late:", "![Accuracy by epoch](thc_resilience.svg)", losses_table(data), late_table(data),
+                  late_times(data)]
+    return found
+
+
+# --- plots ------------------------------------------------------------------------------------------------------------
+
+KINDS = ("peer", "ours", "second", "third")
+
+
+def by_epochs(heading, rows):
+    """rows: [(label, row)]"""
+    epochs = range(1, EPOCHS + 1)
+    return Panel(heading, "share of characters that are known", series=[(label, kind, [(epoch, Sample(accuracy)) for epoch, accuracy in enumerate(row["accuracy"], 1)])
+                                                           for kind, (label, row) in zip(KINDS, rows)],
+                 x_ticks=[(epoch, str(epoch)) for epoch in epochs], x_unit="epoch", x_log=False, ranges=False)
+
+
+def resilience(data):
+    lost = [(f"{row['loss']:.0%}, made the same" if row["synchronized"] else f"{row['loss']:.0%} lost", row) for row in of_losses(data) if row["loss"] in (0, 0.01)]
+    late = [(f"{row['late']} late", row) for row in sorted(of_late(data), key=lambda row: row["late"]) if row["workers"] == WORKERS and row["way"] == "thc"]
+    return lines("Accuracy by epoch", [by_epochs("10 workers, packets lost", lost), by_epochs("10 workers, some late in each step", late)])
+
+
+def seconds(rows, heading, words):
+    return Panel(heading, "seconds: less is better", [(words(way), Sample([ms / 1e3 for ms in row["ms"]]), "peer" if way == "openmpi" else
+                                                       "second" if "float" in way else "ours") for way, row in rows.items()])
+
+
+def plots(data):
+    panels = [seconds(data["training"], f"Training to an accuracy of {DIGITS_ACCURACY}: digits", digits_words)]
+    if "text" in data:
+        panels.append(seconds(data["text"], f"... of {TEXT_ACCURACY}: a language model", text_words))
+    found = {"thc_training": bars("Training over links of 100 Mbit/s", panels)}
+    if "process" in data:
+        found["thc_resilience"] = resilience(data)
+    return found
