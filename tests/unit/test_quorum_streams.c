@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bag.h"
 #include "random.h"
 #include "switchml/chunks.h"
 #include "switchml/pool.h"
@@ -27,15 +28,8 @@ enum {
     CHUNK_BYTES = 128,
     ROLL_MAX = COUNT_MAX,
     PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + 8 + SML_TRAILER_MAX,
-    BAG_MAX = 400,
     STEPS_MAX = 200000,
     WEIGHTS = 7,
-};
-
-struct packet {
-    bool to_switch;
-    uint16_t rank, bytes;
-    uint8_t payload[PAYLOAD_MAX];
 };
 
 struct rank {
@@ -63,8 +57,7 @@ struct world {
     uint64_t now;
     unsigned steps, restart_at;
     uint64_t closed_partly, late, straggled, missed, left;
-    unsigned bag_size;
-    struct packet bag[BAG_MAX];
+    struct bag bag;
     bool failed;
 };
 
@@ -208,26 +201,9 @@ static void finish(struct world *w, unsigned r)
     k->call++;
 }
 
-static struct packet *put(struct world *w, bool to_switch, unsigned rank)
-{
-    struct packet *p = &w->bag[w->bag_size < BAG_MAX ? w->bag_size++ : draw(w, BAG_MAX)];
-
-    p->to_switch = to_switch;
-    p->rank = (uint16_t)rank;
-    return p;
-}
-
 static bool off_network(const struct rank *k)
 {
     return k->dead || (k->joined && !k->resumed);
-}
-
-static void send_to(struct world *w, unsigned rank, const uint8_t *payload, size_t bytes)
-{
-    struct packet *p = put(w, false, rank);
-
-    memcpy(p->payload, payload, bytes);
-    p->bytes = (uint16_t)bytes;
 }
 
 static void carry(struct world *w, const struct agg_verdict *v, unsigned rank)
@@ -235,17 +211,12 @@ static void carry(struct world *w, const struct agg_verdict *v, unsigned rank)
     w->closed_partly += v->reason == SML_SEND_QUORUM;
     w->late += v->reason == SML_SEND_LATE;
     w->straggled += v->reason == SML_SEND_STRAGGLES;
-    if (sml_reasons[v->reason].action == AGG_TO_ALL)
-        for (unsigned r = 0; r < w->cfg.workers; r++)
-            send_to(w, r, agg_wants(v, r) ? v->payload : v->brief,
-                    agg_wants(v, r) ? v->bytes : v->brief_bytes);
-    else if (sml_reasons[v->reason].action == AGG_REPLY)
-        send_to(w, rank, v->payload, v->bytes);
+    bag_carry(&w->bag, &w->random, v, w->cfg.workers, rank);
     if (v->kept || v->released != NULL)
         fail(w, "a buffer is kept");
 }
 
-static void at_switch(struct world *w, const struct packet *in)
+static void at_switch(struct world *w, const struct bag_packet *in)
 {
     struct sml_packet p;
     struct agg_verdict v;
@@ -289,7 +260,7 @@ static void tick(struct world *w)
             carry(w, &v, 0);
 }
 
-static void deliver(struct world *w, const struct packet *p)
+static void deliver(struct world *w, const struct bag_packet *p)
 {
     if (p->to_switch) {
         at_switch(w, p);
@@ -367,16 +338,16 @@ static void pass_time(struct world *w)
 
 static void move_packets(struct world *w)
 {
-    if (w->bag_size == 0 || chance(w, 5)) {
+    if (w->bag.n == 0 || chance(w, 5)) {
         pass_time(w);
         return;
     }
-    const unsigned i = (unsigned)draw(w, w->bag_size);
-    const struct packet p = w->bag[i];
+    const unsigned i = bag_draw(&w->bag, &w->random);
+    const struct bag_packet p = w->bag.packet[i];
     if (!p.to_switch && w->ranks[p.rank].wakes > w->steps && !chance(w, 5))
         return; /* it waits in the socket */
     if (!chance(w, w->duplication))
-        w->bag[i] = w->bag[--w->bag_size];
+        bag_remove(&w->bag, i);
     w->now += draw(w, 50000);
     if (!chance(w, w->loss))
         deliver(w, &p);
@@ -402,7 +373,6 @@ static void leave(struct world *w, struct rank *k)
 static void turn(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    struct sml_send send;
 
     if (k->dead || k->wakes > w->steps)
         return;
@@ -415,10 +385,8 @@ static void turn(struct world *w, unsigned r)
             k->wakes = w->steps + (unsigned)draw(w, 2000);
         begin(w, r);
     }
-    while (!off_network(k) && sml_stream_poll(k->stream, w->now, &send)) {
-        struct packet *p = put(w, true, r);
-        p->bytes = (uint16_t)sml_send_copy(&send, p->payload);
-    }
+    if (!off_network(k))
+        bag_poll(&w->bag, &w->random, k->stream, r, w->now);
 }
 
 static void step(struct world *w)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bag.h"
 #include "look_up.h"
 #include "random.h"
 #include "reference.h"
@@ -23,15 +24,7 @@ enum {
     CHUNK_BYTES = 64,
     LOOK_UP_CHUNK_BYTES = 192, /* of jobs that have a table */
     PAYLOAD_MAX = SML_HEADER_BYTES + LOOK_UP_CHUNK_BYTES + SML_TRAILER_MAX,
-    BAG_MAX = 512,
     STEPS_MAX = 200000,
-};
-
-struct packet {
-    bool to_switch;
-    uint16_t rank; /* the worker's */
-    uint16_t bytes;
-    uint8_t payload[PAYLOAD_MAX];
 };
 
 struct rank {
@@ -56,8 +49,7 @@ struct world {
     struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
     uint64_t now;
     unsigned steps, restart_at, again_at; /* the switch dies at these steps; 0: never */
-    unsigned bag_size;
-    struct packet bag[BAG_MAX];
+    struct bag bag;
     bool failed;
 };
 
@@ -250,48 +242,20 @@ static void finish(struct world *w, unsigned r)
     k->call++;
 }
 
-/* When the bag is full, something in it is lost. */
-static struct packet *put(struct world *w, bool to_switch, unsigned rank)
-{
-    struct packet *p = &w->bag[w->bag_size < BAG_MAX ? w->bag_size++ : draw(w, BAG_MAX)];
-
-    p->to_switch = to_switch;
-    p->rank = (uint16_t)rank;
-    return p;
-}
-
 /* From telling its oldest tag to being told where to resume, a rank stays off the network. */
 static bool off_network(const struct rank *k)
 {
     return k->joined && !k->resumed;
 }
 
-static void poll_rank(struct world *w, unsigned r)
-{
-    struct sml_send send;
-
-    while (!off_network(&w->ranks[r]) && sml_stream_poll(w->ranks[r].stream, w->now, &send)) {
-        struct packet *p = put(w, true, r);
-        p->bytes = (uint16_t)sml_send_copy(&send, p->payload);
-    }
-}
-
-static void send_to(struct world *w, unsigned rank, const uint8_t *payload, size_t bytes)
-{
-    struct packet *p = put(w, false, rank);
-
-    memcpy(p->payload, payload, bytes);
-    p->bytes = (uint16_t)bytes;
-}
-
 static void reject(struct world *w, unsigned rank, struct sml_packet p)
 {
     uint8_t payload[SML_REJECT_BYTES];
 
-    send_to(w, rank, payload, sml_build_reject(payload, &p, 0));
+    bag_send(&w->bag, &w->random, rank, payload, sml_build_reject(payload, &p, 0));
 }
 
-static void at_switch(struct world *w, const struct packet *in)
+static void at_switch(struct world *w, const struct bag_packet *in)
 {
     struct sml_packet p;
     struct agg_verdict v;
@@ -310,17 +274,9 @@ static void at_switch(struct world *w, const struct packet *in)
     switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
-        for (unsigned r = 0; r < w->cfg.workers; r++)
-            if (agg_wants(&v, r))
-                send_to(w, r, v.payload, v.bytes);
-            else
-                send_to(w, r, v.brief, v.brief_bytes);
-        break;
     case SML_SEND_ONE:
-        send_to(w, in->rank, v.payload, v.bytes);
-        break;
     case SML_SEND_ANSWER:
-        send_to(w, in->rank, v.payload, v.bytes);
+        bag_carry(&w->bag, &w->random, &v, w->cfg.workers, in->rank);
         break;
     case SML_HELD:
     case SML_DROP_DUPLICATE:
@@ -335,7 +291,7 @@ static void at_switch(struct world *w, const struct packet *in)
     }
 }
 
-static void deliver(struct world *w, const struct packet *p)
+static void deliver(struct world *w, const struct bag_packet *p)
 {
     if (p->to_switch) {
         at_switch(w, p);
@@ -399,11 +355,11 @@ static void step(struct world *w)
     if (w->cfg.resumed && chance(w, 5))
         rejoin(w);
 
-    if (w->bag_size > 0 && !chance(w, 5)) {
-        unsigned i = (unsigned)draw(w, w->bag_size);
-        struct packet p = w->bag[i];
+    if (w->bag.n > 0 && !chance(w, 5)) {
+        const unsigned i = bag_draw(&w->bag, &w->random);
+        const struct bag_packet p = w->bag.packet[i];
         if (!chance(w, w->duplication))
-            w->bag[i] = w->bag[--w->bag_size];
+            bag_remove(&w->bag, i);
         w->now += draw(w, 50000);
         if (!chance(w, w->loss))
             deliver(w, &p);
@@ -421,7 +377,8 @@ static void step(struct world *w)
             finish(w, r);
         if (!k->in_call && k->call < w->calls_count && chance(w, 20))
             begin(w, r);
-        poll_rank(w, r);
+        if (!off_network(k))
+            bag_poll(&w->bag, &w->random, k->stream, r, w->now);
     }
 }
 

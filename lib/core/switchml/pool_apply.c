@@ -24,15 +24,11 @@ SML_ALWAYS_INLINE enum sml_reason contribute(const struct sml_pool *pool, struct
 static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
-    const enum sml_reason checked = sml_check(pool, slot, rank, p);
+    const enum sml_reason admitted = sml_admit(pool, slot, rank, p);
     int32_t behind;
 
-    if (checked != SML_HELD)
-        return checked;
-    if (p->kind != SML_DATA && !sml_comes_from_workers(pool, p))
-        return SML_DROP_BAD_KIND;
-    if (!sml_is_its_slot(pool, p))
-        return SML_DROP_BAD_SLOT;
+    if (admitted != SML_HELD)
+        return admitted;
 
     behind = sml_tag_behind(pool, slot, p->tag);
     if (behind == 0) {

@@ -363,6 +363,20 @@ static inline bool sml_is_its_slot(const struct sml_pool *pool, const struct sml
     return p->slot == sml_tag_slot(p->tag, slots) && p->ver == sml_tag_ver(p->tag, slots);
 }
 
+/* SML_HELD if it is a packet that rank has sent, that workers may send in this job, to this slot; else the
+ * reason to drop it. */
+static inline enum sml_reason sml_admit(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                                        const struct sml_packet *p)
+{
+    const enum sml_reason checked = sml_check(pool, slot, rank, p);
+
+    if (checked != SML_HELD)
+        return checked;
+    if (p->kind != SML_DATA && !sml_comes_from_workers(pool, p))
+        return SML_DROP_BAD_KIND;
+    return sml_is_its_slot(pool, p) ? SML_HELD : SML_DROP_BAD_SLOT;
+}
+
 /* A packet of a well-formed kind to a chunk that is not being collected: `behind` as sml_tag_behind, not 0.
  */
 static inline enum sml_reason sml_judge_old(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,

@@ -214,15 +214,11 @@ static enum sml_reason judge_closed(const struct sml_pool *pool, struct sml_slot
 static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                              const struct sml_packet *p, uint64_t now, struct agg_verdict *v)
 {
-    const enum sml_reason checked = sml_check(pool, slot, rank, p);
+    const enum sml_reason admitted = sml_admit(pool, slot, rank, p);
     uint64_t *away = absent(pool, watch_of(pool, p->slot));
 
-    if (checked != SML_HELD)
-        return checked;
-    if (p->kind != SML_DATA && !sml_comes_from_workers(pool, p))
-        return SML_DROP_BAD_KIND;
-    if (!sml_is_its_slot(pool, p))
-        return SML_DROP_BAD_SLOT;
+    if (admitted != SML_HELD)
+        return admitted;
     if (p->kind == SML_DATA || p->kind == SML_OPEN)
         away[rank / 64] &= ~(UINT64_C(1) << rank % 64);
 
