@@ -6,7 +6,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const unsigned workers_of[] = {8, 32, 64}, workers_small[] = {2, 4};
+static const unsigned workers_of[] = {8, 32, 64}, workers_small[] = {3};
 static const unsigned jobs_of[] = {1, 2, 4, 8, 16}, jobs_small[] = {1, 2};
 static const uint32_t losses_ppm[] = {0, 10, 100, 1000, 10000};
 static const uint32_t forward_ppm[] = {0, 250000, 500000, 750000, 1000000};
