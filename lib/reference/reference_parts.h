@@ -2,6 +2,8 @@
 #ifndef SWAGG_REFERENCE_PARTS_H
 #define SWAGG_REFERENCE_PARTS_H
 
+#include <string.h>
+
 #include "reference.h"
 
 static inline size_t element_bytes(unsigned code)
@@ -9,12 +11,37 @@ static inline size_t element_bytes(unsigned code)
     return agg_element_size(code & 15, code >> 4);
 }
 
-/* Integers and bool: bytes; 0 for other types. */
-unsigned integer_bytes(unsigned type);
-bool integer_is_signed(unsigned type);
+/* Integers and bool: bytes; 0 for other types. Inline, like what follows: tests spend most of their time
+ * here. */
+static inline unsigned integer_bytes(unsigned type)
+{
+    static const uint8_t bytes[AGG_TYPES] = {
+        [AGG_I8] = 1,  [AGG_I16] = 2, [AGG_I32] = 4, [AGG_I64] = 8, [AGG_U8] = 1,
+        [AGG_U16] = 2, [AGG_U32] = 4, [AGG_U64] = 8, [AGG_BOOL] = 1};
+    return bytes[type];
+}
+
+static inline bool integer_is_signed(unsigned type)
+{
+    return type == AGG_I8 || type == AGG_I16 || type == AGG_I32 || type == AGG_I64;
+}
+
 /* In 64 bits, with its sign; what is written is cut off. */
-uint64_t integer_get(unsigned type, const void *p);
-void integer_put(unsigned type, void *p, uint64_t x);
+static inline uint64_t integer_get(unsigned type, const void *p)
+{
+    unsigned bits = 8 * integer_bytes(type);
+    uint64_t x = 0;
+
+    memcpy(&x, p, integer_bytes(type));
+    if (integer_is_signed(type) && bits < 64 && x >> (bits - 1))
+        x |= UINT64_MAX << bits;
+    return x;
+}
+
+static inline void integer_put(unsigned type, void *p, uint64_t x)
+{
+    memcpy(p, &x, integer_bytes(type));
+}
 
 /* Floats of 16 bits: of so many digits, the last of them worth at least 2^least. */
 struct half {
@@ -35,7 +62,10 @@ uint16_t half_put(const struct half *h, double x); /* to nearest even */
 
 /* Numbers in an element, each in its share of the bytes: a pair and a complex one have two. */
 unsigned parts_of(unsigned code, unsigned types[2]);
-size_t part_bytes(unsigned type);
+static inline size_t part_bytes(unsigned type)
+{
+    return half_is(type) ? 2 : type == AGG_F32 ? 4 : type == AGG_F64 ? 8 : integer_bytes(type);
+}
 /* Of any type but the complex ones: all values fit. */
 long double part_get(unsigned type, const void *p);
 
