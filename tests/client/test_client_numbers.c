@@ -126,13 +126,12 @@ static size_t wrong_elements(const struct sum *s, int ranks, const float *got)
 
 static void expect_sums(const struct crew *crew, const struct sum *s)
 {
-    for (int r = 0; r < crew->size; r++) {
-        if (s->root >= 0 && s->root != r)
-            continue;
-        CU_ASSERT_EQUAL(wrong_elements(s, crew->size, s->result[r]), 0);
-        const float *first = s->result[s->root < 0 ? 0 : s->root];
-        CU_ASSERT_EQUAL(memcmp(s->result[r], first, s->count * sizeof *first), 0);
-    }
+    const float *first = s->result[s->root < 0 ? 0 : s->root];
+
+    CU_ASSERT_EQUAL(wrong_elements(s, crew->size, first), 0);
+    for (int r = 0; r < crew->size; r++)
+        if (s->root < 0 || s->root == r)
+            CU_ASSERT_EQUAL(memcmp(s->result[r], first, s->count * sizeof *first), 0);
 }
 
 static void begin(struct sum *s, struct crew *crew)
