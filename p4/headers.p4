@@ -59,8 +59,10 @@ header switchml_h {
 }
 
 /* Does X for each of the numbers below 32. */
-#define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
-    X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+#define BELOW_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define FROM_12(X) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) \
+    X(27) X(28) X(29) X(30) X(31)
+#define EACH(X) BELOW_12(X) FROM_12(X)
 
 #define ELEMENT(i) bit<32> v##i;
 header block_h {
@@ -68,6 +70,15 @@ header block_h {
 }
 #undef ELEMENT
 
+/* Of Tofino 2's containers of 32 bits a register can write to 48, and 64 elements are to be written. So 20 of
+ * them are in two containers of 16 bits each; the compiler looks for such a way for more than half an hour. */
+#if BOTH_WORDS
+#define QUOTED(name) #name
+#define WHOLE_A(i) @pa_container_size("ingress", QUOTED(hdr.a.v##i), 32)
+#define WHOLE_B(i) @pa_container_size("ingress", QUOTED(hdr.b.v##i), 32)
+#define HALVES_B(i) @pa_container_size("ingress", QUOTED(hdr.b.v##i), 16)
+EACH(WHOLE_A) BELOW_12(WHOLE_B) FROM_12(HALVES_B)
+#endif
 struct headers_t {
     pass_h pass;
     ethernet_h ethernet;

@@ -228,6 +228,13 @@ class Chips(unittest.TestCase):
 
 
 class Unknown(unittest.TestCase):
+    def test_advice_on_containers_is_known_and_no_other(self):
+        struct = ' @pa_container_size("ingress", "hdr.h.x", {}) struct more_t {{ bit<8> n; }}'
+        self.assertEqual(len(chip(declarations=struct.format(16)).send(1, packet())), 1)
+        for wrong in (struct.format(17), struct.format(16).replace("container_size", "solitary")):
+            with self.assertRaisesRegex(Refused, "syntax error"):
+                chip(declarations=wrong)
+
     def test_what_is_not_known_is_refused_and_named(self):
         for parts, why in (
                 ({"locals": "Meter<bit<8>>(4, MeterType_t.BYTES) m;"}, "not known"),
