@@ -55,6 +55,7 @@ static const struct variable variables[] = {
     {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX, NUMBER},
     {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14, NUMBER},
     {"SWAGG_RANKS_PER_RACK", FIELD(ranks_per_rack), NULL, 1, 64, NUMBER},
+    {"SWAGG_SERVER_RACK", FIELD(server_rack), NULL, 1, 64, NUMBER},
     {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535, NUMBER},
     {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14, NUMBER},
     {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0, WORD},

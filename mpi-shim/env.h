@@ -44,6 +44,7 @@ struct settings {
     int64_t reduce; /* enum swagg_reduce_return */
     int64_t mtu;
     int64_t ranks_per_rack;
+    int64_t server_rack;
     int64_t fallback;         /* enum fallback */
     int64_t disable;          /* 1: this rank's shim does nothing and says nothing */
     const char *summary_json; /* the pattern of a file's name, in the environment; NULL: none */

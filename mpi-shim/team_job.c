@@ -58,6 +58,7 @@ int team_job_open(struct team *team, const struct settings *settings, struct swa
     options.window = (int)settings->window;
     options.mtu = (int)settings->mtu;
     options.ranks_per_rack = (int)settings->ranks_per_rack;
+    options.server_rack = (int)settings->server_rack;
     options.join_timeout_ms = (int)settings->join_timeout_ms;
     options.call_timeout_ms = (int)settings->call_timeout_ms;
     options.answer_timeout_ms = (int)settings->answer_timeout_ms;

@@ -27,7 +27,7 @@ static struct agg_terms wish(const struct client_options *o, unsigned i, unsigne
                                                                          : o->slots,
                                    .chunk_bytes = chunk_bytes(mtu, o->checksum),
                                    .per_rack = o->per_rack,
-                                   .near = ATP_NOT_NEAR,
+                                   .near = o->near,
                                    .server = (uint8_t)i,
                                    .servers = (uint8_t)o->in_servers.n,
                                    .list = client_places_hash(&o->in_servers),

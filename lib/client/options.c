@@ -3,9 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "atp/topology.h"
 #include "errors.h"
 #include "monotonic.h"
-#include "wire/atp.h"
 
 enum {
     DEFAULT_SLOTS = 1024,
@@ -154,6 +154,20 @@ static int resolve_quorum(struct client_options *out, const struct swagg_options
     return SWAGG_OK;
 }
 
+/* Who is at which switch. */
+static int resolve_racks(struct client_options *out, const struct swagg_options *in)
+{
+    const int per_rack = in->ranks_per_rack ? in->ranks_per_rack : ATP_LEVEL;
+    int rc;
+    if ((rc = check_optional("ranks_per_rack", in->ranks_per_rack, 1, ATP_LEVEL)) ||
+        (rc = check_optional("server_rack", in->server_rack, 1, ATP_LEVEL)))
+        return rc;
+    const bool is_near = in->server_rack > 0 && (in->server_rack - 1) * per_rack < in->size;
+    out->per_rack = (uint8_t)per_rack;
+    out->near = (uint8_t)(is_near ? in->server_rack - 1 : ATP_NOT_NEAR);
+    return SWAGG_OK;
+}
+
 static uint64_t timeout_ns(int ms, int otherwise)
 {
     return (uint64_t)(ms ? ms : otherwise) * NS_PER_MS;
@@ -210,8 +224,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_together(in)) || (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
         (rc = client_compression_resolve(&out->compression, in)) ||
         (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
-        (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) ||
-        (rc = check_optional("ranks_per_rack", in->ranks_per_rack, 1, ATP_LEVEL)) ||
+        (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) || (rc = resolve_racks(out, in)) ||
         (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
         (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
         (rc = check_optional("call_timeout_ms", in->call_timeout_ms, 1, INT32_MAX)) ||
@@ -230,7 +243,6 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
     out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
     out->window = (uint16_t)in->window;
-    out->per_rack = (uint8_t)(in->ranks_per_rack ? in->ranks_per_rack : ATP_LEVEL);
     out->mtu = (unsigned)in->mtu;
     out->join_timeout_ns = timeout_ns(in->join_timeout_ms, DEFAULT_JOIN_TIMEOUT_MS);
     out->call_timeout_ns = timeout_ns(in->call_timeout_ms, DEFAULT_CALL_TIMEOUT_MS);

@@ -40,6 +40,7 @@ struct client_options {
     uint16_t slots;                  /* a power of two */
     uint16_t window;                 /* 0: up to the slots */
     uint8_t per_rack;                /* 1..64 */
+    uint8_t near;                    /* the parameter servers' rack, from 0 on; ATP_NOT_NEAR: none */
     unsigned mtu;                    /* 0: the path's */
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;
     struct logger log;

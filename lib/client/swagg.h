@@ -202,6 +202,9 @@ struct swagg_options {
                            so long, 0 to 65535; then no more than the quorum is */
     int ranks_per_rack; /* ATP, and the same on every rank: so many ranks, in their order, are at one switch
                            that sums, the next ones at another; 1..64; 0 = 64 */
+    int server_rack;    /* ATP, and the same on every rank: the parameter servers are at the switch of these
+                           ranks,    the first rack being 1; 1..64; 0, or a rack that the job does not have: at
+                           another */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
 

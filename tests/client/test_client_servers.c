@@ -134,6 +134,7 @@ static void results_come_by_each_servers_group(void)
     struct crew crew = crew_at_all(8, &s, "groups", sum_round, NULL);
     crew.options.mode = SWAGG_ON_ARRIVAL;
     crew.options.ranks_per_rack = 3;
+    crew.options.server_rack = 2;
     crew_succeed(&crew);
     for (int i = 0; i < s.n; i++) {
         const uint64_t results = counted(&s.ps[i], "verdicts", "\"atp_results\"");
@@ -311,20 +312,23 @@ static int open_with_other_lists(struct crew_member *m)
     char turned[sizeof s->list], other[sizeof s->list];
     snprintf(turned, sizeof turned, "%s,%s", s->ps[1].ip, s->ps[0].ip);
     snprintf(other, sizeof other, "%s,%s", s->ps[0].ip, s->ps[2].ip);
-    const char *const lists[] = {turned, other, s->ps[0].ip};
+    const char *const lists[] = {turned, other, s->ps[0].ip, m->crew->options.server_ip};
+    static const char *const why[] = {"another list of parameter servers",
+                                      "another list of parameter servers",
+                                      "another list of parameter servers", "other racks"};
     struct swagg_options o = m->crew->options;
     o.size = m->crew->size;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && m->rank == 0; i++) {
         struct swagg_job *job;
         o.server_ip = lists[i];
-        if (swagg_open(&job, &o) != SWAGG_ERR_REFUSED ||
-            !says(swagg_last_error(), "wants another list of parameter servers"))
+        o.server_rack = i == 3 ? 1 : 0;
+        if (swagg_open(&job, &o) != SWAGG_ERR_REFUSED || !says(swagg_last_error(), why[i]))
             return SWAGG_ERR_SYSTEM;
     }
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }
 
-static void other_lists_are_refused(void)
+static void other_lists_and_racks_are_refused(void)
 {
     struct servers s = start(3);
     struct crew crew = crew_at_all(2, &s, "lists", open_with_other_lists, &s);
@@ -390,7 +394,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_server_that_dies_is_named),
         UNIT_TEST(a_job_that_one_server_ends_is_over),
         UNIT_TEST(an_absent_rank_is_named),
-        UNIT_TEST(other_lists_are_refused),
+        UNIT_TEST(other_lists_and_racks_are_refused),
         UNIT_TEST(a_list_that_makes_no_sense_is_refused),
         UNIT_TEST(a_server_that_is_not_there_is_named),
         CU_TEST_INFO_NULL,

@@ -56,11 +56,13 @@ static void test_everything_set(void)
                            "SWAGG_COMPRESSION_BITS=3",
                            "SWAGG_FEEDBACK=off",
                            "SWAGG_RANKS_PER_RACK=16",
+                           "SWAGG_SERVER_RACK=2",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
     CU_ASSERT_EQUAL(s.ranks_per_rack, 16);
+    CU_ASSERT_EQUAL(s.server_rack, 2);
     CU_ASSERT_EQUAL(s.min_bytes, 65536);
     CU_ASSERT_EQUAL(s.mode, SWAGG_ON_ARRIVAL);
     CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_CRC32C);
