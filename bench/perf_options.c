@@ -37,19 +37,27 @@ static bool read_type(const struct option_row *row, const char *text, void *fiel
     return *type != NULL;
 }
 
+enum { WORDS = 3 };
+
+/* One of three words; which, or -1 after a complaint. */
+static int read_word(const struct option_row *row, const char *text, const char *const words[WORDS])
+{
+    for (int i = 0; i < WORDS; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    complain("--%s: \"%s\" is none of %s, %s, %s", row->name, text, words[0], words[1], words[2]);
+    return -1;
+}
+
 static bool read_numbers(const struct option_row *row, const char *text, void *field)
 {
-    static const char *const names[] = {
+    static const char *const words[WORDS] = {
         [SWAGG_NUMBERS_NATIVE] = "native", [SWAGG_NUMBERS_INT32] = "int32", [SWAGG_NUMBERS_FP16] = "fp16"};
+    const int i = read_word(row, text, words);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(names[i], text) == 0) {
-            *(enum swagg_numbers *)field = (enum swagg_numbers)i;
-            return true;
-        }
-    }
-    complain("--%s: \"%s\" is none of native, int32, fp16", row->name, text);
-    return false;
+    if (i >= 0)
+        *(enum swagg_numbers *)field = (enum swagg_numbers)i;
+    return i >= 0;
 }
 
 /* One of two words. */
@@ -105,12 +113,13 @@ static bool read_checksum(const struct option_row *row, const char *text, void *
 
 static bool read_protocol(const struct option_row *row, const char *text, void *field)
 {
-    struct perf *p = field;
-    bool atp;
-    const bool good = read_choice(row, text, "switchml", "atp", &atp);
+    static const char *const words[WORDS] = {
+        [SWAGG_PROTOCOL_SWITCHML] = "switchml", [SWAGG_PROTOCOL_ATP] = "atp", [SWAGG_PROTOCOL_AUTO] = "auto"};
+    const int i = read_word(row, text, words);
 
-    p->options.protocol = atp ? SWAGG_PROTOCOL_ATP : SWAGG_PROTOCOL_SWITCHML;
-    return good;
+    if (i >= 0)
+        *(enum swagg_protocol *)field = (enum swagg_protocol)i;
+    return i >= 0;
 }
 
 static bool read_timeout(const struct option_row *row, const char *text, void *field)
@@ -166,9 +175,9 @@ static const struct option_row rows[] = {
      "elements of a call that is compressed; default 16384"},
     {"bits", 0, "N", option_int, FIELD(options.thc_bits), INT32_MAX, "of a compressed number; default 4"},
     {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
-    {"protocol", 0, "NAME", read_protocol, 0, 0, "switchml, atp"},
-    {"server", 0, "IP", option_text, FIELD(options.server_ip), 0,
-     "ATP's parameter server; default: the switch"},
+    {"protocol", 0, "NAME", read_protocol, FIELD(options.protocol), 0, "switchml, atp, auto"},
+    {"server", 0, "IP[,IP...]", option_text, FIELD(options.server_ip), 0,
+     "ATP's parameter servers; default: the switch"},
     {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},

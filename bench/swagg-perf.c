@@ -131,7 +131,8 @@ static void print_head(const struct perf *p)
     struct swagg_stats s = SWAGG_STATS_INIT;
     swagg_get_stats(p->job, &s);
     printf("# swagg-perf %s, %d ranks, switch %s, %u slots, %u elements of 4 bytes a packet\n",
-           p->reduce ? "reduce" : "allreduce", p->options.size, p->options.switch_ip, s.slots,
+           p->reduce ? "reduce" : "allreduce", p->options.size,
+           p->options.switch_ip ? p->options.switch_ip : p->options.server_ip, s.slots,
            s.elements_per_packet);
     printf("#%11s %12s %8s %7s %6s %10s %8s %8s %7s\n", "size", "count", "type", "redop", "root", "time",
            "algbw", "busbw", "#wrong");

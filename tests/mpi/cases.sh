@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cases.sh CASE: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim say.
-# PROGRAMS is the directory that has them, SHIM the library to preload; with-loop-switch gives SWITCH_IP and SWITCH_PID.
+# PROGRAMS is the directory that has them, SHIM the library to preload; with-loop-switch gives SWITCH_IP, SWITCH_PID and FULL_SWITCH_IP.
 set -euo pipefail
 case=$1
 tests=$(dirname "${BASH_SOURCE[0]}")
@@ -111,6 +111,12 @@ atp)
     says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
     run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 reductions || fail "failed where there is room"
     says "offloaded 542 calls"
+    # Where there is no room, and several servers share the job: two switches are as good as any.
+    full="SWAGG_SWITCH=$FULL_SWITCH_IP"
+    run_shim "$full" SWAGG_PROTOCOL=auto SWAGG_SERVER="$SWITCH_IP,$FULL_SWITCH_IP" SWAGG_LOG=info reductions || fail "failed where there is no room"
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    says "offloaded 542 calls" 4
+    [ "$(grep -c "goes by ATP, parameter server ${SWITCH_IP//./\\.} and others: .*all slots are taken" "$out")" -ge 4 ] || fail "not all ranks say that they go on by ATP"
     run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with a CRC32C"
     says '^reductions: [1-9][0-9]* checks, 0 wrong$'
     says "offloaded 542 calls"

@@ -1,6 +1,6 @@
-/* with-loop-switch COMMAND...: runs a command beside a switch on loopback. SWITCH_IP in its environment is
- * the switch's address; SWITCH_PID takes SIGUSR1 (the switch dies, as by kill -9) and SIGUSR2 (it starts
- * again). */
+/* with-loop-switch COMMAND...: runs a command beside two switches on loopback. SWITCH_IP in its environment
+ * is the address of one; SWITCH_PID takes SIGUSR1 (that switch dies, as by kill -9) and SIGUSR2 (it starts
+ * again). FULL_SWITCH_IP is that of one that has no slots left. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,8 +56,11 @@ int main(int argc, char **argv)
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     setenv("SWITCH_PID", pid, 1);
     setenv("SWITCH_IP", loop_switch_ip(ls), 1);
+    struct loop_switch *full = loop_switch_start(&(struct loop_switch_config){.seed = 2, .full = true});
+    setenv("FULL_SWITCH_IP", loop_switch_ip(full), 1);
     pid_t child = start(argv + 1, &before);
     int status = child < 0 ? 1 : serve(ls, child, &signals);
     loop_switch_stop(ls);
+    loop_switch_stop(full);
     return status;
 }

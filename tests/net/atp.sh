@@ -124,7 +124,7 @@ expect_results_by_group "$sent" "$results"
 
 step "by SwitchML, too, compressed: the same server, and still no swagg on the way"
 net_mpirun 3 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_ip "$SERVER")" -x SWAGG_ANSWER_TIMEOUT_MS=60000 -x SWAGG_FALLBACK=error \
-    -x SWAGG_COMPRESSION=thc -- "$NET_BUILD/tests/mpi/mpi-compressed" >"$NET_DIR/compressed.log" 2>&1 ||
+    -x SWAGG_MIN_BYTES=8K -x SWAGG_COMPRESSION=thc -- "$NET_BUILD/tests/mpi/mpi-compressed" >"$NET_DIR/compressed.log" 2>&1 ||
     fail "mpi-compressed failed:"$'\n'"$(cat "$NET_DIR/compressed.log")"
 expect_equal "ranks without wrong sums" "$(grep -c '^compressed: rank [0-2], 0 wrong$' "$NET_DIR/compressed.log")" 3
 [ "$(server_counted send_all)" -gt 100 ] || fail "the server has summed little"

@@ -28,8 +28,13 @@ static struct agg_jobs *jobs_beside(struct loop_life *life, const struct ctl_ent
 static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
                    char text[CTL_TEXT_MAX])
 {
-    struct agg_jobs *jobs = jobs_beside(ctx, job);
+    struct loop_life *life = ctx;
+    struct agg_jobs *jobs = jobs_beside(life, job);
     unsigned i = 0;
+    if (life->full && job->protocol == &sml_protocol) {
+        snprintf(text, CTL_TEXT_MAX, "all slots are taken");
+        return -ENOMEM;
+    }
     while (i < LOOP_JOBS && (agg_jobs_find(jobs, i) || ctl_entry_had_number(job, (uint8_t)i)))
         i++;
     if (i == LOOP_JOBS) {

@@ -25,6 +25,7 @@ struct loop_life {
     loop_send_fn *send;
     void *ctx;
     unsigned deaf; /* ranks that data packets do not reach */
+    bool full;     /* no job by SwitchML finds slots */
 };
 
 void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_after_ns,

@@ -215,6 +215,7 @@ static void begin_life(struct loop_switch *ls)
     impair_init(&ls->out, &ls->config.out, ls->config.seed, 2 * ls->lives + 1);
     loop_life_begin(&ls->life, boot_id, ls->config.lost_after_ms * NS_PER_MS, ls->config.key, send_from, ls);
     ls->life.deaf = ls->lives == 1 ? ls->config.deaf : 0;
+    ls->life.full = ls->config.full;
     ls->to_ignore = ls->lives == 1 ? ls->config.ignores : 0;
     atomic_store(&ls->packets, 0);
     ls->stop_fd = eventfd(0, EFD_CLOEXEC);
