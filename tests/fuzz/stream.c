@@ -170,7 +170,8 @@ static void begin(struct world *w, struct input *in)
     note_missed(w);
     REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE
                        : w->cfg.buffer_reduces || w->cfg.quorum);
-    if (!is_busy(w)) /* the caller's again */
+    check_done(w);                      /* all of it may be gone already */
+    if (!is_busy(w) && w->in != w->out) /* the caller's again */
         memset(w->in, 0xdd, w->bytes);
 }
 
