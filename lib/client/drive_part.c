@@ -78,9 +78,12 @@ static int prepare_to_rejoin(struct job_part *part)
 static int resume(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
+    const struct in_addr group = part->terms.group;
     int rc = job_adopt_terms(part, session);
     if (rc < 0)
         return rc;
+    if (part->terms.group.s_addr != group.s_addr)
+        job_join_group(part);
     uint64_t now = monotonic_ns();
     const struct keys_shared shared = ctl_session_shared(session);
     const struct flow_config config = job_flow_config(part, session, &shared);

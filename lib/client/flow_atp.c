@@ -84,10 +84,9 @@ static void *init(void *mem, const struct flow_config *cfg)
 
 static const char *resume(void *stream, const struct flow_config *cfg, uint64_t now)
 {
-    (void)stream;
-    (void)cfg;
-    (void)now;
-    return "a job of ATP ends with its parameter server";
+    const struct atp_terms terms = stream_config(cfg).terms;
+    const int rc = atp_stream_resume(stream, cfg->job, &terms, cfg->shared, now);
+    return rc == 0 ? NULL : "some rank lags too far behind to be helped";
 }
 
 static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
@@ -144,6 +143,11 @@ static uint32_t completed(const void *stream)
     return atp_stream_completed(stream);
 }
 
+static uint32_t oldest(const void *stream)
+{
+    return atp_stream_oldest(stream);
+}
+
 static uint64_t progress(const void *stream)
 {
     return atp_stream_progress(stream);
@@ -188,7 +192,7 @@ const struct flow flow_atp = {
     .rest = rest,
     .left = left,
     .completed = completed,
-    .oldest = completed, /* nobody resumes, so nobody asks for more */
+    .oldest = oldest,
     .progress = progress,
     .oldest_call = oldest_call,
     .packets = packets,

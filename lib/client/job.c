@@ -146,6 +146,18 @@ int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
     return SWAGG_OK;
 }
 
+void job_join_group(struct job_part *part)
+{
+    const struct swagg_job *job = part->job;
+    int rc = 0;
+    if (part->terms.group.s_addr != 0)
+        rc = part->transport->ops->join(part->transport, part->terms.group, part->terms.group_port);
+    if (rc < 0)
+        logger_write(&job->options.log, SWAGG_LOG_INFO,
+                     "job '%s': results come to rank %u one by one, not by a group: %s", job->options.job,
+                     job->options.rank, strerror(-rc));
+}
+
 struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,
                                    const struct keys_shared *shared)
 {

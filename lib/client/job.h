@@ -66,6 +66,10 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what);
 /* Takes over the terms that a part's session has agreed on with the switch. */
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session);
 
+/* Joins the group that they name, in the place of one that was joined before. Where this host cannot hear it,
+ * the server notices, and sends it results of its own. */
+void job_join_group(struct job_part *part);
+
 /* What a part's stream is to be made of, or go on with, once all parts have their terms. shared:
  * ctl_session_shared. */
 struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,

@@ -258,25 +258,12 @@ int join_wait(struct swagg_job *job, struct ctl_session sessions[])
     }
 }
 
-/* Where this host cannot hear the group, the server notices, and sends it results of its own. */
-static void join_group(struct job_part *part)
-{
-    const struct swagg_job *job = part->job;
-    int rc = 0;
-    if (part->terms.group.s_addr != 0)
-        rc = part->transport->ops->join(part->transport, part->terms.group, part->terms.group_port);
-    if (rc < 0)
-        logger_write(&job->options.log, SWAGG_LOG_INFO,
-                     "job '%s': results come to rank %u one by one, not by a group: %s", job->options.job,
-                     job->options.rank, strerror(-rc));
-}
-
 int join_finish(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
     const struct keys_shared shared = ctl_session_shared(session);
     const struct flow_config config = job_flow_config(part, session, &shared);
-    join_group(part);
+    job_join_group(part);
     size_t bytes = job->flow->footprint(&config);
     if (bytes == 0)
         return job_fail(job, SWAGG_ERR_REFUSED, "the %s's terms make no sense: %u slots of %u bytes",

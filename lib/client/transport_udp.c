@@ -190,6 +190,7 @@ static int udp_join(struct transport *t, struct in_addr group, uint16_t port)
             close(fd);
         return rc;
     }
+    own_fd_close(&u->base.group); /* that of an earlier life of the job */
     u->base.group = own_fd_of(fd);
     ask_for_senders(&u->in, true);
     return 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ATP with real processes: three workers, a parameter server (swagg-ps) on a host of its own, and the switch between them, which adds
-# what it has aggregators for. The switch may be killed, restarted, or be no swagg at all; the server may not.
+# what it has aggregators for. The switch may be killed, restarted, or be no swagg at all; the server may be killed and started again.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -136,6 +136,17 @@ heard=$(server_counted atp_group_heard)
 sum_by_atp -- -n 5 >"$NET_DIR/perf.log" 2>&1 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
 [ "$(server_counted atp_group_heard)" -gt "$heard" ] || fail "nobody hears the group, not even the third host"
+
+step "the server is killed and comes back while a program reduces: it does not notice"
+results=$(server_counted atp_results)
+sum_by_atp -- -n 60 >"$NET_DIR/perf.log" 2>&1 &
+program=$!
+net_until 60 "sums are being taken" server_answers_more
+net_server_end KILL
+net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
+[ "$(server_counted atp_results)" -gt 500 ] || fail "the server that came back has summed little"
 
 step "a server that dies is named"
 sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &

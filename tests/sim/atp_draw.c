@@ -112,7 +112,7 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
     cfg->strangers = rng_below(&rng, 3) == 0 ? (unsigned)rng_between(&rng, 1, 300) : 0;
     cfg->worker_dies = fate < 2 && cfg->job[0].workers > 1;
     cfg->server_dies = fate == 2;
-    cfg->server_restarts = fate == 3;
+    cfg->server_restarts = fate >= 3 && fate < 7;
     if (rng_below(&rng, 2))
         for (unsigned i = 0; i < cfg->jobs; i++)
             cfg->job[i].terms.group = 1 + i;

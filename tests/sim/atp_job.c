@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "atp/protocol.h"
+#include "atp/worker.h"
 #include "atp_numbers.h"
 #include "memory.h"
 #include "toy_keys.h"
@@ -60,6 +61,8 @@ static void open_server(struct atp_job *job, unsigned i, const struct atp_terms 
                                   .kernels = agg_kernels_best()};
     struct agg_footprint f;
 
+    server->terms = *terms;
+    server->wishes = 0;
     atp_terms_build(&cfg.terms, terms);
     if (!atp_protocol.footprint(&cfg, &f))
         sim_die("no such job");
@@ -131,6 +134,7 @@ static struct sml_call call_of(const struct atp_job_worker *w)
 }
 
 static void drive(void *ctx, uint64_t argument);
+static void rejoin(struct atp_job_worker *w, unsigned i);
 
 static void wake_at(struct atp_job_worker *w, uint64_t at)
 {
@@ -152,6 +156,7 @@ static void open_streams(struct atp_job_worker *w)
                                               .shared = &shared,
                                               .fixed_window = w->job->cfg.fixed_window,
                                               .kernels = agg_kernels_best()};
+        w->rejoining[i] = false;
         free(w->memory[i]);
         w->memory[i] = memory_of(atp_stream_footprint(&cfg));
         w->stream[i] = atp_stream_init(w->memory[i], &cfg);
@@ -262,10 +267,34 @@ static void send_all(struct atp_job_worker *w)
     uint8_t payload[ATP_NET_PAYLOAD];
     struct sml_send send;
 
-    for (unsigned i = 0; i < w->job->cfg.servers; i++)
-        while (atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
+    for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        if (atp_stream_status(w->stream[i]) == SML_STREAM_REJECTED)
+            rejoin(w, i);
+        while (!w->rejoining[i] && atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
             atp_net_send(w->job->net, w->job->cfg.host[w->rank], w->job->cfg.server_host[i], payload,
                          sml_send_copy(&send, payload));
+    }
+}
+
+/* It is to be driven again when a stream wants that. */
+static void sleep_on_streams(struct atp_job_worker *w)
+{
+    const uint64_t now = w->job->net->sim->now;
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned i = 0; i < w->job->cfg.servers; i++) {
+        const uint64_t at = w->rejoining[i] ? UINT64_MAX : atp_stream_timer(w->stream[i]);
+        next = at < next ? at : next;
+    }
+    if (next != UINT64_MAX)
+        wake_at(w, next > now ? next : now + 1);
+}
+
+/* Between calls: others may need what it has. */
+static void serve_others(struct atp_job_worker *w)
+{
+    send_all(w);
+    sleep_on_streams(w);
 }
 
 /* A rank goes on as far as it can. */
@@ -273,7 +302,6 @@ static void drive(void *ctx, uint64_t argument)
 {
     struct atp_job_worker *w = ctx;
     struct atp_job *job = w->job;
-    uint64_t next = UINT64_MAX;
 
     (void)argument;
     if (w->dead || job->failed)
@@ -291,12 +319,68 @@ static void drive(void *ctx, uint64_t argument)
         }
         return;
     }
-    for (unsigned i = 0; i < job->cfg.servers; i++) {
-        const uint64_t at = atp_stream_timer(w->stream[i]);
-        next = at < next ? at : next;
+    sleep_on_streams(w);
+}
+
+/* READY has come. The argument: which server, and for which of its restarts. */
+static void resume(void *ctx, uint64_t argument)
+{
+    struct atp_job_worker *w = ctx;
+    const unsigned i = argument % ATP_JOB_SERVERS;
+    struct atp_job_server *server = &w->job->servers[i];
+    const struct keys_shared shared = shared_of(&server->terms);
+
+    if (server->restarts != argument / ATP_JOB_SERVERS || !w->rejoining[i])
+        return;
+    w->rejoining[i] = false;
+    if (atp_stream_resume(w->stream[i], w->job->cfg.number, &server->terms, &shared, w->job->net->sim->now) !=
+        0)
+        fail(w->job, "rank %u cannot resume at server %u", w->rank, i);
+    serve_others(w);
+}
+
+/* All ranks have come back to a server that has restarted. */
+static void form_again(struct atp_job *job, unsigned i)
+{
+    struct atp_job_server *server = &job->servers[i];
+    const struct agg_limits limits = {.random = rng_next(&job->rng), .group = job->cfg.terms.group};
+    struct agg_terms granted;
+    struct agg_refusal why;
+    struct atp_terms terms;
+
+    if (!atp_protocol.grant(server->wish, job->cfg.workers, &limits, &granted, &why) ||
+        !atp_terms_parse(&terms, &granted)) {
+        fail(job, "server %u: %.100s", i, why.text);
+        return;
     }
-    if (next != UINT64_MAX)
-        wake_at(w, next > job->net->sim->now ? next : job->net->sim->now + 1);
+    open_server(job, i, &terms);
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        sim_at(job->net->sim, job->net->sim->now + rng_below(&job->rng, 20 * MS), resume, &job->workers[r],
+               server->restarts * ATP_JOB_SERVERS + i);
+}
+
+static void rejoin(struct atp_job_worker *w, unsigned i)
+{
+    struct atp_job_server *server = &w->job->servers[i];
+    struct agg_terms had;
+
+    if (w->rejoining[i] || agg_jobs_find(&server->jobs, w->job->cfg.number) != NULL)
+        return;
+    w->rejoining[i] = true;
+    atp_terms_build(&had, &server->terms);
+    server->wish[w->rank] = atp_worker.resume(&had, atp_stream_oldest(w->stream[i]));
+    if (++server->wishes == w->job->cfg.workers)
+        form_again(w->job, i);
+}
+
+/* A heartbeat's answer: the server does not know the job. */
+static void hear_of_restart(void *ctx, uint64_t argument)
+{
+    struct atp_job_worker *w = ctx;
+    const unsigned i = argument % ATP_JOB_SERVERS;
+
+    if (w->job->servers[i].restarts == argument / ATP_JOB_SERVERS)
+        rejoin(w, i);
 }
 
 bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_t bytes,
@@ -312,10 +396,13 @@ bool atp_job_receive(struct atp_job *job, unsigned host, uint8_t *payload, size_
         if (job->cfg.host[r] == host) {
             struct atp_job_worker *w = &job->workers[r];
             for (unsigned i = 0; i < job->cfg.servers && !w->dead; i++)
-                if (job->cfg.server_host[i] == atp_net_host(from) && from->port == ATP_NET_PORT)
+                if (job->cfg.server_host[i] == atp_net_host(from) && from->port == ATP_NET_PORT &&
+                    !w->rejoining[i])
                     atp_stream_receive(w->stream[i], payload, bytes, job->net->sim->now);
             if (w->calling)
                 drive(w, 0);
+            else if (!w->dead)
+                serve_others(w);
             return true;
         }
     return false;
@@ -369,10 +456,16 @@ void atp_job_kill_server(struct atp_job *job, unsigned server)
     job->servers[server].dead = true;
 }
 
-void atp_job_restart_server(struct atp_job *job, unsigned server)
+void atp_job_restart_server(struct atp_job *job, unsigned i)
 {
-    struct atp_terms t = terms_of(job, server);
+    struct atp_job_server *server = &job->servers[i];
 
-    t.life++;
-    open_server(job, server, &t);
+    server->restarts++;
+    server->wishes = 0;
+    agg_jobs_set(&server->jobs, job->cfg.number, NULL);
+    for (unsigned r = 0; r < job->cfg.workers; r++) {
+        job->workers[r].rejoining[i] = false;
+        sim_at(job->net->sim, job->net->sim->now + rng_magnitude(&job->rng, 10 * US, S), hear_of_restart,
+               &job->workers[r], server->restarts * ATP_JOB_SERVERS + i);
+    }
 }

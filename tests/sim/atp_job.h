@@ -31,14 +31,20 @@ struct atp_job_worker {
     struct sml_segment segment[ATP_JOB_SERVERS];
     unsigned call; /* that it makes, or makes next; counted through all lives */
     bool calling, dead;
-    uint64_t timer; /* when it wakes next */
+    bool
+        rejoining[ATP_JOB_SERVERS]; /* it has heard that the server has restarted, and waits for the others */
+    uint64_t timer;                 /* when it wakes next */
     uint8_t *in, *out;
 };
 
 struct atp_job_server {
     struct agg_jobs jobs;
     struct agg_job job;
+    struct atp_terms terms; /* of the job in its present life */
     bool dead;
+    uint64_t restarts;                      /* in all lives of the job */
+    struct agg_terms wish[ATP_JOB_WORKERS]; /* of ranks that have come back */
+    unsigned wishes;
     uint64_t reasons[AGG_MAX_REASONS];
 };
 
@@ -76,7 +82,8 @@ bool atp_job_is_done(const struct atp_job *job);
 void atp_job_kill(struct atp_job *job, unsigned rank);
 void atp_job_kill_server(struct atp_job *job, unsigned server);
 
-/* A server starts over: it has the job's number, but another life of it. */
+/* A server starts over, and knows of no job. Ranks hear so, from it or later by themselves; when all have
+ * come back, they go on. */
 void atp_job_restart_server(struct atp_job *job, unsigned server);
 
 #endif

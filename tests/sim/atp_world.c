@@ -7,7 +7,7 @@
 #include "atp/reasons.h"
 #include "wire/bytes.h"
 
-enum { TICK_NS = 10000000, LOOK_NS = 10000 /* at what is measured */, OVERHEARD = 16 };
+enum { TICK_NS = 10000000, LOOK_NS = 10000 /* at what is measured */, OVERHEARD = 16, RESTARTS = 3 };
 
 struct overheard {
     unsigned from, to;
@@ -63,7 +63,7 @@ static void strike(void *ctx, uint64_t argument)
     (void)argument;
     if (atp_job_is_done(&w->job[0]))
         return;
-    w->struck = true;
+    w->struck = !w->cfg->server_restarts;
     if (w->cfg->worker_dies)
         atp_job_kill(&w->job[0], w->victim);
     else if (w->cfg->server_dies)
@@ -205,16 +205,12 @@ static bool names_the_victim(const struct world *w, const struct atp_job_worker 
 {
     uint16_t missing[ATP_JOB_WORKERS];
 
-    const bool doubts = w->cfg->job[0].terms.keyed; /* anybody may say that a server has restarted */
-
     for (unsigned i = 0; i < rank->job->cfg.servers; i++) {
         const enum sml_stream_status status = atp_stream_status(rank->stream[i]);
         const unsigned n = atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS);
         if (w->cfg->worker_dies ? n == 1 && missing[0] == w->victim : n > 0) /* those know of the server */
             return true;
         if (w->cfg->server_dies && i == w->victim && status == SML_STREAM_RUNNING)
-            return true;
-        if (w->cfg->server_restarts && i == w->victim && (status == SML_STREAM_REJECTED || doubts))
             return true;
     }
     return false;
@@ -235,7 +231,7 @@ static void plan(struct world *w)
     const bool strikes = cfg->worker_dies || cfg->server_dies || cfg->server_restarts;
 
     w->victim = (uint16_t)rng_below(&w->rng, cfg->worker_dies ? cfg->job[0].workers : cfg->job[0].servers);
-    if (strikes)
+    for (unsigned i = 0; i < (cfg->server_restarts ? RESTARTS : strikes); i++)
         sim_at(&w->sim, rng_magnitude(&w->rng, 10 * US, 100 * MS), strike, w, 0);
     for (unsigned i = 0; i < cfg->restarts; i++)
         sim_at(&w->sim, rng_magnitude(&w->rng, 10 * US, 200 * MS), restart_switch, w,

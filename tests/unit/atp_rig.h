@@ -9,6 +9,7 @@
 #include "atp/reasons.h"
 #include "atp/stream.h"
 #include "atp/table.h"
+#include "atp/worker.h"
 #include "memory.h"
 #include "toy_keys.h"
 
@@ -190,29 +191,57 @@ static inline bool rig_pass(struct rig *rig, struct rig_packet *passing)
     if (v.action == AGG_PASS_ON || v.action == AGG_SEND_AS) {
         memcpy(passing->payload, v.payload, v.bytes);
         passing->bytes = v.bytes;
+        if (v.action == AGG_SEND_AS)
+            passing->rank = v.as->from.ip - rig_sender(0).ip;
     }
     free(copy);
     return v.action == AGG_PASS_ON || v.action == AGG_SEND_AS || v.action == AGG_PASS_AND_KEEP;
 }
 
+/* The oldest packet on its way arrives. */
+static inline void rig_deliver_one(struct rig *rig)
+{
+    struct rig_packet p = rig->queue[rig->first];
+
+    rig->first = (rig->first + 1) % RIG_QUEUE;
+    rig->queued--;
+    if (rig->table_job.pool != NULL && !rig_pass(rig, &p))
+        return;
+    if (rig->table_job.pool != NULL && rig->meddles != NULL)
+        rig->meddles(rig, &p);
+    if (p.by_group)
+        atp_protocol.note_group(p.payload, p.bytes);
+    if (p.to_server)
+        rig_serve(rig, &p);
+    else
+        atp_stream_receive(rig->stream[p.rank], p.payload, p.bytes, rig->now);
+}
+
 static inline void rig_deliver(struct rig *rig)
 {
-    while (rig->queued > 0) {
-        struct rig_packet p = rig->queue[rig->first];
+    while (rig->queued > 0)
+        rig_deliver_one(rig);
+}
 
-        rig->first = (rig->first + 1) % RIG_QUEUE;
-        rig->queued--;
-        if (rig->table_job.pool != NULL && !rig_pass(rig, &p))
-            continue;
-        if (rig->table_job.pool != NULL && rig->meddles != NULL)
-            rig->meddles(rig, &p);
-        if (p.by_group)
-            atp_protocol.note_group(p.payload, p.bytes);
-        if (p.to_server)
-            rig_serve(rig, &p);
-        else
-            atp_stream_receive(rig->stream[p.rank], p.payload, p.bytes, rig->now);
-    }
+/* The server has lost everything. All ranks come back to it, and go on in another life of the job. */
+static inline void rig_restart(struct rig *rig, uint32_t life)
+{
+    const struct agg_limits limits = {.random = (uint64_t)life << 32, .group = rig->terms.group};
+    struct agg_terms wish[RIG_WORKERS], had, granted;
+    struct agg_refusal why;
+
+    atp_terms_build(&had, &rig->terms);
+    for (unsigned r = 0; r < rig->workers; r++)
+        wish[r] = atp_worker.resume(&had, atp_stream_oldest(rig->stream[r]));
+    if (!atp_protocol.grant(wish, (uint16_t)rig->workers, &limits, &granted, &why) ||
+        !atp_terms_parse(&rig->terms, &granted))
+        abort();
+    free(rig->job.pool);
+    free(rig->job.seat);
+    rig_open_server(rig);
+    for (unsigned r = 0; r < rig->workers; r++)
+        if (atp_stream_resume(rig->stream[r], 3, &rig->terms, &rig_shared, rig->now) != 0)
+            abort();
 }
 
 /* Lets every stream send what it wants to, one packet each in turn. False: none did. */

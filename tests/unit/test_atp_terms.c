@@ -51,6 +51,7 @@ static void test_bytes(void)
                                 .checksum = SML_CHECKSUM_CRC32C,
                                 .keyed = true,
                                 .list = 0x18191a1b,
+                                .resumed = true,
                                 .life = 0x0a0b0c0d,
                                 .first_sequence = 0x0e0f1011,
                                 .group = 0x12131415,
@@ -78,7 +79,15 @@ static void test_check(void)
 
     CU_ASSERT(checks(&t));
     CU_ASSERT(!atp_protocol.check(&terms, true, why));
-    CU_ASSERT_PTR_NOT_NULL(strstr(why, "cannot be resumed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "of a rank that is new"));
+    t.resumed = true;
+    CU_ASSERT(!checks(&t));
+    terms = built(&t);
+    CU_ASSERT(atp_protocol.check(&terms, true, why));
+    t.window = 200;
+    terms = built(&t);
+    CU_ASSERT(!atp_protocol.check(&terms, true, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "not a power of two"));
     t = usual, t.window = ATP_MIN_WINDOW - 1;
     CU_ASSERT(!checks(&t));
     t = usual, t.chunk_bytes = 66;
@@ -185,6 +194,46 @@ static void test_trailers(void)
     CU_ASSERT(atp_protocol.footprint(&cfg, &f) && f.keyed && !f.checked && f.payload_bytes == 1472);
 }
 
+/* A job goes on at the oldest chunk that a rank lacks, in a life of its own; so do ranks that were not in
+ * yet. */
+static void test_resume(void)
+{
+    static const uint32_t lacks[] = {0xfffffffe, 5, 0xfffffff8, 60};
+    struct atp_terms t = usual, got;
+    struct agg_terms wish[4], granted;
+    struct agg_refusal why;
+    uint32_t progress;
+
+    t.life = 1;
+    t.window = 64;
+    t.first_sequence = 9;
+    const struct agg_terms had = built(&t);
+    for (unsigned r = 0; r < 3; r++)
+        wish[r] = atp_worker.resume(&had, lacks[r]);
+    wish[3] = built(&usual);
+    CU_ASSERT(atp_protocol.grant(wish, 4, &limits, &granted, &why));
+    CU_ASSERT(atp_terms_parse(&got, &granted));
+    CU_ASSERT(got.resumed && got.life == 0x12345678 && got.first_sequence == 0xfffffff8 && got.window == 64);
+    CU_ASSERT_EQUAL(got.group, 0x010100e0);
+    CU_ASSERT(!atp_protocol.lower(&granted));
+    for (unsigned r = 0; r < 4; r++) {
+        CU_ASSERT(atp_worker.accept(&wish[r], &granted, &progress));
+        CU_ASSERT_EQUAL(progress, 0xfffffff8);
+    }
+    t.chunk_bytes -= 4;
+    granted = built(&t);
+    CU_ASSERT(!atp_worker.accept(&wish[0], &granted, &progress));
+    CU_ASSERT(atp_worker.accept(&wish[3], &granted, &progress));
+
+    wish[3] = atp_worker.resume(&had, lacks[3]);
+    CU_ASSERT(!atp_protocol.grant(wish, 4, &limits, &granted, &why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "68 chunks apart"));
+    wish[2] = built(&t), wish[2] = atp_worker.resume(&wish[2], 5);
+    CU_ASSERT(!atp_protocol.grant(wish, 3, &limits, &granted, &why));
+    CU_ASSERT_EQUAL(why.rank, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "not the same job"));
+}
+
 static void test_switch_terms(void)
 {
     const struct atp_switch_terms t = {.aggregators = 4096,
@@ -211,7 +260,7 @@ static void test_switch_terms(void)
     CU_ASSERT(!atp_switch_protocol.check(&cfg.terms, false, why)); /* nobody joins a switch */
     cfg.terms = built(&usual);
     CU_ASSERT(!atp_switch_protocol.footprint(&cfg, &f));
-    CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 9);
+    CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 10);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP) == &atp_protocol);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH) == &atp_switch_protocol);
 }
@@ -226,8 +275,9 @@ static void test_names(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_bytes),        UNIT_TEST(test_check),    UNIT_TEST(test_differ), UNIT_TEST(test_grant),
-        UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers), UNIT_TEST(test_names),  CU_TEST_INFO_NULL,
+        UNIT_TEST(test_bytes),  UNIT_TEST(test_check),        UNIT_TEST(test_differ),
+        UNIT_TEST(test_grant),  UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers),
+        UNIT_TEST(test_resume), UNIT_TEST(test_names),        CU_TEST_INFO_NULL,
     };
 
     return unit_main("atp_terms", tests);

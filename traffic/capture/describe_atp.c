@@ -59,7 +59,8 @@ void describe_atp(struct line *l, const struct describe *how, const uint8_t *pay
 {
     static const char *const kinds[ATP_KINDS] = {
         [ATP_GRADIENT] = "GRADIENT", [ATP_PARAMETER] = "PARAMETER", [ATP_WAITING] = "WAITING",
-        [ATP_MISMATCH] = "MISMATCH", [ATP_REJECT] = "REJECT",       [ATP_GROUP] = "GROUP"};
+        [ATP_MISMATCH] = "MISMATCH", [ATP_REJECT] = "REJECT",       [ATP_GROUP] = "GROUP",
+        [ATP_RESTORE] = "RESTORE"};
     struct path_answer answer;
     struct atp_packet p;
 

@@ -124,6 +124,7 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
 
     if (!lane->begun) {
         lane->first = *side;
+        lane->held = p->held;
         lane->begun = true;
         lane->differs = false;
     } else if (!lane->differs && !atp_sides_agree(side, &lane->first)) {
@@ -136,6 +137,7 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
     }
     lane->marked |= (p->flags & ATP_ECN) != 0;
     lane->collided |= (p->flags & ATP_COLLISION) != 0;
+    lane->held = p->held < lane->held ? p->held : lane->held;
     if (p->flags & ATP_OVERFLOW) {
         atp_lane_ask(c, lane, part->ranks, v);
         return;
@@ -151,6 +153,32 @@ static bool fits(const struct atp_collector *c, const struct atp_packet *p, size
            ((p->flags & ATP_SCALED) != 0) == sml_has_exponents(c->cfg.format);
 }
 
+/* A rank has a sum of the chunk that this lane collects. */
+static void restore(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, const struct atp_packet *p,
+                    const uint8_t *body, size_t body_bytes, struct agg_verdict *v)
+{
+    const struct atp_side side = side_of(rank, p, body, body_bytes);
+
+    v->reason = ATP_DROP_RESTORE;
+    if (!c->cfg.resumed || lane->has_result)
+        return;
+    lane->exponent = p->exponent;
+    atp_lane_restore(c, lane, &side, body);
+    atp_lane_send_all(c, lane, v);
+    v->reason = ATP_SEND_RESTORED;
+}
+
+/* Of a chunk that its lane has completed before: its sum is there, if it was the last. */
+static void look_back(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+                      const struct atp_packet *p, struct agg_verdict *v)
+{
+    const bool last = p->sequence == lane->expected - c->cfg.window && lane->has_result;
+
+    v->reason = last ? ATP_DROP_DUPLICATE : ATP_DROP_STALE;
+    if (last && (p->flags & ATP_RESEND))
+        atp_lane_send_again(c, lane, rank, v);
+}
+
 static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, const struct atp_packet *p,
                   const uint8_t *body, size_t body_bytes, struct agg_verdict *v)
 {
@@ -160,19 +188,19 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
 
     if (p->kind == ATP_GROUP && c->cfg.has_group) {
         atp_lane_note_hearing(c, lane, rank, p->flags & ATP_HEARS, v);
-    } else if (p->kind != ATP_GRADIENT) {
+    } else if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE) {
         v->reason = ATP_DROP_BAD_KIND;
-    } else if (!atp_topology_ranks(&c->cfg.topology, p, part.ranks) || !ranks_has(part.ranks, rank)) {
+    } else if (p->kind == ATP_GRADIENT &&
+               (!atp_topology_ranks(&c->cfg.topology, p, part.ranks) || !ranks_has(part.ranks, rank))) {
         v->reason = ATP_DROP_BAD_RANKS;
     } else if (ahead > 0) {
         v->reason = ATP_DROP_AHEAD;
     } else if (ahead < 0) {
-        v->reason =
-            ahead == -(int32_t)c->cfg.window && lane->has_result ? ATP_DROP_DUPLICATE : ATP_DROP_STALE;
-        if (v->reason == ATP_DROP_DUPLICATE && (p->flags & ATP_RESEND))
-            atp_lane_send_again(c, lane, rank, v);
+        look_back(c, lane, rank, p, v);
     } else if (!fits(c, p, body_bytes)) {
         v->reason = ATP_DROP_BAD_LENGTH;
+    } else if (p->kind == ATP_RESTORE) {
+        restore(c, lane, rank, p, body, body_bytes, v);
     } else {
         const struct atp_side side = side_of(rank, p, body, body_bytes);
         part.elements = body + head;

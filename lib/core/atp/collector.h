@@ -12,6 +12,11 @@
  *     asked by name to send again, alone. If a part comes that together with it makes all ranks, both are
  *     used instead of what is in. (The published prototype drops such a part whole and waits for timeouts.)
  *
+ * In a job that has outlived a restart of its server (`resumed`) ranks may hold sums of chunks that their
+ * lanes have yet to complete: in the first chunk of each lane, for nobody is further. Who holds one hands it
+ * back (RESTORE) instead of contributing, so contributions complete a chunk only if nobody holds its sum: the
+ * first sum handed back is the chunk's, and what was added before is forgotten.
+ *
  * In ordered mode, and for operations that add in float32 (kernels.h, wide), only single contributions come:
  * workers ask the switches to let them pass.
  *
@@ -40,6 +45,7 @@ struct atp_collector_config {
     enum sml_checksum seal;           /* that all packets of the job end with */
     const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: the job's secret. Read by init only */
     uint32_t life, first_sequence;
+    bool resumed;   /* ranks may have sums of the first window's chunks, and hand them back */
     bool has_group; /* that some ranks may hear: whoever says so has results by it */
     const struct agg_kernels *kernels;
 };

@@ -118,25 +118,13 @@ static bool wants_result(uint16_t root, uint16_t rank)
     return root == ATP_ALL || root == rank;
 }
 
-void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body)
+/* The lane goes on to its next chunk. */
+static void go_on(struct atp_collector *c, struct atp_lane *lane, uint16_t next)
 {
-    const size_t head = lane->first.opening ? SML_CALL_BYTES : 0;
-    const uint32_t sequence = lane->expected, following = sequence + c->cfg.window;
-    struct atp_packet out = about(c, lane, ATP_PARAMETER);
+    const uint32_t following = lane->expected + c->cfg.window;
 
-    out.flags = (uint8_t)((lane->first.opening ? ATP_OPENING : 0) | (lane->first.scaled ? ATP_SCALED : 0) |
-                          (lane->marked ? ATP_ECN : 0) | (lane->collided ? ATP_COLLISION : 0));
-    out.next = atp_index_next(c->cfg.mapping, c->cfg.life, following, lane->index, lane->collided);
-    out.code = lane->first.code;
-    out.exponent = lane->exponent;
-    atp_build_header(lane->result, &out);
-    memcpy(lane->result + ATP_HEADER_BYTES, body, head);
-    atp_lane_finish(c, lane, lane->result + ATP_HEADER_BYTES + head, lane->first.bytes - head);
-    lane->result_bytes =
-        (uint16_t)seal(c, lane, sequence, lane->result, ATP_HEADER_BYTES + (size_t)lane->first.bytes);
-    lane->result_root = lane->first.root;
     lane->has_result = true;
-    lane->index = out.next;
+    lane->index = next;
     lane->begun = lane->marked = lane->collided = false;
     memset(lane->in, 0, c->words * sizeof *lane->in);
     memset(lane->aside, 0, c->words * sizeof *lane->aside);
@@ -144,6 +132,43 @@ void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uin
     __atomic_store_n(&lane->contributed, 0, __ATOMIC_RELAXED);
     lane->wraps = wraps_before(lane, following);
     __atomic_store_n(&lane->expected, following, __ATOMIC_RELAXED);
+}
+
+/* The header, call and trailer of the result, whose elements are there. */
+static void finish(struct atp_collector *c, struct atp_lane *lane, const uint8_t *call, size_t call_bytes)
+{
+    const uint32_t following = lane->expected + c->cfg.window;
+    struct atp_packet out = about(c, lane, ATP_PARAMETER);
+
+    out.flags = (uint8_t)((lane->first.opening ? ATP_OPENING : 0) | (lane->first.scaled ? ATP_SCALED : 0) |
+                          (lane->marked ? ATP_ECN : 0) | (lane->collided ? ATP_COLLISION : 0));
+    out.next = atp_index_next(c->cfg.mapping, c->cfg.life, following, lane->index, lane->collided);
+    out.code = lane->first.code;
+    out.exponent = lane->exponent;
+    out.held = lane->held;
+    atp_build_header(lane->result, &out);
+    memcpy(lane->result + ATP_HEADER_BYTES, call, call_bytes);
+    lane->result_bytes =
+        (uint16_t)seal(c, lane, lane->expected, lane->result, ATP_HEADER_BYTES + (size_t)lane->first.bytes);
+    lane->result_root = lane->first.root;
+    go_on(c, lane, out.next);
+}
+
+void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body)
+{
+    const size_t head = lane->first.opening ? SML_CALL_BYTES : 0;
+
+    atp_lane_finish(c, lane, lane->result + ATP_HEADER_BYTES + head, lane->first.bytes - head);
+    finish(c, lane, body, head);
+}
+
+void atp_lane_restore(struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
+                      const uint8_t *body)
+{
+    lane->first = *side;
+    lane->marked = lane->collided = false;
+    lane->held = 0; /* others may lack all that they may */
+    finish(c, lane, body, side->bytes);
 }
 
 /* Who hears the group now, as it is to stay for this verdict; NULL: nobody does. */

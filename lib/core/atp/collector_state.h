@@ -39,6 +39,7 @@ struct atp_lane {
     bool begun;            /* something of it has come: first is known */
     bool differs;          /* and something that differs: other is known, and there will be no sum */
     bool marked, collided; /* some part of it was */
+    uint8_t held;          /* the least that its contributions say (struct atp_packet) */
     int8_t exponent, aside_exponent;
     struct atp_side first, other;
     uint64_t in[ATP_RANK_WORDS];    /* whose contributions are in the sum */
@@ -111,6 +112,9 @@ void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16
 /* Makes the chunk's result of what is in; body: of some packet of it, for its call. The lane goes on to its
  * next chunk. */
 void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body);
+/* Makes the chunk's result of a sum that a rank has handed back. */
+void atp_lane_restore(struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
+                      const uint8_t *body);
 /* The result, to all, or to one who asks again. */
 void atp_lane_send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v);
 void atp_lane_send_again(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,

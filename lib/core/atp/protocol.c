@@ -37,6 +37,7 @@ static bool collector_config(const struct agg_pool_config *cfg, struct atp_colle
         .shared = cfg->shared,
         .life = t.life,
         .first_sequence = t.first_sequence,
+        .resumed = t.resumed,
         .has_group = t.group != 0,
         .kernels = cfg->kernels,
     };

@@ -54,6 +54,9 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
 
 const struct agg_reason atp_reasons[ATP_REASONS] = {
     [ATP_SEND_ALL] = {"atp_results", "chunks that are complete", AGG_TO_ALL, false},
+    [ATP_SEND_RESTORED] = {"atp_restored",
+                           "sums that a worker has handed back after a restart of this server, sent to all",
+                           AGG_TO_ALL, false},
     [ATP_SEND_ONE] = {"atp_results_again", "results sent once more, to who asked", AGG_REPLY, false},
     [ATP_SEND_WAITING] = {"atp_waits", "told a worker that sends again for whom its chunk waits", AGG_REPLY,
                           false},
@@ -78,6 +81,8 @@ const struct agg_reason atp_reasons[ATP_REASONS] = {
     [ATP_DROP_BAD_RANKS] = {"atp_bad_ranks",
                             "its bitmaps name ranks that are not in the job, or not its sender", AGG_DROP,
                             false},
+    [ATP_DROP_RESTORE] = {"atp_bad_restore", "a sum handed back, of a chunk that no worker can have a sum of",
+                          AGG_DROP, false},
     [ATP_DROP_BAD_CHECKSUM] = {"atp_bad_checksum",
                                "damaged on the way: the job's CRC32C is wrong or missing, or there is one "
                                "though none was agreed on",

@@ -34,6 +34,7 @@ extern const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS];
 enum atp_reason {
     /* Verdicts of its lane. With these, something is to be sent: */
     ATP_SEND_ALL = 0,  /* the sum is complete */
+    ATP_SEND_RESTORED, /* the sum that a rank has handed back */
     ATP_SEND_ONE,      /* the sum, to who asks for it again */
     ATP_SEND_WAITING,  /* who is there, to who sends again in vain */
     ATP_SEND_ASK,      /* the same, to those whose contributions are to come straight to the server, too */
@@ -48,6 +49,7 @@ enum atp_reason {
     ATP_DROP_BAD_KIND,
     ATP_DROP_BAD_LENGTH,
     ATP_DROP_BAD_RANKS, /* the bitmaps name ranks that are not in the job, or not the sender */
+    ATP_DROP_RESTORE,   /* a sum of a chunk that nobody can have one of */
     ATP_DROP_BAD_CHECKSUM,
     ATP_DROP_UNPROVEN,
     ATP_DROP_SUMMED, /* a sum, where only single contributions may come */

@@ -42,8 +42,7 @@ static size_t auth_bytes(const struct atp_stream_config *c)
     return c->terms.keyed ? aligned(sml_auth_footprint(c->terms.chunk_bytes)) : 0;
 }
 
-/* A new life of the job begins at this position. */
-static void begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
+void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
@@ -55,7 +54,8 @@ size_t atp_stream_footprint(const struct atp_stream_config *cfg)
     if (!config_ok(cfg))
         return 0;
     return aligned(sizeof(struct atp_stream)) + aligned(cfg->terms.window * sizeof(struct atp_flight)) +
-           aligned(exponents_bytes(cfg)) + auth_bytes(cfg);
+           aligned(exponents_bytes(cfg)) + auth_bytes(cfg) +
+           aligned(cfg->terms.window * sizeof(struct atp_kept)) + cfg->terms.window * atp_kept_bytes(cfg);
 }
 
 struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cfg)
@@ -72,12 +72,16 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
     memset(s->exponents, NUM_NO_BLOCK, exponents_bytes(cfg));
     p += aligned(exponents_bytes(cfg));
     s->auth = cfg->terms.keyed ? (struct sml_auth *)p : NULL;
+    p += auth_bytes(cfg);
+    s->kept = (struct atp_kept *)p;
+    s->kept_data = p + aligned(cfg->terms.window * sizeof(struct atp_kept));
     s->numbers = num_loops_for(cfg->kernels);
     s->topology = topology_of(cfg);
 
     /* Positions begin above 2^32, so that 0 is none. */
-    s->base = s->una = s->inf = s->end = (UINT64_C(1) << 32) + cfg->terms.first_sequence;
-    begin_life(s, s->base, cfg->shared);
+    s->base = (UINT64_C(1) << 32) + cfg->terms.first_sequence;
+    s->una = s->inf = s->oldest = s->end = s->sent_end = s->shared = s->base;
+    atp_begin_life(s, s->base, cfg->shared);
     s->cfg.shared = NULL;
     for (uint32_t i = 0; i < cfg->terms.window; i++)
         atp_flight_of(s, s->base + i)->index =
@@ -158,7 +162,7 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
     const bool wants = call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
     struct sml_call counted = *call;
 
-    if (s->una != s->end)
+    if (s->base != s->end)
         return -EBUSY;
     if (!call_ok(s, call) || !segments_ok(segments, n, wants))
         return -EINVAL;
@@ -172,9 +176,8 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
     s->cut = cut;
     s->segments = segments;
     s->segment_count = n;
-    s->base = s->end;
     s->end += cut.packets;
-    s->call.seq += s->una == s->end;
+    s->call.seq += cut.packets == 0;
     s->progress = now;
     return 0;
 }
@@ -188,18 +191,20 @@ struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bo
     return sml_segments_find(s->segments, s->segment_count, offset, bytes, out);
 }
 
-struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position)
+struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct sml_call *call,
+                           uint64_t lead)
 {
-    return sml_scale_of(s->numbers, s->cfg.terms.format, &s->call, s->cfg.workers,
-                        *atp_exponent_at(s, position - s->cut.lead));
+    return sml_scale_of(s->numbers, s->cfg.terms.format, call, s->cfg.workers,
+                        *atp_exponent_at(s, position - lead));
 }
 
 uint64_t atp_stream_left(const struct atp_stream *s)
 {
-    uint64_t left = s->end - s->una;
+    const uint64_t window = s->oldest + s->cfg.terms.window;
+    uint64_t left = s->end - s->oldest;
 
-    for (uint64_t p = s->una; p < s->inf; p++)
-        left -= atp_flight_of(s, p)->done;
+    for (uint64_t p = s->oldest; p < s->end && p < window; p++)
+        left -= atp_flight_of(s, p)->have;
     return left;
 }
 
@@ -210,7 +215,7 @@ uint32_t atp_stream_completed(const struct atp_stream *s)
 
 const struct sml_call *atp_stream_call(const struct atp_stream *s)
 {
-    return s->una == s->end ? NULL : &s->call;
+    return s->base == s->end ? NULL : &s->call;
 }
 
 uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call)
@@ -224,7 +229,7 @@ enum sml_stream_status atp_stream_status(const struct atp_stream *s)
         return SML_STREAM_MISMATCH;
     if (s->rejected)
         return SML_STREAM_REJECTED;
-    return s->una == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+    return s->base == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
 }
 
 const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s)
@@ -241,7 +246,7 @@ unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsign
 {
     unsigned n = 0;
 
-    if (s->waiting_position != s->una)
+    if (s->waiting_position != s->oldest)
         return 0;
     for (uint16_t r = 0; r < s->cfg.workers && n < max; r++)
         if (!(s->waiting[r / 8] >> r % 8 & 1))

@@ -13,6 +13,12 @@
  * chunk c of a collective goes to server c % servers. A stream whose server gets no chunk of a collective is
  * done with it at once.
  *
+ * When the server has restarted, and the job was joined anew (control/session.h), it goes on from the oldest
+ * chunk that some rank lacks. From there on a rank hands back the sums that it still holds (RESTORE) and
+ * sends its contributions again where it holds none, or wanted none. For this it keeps, when a collective
+ * ends, copies of what others may lack: each contribution says how many results its rank lacks (HELD), and
+ * each result of how many the worst of them lacked, so they are few. Nobody is further than a window ahead.
+ *
  * The interface is that of switchml/stream.h, and so are the rules: `now` in ns, monotonic, the caller's;
  * memory is the caller's (atp_stream_footprint, 64-byte aligned); one thread at a time; no output.
  */
@@ -54,10 +60,14 @@ uint32_t atp_stream_completed(const struct atp_stream *s); /* collectives, modul
 const struct sml_call *atp_stream_call(const struct atp_stream *s); /* in progress; NULL: none is */
 uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call);
 
+/* As sml_stream_oldest and sml_stream_resume, with what the job was granted in its new life. */
+uint32_t atp_stream_oldest(const struct atp_stream *s);
+int atp_stream_resume(struct atp_stream *s, uint8_t job, const struct atp_terms *granted,
+                      const struct keys_shared *shared, uint64_t now);
+
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t atp_stream_timer(const struct atp_stream *s);
 
-/* REJECTED: the server does not know the job (any more). It is final: a job does not outlive its server. */
 enum sml_stream_status atp_stream_status(const struct atp_stream *s);
 const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s);
 
@@ -68,7 +78,7 @@ uint64_t atp_stream_progress(const struct atp_stream *s);
  * oldest chunk without a sum, and returns their number; 0: not known. */
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max);
 
-/* probes: packets with RESEND that a timer has caused. kept: 0. */
+/* probes: packets with RESEND that a timer has caused. */
 void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out);
 
 /* What the network has told, for measurements. */

@@ -35,10 +35,11 @@ static bool store_scaled(struct atp_stream *s, uint64_t position, const struct a
     size_t expected = pieces.bytes;
 
     if (s->cut.lead > 0) {
-        scale = atp_scale(s, position);
+        scale = atp_scale(s, position, &s->call, s->cut.lead);
         expected = pieces.bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
     }
-    if (p->code != sml_elements_code(s->cfg.terms.format, 0) || bytes != (atp_wants(s) ? expected : 0))
+    if (p->code != sml_elements_code(s->cfg.terms.format, 0) ||
+        bytes != (atp_wants(s, &s->call) ? expected : 0))
         return false;
     if (bytes > 0 && s->cut.lead > 0)
         sml_scale_scatter(&scale, &pieces, elements);
@@ -53,7 +54,7 @@ static bool store_typed(const struct atp_stream *s, uint64_t position, const str
 {
     const struct sml_pieces pieces = atp_elements(s, position, false, true);
 
-    if (p->code != agg_code(s->call.type, s->call.op) || bytes != (atp_wants(s) ? pieces.bytes : 0))
+    if (p->code != agg_code(s->call.type, s->call.op) || bytes != (atp_wants(s, &s->call) ? pieces.bytes : 0))
         return false;
     if (bytes > 0)
         sml_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
@@ -69,7 +70,7 @@ static bool store(struct atp_stream *s, uint64_t position, const struct atp_pack
 
     if (opening != (position == s->base) || scaled != sml_has_exponents(s->cfg.terms.format))
         return false;
-    if (opening && (bytes > 0 || atp_wants(s))) {
+    if (opening && (bytes > 0 || atp_wants(s, &s->call))) {
         if (!sml_parse_call(&theirs, body, bytes) || !sml_call_equal(&theirs, &s->call))
             return false;
         body += SML_CALL_BYTES;
@@ -82,37 +83,74 @@ static void heard(struct atp_stream *s, uint64_t now)
 {
     s->silent = 0;
     s->quiet_since = now;
+    s->rejected = false;
 }
 
-static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
-                                     const uint8_t *body, size_t bytes, uint64_t now)
+/* The server is done with this chunk, in its present life. */
+static void settle(struct atp_stream *s, uint64_t position, const struct atp_packet *p, uint64_t now)
 {
     struct atp_flight *f = atp_flight_of(s, position);
-    const bool marked = p->flags & ATP_ECN, collided = p->flags & ATP_COLLISION;
+    const bool marked = p->flags & ATP_ECN, collided = p->flags & ATP_COLLISION, sent = position < s->inf;
 
-    if (f->done)
-        return SML_RX_DUPLICATE;
-    if (!store(s, position, p, body, bytes))
-        return SML_RX_BAD;
-    sample(s, f, now);
-    atp_list_take(s, (uint16_t)(position & (s->cfg.terms.window - 1u)));
+    if (sent) {
+        sample(s, f, now);
+        atp_list_take(s, (uint16_t)(position & (s->cfg.terms.window - 1u)));
+        s->under_way--;
+        atp_congestion_acknowledged(&s->congestion, position, s->inf, marked, collided, s->limited);
+    }
     f->done = true;
     f->direct = false;
     f->index = p->next;
-    s->under_way--;
     s->signs.acknowledged++;
     s->signs.marks += marked;
     s->signs.collisions += collided;
-    atp_group_note(s, p);
-    atp_congestion_acknowledged(&s->congestion, position, s->inf, marked, collided, s->limited);
-    while (s->una < s->inf && atp_flight_of(s, s->una)->done)
-        s->una++;
-    s->call.seq += s->una == s->end;
+    for (; s->una < s->sent_end && (f = atp_flight_of(s, s->una))->done; s->una++)
+        f->done = false;
+    if (s->inf < s->una)
+        s->inf = s->una;
     s->backoff = 0;
+    heard(s, now);
+}
+
+/* This rank has the chunk's result, or need not have it. */
+static void take(struct atp_stream *s, uint64_t position, uint64_t now)
+{
+    struct atp_flight *f = atp_flight_of(s, position);
+
+    f->have = true;
+    for (; s->oldest < s->sent_end && (f = atp_flight_of(s, s->oldest))->have; s->oldest++)
+        f->have = false;
     s->progress = now;
     s->stats.results++;
-    heard(s, now);
-    return SML_RX_RESULT;
+}
+
+/* Every rank has contributed to the chunk, and said what it lacked then. More than this rank has is nobody's
+ * to say. */
+static void note_shared(struct atp_stream *s, uint64_t position, const struct atp_packet *p)
+{
+    const uint8_t said = (uint8_t)(p->held << SML_HELD_SHIFT);
+    uint64_t shared = position - sml_held_parse(s->cfg.terms.window, said);
+
+    shared = shared < s->oldest ? shared : s->oldest;
+    if (shared > s->shared)
+        s->shared = shared;
+}
+
+/* A chunk may be complete before this rank has sent it anew, if another has handed its sum back. */
+static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                                     const uint8_t *body, size_t bytes, uint64_t now)
+{
+    const bool have = atp_have(s, position);
+
+    if (!have && !store(s, position, p, body, bytes))
+        return SML_RX_BAD;
+    settle(s, position, p, now);
+    if (!have)
+        take(s, position, now);
+    note_shared(s, position, p);
+    atp_group_note(s, p);
+    atp_end_if_done(s);
+    return have ? SML_RX_NEWS : SML_RX_RESULT;
 }
 
 static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
@@ -121,13 +159,13 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
     if (bytes != (s->cfg.workers + 7u) / 8)
         return SML_RX_BAD;
     heard(s, now);
-    if (position == s->una) {
+    if (position == s->oldest) {
         s->waiting_position = position;
         memcpy(s->waiting, body, bytes);
     }
     if (body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1)
         return SML_RX_NEWS;
-    if (position < s->inf)
+    if (position < s->inf && !atp_flight_of(s, position)->done)
         atp_make_due(s, position, true);
     else
         atp_flight_of(s, position)->direct = true; /* once it is sent */
@@ -174,7 +212,7 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
                                 size_t bytes, uint64_t now)
 {
     const uint64_t position = position_numbered(s, p->sequence);
-    const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->inf;
+    const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->sent_end;
 
     if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life)
         return SML_RX_BAD;
@@ -182,7 +220,7 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
         return on_group(s, p);
     if (position >= known)
         return SML_RX_BAD;
-    if (position < s->una || (position < s->inf && atp_flight_of(s, position)->done))
+    if (position < s->una || atp_flight_of(s, position)->done)
         return SML_RX_DUPLICATE;
     switch ((enum atp_kind)p->kind) {
     case ATP_PARAMETER:

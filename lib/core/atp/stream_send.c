@@ -11,31 +11,48 @@ static bool travels_swapped(uint8_t type)
     return big_endian_wire == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
-/* Elements as they are. */
-static void fill_in_typed(const struct atp_stream *s, uint64_t position, struct atp_packet *p,
-                          struct sml_send *send)
+/* What a contribution says of the results before it that this rank lacks. */
+static uint8_t held(const struct atp_stream *s, uint64_t position)
 {
-    p->code = agg_code(s->call.type, s->call.op);
-    send->elements = atp_elements(s, position, false, false);
-    send->elements_bytes = send->body_bytes = send->elements.bytes;
-    send->convert = s->cfg.kernels->convert[s->call.type];
-    send->swapped = travels_swapped(s->call.type);
+    const uint32_t lacked = position > s->oldest ? (uint32_t)(position - s->oldest) : 0;
+
+    return sml_held_build(s->cfg.terms.window, lacked) >> SML_HELD_SHIFT;
 }
 
-/* Elements scaled by the exponent that came back `lead` packets earlier, and this block's own exponent. */
-static void fill_in_scaled(const struct atp_stream *s, uint64_t position, struct atp_packet *p,
-                           struct sml_send *send)
+/* Elements as they are. */
+static void fill_in_typed(const struct atp_stream *s, const struct atp_chunk *chunk, struct atp_packet *p,
+                          struct sml_send *send)
 {
-    const struct sml_pieces block = atp_elements(s, position, true, false);
+    p->code = agg_code(chunk->call->type, chunk->call->op);
+    send->elements = chunk->elements;
+    send->elements_bytes = send->body_bytes = send->elements.bytes;
+    send->convert = s->cfg.kernels->convert[chunk->call->type];
+    send->swapped = travels_swapped(chunk->call->type);
+}
 
-    fill_in_typed(s, position, p, send);
+/* The exponent that a packet tells: as it came back, where it did; else that of this rank's block. */
+static int8_t exponent_of(const struct atp_stream *s, uint64_t position, const struct atp_chunk *chunk)
+{
+    if (atp_have(s, position))
+        return *atp_exponent_at(s, position);
+    const struct sml_pieces block = atp_elements(s, position, true, false);
+    return block.bytes > 0 ? sml_blocks_exponent(s->numbers, chunk->call, &block) : NUM_NO_BLOCK;
+}
+
+/* Elements scaled by the exponent that came back `lead` packets earlier, and an exponent. */
+static void fill_in_scaled(const struct atp_stream *s, uint64_t position, const struct atp_chunk *chunk,
+                           struct atp_packet *p, struct sml_send *send)
+{
+    fill_in_typed(s, chunk, p, send);
     p->flags |= ATP_SCALED;
     p->code = sml_elements_code(s->cfg.terms.format, 0);
-    p->exponent = block.bytes > 0 ? sml_blocks_exponent(s->numbers, &s->call, &block) : NUM_NO_BLOCK;
-    if (s->cut.lead == 0)
+    p->exponent = exponent_of(s, position, chunk);
+    if (chunk->lead == 0)
         return;
     send->convert = NULL;
-    send->scale = atp_scale(s, position);
+    send->scale = atp_scale(s, position, chunk->call, chunk->lead);
+    if (p->kind == ATP_RESTORE && chunk->call->op == AGG_AVG) /* what the ranks' sum was, again */
+        send->scale.factor.out *= s->cfg.workers;
     send->elements_bytes = send->body_bytes =
         send->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
 }
@@ -57,34 +74,45 @@ void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_
                               .seal = make_trailer};
 }
 
+/* What of a header says how the chunk is to be added on its way. */
+static void fill_in_contribution(const struct atp_stream *s, uint64_t position, struct atp_packet *p)
+{
+    atp_topology_place(&s->topology, s->cfg.rank, p);
+    p->held = held(s, position);
+    if (atp_flight_of(s, position)->direct || s->cfg.terms.mode == ATP_ORDERED || s->cfg.terms.keyed)
+        p->flags |= ATP_DIRECT;
+}
+
 static void build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
 {
     const struct atp_flight *f = atp_flight_of(s, position);
+    const struct atp_chunk chunk = atp_chunk_at(s, position);
+    const bool restores = atp_have(s, position) && atp_wants(s, chunk.call);
     struct atp_packet p = {
-        .kind = ATP_GRADIENT,
+        .kind = restores ? ATP_RESTORE : ATP_GRADIENT,
         .job = s->cfg.job,
         .life = s->cfg.terms.life,
         .sequence = (uint32_t)position,
         .index = f->index,
-        .root = s->call.collective == SML_REDUCE ? (uint16_t)s->call.root : ATP_ALL,
+        .root = chunk.call->collective == SML_REDUCE ? (uint16_t)chunk.call->root : ATP_ALL,
         .priority = s->cfg.terms.priority,
         .seal = (uint8_t)atp_terms_seal(&s->cfg.terms),
     };
 
     atp_begin_packet(s, position, send);
-    atp_topology_place(&s->topology, s->cfg.rank, &p);
+    if (!restores)
+        fill_in_contribution(s, position, &p);
     if (sml_has_exponents(s->cfg.terms.format))
-        fill_in_scaled(s, position, &p, send);
+        fill_in_scaled(s, position, &chunk, &p, send);
     else
-        fill_in_typed(s, position, &p, send);
+        fill_in_typed(s, &chunk, &p, send);
     if (f->sends > 0)
         p.flags |= ATP_RESEND;
-    if (f->direct || s->cfg.terms.mode == ATP_ORDERED || s->cfg.terms.keyed ||
-        agg_is_wide(&s->cfg.kernels->operations[p.code]))
+    if (!restores && agg_is_wide(&s->cfg.kernels->operations[p.code]))
         p.flags |= ATP_DIRECT;
-    if (position == s->base) {
+    if (chunk.opening) {
         p.flags |= ATP_OPENING;
-        sml_build_call(send->head + ATP_HEADER_BYTES, &s->call);
+        sml_build_call(send->head + ATP_HEADER_BYTES, chunk.call);
         send->head_bytes += SML_CALL_BYTES;
     }
     atp_build_header(send->head, &p);
@@ -149,54 +177,66 @@ static void expire(struct atp_stream *s, uint64_t now)
 /* Whether the exponent that the chunk's elements are scaled by is here. */
 static bool has_its_exponent(const struct atp_stream *s, uint64_t position)
 {
-    const uint64_t lead = s->cut.lead;
+    const uint64_t lead = position < s->base ? 0 : s->cut.lead;
 
-    return position - s->base < lead || lead == 0 || position - lead < s->una ||
-           atp_flight_of(s, position - lead)->done;
+    return lead == 0 || position - s->base < lead || atp_have(s, position - lead);
 }
 
+/* Moves `inf` past chunks that the server has completed without this rank, and says whether a new one may
+ * leave. */
 static bool may_send_next(struct atp_stream *s)
 {
-    const bool ready =
-        s->inf < s->end && s->inf < s->una + s->cfg.terms.window && has_its_exponent(s, s->inf);
+    const uint64_t last = s->una + s->cfg.terms.window;
 
+    while (s->inf < s->sent_end && s->inf < last && atp_flight_of(s, s->inf)->done)
+        s->inf++;
+    const bool ready = s->inf < s->end && s->inf < last && has_its_exponent(s, s->inf);
     s->limited = ready && s->under_way >= atp_window(s);
     return ready && !s->limited;
 }
 
-bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
+/* What is due by time, or by what has come. */
+static void make_due(struct atp_stream *s, uint64_t now)
 {
-    if (s->mismatched || s->rejected)
-        return false;
     if (s->under_way > 0 && now >= expiry(s))
         expire(s, now);
-    if (now >= atp_group_due(s)) {
-        atp_group_tell(s, now, send);
-        return true;
-    }
-    if (s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
+    if (!s->rejected && s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
         const uint64_t position = position_of(s, s->sent.first);
         atp_congestion_lost(&s->congestion, position, s->inf);
         atp_make_due(s, position, false);
     }
+}
+
+bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
+{
+    if (s->mismatched)
+        return false;
+    if (!s->rejected && now >= atp_group_due(s)) {
+        atp_group_tell(s, now, send);
+        return true;
+    }
+    make_due(s, now);
     if (s->due.first != ATP_NO_PLACE) {
         emit(s, position_of(s, s->due.first), now, send);
         return true;
     }
-    if (!may_send_next(s))
+    if (s->rejected || !may_send_next(s))
         return false;
     struct atp_flight *f = atp_flight_of(s, s->inf);
-    *f = (struct atp_flight){.index = f->index, .direct = f->direct};
+    *f = (struct atp_flight){.index = f->index, .direct = f->direct, .have = f->have};
     emit(s, s->inf, now, send);
     s->inf++;
+    if (s->inf > s->sent_end)
+        s->sent_end = s->inf;
     return true;
 }
 
 uint64_t atp_stream_timer(const struct atp_stream *s)
 {
-    const uint64_t group = atp_group_due(s), packets = s->under_way == 0 ? UINT64_MAX : expiry(s);
+    const uint64_t group = s->rejected ? UINT64_MAX : atp_group_due(s);
+    const uint64_t packets = s->under_way == 0 ? UINT64_MAX : expiry(s);
 
-    if (s->mismatched || s->rejected)
+    if (s->mismatched)
         return UINT64_MAX;
     return group < packets ? group : packets;
 }

@@ -1,11 +1,15 @@
 /* The private state of a stream; included by the stream's own files only. A chunk's position is its running
  * number in 64 bits, so that nothing wraps; its sequence number is the lower half.
  *
- *   base   the first of the collective in progress
- *   una    the first that is not acknowledged
- *   inf    the first that was never sent
- *   end    one past the last of the collective; base <= una <= inf <= end
- */
+ *   una     the first that the server, in its present life, has not acknowledged
+ *   inf     the first that was not sent in that life
+ *   oldest  the first that this rank is not done with
+ *   base    the first of the collective in progress; end, if there is none
+ *   end     one past the last of the collective; una <= inf <= end, una <= oldest <= end
+ *
+ * While no server restarts, una and oldest are the same. A restart takes una and inf back to the first chunk
+ * that any rank lacks; from there the stream goes forward again by the same rules, sending its result where
+ * it has one and its contribution where not. */
 #ifndef SWAGG_CORE_ATP_STREAM_STATE_H
 #define SWAGG_CORE_ATP_STREAM_STATE_H
 
@@ -26,7 +30,26 @@ struct atp_flight {
     bool listed; /* in one of the two lists */
     bool due;    /* which: due, or sent */
     bool direct; /* the server has asked for it, perhaps before it was sent */
-    bool done;
+    bool done;   /* acknowledged, by the server in its present life */
+    bool have;   /* this rank is done with it. Of chunks from oldest on */
+};
+
+/* What is kept of a chunk after its collective has ended: the result, or the contribution of a rank that
+ * wanted none. Its elements, host order, are a segment of their own. */
+struct atp_kept {
+    struct sml_call call;
+    struct sml_segment elements;
+    uint64_t lead; /* as of struct atp_chunk */
+    bool opening;
+};
+
+/* Where a chunk's elements are, and what they belong to. */
+struct atp_chunk {
+    const struct sml_call *call;
+    struct sml_pieces elements; /* to be sent: the result, if this rank has and wanted one, else its
+                                   contribution */
+    uint64_t lead; /* so many positions earlier the exponent of its elements came; 0: they have none */
+    bool opening;
 };
 
 /* Places of chunks that are under way. */
@@ -47,6 +70,8 @@ struct atp_stream {
     struct atp_stream_config cfg;
     struct atp_flight *flights; /* [window] */
     int8_t *exponents;          /* [4 * window]: of the last results, where they have some */
+    struct atp_kept *kept;      /* [window], by position, as flights */
+    uint8_t *kept_data;         /* [window][atp_kept_bytes] */
     const struct num_loops *numbers;
     struct sml_auth *auth; /* of a keyed job */
     uint64_t round;        /* the position whose running number in this life is 0 (struct sml_route) */
@@ -56,7 +81,9 @@ struct atp_stream {
     struct atp_cut cut;
     const struct sml_segment *segments;
     size_t segment_count;
-    uint64_t base, una, inf, end;
+    uint64_t base, una, inf, oldest, end;
+    uint64_t sent_end; /* one past the last that was ever sent */
+    uint64_t shared;   /* all ranks have the results of all positions before this one */
 
     struct atp_list sent; /* in the order of sending */
     struct atp_list due;  /* to be sent again now */
@@ -93,9 +120,19 @@ static inline uint32_t atp_wraps(const struct atp_stream *s, uint64_t position)
 {
     return (uint32_t)((position - s->round) >> 32);
 }
-static inline bool atp_wants(const struct atp_stream *s)
+static inline bool atp_wants(const struct atp_stream *s, const struct sml_call *call)
 {
-    return s->call.collective == SML_ALLREDUCE || s->call.root == s->cfg.rank;
+    return sml_gives(call->collective, call->root, s->cfg.rank);
+}
+static inline bool atp_have(const struct atp_stream *s, uint64_t position)
+{
+    return position < s->oldest ||
+           (position < s->oldest + s->cfg.terms.window && atp_flight_of(s, position)->have);
+}
+/* Bytes that a kept chunk takes: fp16 has twice as many elements in a packet as there is room for floats. */
+static inline size_t atp_kept_bytes(const struct atp_stream_config *cfg)
+{
+    return cfg->terms.format == SML_FORMAT_FP16 ? 2u * cfg->terms.chunk_bytes : cfg->terms.chunk_bytes;
 }
 static inline uint32_t atp_window(const struct atp_stream *s)
 {
@@ -105,6 +142,9 @@ static inline uint32_t atp_window(const struct atp_stream *s)
 /* Puts a place at the end of a list, or takes it out of the one that it is in. */
 void atp_list_put(struct atp_stream *s, struct atp_list *list, uint16_t place);
 void atp_list_take(struct atp_stream *s, uint16_t place);
+
+/* A new life of the job begins at this position. */
+void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared);
 
 /* Has a chunk that is under way sent again. */
 void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
@@ -120,10 +160,18 @@ void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send);
 /* Begins a packet to the server about a chunk: all that it says of itself, but for its header. */
 void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_send *send);
 
+/* The chunk at a position of the collective in progress, or at a kept one before it. */
+struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);
+
+/* Ends the collective if this rank is done with all of it: the tensors go back to the caller, and what a
+ * server may still ask for is kept in copies. */
+void atp_end_if_done(struct atp_stream *s);
+
 /* The elements of a packet of the collective in progress, or those whose exponent it tells (block). */
 struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);
 
-/* What the elements at this position are scaled by. cut.lead > 0 */
-struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position);
+/* What the elements of a chunk at this position are scaled by. lead > 0 */
+struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct sml_call *call,
+                           uint64_t lead);
 
 #endif

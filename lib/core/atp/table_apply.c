@@ -90,6 +90,8 @@ static void add(const struct atp_table *t, struct atp_aggregator *a, const struc
     a->sum.flags |= p->flags & ADDED_FLAGS;
     if (p->exponent > a->sum.exponent)
         a->sum.exponent = p->exponent;
+    if (p->held < a->sum.held)
+        a->sum.held = p->held;
 }
 
 /* The verdict: send what is there, under this header. */

@@ -45,6 +45,7 @@ void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
     put_be32(out->data + 26, t->list);
     out->data[30] = (uint8_t)t->checksum;
     out->data[31] = t->keyed;
+    out->data[32] = t->resumed;
 }
 
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
@@ -73,6 +74,7 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
         return true;
     t->checksum = in->data[30];
     t->keyed = in->data[31] != 0;
+    t->resumed = in->data[32] != 0;
     return true;
 }
 
@@ -104,8 +106,6 @@ bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (!atp_terms_parse(&t, wish))
         return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
                   wish->version, wish->bytes);
-    if (resumes)
-        return no(why, "a job of ATP ends with its parameter server, so it cannot be resumed: start it anew");
     if (t.mode > ATP_ORDERED || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
         return no(why, "mode %u, element format %u or choice of aggregators %u is not known here", t.mode,
                   t.format, t.mapping);
@@ -119,6 +119,11 @@ bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
                   ATP_MAX_CHUNK_BYTES, t.chunk_bytes);
     if (t.per_rack < 1 || t.per_rack > ATP_LEVEL)
         return no(why, "a rack has 1 to %d ranks, not %u", ATP_LEVEL, t.per_rack);
+    if (t.resumed != resumes)
+        return no(why, "the terms are those of a rank that %s, the rank %s", t.resumed ? "resumes" : "is new",
+                  resumes ? "resumes" : "is new");
+    if (t.resumed && (t.window & (t.window - 1)) != 0)
+        return no(why, "a job with a window of %u, not a power of two, cannot be resumed", t.window);
     if (t.servers < 1 || t.server >= t.servers)
         return no(why, "there is no parameter server %u of %u: they count from 0", t.server, t.servers);
     return true;
@@ -180,6 +185,51 @@ static bool can_be_keyed(const struct atp_terms *wish, uint16_t rank, const stru
               rank);
 }
 
+static bool is_same_job(const struct atp_terms *a, const struct atp_terms *b)
+{
+    return a->window == b->window && a->chunk_bytes == b->chunk_bytes && a->keyed == b->keyed;
+}
+
+/* The job goes on at the oldest chunk that some rank lacks. A rank that does not resume has sent no
+ * contribution, so no chunk can have completed, and it can start there, too. */
+static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_rank, struct atp_terms *job,
+                   struct agg_refusal *why)
+{
+    int64_t oldest = 0, newest = 0; /* relative to the first's */
+    struct atp_terms first, t;
+
+    atp_terms_parse(&first, &wish[first_rank]);
+    for (uint16_t rank = first_rank; rank < n; rank++) {
+        if (!atp_terms_parse(&t, &wish[rank]) || !t.resumed)
+            continue;
+        why->rank = rank;
+        if (!is_same_job(&first, &t))
+            return no(
+                why->text,
+                "rank %u had a window of %u and %u bytes a chunk%s, rank %u %u and %u%s: not the same job",
+                first_rank, first.window, first.chunk_bytes, first.keyed ? ", keyed" : "", rank, t.window,
+                t.chunk_bytes, t.keyed ? ", keyed" : "");
+        const int32_t ahead = (int32_t)(t.first_sequence - first.first_sequence);
+        oldest = ahead < oldest ? ahead : oldest;
+        newest = ahead > newest ? ahead : newest;
+    }
+    why->rank = UINT16_MAX;
+    *job = first;
+    job->first_sequence += (uint32_t)oldest;
+    return newest - oldest <= first.window ||
+           no(why->text, "the ranks are %lld chunks apart, further than a window of %u allows",
+              (long long)(newest - oldest), first.window);
+}
+
+/* What is new in each life of a job. */
+static void grant_life(struct agg_terms *granted, struct atp_terms *job, const struct agg_limits *limits)
+{
+    job->life = (uint32_t)(limits->random >> 32);
+    job->group = limits->group;
+    job->group_port = limits->group == 0 ? 0 : ATP_GROUP_PORT;
+    atp_terms_build(granted, job);
+}
+
 bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
                      struct agg_terms *granted, struct agg_refusal *why)
 {
@@ -190,6 +240,12 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     for (uint16_t rank = 0; rank < n; rank++) {
         if (!atp_terms_parse(&t, &wish[rank]))
             return no(why->text, "rank %u has other terms than ATP's", rank);
+        if (t.resumed) {
+            if (!resume(wish, n, rank, &job, why))
+                return false;
+            grant_life(granted, &job, limits);
+            return true;
+        }
         if (rank == 0) {
             job = t;
             job.keyed = limits->keyed;
@@ -214,11 +270,8 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         return no(why->text, "a chunk has %d bytes at least, there is room for %u", ATP_MIN_CHUNK_BYTES,
                   job.chunk_bytes);
     job.window = window;
-    job.life = (uint32_t)(limits->random >> 32);
     job.first_sequence = (uint32_t)limits->random;
-    job.group = limits->group;
-    job.group_port = limits->group == 0 ? 0 : ATP_GROUP_PORT;
-    atp_terms_build(granted, &job);
+    grant_life(granted, &job, limits);
     return true;
 }
 
@@ -226,7 +279,7 @@ bool atp_terms_lower(struct agg_terms *granted)
 {
     struct atp_terms t;
 
-    if (!atp_terms_parse(&t, granted) || t.window <= ATP_MIN_WINDOW)
+    if (!atp_terms_parse(&t, granted) || t.resumed || t.window <= ATP_MIN_WINDOW)
         return false;
     t.window /= 2;
     atp_terms_build(granted, &t);
@@ -247,6 +300,7 @@ unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     list[n++] = (struct agg_term){.name = "aggregators", .word = mapping_names[t.mapping]};
     list[n++] = (struct agg_term){.name = "window", .number = t.window};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
+    list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
     list[n++] = (struct agg_term){.name = "per_rack", .number = t.per_rack};
     list[n++] = (struct agg_term){.name = "servers", .number = t.servers};
     list[n++] = (struct agg_term){.name = "priority", .number = t.priority};

@@ -6,7 +6,7 @@
 #include "protocol/terms.h"
 #include "switchml/blocks.h"
 
-enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 32, ATP_TERMS_BYTES_LEAST = 30 };
+enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 33, ATP_TERMS_BYTES_LEAST = 30 };
 enum { ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
 
 enum atp_mode {
@@ -38,6 +38,9 @@ struct atp_terms {
     bool keyed;    /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
                       checksum is left out */
     uint32_t list; /* a hash of the servers that this rank has named, in their order; 0: one */
+    bool resumed;  /* a wish: this rank was in the job before its server restarted; window and chunk_bytes are
+                      exactly as they were, first_sequence is the oldest chunk whose result it lacks. Granted:
+                      some rank was */
     /* Granted: */
     uint32_t life, first_sequence;
     uint32_t group;      /* as in struct agg_limits: who hears it has results by it */
@@ -55,16 +58,15 @@ const char *atp_mapping_name(enum atp_mapping mapping);
 enum atp_mapping atp_mapping_named(const char *name);
 
 /* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
- * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed. t must be within its
- * types' ranges. */
+ * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed, resumed. t must be
+ * within its types' ranges. */
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
  * the list, which is 0 then. Further bytes are ignored. */
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in);
 
-/* The functions of struct agg_protocol on terms. A job cannot outlive its parameter server, so nobody
- * resumes. */
+/* The functions of struct agg_protocol on terms. */
 bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX]);
 bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d);
 bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,

@@ -22,7 +22,7 @@ enum agg_protocol_id {
 enum {
     AGG_TERMS_MAX = 64,    /* bytes */
     AGG_TEXT_MAX = 200,    /* of a reason in words, with its terminating zero */
-    AGG_LISTED_TERMS = 10, /* that are shown one by one, at most */
+    AGG_LISTED_TERMS = 12, /* that are shown one by one, at most */
 };
 
 struct agg_terms {

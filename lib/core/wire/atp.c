@@ -20,10 +20,11 @@ enum {
     RACK = 20,
     CHILD = 21,
     PRIORITY = 22,
-    SEAL = 23,
+    SEAL = 23, /* and held */
     BITMAP0 = 24,
     BITMAP1 = 32,
 
+    SEAL_MASK = (1 << SML_HELD_SHIFT) - 1,
     MAX_BITMAP_BYTES = SML_MAX_WORKERS / 8,
 };
 
@@ -66,6 +67,7 @@ static bool length_fits(const struct atp_packet *p, size_t body_bytes)
     switch ((enum atp_kind)p->kind) {
     case ATP_GRADIENT:
     case ATP_PARAMETER:
+    case ATP_RESTORE:
         return elements_fit(p, body_bytes);
     case ATP_WAITING:
         return body_bytes >= 1 && body_bytes <= MAX_BITMAP_BYTES;
@@ -104,7 +106,8 @@ enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, siz
         .rack = payload[RACK],
         .child = payload[CHILD],
         .priority = payload[PRIORITY],
-        .seal = payload[SEAL],
+        .seal = payload[SEAL] & SEAL_MASK,
+        .held = payload[SEAL] >> SML_HELD_SHIFT,
     };
     if (p->seal > SML_CHECKSUM_KEYED || (p->kind == ATP_GRADIENT && !gradient_fits(p)))
         return ATP_BAD_FIELD;
@@ -129,7 +132,7 @@ void atp_build_header(uint8_t *payload, const struct atp_packet *p)
     payload[RACK] = p->rack;
     payload[CHILD] = p->child;
     payload[PRIORITY] = p->priority;
-    payload[SEAL] = p->seal;
+    payload[SEAL] = (uint8_t)(p->held << SML_HELD_SHIFT | p->seal);
     put_be64(payload + BITMAP0, p->bitmap0);
     put_be64(payload + BITMAP1, p->bitmap1);
 }
@@ -152,15 +155,14 @@ void atp_note_group(uint8_t *payload, size_t bytes)
 
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id)
 {
-    const uint8_t seal = p->seal == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
     const struct atp_packet reject = {.kind = ATP_REJECT,
                                       .job = p->job,
                                       .life = p->life,
                                       .sequence = p->sequence,
                                       .index = p->index,
-                                      .seal = seal};
+                                      .seal = p->seal == SML_CHECKSUM_CRC32C};
 
-    if (p->kind != ATP_GRADIENT)
+    if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE)
         return 0;
     atp_build_header(out, &reject);
     put_be64(out + ATP_HEADER_BYTES, boot_id);

@@ -38,6 +38,7 @@ enum atp_kind {
     ATP_REJECT = 5,    /* from the server: it has no such job, or you are not in it. Body: boot id (8) */
     ATP_GROUP = 6,     /* to the server: whether its sender hears the job's group (HEARS); from the server, by
                           the group: so that who does not may find out that he does. No body */
+    ATP_RESTORE = 7,   /* to the server: the sum of all ranks, which it has lost */
     ATP_KINDS
 };
 
@@ -65,7 +66,7 @@ struct atp_packet {
     uint16_t job;      /* number on the wire */
     uint16_t index;    /* of the aggregator, modulo what the switch has */
     union {
-        uint16_t root; /* GRADIENT: who wants the result, a rank or ATP_ALL */
+        uint16_t root; /* GRADIENT, RESTORE: who wants the result, a rank or ATP_ALL */
         uint16_t next; /* PARAMETER: the index of the chunk that is a window later */
     };
     uint8_t kind; /* enum atp_kind */
@@ -77,7 +78,9 @@ struct atp_packet {
     uint8_t rack;     /* 0..63 */
     uint8_t child;    /* bit that this rack, or this worker, has in bitmap1 */
     uint8_t priority; /* of the job; the higher one may take an aggregator, where a switch allows it */
-    uint8_t seal;     /* enum sml_checksum: what kind of trailer it ends with; parsed, but not yet compared */
+    uint8_t seal : 2; /* enum sml_checksum: what kind of trailer it ends with; parsed, but not yet compared */
+    uint8_t
+        held : 6; /* GRADIENT, PARAMETER: as the upper six bits of byte 9 of SwitchML's (sml_held_build) */
 };
 
 /* Why a payload is no ATP packet; each is a named drop. */

@@ -10,6 +10,11 @@ enum { KIND = 0, FLAGS = 1, SEAL = 23, CHANGING = 2 /* bytes, up to and with the
 
 static_assert(ATP_HEADER_BYTES + (int)SML_CALL_BYTES <= (int)SML_AUTH_HEAD_MAX, "an authenticator's head");
 
+static enum sml_checksum seal_of(const uint8_t *head)
+{
+    return (enum sml_checksum)(head[SEAL] & ((1 << SML_HELD_SHIFT) - 1));
+}
+
 /* Flags that somebody on the way, or the receiver himself, may set or clear. */
 static uint8_t changing_flags(uint8_t kind)
 {
@@ -47,9 +52,9 @@ void atp_seal_build(uint8_t trailer[SML_TRAILER_MAX], const struct sml_auth *aut
 {
     uint8_t fixed[SML_AUTH_HEAD_MAX];
 
-    if (head[SEAL] == SML_CHECKSUM_CRC32C) {
+    if (seal_of(head) == SML_CHECKSUM_CRC32C) {
         put_be32(trailer, crc_of(head, head_bytes, body, body_bytes));
-    } else if (head[SEAL] == SML_CHECKSUM_KEYED) {
+    } else if (seal_of(head) == SML_CHECKSUM_KEYED) {
         copy_without_flags(fixed, head, head_bytes);
         sml_auth_build(trailer, auth, route, fixed, head_bytes, body, body_bytes);
     }
@@ -58,7 +63,8 @@ void atp_seal_build(uint8_t trailer[SML_TRAILER_MAX], const struct sml_auth *aut
 /* Of a packet in one piece: its header, with the call if it has one. */
 static size_t head_bytes_of(const uint8_t *payload, size_t body_bytes)
 {
-    const bool carries = payload[KIND] == ATP_GRADIENT || payload[KIND] == ATP_PARAMETER;
+    const bool carries =
+        payload[KIND] == ATP_GRADIENT || payload[KIND] == ATP_PARAMETER || payload[KIND] == ATP_RESTORE;
     const bool opens = carries && payload[FLAGS] & ATP_OPENING && body_bytes >= SML_CALL_BYTES;
 
     return ATP_HEADER_BYTES + (opens ? SML_CALL_BYTES : 0);
@@ -70,7 +76,7 @@ size_t atp_seal_append(uint8_t *payload, size_t bytes, const struct sml_auth *au
     const size_t head = head_bytes_of(payload, bytes - ATP_HEADER_BYTES);
 
     atp_seal_build(payload + bytes, auth, route, payload, head, payload + head, bytes - head);
-    return bytes + sml_trailer_bytes((enum sml_checksum)payload[SEAL]);
+    return bytes + sml_trailer_bytes(seal_of(payload));
 }
 
 bool atp_seal_holds(const struct atp_packet *p, const uint8_t *payload, size_t bytes,
