@@ -122,6 +122,16 @@ static uint64_t counted(const struct ps_process *ps, const char *command, const 
     return n;
 }
 
+/* Packets that a server has sent, but for its answers to who asks again, which a busy machine has many of. */
+static uint64_t sent_unasked(const struct ps_process *ps)
+{
+    const uint64_t answers = counted(ps, "verdicts", "\"atp_results_again\"") +
+                             counted(ps, "verdicts", "\"atp_waits\"") +
+                             8 * counted(ps, "verdicts", "\"atp_asks\"");
+    const uint64_t sent = counted(ps, "counters", "\"sent\":");
+    return sent > answers ? sent - answers : 0;
+}
+
 /* Eight ranks have nearly all results by packets that are for all of them. */
 static void results_come_by_a_group(void)
 {
@@ -129,7 +139,7 @@ static void results_come_by_a_group(void)
     struct crew crew = crew_by_atp(8, &ps, "group", sum_round, NULL);
     crew_succeed(&crew);
     const uint64_t results = counted(&ps, "verdicts", "\"atp_results\"");
-    CU_ASSERT(results > 0 && counted(&ps, "counters", "\"sent\":") < 4 * results);
+    CU_ASSERT(results > 0 && sent_unasked(&ps) < 4 * results);
     ps_stop(&ps);
 }
 

@@ -127,6 +127,16 @@ static int sum_round(struct crew_member *m)
     return rc;
 }
 
+/* Packets that a server has sent, but for its answers to who asks again, which a busy machine has many of. */
+static uint64_t sent_unasked(const struct ps_process *ps)
+{
+    const uint64_t answers = counted(ps, "verdicts", "\"atp_results_again\"") +
+                             counted(ps, "verdicts", "\"atp_waits\"") +
+                             8 * counted(ps, "verdicts", "\"atp_asks\"");
+    const uint64_t sent = counted(ps, "counters", "\"sent\":");
+    return sent > answers ? sent - answers : 0;
+}
+
 /* Eight ranks in racks of three have nearly all results of each server by its group. */
 static void results_come_by_each_servers_group(void)
 {
@@ -138,7 +148,7 @@ static void results_come_by_each_servers_group(void)
     crew_succeed(&crew);
     for (int i = 0; i < s.n; i++) {
         const uint64_t results = counted(&s.ps[i], "verdicts", "\"atp_results\"");
-        CU_ASSERT(results > 0 && counted(&s.ps[i], "counters", "\"sent\":") < 5 * results);
+        CU_ASSERT(results > 0 && sent_unasked(&s.ps[i]) < 4 * results);
     }
     stop(&s);
 }
