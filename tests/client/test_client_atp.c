@@ -283,6 +283,15 @@ static void a_job_outlives_one_of_two_servers(void)
     live_on("restarts", 2);
 }
 
+/* And so many packets more that what befalls one in a hundred befalls some of them. */
+static int sum_everything_and_much(struct crew_member *m)
+{
+    const int rc = sum_everything(m);
+    return rc < 0
+               ? rc
+               : crew_sum(m, &(struct tensor){.type = SWAGG_I32, .count = 1000000, .seed = seed}, -1, false);
+}
+
 /* Loss, duplicates and reordering, both ways. */
 static void sums_survive_a_bad_network(void)
 {
@@ -293,7 +302,7 @@ static void sums_survive_a_bad_network(void)
                                        .hold_for = 1000000};
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
-    struct crew crew = crew_of(4, ls, "impaired", sum_everything, NULL);
+    struct crew crew = crew_of(4, ls, "impaired", sum_everything_and_much, NULL);
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
     crew_succeed(&crew);
     CU_ASSERT(crew.member[0].stats.retransmitted > 0);
@@ -306,7 +315,7 @@ static void sums_survive_damage(void)
     const struct impair_config link = {.rate = {[IMPAIR_CORRUPT] = {.probability = 0.01}}};
     struct loop_switch *ls = loop_switch_start(
         &(struct loop_switch_config){.seed = seed, .in = link, .out = link, .damages = true});
-    struct crew crew = crew_of(4, ls, "damaged", sum_everything, NULL);
+    struct crew crew = crew_of(4, ls, "damaged", sum_everything_and_much, NULL);
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
     crew.options.checksum = SWAGG_CHECKSUM_CRC32C;
     crew_succeed(&crew);
