@@ -216,3 +216,22 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
     free(send);
     return status;
 }
+
+int crew_sum_vector(struct crew_member *m, int tensors, int each)
+{
+    const int size = m->crew->size, n = tensors * each;
+    int32_t *in = malloc((size_t)n * sizeof *in), *out = malloc((size_t)n * sizeof *out);
+    struct swagg_segment *segments = calloc((size_t)tensors, sizeof *segments);
+    for (int i = 0; i < n; i++)
+        in[i] = i + m->rank;
+    for (int i = 0; i < tensors; i++)
+        segments[i] = (struct swagg_segment){in + i * each, out + i * each, (size_t)each};
+    int rc = swagg_allreducev(m->job, segments, (size_t)tensors, SWAGG_I32, SWAGG_SUM);
+    for (int i = 0; i < n && rc == 0; i++)
+        if (out[i] != size * i + size * (size - 1) / 2)
+            rc = WRONG_SUM;
+    free(segments);
+    free(out);
+    free(in);
+    return rc;
+}

@@ -73,6 +73,9 @@ bool tensor_is_result(const struct tensor *t, int size, const void *results);
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
 
+/* The same of so many tensors of int32 in one call, each of so many elements. */
+int crew_sum_vector(struct crew_member *m, int tensors, int each);
+
 /* What the tests draw from: the time, unless the environment says otherwise (rng_seed). */
 extern uint64_t seed;
 void seed_from_environment(void);

@@ -126,6 +126,28 @@ char *ps_ask(const struct ps_process *ps, const char *line)
     return answer;
 }
 
+uint64_t ps_counted(const struct ps_process *ps, const char *command, const char *name)
+{
+    char line[64], *json, *at;
+    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
+    json = ps_ask(ps, line);
+    at = strstr(json, name);
+    if (!at || !(at = strpbrk(at, "0123456789")))
+        die(name);
+    const uint64_t n = strtoull(at, NULL, 10);
+    free(json);
+    return n;
+}
+
+uint64_t ps_sent_unasked(const struct ps_process *ps)
+{
+    const uint64_t answers = ps_counted(ps, "verdicts", "\"atp_results_again\"") +
+                             ps_counted(ps, "verdicts", "\"atp_waits\"") +
+                             8 * ps_counted(ps, "verdicts", "\"atp_asks\"");
+    const uint64_t sent = ps_counted(ps, "counters", "\"sent\":");
+    return sent > answers ? sent - answers : 0;
+}
+
 int ps_check(const char *program, const char *lines, char *said, size_t room)
 {
     char path[] = "/tmp/swagg-ps.XXXXXX";

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -32,6 +33,13 @@ int ps_stop(struct ps_process *ps);
 
 /* Asks it what an operator's tool asks: a line of JSON. The answer is to be freed. */
 char *ps_ask(const struct ps_process *ps, const char *line);
+
+/* The number that follows this name in the answer to a command. */
+uint64_t ps_counted(const struct ps_process *ps, const char *command, const char *name);
+
+/* Packets that it has sent, but for its answers to who asks again, which a busy machine has many of. Of eight
+ * ranks. */
+uint64_t ps_sent_unasked(const struct ps_process *ps);
 
 /* Runs `program --check` on a file of these lines; returns its exit status, with what it says in `said`. */
 int ps_check(const char *program, const char *lines, char *said, size_t room);

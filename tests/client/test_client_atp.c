@@ -89,58 +89,20 @@ static void sums_on_arrival_are_right(void)
     ps_stop(&ps);
 }
 
-static int sum_vector(struct crew_member *m)
-{
-    enum { N = 50, EACH = 123 };
-    int32_t in[N][EACH], out[N][EACH];
-    struct swagg_segment segments[N];
-    for (int i = 0; i < N; i++) {
-        for (int e = 0; e < EACH; e++)
-            in[i][e] = i * 1000 + e + m->rank;
-        segments[i] = (struct swagg_segment){in[i], out[i], EACH};
-    }
-    int rc = swagg_allreducev(m->job, segments, N, SWAGG_I32, SWAGG_SUM);
-    for (int i = 0; i < N && rc == 0; i++)
-        for (int e = 0; e < EACH; e++)
-            if (out[i][e] != 3 * (i * 1000 + e) + 3)
-                rc = WRONG_SUM;
-    return rc;
-}
-
-/* The number that follows this name in the server's answer. */
-static uint64_t counted(const struct ps_process *ps, const char *command, const char *name)
-{
-    char line[64], *json, *at;
-    uint64_t n = 0;
-    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
-    json = ps_ask(ps, line);
-    at = strstr(json, name);
-    CU_ASSERT_PTR_NOT_NULL(at);
-    if (at && (at = strpbrk(at, "0123456789")))
-        n = strtoull(at, NULL, 10);
-    free(json);
-    return n;
-}
-
-/* Packets that a server has sent, but for its answers to who asks again, which a busy machine has many of. */
-static uint64_t sent_unasked(const struct ps_process *ps)
-{
-    const uint64_t answers = counted(ps, "verdicts", "\"atp_results_again\"") +
-                             counted(ps, "verdicts", "\"atp_waits\"") +
-                             8 * counted(ps, "verdicts", "\"atp_asks\"");
-    const uint64_t sent = counted(ps, "counters", "\"sent\":");
-    return sent > answers ? sent - answers : 0;
-}
-
 /* Eight ranks have nearly all results by packets that are for all of them. */
 static void results_come_by_a_group(void)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(8, &ps, "group", sum_round, NULL);
     crew_succeed(&crew);
-    const uint64_t results = counted(&ps, "verdicts", "\"atp_results\"");
-    CU_ASSERT(results > 0 && sent_unasked(&ps) < 4 * results);
+    const uint64_t results = ps_counted(&ps, "verdicts", "\"atp_results\"");
+    CU_ASSERT(results > 0 && ps_sent_unasked(&ps) < 4 * results);
     ps_stop(&ps);
+}
+
+static int sum_vector(struct crew_member *m)
+{
+    return crew_sum_vector(m, 50, 123);
 }
 
 static void vectors_are_summed(void)

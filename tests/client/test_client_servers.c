@@ -57,40 +57,6 @@ static struct crew crew_at_all(int size, const struct servers *s, const char *jo
     return crew;
 }
 
-/* The number that follows this name in a server's answer. */
-static uint64_t counted(const struct ps_process *ps, const char *command, const char *name)
-{
-    char line[64], *json, *at;
-    uint64_t n = 0;
-    snprintf(line, sizeof line, "{\"version\": 1, \"command\": \"%s\"}", command);
-    json = ps_ask(ps, line);
-    at = strstr(json, name);
-    CU_ASSERT_PTR_NOT_NULL(at);
-    if (at && (at = strpbrk(at, "0123456789")))
-        n = strtoull(at, NULL, 10);
-    free(json);
-    return n;
-}
-
-static int sum_vector(struct crew_member *m)
-{
-    enum { N = 20, EACH = 423 };
-    int32_t in[N][EACH], out[N][EACH];
-    struct swagg_segment segments[N];
-    const int size = m->crew->size;
-    for (int i = 0; i < N; i++) {
-        for (int e = 0; e < EACH; e++)
-            in[i][e] = i * 1000 + e + m->rank;
-        segments[i] = (struct swagg_segment){in[i], out[i], EACH};
-    }
-    int rc = swagg_allreducev(m->job, segments, N, SWAGG_I32, SWAGG_SUM);
-    for (int i = 0; i < N && rc == 0; i++)
-        for (int e = 0; e < EACH; e++)
-            if (out[i][e] != size * (i * 1000 + e) + size * (size - 1) / 2)
-                rc = WRONG_SUM;
-    return rc;
-}
-
 /* From no element at all, and fewer chunks than there are servers, to hundreds; to all, and to one. */
 static int sum_all_sizes(struct crew_member *m)
 {
@@ -101,7 +67,7 @@ static int sum_all_sizes(struct crew_member *m)
         for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
             rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
                           (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
-    return rc == 0 ? sum_vector(m) : rc;
+    return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
 }
 
 static void sums_are_those_of_one_server(void)
@@ -111,7 +77,7 @@ static void sums_are_those_of_one_server(void)
         struct crew crew = crew_at_all(4, &s, "sizes", sum_all_sizes, NULL);
         crew_succeed(&crew);
         for (int i = 0; i < n; i++)
-            CU_ASSERT(counted(&s.ps[i], "verdicts", "\"atp_results\"") > 0);
+            CU_ASSERT(ps_counted(&s.ps[i], "verdicts", "\"atp_results\"") > 0);
         stop(&s);
     }
 }
@@ -127,16 +93,6 @@ static int sum_round(struct crew_member *m)
     return rc;
 }
 
-/* Packets that a server has sent, but for its answers to who asks again, which a busy machine has many of. */
-static uint64_t sent_unasked(const struct ps_process *ps)
-{
-    const uint64_t answers = counted(ps, "verdicts", "\"atp_results_again\"") +
-                             counted(ps, "verdicts", "\"atp_waits\"") +
-                             8 * counted(ps, "verdicts", "\"atp_asks\"");
-    const uint64_t sent = counted(ps, "counters", "\"sent\":");
-    return sent > answers ? sent - answers : 0;
-}
-
 /* Eight ranks in racks of three have nearly all results of each server by its group. */
 static void results_come_by_each_servers_group(void)
 {
@@ -147,8 +103,8 @@ static void results_come_by_each_servers_group(void)
     crew.options.server_rack = 2;
     crew_succeed(&crew);
     for (int i = 0; i < s.n; i++) {
-        const uint64_t results = counted(&s.ps[i], "verdicts", "\"atp_results\"");
-        CU_ASSERT(results > 0 && sent_unasked(&s.ps[i]) < 4 * results);
+        const uint64_t results = ps_counted(&s.ps[i], "verdicts", "\"atp_results\"");
+        CU_ASSERT(results > 0 && ps_sent_unasked(&s.ps[i]) < 4 * results);
     }
     stop(&s);
 }
