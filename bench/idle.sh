@@ -16,8 +16,7 @@ if [ -n "${3:-}" ]; then
     seconds=1
     pings=10
 fi
-settings=("busy: {max_sleep_us: 0}" "quick: {max_sleep_us: 100}" "default: {max_sleep_us: 1000}"
-    "slow: {max_sleep_us: 10000}")
+settings=("busy:idle: {max_sleep_us: 0}" "quick:idle: {max_sleep_us: 100}" "default:" "slow:idle: {max_sleep_us: 10000}")
 
 cpu_ticks() { # PID: of all its threads, in user and kernel mode
     awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"
@@ -44,9 +43,9 @@ print(json.dumps({"cpu": cpu, "allreduce_us": allreduce_us,
     printf '  run %s: %-8s %s of a CPU, %s\n' "$run" "$1" "$2" "$(cut -c1-90 "$records/$run,$1.json")"
 }
 
-measure() { # NAME IDLE
+measure() { # NAME YAML
     local before share times
-    net_swagg_config "$NET_DIR/swagg.yaml" "idle: $2" "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
+    net_swagg_config "$NET_DIR/swagg.yaml" "$2" "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
     net_swagg_start "$NET_DIR/swagg.yaml"
     sleep 1
     before=$(cpu_ticks "$NET_SWAGG_PID")
@@ -62,7 +61,7 @@ net_begin idle
 net_hosts 4
 for ((run = 1; run <= runs; run++)); do
     for setting in "${settings[@]}"; do
-        measure "${setting%%:*}" "${setting#*: }"
+        measure "${setting%%:*}" "${setting#*:}"
     done
     net_bridge
     ping_switch bridge 0

@@ -60,7 +60,15 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
 void datapath_stop(struct datapath *dp)
 {
     __atomic_store_n(&dp->stop, true, __ATOMIC_RELAXED);
+    lcores_wake(&dp->lcores);
     rte_eal_mp_wait_lcore();
+}
+
+static void free_lcore(struct lcore *lc)
+{
+    if (lc != NULL)
+        bell_close(&lc->bell);
+    rte_free(lc);
 }
 
 static void free_ring(struct rte_ring *ring)
@@ -78,7 +86,7 @@ void datapath_close(struct datapath *dp)
         return;
     datapath_stop(dp);
     for (unsigned i = 0; i <= dp->lcores.n; i++)
-        rte_free(dp->lcores.lcore[i]);
+        free_lcore(dp->lcores.lcore[i]);
     for (unsigned i = 0; i < dp->lcores.n; i++)
         free_ring(dp->shards.inbox[i]);
     for (uint64_t left = dp->ports; left != 0; left &= left - 1)

@@ -92,6 +92,11 @@ static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned ea
         log_error("no memory for lcore %u: raise memory.megabytes", eal_id);
         return NULL;
     }
+    if (bell_open(&lc->bell) < 0) {
+        log_error("no descriptor for lcore %u: raise the limit of open files (ulimit -n)", eal_id);
+        rte_free(lc);
+        return NULL;
+    }
     lc->index = index;
     lc->eal_id = eal_id;
     wire(dp, lc);
@@ -113,6 +118,7 @@ static int give_shards(struct datapath *dp, struct lcore *lc)
         return -ENOMEM;
     }
     dp->shards.inbox[lc->index] = inbox;
+    dp->shards.bell[lc->index] = &lc->bell;
     dp->shards.owned[lc->index] = (uint8_t)__builtin_popcountll(lc->shards);
     for (uint64_t shards = lc->shards; shards != 0; shards &= shards - 1)
         dp->shards.owner[rte_bsf64(shards)] = (uint8_t)lc->index;

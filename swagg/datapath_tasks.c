@@ -15,9 +15,9 @@ void datapath_set_pace(struct datapath *dp, const struct config *cfg)
     dp->tx_delay = cfg->tx_delay_us * rte_get_tsc_hz() / US_PER_S;
     dp->pace = (struct lcore_pace){.spin = cfg->idle.spin,
                                    .max_sleep_us = cfg->idle.max_sleep_us,
-                                   .alone = dp->lcores.n == 1,
+                                   .until_due_us = cfg->idle.until_due_us,
                                    .cycles_per_ms = cycles_per_ms,
-                                   .stall = (LCORE_STALL_MS + cfg->idle.max_sleep_us / 1000) * cycles_per_ms};
+                                   .stall = LCORE_STALL_MS * cycles_per_ms};
 }
 
 static uint64_t impaired_ports(const struct datapath *dp)
@@ -71,6 +71,8 @@ void datapath_assign(struct datapath *dp)
         tasks.queues = dp->placement.lcore[i];
         bound_storms(dp, &tasks);
         __atomic_store_n(&lc->send.impaired, sends_to(&tasks.queues) & impaired_ports(dp), __ATOMIC_RELAXED);
+        for (uint64_t left = tasks.queues.tx[0]; left != 0; left &= left - 1)
+            __atomic_store_n(&dp->port[rte_bsf64(left)].sender, &lc->bell, __ATOMIC_RELEASE);
         lcore_assign(lc, &tasks);
     }
 }

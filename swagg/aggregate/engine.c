@@ -321,6 +321,8 @@ static void work_off(struct engine *e, unsigned owner)
     for (unsigned i = taken; i < n; i++)
         count_drop(e->counters, frames[i]->port, DROP_RING_FULL, 1);
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
+    if (e->shards->bell[owner] != NULL)
+        bell_ring(e->shards->bell[owner]);
 }
 
 void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
@@ -385,6 +387,34 @@ static void tick_job(struct engine *e, const struct agg_job *job, uint64_t now)
     for (unsigned s = 0; s < e->shards->n; s++)
         if (e->shards->owner[s] == e->lcore)
             tick_shard(e, job, s, now);
+}
+
+static bool has_ticking_jobs(const struct engine_source *s)
+{
+    for (unsigned n = 0; s->table->tick != NULL && n < AGG_JOBS; n++) {
+        const struct agg_job *job = agg_jobs_find(s->jobs, n);
+        const struct agg_protocol *protocol = job == NULL ? NULL : job->protocol;
+
+        if (protocol != NULL && protocol->tick != NULL &&
+            (protocol->ticks == NULL || protocol->ticks(job->pool)))
+            return true;
+    }
+    return false;
+}
+
+uint64_t engine_due_at(const struct engine *e)
+{
+    for (const struct engine_source *s = e->source; s < e->source + COUNTED_PROTOCOLS; s++)
+        if (s->table != NULL && has_ticking_jobs(s))
+            return e->ticked_at + (uint64_t)(ENGINE_TICK_NS / e->ns_per_cycle);
+    return UINT64_MAX;
+}
+
+bool engine_is_wanted(const struct engine *e)
+{
+    const struct rte_ring *inbox = e->shards->inbox[e->lcore];
+
+    return inbox != NULL && !rte_ring_empty(inbox);
 }
 
 void engine_tick(struct engine *e)

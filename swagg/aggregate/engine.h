@@ -13,6 +13,7 @@
 #include "aggregate/egress.h"
 #include "aggregate/fair.h"
 #include "aggregate/strangers.h"
+#include "base/bell.h"
 #include "base/counters.h"
 #include "config/placement.h"
 #include "protocol/protocol.h"
@@ -21,7 +22,7 @@ enum {
     ENGINE_BURST = 64,
     ENGINE_SERVE = 4 * ENGINE_BURST, /* of the frames that wait, about so many are handled in a round */
     ENGINE_RING_SIZE = 2048,
-    ENGINE_TICK_NS = 1000000, /* between two ticks of a pool; more where the lcore naps or stands still */
+    ENGINE_TICK_NS = 1000000, /* between two ticks of a pool; more where the lcore stands still */
 };
 
 /* Which lcore has which shard, and the way to it. Set before the start, then only read. */
@@ -31,6 +32,7 @@ struct shards {
     uint8_t owned[SWAGG_MAX_LCORES];          /* by lcore: how many are its */
     struct rte_ring *inbox[SWAGG_MAX_LCORES]; /* by lcore: packets for its shards from others; NULL: it has
                                                  none */
+    struct bell *bell[SWAGG_MAX_LCORES];      /* by lcore: to be rung after that; NULL: it never sleeps */
 };
 
 /* Where packets come from: a protocol that this switch speaks, and the jobs that they may belong to, by the
@@ -121,5 +123,11 @@ unsigned engine_serve(struct engine *e);
 /* Tells this lcore's shards of pools that depend on it (agg_protocol.tick) the time, once in ENGINE_TICK_NS.
  */
 void engine_tick(struct engine *e);
+
+/* When it is to be called again, TSC, though nothing comes; UINT64_MAX: no job here depends on the time. */
+uint64_t engine_due_at(const struct engine *e);
+
+/* Whether other lcores have packets for this one. */
+bool engine_is_wanted(const struct engine *e);
 
 #endif

@@ -137,6 +137,8 @@ struct config_memory {
 struct config_idle {
     uint32_t spin;         /* empty polls before an lcore sleeps */
     uint32_t max_sleep_us; /* sleeps grow up to this; 0: never sleep */
+    uint32_t until_due_us; /* the same where everything that comes ends them: more, unless the file says
+                              max_sleep_us */
 };
 
 /* A job that nobody joins, for captures that are replayed over and over (swagg-pcap gen). Its first chunk has

@@ -37,13 +37,27 @@ static const struct config_number numbers[] = {
 
 enum {
     SEED = 1,
+    UNTIL_DUE_US = 100000,
+    SIGNS_PER_LOSS =
+        8, /* a thread shows so often that it is alive while silence makes a worker count as lost */
     IP_UDP_BYTES = 20 + 8,
     MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
 };
 
+/* A bound in the file is one for all sleeps. */
+static void set_naps(struct config_text *t, struct config *c)
+{
+    const uint64_t sign_us = c->timers.lost_after_ms * UINT64_C(1000) / SIGNS_PER_LOSS;
+
+    c->idle.until_due_us = c->idle.max_sleep_us;
+    if (!config_text_has(t, "idle.max_sleep_us"))
+        c->idle.until_due_us = sign_us < UNTIL_DUE_US ? (uint32_t)sign_us : UNTIL_DUE_US;
+}
+
 static void set_defaults(struct config_text *t, struct config *c)
 {
     config_default_numbers(t, "", c, numbers, COUNT(numbers));
+    set_naps(t, c);
     if (!config_text_has(t, "loops.find"))
         c->loops.find = true;
     if (!config_text_has(t, "log_level"))

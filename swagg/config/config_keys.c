@@ -54,6 +54,7 @@ static const struct config_key file_keys[] = {
     KEY("memory.megabytes", RESTART, NUMBER, config, memory.megabytes),
     KEY("idle.spin", AT_ONCE, NUMBER, config, idle.spin),
     KEY("idle.max_sleep_us", AT_ONCE, NUMBER, config, idle.max_sleep_us),
+    KEY("idle.max_sleep_us", AT_ONCE, NUMBER, config, idle.until_due_us),
     KEY_AS("loops.find", AT_ONCE, WORD, config, loops.find, .words = flags),
     KEY("loops.probe_s", AT_ONCE, NUMBER, config, loops.probe_s),
     KEY("loops.block_s", AT_ONCE, NUMBER, config, loops.block_s),

@@ -97,8 +97,9 @@ static void watch_links(struct control *c)
         struct port *port = &c->parts.port[p];
         bool was_up = c->links_up & RTE_BIT64(p), up;
 
-        if (port->device->follow != NULL && port->device->follow(port) && was_up) {
-            c->links_up ^= RTE_BIT64(p); /* the link of another interface */
+        if (port->device->follow != NULL && port->device->follow(port)) {
+            lcores_wake(c->parts.lcores); /* they wait for frames of the former */
+            c->links_up &= ~RTE_BIT64(p); /* the link of another interface */
             was_up = false;
         }
         up = port_is_up(port);

@@ -193,7 +193,7 @@ static uint64_t pause_ns(const struct config *cfg)
 {
     const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);
 
-    return ms * 1000000 + cfg->idle.max_sleep_us * UINT64_C(1000);
+    return ms * 1000000 + cfg->idle.until_due_us * UINT64_C(1000);
 }
 
 void registrar_follow(struct registrar *r)

@@ -89,6 +89,11 @@ void *impair_release(struct impair *im, uint64_t now)
     return impair_flush(im);
 }
 
+uint64_t impair_due_at(const struct impair *im)
+{
+    return im->held == 0 ? UINT64_MAX : im->hold[im->oldest].until_time;
+}
+
 void *impair_flush(struct impair *im)
 {
     void *frame = im->hold[im->oldest].frame;

@@ -77,6 +77,9 @@ void impair_hold(struct impair *im, void *frame, uint64_t now);
  * frame and in each idle round, until it returns NULL. */
 void *impair_release(struct impair *im, uint64_t now);
 
+/* When impair_release has one, though no further frame comes; UINT64_MAX: never. */
+uint64_t impair_due_at(const struct impair *im);
+
 /* Held frames whatever their time, for stopping; NULL: none left. */
 void *impair_flush(struct impair *im);
 

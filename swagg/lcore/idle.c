@@ -9,14 +9,13 @@
 #include "base/clock.h"
 
 enum {
-    PATIENCE_NS = 10000,    /* about what it costs to sleep and be woken */
-    NAP_NS = 1000,          /* the first nap of a pause */
-    NAP_WOKEN_NS = 1000000, /* if whatever comes ends it: pools are told the time so often (engine.h) */
+    PATIENCE_NS = 10000, /* about what it costs to sleep and be woken */
+    NAP_NS = 1000,       /* the first nap of a pause */
 };
 
-void idle_init(struct idle *idle, const struct receive *receive)
+void idle_init(struct idle *idle, const struct receive *receive, struct bell *bell)
 {
-    *idle = (struct idle){0};
+    *idle = (struct idle){.bell = bell, .fds = 1, .fd[0] = {.fd = bell->fd, .events = POLLIN}};
     for (unsigned i = 0; i < receive->queues; i++) {
         const struct port *port = &receive->port[receive->queue[i].port];
 
@@ -24,19 +23,25 @@ void idle_init(struct idle *idle, const struct receive *receive)
             idle->fd[idle->fds++] = (struct pollfd){
                 .fd = port->device->receive_fd(port, receive->queue[i].queue), .events = POLLIN};
     }
-    idle->frames_wake = idle->fds == receive->queues;
+    idle->frames_wake = idle->fds == 1 + receive->queues;
 }
 
 /* A nap lasts an eighth of the time that nothing has come, so it delays what comes next by no more than that
- * share. Where nothing is delayed there is no use in waking up just to look. */
-uint64_t idle_nap_ns(struct idle *idle, const struct lcore_pace *pace, bool frames_only)
+ * share. */
+static uint64_t patient_ns(struct idle *idle, const struct lcore_pace *pace)
 {
-    const uint64_t now = clock_ns(), bound = pace->max_sleep_us * UINT64_C(1000);
-    const uint64_t first = frames_only && idle->frames_wake ? NAP_WOKEN_NS : NAP_NS;
+    const uint64_t now = clock_ns();
 
     if (idle->since_ns == 0)
         idle->since_ns = now;
-    return RTE_MIN((now - idle->since_ns) / 8 + first, bound);
+    return RTE_MIN((now - idle->since_ns) / 8 + NAP_NS, pace->max_sleep_us * UINT64_C(1000));
+}
+
+uint64_t idle_nap_ns(struct idle *idle, const struct lcore_pace *pace, uint64_t due_in_ns)
+{
+    const uint64_t bound = idle->frames_wake ? pace->until_due_us * UINT64_C(1000) : patient_ns(idle, pace);
+
+    return RTE_MIN(bound, due_in_ns);
 }
 
 static void offer_cpu(struct offer *offer, uint64_t now)
@@ -65,7 +70,7 @@ bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
     if (idle->rounds++ == 0)
         idle->began_ns = now;
     if (offer_is_contended(&idle->offer, now))
-        return now - idle->began_ns < PATIENCE_NS || pace->max_sleep_us == 0 || idle->fds == 0;
+        return now - idle->began_ns < PATIENCE_NS || pace->max_sleep_us == 0 || !idle->frames_wake;
     if (offer_is_due(&idle->offer, now))
         offer_cpu(&idle->offer, now);
     return true;
@@ -75,7 +80,9 @@ void idle_nap(struct idle *idle, uint64_t ns)
 {
     const struct timespec nap = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 
+    idle->fd[0].revents = 0; /* as it stays if a signal comes */
     ppoll(idle->fd, idle->fds, &nap, NULL);
+    bell_answer(idle->bell, idle->fd[0].revents != 0);
 }
 
 void idle_end(struct idle *idle)

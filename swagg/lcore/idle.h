@@ -1,6 +1,7 @@
-/* What an lcore does while nothing comes: it spins for a while, then naps, the longer the pause the longer
- * the nap, up to a bound. A frame that comes meanwhile ends the nap, if its port has something to wait on.
- * Other lcores' rings have not, so for them the bound counts. While other programs, or other switches'
+/* What an lcore does while nothing comes: it spins for a while, then naps. What others leave for it ends the
+ * nap (base/bell.h), and so does a frame, if its port has something to wait on. If all its ports have, the
+ * nap lasts until something is due: to wake up just to look would only take the CPU from others. If some have
+ * not, naps begin short and grow with the pause, up to a bound. While other programs, or other switches'
  * lcores, want the CPU it spins for some microseconds only.
  *
  * Threads: a struct idle is one lcore's.
@@ -12,16 +13,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bell.h"
 #include "lcore/offer.h"
 #include "lcore/receive.h"
 
 /* How an lcore spends its idle time. */
 struct lcore_pace {
     uint32_t spin;          /* rounds without work before the first nap */
-    uint32_t max_sleep_us;  /* 0: it never naps */
-    bool alone;             /* no other lcore hands it anything */
+    uint32_t max_sleep_us;  /* where frames may come that do not end a nap. 0: it never naps */
+    uint32_t until_due_us;  /* the same where all do; it shows so often that it is alive */
     uint64_t cycles_per_ms; /* of the TSC */
-    uint64_t stall;         /* TSC cycles without a round that count as a stall */
+    uint64_t stall;         /* TSC cycles without a round, beyond a nap, that count as a stall */
 };
 
 struct idle {
@@ -29,21 +31,22 @@ struct idle {
     uint64_t began_ns;  /* when the pause did */
     uint64_t since_ns;  /* when the first nap of this pause began; 0: it has not napped yet */
     struct offer offer; /* of its CPU, while it spins */
-    bool frames_wake;   /* a frame ends a nap on whatever queue it comes */
+    struct bell *bell;
+    bool frames_wake; /* a frame ends a nap on whatever queue it comes */
     unsigned fds;
-    struct pollfd fd[SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* readable when frames wait */
+    struct pollfd fd[1 + SWAGG_MAX_PORTS * SWAGG_MAX_QUEUES]; /* the bell's; readable when frames wait */
 };
 
-/* receive: what the lcore receives from. */
-void idle_init(struct idle *idle, const struct receive *receive);
+/* receive: what the lcore receives from. bell: who leaves something else for it rings that. */
+void idle_init(struct idle *idle, const struct receive *receive, struct bell *bell);
 
 /* After a round without work: false if it is time for a nap. */
 bool idle_spin(struct idle *idle, const struct lcore_pace *pace);
 
-/* How long the next nap may be. frames_only: nothing gives the lcore work but frames that it receives. */
-uint64_t idle_nap_ns(struct idle *idle, const struct lcore_pace *pace, bool frames_only);
+/* How long the next nap may be. due_in_ns: until time alone gives it work; UINT64_MAX: that never does. */
+uint64_t idle_nap_ns(struct idle *idle, const struct lcore_pace *pace, uint64_t due_in_ns);
 
-/* Returns when that is over, or a frame has come. */
+/* After bell_await. Returns when that is over, a frame has come, or the bell has been rung. */
 void idle_nap(struct idle *idle, uint64_t ns);
 
 /* After a round with work. */

@@ -12,13 +12,37 @@
 #include "lcore/idle.h"
 #include "lcore/priority.h"
 
-enum { SHARING_POLLS = 4 };
+enum { SHARING_POLLS = 4, NS_PER_MS = 1000000 };
 
-/* Whether frames that it receives are all that gives it work: none that waits in an impairment, and none of
- * another lcore's. */
-static bool lives_by_frames(const struct lcore *lc)
+/* When time alone gives it work next, TSC; UINT64_MAX: it does not. */
+static uint64_t due_at(const struct lcore *lc)
 {
-    return lc->pace.alone && __atomic_load_n(&lc->send.impaired, __ATOMIC_RELAXED) == 0;
+    const struct receive *r = &lc->receive;
+    const struct send *s = &lc->send;
+    uint64_t at = engine_due_at(&lc->engine);
+
+    for (unsigned i = 0; i < r->queues; i++)
+        at = RTE_MIN(at, port_queue_due_at(&r->port[r->queue[i].port].rx[r->queue[i].queue]));
+    for (uint64_t left = __atomic_load_n(&s->impaired, __ATOMIC_RELAXED); left != 0; left &= left - 1)
+        at = RTE_MIN(at, port_queue_due_at(&s->port[rte_bsf64(left)].tx[s->queue[rte_bsf64(left)]]));
+    return at;
+}
+
+static uint64_t due_in_ns(const struct lcore *lc)
+{
+    const uint64_t at = due_at(lc), now = rte_rdtsc();
+
+    if (at == UINT64_MAX)
+        return at;
+    return at > now ? (uint64_t)((double)(at - now) * lc->engine.ns_per_cycle) : 0;
+}
+
+/* Whether others have left something for it. */
+static bool is_wanted(const struct lcore *lc)
+{
+    return __atomic_load_n(lc->stop, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&lc->tasks, __ATOMIC_RELAXED) != lc->taken || engine_is_wanted(&lc->engine) ||
+           send_is_wanted(&lc->send);
 }
 
 static void back_off(struct lcore *lc, struct idle *idle)
@@ -27,11 +51,17 @@ static void back_off(struct lcore *lc, struct idle *idle)
 
     if (idle_spin(idle, &lc->pace))
         return;
-    ns = idle_nap_ns(idle, &lc->pace, lives_by_frames(lc));
+    ns = idle_nap_ns(idle, &lc->pace, due_in_ns(lc));
+    bell_await(&lc->bell);
+    if (is_wanted(lc)) {
+        bell_answer(&lc->bell, false);
+        return;
+    }
     /* A sleeping lcore holds no job, so RCU need not wait for it. */
     rte_rcu_qsbr_thread_offline(lc->rcu, lc->index);
     idle_nap(idle, ns);
     rte_rcu_qsbr_thread_online(lc->rcu, lc->index);
+    lc->rested = ns * lc->pace.cycles_per_ms / NS_PER_MS;
     count_event(&lc->counters, EVENT_SLEEPS, 1);
 }
 
@@ -40,9 +70,13 @@ static void set_time(struct lcore *lc, uint64_t now)
     lc->receive.now = lc->engine.now = lc->send.now = now;
 }
 
-/* Counts a stall if the last round is too long ago (stalls.h). */
+/* Counts a stall if the last round is too long ago (stalls.h), and it has not just slept. */
 static void note_stall(struct lcore *lc, uint64_t pause)
 {
+    const uint64_t rested = RTE_MIN(lc->rested, pause);
+
+    lc->rested = 0;
+    pause -= rested;
     if (pause < lc->pace.stall)
         return;
     count_event(&lc->counters, EVENT_STALLS, 1);
@@ -88,6 +122,7 @@ void lcore_assign(struct lcore *lc, const struct lcore_tasks *tasks)
 
     *next = *tasks;
     __atomic_store_n(&lc->tasks, next, __ATOMIC_RELEASE);
+    bell_ring(&lc->bell);
 }
 
 bool lcore_has_taken(const struct lcore *lc)
@@ -189,7 +224,7 @@ int lcore_run(void *lcore)
         const uint64_t now = rte_rdtsc();
 
         if (lcore_take(lc))
-            idle_init(&idle, &lc->receive);
+            idle_init(&idle, &lc->receive, &lc->bell);
         if (work > 0) /* in the last round, which ends here */
             counter_add(&lc->busy, now - lc->receive.now);
         work = lcore_round(lc, now);

@@ -1,9 +1,9 @@
 /* A polling lcore: its tasks, what it owns, its loop.
  *
  * The loop does its tasks in turn (receive, aggregate, send), flushes what they have gathered, and reports
- * that it holds no job (RCU). When there is nothing to do it spins for a while, then naps; naps grow with the
- * pause, up to a bound. The main lcore has a struct lcore, too, without tasks, for its counters and for
- * sending through the ports' owners.
+ * that it holds no job (RCU). When there is nothing to do it spins for a while, then naps (lcore/idle.h). The
+ * main lcore has a struct lcore, too, without tasks, for its counters and for sending through the ports'
+ * owners.
  */
 #ifndef SWAGG_LCORE_LCORE_H
 #define SWAGG_LCORE_LCORE_H
@@ -40,6 +40,7 @@ struct lcore {
     uint64_t shards;          /* bit s: aggregates shard s */
     struct rte_rcu_qsbr *rcu; /* where it reports that it holds no job; thread id = index */
     const bool *stop;         /* atomic */
+    struct bell bell;         /* rung by whoever leaves something for it: in a ring, in *stop, in tasks */
 
     /* The main lcore's; others read what `tasks` points to. */
     struct lcore_tasks place[2];     /* those in force, and room for the next */
@@ -48,6 +49,7 @@ struct lcore {
 
     /* This lcore's alone. */
     struct lcore_pace pace;
+    uint64_t rested; /* TSC cycles of the nap since the last round */
     struct receive receive __rte_cache_aligned;
     struct send send;
     struct engine engine;

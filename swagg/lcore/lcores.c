@@ -1,5 +1,12 @@
 #include "lcore/lcores.h"
 
+void lcores_wake(const struct lcores *lcores)
+{
+    for (unsigned i = 0; i < lcores->n; i++)
+        if (lcores->lcore[i] != NULL)
+            bell_ring(&lcores->lcore[i]->bell);
+}
+
 uint64_t lcores_drops(const struct lcores *lcores, unsigned port, unsigned kind)
 {
     uint64_t sum = 0;

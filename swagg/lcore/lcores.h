@@ -18,6 +18,9 @@ static inline struct lcore *lcores_main(const struct lcores *lcores)
     return lcores->lcore[lcores->n];
 }
 
+/* Has those that poll look at what has changed. Any thread. */
+void lcores_wake(const struct lcores *lcores);
+
 /* The main one included. kind: drop_kind, or enum drop; protocol: enum agg_protocol_id. */
 uint64_t lcores_drops(const struct lcores *lcores, unsigned port, unsigned kind);
 uint64_t lcores_events(const struct lcores *lcores, enum event event);

@@ -12,6 +12,7 @@
 #include <rte_dev.h>
 #include <rte_ring.h>
 
+#include "base/bell.h"
 #include "base/counters.h"
 #include "config/config.h"
 #include "impair/impair.h"
@@ -53,6 +54,7 @@ struct port {
     /* Frames from lcores that have no TX queue of this port; many producers, one consumer: the owner of
      * tx[0]. */
     struct rte_ring *to_send;
+    struct bell *sender; /* that one's; atomic; NULL: nobody sends what others have */
     struct port_queue *rx, *tx;
     uint8_t closed;                      /* why, enum port_closed; atomic; 0, nearly always: it is open */
     uint64_t dropped_before[DROP_KINDS]; /* counted under its number when it came */
@@ -94,6 +96,24 @@ static inline enum drop port_drops_as(const struct port *port)
 static inline struct impair *port_impairments(const struct port_queue *queue)
 {
     return __atomic_load_n(&queue->impair, __ATOMIC_ACQUIRE);
+}
+
+/* When a frame that its impairments hold back is to go on, TSC; UINT64_MAX: none waits for that. The owner.
+ */
+static inline uint64_t port_queue_due_at(const struct port_queue *queue)
+{
+    const struct impair *impair = port_impairments(queue);
+
+    return impair == NULL ? UINT64_MAX : impair_due_at(impair);
+}
+
+/* After something was put into to_send. */
+static inline void port_wake_sender(const struct port *port)
+{
+    struct bell *sender = __atomic_load_n(&port->sender, __ATOMIC_ACQUIRE);
+
+    if (sender != NULL)
+        bell_ring(sender);
 }
 
 /* Which random numbers impairments are drawn from. */

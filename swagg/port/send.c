@@ -86,6 +86,7 @@ static void hand_over(struct send *s, unsigned p, struct rte_mbuf **frames, uint
     unsigned taken = rte_ring_enqueue_burst(s->port[p].to_send, (void **)frames, n, NULL);
 
     drop_rest(s, p, DROP_RING_FULL, frames + taken, n - taken);
+    port_wake_sender(&s->port[p]);
 }
 
 static void flush_port(struct send *s, unsigned p)
@@ -165,4 +166,12 @@ unsigned send_collect(struct send *s)
         total += n;
     }
     return total;
+}
+
+bool send_is_wanted(const struct send *s)
+{
+    for (uint64_t ports = s->for_others; ports != 0; ports &= ports - 1)
+        if (!rte_ring_empty(s->port[rte_bsf64(ports)].to_send))
+            return true;
+    return false;
 }

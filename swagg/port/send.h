@@ -57,4 +57,7 @@ void send_flush_due(struct send *s);
 /* Takes the frames that other lcores have for this lcore's ports; returns how many. */
 unsigned send_collect(struct send *s);
 
+/* Whether there are any. */
+bool send_is_wanted(const struct send *s);
+
 #endif

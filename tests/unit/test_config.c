@@ -586,12 +586,21 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(c.memory.megabytes, 320);
     CU_ASSERT_EQUAL(c.idle.spin, 1000);
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 1000);
+    CU_ASSERT_EQUAL(c.idle.until_due_us, 100000);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_NOTICE);
     CU_ASSERT_EQUAL(c.seed, 1);
     CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_STP);
     CU_ASSERT(c.loops.find && c.loops.probe_s == 0 && c.loops.block_s == 60);
     for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
         CU_ASSERT_EQUAL(c.port[0].storm.frames[kind], 0);
+}
+
+/* It shows several times that it is alive before a worker that is not heard counts as lost. */
+static void test_sleeps_until_something_is_due_are_bounded(void)
+{
+    CU_ASSERT_EQUAL(good(PORT "timers: {lost_after_ms: 200}\n").idle.until_due_us, 25000);
+    CU_ASSERT_EQUAL(good(PORT "timers: {lost_after_ms: 100}\nidle: {max_sleep_us: 70}\n").idle.until_due_us,
+                    70);
 }
 
 static void test_every_key_arrives(void)
@@ -666,6 +675,7 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.memory.megabytes, 512);
     CU_ASSERT_EQUAL(c.idle.spin, 5);
     CU_ASSERT_EQUAL(c.idle.max_sleep_us, 0);
+    CU_ASSERT_EQUAL(c.idle.until_due_us, 0);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
 }
@@ -971,6 +981,7 @@ int main(void)
         UNIT_TEST(test_a_hundred_mistakes_are_enough),
         UNIT_TEST(test_files_that_cannot_be_read),
         UNIT_TEST(test_defaults),
+        UNIT_TEST(test_sleeps_until_something_is_due_are_bounded),
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_a_host_addressed_job_has_defaults),
         UNIT_TEST(test_vlans_are_numbered_from_those_with_an_address_on),

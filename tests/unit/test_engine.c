@@ -403,9 +403,11 @@ static void test_pools_that_depend_on_time_are_told_it(void)
     const uint64_t *quiet = &rig.counters.verdict[TALLY][TALLY_QUIET];
 
     rig_open();
+    CU_ASSERT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX); /* not with the rig's own job */
     tally.init(job.common.pool, &cfg);
     rig.engine.source[TALLY] = (struct engine_source){.table = &tally, .jobs = &jobs};
     tick();
+    CU_ASSERT_EQUAL(engine_due_at(&rig.engine), rig.send.now + ENGINE_TICK_NS);
     for (unsigned slot = 1; slot < 3; slot++) {
         payload[1] = (uint8_t)slot;
         engine_steer(&rig.engine, TALLY, &tally.shard_key, 0,

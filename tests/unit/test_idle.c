@@ -1,11 +1,15 @@
 /* What an lcore does while nothing comes. */
 #include "lcore/idle.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
 
+#define HOUR_NS UINT64_C(3600000000000)
+
+static struct bell bell;
 static int frames_wait[2]; /* a pipe: of queue 0, readable from the start, and of queue 1, never */
 
 static int receive_fd(const struct port *port, uint16_t queue)
@@ -22,7 +26,7 @@ static struct idle idle_of(const struct port_device *device, uint8_t queue)
     const struct receive receive = {.port = &port, .queues = 1, .queue = {{.port = 0, .queue = queue}}};
     struct idle idle;
 
-    idle_init(&idle, &receive);
+    idle_init(&idle, &receive, &bell);
     return idle;
 }
 
@@ -171,37 +175,42 @@ static void test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs
 
 static void test_naps_are_bounded(void)
 {
-    const struct lcore_pace pace = {.max_sleep_us = 2};
+    const struct lcore_pace pace = {.max_sleep_us = 2, .until_due_us = 100000};
     struct idle idle = idle_of(&without, 0);
 
     for (unsigned i = 0; i < 1000; i++) {
-        uint64_t ns = idle_nap_ns(&idle, &pace, true);
+        uint64_t ns = idle_nap_ns(&idle, &pace, UINT64_MAX);
         CU_ASSERT(ns >= 1000 && ns <= 2000);
         idle_nap(&idle, ns);
     }
-    CU_ASSERT_EQUAL(idle_nap_ns(&idle, &pace, true), 2000); /* a thousand naps of 1 us and more are over */
+    /* A thousand naps of 1 us and more are over. */
+    CU_ASSERT_EQUAL(idle_nap_ns(&idle, &pace, UINT64_MAX), 2000);
 }
 
-static uint64_t first_nap_ns(const struct receive *receive, uint32_t max_sleep_us, bool frames_only)
+static uint64_t first_nap_ns(const struct receive *receive, uint64_t due_in_ns)
 {
+    const struct lcore_pace pace = {.max_sleep_us = 1000, .until_due_us = 100000};
     struct idle idle;
 
-    idle_init(&idle, receive);
-    return idle_nap_ns(&idle, &(struct lcore_pace){.max_sleep_us = max_sleep_us}, frames_only);
+    idle_init(&idle, receive, &bell);
+    return idle_nap_ns(&idle, &pace, due_in_ns);
 }
 
-static void test_who_is_woken_for_all_its_work_does_not_wake_up_to_look(void)
+static void test_who_is_woken_for_all_its_work_sleeps_until_something_is_due(void)
 {
     const struct port ports[] = {{.device = &with_fd}, {.device = &without}};
     const struct receive frames = {.port = ports, .queues = 1, .queue = {{.port = 0, .queue = 1}}};
     const struct receive both = {
         .port = ports, .queues = 2, .queue = {{.port = 0, .queue = 1}, {.port = 1, .queue = 0}}};
+    const struct receive neither = {.queues = 0};
 
     open_pipes();
-    CU_ASSERT_EQUAL(first_nap_ns(&frames, 100000, true), 1000000);
-    CU_ASSERT_EQUAL(first_nap_ns(&frames, 500, true), 500000);
-    CU_ASSERT_EQUAL(first_nap_ns(&frames, 100000, false), 1000);
-    CU_ASSERT_EQUAL(first_nap_ns(&both, 100000, true), 1000);
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, UINT64_MAX), 100000000);
+    CU_ASSERT_EQUAL(first_nap_ns(&neither, UINT64_MAX), 100000000);
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, 70000), 70000);
+    CU_ASSERT_EQUAL(first_nap_ns(&frames, 0), 0);
+    CU_ASSERT_EQUAL(first_nap_ns(&both, UINT64_MAX), 1000);
+    CU_ASSERT_EQUAL(first_nap_ns(&both, 700), 700);
 }
 
 /* If it did not, this test would take an hour. */
@@ -210,10 +219,62 @@ static void test_a_frame_ends_a_nap(void)
     open_pipes();
     struct idle waked = idle_of(&with_fd, 0), undisturbed = idle_of(&with_fd, 1);
 
-    CU_ASSERT_EQUAL(waked.fds, 1);
-    idle_nap(&waked, UINT64_C(3600000000000));
+    CU_ASSERT_EQUAL(waked.fds, 2);
+    idle_nap(&waked, HOUR_NS);
     idle_nap(&undisturbed, 1000);
-    CU_ASSERT_EQUAL(idle_of(&without, 0).fds, 0);
+    CU_ASSERT_EQUAL(idle_of(&without, 0).fds, 1);
+}
+
+enum { POSTS = 20000 };
+
+static unsigned left; /* atomic: what was left for the sleeper */
+
+static void *leave(void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < POSTS; i++) {
+        __atomic_fetch_add(&left, 1, __ATOMIC_RELAXED);
+        bell_ring(&bell);
+    }
+    return NULL;
+}
+
+/* Each nap would last an hour: whatever is left between the last look and the nap ends it, too. */
+static void test_whatever_is_left_for_it_ends_a_nap(void)
+{
+    open_pipes();
+    struct idle idle = idle_of(&with_fd, 1);
+    pthread_t other;
+    unsigned seen = 0;
+
+    left = 0;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, leave, NULL), 0);
+    while (seen < POSTS) {
+        bell_await(&bell);
+        if (__atomic_load_n(&left, __ATOMIC_RELAXED) > seen)
+            bell_answer(&bell, false);
+        else
+            idle_nap(&idle, HOUR_NS);
+        seen = __atomic_load_n(&left, __ATOMIC_RELAXED);
+    }
+    pthread_join(other, NULL);
+}
+
+/* One that was rung while it was awake costs one short nap, not all that follow. */
+static void test_a_bell_that_was_rung_in_vain_is_silent_again(void)
+{
+    struct pollfd rung = {.fd = bell.fd, .events = POLLIN};
+    struct idle idle = idle_of(&without, 0);
+
+    bell_await(&bell);
+    bell_ring(&bell);
+    bell_answer(&bell, false); /* it has seen what was left */
+    CU_ASSERT_EQUAL(poll(&rung, 1, 0), 1);
+    bell_await(&bell);
+    idle_nap(&idle, HOUR_NS);
+    CU_ASSERT_EQUAL(poll(&rung, 1, 0), 0);
+    bell_ring(&bell); /* nobody waits */
+    CU_ASSERT_EQUAL(poll(&rung, 1, 0), 0);
 }
 
 int main(void)
@@ -226,10 +287,14 @@ int main(void)
         UNIT_TEST(test_a_program_that_computes_is_offered_nothing),
         UNIT_TEST(test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs),
         UNIT_TEST(test_naps_are_bounded),
-        UNIT_TEST(test_who_is_woken_for_all_its_work_does_not_wake_up_to_look),
+        UNIT_TEST(test_who_is_woken_for_all_its_work_sleeps_until_something_is_due),
         UNIT_TEST(test_a_frame_ends_a_nap),
+        UNIT_TEST(test_whatever_is_left_for_it_ends_a_nap),
+        UNIT_TEST(test_a_bell_that_was_rung_in_vain_is_silent_again),
         CU_TEST_INFO_NULL,
     };
 
+    if (bell_open(&bell) < 0)
+        return 1;
     return unit_main("idle", tests);
 }

@@ -199,11 +199,14 @@ static void test_a_held_frame_waits_no_longer_than_asked(void)
     struct impair im = start(&cfg);
     int frame;
 
+    CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
     CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
     impair_hold(&im, &frame, 1000);
+    CU_ASSERT_EQUAL(impair_due_at(&im), 1050);
     CU_ASSERT_PTR_NULL(impair_release(&im, 1049));
     CU_ASSERT_PTR_EQUAL(impair_release(&im, 1050), &frame);
     CU_ASSERT_PTR_NULL(impair_release(&im, 5000));
+    CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
 }
 
 static void test_without_a_bound_in_time_only_frames_count(void)
@@ -215,6 +218,7 @@ static void test_without_a_bound_in_time_only_frames_count(void)
     impair_decide(&im, 64);
     CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
     impair_hold(&im, &frame, 0);
+    CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
     CU_ASSERT_PTR_NULL(impair_release(&im, UINT64_MAX - 1));
     impair_decide(&im, 64);
     CU_ASSERT_PTR_EQUAL(impair_release(&im, 0), &frame);

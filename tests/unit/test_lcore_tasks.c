@@ -1,5 +1,9 @@
 /* What the main lcore assigns to an lcore that polls: it takes that over between two rounds, and leaves
  * nothing behind of what it had. */
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "lcore_rig.h"
 
 static struct lcore_tasks tasks;
@@ -73,11 +77,120 @@ static void test_what_waits_is_sent_before(void)
     rig_close();
 }
 
+/* The rig's lcore in a thread of its own, on ports where frames would wake it. It naps for more than an hour
+ * at a time. */
+static struct port_device sleepy;
+static bool stop;
+static pthread_t thread;
+static int no_frames[2];
+
+static int receive_fd(const struct port *port, uint16_t queue)
+{
+    (void)port;
+    (void)queue;
+    return no_frames[0];
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    lcore_run(&rig);
+    return NULL;
+}
+
+static void start(void)
+{
+    set_up();
+    CU_ASSERT_EQUAL_FATAL(pipe(no_frames), 0);
+    CU_ASSERT_EQUAL_FATAL(bell_open(&rig.bell), 0);
+    sleepy = *rig_port[0].device;
+    sleepy.receive_fd = receive_fd;
+    for (unsigned p = 0; p < RIG_PORTS; p++) {
+        rig_port[p].device = &sleepy;
+        rig_port[p].sender = &rig.bell;
+    }
+    tasks.pace = (struct lcore_pace){.spin = 1,
+                                     .max_sleep_us = UINT32_MAX,
+                                     .until_due_us = UINT32_MAX,
+                                     .cycles_per_ms = 1,
+                                     .stall = UINT64_MAX};
+    lcore_assign(&rig, &tasks);
+    rig.rcu = rig_classifier.rcu;
+    rig.stop = &stop;
+    stop = false;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, run, NULL), 0);
+}
+
+static void look_again_soon(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+/* It is about to sleep, at least. */
+static void until_it_sleeps(void)
+{
+    while (!__atomic_load_n(&rig.bell.awaited, __ATOMIC_RELAXED))
+        look_again_soon();
+}
+
+static void end(void)
+{
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    bell_ring(&rig.bell);
+    pthread_join(thread, NULL);
+    bell_close(&rig.bell);
+    close(no_frames[0]);
+    close(no_frames[1]);
+    rig_sent_all();
+    rig_close();
+}
+
+/* Another lcore, which sends to no port itself. */
+static void test_what_others_leave_for_it_wakes_it(void)
+{
+    const struct frame_end from = rig_station(7), to = rig_station(0);
+    struct counters counters = {0};
+    struct rte_ring *inbox = rte_ring_create("inbox", 64, SOCKET_ID_ANY, 0);
+    struct shards shards = {.n = 1, .owner = {0}, .inbox = {inbox}, .bell = {&rig.bell}};
+    struct send other = {.port = rig_port, .counters = &counters, .ports = 7};
+    struct engine engine = {.lcore = 1,
+                            .shards = &shards,
+                            .counters = &counters,
+                            .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs}};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(inbox);
+    start();
+    rig_shards.inbox[0] = inbox;
+    for (unsigned i = 0; i < 20; i++) {
+        until_it_sleeps();
+        send_put(&other, i % RIG_PORTS, rig_frame(&from, &to, "x", 1));
+        send_flush(&other);
+        while (!rte_ring_empty(rig_port[i % RIG_PORTS].to_send))
+            look_again_soon();
+
+        until_it_sleeps();
+        engine_steer(&engine, AGG_PROTOCOL_SWITCHML, &sml_protocol.shard_key, 0, rig_data(0, i, RIG_JOB, 1));
+        engine_flush(&engine);
+        while (!rte_ring_empty(inbox))
+            look_again_soon();
+
+        until_it_sleeps();
+        lcore_assign(&rig, &tasks);
+        while (!lcore_has_taken(&rig))
+            look_again_soon();
+    }
+    until_it_sleeps();
+    end();
+    rig_shards.inbox[0] = NULL;
+    rte_ring_free(inbox);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_it_takes_over_what_was_assigned),
         UNIT_TEST(test_what_waits_is_sent_before),
+        UNIT_TEST(test_what_others_leave_for_it_wakes_it),
         CU_TEST_INFO_NULL,
     };
 

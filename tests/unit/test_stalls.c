@@ -45,8 +45,18 @@ static void test_a_round_that_comes_late_is_counted(void)
     lcore_round(&rig, at += rig.pace.stall);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLS], 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLED_MS], rig.pace.stall / rig.pace.cycles_per_ms);
-    lcore_round(&rig, at + 1);
+    lcore_round(&rig, ++at);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLS], 1);
+
+    rig.rested = 7 * rig.pace.stall; /* a nap is none, however long */
+    lcore_round(&rig, at += 8 * rig.pace.stall - 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLS], 1);
+    rig.rested = 7 * rig.pace.stall; /* whoever is not woken when it is over has stood still */
+    lcore_round(&rig, at += 8 * rig.pace.stall);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLS], 2);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLED_MS], 2 * rig.pace.stall / rig.pace.cycles_per_ms);
+    lcore_round(&rig, at + rig.pace.stall);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_STALLS], 3);
     rig_close();
 }
 
