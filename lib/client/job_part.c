@@ -85,6 +85,7 @@ void parts_stats(const struct swagg_job *job, struct sml_stream_stats *out)
             .rttvar_ns = larger(out->rttvar_ns, s.rttvar_ns),
             .rto_ns = larger(out->rto_ns, s.rto_ns),
             .window = out->window + s.window,
+            .unanswered = out->unanswered > s.unanswered ? out->unanswered : s.unanswered,
         };
     }
 }

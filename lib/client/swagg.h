@@ -154,7 +154,8 @@ struct swagg_options {
                    ATP: so many, without congestion control; 0 = congestion control decides */
     int mtu;    /* bytes of an IP packet, at most; 0 = as many as get through to the switch and back */
     int join_timeout_ms; /* swagg_open: everybody must be there by then; 0 = 30000 */
-    int call_timeout_ms; /* a collective must be done by then; 0 = 120000 */
+    int call_timeout_ms; /* a collective must be done by then; 0 = 120000. Time in which this process stood
+                            still for a second and more does not count */
     int warn_after_ms;   /* a waiting call logs who is missing after this, then doubling it; 0 = 2000 */
     /* Called from either thread. May be NULL. */
     void (*log)(void *ctx, enum swagg_log_level level, const char *line);

@@ -7,9 +7,11 @@
 #include "monotonic.h"
 
 enum {
-    TICK_MS = 100, /* how exact deadlines, warnings and heartbeats are */
+    TICK_MS = 100,        /* how exact deadlines, warnings and heartbeats are */
+    STANDSTILL_MS = 1000, /* so late a tick says that the process did not run */
     WAIT_TEXT_MAX = 400,
     LATE_TEXT_MAX = DESCRIBE_CALL_MAX + 64,
+    UNANSWERED_MANY = 3, /* questions: one or two are lost on the way */
 };
 
 void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
@@ -31,13 +33,22 @@ static bool is_silent(const struct ctl_session *session)
     return ctl_session_silence(session) > session->ready.lost_after_ms * NS_PER_MS / 2;
 }
 
+/* What this rank has asked about its oldest chunk, and what came back. If it is nothing, then whom the switch
+ * named as missing before is no news: they may have sent long ago. */
+static unsigned unanswered(const struct job_part *part)
+{
+    struct sml_stream_stats stats;
+    part->job->flow->stats(part->stream, &stats);
+    return stats.unanswered >= UNANSWERED_MANY ? stats.unanswered : 0;
+}
+
 /* The part that keeps the call from its end, with its session: one whose switch is silent, else the slowest.
  */
 static struct job_part *find_blamed(struct swagg_job *job, struct ctl_session *session)
 {
     for (unsigned i = 0; i < job->part_count; i++) {
         membership_look(&job->parts[i].membership, session);
-        if (is_silent(session))
+        if (is_silent(session) || unanswered(&job->parts[i]))
             return &job->parts[i];
     }
     struct job_part *slowest = parts_slowest(job);
@@ -70,12 +81,17 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
     for (unsigned n = part->job->flow->missing(part->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
+    const bool known = ctl_ranks_count(&missing) > 0;
     if (is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", place->what, place->text,
                  (double)ctl_session_silence(session) / NS_PER_S);
     else if (session->state == CTL_SESSION_REJOINING)
         describe_rejoin(part, session, text);
-    else if (ctl_ranks_count(&missing) == 0)
+    else if (unanswered(part))
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not answered this rank's last %u questions%s%s%s",
+                 place->what, place->text, unanswered(part), known ? "; before them it was waiting for " : "",
+                 known ? ctl_ranks_text(&missing, names) : "", known ? part_name(part, name) : "");
+    else if (!known)
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", place->what,
                  place->text);
     else
@@ -127,8 +143,17 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
     w->warn_at = since + w->warn_after;
 }
 
+/* A process that stood still has heard nobody meanwhile: the deadline moves by as much. */
+static void allow_for_standstill(struct watch *w, uint64_t now)
+{
+    const uint64_t late = now - w->tick_at;
+    if (late > STANDSTILL_MS * NS_PER_MS)
+        w->deadline += late;
+}
+
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
 {
+    allow_for_standstill(w, now);
     job_report(job, now);
     job_note_waits(job, now);
     job_show(job);

@@ -18,7 +18,7 @@ struct watch {
 /* Before the call begins in the stream. */
 void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now);
 
-/* 0, or the status of a call whose time is up. */
+/* To be called at tick_at or after it. 0, or the status of a call whose time is up. */
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now);
 
 #endif

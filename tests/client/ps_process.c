@@ -25,13 +25,33 @@ static void write_file(const char *path, const char *lines)
         die(path);
 }
 
-/* Not the loop switches' (127.1 to 127.250 at the second byte come from process ids times 61): other
- * multiples. */
-static void choose_ip(char ip[INET_ADDRSTRLEN])
+/* Takes an address for this process, so that tests which run side by side never have the same: by a name in
+ * the abstract namespace of sockets, which is free again when it ends. Returns the socket; -1: it is taken.
+ */
+static int claim(const char *ip)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    const int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "swagg/test/%s", ip);
+    const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        die("socket");
+    if (bind(fd, (struct sockaddr *)&name, bytes) == 0)
+        return fd;
+    if (errno != EADDRINUSE)
+        die("bind");
+    close(fd);
+    return -1;
+}
+
+/* The last byte is none of the loop switches', which have 1 to 250. */
+static void choose_ip(struct ps_process *ps)
 {
     static unsigned made;
-    unsigned n = (unsigned)getpid() * 59 + made++;
-    snprintf(ip, INET_ADDRSTRLEN, "127.%u.%u.%u", 1 + n / 62500 % 250, 1 + n / 250 % 250, 251 + n % 4);
+    do {
+        const unsigned n = (unsigned)getpid() * 59 + made++;
+        snprintf(ps->ip, sizeof ps->ip, "127.%u.%u.%u", 1 + n / 1000 % 250, 1 + n / 4 % 250, 251 + n % 4);
+    } while ((ps->claim = claim(ps->ip)) < 0);
 }
 
 void ps_make(struct ps_process *ps, const char *program, const char *more)
@@ -40,7 +60,7 @@ void ps_make(struct ps_process *ps, const char *program, const char *more)
     *ps = (struct ps_process){.program = program, .folder = "/tmp/swagg-ps.XXXXXX"};
     if (!mkdtemp(ps->folder))
         die("mkdtemp");
-    choose_ip(ps->ip);
+    choose_ip(ps);
     snprintf(ps->socket, sizeof ps->socket, "%s/ctl", ps->folder);
     snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
     snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s", ps->ip, ps->socket,
@@ -48,11 +68,18 @@ void ps_make(struct ps_process *ps, const char *program, const char *more)
     write_file(path, lines);
 }
 
-/* What it writes to stderr is to be read from the stream. */
+/* What it writes to stderr is to be read from the stream. It ends with the calling thread: a test that aborts
+ * leaves no server behind, whose open stdout its caller would wait for. */
 static pid_t spawn(const char *program, const char *option, const char *file, FILE **err)
 {
     extern char **environ;
-    char *argv[] = {(char *)program, (char *)(option ? option : file), option ? (char *)file : NULL, NULL};
+    char *argv[] = {"setpriv",
+                    "--pdeathsig",
+                    "KILL",
+                    (char *)program,
+                    (char *)(option ? option : file),
+                    option ? (char *)file : NULL,
+                    NULL};
     int ends[2];
     pid_t pid;
     posix_spawn_file_actions_t actions;
@@ -62,8 +89,8 @@ static pid_t spawn(const char *program, const char *option, const char *file, FI
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
-    if ((errno = posix_spawn(&pid, program, &actions, NULL, argv, environ)))
-        die(program);
+    if ((errno = posix_spawnp(&pid, *argv, &actions, NULL, argv, environ)))
+        die(*argv);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     *err = fdopen(ends[0], "r");
@@ -107,6 +134,7 @@ int ps_stop(struct ps_process *ps)
     unlink(path);
     unlink(ps->socket);
     rmdir(ps->folder);
+    close(ps->claim);
     return status;
 }
 

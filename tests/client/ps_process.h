@@ -13,6 +13,7 @@
 struct ps_process {
     const char *program;
     char ip[INET_ADDRSTRLEN];
+    int claim;       /* a socket: the address is this process's */
     char folder[32]; /* with the configuration and the socket for operators */
     char socket[64];
     pid_t pid; /* 0: it does not run */

@@ -157,6 +157,25 @@ static void an_absent_rank_is_named(void)
     ps_stop(&ps);
 }
 
+/* What it said last, that rank 2 is missing, is no news when it does not answer any more. */
+static void a_server_that_dies_in_a_wait_is_named(void)
+{
+    struct ps_process ps = start("timers: {lost_after_ms: 60000}");
+    struct crew crew = crew_by_atp(3, &ps, "orphaned", one_is_absent, NULL);
+    crew.options.call_timeout_ms = 5000;
+    crew_start(&crew);
+    while (ps_counted(&ps, "verdicts", "\"atp_waits\"") < 4)
+        sleep_ms(10);
+    ps_kill(&ps);
+    crew_join(&crew);
+    const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
+    char named[64];
+    snprintf(named, sizeof named, "the parameter server %s has not answered", ps.ip);
+    CU_ASSERT_EQUAL(crew.member[gave_up].status, SWAGG_ERR_DEADLINE);
+    CU_ASSERT(says(crew.member[gave_up].error, named));
+    ps_stop(&ps);
+}
+
 static int sum_for_long(struct crew_member *m)
 {
     atomic_int *calls = m->crew->arg;
@@ -416,6 +435,7 @@ int main(int argc, char **argv)
         UNIT_TEST(sums_survive_damage),
         UNIT_TEST(different_calls_are_named),
         UNIT_TEST(an_absent_rank_is_named),
+        UNIT_TEST(a_server_that_dies_in_a_wait_is_named),
         UNIT_TEST(a_dead_server_is_named),
         UNIT_TEST(a_job_outlives_its_server),
         UNIT_TEST(a_job_outlives_one_of_two_servers),

@@ -130,7 +130,7 @@ static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
 static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t listened_ms)
 {
     begin(l, 200);
-    l->watch.deadline = 60000 * NS_PER_MS;
+    l->watch.deadline = l->watch.tick_at = 60000 * NS_PER_MS;
     l->part.membership.session.ready.lost_after_ms = 5000;
     l->part.membership.session.heard_at = heard_ms * NS_PER_MS;
     l->part.membership.session.polled_at = listened_ms * NS_PER_MS;
@@ -145,6 +145,21 @@ static void a_process_that_was_stopped_does_not_blame_the_switch(void)
 
     CU_ASSERT_PTR_NULL(strstr(words_after(&l, 1000, 1500), "silent"));
     CU_ASSERT_PTR_NOT_NULL(strstr(words_after(&l, 1000, 59000), "silent for 58.0 s"));
+}
+
+/* For half a minute nothing ran; then what has come meanwhile must still be looked at. */
+static void a_deadline_waits_for_a_process_that_stood_still(void)
+{
+    static struct lonely l;
+
+    begin(&l, 3600000);
+    l.watch.deadline = 5000 * NS_PER_MS;
+    wait_until(&l, 4000);
+    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 34100 * NS_PER_MS), SWAGG_OK);
+    l.now_ms = 34100;
+    wait_until(&l, 34900);
+    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 35000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    end(&l);
 }
 
 static void a_small_call_spins_while_the_cpu_is_free(void)
@@ -203,6 +218,7 @@ int main(void)
         UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
         UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
         UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
+        UNIT_TEST(a_deadline_waits_for_a_process_that_stood_still),
         UNIT_TEST(a_small_call_spins_while_the_cpu_is_free),
         UNIT_TEST(a_wanted_cpu_is_not_spun_on),
         UNIT_TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning),

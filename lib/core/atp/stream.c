@@ -261,6 +261,7 @@ void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out)
     out->rttvar_ns = s->rtt.var;
     out->rto_ns = sml_rtt_rto(&s->rtt);
     out->window = atp_window(s);
+    out->unanswered = s->silent;
 }
 
 void atp_stream_signs(const struct atp_stream *s, struct atp_stream_signs *out)

@@ -440,4 +440,5 @@ void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out)
     out->rttvar_ns = s->rtt.var;
     out->rto_ns = sml_rtt_rto(&s->rtt);
     out->window = s->window.size;
+    out->unanswered = s->silent;
 }

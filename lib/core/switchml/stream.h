@@ -191,6 +191,8 @@ struct sml_stream_stats {
                          a keyed job: unproven, forged or damaged */
     uint64_t srtt_ns, rttvar_ns, rto_ns;
     uint32_t window;
+    unsigned
+        unanswered; /* times that the timer has expired since the switch, or the server, was last heard */
 };
 void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out);
 
