@@ -1,7 +1,5 @@
 #include "atp/terms.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "switchml/terms.h"
@@ -88,44 +86,34 @@ static const char *mode_words(enum atp_mode mode)
     return mode == ATP_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
-/* Writes the reason, and returns false. */
-__attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, AGG_TEXT_MAX, format, args);
-    va_end(args);
-    return false;
-}
-
 bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
 {
     struct atp_terms t;
 
     if (!atp_terms_parse(&t, wish))
-        return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
-                  wish->version, wish->bytes);
+        return agg_refuse(why, "terms of protocol %u, version %u, in %u bytes are not known here",
+                          wish->protocol, wish->version, wish->bytes);
     if (t.mode > ATP_ORDERED || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
-        return no(why, "mode %u, element format %u or choice of aggregators %u is not known here", t.mode,
-                  t.format, t.mapping);
+        return agg_refuse(why, "mode %u, element format %u or choice of aggregators %u is not known here",
+                          t.mode, t.format, t.mapping);
     if (t.checksum > SML_CHECKSUM_CRC32C)
-        return no(why, "checksum %u is not known here", t.checksum);
+        return agg_refuse(why, "checksum %u is not known here", t.checksum);
     if (t.window < ATP_MIN_WINDOW || t.window > ATP_MAX_WINDOW)
-        return no(why, "a job has %d to %d chunks under way, not %u", ATP_MIN_WINDOW, ATP_MAX_WINDOW,
-                  t.window);
+        return agg_refuse(why, "a job has %d to %d chunks under way, not %u", ATP_MIN_WINDOW, ATP_MAX_WINDOW,
+                          t.window);
     if (t.chunk_bytes < ATP_MIN_CHUNK_BYTES || t.chunk_bytes > ATP_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
-        return no(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", ATP_MIN_CHUNK_BYTES,
-                  ATP_MAX_CHUNK_BYTES, t.chunk_bytes);
+        return agg_refuse(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", ATP_MIN_CHUNK_BYTES,
+                          ATP_MAX_CHUNK_BYTES, t.chunk_bytes);
     if (t.per_rack < 1 || t.per_rack > ATP_LEVEL)
-        return no(why, "a rack has 1 to %d ranks, not %u", ATP_LEVEL, t.per_rack);
+        return agg_refuse(why, "a rack has 1 to %d ranks, not %u", ATP_LEVEL, t.per_rack);
     if (t.resumed != resumes)
-        return no(why, "the terms are those of a rank that %s, the rank %s", t.resumed ? "resumes" : "is new",
-                  resumes ? "resumes" : "is new");
+        return agg_refuse(why, "the terms are those of a rank that %s, the rank %s",
+                          t.resumed ? "resumes" : "is new", resumes ? "resumes" : "is new");
     if (t.resumed && (t.window & (t.window - 1)) != 0)
-        return no(why, "a job with a window of %u, not a power of two, cannot be resumed", t.window);
+        return agg_refuse(why, "a job with a window of %u, not a power of two, cannot be resumed", t.window);
     if (t.servers < 1 || t.server >= t.servers)
-        return no(why, "there is no parameter server %u of %u: they count from 0", t.server, t.servers);
+        return agg_refuse(why, "there is no parameter server %u of %u: they count from 0", t.server,
+                          t.servers);
     return true;
 }
 
@@ -179,10 +167,11 @@ static bool can_be_keyed(const struct atp_terms *wish, uint16_t rank, const stru
     if (!limits->keyed || wish->keyed)
         return true;
     why->rank = rank;
-    return no(why->text,
-              "rank %u cannot key its packets, its libswagg is too old: update it, or set the tenant's "
-              "data_keys to false",
-              rank);
+    return agg_refuse(
+        why->text,
+        "rank %u cannot key its packets, its libswagg is too old: update it, or set the tenant's "
+        "data_keys to false",
+        rank);
 }
 
 static bool is_same_job(const struct atp_terms *a, const struct atp_terms *b)
@@ -204,7 +193,7 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
             continue;
         why->rank = rank;
         if (!is_same_job(&first, &t))
-            return no(
+            return agg_refuse(
                 why->text,
                 "rank %u had a window of %u and %u bytes a chunk%s, rank %u %u and %u%s: not the same job",
                 first_rank, first.window, first.chunk_bytes, first.keyed ? ", keyed" : "", rank, t.window,
@@ -217,8 +206,8 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
     *job = first;
     job->first_sequence += (uint32_t)oldest;
     return newest - oldest <= first.window ||
-           no(why->text, "the ranks are %lld chunks apart, further than a window of %u allows",
-              (long long)(newest - oldest), first.window);
+           agg_refuse(why->text, "the ranks are %lld chunks apart, further than a window of %u allows",
+                      (long long)(newest - oldest), first.window);
 }
 
 /* What is new in each life of a job. */
@@ -239,7 +228,7 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     *why = (struct agg_refusal){.rank = UINT16_MAX};
     for (uint16_t rank = 0; rank < n; rank++) {
         if (!atp_terms_parse(&t, &wish[rank]))
-            return no(why->text, "rank %u has other terms than ATP's", rank);
+            return agg_refuse(why->text, "rank %u has other terms than ATP's", rank);
         if (t.resumed) {
             if (!resume(wish, n, rank, &job, why))
                 return false;
@@ -262,13 +251,13 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     }
     const struct atp_topology racks = {.workers = n, .per_rack = job.per_rack, .near = job.near};
     if (!atp_topology_fits(&racks))
-        return no(why->text,
-                  "%u ranks in racks of %u are more than one switch can tell apart (%d), or have no "
-                  "rack %u for the parameter server: change the racks' size",
-                  n, job.per_rack, ATP_LEVEL, job.near);
+        return agg_refuse(why->text,
+                          "%u ranks in racks of %u are more than one switch can tell apart (%d), or have no "
+                          "rack %u for the parameter server: change the racks' size",
+                          n, job.per_rack, ATP_LEVEL, job.near);
     if (job.chunk_bytes < ATP_MIN_CHUNK_BYTES)
-        return no(why->text, "a chunk has %d bytes at least, there is room for %u", ATP_MIN_CHUNK_BYTES,
-                  job.chunk_bytes);
+        return agg_refuse(why->text, "a chunk has %d bytes at least, there is room for %u",
+                          ATP_MIN_CHUNK_BYTES, job.chunk_bytes);
     job.window = window;
     job.first_sequence = (uint32_t)limits->random;
     grant_life(granted, &job, limits);

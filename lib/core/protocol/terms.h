@@ -61,4 +61,7 @@ struct agg_refusal {
     char text[AGG_TEXT_MAX];
 };
 
+/* Writes why something is not granted, and returns false. */
+__attribute__((format(printf, 2, 3))) bool agg_refuse(char why[AGG_TEXT_MAX], const char *format, ...);
+
 #endif

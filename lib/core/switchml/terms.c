@@ -1,7 +1,5 @@
 #include "switchml/terms.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "switchml/terms_words.h"
@@ -105,62 +103,51 @@ static bool is_power_of_two(unsigned n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Writes the reason, and returns false. */
-__attribute__((format(printf, 2, 3))) static bool no(char why[AGG_TEXT_MAX], const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, AGG_TEXT_MAX, format, args);
-    va_end(args);
-    return false;
-}
-
 bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
 {
     struct sml_terms t;
 
     if (!sml_terms_parse(&t, wish))
-        return no(why, "terms of protocol %u, version %u, in %u bytes are not known here", wish->protocol,
-                  wish->version, wish->bytes);
+        return agg_refuse(why, "terms of protocol %u, version %u, in %u bytes are not known here",
+                          wish->protocol, wish->version, wish->bytes);
     if (t.format >= SML_FORMATS)
-        return no(why, "packet format %u is not known here", wish->data[0]);
+        return agg_refuse(why, "packet format %u is not known here", wish->data[0]);
     if (t.mode > SML_ORDERED)
-        return no(why, "mode %u is not known here", t.mode);
+        return agg_refuse(why, "mode %u is not known here", t.mode);
     if (t.checksum > SML_CHECKSUM_CRC32C)
-        return no(why, "checksum %u is not known here", t.checksum);
+        return agg_refuse(why, "checksum %u is not known here", t.checksum);
     if (t.checksum != SML_CHECKSUM_NONE && sml_has_exponents(t.format))
-        return no(why, "packets of %s have no checksum", sml_format_words(t.format));
+        return agg_refuse(why, "packets of %s have no checksum", sml_format_words(t.format));
     if (t.table.code != 0 && !sml_table_valid(&t.table))
-        return no(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
-                  t.table.code, SML_INDEX_BITS_MAX);
+        return agg_refuse(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
+                          t.table.code, SML_INDEX_BITS_MAX);
     if (t.table.code != 0 && t.format != SML_FORMAT_TYPED)
-        return no(why, "packets of %s cannot be compressed", sml_format_words(t.format));
+        return agg_refuse(why, "packets of %s cannot be compressed", sml_format_words(t.format));
     if (t.table.code != 0 && t.chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
-        return no(why, "compressed calls take chunks of %d bytes at least, not %u", SML_LOOK_UP_CHUNK_MIN,
-                  t.chunk_bytes);
+        return agg_refuse(why, "compressed calls take chunks of %d bytes at least, not %u",
+                          SML_LOOK_UP_CHUNK_MIN, t.chunk_bytes);
     if (t.quorum != 0 && t.format != SML_FORMAT_TYPED)
-        return no(why, "packets of %s cannot be summed by a quorum: their exponents are all ranks'",
-                  sml_format_words(t.format));
+        return agg_refuse(why, "packets of %s cannot be summed by a quorum: their exponents are all ranks'",
+                          sml_format_words(t.format));
     if (t.plain && t.format != SML_FORMAT_INT32)
-        return no(why, "packets of %s are not the published ones", sml_format_words(t.format));
+        return agg_refuse(why, "packets of %s are not the published ones", sml_format_words(t.format));
     if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
-        return no(why, "the published packets have chunks of %d bytes at least, not %u", PUBLISHED_BYTES_MIN,
-                  t.chunk_bytes);
+        return agg_refuse(why, "the published packets have chunks of %d bytes at least, not %u",
+                          PUBLISHED_BYTES_MIN, t.chunk_bytes);
     if (t.chunk_bytes < SML_MIN_CHUNK_BYTES || t.chunk_bytes > SML_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
-        return no(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", SML_MIN_CHUNK_BYTES,
-                  SML_MAX_CHUNK_BYTES, t.chunk_bytes);
+        return agg_refuse(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", SML_MIN_CHUNK_BYTES,
+                          SML_MAX_CHUNK_BYTES, t.chunk_bytes);
     if (t.slots < NEW_JOB_SLOTS_MIN || t.slots > SML_MAX_SLOTS)
-        return no(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
+        return agg_refuse(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
     if (t.resumed != resumes)
-        return no(why, "the terms are those of a rank that %s, the rank %s", t.resumed ? "resumes" : "is new",
-                  resumes ? "resumes" : "is new");
+        return agg_refuse(why, "the terms are those of a rank that %s, the rank %s",
+                          t.resumed ? "resumes" : "is new", resumes ? "resumes" : "is new");
     if (t.resumed && !is_power_of_two(t.slots))
-        return no(why, "a job with %u slots, not a power of two, cannot be resumed", t.slots);
+        return agg_refuse(why, "a job with %u slots, not a power of two, cannot be resumed", t.slots);
     if (t.tag_bits != 0)
-        return no(why, "tags of %u bits are for replayed jobs only", t.tag_bits);
+        return agg_refuse(why, "tags of %u bits are for replayed jobs only", t.tag_bits);
     if (t.labelled || t.threads != 0)
-        return no(why, "only jobs in the switch's configuration may be of published clients");
+        return agg_refuse(why, "only jobs in the switch's configuration may be of published clients");
     return true;
 }
 
@@ -178,12 +165,14 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
             continue;
         why->rank = rank;
         if (t.slots != first.slots || t.chunk_bytes != first.chunk_bytes)
-            return no(why->text,
-                      "rank %u had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
-                      first_rank, first.slots, first.chunk_bytes, rank, t.slots, t.chunk_bytes);
+            return agg_refuse(
+                why->text,
+                "rank %u had %u slots and %u bytes a chunk, rank %u had %u and %u: not the same job",
+                first_rank, first.slots, first.chunk_bytes, rank, t.slots, t.chunk_bytes);
         if (t.keyed != first.keyed)
-            return no(why->text, "the packets of rank %u were %s, those of rank %u were %s: not the same job",
-                      first_rank, sml_keyed_words(first.keyed), rank, sml_keyed_words(t.keyed));
+            return agg_refuse(why->text,
+                              "the packets of rank %u were %s, those of rank %u were %s: not the same job",
+                              first_rank, sml_keyed_words(first.keyed), rank, sml_keyed_words(t.keyed));
         int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
         oldest = ahead < oldest ? ahead : oldest;
         newest = ahead > newest ? ahead : newest;
@@ -194,8 +183,8 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
     granted->first_tag = first.first_tag + (uint32_t)oldest;
     why->rank = UINT16_MAX;
     if (newest - oldest > first.slots)
-        return no(why->text, "the ranks are %lld chunks apart, further than %u slots allow",
-                  (long long)(newest - oldest), first.slots);
+        return agg_refuse(why->text, "the ranks are %lld chunks apart, further than %u slots allow",
+                          (long long)(newest - oldest), first.slots);
     return true;
 }
 
@@ -231,10 +220,11 @@ static bool make_room_for_names(struct sml_terms *job, uint16_t n, struct agg_re
     if (job->quorum == 0)
         return true;
     if (job->quorum > n)
-        return no(why->text, "a quorum of %u ranks is more than there are, %u", job->quorum, n);
+        return agg_refuse(why->text, "a quorum of %u ranks is more than there are, %u", job->quorum, n);
     if (job->chunk_bytes < SML_MIN_CHUNK_BYTES + taken)
-        return no(why->text, "chunks of %d bytes at least and the names of %u ranks have no room in %u bytes",
-                  SML_MIN_CHUNK_BYTES, n, job->chunk_bytes);
+        return agg_refuse(why->text,
+                          "chunks of %d bytes at least and the names of %u ranks have no room in %u bytes",
+                          SML_MIN_CHUNK_BYTES, n, job->chunk_bytes);
     job->chunk_bytes -= (uint16_t)taken;
     return true;
 }
@@ -255,15 +245,17 @@ static bool table_fits(const struct sml_terms *job, uint16_t n, struct agg_refus
     if (bits == 0)
         return true;
     if (job->chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
-        return no(why->text, "compressed calls take chunks of %d bytes at least, there is room for %u",
-                  SML_LOOK_UP_CHUNK_MIN, job->chunk_bytes);
+        return agg_refuse(why->text,
+                          "compressed calls take chunks of %d bytes at least, there is room for %u",
+                          SML_LOOK_UP_CHUNK_MIN, job->chunk_bytes);
     return sml_table_fits(&job->table, n) ||
-           no(why->text,
-              "a granularity of %u times %u ranks does not fit sums of %u bits: compress with a granularity "
-              "of %u at "
-              "most%s",
-              sml_table_greatest(&job->table), n, bits, ((1u << bits) - 1) / n,
-              bits == 8 ? ", or sums of 16 bits" : "");
+           agg_refuse(
+               why->text,
+               "a granularity of %u times %u ranks does not fit sums of %u bits: compress with a granularity "
+               "of %u at "
+               "most%s",
+               sml_table_greatest(&job->table), n, bits, ((1u << bits) - 1) / n,
+               bits == 8 ? ", or sums of 16 bits" : "");
 }
 
 /* Has the packets of a new job keyed, whose terms are complete otherwise. */
@@ -273,12 +265,13 @@ static bool key_packets(const struct agg_terms wish[], uint16_t n, struct sml_te
     struct sml_terms t;
 
     if (job->plain)
-        return no(why->text, "published packets cannot be keyed: that needs data_keys: false for the tenant");
+        return agg_refuse(why->text,
+                          "published packets cannot be keyed: that needs data_keys: false for the tenant");
     for (uint16_t rank = 0; rank < n; rank++) {
         sml_terms_parse(&t, &wish[rank]);
         why->rank = rank;
         if (!t.keyed)
-            return no(
+            return agg_refuse(
                 why->text,
                 "rank %u cannot key its packets, its libswagg is too old: update it, or set the tenant's "
                 "data_keys to false",
@@ -289,8 +282,8 @@ static bool key_packets(const struct agg_terms wish[], uint16_t n, struct sml_te
     why->rank = UINT16_MAX;
     job->keyed = true;
     return job->chunk_bytes >= SML_MIN_CHUNK_BYTES ||
-           no(why->text, "keyed packets have chunks of %d bytes at least, there is room for %u",
-              SML_MIN_CHUNK_BYTES, job->chunk_bytes);
+           agg_refuse(why->text, "keyed packets have chunks of %d bytes at least, there is room for %u",
+                      SML_MIN_CHUNK_BYTES, job->chunk_bytes);
 }
 
 bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg_limits *limits,
@@ -302,7 +295,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     *why = (struct agg_refusal){.rank = UINT16_MAX};
     for (uint16_t rank = 0; rank < n; rank++) {
         if (!sml_terms_parse(&t, &wish[rank]))
-            return no(why->text, "rank %u has other terms than SwitchML's", rank);
+            return agg_refuse(why->text, "rank %u has other terms than SwitchML's", rank);
         if (t.resumed) {
             if (!resume(wish, n, rank, &job, why))
                 return false;
@@ -323,8 +316,9 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
     if (limits->keyed && !key_packets(wish, n, &job, why))
         return false;
     if (job.plain && published_length(job.chunk_bytes) == 0)
-        return no(why->text, "the published packets have chunks of %d bytes at least, there is room for %u",
-                  PUBLISHED_BYTES_MIN, job.chunk_bytes);
+        return agg_refuse(why->text,
+                          "the published packets have chunks of %d bytes at least, there is room for %u",
+                          PUBLISHED_BYTES_MIN, job.chunk_bytes);
     if (job.plain)
         job.chunk_bytes = published_length(job.chunk_bytes);
     if (!make_room_for_names(&job, n, why) || !table_fits(&job, n, why))
