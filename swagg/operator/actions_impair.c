@@ -33,12 +33,16 @@ static const char *put_rate(struct impair_config *cfg, const char *key, double v
         if (strncmp(key, impair_kind_name(k), length) != 0)
             continue;
         if (key[length] == '\0') {
+            if (!(value >= 0 && value <= 1))
+                return "is not a probability (0..1)";
             cfg->rate[k].probability = value;
-            return value >= 0 && value <= 1 ? NULL : "is not a probability (0..1)";
+            return NULL;
         }
         if (strcmp(key + length, "_every") == 0) {
+            if (!(value >= 0 && value <= UINT32_MAX))
+                return "is no number of frames";
             cfg->rate[k].every = (uint32_t)value;
-            return value >= 0 && value <= UINT32_MAX ? NULL : "is no number of frames";
+            return NULL;
         }
     }
     return "is no impairment; there are: drop, duplicate, reorder, corrupt, each with _every, too, "
@@ -49,12 +53,16 @@ static const char *put_rate(struct impair_config *cfg, const char *key, double v
 static const char *put_setting(struct impair_config *cfg, const char *key, double value)
 {
     if (strcmp(key, "reorder_by") == 0) {
+        if (!(value >= 1 && value <= REORDER_BY_MAX))
+            return "is out of range (1..1000)";
         cfg->hold_frames = (uint32_t)value;
-        return value >= 1 && value <= REORDER_BY_MAX ? NULL : "is out of range (1..1000)";
+        return NULL;
     }
     if (strcmp(key, "reorder_for_us") == 0) {
+        if (!(value >= 1 && value <= REORDER_FOR_US_MAX))
+            return "is out of range (1..10000000)";
         cfg->hold_for = (uint64_t)value;
-        return value >= 1 && value <= REORDER_FOR_US_MAX ? NULL : "is out of range (1..10000000)";
+        return NULL;
     }
     return put_rate(cfg, key, value);
 }
@@ -67,7 +75,12 @@ static bool read_settings(struct impair_config *cfg, const struct request *reque
     *cfg = (struct impair_config){.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
     json_object_foreach(settings, key, value)
     {
-        wrong = json_is_number(value) ? put_setting(cfg, key, json_number_value(value)) : "is not a number";
+        if (!json_is_number(value)) {
+            reply_fail(reply, REPLY_BAD_REQUEST, "%s: \"%s\" is not a number", key,
+                       json_is_string(value) ? json_string_value(value) : "");
+            return false;
+        }
+        wrong = put_setting(cfg, key, json_number_value(value));
         if (wrong != NULL) {
             reply_fail(reply, REPLY_BAD_REQUEST, "%s: %g %s", key, json_number_value(value), wrong);
             return false;

@@ -112,6 +112,7 @@ doubled=$(impaired rx_impaired_duplicate)
 reaches 0 "$(net_ip 2)"
 expect_equal "doubled since" "$(impaired rx_impaired_duplicate)" "$doubled"
 expect_match "no probability" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drop=2)" "drop: 2 is not a probability"
+expect_match "no number" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drop=often)" 'drop: "often" is not a number'
 expect_match "no impairment" "$(ctl_fails 1 -s "$NET_ID" impair set h2 rx drip=1)" "drip: 1 is no impairment; there are: drop, duplicate"
 expect_match "no direction" "$(ctl_fails 1 -s "$NET_ID" impair clear h2 up)" "up is no direction; there are: rx"
 
