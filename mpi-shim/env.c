@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nearest.h"
 #include "swagg.h"
 
 static const char *const modes[] = {"ordered", "arrival", NULL};
@@ -25,45 +26,50 @@ static const char *const switches[] = {"0", "1", NULL};
 
 enum form { WORD, NUMBER, ADDRESS, ADDRESSES, KEY_FILE, FILE_NAME };
 
+/* What else must be set for a variable to count. */
+enum partner { NO_PARTNER, ATP, THC };
+static const char *const partners[] = {[ATP] = "SWAGG_PROTOCOL=atp or auto", [THC] = "SWAGG_COMPRESSION=thc"};
+
 struct variable {
     const char *name;
     size_t offset;            /* in struct settings; of an int64_t if it is a word or a number */
     const char *const *words; /* a word's index is its value */
     int64_t min, max;         /* of a number */
     enum form form;
+    enum partner partner;
 };
 
 #define FIELD(f) offsetof(struct settings, f)
 
 static const struct variable variables[] = {
-    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS},
-    {"SWAGG_PROTOCOL", FIELD(protocol), protocols, 0, 0, WORD},
-    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESSES},
-    {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE},
-    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER},
-    {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD},
-    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD},
-    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0, WORD},
-    {"SWAGG_COMPRESSION", FIELD(compression), compressions, 0, 0, WORD},
-    {"SWAGG_COMPRESSION_MIN_BYTES", FIELD(compression_min_bytes), NULL, 4, INT64_C(1) << 32, NUMBER},
-    {"SWAGG_COMPRESSION_BITS", FIELD(compression_bits), NULL, 1, 4, NUMBER},
-    {"SWAGG_FEEDBACK", FIELD(feedback), feedbacks, 0, 0, WORD},
-    {"SWAGG_UPLINK", FIELD(uplink), uplinks, 0, 0, WORD},
-    {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD},
-    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER},
-    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER},
-    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX, NUMBER},
-    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14, NUMBER},
-    {"SWAGG_RANKS_PER_RACK", FIELD(ranks_per_rack), NULL, 1, 64, NUMBER},
-    {"SWAGG_SERVER_RACK", FIELD(server_rack), NULL, 1, 64, NUMBER},
-    {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535, NUMBER},
-    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14, NUMBER},
-    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0, WORD},
-    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0, WORD},
-    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0, WORD},
-    {"SWAGG_SUMMARY_JSON", FIELD(summary_json), NULL, 0, 0, FILE_NAME},
+    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS, NO_PARTNER},
+    {"SWAGG_PROTOCOL", FIELD(protocol), protocols, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESSES, ATP},
+    {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE, NO_PARTNER},
+    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER, NO_PARTNER},
+    {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_COMPRESSION", FIELD(compression), compressions, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_COMPRESSION_MIN_BYTES", FIELD(compression_min_bytes), NULL, 4, INT64_C(1) << 32, NUMBER, THC},
+    {"SWAGG_COMPRESSION_BITS", FIELD(compression_bits), NULL, 1, 4, NUMBER, THC},
+    {"SWAGG_FEEDBACK", FIELD(feedback), feedbacks, 0, 0, WORD, THC},
+    {"SWAGG_UPLINK", FIELD(uplink), uplinks, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
+    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
+    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
+    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14, NUMBER, NO_PARTNER},
+    {"SWAGG_RANKS_PER_RACK", FIELD(ranks_per_rack), NULL, 1, 64, NUMBER, ATP},
+    {"SWAGG_SERVER_RACK", FIELD(server_rack), NULL, 1, 64, NUMBER, ATP},
+    {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535, NUMBER, NO_PARTNER},
+    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14, NUMBER, NO_PARTNER},
+    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0, WORD, NO_PARTNER},
+    {"SWAGG_SUMMARY_JSON", FIELD(summary_json), NULL, 0, 0, FILE_NAME, NO_PARTNER},
 };
-enum { VARIABLES = sizeof variables / sizeof variables[0] };
+enum { VARIABLES = sizeof variables / sizeof variables[0], PREFIX = sizeof "SWAGG_" - 1 };
 
 static const struct variable *find(const char *name, size_t length)
 {
@@ -183,11 +189,33 @@ static void say_accepted(const struct variable *v, const char *value, FILE *out)
             fprintf(out, "%s%s", i == 0 ? "" : v->words[i + 1] ? ", " : " or ", v->words[i]);
 }
 
-static void say_unknown(const char *name, size_t length, FILE *out)
+static void say_unknown(const char *name, FILE *out)
 {
-    fprintf(out, "%.*s is not a setting and was ignored; there are", (int)length, name);
+    char rest[64];
+    snprintf(rest, sizeof rest, "%.*s", (int)strcspn(name + PREFIX, "="), name + PREFIX);
+    struct nearest meant = nearest_to(rest);
+    for (size_t i = 0; i < VARIABLES; i++)
+        nearest_offer(&meant, variables[i].name + PREFIX);
+    fprintf(out, "SWAGG_%s is not a setting and was ignored; ", rest);
+    if (meant.best) {
+        fprintf(out, "did you mean SWAGG_%s?", meant.best);
+        return;
+    }
+    fprintf(out, "there are");
     for (size_t i = 0; i < VARIABLES; i++)
         fprintf(out, " %s", variables[i].name);
+}
+
+static bool counts(const struct settings *s, const struct variable *v)
+{
+    switch (v->partner) {
+    case ATP:
+        return s->protocol != SWAGG_PROTOCOL_SWITCHML;
+    case THC:
+        return s->compression != SWAGG_COMPRESSION_NONE;
+    default:
+        return true;
+    }
 }
 
 /* The name and word of two settings that exclude each other; NULL: there are none. Doing a call again takes
@@ -213,43 +241,77 @@ static const char *contradiction(const struct settings *s)
     return NULL;
 }
 
+/* What an environment says, and what is to be said of it. */
+struct reading {
+    struct settings settings;
+    const struct variable *wrong; /* the first whose value is not accepted; NULL: none */
+    const char *wrong_value;
+    const char *unknown; /* a name that is no setting's, with what follows it; NULL: there is none */
+    bool given[VARIABLES];
+};
+
+static void read_entry(struct reading *r, const char *name)
+{
+    const char *equals = strchr(name, '=');
+    if (!equals || strncmp(name, "SWAGG_", PREFIX) != 0)
+        return;
+    const struct variable *v = find(name, (size_t)(equals - name));
+    if (!v) {
+        r->unknown = name;
+        return;
+    }
+    if (!equals[1]) /* empty: not set */
+        return;
+    r->given[v - variables] = true;
+    if (read_variable(&r->settings, v, equals + 1) < 0 && !r->wrong) {
+        r->wrong = v;
+        r->wrong_value = equals + 1;
+    }
+}
+
+/* A variable that was given and does not count; NULL: there is none. */
+static const struct variable *idle(const struct reading *r)
+{
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (r->given[i] && !counts(&r->settings, &variables[i]))
+            return &variables[i];
+    return NULL;
+}
+
+/* both: two settings that exclude each other; NULL: there are none. */
+static void say(const struct reading *r, const char *both, FILE *out)
+{
+    const struct variable *without = idle(r);
+    if (r->wrong)
+        say_accepted(r->wrong, r->wrong_value, out);
+    else if (both)
+        fprintf(out, "%s exclude each other: unset one of them", both);
+    else if (r->unknown)
+        say_unknown(r->unknown, out);
+    else if (without)
+        fprintf(out, "%s counts with %s only, and was ignored", without->name, partners[without->partner]);
+}
+
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
 {
-    struct settings read = {.min_bytes = MIN_BYTES_MEASURED, .log = SWAGG_LOG_WARN};
-    const struct variable *wrong = NULL;
-    const char *wrong_value = NULL, *unknown = NULL;
+    struct reading r = {.settings = {.min_bytes = MIN_BYTES_MEASURED, .log = SWAGG_LOG_WARN}};
 
     memset(text, 0, size);
-    for (; *environment; environment++) {
-        const char *name = *environment, *equals = strchr(name, '=');
-        if (!equals || strncmp(name, "SWAGG_", 6) != 0)
-            continue;
-        const struct variable *v = find(name, (size_t)(equals - name));
-        if (!v) {
-            unknown = name;
-        } else if (equals[1] && read_variable(&read, v, equals + 1) < 0 && !wrong) { /* empty: not set */
-            wrong = v;
-            wrong_value = equals + 1;
-        }
-    }
-    const char *both = contradiction(&read);
-    const bool refused = wrong || both;
+    for (; *environment; environment++)
+        read_entry(&r, *environment);
+    const char *both = contradiction(&r.settings);
+    const bool refused = r.wrong || both;
     *s = refused ? (struct settings){.log = SWAGG_LOG_WARN,
-                                     .disable = read.disable,
-                                     .summary_json = read.summary_json}
-                 : read;
+                                     .disable = r.settings.disable,
+                                     .summary_json = r.settings.summary_json}
+                 : r.settings;
     if (s->protocol == SWAGG_PROTOCOL_ATP && *s->server_ip && !*s->switch_ip)
         memcpy(s->switch_ip, s->server_ip, strcspn(s->server_ip, ",")); /* the rest is 0 */
 
     FILE *out = fmemopen(text, size, "w");
     if (!out)
         return refused ? -EINVAL : 0;
-    if (wrong)
-        say_accepted(wrong, wrong_value, out);
-    else if (refused)
-        fprintf(out, "%s exclude each other: unset one of them", both);
-    else if (unknown)
-        say_unknown(unknown, strcspn(unknown, "="), out);
+    say(&r, both, out);
     fclose(out);
     text[size - 1] = '\0';
     return refused ? -EINVAL : 0;

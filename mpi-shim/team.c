@@ -143,9 +143,11 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     team_go_native(team);
     why_note(WHY_SWITCH, "%s: rank %d: %s", comm_name(comm, who), o.rank, o.text);
     enum swagg_log_level level = level_of(o.status);
+    const bool at_server = settings->protocol == SWAGG_PROTOCOL_ATP && *settings->server_ip;
     if (team->rank == 0)
-        report(level, "%s stays with Open MPI's own collectives: rank %d: %s (SWAGG_SWITCH=%s)",
-               comm_name(comm, who), o.rank, o.text, settings->switch_ip);
+        report(level, "%s stays with Open MPI's own collectives: rank %d: %s (%s=%s)", comm_name(comm, who),
+               o.rank, o.text, at_server ? "SWAGG_SERVER" : "SWAGG_SWITCH",
+               at_server ? settings->server_ip : settings->switch_ip);
     return o.status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "nearest.h"
 
 const struct command commands[] = {
     {{"status"}, {0}, false, "status", "version, process, addresses, how much there is of everything"},
@@ -128,27 +129,70 @@ void command_usage(char *text, size_t room, const struct command *c)
     }
 }
 
-const struct command *command_find(char *const words[], unsigned n, unsigned *used, char why[COMMAND_WHY_MAX])
+static bool fits(const struct command *c, unsigned given)
 {
-    const struct command *near = NULL;
-    char usage[128];
+    const unsigned takes = arguments_of(c);
+
+    return given >= takes - (c->optional ? 1 : 0) && (takes_settings(c) || given <= takes);
+}
+
+/* The command that the words begin with: the first whose arguments the rest can be ("job kill" is the view of
+ * a job of that name), else the last, which has two words if any has. NULL: there is none. */
+static const struct command *command_meant(char *const words[], unsigned n)
+{
+    const struct command *meant = NULL;
 
     for (const struct command *c = commands; c < &commands[commands_count]; c++) {
-        const unsigned least = arguments_of(c) - (c->optional ? 1 : 0);
-        const unsigned most = takes_settings(c) ? n : arguments_of(c);
-
         if (!begins_with(words, n, c))
             continue;
-        near = c;
-        *used = words_of(c);
-        if (n - *used >= least && n - *used <= most)
-            return c;
+        meant = c;
+        if (fits(c, n - words_of(c)))
+            break;
     }
-    if (near == NULL) {
+    return meant;
+}
+
+/* Those of so many words, and with those of one word the ones that are no requests. */
+static void offer_commands(struct nearest *meant, unsigned words)
+{
+    static const char *const others[] = {"capture", "watch", "top", "switches"};
+
+    for (const struct command *c = commands; c < &commands[commands_count]; c++)
+        if (words_of(c) == words)
+            nearest_offer(meant, c->request);
+    for (unsigned i = 0; words == 1 && i < sizeof(others) / sizeof(others[0]); i++)
+        nearest_offer(meant, others[i]);
+}
+
+/* Whether the first one or two words, as many as these, are nearly those of a command: then why says which.
+ */
+static bool is_typo(char *const words[], unsigned n, char why[COMMAND_WHY_MAX])
+{
+    char typed[128];
+
+    snprintf(typed, sizeof(typed), "%s%s%s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
+    struct nearest meant = nearest_to(typed);
+    offer_commands(&meant, n);
+    if (meant.best != NULL)
+        snprintf(why, COMMAND_WHY_MAX, "there is no command %s; did you mean %s?", typed, meant.best);
+    return meant.best != NULL;
+}
+
+const struct command *command_find(char *const words[], unsigned n, unsigned *used, char why[COMMAND_WHY_MAX])
+{
+    const struct command *meant = command_meant(words, n);
+    char usage[128];
+
+    *used = meant == NULL ? 0 : words_of(meant);
+    if (meant != NULL && fits(meant, n - *used))
+        return meant;
+    if ((n > 1 && *used < 2 && is_typo(words, 2, why)) || (*used == 0 && is_typo(words, 1, why)))
+        return NULL;
+    if (meant == NULL) {
         snprintf(why, COMMAND_WHY_MAX, "there is no command %s; --help lists them", words[0]);
         return NULL;
     }
-    command_usage(usage, sizeof(usage), near);
+    command_usage(usage, sizeof(usage), meant);
     snprintf(why, COMMAND_WHY_MAX, "usage: swaggctl %s", usage);
     return NULL;
 }

@@ -329,6 +329,37 @@ static void print_name(const char *name)
     puts(name);
 }
 
+static int switches(const struct command_line *cl)
+{
+    (void)cl;
+    places_visit(print_name);
+    return EXIT_SUCCESS;
+}
+
+static int watch(const struct command_line *cl)
+{
+    return run(cl, cl->words + 1, cl->n - 1, true);
+}
+
+/* Commands that are no request to a switch, but for watch, which makes one again and again. */
+static const struct other {
+    const char *word, *takes;
+    int (*run)(const struct command_line *cl);
+} others[] = {
+    {"top", "", top},
+    {"capture", "", capture},
+    {"watch", " COMMAND", watch},
+    {"switches", "", switches},
+};
+
+static int run_other(const struct command_line *cl, const struct other *o)
+{
+    if ((cl->n > 1) == (o->takes[0] != '\0'))
+        return o->run(cl);
+    fprintf(stderr, "swaggctl: usage: swaggctl %s%s\n", o->word, o->takes);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char *argv[])
 {
     struct command_line cl;
@@ -336,14 +367,8 @@ int main(int argc, char *argv[])
 
     if (status >= 0)
         return status;
-    if (cl.n == 1 && strcmp(cl.words[0], "top") == 0)
-        return top(&cl);
-    if (cl.n == 1 && strcmp(cl.words[0], "capture") == 0)
-        return capture(&cl);
-    if (cl.n > 1 && strcmp(cl.words[0], "watch") == 0)
-        return run(&cl, cl.words + 1, cl.n - 1, true);
-    if (cl.n > 1 || strcmp(cl.words[0], "switches") != 0)
-        return run(&cl, cl.words, cl.n, false);
-    places_visit(print_name);
-    return EXIT_SUCCESS;
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(cl.words[0], others[i].word) == 0)
+            return run_other(&cl, &others[i]);
+    return run(&cl, cl.words, cl.n, false);
 }

@@ -40,15 +40,16 @@ ROOMS = {
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
+    "lib/nearest": [],
     "lib/keys": ["lib/core/keys"],
     "lib/client": [*CORE, "lib/core/control", "lib/keys", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
-    "mpi-shim": ["lib/core/random", "lib/client", "lib/version"],
+    "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
     "swagg/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share"],  # the list of protocols, whose reasons are counted
     "swagg/impair": ["lib/core/random", "swagg/base"],
-    "swagg/config": ["lib/core", *CORE, "swagg/base", "swagg/impair"],
+    "swagg/config": ["lib/core", *CORE, "lib/nearest", "swagg/base", "swagg/impair"],
     "swagg/port": ["lib/core/net", "swagg/base", "swagg/capture", "swagg/impair", "swagg/config", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
@@ -59,7 +60,7 @@ ROOMS = {
     "swagg/operator": ["swagg/base", "swagg/config", "swagg/capture", "swagg/lcore", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
-    "swaggctl": ["lib/version"],
+    "swaggctl": ["lib/nearest", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
     "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
                "swagg/show"],
@@ -101,7 +102,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/version", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "tests/sim", "tests/fuzz", "tests/client"]
 
 

@@ -123,7 +123,7 @@ static int read_key(struct swagg_job *job, struct keys_key *key)
     if (job->options.key_file[0] == '\0')
         return 0;
     if (key_file_read(&file, job->options.key_file, why) < 0)
-        return job_fail(job, SWAGG_ERR_ARGUMENT, "options.key_file: %s", why);
+        return job_fail(job, SWAGG_ERR_ARGUMENT, "options.key_file (SWAGG_KEY_FILE): %s", why);
     *key = file.key[0];
     keys_erase(&file, sizeof file);
     return 1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/config_check.h"
-#include "config/nearest.h"
+#include "nearest.h"
 
 enum { FINDINGS_MAX = 2 * SWAGG_MAX_PORTS + SWAGG_MAX_SHARDS + SWAGG_MAX_LCORES };
 enum { EVERY_QUEUE = -1, QUEUE_NAME_MAX = CONFIG_NAME_MAX + 8 };

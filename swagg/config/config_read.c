@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config/config_scalar.h"
-#include "config/nearest.h"
+#include "nearest.h"
 
 /* These functions read what is at a place into *data, and return whether it may stay in the tree. */
 static bool read_value(struct config_text *t, const struct config_place *at,

@@ -283,7 +283,7 @@ static void a_bad_key_file_is_named(void)
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
     CU_ASSERT_EQUAL(open_alone(ls, "/nowhere/key"), SWAGG_ERR_ARGUMENT);
-    CU_ASSERT(says("options.key_file: /nowhere/key: No such file"));
+    CU_ASSERT(says("options.key_file (SWAGG_KEY_FILE): /nowhere/key: No such file"));
     CU_ASSERT_EQUAL(chmod(files.ours, 0644), 0);
     CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_ARGUMENT);
     CU_ASSERT(says("can be read or changed by others"));

@@ -109,6 +109,8 @@ atp)
     done
     run_shim SWAGG_SERVER="$SWITCH_IP" SWAGG_PROTOCOL=atp reductions || fail "failed with a server alone"
     says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
+    run_shim SWAGG_SERVER="$SWITCH_IP,127.0.0.1" SWAGG_PROTOCOL=atp reductions || fail "failed where a server is missing"
+    says "127\\.0\\.0\\.1 is there, but no swagg .*\\(SWAGG_SERVER=${SWITCH_IP//./\\.},127\\.0\\.0\\.1\\)"
     run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 reductions || fail "failed where there is room"
     says "offloaded 542 calls"
     # Where there is no room, and several servers share the job: two switches are as good as any.

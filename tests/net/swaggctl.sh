@@ -57,6 +57,8 @@ step "what does not exist is answered with what there is"
 expect_match "a port" "$(ctl_fails 1 -s "$NET_ID" port nix)" "there is no port nix; there are: h0, h1, h2, h3"
 expect_match "a job" "$(ctl_fails 1 -s "$NET_ID" ranks nix)" "there is no job nix; there are: "
 expect_match "a command" "$(ctl_fails 2 -s "$NET_ID" nix)" "there is no command nix"
+expect_match "a mistyped command" "$(ctl_fails 2 -s "$NET_ID" jobz)" "there is no command jobz; did you mean jobs\?"
+expect_match "watch alone" "$(ctl_fails 2 -s "$NET_ID" watch)" "usage: swaggctl watch COMMAND"
 expect_match "an argument" "$(ctl_fails 2 -s "$NET_ID" port)" "usage: swaggctl port PORT"
 expect_match "a switch" "$(ctl_fails 3 -s nix status)" "there is no switch at /run/swagg/nix.ctl"
 

@@ -59,7 +59,9 @@ static void test_everything_set(void)
                            "SWAGG_SERVER_RACK=2",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
-    CU_ASSERT_STRING_EQUAL(text, "");
+    CU_ASSERT_STRING_EQUAL(
+        text, /* by SwitchML there are no racks */
+        "SWAGG_RANKS_PER_RACK counts with SWAGG_PROTOCOL=atp or auto only, and was ignored");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
     CU_ASSERT_EQUAL(s.ranks_per_rack, 16);
     CU_ASSERT_EQUAL(s.server_rack, 2);
@@ -180,8 +182,36 @@ static void test_a_server_stands_in_for_the_switch_by_atp(void)
 static void test_a_misspelt_name_is_told(void)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MINBYTES=3"), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_MINBYTES is not a setting"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_MIN_BYTES"));
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_MINBYTES is not a setting and was ignored; did you mean SWAGG_MIN_BYTES?");
+    CU_ASSERT_EQUAL(read_one("SWAGG_SERVERS=10.0.0.9"), 0);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_SERVERS is not a setting and was ignored; did you mean SWAGG_SERVER?");
+}
+
+static void test_a_name_like_none_is_answered_with_all(void)
+{
+    CU_ASSERT_EQUAL(read_one("SWAGG_JOB=a"), 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "SWAGG_JOB is not a setting and was ignored; there are SWAGG_SWITCH SWAGG_PROTOCOL "));
+    CU_ASSERT_EQUAL(read_one("SWAGG_=a"), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_ is not a setting and was ignored; there are SWAGG_SWITCH"));
+}
+
+static void test_a_setting_that_counts_with_another_only_is_told(void)
+{
+    char *environment[] = {"SWAGG_SWITCH=10.0.0.254", "SWAGG_SERVER=10.0.0.9", NULL};
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER counts with SWAGG_PROTOCOL=atp or auto only, and was ignored");
+    environment[0] = "SWAGG_PROTOCOL=auto";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    environment[1] = "SWAGG_COMPRESSION_BITS=2";
+    CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_COMPRESSION_BITS counts with SWAGG_COMPRESSION=thc only, and was ignored");
+    CU_ASSERT_EQUAL(read_one("SWAGG_RANKS_PER_RACK="), 0);
+    CU_ASSERT_STRING_EQUAL(text, "");
 }
 
 static void test_an_error_is_told_before_an_unknown_name(void)
@@ -260,6 +290,8 @@ int main(void)
         UNIT_TEST(test_an_error_names_the_variable_and_what_it_takes),
         UNIT_TEST(test_a_server_stands_in_for_the_switch_by_atp),
         UNIT_TEST(test_a_misspelt_name_is_told),
+        UNIT_TEST(test_a_name_like_none_is_answered_with_all),
+        UNIT_TEST(test_a_setting_that_counts_with_another_only_is_told),
         UNIT_TEST(test_an_error_is_told_before_an_unknown_name),
         UNIT_TEST(test_an_empty_value_is_none),
         UNIT_TEST(test_what_is_written_is_read_back),

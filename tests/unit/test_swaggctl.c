@@ -184,6 +184,37 @@ static void test_command_lines_become_requests(void)
     EXPECT_REQUEST("", "stat");
 }
 
+static void expect_refusal(unsigned n, char *const words[], const char *expected)
+{
+    char why[COMMAND_WHY_MAX] = "";
+    unsigned used;
+
+    CU_ASSERT_PTR_NULL(command_find(words, n, &used, why));
+    CU_ASSERT_STRING_EQUAL(why, expected);
+}
+
+#define EXPECT_REFUSAL(expected, ...)                                                                        \
+    do {                                                                                                     \
+        char *const words[] = {__VA_ARGS__};                                                                 \
+        expect_refusal(sizeof(words) / sizeof(words[0]), words, expected);                                   \
+    } while (0)
+
+static void test_a_wrong_command_line_is_told_what_was_meant(void)
+{
+    EXPECT_REFUSAL("there is no command jobss; did you mean jobs?", "jobss");
+    EXPECT_REFUSAL("there is no command verdict; did you mean verdicts?", "verdict");
+    EXPECT_REFUSAL("there is no command captur; did you mean capture?", "captur");
+    EXPECT_REFUSAL("there is no command prot add; did you mean port add?", "prot", "add", "p9", "kernel:p9");
+    EXPECT_REFUSAL("there is no command job drian; did you mean job drain?", "job", "drian", "j");
+    EXPECT_REFUSAL("there is no command rank; did you mean ranks?", "rank", "j");
+    EXPECT_REFUSAL("there is no command frobnicate; --help lists them", "frobnicate");
+    EXPECT_REFUSAL("there is no command frobnicate; --help lists them", "frobnicate", "it");
+    EXPECT_REFUSAL("usage: swaggctl job JOB", "job");
+    EXPECT_REFUSAL("usage: swaggctl job kill JOB", "job", "kill", "j", "k");
+    EXPECT_REFUSAL("usage: swaggctl impair set PORT rx|tx KEY=NUMBER...", "impair", "set", "h0");
+    EXPECT_REFUSAL("usage: swaggctl jobs", "jobs", "extra");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -196,6 +227,7 @@ int main(void)
         UNIT_TEST(test_a_column_that_is_not_there_is_named),
         UNIT_TEST(test_counters_become_rates),
         UNIT_TEST(test_command_lines_become_requests),
+        UNIT_TEST(test_a_wrong_command_line_is_told_what_was_meant),
         CU_TEST_INFO_NULL,
     };
 

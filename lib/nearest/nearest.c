@@ -1,4 +1,4 @@
-#include "config/nearest.h"
+#include "nearest.h"
 
 #include <string.h>
 

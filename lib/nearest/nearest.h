@@ -1,6 +1,6 @@
 /* "Did you mean ...?": the known word that is nearest to a mistyped one. Pure. */
-#ifndef SWAGG_CONFIG_NEAREST_H
-#define SWAGG_CONFIG_NEAREST_H
+#ifndef SWAGG_NEAREST_H
+#define SWAGG_NEAREST_H
 
 /* Start with nearest_to(word) and offer every candidate. best stays NULL unless one is near enough to be what
  * was meant. */
