@@ -187,8 +187,28 @@ static const struct option_row rows[] = {
     {"verbose", 'v', NULL, read_verbose, 0, 0, "the library's log to stderr, statistics at the end"},
 };
 
+/* What every run needs. */
+static const char *missing(const struct perf *p)
+{
+    const bool server_alone = p->options.protocol == SWAGG_PROTOCOL_ATP && p->options.server_ip != NULL;
+
+    if (p->options.switch_ip == NULL && !server_alone)
+        return "--switch is missing: the switch's IPv4 address";
+    if (p->options.job == NULL)
+        return "--job is missing: a name, the same for all ranks";
+    if (p->options.size < 1)
+        return "--size is missing: the number of ranks";
+    if (p->options.rank >= p->options.size)
+        return "--rank must be less than --size";
+    return NULL;
+}
+
 static const char *fault(const struct perf *p)
 {
+    if (p->options.server_ip != NULL && p->options.protocol == SWAGG_PROTOCOL_SWITCHML)
+        return "--server: only with --protocol atp or auto";
+    if (p->begin > p->end)
+        return "--minbytes is more than --maxbytes: no size is left";
     if (p->factor < 2)
         return "--stepfactor must be 2 or more";
     if (p->options.compression != SWAGG_COMPRESSION_NONE &&
@@ -225,7 +245,9 @@ int perf_parse(struct perf *p, int argc, char *argv[])
     ret = options_read(&line, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;
-    why = fault(p);
+    why = missing(p);
+    if (why == NULL)
+        why = fault(p);
     if (why != NULL)
         complain("%s", why);
     return why == NULL ? OPTIONS_READ : EXIT_USAGE;
