@@ -103,6 +103,18 @@ static void report_configuration(void *context, const char *message)
     log_error("%s", message);
 }
 
+/* Whether the ports are such as this program has; else it says which program has them. */
+static bool takes_ports(const struct config *cfg)
+{
+    for (unsigned p = 0; p < cfg->ports; p++)
+        if (config_is_chip_device(cfg->port[p].device)) {
+            log_error("port %s: %s is a port of a Tofino: swagg-tofino takes this file", cfg->port[p].name,
+                      cfg->port[p].device);
+            return false;
+        }
+    return true;
+}
+
 static int check(const struct config *cfg, const char *file)
 {
     struct keyring ring;
@@ -172,7 +184,7 @@ int main(int argc, char *argv[])
 
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
-    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0)
+    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
         return EXIT_USAGE;
     if (cl.check)
         return check(&cfg, cl.file);

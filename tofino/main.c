@@ -286,7 +286,7 @@ int main(int argc, char *argv[])
     if (!read_config(&p, argv[optind]))
         return EXIT_FAILURE;
     if (check)
-        return EXIT_SUCCESS;
+        return printf("%s: good\n", argv[optind]) < 0;
     log_with_time();
     log_set_level((enum log_level)p.cfg.log_level);
     return start(&p, &argv[optind + 2]);

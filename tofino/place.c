@@ -10,8 +10,6 @@
 #include "base/log.h"
 #include "helper.h"
 
-#define CHIP_DEVICE "chip:"
-
 /* Faults are counted, and all of them reported. */
 struct reading {
     config_report report;
@@ -91,11 +89,11 @@ static bool set(const char *values[SETTINGS], const char *text)
 
 unsigned place_port_number(const struct config_port *port)
 {
-    const size_t prefix = strlen(CHIP_DEVICE);
+    const size_t prefix = strlen(CONFIG_CHIP_DEVICE);
     char *end;
     unsigned long number;
 
-    if (strncmp(port->device, CHIP_DEVICE, prefix) != 0)
+    if (!config_is_chip_device(port->device))
         return UINT_MAX;
     number = strtoul(port->device + prefix, &end, 10);
     return end == port->device + prefix || number > 511 || (*end != '\0' && *end != ',') ? UINT_MAX
@@ -112,7 +110,8 @@ static json_t *describe_port(struct reading *r, const struct config_port *port)
     for (unsigned i = 0; i < SETTINGS; i++)
         values[i] = settings[i].values[0];
     if (number == UINT_MAX)
-        fault(r, "port %s: \"%s\" is no port of a chip: write " CHIP_DEVICE "128, as the chip numbers it",
+        fault(r,
+              "port %s: \"%s\" is no port of a chip: write " CONFIG_CHIP_DEVICE "128, as the chip numbers it",
               port->name, port->device);
     strtok_r(device, ",", &rest); /* what has just been read */
     while ((text = strtok_r(NULL, ",", &rest)) != NULL)
@@ -220,7 +219,7 @@ json_t *place_describe(const struct config *cfg, config_report report, void *con
     for (unsigned i = 0; i < cfg->static_jobs; i++)
         json_array_append_new(statics, describe_static(&r, &cfg->static_job[i]));
     if (json_array_size(ports) == 0)
-        fault(&r, "ports: those of the chip are missing: {name: h0, device: \"" CHIP_DEVICE
+        fault(&r, "ports: those of the chip are missing: {name: h0, device: \"" CONFIG_CHIP_DEVICE
                   "128,speed=100g\"}, for instance");
     if (r.faults == 0)
         return json_pack("{s:I,s:o,s:o}", "ip", (json_int_t)ntohl(cfg->ip), "ports", ports, "static",

@@ -12,15 +12,32 @@
 struct config_kind {
     const cyaml_schema_value_t *schema;
     void (*check)(struct config_text *t, struct config_raw *raw);
+    const char *own, *others; /* a key that every such file has, and one of the other kind's */
+    const char *instead;      /* what that other file is for */
 };
 
-static const struct config_kind of_switch = {&config_schema, config_check};
-static const struct config_kind of_server = {&config_server_schema, config_check_server};
+static const struct config_kind of_switch = {
+    .schema = &config_schema,
+    .check = config_check,
+    .own = "ports",
+    .others = "server",
+    .instead = "this is the file of a server: swagg-ps takes it. A switch has `ports`",
+};
+static const struct config_kind of_server = {
+    .schema = &config_server_schema,
+    .check = config_check_server,
+    .own = "server",
+    .others = "ports",
+    .instead = "this is the file of a switch: swagg takes it, or swagg-tofino. A server has `server`",
+};
 
 static int load(struct config *c, struct config_text *t, const struct config_kind *kind)
 {
+    if (config_text_has(t, kind->others) && !config_text_has(t, kind->own)) {
+        config_fault(t, kind->others, "%s", kind->instead);
+        return -EINVAL;
+    }
     struct config_raw *raw = calloc(1, sizeof(*raw));
-
     if (raw == NULL)
         return -ENOMEM;
     config_read(t, kind->schema, raw);

@@ -47,6 +47,7 @@ enum config_log_level {
 };
 
 #define CONFIG_KERNEL_DEVICE "kernel:"
+#define CONFIG_CHIP_DEVICE   "chip:" /* a Tofino's: swagg-tofino takes them, swagg does not */
 
 /* The socket for operators' tools (swaggctl). */
 struct config_control {
@@ -349,6 +350,7 @@ int config_load_text(struct config *c, const char *name, const char *text, confi
 
 /* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
+bool config_is_chip_device(const char *device);
 
 /* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
  * may not join it. key: the tenant whose key it has, which then is the only one; -1: none, and a job of a

@@ -80,6 +80,18 @@ bool config_is_kernel_device(const char *device)
     return starts_with(device, CONFIG_KERNEL_DEVICE);
 }
 
+bool config_is_chip_device(const char *device)
+{
+    return starts_with(device, CONFIG_CHIP_DEVICE);
+}
+
+static const char *after_last(const char *text, char mark)
+{
+    const char *at = strrchr(text, mark);
+
+    return at == NULL ? text : at + 1;
+}
+
 /* The kernel silently truncates frames that do not fit into a place of the ring. */
 static void check_ring_frame(struct config_text *t, const char *path, const struct config *c,
                              const char *device)
@@ -149,6 +161,17 @@ static void check_device_is_another(struct config_text *t, const char *path, con
                      port);
 }
 
+/* How a device on a bus is named: by its PCI address, alone or behind "pci:", or as a part of such a device.
+ */
+static bool is_on_a_bus(const char *device, size_t length)
+{
+    const size_t name = starts_with(device, "pci:") ? strlen("pci:") : 0;
+
+    return starts_with(device, "auxiliary:") ||
+           (memchr(device + name, ':', length - name) != NULL &&
+            strspn(device + name, "0123456789abcdefABCDEF:.") == length - name);
+}
+
 static void check_device(struct config_text *t, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device;
@@ -160,12 +183,12 @@ static void check_device(struct config_text *t, const struct config *c, unsigned
         return;
     if (config_is_kernel_device(device))
         check_interface(t, path, device);
-    else if (!starts_with(device, "net_") && memchr(device, ':', length) == NULL)
+    else if (!starts_with(device, "net_") && !config_is_chip_device(device) && !is_on_a_bus(device, length))
         config_fault(
             t, path,
             "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "
             "interface write " CONFIG_KERNEL_DEVICE "%s",
-            device, device);
+            device, after_last(device, ':'));
     if ((starts_with(device, "net_af_packet") || starts_with(device, "net_af_xdp")) &&
         strstr(device, ",iface=") == NULL)
         config_fault(t, path, "\"%s\" does not say which interface: append ,iface=NAME", device);

@@ -23,10 +23,20 @@ says_no() { # REGEX
 
 step "the examples are good"
 for file in "$NET_ROOT"/conf/*.yaml; do
-    program=swagg/swagg
-    [[ $file != */server.yaml ]] || program=server/swagg-ps
-    "$NET_BUILD/$program" --check "$file"
+    case $file in
+    */server.yaml) program=server/swagg-ps ;;
+    */tofino.yaml) program=tofino/swagg-tofino ;;
+    *) program=swagg/swagg ;;
+    esac
+    expect_match "what $program says" "$("$NET_BUILD/$program" --check "$file")" "^$file: good"
 done
+
+step "a file for another program is told from a mistake"
+for other in server tofino; do
+    config=$NET_ROOT/conf/$other.yaml
+    says_no "(swagg-ps|swagg-tofino) takes (it|this file)"
+done
+config=$NET_DIR/bad.yaml
 
 step "an unknown key is named, with its line"
 net_swagg_config "$config" "pool:" "  slotz_per_job: 64"

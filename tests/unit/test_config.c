@@ -166,6 +166,14 @@ static const struct {
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
                                    "interface write kernel:eth0\n"},
+    {"ports:\n  - device: kernl:p0\n  - device: 0000:03:00.0,x=1\n  - device: pci:03:00.1\n  - device: "
+     "auxiliary:mlx5_core.sf.2\n",
+     "F:2: ports[0].device: \"kernl:p0\" is neither a DPDK device (net_...) nor a PCI address "
+     "(0000:03:00.0); "
+     "for a kernel interface write kernel:p0\n"},
+    {"server: {ip: 10.77.0.9}\n",
+     "F:1: server: this is the file of a server: swagg-ps takes it. A switch has "
+     "`ports`\n"},
     {"ports: [{device: \"kernel:\"}]\n",
      "F:1: ports[0].device: \"kernel:\" does not name a kernel interface: write kernel:eth1\n"},
     {"ports:\n  - device: kernel:a,framecnt=512\n  - device: kernel:a-name-too-long-\n",
@@ -935,6 +943,17 @@ static void test_the_examples_are_good(void)
     globfree(&examples);
 }
 
+static void test_a_switchs_file_is_no_servers(void)
+{
+    struct transcript t = {.file = CONF_DIRECTORY "/four-hosts.yaml"};
+    struct config c;
+
+    CU_ASSERT_EQUAL(config_load_server(&c, t.file, take_down, &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text,
+                           "F:5: ports: this is the file of a switch: swagg takes it, or swagg-tofino. "
+                           "A server has `server`\n");
+}
+
 /* As many of everything as there may be, and one more. */
 static void test_most_ports(void)
 {
@@ -994,6 +1013,7 @@ int main(void)
         UNIT_TEST(test_an_address_without_a_prefix),
         UNIT_TEST(test_anchors_are_shared_text),
         UNIT_TEST(test_the_examples_are_good),
+        UNIT_TEST(test_a_switchs_file_is_no_servers),
         UNIT_TEST(test_most_ports),
         UNIT_TEST(test_damaged_files_do_no_harm),
         CU_TEST_INFO_NULL,
