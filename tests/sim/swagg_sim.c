@@ -9,6 +9,7 @@
 #include "atp_run.h"
 #include "chip_protocol.h"
 #include "curves/curves.h"
+#include "incast.h"
 #include "options.h"
 #include "runner.h"
 #include "scale/scale.h"
@@ -37,6 +38,8 @@ static _Noreturn void usage(FILE *out)
         "       swagg-sim atp --curves [--json FILE] [--small] [--jobs N] what it does at 100 Gb/s with many "
         "workers\n"
         "                                                                 and jobs\n"
+        "       swagg-sim incast [--runs N]                               calls of many ranks behind one "
+        "server's link\n"
         "       swagg-sim scale [--costs FILE] [--out DIRECTORY] [--json FILE] [--small] [--jobs N]\n"
         "                     trees of switches with 240 and 3,600 workers; --out: DIRECTORY/scale.md, "
         "whose\n"
@@ -296,6 +299,23 @@ static int atp(int argc, char **argv)
     return (measure ? atp_measure_table() : atp_run(first, count)) ? 0 : 1;
 }
 
+/* swagg-sim incast */
+
+static int incast(int argc, char **argv)
+{
+    static const struct option options[] = {{"runs", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
+    unsigned runs = 2;
+
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        if (o == 'r')
+            runs = (unsigned)number("--runs", optarg, 1, 1000);
+        else
+            usage(stderr);
+    if (optind != argc)
+        usage(stderr);
+    return incast_table(runs) ? 0 : 1;
+}
+
 /* swagg-sim scale */
 
 static int scale(int argc, char **argv)
@@ -342,6 +362,8 @@ int main(int argc, char **argv)
         return tat(argc - 1, argv + 1);
     if (strcmp(argv[1], "atp") == 0)
         return atp(argc - 1, argv + 1);
+    if (strcmp(argv[1], "incast") == 0)
+        return incast(argc - 1, argv + 1);
     if (strcmp(argv[1], "scale") == 0)
         return scale(argc - 1, argv + 1);
     usage(strcmp(argv[1], "--help") == 0 ? stdout : stderr);

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link.h"
 #include "memory.h"
 #include "paper_worker.h"
+#include "sender.h"
 #include "switchml/pool.h"
-#include "switchml/stream.h"
 
 enum { JOB = 1 };
 
@@ -17,7 +16,7 @@ struct tat_worker {
     struct link up, down;
     struct sml_stream *stream; /* ours */
     struct paper_worker paper;
-    uint64_t timer_at; /* the stream's timer that is scheduled; UINT64_MAX: none */
+    struct sender sender; /* ours */
 };
 
 /* A thread that looks at its packets now and then; what comes meanwhile waits. */
@@ -104,25 +103,6 @@ static void send_up(void *ctx, const uint8_t *payload, size_t bytes)
     link_send(&w->up, frame_new(w->rank, SML_PORT_FIRST, 0, payload, bytes, false));
 }
 
-static void turn(void *ctx, uint64_t at)
-{
-    struct tat_worker *w = ctx;
-    struct sim *sim = &w->run->sim;
-    struct sml_send send;
-
-    if (at == w->timer_at)
-        w->timer_at = UINT64_MAX;
-    while (sml_stream_poll(w->stream, sim->now, &send)) {
-        uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
-        send_up(w, payload, sml_send_copy(&send, payload));
-    }
-    uint64_t timer = sml_stream_timer(w->stream);
-    if (timer < w->timer_at) {
-        w->timer_at = timer;
-        sim_at(sim, timer, turn, w, timer);
-    }
-}
-
 static void start_stream(struct tat_worker *w)
 {
     const struct tat_config *cfg = &w->run->cfg;
@@ -138,11 +118,11 @@ static void start_stream(struct tat_worker *w)
     struct sml_call call = {
         .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
 
-    w->timer_at = UINT64_MAX;
     w->stream = sml_stream_init(memory_of(sml_stream_footprint(&sc)), &sc);
     if (sml_stream_begin(w->stream, &call, w->run->in, w->run->out, w->run->sim.now) != 0)
         sim_die("the collective cannot begin");
-    turn(w, 0);
+    sender_init(&w->sender, w->stream, &w->up, w->rank);
+    sender_turn(&w->sender);
 }
 
 /* Either */
@@ -155,7 +135,7 @@ static void at_worker(void *ctx, struct frame *f)
         paper_worker_receive(&w->paper, f->payload, f->bytes);
     } else {
         sml_stream_receive(w->stream, f->payload, f->bytes, w->run->sim.now);
-        turn(w, 0);
+        sender_turn(&w->sender);
     }
     frame_free(f);
 }

@@ -159,7 +159,49 @@ static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
     CU_ASSERT_EQUAL(w.size, 256);
     for (unsigned r = 0; r < 50; r++)
         round_trip(&w, &p, &position, w.size / 3, 0);
-    CU_ASSERT_EQUAL(w.size, 16);
+    CU_ASSERT_EQUAL(w.size, 4);
+}
+
+/* Four ranks share a link of 100 Mb/s, 64 one of 1 Gb/s: each passes one packet in so long. */
+static void test_ranks_that_share_a_slow_link_share_its_queue(void)
+{
+    static const struct path paths[] = {{300 * 1000, 480 * 1000}, {300 * 1000, 64 * 12 * 1000}};
+
+    for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct path *p = &paths[i];
+        struct sml_window w;
+        uint64_t position = 0;
+
+        sml_window_init(&w, 512, 1024);
+        round_trips(100, &w, p, &position, 0);
+        CU_ASSERT(w.size >= 32);
+        CU_ASSERT(w.size <= 34 || w.size * p->gap <= p->base + 21000 * US);
+    }
+}
+
+/* A queue that holds few packets loses what is beyond them. */
+static void test_what_has_overrun_a_queue_is_remembered(void)
+{
+    const struct path p = {100 * US, 10 * US};
+
+    for (uint32_t room = 32; room <= 128; room *= 2) {
+        struct sml_window w;
+        uint64_t position = 0;
+        unsigned sent = 0, lost = 0;
+
+        sml_window_init(&w, 512, 1024);
+        for (unsigned r = 0; r < 500; r++) {
+            const uint32_t beyond = w.size > room ? w.size - room : 0;
+
+            if (r >= 20) {
+                sent += w.size;
+                lost += beyond;
+            }
+            round_trip(&w, &p, &position, beyond, 0);
+        }
+        CU_ASSERT(lost < sent / 20);
+        CU_ASSERT(sent > 480 * room * 3 / 4);
+    }
 }
 
 static void test_bounds_hold_for_the_smallest_pools(void)
@@ -201,6 +243,8 @@ int main(void)
         UNIT_TEST(test_one_slow_sample_in_a_round_is_no_queue),
         UNIT_TEST(test_ranks_that_are_late_for_ever_leave_a_useful_window),
         UNIT_TEST(test_scattered_losses_do_not_count_but_an_overrun_does),
+        UNIT_TEST(test_ranks_that_share_a_slow_link_share_its_queue),
+        UNIT_TEST(test_what_has_overrun_a_queue_is_remembered),
         UNIT_TEST(test_bounds_hold_for_the_smallest_pools),
         UNIT_TEST(test_restart_goes_back_to_the_start),
         CU_TEST_INFO_NULL,

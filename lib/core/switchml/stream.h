@@ -7,7 +7,8 @@
  * most the number of slots; so a chunk held up by a loss does not hold up its neighbours. Losses are noticed
  * by a timer with variance and back-off (rtt.h), or earlier, when chunks sent later have completed: then a
  * PROBE of ten bytes asks the switch, which answers with the result, with NACK (send it again) or with WAIT
- * (and who is missing).
+ * (and who is missing). Of chunks lost in a row, behind which nothing comes, the timer finds the first; the
+ * others are asked for by and by as answers come, in a few round trips.
  *
  * The stream reads no clock: `now` is in nanoseconds, monotonic, the caller's. Memory is the caller's
  * (sml_stream_footprint, 64-byte aligned). One thread at a time. No output, no globals.

@@ -19,6 +19,20 @@ static uint64_t sample(struct sml_stream *s, const struct sml_flight *f, uint64_
     return now - f->sent_at;
 }
 
+enum { SUSPECTS = 2 }; /* so that recovery takes few round trips */
+
+/* What becomes of a chunk in flight says something of others that were sent before the timer expired. If it
+ * had to be asked for since, and was lost, they may be, too: two more may be asked for. Not all at once, for
+ * it may be a full queue that has lost them; so TCP goes on after its timer (RFC 5681, section 3.1). If it
+ * comes by itself, a rank had been slow, and the others are on their way. */
+static void suspect(struct sml_stream *s, const struct sml_flight *f)
+{
+    if (f->sent_at < s->expired_at)
+        s->suspects = 0;
+    else if (f->sends > 1 && !f->heard && s->suspects < s->cfg.slots)
+        s->suspects += SUSPECTS;
+}
+
 void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     uint16_t slot = sml_slot_of(s, position);
@@ -28,6 +42,7 @@ void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
         uint64_t rtt = sample(s, f, now);
         if (f->sends == 1)
             s->settled_rtt = now - f->sent_at;
+        suspect(s, f);
         sml_flight_unlink(s->flights, slot);
         s->in_flight--;
         sml_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
@@ -152,6 +167,7 @@ static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
+    s->suspects = 0; /* it was on its way */
     if (position + s->cfg.slots >= s->head && f->asked)
         sml_reorder_in_vain(&s->reorder);
     f->asked = false;
@@ -216,6 +232,7 @@ static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t no
     if (!f->probed || f->due == SML_DUE_FULL) /* answers an earlier probe, and was acted upon */
         return SML_RX_DUPLICATE;
     f->heard = false;
+    suspect(s, f);
     sml_make_due(s, slot, SML_DUE_FULL);
     s->quiet_since = now;
     return SML_RX_NEWS;

@@ -189,6 +189,13 @@ static uint64_t position_of(const struct sml_stream *s, uint16_t slot)
     return s->head + ((slot - s->head) & (s->cfg.slots - 1u));
 }
 
+/* The timer has expired, and a chunk that was asked for then had been lost. So were, most likely, others that
+ * were sent before; and of the last ones nothing tells that comes behind them. */
+static bool is_suspect(const struct sml_stream *s, const struct sml_flight *f)
+{
+    return s->suspects > 0 && f->sent_at < s->expired_at;
+}
+
 /* When the first chunk of the list will be late; UINT64_MAX: unknown. Every rank sends its chunks in order,
  * so when a chunk is complete, all ranks have sent those before it. If the answer for one of these is
  * overdue, by the round trip of others and an allowance for reordering, a packet was lost. Unless a later
@@ -199,6 +206,8 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
     if (list->first == SML_NO_SLOT)
         return UINT64_MAX;
     const struct sml_flight *f = &s->flights[list->first];
+    if (is_suspect(s, f))
+        return f->sent_at;
     if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
         return UINT64_MAX;
     return f->sent_at + s->settled_rtt + sml_reorder_allowance(&s->reorder, s->rtt.srtt);
@@ -215,8 +224,10 @@ static void ask_for_late(struct sml_stream *s, uint64_t now)
 {
     const struct sml_list *list = late_at(s, &s->fresh) <= now ? &s->fresh : &s->repeated;
 
-    if (late_at(s, list) <= now)
-        sml_make_due(s, list->first, question(s));
+    if (late_at(s, list) > now)
+        return;
+    s->suspects -= is_suspect(s, &s->flights[list->first]);
+    sml_make_due(s, list->first, question(s));
 }
 
 static uint64_t expiry(const struct sml_stream *s)
@@ -242,6 +253,7 @@ static void expire(struct sml_stream *s, uint64_t now)
         sml_make_due(s, sml_slot_of(s, s->head), question(s));
 
     s->stats.timeouts += s->silent > 0;
+    s->suspects = 0;
     s->silent++;
     s->backoff++;
     s->quiet_since = s->expired_at = now;

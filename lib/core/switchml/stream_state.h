@@ -79,7 +79,8 @@ struct sml_stream {
     uint64_t quiet_since; /* the timer counts from here */
     unsigned backoff;     /* probes that the timer has caused since the last result */
     unsigned silent;      /* how many of them since the switch was last heard */
-    uint64_t expired_at;
+    uint64_t expired_at;  /* when the timer last expired; 0: never */
+    unsigned suspects;    /* how many more of the chunks that were sent before that may be asked for */
     uint64_t progress;
 
     uint64_t waiting_position; /* which chunk the last WAIT was about; 0: none */

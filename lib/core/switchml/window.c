@@ -1,14 +1,19 @@
 #include "switchml/window.h"
 
 enum {
-    FLOOR = 16,       /* two bursts: fewer would not keep a switch busy that works in batches */
+    FLOOR = 4,        /* many ranks may share a short queue */
     START = 32,       /* the paper's batch */
     QUEUE_MIN = 32,   /* packets to keep queued, at least ... */
     QUEUE_MAX = 256,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
     CAREFUL = 64,     /* rounds after a loss */
     OVERRUN = 8,      /* more than one loss in so many chunks means congestion */
+    CHANCE = 32,      /* as few as one in so many happen by chance */
     SHRINK_STEPS = 8, /* how gently to shrink */
+    STEPS = 64,       /* ... and to try what the path bears */
 };
+
+/* A queue that takes longer to pass helps no host. So ranks that share a slow link share one queue. */
+static const uint64_t QUEUE_MAX_NS = 20000000;
 
 static uint32_t min32(uint32_t a, uint32_t b)
 {
@@ -17,7 +22,7 @@ static uint32_t min32(uint32_t a, uint32_t b)
 
 static uint32_t clamp(const struct sml_window *w, uint32_t size)
 {
-    return size < w->floor ? w->floor : min32(size, w->ceiling);
+    return size < w->floor ? w->floor : min32(size, w->bearable);
 }
 
 static void start_round(struct sml_window *w, uint64_t next)
@@ -41,6 +46,7 @@ void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots)
 void sml_window_restart(struct sml_window *w, uint64_t next)
 {
     w->size = w->start;
+    w->bearable = w->ceiling;
     start_round(w, next);
 }
 
@@ -53,24 +59,44 @@ static uint32_t roomy(const struct sml_window *w)
 /* How many packets to keep queued if the path itself holds `held`. */
 static uint32_t queue(const struct sml_window *w, uint32_t held)
 {
+    const double in_time = (double)w->size * (double)QUEUE_MAX_NS / (double)w->round_rtt;
     uint32_t room = roomy(w) > held ? roomy(w) - held : 0;
 
+    room = in_time < room ? (uint32_t)in_time : room;
     return room < QUEUE_MIN ? QUEUE_MIN : min32(room, QUEUE_MAX);
 }
 
-/* The size to go to after this round. */
-static uint32_t judge(const struct sml_window *w, uint64_t base_ns)
+/* How many packets the path itself holds, as far as this round tells. */
+static uint32_t held_by_path(const struct sml_window *w, uint64_t base_ns)
 {
-    if (w->lost * OVERRUN > w->delivered)
-        return w->size - w->size / 4;
     if (w->round_rtt == 0 || base_ns == 0)
         return w->size;
+    return (uint32_t)((double)w->size * (double)base_ns / (double)w->round_rtt);
+}
 
-    uint32_t held = (uint32_t)((double)w->size * (double)base_ns / (double)w->round_rtt);
+/* The size to go to after this round. */
+static uint32_t judge(const struct sml_window *w, uint32_t held)
+{
+    if (w->round_rtt == 0)
+        return w->size;
+
     uint32_t target = held + queue(w, held);
     if (target < w->size)
         return w->size - (w->size - target + SHRINK_STEPS - 1) / SHRINK_STEPS;
     return w->limited ? w->size + (target - w->size + 1) / 2 : w->size;
+}
+
+/* How large a window the path bears. Where more is lost than by chance, and packets queue, a queue is full:
+ * that is remembered, and a larger one is tried little by little. */
+static void learn(struct sml_window *w, uint32_t held)
+{
+    if (w->lost > 1 && w->lost * OVERRUN > w->delivered)
+        w->bearable = w->size - w->size / 4;
+    else if (w->lost * CHANCE <= w->delivered)
+        w->bearable += 1 + w->bearable / STEPS;
+    else if (held < w->size / 2)
+        w->bearable = w->size - 1 - w->size / STEPS;
+    w->bearable = w->bearable < w->floor ? w->floor : min32(w->bearable, w->ceiling);
 }
 
 /* The first loss after a while ends the long queue at once, since a long queue hides how little the path
@@ -94,7 +120,9 @@ void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, b
     if (position < w->round_end)
         return;
 
-    w->size = clamp(w, judge(w, base_ns));
+    const uint32_t held = held_by_path(w, base_ns);
+    learn(w, held);
+    w->size = clamp(w, judge(w, held));
     if (w->lost > 0)
         take_care(w);
     else if (w->careful > 0)

@@ -2,13 +2,15 @@
  *
  * It keeps some packets queued beyond what the path itself holds, as FAST TCP does: once per round trip the
  * window moves towards  window * base / rtt + queue. The queue keeps every link busy, also while a host gets
- * no CPU for some milliseconds; a longer one would only add delay. How long it may be depends on the slots:
- * it takes a little more than three round trips to recover from a loss, and new chunks should not run out of
- * slots meanwhile. If nothing has been lost for a while, that need not be considered.
+ * no CPU for some milliseconds; a longer one would only add delay, to others, too, where many share a link.
+ * How long it may be depends on the slots: it takes a little more than three round trips to recover from a
+ * loss, and new chunks should not run out of slots meanwhile. If nothing has been lost for a while, that need
+ * not be considered.
  *
  * A late result is not always a queue (a rank may be computing, a core may be busy elsewhere), so the
  * smallest round trip of a round counts, and the window shrinks in small steps. Losses are repaired by the
- * stream and do not count here, unless there are so many that the path must be overloaded.
+ * stream and do not count here, unless there are so many that a queue on the way must have been full. That is
+ * remembered: the window stays below, and tries more little by little, as TCP does.
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
@@ -21,6 +23,7 @@
 struct sml_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
+    uint32_t bearable; /* at most ceiling: less, where more was lost than happens by chance */
     uint32_t slots;
     uint32_t careful;   /* rounds for which losses are still expected */
     uint64_t round_end; /* the round ends with the result of a chunk from here on */
