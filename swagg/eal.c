@@ -2,7 +2,6 @@
 #include "eal.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,17 +57,11 @@ static bool given(char *const user[], const char *const names[])
     return false;
 }
 
-unsigned eal_cpus(int cpu[], unsigned max)
+bool eal_lcores_given(char *const user[])
 {
-    cpu_set_t set;
-    unsigned n = 0;
+    static const char *const options[] = {"-l", "-c", "-s", "--lcores", "--main-lcore", NULL};
 
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof(set), &set);
-    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
-        if (CPU_ISSET(i, &set))
-            cpu[n++] = i;
-    return n;
+    return given(user, options);
 }
 
 static void add_lcores(const struct placement *placement, int main_cpu)
@@ -174,14 +167,13 @@ static void add_devices(const struct config *cfg)
 static int add_arguments(const struct config *cfg, const struct placement *placement, int main_cpu,
                          char *const user[])
 {
-    static const char *const lcore_options[] = {"-l", "-c", "-s", "--lcores", "--main-lcore", NULL};
     static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
                                                  "--in-memory", "--huge-dir",   NULL};
     static const char *const prefix_options[] = {"--file-prefix", NULL};
     int rc = 0;
 
     add("swagg");
-    if (!given(user, lcore_options))
+    if (!eal_lcores_given(user))
         add_lcores(placement, main_cpu);
     if (given(user, memory_options))
         snprintf(memory, sizeof(memory), "as the EAL arguments say");

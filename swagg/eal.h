@@ -2,10 +2,12 @@
 #ifndef SWAGG_EAL_H
 #define SWAGG_EAL_H
 
+#include <stdbool.h>
+
 #include "config/config.h"
 
-/* Fills cpu[] with the CPUs this process may use; returns how many (at least 1, at most max). */
-unsigned eal_cpus(int cpu[], unsigned max);
+/* Whether the operator's arguments, NULL-terminated, choose lcores and their CPUs. */
+bool eal_lcores_given(char *const user[]);
 
 /* Lcore 0 is the main one, on main_cpu; lcore i + 1 is the placement's lcore i. user: the operator's
  * arguments, NULL-terminated, added at the end; if they choose lcores, memory or the file prefix, they

@@ -1,7 +1,5 @@
 /* swagg: the command line, and what is set up before the data path. */
-#include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "daemon.h"
 #include "eal.h"
 #include "lcore/priority.h"
+#include "pin.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };
@@ -127,43 +126,20 @@ static int check(const struct config *cfg, const char *file)
     return EXIT_SUCCESS;
 }
 
-/* The placement to use: the configuration's, or a default for this machine. Returns the main lcore's CPU, or
- * -EINVAL after logging. */
-static int place(struct placement *placement, const struct config *cfg)
-{
-    int cpu[CPU_SETSIZE];
-    unsigned cpus = eal_cpus(cpu, CPU_SETSIZE);
-    struct placement_ports ports;
-    int stray;
-
-    config_queues(cfg, &ports);
-    if (cfg->has_placement)
-        *placement = cfg->placement;
-    else
-        placement_default(placement, cpus, &ports);
-    placement_pin(placement, cpu, cpus);
-    stray = placement_find_stray(placement, cpu, cpus);
-    if (stray < 0)
-        return cpu[0];
-    log_error(
-        "lcores[%d].cpu: %d is none of the %u CPUs that this process may use (taskset -cp $$ lists them)",
-        stray, placement->lcore[stray].cpu, cpus);
-    return -EINVAL;
-}
-
 static int start(struct config *cfg, const struct command_line *cl)
 {
     const struct daemon_config config = {.file = cl->file, .running = cfg};
     struct placement placement;
     struct datapath *dp;
-    int main_cpu = place(&placement, cfg), rc;
+    int main_cpu, rc;
 
-    if (main_cpu < 0)
-        return EXIT_USAGE;
     signals_block();
     log_with_time();
     priority_raise_session();
     log_notice("version %s", build_version);
+    main_cpu = pin_lcores(&placement, cfg, eal_lcores_given(cl->eal));
+    if (main_cpu < 0)
+        return EXIT_USAGE;
     rc = eal_start(cfg, &placement, main_cpu, cl->eal);
     if (rc < 0)
         return EXIT_FAILURE;

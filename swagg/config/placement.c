@@ -1,5 +1,6 @@
 #include "config/placement.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -143,15 +144,38 @@ unsigned placement_check(const struct placement *p, const struct placement_ports
     return f.count;
 }
 
-void placement_pin(struct placement *p, const int cpu[], unsigned cpus)
+static unsigned lcores_on(const struct placement *p, int cpu)
 {
-    unsigned next = 0;
+    unsigned n = 0;
 
-    for (unsigned l = 0; l < p->lcores; l++) {
-        if (p->lcore[l].cpu != PLACEMENT_ANY_CPU)
-            continue;
-        p->lcore[l].cpu = cpus > 1 ? cpu[1 + next++ % (cpus - 1)] : cpu[0];
+    for (unsigned l = 0; l < p->lcores; l++)
+        n += p->lcore[l].cpu == cpu;
+    return n;
+}
+
+/* From cpu[1] on, cpu[0] last, if that may be used. */
+static int least_crowded(const struct placement *p, const int cpu[], unsigned cpus, const unsigned others[])
+{
+    unsigned best = 1 % cpus, least = UINT_MAX;
+    bool free = false; /* of other processes' threads */
+
+    for (unsigned i = 1; i < cpus; i++) {
+        const unsigned load = others[i] + lcores_on(p, cpu[i]);
+
+        free |= others[i] == 0;
+        if (load < least) {
+            best = i;
+            least = load;
+        }
     }
+    return !free && others[0] + lcores_on(p, cpu[0]) < least ? cpu[0] : cpu[best];
+}
+
+void placement_pin(struct placement *p, const int cpu[], unsigned cpus, const unsigned others[])
+{
+    for (unsigned l = 0; l < p->lcores; l++)
+        if (p->lcore[l].cpu == PLACEMENT_ANY_CPU)
+            p->lcore[l].cpu = least_crowded(p, cpu, cpus, others);
 }
 
 int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus)

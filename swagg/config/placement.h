@@ -64,10 +64,10 @@ struct placement_finding {
 unsigned placement_check(const struct placement *p, const struct placement_ports *ports,
                          struct placement_finding findings[], unsigned max);
 
-/* Gives every lcore without a CPU one of cpu[0..cpus-1] (the CPUs that the process may use), in turn from
- * cpu[1] on. cpu[0] is the main lcore's, and is used only if there is no other. Polling lcores share CPUs if
- * there are more of them than CPUs. */
-void placement_pin(struct placement *p, const int cpu[], unsigned cpus);
+/* Gives every lcore without a CPU the one of cpu[0..cpus-1] (those that the process may use) with the fewest
+ * polling lcores, the first such from cpu[1] on. cpu[0] is the main lcore's, and is used only if there is no
+ * other, or other processes poll on all others. others[i]: how many of their threads poll on cpu[i]. */
+void placement_pin(struct placement *p, const int cpu[], unsigned cpus, const unsigned others[]);
 
 /* The first lcore whose CPU is not among cpu[]; -1: there is none. */
 int placement_find_stray(const struct placement *p, const int cpu[], unsigned cpus);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The same sums however the work is placed on lcores, with hugepages and without.
+# The same sums however the work is placed on lcores, with hugepages and without; on which CPUs the lcores are.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -47,3 +47,44 @@ if [ "$(nice)" -gt -10 ] && [ "$(nice -n -40 nice 2>/dev/null)" = -20 ]; then # 
     expect_equal "their niceness" "$(ps -L -o ni=,comm= -p "$NET_SWAGG_PID" | awk '/rte-worker/ { print $1 }' | xargs)" "-10 -10 -10"
 fi
 net_swagg_stop
+
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+if [ "${#cpus[@]}" -gt 1 ]; then
+    step "each of several daemons polls on a CPU of its own, as long as there are CPUs, and says with whom it shares one"
+    # They may use two CPUs, and see a /run/swagg of their own, so that no other daemon of this machine counts.
+    mkdir -p "$NET_DIR/run" /run/swagg
+    daemon() { # NAME PORT [YAML]
+        # shellcheck disable=SC2016 # for the inner shell
+        local place=(unshare --mount sh -c 'mount --bind "$1" /run/swagg; shift; exec "$@"' sh "$NET_DIR/run")
+        printf 'ports: [{name: only, device: "kernel:%s"}]\nmemory: {mode: no-huge, megabytes: 128}\npool: {megabytes: 1}\n%s\n' "$2" "${3:-}" \
+            >"$NET_DIR/$1.yaml"
+        "${place[@]}" taskset -c "${cpus[0]},${cpus[1]}" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- \
+            --file-prefix="$NET_ID-$1" >"$NET_DIR/$1.log" 2>&1 </dev/null &
+        PID[$1]=$!
+        net_until 30 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"
+    }
+    polls_on() { # NAME CPU
+        expect_equal "the CPU of $1's polling thread" "$("$NET_LIB/telemetry.py" "$NET_ID-$1" /swagg/lcore,1 cpu)" "$2"
+    }
+    is_alone() { # NAME
+        ! grep -q "another swagg" "$NET_DIR/$1.log" || fail "$(grep "another swagg" "$NET_DIR/$1.log")"
+    }
+    declare -A PID
+    daemon a p0
+    daemon b p1
+    polls_on a "${cpus[1]}"
+    polls_on b "${cpus[0]}"
+    is_alone a
+    is_alone b
+    daemon c p2
+    polls_on c "${cpus[1]}"
+    expect_match "what c says" "$(cat "$NET_DIR/c.log")" "polling thread 1 shares CPU ${cpus[1]} with another swagg, process [0-9]+, for all CPUs have one"
+    kill -KILL "${PID[b]}"
+    net_until 30 "b has ended" net_gone "${PID[b]}"
+    daemon d p3 "lcores: [{cpu: ${cpus[1]}, rx: [all], tx: [all], aggregate: [0]}]"
+    polls_on d "${cpus[1]}"
+    expect_match "what d says" "$(cat "$NET_DIR/d.log")" "warning: lcores\\[0\\].cpu: another swagg polls on CPU ${cpus[1]}, process [0-9]+:"
+    daemon e p1
+    polls_on e "${cpus[0]}"
+    is_alone e
+fi

@@ -137,6 +137,8 @@ static void test_no_shards_is_a_plain_switch(void)
     CU_ASSERT_EQUAL(faults(&p, 1), 0);
 }
 
+static const unsigned nobody[3];
+
 static void test_pin_leaves_the_first_cpu_to_the_main_lcore(void)
 {
     const int cpus[] = {2, 3, 6};
@@ -145,7 +147,7 @@ static void test_pin_leaves_the_first_cpu_to_the_main_lcore(void)
     for (unsigned l = 0; l < p.lcores; l++)
         p.lcore[l].cpu = PLACEMENT_ANY_CPU;
     p.lcore[1].cpu = 40;
-    placement_pin(&p, cpus, 3);
+    placement_pin(&p, cpus, 3, nobody);
     CU_ASSERT_EQUAL(p.lcore[0].cpu, 3);
     CU_ASSERT_EQUAL(p.lcore[1].cpu, 40);
     CU_ASSERT_EQUAL(p.lcore[2].cpu, 6);
@@ -158,8 +160,43 @@ static void test_pin_on_a_single_cpu(void)
     struct placement p;
 
     make_default(&p, 1, 2);
-    placement_pin(&p, cpus, 1);
+    placement_pin(&p, cpus, 1, nobody);
     CU_ASSERT_EQUAL(p.lcore[0].cpu, 5);
+}
+
+/* So many further daemons on these CPUs, with a polling lcore each: where are they? */
+static void test_pin_goes_where_no_other_daemon_polls(void)
+{
+    static const int cpus[] = {2, 3, 6}, expected[] = {3, 6, 2, 3, 6, 2};
+    unsigned others[3] = {0};
+
+    for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        struct placement p = {.lcores = 1, .lcore = {{.cpu = PLACEMENT_ANY_CPU}}};
+
+        placement_pin(&p, cpus, 3, others);
+        CU_ASSERT_EQUAL(p.lcore[0].cpu, expected[i]);
+        for (unsigned k = 0; k < 3; k++)
+            others[k] += cpus[k] == p.lcore[0].cpu;
+    }
+}
+
+/* What the configuration says stays, and counts. */
+static void test_pin_goes_round_what_is_taken(void)
+{
+    static const int cpus[] = {2, 3, 6};
+    static const unsigned others[] = {0, 1, 1};
+    struct placement p = {
+        .lcores = 4,
+        .lcore = {
+            {.cpu = PLACEMENT_ANY_CPU}, {.cpu = PLACEMENT_ANY_CPU}, {.cpu = 3}, {.cpu = PLACEMENT_ANY_CPU}}};
+
+    placement_pin(&p, cpus, 3, others);
+    CU_ASSERT(p.lcore[0].cpu == 2 && p.lcore[1].cpu == 6 && p.lcore[2].cpu == 3 && p.lcore[3].cpu == 2);
+    p.lcore[0].cpu = p.lcore[1].cpu = PLACEMENT_ANY_CPU;
+    p.lcore[3].cpu = 6;
+    placement_pin(&p, cpus, 3,
+                  nobody); /* the first is nobody's but the main lcore's, if others poll nowhere */
+    CU_ASSERT(p.lcore[0].cpu == 3 && p.lcore[1].cpu == 6);
 }
 
 static void test_a_cpu_that_is_not_there_is_found(void)
@@ -169,7 +206,7 @@ static void test_a_cpu_that_is_not_there_is_found(void)
 
     for (unsigned l = 0; l < p.lcores; l++)
         p.lcore[l].cpu = PLACEMENT_ANY_CPU;
-    placement_pin(&p, cpus, 3);
+    placement_pin(&p, cpus, 3, nobody);
     CU_ASSERT_EQUAL(placement_find_stray(&p, cpus, 3), -1);
     p.lcore[2].cpu = 4;
     CU_ASSERT_EQUAL(placement_find_stray(&p, cpus, 3), 2);
@@ -274,6 +311,8 @@ int main(void)
         UNIT_TEST(test_no_shards_is_a_plain_switch),
         UNIT_TEST(test_pin_leaves_the_first_cpu_to_the_main_lcore),
         UNIT_TEST(test_pin_on_a_single_cpu),
+        UNIT_TEST(test_pin_goes_where_no_other_daemon_polls),
+        UNIT_TEST(test_pin_goes_round_what_is_taken),
         UNIT_TEST(test_a_cpu_that_is_not_there_is_found),
         UNIT_TEST(test_ports_come_and_go),
         UNIT_TEST(test_owners),

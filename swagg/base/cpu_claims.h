@@ -1,0 +1,30 @@
+/* Which CPUs the polling threads of this machine's swagg processes are on, so that a process that starts can
+ * choose others. A claim is a lock on a byte of a file, so it ends with the process, however that ends. It
+ * keeps nobody away: polling threads may share a CPU.
+ *
+ * Between open and settle, which take no time, other processes wait with theirs. One thread, once a process
+ * and file: closing another descriptor of the file would drop the claims.
+ */
+#ifndef SWAGG_BASE_CPU_CLAIMS_H
+#define SWAGG_BASE_CPU_CLAIMS_H
+
+#include <sys/types.h>
+
+#define CPU_CLAIMS_FILE "/run/swagg/cpus"
+
+enum { CPU_CLAIMS_A_CPU = 64 /* threads that count, of all processes */ };
+
+/* A descriptor, to be closed to withdraw the claims; or -errno. The file, and the directory that it is in,
+ * are made where they lack. */
+int cpu_claims_open(const char *path);
+
+/* How many polling threads of other processes are on this CPU; *holder: the process that has one of them, or
+ * 0 if it is of another PID namespace. */
+unsigned cpu_claims_of_others(int fd, int cpu, pid_t *holder);
+
+/* Claims it for one more thread of this process; `before`: how many it has there already. */
+void cpu_claims_take(int fd, int cpu, unsigned before);
+
+void cpu_claims_settle(int fd);
+
+#endif

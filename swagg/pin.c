@@ -1,0 +1,136 @@
+#include "pin.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu_claims.h"
+#include "base/log.h"
+
+/* The CPUs of this process, and the polling threads of others on them. */
+struct cpus {
+    unsigned n;
+    int cpu[CPU_SETSIZE];
+    unsigned others[CPU_SETSIZE];
+    pid_t holder[CPU_SETSIZE]; /* one of those processes; 0: not known */
+};
+
+static unsigned index_of(const struct cpus *c, int cpu)
+{
+    unsigned i = 0;
+
+    while (i + 1 < c->n && c->cpu[i] != cpu)
+        i++;
+    return i;
+}
+
+/* What shares CPU i with whom. */
+static void tell(const struct cpus *c, unsigned i, unsigned lcore, bool chosen)
+{
+    char process[32] = "";
+
+    if (c->holder[i] > 0)
+        snprintf(process, sizeof(process), ", process %d", (int)c->holder[i]);
+    if (chosen)
+        log_warning(
+            "lcores[%u].cpu: another swagg polls on CPU %d%s: both are slower; leave cpu out, or name "
+            "another",
+            lcore, c->cpu[i], process);
+    else
+        log_notice("polling thread %u shares CPU %d with another swagg%s, for all CPUs have one: more CPUs "
+                   "(taskset, cpuset) would make both faster",
+                   lcore + 1, c->cpu[i], process);
+}
+
+/* written: as the configuration has it. One line, about the first that shares, for each kind. */
+static void tell_shared(const struct cpus *c, const struct placement *p, const struct placement *written)
+{
+    bool told[2] = {false, false};
+
+    for (unsigned l = 0; l < p->lcores; l++) {
+        const unsigned i = index_of(c, p->lcore[l].cpu);
+        const bool chosen = written->lcore[l].cpu != PLACEMENT_ANY_CPU;
+
+        if (c->others[i] == 0 || told[chosen])
+            continue;
+        tell(c, i, l, chosen);
+        told[chosen] = true;
+    }
+}
+
+static void claim(int fd, const struct placement *p)
+{
+    for (unsigned l = 0; l < p->lcores; l++) {
+        unsigned before = 0;
+
+        for (unsigned k = 0; k < l; k++)
+            before += p->lcore[k].cpu == p->lcore[l].cpu;
+        cpu_claims_take(fd, p->lcore[l].cpu, before);
+    }
+}
+
+static unsigned usable_cpus(int cpu[CPU_SETSIZE])
+{
+    cpu_set_t set;
+    unsigned n = 0;
+
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set))
+            cpu[n++] = i;
+    return n;
+}
+
+/* fd < 0: nothing is known of others. */
+static void look(struct cpus *c, int fd)
+{
+    c->n = usable_cpus(c->cpu);
+    memset(c->others, 0, sizeof(c->others));
+    for (unsigned i = 0; i < c->n && fd >= 0; i++)
+        c->others[i] = cpu_claims_of_others(fd, c->cpu[i], &c->holder[i]);
+}
+
+static int check_strays(const struct placement *p, const struct cpus *c)
+{
+    const int stray = placement_find_stray(p, c->cpu, c->n);
+
+    if (stray < 0)
+        return 0;
+    log_error(
+        "lcores[%d].cpu: %d is none of the %u CPUs that this process may use (taskset -cp $$ lists them)",
+        stray, p->lcore[stray].cpu, c->n);
+    return -EINVAL;
+}
+
+/* The claims' descriptor stays open, and the claims with it. */
+int pin_lcores(struct placement *placement, const struct config *cfg, bool alone)
+{
+    static struct cpus c; /* large */
+    const int fd = alone ? -1 : cpu_claims_open(CPU_CLAIMS_FILE);
+    struct placement_ports ports;
+    struct placement written;
+    int rc;
+
+    if (fd < 0 && !alone)
+        log_info("cannot learn on which CPUs others poll: %s: %s", CPU_CLAIMS_FILE, strerror(-fd));
+    look(&c, fd);
+    config_queues(cfg, &ports);
+    if (cfg->has_placement)
+        written = cfg->placement;
+    else
+        placement_default(&written, c.n, &ports);
+    *placement = written;
+    placement_pin(placement, c.cpu, c.n, c.others);
+    rc = check_strays(placement, &c);
+    if (fd >= 0) {
+        if (rc == 0)
+            claim(fd, placement);
+        cpu_claims_settle(fd);
+    }
+    if (rc < 0)
+        return rc;
+    tell_shared(&c, placement, &written);
+    return c.cpu[0];
+}

@@ -1,0 +1,15 @@
+/* On which CPUs the threads run: as the configuration says, else where no other swagg of this machine polls.
+ */
+#ifndef SWAGG_PIN_H
+#define SWAGG_PIN_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+
+/* Fills in the placement, the configuration's or a default one, with CPUs that this process may use, claims
+ * these (base/cpu_claims.h) until it ends, and logs where it has to share them. alone: the lcores are placed
+ * by EAL arguments, so nothing is claimed. Returns the main lcore's CPU, or -EINVAL after logging. */
+int pin_lcores(struct placement *placement, const struct config *cfg, bool alone);
+
+#endif
