@@ -38,7 +38,7 @@ NET_SERVER=
 NET_SERVER_PID=()
 # A condition is waited for this long at least, whatever the caller says: a limit ends what hangs, it judges nothing. A machine
 # may stand still for half a minute.
-NET_PATIENCE=${NET_PATIENCE:-120}
+NET_PATIENCE=${NET_PATIENCE:-600}
 # YAML lines that every configuration gets, unless its caller has the key. Hugepages that are free are another script's, which
 # measures with them (hugepages.sh).
 NET_SETTINGS=("memory: {mode: no-huge}")
